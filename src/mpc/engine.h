@@ -1,0 +1,162 @@
+// The interface between methods and secure computation: opaque shared matrices, lists of
+// operations, declared costs.
+//
+// A method is straight-line code over an Engine and runs unchanged at every party, at the dealer
+// (which sees shapes only and ships corrections), and on the PlanEngine (which adds up costs). Code
+// therefore never branches on a value, only on public shapes; private data is handed in through
+// PrivateMatrix, which is empty where the data is not.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/int128.h"
+#include "mpc/release_gate.h"
+
+namespace partita::mpc {
+
+using PartyIndex = std::size_t;
+
+struct Shape {
+  size_t rows = 0, cols = 0;
+  size_t size() const { return rows * cols; }
+  bool operator==(const Shape&) const = default;
+};
+
+// A plaintext matrix of ring integers, row-major: value = integer / 2^fraction_bits of whatever it
+// is used with.
+struct IntMatrix {
+  Shape shape;
+  std::vector<Int128> values;
+};
+
+// Rounds half away from zero to the grid 2^-fraction_bits; exact for |x| 2^fraction_bits < 2^126,
+// else throws kBadInput.
+Int128 EncodeFixed(double x, int fraction_bits);
+// Nearest double.
+double DecodeFixed(Int128 value, int fraction_bits);
+
+// What an engine knows about a shared matrix beside its payload. bound: every |real value| is at
+// most this (public).
+struct Shared {
+  struct Payload {
+    virtual ~Payload() = default;
+  };
+  Shape shape;
+  int fraction_bits = 0;
+  double bound = 0;
+  std::shared_ptr<const Payload> payload;  // engine-specific; null on PlanEngine and dealer
+};
+
+// Rows [first_row, first_row + num_rows) of a private matrix, row-major, as ring integers.
+using RowReader = std::function<void(size_t first_row, size_t num_rows, Int128* out)>;
+
+// A matrix that one party knows. `read` is set at the owner only. Large matrices are read in blocks
+// and never copied whole.
+struct PrivateMatrix {
+  PartyIndex owner = 0;
+  Shape shape;
+  int fraction_bits = 0;
+  double bound = 0;
+  RowReader read;
+};
+
+// A private matrix that does not change during the run, registered once: its mask and masked
+// opening are reused (R-c).
+struct FixedOperand {
+  PrivateMatrix matrix;
+  uint64_t id = 0;  // given by Engine::Register
+};
+
+struct PublicMatrix {
+  IntMatrix values;
+  int fraction_bits = 0;
+};
+
+using Operand = std::variant<Shared, PublicMatrix, PrivateMatrix, FixedOperand>;
+
+// One product. kElementwise: shapes equal, or one side has a single column (broadcast over
+// columns). kMatrix: left * right. kGram: left^T * right, both with the same number of rows
+// (streamed over row blocks). The result is not truncated: fraction bits add up, bounds multiply
+// (times the contracted length). If the result cannot fit (bound * 2^fraction_bits >= 2^126) the
+// call throws kBadInput before anything is sent.
+struct Product {
+  enum class Kind { kElementwise, kMatrix, kGram };
+  Kind kind = Kind::kElementwise;
+  Operand left, right;
+};
+
+inline constexpr PartyIndex kEverybody = static_cast<PartyIndex>(-1);
+
+// What an engine supports and assumes.
+struct Capabilities {
+  std::string name;                         // "dealer"
+  std::string trust;                        // one sentence: adversary, who may collude
+  size_t min_parties = 2, max_parties = 0;  // computing parties; 0: no limit
+  bool needs_dealer = false;
+};
+
+class Batch;
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual const Capabilities& capabilities() const = 0;
+  virtual size_t num_parties() const = 0;              // computing parties, without a dealer
+  virtual std::optional<PartyIndex> self() const = 0;  // empty at the dealer and on PlanEngine
+
+  // Names the phase for counters (channel phases follow).
+  virtual void BeginPhase(std::string_view name) = 0;
+
+  // Secret-shares private matrices.
+  std::vector<Shared> Input(std::span<const PrivateMatrix> inputs);
+  // No communication; the matrix gets an id, its masked opening travels with the first product that
+  // needs it.
+  virtual FixedOperand Register(PrivateMatrix matrix) = 0;
+
+  // Products and rescaling take a list of independent operands and cost one set of rounds for all
+  // of them.
+  std::vector<Shared> Multiply(std::span<const Product> products);
+  // Truncates each to `fraction_bits` (error below one unit in the last place, unbiased); never a
+  // local shift.
+  std::vector<Shared> Rescale(std::span<const Shared> inputs, int fraction_bits);
+  // Opens to one party or kEverybody, through the gate: ReleaseGate::Opening(release_id) is called
+  // once, before anything is sent. Empty matrices are returned where the value is not learned.
+  std::vector<IntMatrix> Reveal(std::string_view release_id, std::span<const Shared> values,
+                                PartyIndex to);
+
+  // Local linear algebra: no communication.
+  virtual Shared Public(const PublicMatrix& value) = 0;
+  virtual Shared Add(const Shared& a, const Shared& b) = 0;
+  virtual Shared Subtract(const Shared& a, const Shared& b) = 0;
+  virtual Shared Scale(const Shared& a, Int128 factor) = 0;  // by a public integer
+  virtual Shared MultiplyPublic(const PublicMatrix& left,
+                                const Shared& right) = 0;  // matrix product, not truncated
+  virtual Shared MultiplyPublic(const Shared& left, const PublicMatrix& right) = 0;
+  virtual Shared Transpose(const Shared& a) = 0;
+  virtual Shared Slice(const Shared& a, size_t row, size_t col, Shape shape) = 0;
+  virtual Shared Concatenate(std::span<const Shared> parts, bool by_rows) = 0;
+  virtual Shared SumRows(const Shared& a) = 0;  // 1 x cols
+
+ protected:
+  friend class Batch;
+  // One recorded operation; the engine fills in the results.
+  struct Operation;
+  // Runs all operations in lock step: one set of messages per round for all of them.
+  virtual void Execute(std::span<Operation> operations) = 0;
+};
+
+// Records unlike operations and flushes them in one set of rounds. Results exist after Flush.
+//   Batch batch(engine);
+//   auto products = batch.Multiply(list);
+//   auto shares = batch.Input(more);
+//   batch.Flush();
+//   use(products.Get());
+class Batch;  // defined in mpc/batch.h
+
+}  // namespace partita::mpc

@@ -1,0 +1,113 @@
+// What a protocol sees of the network: numbered parties, one Exchange primitive, exact counters.
+//
+// A Channel connects all processes of a study: the computing parties and, for the engine `dealer`,
+// the dealer. Parties are numbered in roster order. Underneath sits a Transport (in memory, TLS, or
+// a decorator that adds latency or faults); the Channel frames, counts, checks and bounds.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "crypto/random.h"
+
+namespace partita::net {
+
+// Index of a party in the roster.
+using PartyIndex = std::size_t;
+
+// Writes bytes [offset, offset + out.size()) of a message. Called with increasing offsets, each
+// byte once per receiver.
+using Producer = std::function<void(uint64_t offset, std::span<uint8_t> out)>;
+// Takes bytes [offset, offset + in.size()) of a message. Called with increasing offsets.
+using Consumer = std::function<void(uint64_t offset, ByteView in)>;
+
+// One outgoing message: either `bytes` (borrowed until Exchange returns) or a stream of `size`
+// bytes from `producer`.
+struct Send {
+  PartyIndex to = 0;
+  ByteView bytes;
+  uint64_t size = 0;  // of the stream; ignored when there is no producer
+  Producer producer;
+};
+
+// One incoming message. Exactly one of:
+//   into      a buffer of exactly the expected size (lengths are public in every protocol);
+//   consumer  a stream of exactly `size` bytes, handed over in pieces, so that memory stays
+//   bounded; body      a message of any length up to max_bytes (resized after the limit check).
+// A frame of any other length is a kPeerFault.
+struct Receive {
+  PartyIndex from = 0;
+  std::span<uint8_t> into;
+  uint64_t size = 0;
+  Consumer consumer;
+  Bytes* body = nullptr;
+  uint64_t max_bytes = 0;
+};
+
+// What crossed one directed link in one phase. Bytes are payload bytes; every message also has a
+// frame header of kFrameHeaderBytes, reported apart.
+struct LinkTraffic {
+  uint64_t messages_sent = 0, bytes_sent = 0;
+  uint64_t messages_received = 0, bytes_received = 0;
+};
+
+struct PhaseTraffic {
+  std::string phase;
+  uint64_t rounds = 0;             // growth of this party's depth during the phase
+  double seconds = 0;              // wall clock
+  std::vector<LinkTraffic> links;  // by peer
+};
+
+inline constexpr uint64_t kFrameHeaderBytes = 64;
+
+class Transport;
+
+// Not thread-safe: one thread per party.
+class Channel {
+ public:
+  // Takes a connected transport. run_id: agreed by all parties in the hello; attempt: 1, then one
+  // more per resume.
+  Channel(std::unique_ptr<Transport> transport, ByteView run_id, uint32_t attempt);
+  ~Channel();
+
+  PartyIndex self() const;
+  size_t num_parties() const;
+
+  // Sends and receives all messages at once, in one thread, so both sides may send any size.
+  // Several messages to (or from) one peer keep their order. Every frame carries (run, attempt,
+  // phase, sequence, depth, length); anything unexpected is a kPeerFault naming peer and phase.
+  // Throws kTimeout, kPeerLost (closed, or the peer's Abort reason). After an exception the channel
+  // is poisoned: every later call throws.
+  void Exchange(std::span<const Send> sends, std::span<const Receive> receives, Deadline deadline);
+  // As above with the default deadline (SetTimeout, 60 s).
+  void Exchange(std::span<const Send> sends, std::span<const Receive> receives);
+  void SetTimeout(std::chrono::milliseconds timeout);
+
+  // Tells every peer, best effort and without waiting long, that this party stops and why (public
+  // facts only), then poisons the channel. Never throws.
+  void Abort(const Error& reason) noexcept;
+
+  // Starts a phase: public name, at most 64 characters, the same at every party and in the same
+  // order.
+  void BeginPhase(std::string_view name);
+  // All phases so far, the current one included.
+  std::vector<PhaseTraffic> traffic() const;
+  // Longest chain of dependent messages so far (architecture.md, "Engines").
+  uint64_t depth() const;
+
+  // A fresh key known to this party and `peer` only: KDF of the pairwise secret of this connection
+  // (TLS exporter) bound to the run id, the attempt, `purpose` and `counter`. Two runs never share
+  // a key.
+  crypto::Key PairwiseKey(PartyIndex peer, std::string_view purpose, uint64_t counter) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace partita::net

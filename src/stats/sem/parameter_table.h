@@ -1,0 +1,52 @@
+// The parameter table of a structural equation model: lavaan's, one row per parameter and group.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace partita::stats {
+
+// lavaan's four wrappers differ only in what they add automatically.
+enum class SemFamily { kLavaan, kCfa, kSem, kGrowth };
+
+struct SemModelOptions {
+  SemFamily family = SemFamily::kSem;
+  bool std_lv = false;                   // latent variances 1 instead of first loadings 1
+  std::optional<bool> meanstructure;     // default: on with groups, growth or any ~1, else off
+  std::optional<bool> fixed_x;           // default: lavaan's (on for cfa, sem, growth)
+  std::vector<std::string> groups;       // labels of the groups, in order; empty: one group
+  std::vector<std::string> group_equal;  // "loadings", "intercepts", "residuals", "means", ...
+};
+
+struct Parameter {
+  std::string lhs, op, rhs;  // op: =~ ~ ~~ ~1 := == (rhs empty for ~1)
+  int group = 1;             // 1-based; 0 for := and ==
+  std::string label;         // as the user wrote it; equal labels are equal parameters
+  int free =
+      0;  // 1-based index of the free parameter before equality constraints; 0: fixed or defined
+  double value = 0;         // fixed value (free == 0), else the start value
+  bool user_start = false;  // start(...) was given
+  bool user = false;        // written by the user, as opposed to added by default
+  bool exogenous = false;   // moment of a fixed.x covariate: taken from the sample, not a parameter
+};
+
+// Expression of := and == : lhs in Parameter::lhs, text in Parameter::rhs; parsed with the model.
+
+struct ParameterTable {
+  std::vector<Parameter> rows;
+  std::vector<std::string> observed;  // order of the moments
+  std::vector<std::string> latent;
+  std::vector<std::string> groups;  // one empty label for a single group
+  bool meanstructure = false;
+  bool fixed_x = false;
+  std::vector<std::string> exogenous_covariates;  // the fixed.x variables, if fixed_x
+  int num_free = 0;                               // largest Parameter::free
+};
+
+// Parses lavaan syntax and applies the defaults of the family. Observed variables are those used in
+// the model that are not latent, in lavaan's order. Errors (kBadInput) name line and column of the
+// model text and say what to write instead.
+ParameterTable BuildParameterTable(const std::string& model_syntax, const SemModelOptions& options);
+
+}  // namespace partita::stats

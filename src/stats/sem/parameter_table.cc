@@ -1,0 +1,1 @@
+#include "stats/sem/parameter_table.h"

@@ -1,5 +1,7 @@
 #include "mpc/batch.h"
 
+#include <utility>
+
 namespace partita::mpc {
 namespace {
 

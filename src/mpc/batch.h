@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "mpc/engine.h"
 #include "mpc/operation.h"
 

@@ -183,10 +183,10 @@ Shared LinearEngine<R, kComponents>::SumRows(const Shared& a) {
   return WithShares(std::move(result), std::move(components));
 }
 
-#define PARTITA_INSTANTIATE(R)                                              \
-  template std::vector<R::Word> ToWords<R>(const IntMatrix&);               \
-  template IntMatrix FromWords<R>(Shape, ConstWords<R>);                    \
-  template class LinearEngine<R, 1>;                                        \
+#define PARTITA_INSTANTIATE(R)                                \
+  template std::vector<R::Word> ToWords<R>(const IntMatrix&); \
+  template IntMatrix FromWords<R>(Shape, ConstWords<R>);      \
+  template class LinearEngine<R, 1>;                          \
   template class LinearEngine<R, 2>;
 PARTITA_INSTANTIATE(Ring128)
 PARTITA_INSTANTIATE(Ring64)

@@ -9,6 +9,7 @@
 #include <array>
 #include <vector>
 
+#include "base/error.h"
 #include "mpc/kernels.h"
 #include "mpc/ring.h"
 #include "mpc/rules.h"

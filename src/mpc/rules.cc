@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
+
 namespace partita::mpc {
 namespace {
 
@@ -75,21 +77,19 @@ Overloaded(F...) -> Overloaded<F...>;
 }  // namespace
 
 Shape ShapeOf(const Operand& operand) {
-  return std::visit(
-      Overloaded{[](const Shared& v) { return v.shape; },
-                 [](const PublicMatrix& v) { return v.values.shape; },
-                 [](const PrivateMatrix& v) { return v.shape; },
-                 [](const FixedOperand& v) { return v.matrix.shape; }},
-      operand);
+  return std::visit(Overloaded{[](const Shared& v) { return v.shape; },
+                               [](const PublicMatrix& v) { return v.values.shape; },
+                               [](const PrivateMatrix& v) { return v.shape; },
+                               [](const FixedOperand& v) { return v.matrix.shape; }},
+                    operand);
 }
 
 int FractionBitsOf(const Operand& operand) {
-  return std::visit(
-      Overloaded{[](const Shared& v) { return v.fraction_bits; },
-                 [](const PublicMatrix& v) { return v.fraction_bits; },
-                 [](const PrivateMatrix& v) { return v.fraction_bits; },
-                 [](const FixedOperand& v) { return v.matrix.fraction_bits; }},
-      operand);
+  return std::visit(Overloaded{[](const Shared& v) { return v.fraction_bits; },
+                               [](const PublicMatrix& v) { return v.fraction_bits; },
+                               [](const PrivateMatrix& v) { return v.fraction_bits; },
+                               [](const FixedOperand& v) { return v.matrix.fraction_bits; }},
+                    operand);
 }
 
 double BoundOf(const Operand& operand) {
@@ -119,8 +119,8 @@ void CheckFits(const Shared& value, int ring_bits) {
 
 void CheckPrivate(const PrivateMatrix& matrix, const EngineFacts& facts) {
   if (matrix.owner >= facts.num_parties) {
-    Misuse(fmt::format("a private matrix belongs to party {} of {}", matrix.owner,
-                       facts.num_parties));
+    Misuse(
+        fmt::format("a private matrix belongs to party {} of {}", matrix.owner, facts.num_parties));
   }
   if (facts.self == matrix.owner && !matrix.read && matrix.shape.size() > 0) {
     Misuse("a private matrix has no values at its owner");
@@ -139,10 +139,10 @@ Shared ProductResult(const Product& product, const EngineFacts& facts) {
   CheckOperand(product.right, facts);
   ProductShape product_shape =
       ShapeOfProduct(product.kind, ShapeOf(product.left), ShapeOf(product.right));
-  Shared result{product_shape.shape, FractionBitsOf(product.left) + FractionBitsOf(product.right),
-                BoundOf(product.left) * BoundOf(product.right) *
-                    static_cast<double>(product_shape.terms),
-                nullptr};
+  Shared result{
+      product_shape.shape, FractionBitsOf(product.left) + FractionBitsOf(product.right),
+      BoundOf(product.left) * BoundOf(product.right) * static_cast<double>(product_shape.terms),
+      nullptr};
   CheckFits(result, facts.ring_bits);
   return result;
 }
@@ -243,8 +243,8 @@ Shared ConcatenateResult(std::span<const Shared> parts, bool by_rows) {
                          result.fraction_bits, part.fraction_bits));
     }
     if (by_rows ? part.shape.cols != result.shape.cols : part.shape.rows != result.shape.rows) {
-      Misuse(fmt::format("a matrix of {} cannot be concatenated with one of {}",
-                         Text(result.shape), Text(part.shape)));
+      Misuse(fmt::format("a matrix of {} cannot be concatenated with one of {}", Text(result.shape),
+                         Text(part.shape)));
     }
     (by_rows ? result.shape.rows : result.shape.cols) +=
         by_rows ? part.shape.rows : part.shape.cols;
@@ -254,8 +254,8 @@ Shared ConcatenateResult(std::span<const Shared> parts, bool by_rows) {
 }
 
 Shared SumRowsResult(const Shared& a, const EngineFacts& facts) {
-  Shared result{{1, a.shape.cols}, a.fraction_bits, a.bound * static_cast<double>(a.shape.rows),
-                nullptr};
+  Shared result{
+      {1, a.shape.cols}, a.fraction_bits, a.bound * static_cast<double>(a.shape.rows), nullptr};
   CheckFits(result, facts.ring_bits);
   return result;
 }

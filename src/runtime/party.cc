@@ -14,6 +14,9 @@
 namespace partita::runtime {
 namespace {
 
+// A study is started anew after a failure; nothing is resumed.
+constexpr uint32_t kAttempt = 1;
+
 std::unique_ptr<mpc::Engine> MakeEngine(const MleStudy& study, net::Channel& channel,
                                         mpc::ReleaseGate& gate) {
   if (study.file.engine.name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
@@ -87,10 +90,9 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   std::unique_ptr<net::Transport> transport = connect();
   const auto timeout =
       std::chrono::milliseconds(static_cast<int64_t>(study.file.network.timeout_seconds * 1000));
-  const net::Session session =
-      net::SayHello(*transport, {file_hash, plan_hash, local.snapshot.commitment, 1},
-                    Deadline::After(timeout), random, &progress);
-  net::Channel channel(std::move(transport), session);
+  const net::Session session = net::SayHello(*transport, {file_hash, plan_hash, local.snapshot.commitment, kAttempt}, random,
+                                             Deadline::After(timeout), &progress);
+  net::Channel channel(std::move(transport), session.run_id, kAttempt);
   channel.SetTimeout(timeout);
   channel.SetProgress(&progress);
   outcome.study_hash = ToHex(study::StudyHash(identity, session.commitments));
@@ -114,6 +116,7 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     ConfirmFinish(channel);
     outcome.releases = gate.counts();
     outcome.traffic = channel.traffic();
+    outcome.traffic.insert(outcome.traffic.begin(), session.traffic);
     if (input.party == study.receiver) {
       progress.Phase("fit");
       outcome.result =

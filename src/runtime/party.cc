@@ -90,9 +90,10 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   std::unique_ptr<net::Transport> transport = connect();
   const auto timeout =
       std::chrono::milliseconds(static_cast<int64_t>(study.file.network.timeout_seconds * 1000));
-  const net::Session session = net::SayHello(*transport, {file_hash, plan_hash, local.snapshot.commitment, kAttempt}, random,
-                                             Deadline::After(timeout), &progress);
-  net::Channel channel(std::move(transport), session.run_id, kAttempt);
+  const net::Session session =
+      net::SayHello(*transport, {file_hash, plan_hash, local.snapshot.commitment, kAttempt}, random,
+                    Deadline::After(timeout), &progress);
+  net::Channel channel(std::move(transport), session);
   channel.SetTimeout(timeout);
   channel.SetProgress(&progress);
   outcome.study_hash = ToHex(study::StudyHash(identity, session.commitments));
@@ -116,7 +117,6 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     ConfirmFinish(channel);
     outcome.releases = gate.counts();
     outcome.traffic = channel.traffic();
-    outcome.traffic.insert(outcome.traffic.begin(), session.traffic);
     if (input.party == study.receiver) {
       progress.Phase("fit");
       outcome.result =

@@ -11,6 +11,8 @@
 
 namespace partita::study {
 
+inline constexpr int kPlanSchemaVersion = 1;  // of the plan's JSON
+
 struct PlanParty {
   std::string name;
   std::vector<std::string> roles;   // "holder", "receiver", "dealer"

@@ -10,6 +10,7 @@ namespace partita::match {
 namespace {
 
 
+using crypto::Digest;
 using net::PartyIndex;
 
 constexpr size_t kNonceBytes = 32;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "crypto/certificate.h"
 #include "net/delayed_transport.h"
 #include "net/roster.h"
 #include "net/tls_transport.h"
@@ -39,15 +40,17 @@ PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& p
   for (const net::RosterEntry& entry : roster) input.fingerprints.push_back(entry.fingerprint);
 
   net::TlsOptions tls;
+  tls.identity = crypto::LoadIdentity(options.certificate, options.key);
   tls.roster = roster;
   tls.self = input.party;
-  tls.key_file = options.key;
-  tls.certificate_file = options.certificate;
   tls.listen_address = options.listen_address;
-  tls.listen_descriptor = options.listen_descriptor;
+  if (options.listen_descriptor) {
+    tls.listener =
+        net::Listener{net::Socket(*options.listen_descriptor), roster[input.party].address};
+  }
   const Connector connect = [&]() {
     std::unique_ptr<net::Transport> transport =
-        net::ConnectTls(tls, Deadline::After(options.connect_timeout), &progress);
+        net::ConnectTls(std::move(tls), Deadline::After(options.connect_timeout), &progress);
     if (options.link.latency.count() == 0 && options.link.bytes_per_second == 0) return transport;
     return net::MakeDelayedTransport(std::move(transport),
                                      {options.link.latency, options.link.bytes_per_second});

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "crypto/certificate.h"
-#include "net/delayed_transport.h"
 #include "net/roster.h"
 #include "net/tls_transport.h"
 
@@ -32,6 +31,12 @@ net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& fi
 
 }  // namespace
 
+std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> transport,
+                                             const net::LinkModel& link) {
+  if (link.latency.count() == 0 && link.bytes_per_second == 0) return transport;
+  return net::DelayTransport(std::move(transport), link);
+}
+
 PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& progress) {
   const net::Roster roster = ChannelRoster(study, options.roster);
   PartyInput input;
@@ -51,9 +56,7 @@ PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& p
   const Connector connect = [&]() {
     std::unique_ptr<net::Transport> transport =
         net::ConnectTls(std::move(tls), Deadline::After(options.connect_timeout), &progress);
-    if (options.link.latency.count() == 0 && options.link.bytes_per_second == 0) return transport;
-    return net::MakeDelayedTransport(std::move(transport),
-                                     {options.link.latency, options.link.bytes_per_second});
+    return DelayIfAsked(std::move(transport), options.link);
   };
   crypto::SystemRandom random;
   return RunParty(study, input, connect, random, progress);

@@ -190,8 +190,12 @@ std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
         arguments.insert(arguments.end(), {"--data", simulation.data[i].string()});
       }
       if (simulation.link.latency.count() > 0) {
-        arguments.insert(arguments.end(),
-                         {"--latency", fmt::format("{}us", simulation.link.latency.count())});
+        arguments.insert(
+            arguments.end(),
+            {"--latency",
+             fmt::format(
+                 "{}us",
+                 std::chrono::ceil<std::chrono::microseconds>(simulation.link.latency).count())});
       }
       if (simulation.link.bytes_per_second > 0) {
         arguments.insert(

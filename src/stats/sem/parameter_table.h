@@ -12,11 +12,13 @@ enum class SemFamily { kLavaan, kCfa, kSem, kGrowth };
 
 struct SemModelOptions {
   SemFamily family = SemFamily::kSem;
-  bool std_lv = false;                   // latent variances 1 instead of first loadings 1
-  std::optional<bool> meanstructure;     // default: on with groups, growth or any ~1, else off
-  std::optional<bool> fixed_x;           // default: lavaan's (on for cfa, sem, growth)
-  std::vector<std::string> groups;       // labels of the groups, in order; empty: one group
-  std::vector<std::string> group_equal;  // "loadings", "intercepts", "residuals", "means", ...
+  bool std_lv = false;                     // latent variances 1 instead of first loadings 1
+  std::optional<bool> meanstructure;       // default: on with groups, growth or any ~1, else off
+  std::optional<bool> fixed_x;             // default: lavaan's (on for cfa, sem, growth)
+  std::vector<std::string> groups;         // labels of the groups, in order; empty: one group
+  std::vector<std::string> group_equal;    // "loadings", "intercepts", "residuals", "means", ...
+  std::vector<std::string> group_partial;  // "f=~x2", "x1~1": exceptions to group_equal
+  bool orthogonal = false;                 // exogenous latent covariances 0 (bifactor models)
 };
 
 struct Parameter {
@@ -29,9 +31,11 @@ struct Parameter {
   bool user_start = false;  // start(...) was given
   bool user = false;        // written by the user, as opposed to added by default
   bool exogenous = false;   // moment of a fixed.x covariate: taken from the sample, not a parameter
+  int line = 0, column = 0;  // where the user wrote it; 0 for rows added by default
 };
 
-// Expression of := and == : lhs in Parameter::lhs, text in Parameter::rhs; parsed with the model.
+// := rows: the new name in lhs and label, the expression's text in rhs. == rows: the texts of both
+// sides. See table_expressions.h for their values and gradients.
 
 struct ParameterTable {
   std::vector<Parameter> rows;

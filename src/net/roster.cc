@@ -168,9 +168,9 @@ Roster ParseRoster(std::string_view text, std::string_view file) {
     }
   }
   const toml::array* entries = document["party"].as_array();
-  if (entries == nullptr || entries->size() < 2 || entries->size() > kMaxParties) {
+  if (entries == nullptr || entries->empty() || entries->size() > kMaxParties) {
     throw Error(ErrorCode::kBadInput,
-                fmt::format("{}: a roster needs 2 to {} [[party]] entries", file, kMaxParties),
+                fmt::format("{}: a roster needs 1 to {} [[party]] entries", file, kMaxParties),
                 "Add an entry with name, address and fingerprint for every party.");
   }
   Roster roster;
@@ -213,6 +213,7 @@ std::string FormatRoster(const Roster& roster) {
 }
 
 void SaveRoster(const Roster& roster, const std::filesystem::path& file) {
+  ParseRoster(FormatRoster(roster), file.string());  // nothing is written that cannot be read
   std::filesystem::path partial = file;
   partial += ".partial";
   std::ofstream out(partial, std::ios::binary | std::ios::trunc);

@@ -35,13 +35,15 @@ struct Address {
 
 using Roster = std::vector<RosterEntry>;
 
+// One party is enough, so that a roster can be put together step by step.
 // Strict: unknown or missing keys, bad or repeated names, addresses and fingerprints are kBadInput
 // naming file, line and column. `file` is for messages.
 Roster ParseRoster(std::string_view text, std::string_view file);
 Roster LoadRoster(const std::filesystem::path& file);
 
 std::string FormatRoster(const Roster& roster);
-// Replaces the file in one step. Throws kUsage.
+// Replaces the file in one step. Throws kBadInput if ParseRoster would refuse it, kUsage if it
+// cannot be written.
 void SaveRoster(const Roster& roster, const std::filesystem::path& file);
 
 // Throws kBadInput with a hint if there is no party of that name.

@@ -1,5 +1,6 @@
 #include "net/socket.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -80,6 +81,16 @@ Listener Listen(const std::string& host, const std::string& port) {
               fmt::format("cannot listen on {}:{}: {}", host, port, reason),
               "Choose an address of this machine and a free port; behind a router or in a "
               "container, listen on 0.0.0.0 and forward the port.");
+}
+
+void SetNonBlocking(const Socket& socket) {
+  const int flags = fcntl(socket.fd(), F_GETFL);
+  if (flags < 0 || fcntl(socket.fd(), F_SETFL, flags | O_NONBLOCK) != 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("descriptor {} is not a socket to listen on: {}", socket.fd(),
+                            std::strerror(errno)),
+                "Pass the number of a listening socket that this process inherits.");
+  }
 }
 
 Socket Accept(const Listener& listener, std::string& remote) {

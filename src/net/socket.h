@@ -35,6 +35,8 @@ struct Listener {
 
 // host may be a name or an address; port "0" lets the system choose. Throws kUnreachable.
 Listener Listen(const std::string& host, const std::string& port);
+// For a descriptor that another program opened.
+void SetNonBlocking(const Socket& socket);
 // The next waiting connection, non-blocking and ready for use; invalid if there is none. `remote`
 // becomes its address.
 Socket Accept(const Listener& listener, std::string& remote);

@@ -110,6 +110,7 @@ void Mesh::CheckOwnCertificate() const {
 
 // The party with the highest number connects to all others and accepts nobody.
 void Mesh::StartListening() {
+  if (options_.listener) SetNonBlocking(options_.listener->socket);
   if (options_.self + 1 == options_.roster.size() || options_.listener) return;
   const std::string& text = options_.listen_address.empty() ? options_.roster[options_.self].address
                                                             : options_.listen_address;

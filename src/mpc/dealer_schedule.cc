@@ -148,8 +148,8 @@ ScheduledExecution DealerSchedule::Next(std::span<const Operation> operations) {
         const Shared& value = rescale->values[i];
         const int shift = value.fraction_bits - rescale->fraction_bits;
         if (shift <= 0) continue;
-        execution.rescales.push_back(
-            {op, i, shift, Reserve(value.shape.size()), Reserve(2 * value.shape.size()), value.shape});
+        execution.rescales.push_back({op, i, shift, Reserve(value.shape.size()),
+                                      Reserve(2 * value.shape.size()), value.shape});
         requirements.push_back({Correlation::Kind::kTruncation, {}, value.shape, {}});
       }
     }

@@ -13,7 +13,8 @@
 //     E = X - U and F = Y - V to all others. Share of the product: E * y_i + u_i * F + w_i.
 //     If both operands are one handle, U = V is opened once.
 //   shared X x private Y of party b. Every other party sends its share of E = X - U to b only; b,
-//     who knows V, sends F = Y - V to all others. Share: x_i * F + w_i; at b x_b * Y + (E - x_b) * V
+//     who knows V, sends F = Y - V to all others. Share: x_i * F + w_i; at b x_b * Y + (E - x_b) *
+//     V
 //     + w_b. Sum: X * F + E * V + U * V = X * Y.
 //   private X of a x private Y of b. a sends E = X - U to b, b sends F = Y - V to a. a's share:
 //     U * F + w_a; b's: E * Y + w_b; zero elsewhere. Traffic is that of the operands, not of the
@@ -75,9 +76,9 @@ struct ScheduledProduct {
 
 struct ScheduledRescale {
   size_t operation = 0, index = 0;
-  int shift = 0;               // > 0 bits to drop
-  uint64_t mask_offset = 0;    // shares of r, on every party's tape
-  uint64_t dealt_offset = 0;   // shares of t, then of m, on all tapes but the last party's
+  int shift = 0;              // > 0 bits to drop
+  uint64_t mask_offset = 0;   // shares of r, on every party's tape
+  uint64_t dealt_offset = 0;  // shares of t, then of m, on all tapes but the last party's
   Shape shape;
 };
 
@@ -115,7 +116,8 @@ class DealerSchedule {
   };
   uint64_t Reserve(uint64_t elements);
   size_t Mask(ScheduledExecution& execution, const Operand& operand, Product::Kind kind);
-  void AddProduct(ScheduledExecution& execution, const Product& product, ScheduledProduct scheduled);
+  void AddProduct(ScheduledExecution& execution, const Product& product,
+                  ScheduledProduct scheduled);
   void AddCost(ScheduledExecution& execution) const;
 
   size_t num_parties_;

@@ -57,8 +57,10 @@ std::vector<PhaseCost> PlanEngine::phases() const {
 
 void PlanEngine::StartPhase(std::string_view name) {
   size_t n = costs_->num_processes();
-  PhaseCost phase{std::string(name), std::vector<uint64_t>(n),
-                  std::vector<std::vector<LinkCost>>(n, std::vector<LinkCost>(n)), {}};
+  PhaseCost phase{std::string(name),
+                  std::vector<uint64_t>(n),
+                  std::vector<std::vector<LinkCost>>(n, std::vector<LinkCost>(n)),
+                  {}};
   phases_.push_back(std::move(phase));
 }
 

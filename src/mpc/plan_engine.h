@@ -61,7 +61,7 @@ class PlanEngine : public ShapeEngine {
   std::unique_ptr<CostModel> costs_;
   ReleaseGate* gate_;
   uint64_t num_registered_ = 0;
-  std::vector<uint64_t> depth_;  // by process
+  std::vector<uint64_t> depth_;    // by process
   std::vector<PhaseCost> phases_;  // never empty
   bool named_ = false;             // BeginPhase was called
   std::map<std::string, uint64_t, std::less<>> openings_;

@@ -24,8 +24,8 @@ void CheckBounds(const PrivateMatrix& matrix, size_t first, std::span<const Int1
   // The tiny rings exist for exhaustive tests, where values wrap on purpose.
   if constexpr (R::kBits < 64) return;
   const Int128 largest = LargestInteger(matrix);
-  auto beyond = std::find_if(rows.begin(), rows.end(),
-                             [&](Int128 v) { return v > largest || v < -largest; });
+  auto beyond =
+      std::find_if(rows.begin(), rows.end(), [&](Int128 v) { return v > largest || v < -largest; });
   if (beyond == rows.end()) return;
   auto at = static_cast<size_t>(beyond - rows.begin());
   throw Error(ErrorCode::kBadData,
@@ -42,7 +42,8 @@ size_t RowsPerBlock(size_t cols, size_t element_bytes) {
 
 template <typename R>
 ConstWords<R> RowSource<R>::Rows(size_t first, size_t count) const {
-  if (memory != nullptr) return {memory + first * shape.cols, count * shape.cols};
+  if (memory != nullptr)
+    return {memory + (first - first_in_memory) * shape.cols, count * shape.cols};
   if (scratch->size() < count * shape.cols) scratch->resize(count * shape.cols);
   Words<R> rows(scratch->data(), count * shape.cols);
   if (!rows.empty()) fill(first, count, rows);
@@ -50,12 +51,13 @@ ConstWords<R> RowSource<R>::Rows(size_t first, size_t count) const {
 }
 
 template <typename R>
-RowSource<R> FromMemory(Shape shape, ConstWords<R> words) {
+RowSource<R> FromMemory(Shape shape, ConstWords<R> words, size_t first) {
   // A pointer must be set even when there is nothing to point to.
   static const typename R::Word kNothing{};
   RowSource<R> source;
   source.shape = shape;
   source.memory = words.empty() ? &kNothing : words.data();
+  source.first_in_memory = first;
   return source;
 }
 
@@ -107,9 +109,8 @@ void AccumulateRows(Product::Kind kind, const RowSource<R>& left, const RowSourc
                     size_t first, size_t count, Shape shape, Words<R> out) {
   const Narrow narrow{left.narrow, right.narrow};
   if (kind == Product::Kind::kMatrix) {
-    MatMulAccumulate<R>(left.Rows(0, left.shape.rows),
-                        right.Rows(0, right.shape.rows), left.shape.rows,
-                        left.shape.cols, right.shape.cols, out, narrow);
+    MatMulAccumulate<R>(left.Rows(0, left.shape.rows), right.Rows(0, right.shape.rows),
+                        left.shape.rows, left.shape.cols, right.shape.cols, out, narrow);
     return;
   }
   auto l = left.Rows(first, count);
@@ -200,19 +201,18 @@ net::Consumer ConsumeRows(
   };
 }
 
-#define PARTITA_INSTANTIATE(R)                                                                   \
-  template struct RowSource<R>;                                                                  \
-  template RowSource<R> FromMemory<R>(Shape, ConstWords<R>);                                     \
-  template RowSource<R> FromTape<R>(Shape, Tape&, uint64_t);                                     \
-  template RowSource<R> FromPrivate<R>(const PrivateMatrix&);                                    \
-  template RowSource<R> Difference<R>(RowSource<R>, RowSource<R>);                               \
-  template void AccumulateRows<R>(Product::Kind, const RowSource<R>&, const RowSource<R>&,       \
-                                  size_t, size_t, Shape, Words<R>);                              \
-  template void AccumulateProduct<R>(Product::Kind, const RowSource<R>&, const RowSource<R>&,    \
-                                     Shape, Words<R>);                                           \
+#define PARTITA_INSTANTIATE(R)                                                                     \
+  template struct RowSource<R>;                                                                    \
+  template RowSource<R> FromMemory<R>(Shape, ConstWords<R>, size_t);                               \
+  template RowSource<R> FromTape<R>(Shape, Tape&, uint64_t);                                       \
+  template RowSource<R> FromPrivate<R>(const PrivateMatrix&);                                      \
+  template RowSource<R> Difference<R>(RowSource<R>, RowSource<R>);                                 \
+  template void AccumulateRows<R>(Product::Kind, const RowSource<R>&, const RowSource<R>&, size_t, \
+                                  size_t, Shape, Words<R>);                                        \
+  template void AccumulateProduct<R>(Product::Kind, const RowSource<R>&, const RowSource<R>&,      \
+                                     Shape, Words<R>);                                             \
   template net::Producer ProduceRows<R>(RowSource<R>, std::function<void(size_t, ConstWords<R>)>); \
-  template net::Consumer ConsumeRows<R>(                                                         \
-      Shape, std::function<void(size_t, size_t, ConstWords<R>)>);
+  template net::Consumer ConsumeRows<R>(Shape, std::function<void(size_t, size_t, ConstWords<R>)>);
 PARTITA_INSTANTIATE(Ring128)
 PARTITA_INSTANTIATE(Ring64)
 PARTITA_INSTANTIATE(Ring16)

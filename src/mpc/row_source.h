@@ -14,12 +14,13 @@
 
 namespace partita::mpc {
 
-// A matrix by rows. Exactly one of `memory` (all rows) and `fill` is set.
+// A matrix by rows. Exactly one of `memory` and `fill` is set.
 template <typename R>
 struct RowSource {
   using Word = typename R::Word;
   Shape shape;
-  const Word* memory = nullptr;
+  const Word* memory = nullptr;  // rows from `first_in_memory` on
+  size_t first_in_memory = 0;
   // Writes rows [first, first + count).
   std::function<void(size_t first, size_t count, Words<R> out)> fill;
   bool narrow = false;  // every entry, read as a signed integer, fits 64 bits
@@ -31,8 +32,9 @@ struct RowSource {
   ConstWords<R> Rows(size_t first, size_t count) const;
 };
 
+// Some rows of a matrix of shape `shape`, beginning with row `first`, or all of them.
 template <typename R>
-RowSource<R> FromMemory(Shape shape, ConstWords<R> words);
+RowSource<R> FromMemory(Shape shape, ConstWords<R> words, size_t first = 0);
 // Elements [offset / kBytes, ...) of a tape; the tape must outlive the source.
 template <typename R>
 RowSource<R> FromTape(Shape shape, Tape& tape, uint64_t offset);
@@ -72,7 +74,7 @@ net::Producer ProduceRows(RowSource<R> source,
 
 // Takes a matrix in and calls visit(first row, rows) for whole blocks of rows, in order.
 template <typename R>
-net::Consumer ConsumeRows(Shape shape,
-                          std::function<void(size_t first, size_t count, ConstWords<R> rows)> visit);
+net::Consumer ConsumeRows(
+    Shape shape, std::function<void(size_t first, size_t count, ConstWords<R> rows)> visit);
 
 }  // namespace partita::mpc

@@ -76,7 +76,7 @@ void AddShow(CLI::App* cert, Invocation& invocation) {
 
 std::string DescribeRoster(const net::Roster& roster) {
   std::string text;
-  for (const net::RosterEntry& entry : roster.entries) {
+  for (const net::RosterEntry& entry : roster) {
     text += fmt::format("{:<16} {:<24} {}\n", entry.name, entry.address, entry.fingerprint);
   }
   return text;
@@ -84,7 +84,7 @@ std::string DescribeRoster(const net::Roster& roster) {
 
 std::string RosterJson(const net::Roster& roster) {
   nlohmann::ordered_json parties = nlohmann::ordered_json::array();
-  for (const net::RosterEntry& entry : roster.entries) {
+  for (const net::RosterEntry& entry : roster) {
     parties.push_back(
         {{"name", entry.name}, {"address", entry.address}, {"fingerprint", entry.fingerprint}});
   }
@@ -112,9 +112,9 @@ void AddRoster(CLI::App* cert, Invocation& invocation) {
         roster = net::LoadRoster(options->file);
       if (!options->certificate.empty()) {
         const crypto::CertificateInfo info = crypto::ShowCertificate(options->certificate);
-        std::erase_if(roster.entries,
+        std::erase_if(roster,
                       [&](const net::RosterEntry& entry) { return entry.name == info.party; });
-        roster.entries.push_back({info.party, options->address, info.fingerprint});
+        roster.push_back({info.party, options->address, info.fingerprint});
         net::SaveRoster(roster, options->file);
       }
       PrintResult(invocation.output, DescribeRoster(roster), RosterJson(roster));

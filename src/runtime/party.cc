@@ -14,6 +14,9 @@
 namespace partita::runtime {
 namespace {
 
+// A study is started anew after a failure; nothing is resumed.
+constexpr uint32_t kAttempt = 1;
+
 std::unique_ptr<mpc::Engine> MakeEngine(const MleStudy& study, net::Channel& channel,
                                         mpc::ReleaseGate& gate) {
   if (study.file.engine.name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
@@ -88,8 +91,8 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   const auto timeout =
       std::chrono::milliseconds(static_cast<int64_t>(study.file.network.timeout_seconds * 1000));
   const net::Session session =
-      net::SayHello(*transport, {file_hash, plan_hash, local.snapshot.commitment, 1},
-                    Deadline::After(timeout), random, &progress);
+      net::SayHello(*transport, {file_hash, plan_hash, local.snapshot.commitment, kAttempt}, random,
+                    Deadline::After(timeout), &progress);
   net::Channel channel(std::move(transport), session);
   channel.SetTimeout(timeout);
   channel.SetProgress(&progress);

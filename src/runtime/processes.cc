@@ -188,7 +188,7 @@ std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
     std::filesystem::create_directory(home);
     const crypto::CertificateInfo info =
         crypto::MakeCertificate(party.name, 1, home / "key.pem", home / "cert.pem");
-    roster.entries.push_back(
+    roster.push_back(
         {party.name, fmt::format("127.0.0.1:{}", listeners.back().port), info.fingerprint});
   }
   const std::filesystem::path roster_file = folder.path() / "roster.toml";

@@ -1,22 +1,16 @@
 // Maximum likelihood for structural equation models on sample moments.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/progress.h"
+#include "stats/sem/moments.h"
 #include "stats/sem/parameter_table.h"
 
 namespace partita::stats {
-
-// Sufficient statistics of one group: covariance with divisor n, order of ParameterTable::observed.
-struct GroupMoments {
-  double n = 0;
-  Eigen::VectorXd mean;
-  Eigen::MatrixXd covariance;
-};
 
 enum class Information { kExpected, kObserved };
 

@@ -9,7 +9,7 @@ namespace partita::match {
 
 namespace {
 
-using data::Digest;
+using crypto::Digest;
 using net::PartyIndex;
 
 constexpr size_t kNonceBytes = 32;
@@ -28,13 +28,8 @@ bool Holds(const SharedBlock& block, PartyIndex party) {
 }
 
 Digest Commit(PartyIndex party, std::string_view block_name, ByteView opening) {
-  ByteWriter writer;
-  writer.String("partita row order commitment v1");
-  writer.U64(party);
-  writer.String(block_name);
-  writer.Raw(opening);
-  data::Sha256Stream hash;
-  hash.Update(writer.bytes());
+  crypto::Sha256 hash;
+  hash.Field("partita row order commitment v1").U64(party).Field(block_name).Update(opening);
   return hash.Finish();
 }
 
@@ -135,18 +130,16 @@ std::vector<SharedBlock> SharedBlocks(const data::Partition& partition) {
 }
 
 Digest RowOrderDigest(std::string_view block_name, std::span<const std::string> keys) {
-  ByteWriter head;
-  head.String("partita row order v1");
-  head.String(block_name);
-  head.U64(keys.size());
-  data::Sha256Stream hash;
-  hash.Update(head.bytes());
+  crypto::Sha256 hash;
+  hash.Field("partita row order v1").Field(block_name).U64(keys.size());
   // Hashing piece by piece costs more than copying: keys are short.
   constexpr size_t kPieceBytes = size_t{1} << 16;
   ByteWriter piece;
   for (const std::string& key : keys) {
     piece.String(key);
-    if (piece.bytes().size() >= kPieceBytes) hash.Update(piece.Take());
+    if (piece.bytes().size() < kPieceBytes) continue;
+    hash.Update(piece.bytes());
+    piece = ByteWriter();
   }
   hash.Update(piece.bytes());
   return hash.Finish();

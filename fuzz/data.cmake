@@ -1,0 +1,1 @@
+partita_fuzz(csv csv_fuzz.cc DEPENDS partita_data)

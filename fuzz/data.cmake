@@ -1,1 +1,1 @@
-partita_fuzz(csv csv_fuzz.cc DEPENDS partita_data)
+partita_fuzz(csv_fuzz csv_fuzz.cc DEPENDS partita_data)

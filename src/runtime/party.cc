@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "mpc/dealer_engine.h"
-#include "mpc/dealer_node.h"
 #include "mpc/replicated_engine.h"
 #include "net/channel.h"
 #include "net/hello.h"
@@ -20,8 +19,7 @@ constexpr uint32_t kAttempt = 1;
 std::unique_ptr<mpc::Engine> MakeEngine(const MleStudy& study, net::Channel& channel,
                                         mpc::ReleaseGate& gate) {
   if (study.file.engine.name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
-  if (channel.self() < study.num_computing) return mpc::MakeDealerEngine(channel, gate);
-  return mpc::MakeDealerNode(channel, gate);
+  return mpc::MakeDealerEngine(channel, gate);
 }
 
 study::StudyIdentity Identity(const MleStudy& study, const std::vector<std::string>& fingerprints) {
@@ -90,9 +88,10 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   std::unique_ptr<net::Transport> transport = connect();
   const auto timeout =
       std::chrono::milliseconds(static_cast<int64_t>(study.file.network.timeout_seconds * 1000));
-  const net::Session session = net::SayHello(*transport, {file_hash, plan_hash, local.snapshot.commitment, kAttempt}, random,
-                                             Deadline::After(timeout), &progress);
-  net::Channel channel(std::move(transport), session.run_id, kAttempt);
+  const net::Session session =
+      net::SayHello(*transport, {file_hash, plan_hash, local.snapshot.commitment, kAttempt}, random,
+                    Deadline::After(timeout), &progress);
+  net::Channel channel(std::move(transport), session);
   channel.SetTimeout(timeout);
   channel.SetProgress(&progress);
   outcome.study_hash = ToHex(study::StudyHash(identity, session.commitments));
@@ -116,7 +115,6 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     ConfirmFinish(channel);
     outcome.releases = gate.counts();
     outcome.traffic = channel.traffic();
-    outcome.traffic.insert(outcome.traffic.begin(), session.traffic);
     if (input.party == study.receiver) {
       progress.Phase("fit");
       outcome.result =

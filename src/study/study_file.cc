@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 
-#include "data/suggest.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -96,7 +95,7 @@ size_t PartyIndexByName(const StudyFile& study, std::string_view name) {
   }
   throw Error(ErrorCode::kBadInput,
               study.file_name + ": there is no party " + Quote(name) + " in study " + study.name,
-              data::SuggestionHint(name, names));
+              KnownNamesHint(name, names));
 }
 
 size_t ReceiverIndex(const StudyFile& study) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "data/suggest.h"
 #include "study/text.h"
 
 namespace partita::study {
@@ -53,7 +52,7 @@ TableReader::TableReader(const std::string& file_name, const toml::table& table,
   }
   if (unknown == nullptr) return;
   Fail(ToPosition(unknown->source()), "unknown key " + Quote(unknown->str()) + " in " + where_,
-       data::SuggestionHint(unknown->str(), keys));
+       KnownNamesHint(unknown->str(), keys));
 }
 
 Position TableReader::position() const { return ToPosition(table_->source()); }
@@ -155,7 +154,7 @@ std::string TableReader::Choice(const LocatedText& text, std::string_view key,
   if (std::find(choices.begin(), choices.end(), text.value) == choices.end()) {
     Fail(text.position,
          "'" + std::string(key) + "' in " + where_ + " cannot be " + Quote(text.value),
-         data::SuggestionHint(text.value, choices));
+         KnownNamesHint(text.value, choices));
   }
   return text.value;
 }

@@ -77,11 +77,10 @@ TEST(StudyFileTest, ReadsEveryKey) {
 
 TEST(StudyFileTest, FillsInDefaults) {
   std::string text = kSmallStudy;
-  for (const char* line :
-       {"fraction_bits = 38\n", "[network]\ntimeout_seconds = 2.5\n",
-        "group = \"school\"\ngroup_equal = [\"loadings\", \"intercepts\"]\n", "std_lv = true\n",
-        "meanstructure = true\n", "fixed_x = false\n", "information = \"observed\"\n",
-        "reference = \"Grant-White\"\n"}) {
+  for (const char* line : {"fraction_bits = 38\n", "[network]\ntimeout_seconds = 2.5\n",
+                           "group = \"school\"\ngroup_equal = [\"loadings\", \"intercepts\"]\n",
+                           "std_lv = true\n", "meanstructure = true\n", "fixed_x = false\n",
+                           "information = \"observed\"\n", "reference = \"Grant-White\"\n"}) {
     text = Edited(text, line, "");
   }
   const StudyFile study = Parse(text);
@@ -102,7 +101,8 @@ TEST(StudyFileTest, HoldersWithoutListsHoldEverything) {
 }
 
 TEST(StudyFileTest, SelectionsComeInTheOrderOfTheDictionary) {
-  const StudyFile study = Parse(Edited(kSmallStudy, "[\"x3\", \"school\"]", "[\"school\", \"x3\"]"));
+  const StudyFile study =
+      Parse(Edited(kSmallStudy, "[\"x3\", \"school\"]", "[\"school\", \"x3\"]"));
   EXPECT_THAT(study.parties[1].columns, ElementsAre("x3", "school"));
 }
 
@@ -220,7 +220,7 @@ TEST_F(LoadStudyFileTest, KeepsTheExactBytes) {
 }
 
 TEST_F(LoadStudyFileTest, RefusesWhatCannotBeRead) {
-  EXPECT_THAT(LoadMessage(), HasSubstr("cannot read"));  // not there
+  EXPECT_THAT(LoadMessage(), HasSubstr("cannot read"));    // not there
   EXPECT_THROW(LoadStudyFile(testing::TempDir()), Error);  // a folder
   Write("");
   EXPECT_THAT(LoadMessage(), HasSubstr(":1:1: the study file needs the key 'partita'"));

@@ -14,14 +14,14 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string Describe(const crypto::CertificateInfo& info) {
-  return fmt::format("party        {}\nvalid        {} to {} (UTC)\nfingerprint  {}", info.party,
-                     info.not_before, info.not_after, info.fingerprint);
+  return fmt::format("party        {}\nvalid        {} to {}\nfingerprint  {}", info.name,
+                     info.valid_from, info.valid_until, info.fingerprint);
 }
 
 std::string DescribeJson(const crypto::CertificateInfo& info) {
-  return nlohmann::ordered_json{{"party", info.party},
-                                {"not_before", info.not_before},
-                                {"not_after", info.not_after},
+  return nlohmann::ordered_json{{"party", info.name},
+                                {"valid_from", info.valid_from},
+                                {"valid_until", info.valid_until},
                                 {"fingerprint", info.fingerprint}}
       .dump();
 }
@@ -45,8 +45,10 @@ void AddNew(CLI::App* cert, Invocation& invocation) {
     invocation.run = [&invocation, options] {
       const fs::path folder = options->folder;
       fs::create_directories(folder);
-      const crypto::CertificateInfo info = crypto::MakeCertificate(
-          options->party, options->days, folder / "key.pem", folder / "cert.pem");
+      const crypto::Identity identity =
+          crypto::MakeIdentity({.name = options->party, .days = options->days});
+      crypto::SaveIdentity(identity, folder / "cert.pem", folder / "key.pem");
+      const crypto::CertificateInfo info = crypto::Describe(*identity.certificate);
       PrintResult(invocation.output, Describe(info), DescribeJson(info));
       PrintNote(invocation.output,
                 fmt::format(
@@ -67,7 +69,7 @@ void AddShow(CLI::App* cert, Invocation& invocation) {
   command->add_option("CERTIFICATE", *file, "A certificate (PEM)")->required();
   command->callback([&invocation, file] {
     invocation.run = [&invocation, file] {
-      const crypto::CertificateInfo info = crypto::ShowCertificate(*file);
+      const crypto::CertificateInfo info = crypto::Describe(*crypto::LoadCertificate(*file));
       PrintResult(invocation.output, Describe(info), DescribeJson(info));
       return kDone;
     };
@@ -111,10 +113,11 @@ void AddRoster(CLI::App* cert, Invocation& invocation) {
       if (fs::exists(options->file) || options->certificate.empty())
         roster = net::LoadRoster(options->file);
       if (!options->certificate.empty()) {
-        const crypto::CertificateInfo info = crypto::ShowCertificate(options->certificate);
+        const crypto::CertificateInfo info =
+            crypto::Describe(*crypto::LoadCertificate(options->certificate));
         std::erase_if(roster,
-                      [&](const net::RosterEntry& entry) { return entry.name == info.party; });
-        roster.push_back({info.party, options->address, info.fingerprint});
+                      [&](const net::RosterEntry& entry) { return entry.name == info.name; });
+        roster.push_back({info.name, options->address, info.fingerprint});
         net::SaveRoster(roster, options->file);
       }
       PrintResult(invocation.output, DescribeRoster(roster), RosterJson(roster));

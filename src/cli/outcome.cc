@@ -3,8 +3,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/version.h"
 #include "cli/output.h"
 #include "report/atomic_file.h"
@@ -15,27 +13,6 @@ namespace partita::cli {
 namespace {
 
 std::string Now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
-
-std::string HolderJson(const runtime::PartyOutcome& outcome, const report::RunFacts& facts) {
-  nlohmann::ordered_json data;
-  data["study"] = outcome.plan.study;
-  data["party"] = outcome.party;
-  data["study_hash"] = outcome.study_hash;
-  data["plan_hash"] = outcome.plan_hash;
-  data["run_id"] = outcome.run_id;
-  data["learned"] = nlohmann::ordered_json::array();
-  nlohmann::ordered_json& phases = data["phases"] = nlohmann::ordered_json::array();
-  for (const report::PhaseFacts& phase : facts.phases) {
-    phases.push_back({{"phase", phase.phase},
-                      {"rounds", phase.rounds},
-                      {"messages_sent", phase.messages_sent},
-                      {"messages_received", phase.messages_received},
-                      {"bytes_sent", phase.bytes_sent},
-                      {"bytes_received", phase.bytes_received},
-                      {"seconds", phase.seconds}});
-  }
-  return data.dump();
-}
 
 }  // namespace
 
@@ -77,7 +54,7 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
         output,
         fmt::format("{}: study '{}' is finished; this party learned nothing beyond the plan.\n\n{}",
                     outcome.party, outcome.plan.study, report::RunSummary(outcome.plan, facts)),
-        HolderJson(outcome, facts));
+        report::RunJson(outcome.plan, facts));
     return kDone;
   }
   const std::string json = report::ResultJson(*outcome.result, outcome.plan, facts);

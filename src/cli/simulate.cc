@@ -47,7 +47,7 @@ std::string Indented(const std::string& party, std::string text) {
 
 int RunThreads(const OutputOptions& output, const SimulateOptions& options,
                const runtime::MleStudy& study, const std::vector<fs::path>& data,
-               const runtime::SimulatedLink& link) {
+               const net::LinkModel& link) {
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;
@@ -75,7 +75,7 @@ const runtime::ProcessEnd* RootCause(const std::vector<runtime::ProcessEnd>& end
 
 int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
                  const runtime::MleStudy& study, const std::vector<fs::path>& data,
-                 const runtime::SimulatedLink& link) {
+                 const net::LinkModel& link) {
   runtime::ProcessSimulation simulation;
   simulation.executable = fs::read_symlink("/proc/self/exe");
   simulation.study_file = options.study_file;
@@ -127,7 +127,7 @@ int Simulate(const OutputOptions& output, const SimulateOptions& options) {
                   fmt::format("put it there, or say --data {}=FILE", study.parties[i].name));
     }
   }
-  runtime::SimulatedLink link;
+  net::LinkModel link;
   if (!options.latency.empty()) link.latency = ParseDuration(options.latency);
   if (!options.bandwidth.empty()) link.bytes_per_second = ParseBandwidth(options.bandwidth);
   return options.in_process ? RunThreads(output, options, study, data, link)

@@ -128,8 +128,8 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
   command->add_option("--output", options->output, "Write result.json here");
 }
 
-runtime::SimulatedLink LinkOf(const std::string& latency, const std::string& bandwidth) {
-  runtime::SimulatedLink link;
+net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) {
+  net::LinkModel link;
   if (!latency.empty()) link.latency = ParseDuration(latency);
   if (!bandwidth.empty()) link.bytes_per_second = ParseBandwidth(bandwidth);
   return link;

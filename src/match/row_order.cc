@@ -9,7 +9,6 @@ namespace partita::match {
 
 namespace {
 
-
 using crypto::Digest;
 using net::PartyIndex;
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "net/delayed_transport.h"
+#include "crypto/certificate.h"
 #include "net/roster.h"
 #include "net/tls_transport.h"
 
@@ -31,6 +31,12 @@ net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& fi
 
 }  // namespace
 
+std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> transport,
+                                             const net::LinkModel& link) {
+  if (link.latency.count() == 0 && link.bytes_per_second == 0) return transport;
+  return net::DelayTransport(std::move(transport), link);
+}
+
 PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& progress) {
   const net::Roster roster = ChannelRoster(study, options.roster);
   PartyInput input;
@@ -39,18 +45,18 @@ PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& p
   for (const net::RosterEntry& entry : roster) input.fingerprints.push_back(entry.fingerprint);
 
   net::TlsOptions tls;
+  tls.identity = crypto::LoadIdentity(options.certificate, options.key);
   tls.roster = roster;
   tls.self = input.party;
-  tls.key_file = options.key;
-  tls.certificate_file = options.certificate;
   tls.listen_address = options.listen_address;
-  tls.listen_descriptor = options.listen_descriptor;
+  if (options.listen_descriptor) {
+    tls.listener =
+        net::Listener{net::Socket(*options.listen_descriptor), roster[input.party].address};
+  }
   const Connector connect = [&]() {
     std::unique_ptr<net::Transport> transport =
-        net::ConnectTls(tls, Deadline::After(options.connect_timeout), &progress);
-    if (options.link.latency.count() == 0 && options.link.bytes_per_second == 0) return transport;
-    return net::MakeDelayedTransport(std::move(transport),
-                                     {options.link.latency, options.link.bytes_per_second});
+        net::ConnectTls(std::move(tls), Deadline::After(options.connect_timeout), &progress);
+    return DelayIfAsked(std::move(transport), options.link);
   };
   crypto::SystemRandom random;
   return RunParty(study, input, connect, random, progress);

@@ -7,16 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "net/delayed_transport.h"
 #include "runtime/party.h"
 
 namespace partita::runtime {
-
-// Added one-way latency and a cap on bandwidth, to see what a study costs on another network. Zero:
-// none.
-struct SimulatedLink {
-  std::chrono::microseconds latency{0};
-  double bytes_per_second = 0;
-};
 
 struct JoinOptions {
   std::string party;
@@ -26,8 +20,12 @@ struct JoinOptions {
   std::optional<int>
       listen_descriptor;       // an already listening socket, else the roster's address is bound
   std::string listen_address;  // bind here instead of the roster's address; empty: the roster's
-  SimulatedLink link;
+  net::LinkModel link;         // added latency and a cap on bandwidth
 };
+
+// The transport itself, or behind a DelayTransport if the link asks for latency or a cap.
+std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> transport,
+                                             const net::LinkModel& link);
 
 // Errors as RunParty's; kUnreachable and kUntrusted while connecting.
 PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& progress);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "mpc/dealer_engine.h"
-#include "mpc/dealer_node.h"
 #include "mpc/replicated_engine.h"
 #include "net/channel.h"
 #include "net/hello.h"
@@ -20,8 +19,7 @@ constexpr uint32_t kAttempt = 1;
 std::unique_ptr<mpc::Engine> MakeEngine(const MleStudy& study, net::Channel& channel,
                                         mpc::ReleaseGate& gate) {
   if (study.file.engine.name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
-  if (channel.self() < study.num_computing) return mpc::MakeDealerEngine(channel, gate);
-  return mpc::MakeDealerNode(channel, gate);
+  return mpc::MakeDealerEngine(channel, gate);
 }
 
 study::StudyIdentity Identity(const MleStudy& study, const std::vector<std::string>& fingerprints) {

@@ -1,11 +1,9 @@
 // SimulateProcesses: one `partita study join` per role.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 
 #include "crypto/certificate.h"
 #include "net/roster.h"
+#include "net/socket.h"
 #include "runtime/simulate.h"
 
 extern char** environ;
@@ -42,31 +41,6 @@ class Descriptor {
  private:
   int fd_;
 };
-
-// A socket listening on a free loopback port. Bound before the parties start, so that no port can
-// be taken in between.
-struct Listener {
-  Descriptor socket;
-  uint16_t port = 0;
-};
-
-Listener Listen() {
-  Listener listener;
-  listener.socket = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (listener.socket.get() < 0) ThrowSystem("cannot make a socket");
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(listener.socket.get(), generic, size) != 0 ||
-      ::listen(listener.socket.get(), 64) != 0 ||
-      ::getsockname(listener.socket.get(), generic, &size) != 0) {
-    ThrowSystem("cannot listen on the loopback interface");
-  }
-  listener.port = ntohs(address.sin_port);
-  return listener;
-}
 
 // A folder that only this user can enter, removed with everything in it.
 class TemporaryFolder {
@@ -107,7 +81,7 @@ Pipe MakePipe() {
 }
 
 Child Spawn(const std::string& party, const std::vector<std::string>& arguments,
-            const Descriptor& listener, bool inherit_standard_error) {
+            const net::Socket& listener, bool inherit_standard_error) {
   Child child;
   child.party = party;
   Pipe out = MakePipe(), err = MakePipe();
@@ -117,7 +91,7 @@ Child Spawn(const std::string& party, const std::vector<std::string>& arguments,
   ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&actions, out.write.get(), 1);
   if (!inherit_standard_error) ::posix_spawn_file_actions_adddup2(&actions, err.write.get(), 2);
-  ::posix_spawn_file_actions_adddup2(&actions, listener.get(), 3);
+  ::posix_spawn_file_actions_adddup2(&actions, listener.fd(), 3);
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -180,16 +154,16 @@ void WaitForAll(std::vector<Child>& children, const std::function<void()>& poll)
 std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
                                           const ProcessSimulation& simulation) {
   TemporaryFolder folder;
-  std::vector<Listener> listeners;
+  std::vector<net::Listener> listeners;
   net::Roster roster;
   for (const study::Party& party : study.parties) {
-    listeners.push_back(Listen());
+    listeners.push_back(net::Listen("127.0.0.1", "0"));
     const std::filesystem::path home = folder.path() / party.name;
     std::filesystem::create_directory(home);
-    const crypto::CertificateInfo info =
-        crypto::MakeCertificate(party.name, 1, home / "key.pem", home / "cert.pem");
+    const crypto::Identity identity = crypto::MakeIdentity({.name = party.name, .days = 1});
+    crypto::SaveIdentity(identity, home / "cert.pem", home / "key.pem");
     roster.push_back(
-        {party.name, fmt::format("127.0.0.1:{}", listeners.back().port), info.fingerprint});
+        {party.name, listeners.back().address, crypto::Fingerprint(*identity.certificate)});
   }
   const std::filesystem::path roster_file = folder.path() / "roster.toml";
   net::SaveRoster(roster, roster_file);
@@ -216,8 +190,12 @@ std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
         arguments.insert(arguments.end(), {"--data", simulation.data[i].string()});
       }
       if (simulation.link.latency.count() > 0) {
-        arguments.insert(arguments.end(),
-                         {"--latency", fmt::format("{}us", simulation.link.latency.count())});
+        arguments.insert(
+            arguments.end(),
+            {"--latency",
+             fmt::format(
+                 "{}us",
+                 std::chrono::ceil<std::chrono::microseconds>(simulation.link.latency).count())});
       }
       if (simulation.link.bytes_per_second > 0) {
         arguments.insert(
@@ -233,7 +211,7 @@ std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
                          {"--output", std::filesystem::absolute(simulation.output).string()});
       }
       children.push_back(Spawn(study.parties[i].name, arguments, listeners[i].socket, show));
-      listeners[i].socket.Close();
+      listeners[i].socket = net::Socket();
     }
     WaitForAll(children, simulation.poll);
   } catch (...) {

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <thread>
 
-#include "net/delayed_transport.h"
 #include "net/memory_transport.h"
 
 namespace partita::runtime {
@@ -27,13 +26,13 @@ class ThreadProgress : public Progress {
 };
 
 PartyEnd RunThread(const MleStudy& study, size_t party, const std::filesystem::path& data,
-                   std::unique_ptr<net::Transport> transport, const SimulatedLink& link,
+                   std::unique_ptr<net::Transport> transport, const net::LinkModel& link,
                    Progress& progress) {
   PartyEnd end;
   end.party = study.parties[party].name;
   try {
     crypto::SystemRandom random;
-    const Connector connect = [&]() { return Delayed(std::move(transport), link); };
+    const Connector connect = [&]() { return DelayIfAsked(std::move(transport), link); };
     end.outcome = RunParty(study, {party, data, {}}, connect, random, progress);
   } catch (const Error& error) {
     end.error = error;
@@ -52,7 +51,7 @@ std::filesystem::path DefaultDataPath(const std::filesystem::path& study_file,
 
 std::vector<PartyEnd> SimulateInProcess(const MleStudy& study,
                                         const std::vector<std::filesystem::path>& data,
-                                        const SimulatedLink& link, Progress& progress) {
+                                        const net::LinkModel& link, Progress& progress) {
   crypto::SystemRandom random;
   std::vector<std::unique_ptr<net::Transport>> transports =
       net::MakeMemoryTransports(PartyNames(study), random);

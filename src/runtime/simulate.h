@@ -29,7 +29,7 @@ struct PartyEnd {
 // receiver's; cancellation stops all.
 std::vector<PartyEnd> SimulateInProcess(const MleStudy& study,
                                         const std::vector<std::filesystem::path>& data,
-                                        const SimulatedLink& link, Progress& progress);
+                                        const net::LinkModel& link, Progress& progress);
 
 // The one to report: not an error that only repeats what another party said. Null if nobody failed.
 const PartyEnd* RootCause(const std::vector<PartyEnd>& ends);
@@ -45,7 +45,7 @@ struct ProcessSimulation {
   std::filesystem::path executable;  // the partita program
   std::filesystem::path study_file;
   std::vector<std::filesystem::path> data;  // by channel index
-  SimulatedLink link;
+  net::LinkModel link;
   std::string format = "text";  // of the parties' standard output
   // Called about ten times a second while the parties run; throws kCancelled to stop them all.
   std::function<void()> poll;

@@ -184,7 +184,7 @@ TEST_P(FaultTest, AbortHidesDetailsOfData) {
 TEST_P(FaultTest, AbortIsFoundBehindUnreadMessages) {
   auto errors = RunChannels(GetParam().make(2), [](Channel& channel) {
     if (channel.self() == 1) {
-      SendBytes(channel, 0, Bytes(100'000));
+      SendBytes(channel, 0, Bytes(10'000));
       SendBytes(channel, 0, Bytes(0));
       channel.Abort(Error(ErrorCode::kRefused, "the steward said no"));
     } else {

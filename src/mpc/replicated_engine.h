@@ -21,6 +21,7 @@
 #include <memory>
 #include <vector>
 
+#include "crypto/hash.h"
 #include "mpc/linear_engine.h"
 #include "mpc/release_gate.h"
 #include "mpc/replicated_schedule.h"
@@ -54,6 +55,8 @@ class ReplicatedEngine : public LinearEngine<R, 2> {
   uint64_t num_registered_ = 0;
   // Differences of fixed operands that this party received and keeps, by id.
   std::map<uint64_t, std::vector<typename R::Word>> kept_;
+  // Digests of the blocks that this party sent of larger ones, by id.
+  std::map<uint64_t, std::vector<crypto::Digest>> sent_;
 };
 
 // Over Z_2^128, with tapes from the channel's pairwise keys.

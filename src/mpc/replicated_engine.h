@@ -15,6 +15,8 @@
 //   Reveal            1 per entry and receiver; 1 round
 // Memory            Private operands of kGram and kElementwise products are read, masked and
 //                   received in blocks of rows; fixed ones up to 64 MiB are kept by one party.
+// Not enforced      That shared values respect their bounds (only private values are checked, when
+//                   they are read). Beyond 2^(k-2) a Rescale gives an arbitrary result.
 #pragma once
 
 #include <map>
@@ -35,7 +37,8 @@ class ReplicatedEngine : public LinearEngine<R, 2> {
  public:
   // The channel connects exactly the three parties. `tapes` gives the tape shared with a peer.
   // Channel and gate must outlive the engine. Throws kUsage for any other number of parties.
-  ReplicatedEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes);
+  ReplicatedEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes,
+                   const replicated::Options& options = {});
 
   const Capabilities& capabilities() const override { return replicated::ReplicatedCapabilities(); }
   void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }

@@ -297,7 +297,7 @@ TEST(ReplicatedEngineTest, FixedOperandsAreSharedOnce) {
 }
 
 TEST(ReplicatedEngineTest, LargeFixedOperandsAreSentAgain) {
-  const size_t rows = replicated::kMaxKeptBytes / kElement + 1;
+  const size_t rows = replicated::Options{}.max_kept_bytes / kElement + 1;
   PlanEngine plan("replicated", 3);
   PrivateMatrix large{0, {rows, 1}, 0, 1.0, nullptr}, small{0, {rows - 1, 1}, 0, 1.0, nullptr};
   for (const auto& [matrix, second] : {std::pair{large, rows + 3}, std::pair{small, size_t{3}}}) {
@@ -468,8 +468,13 @@ TEST(ReplicatedEngineTest, NeedsExactlyThreeParties) {
 
 // A fixed operand that is sent again must not have changed in between.
 TEST(ReplicatedEngineTest, ChangedFixedOperandIsNotSentAgain) {
-  const size_t rows = replicated::kMaxKeptBytes / kElement + 1;
-  auto result = RunAll(Replicated(), [&](Engine& engine, size_t self) {
+  const size_t rows = 5000;
+  RunOptions options = Replicated();
+  options.make = [](net::Channel& channel, ReleaseGate& gate) -> std::unique_ptr<Engine> {
+    return std::make_unique<ReplicatedEngine<Ring128>>(channel, gate, ChannelTapes(channel, "test"),
+                                                       replicated::Options{0});
+  };
+  auto result = RunAll(options, [&](Engine& engine, size_t self) {
     auto entry = std::make_shared<Int128>(1);
     auto column = [&](PartyIndex owner) {
       PrivateMatrix matrix{owner, {rows, 1}, 0, 2.0, nullptr};

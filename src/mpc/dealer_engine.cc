@@ -427,12 +427,13 @@ class DealerEngine<R>::Run {
 };
 
 template <typename R>
-DealerEngine<R>::DealerEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes)
+DealerEngine<R>::DealerEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes,
+                              const DealerOptions& options)
     : LinearEngine<R, 1>({channel.num_parties() - 1, channel.self(), R::kBits},
                          {channel.self() == 0}),
       channel_(channel),
       gate_(gate),
-      schedule_(channel.num_parties() - 1, R::kBytes),
+      schedule_(channel.num_parties() - 1, R::kBytes, options),
       source_(std::make_unique<LiveDealer<R>>(channel.num_parties() - 1,
                                               tapes(channel.num_parties() - 1))) {
   for (PartyIndex peer = 0; peer < this->num_parties(); ++peer) {

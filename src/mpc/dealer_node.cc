@@ -7,10 +7,11 @@ namespace partita::mpc {
 using Route = ScheduledProduct::Route;
 
 template <typename R>
-DealerNode<R>::DealerNode(net::Channel& channel, const TapeFactory& tapes)
+DealerNode<R>::DealerNode(net::Channel& channel, const TapeFactory& tapes,
+                          const DealerOptions& options)
     : ShapeEngine({channel.num_parties() - 1, {}, R::kBits}),
       channel_(channel),
-      schedule_(channel.num_parties() - 1, R::kBytes) {
+      schedule_(channel.num_parties() - 1, R::kBytes, options) {
   for (PartyIndex party = 0; party < num_parties(); ++party) tapes_.push_back(tapes(party));
 }
 

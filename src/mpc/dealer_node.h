@@ -23,7 +23,7 @@ template <typename R>
 class DealerNode : public ShapeEngine {
  public:
   // The channel must outlive the node; this process is its last party.
-  DealerNode(net::Channel& channel, const TapeFactory& tapes);
+  DealerNode(net::Channel& channel, const TapeFactory& tapes, const DealerOptions& options = {});
 
   const Capabilities& capabilities() const override { return DealerCapabilities(); }
   void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }

@@ -6,14 +6,16 @@
 
 #include "base/error.h"
 #include "mpc/dealer_schedule.h"
+#include "mpc/replicated_schedule.h"
 
 namespace partita::mpc {
 namespace {
 
 std::unique_ptr<CostModel> MakeCostModel(std::string_view kind, size_t num_parties) {
   if (kind == "dealer") return MakeDealerCostModel(num_parties, 128);
+  if (kind == "replicated") return replicated::MakeReplicatedCostModel(num_parties, 128);
   throw Error(ErrorCode::kBadInput, fmt::format("there is no engine '{}'", kind),
-              "choose the engine dealer");
+              "choose the engine dealer or replicated");
 }
 
 EngineFacts FactsOf(const CostModel& costs) { return {costs.num_parties(), {}, costs.ring_bits()}; }

@@ -24,6 +24,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "data/byte_source.h"
 #include "data/check_report.h"
 #include "data/table.h"
 
@@ -43,8 +44,6 @@ struct CsvContents {
   CheckReport report;
 };
 
-// Fills `out` and returns how many bytes it wrote; fewer than out.size() only at the end.
-using ByteSource = std::function<size_t(std::span<uint8_t> out)>;
 // Is shown every byte of the source, once and in order: the snapshot commitment is taken from the
 // same bytes that are parsed.
 using ByteObserver = std::function<void(ByteView)>;

@@ -5,6 +5,7 @@
 #include "mpc/dealer_engine.h"
 #include "mpc/replicated_engine.h"
 #include "net/channel.h"
+#include "net/frame.h"
 #include "net/hello.h"
 #include "runtime/build_plan.h"
 #include "runtime/local_data.h"

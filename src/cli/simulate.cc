@@ -90,6 +90,7 @@ int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
   if (cause == nullptr) {
     const std::string& text = ends[study.receiver].standard_output;
     std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
     return ends[study.receiver].exit_code;
   }
   if (output.json()) {

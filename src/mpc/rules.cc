@@ -148,7 +148,8 @@ Shared ProductResult(const Product& product, const EngineFacts& facts) {
 }
 
 Shared RescaleResult(const Shared& value, int fraction_bits, const EngineFacts& facts) {
-  if (fraction_bits < 0 || value.fraction_bits - fraction_bits > facts.ring_bits - 2) {
+  if (fraction_bits < 0 || fraction_bits > facts.ring_bits - 2 ||
+      value.fraction_bits - fraction_bits > facts.ring_bits - 2) {
     Misuse(fmt::format("rescaling from {} to {} fraction bits is not possible in {} bits",
                        value.fraction_bits, fraction_bits, facts.ring_bits));
   }

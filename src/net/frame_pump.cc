@@ -113,7 +113,7 @@ void FramePump::Run(std::span<const OutFrame> out, std::span<InFrame> in, const 
     for (Peer& peer : peers_) {
       // A peer that owes nothing is looked at after a wait only: it may have aborted.
       const bool watch = waited && limits.watch_idle && peer.index != transport_.self();
-      if (peer.receiving() || watch) moved |= PumpIn(peer);
+      if (peer.receiving() || watch) moved |= PumpIn(peer, watch);
     }
     if (Done()) return;
     waited = !moved;
@@ -200,17 +200,18 @@ bool FramePump::PumpOut(Peer& peer) {
   return total != 0;
 }
 
-bool FramePump::PumpIn(Peer& peer) {
+// Reads what this run expects and not a byte more, unless it should `watch` for an abort.
+bool FramePump::PumpIn(Peer& peer, bool watch) {
   bool moved = false;
   for (size_t turn = 0; turn < kTurnBytes / kFirstPieceBytes && !peer.in_closed; ++turn) {
     if (peer.in_payload) {
       if (!ReadPayload(peer)) break;
-    } else if (!peer.have_header()) {
-      if (!ReadHeader(peer)) break;
-    } else if (peer.receiving()) {
+    } else if (peer.have_header() && peer.receiving()) {
       StartPayload(peer);
+    } else if (!peer.have_header() && (peer.receiving() || watch)) {
+      if (!ReadHeader(peer)) break;
     } else {
-      return moved;  // a frame of a later exchange: its header is kept
+      break;  // done; a header that was read ahead waits for the exchange that expects it
     }
     moved = true;
   }

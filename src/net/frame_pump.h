@@ -67,7 +67,7 @@ class FramePump {
   bool PumpOut(Peer& peer);
   bool Push(Peer& peer, ByteView bytes, size_t& moved);
   void Stage(Peer& peer, const OutFrame& frame);
-  bool PumpIn(Peer& peer);
+  bool PumpIn(Peer& peer, bool watch);
   bool ReadHeader(Peer& peer);
   void CheckAbort(const Peer& peer) const;
   void StartPayload(Peer& peer);

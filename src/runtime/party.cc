@@ -5,6 +5,7 @@
 #include "mpc/dealer_engine.h"
 #include "mpc/replicated_engine.h"
 #include "net/channel.h"
+#include "net/frame.h"
 #include "net/hello.h"
 #include "runtime/build_plan.h"
 #include "runtime/local_data.h"
@@ -74,6 +75,7 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   // A table that fails its checks is reported to the peers after the hello, so that nobody waits
   // for this party.
   LocalData local;
+  local.row_order.resize(study.shared_blocks.size());
   std::optional<Error> data_error;
   if (study.parties[input.party].holder) {
     progress.Phase("read data");

@@ -93,5 +93,7 @@ Bytes NormativeBytes(const Plan& plan);
 std::string RenderPlanText(const Plan& plan, std::span<const NetworkModel> networks);
 // For programs: docs/result-json.md, "Plan".
 std::string RenderPlanJson(const Plan& plan, std::span<const NetworkModel> networks);
+// Back from RenderPlanJson; estimates and totals are ignored. Throws kBadInput.
+Plan ParsePlanJson(const std::string& text);
 
 }  // namespace partita::study

@@ -126,6 +126,7 @@ class ExpressionParser {
                      [&](const Function& candidate) { return candidate.name == name.raw; });
     if (function == kFunctions.end()) {
       std::vector<std::string_view> known;
+      known.reserve(kFunctions.size());
       for (const Function& candidate : kFunctions) known.push_back(candidate.name);
       Fail(name, fmt::format("unknown function '{}'", name.raw),
            fmt::format("the functions are {}", fmt::join(known, ", ")));

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
@@ -188,40 +189,39 @@ class StatementParser {
   void ParseRightSide(Tokens rhs) {
     // lavaan forgives a '+' right after the operator.
     const Tokens terms = rhs.front().Is("+") ? rhs.subspan(1) : rhs;
-    const Token* last = &rhs.front();
     for (const Tokens piece : SplitAt(terms, "+")) {
       if (piece.empty()) {
-        Fail(*last, "a '+' without a term after it or before it",
+        const auto begin = static_cast<std::size_t>(piece.data() - rhs.data());
+        Fail(rhs[begin > 0 ? begin - 1 : 0], "a '+' without a term after it or before it",
              "remove the '+' or add the missing term");
       }
       AddTerm(ParseTerm(piece));
-      last = &piece.back();
     }
   }
 
   // Repetitions of a variable within one formula add modifiers: a*x + start(0.5)*x.
   void AddTerm(ModelTerm term) {
     auto& terms = statement_.terms;
-    const auto found = std::find_if(terms.begin(), terms.end(),
-                                    [&](const ModelTerm& t) { return t.name == term.name; });
-    if (found == terms.end()) {
+    const auto [known, added] = term_index_.try_emplace(term.name, terms.size());
+    if (added) {
       terms.push_back(std::move(term));
       return;
     }
+    ModelTerm& first = terms[known->second];
     const std::string shown = term.name.empty() ? "the intercept 1" : "'" + term.name + "'";
     if (term.modifiers.empty()) {
       FailAt(source_, term.position, fmt::format("{} occurs twice in this formula", shown),
              "remove one of the two");
     }
     for (Modifier& modifier : term.modifiers) {
-      const auto same = std::find_if(found->modifiers.begin(), found->modifiers.end(),
+      const auto same = std::find_if(first.modifiers.begin(), first.modifiers.end(),
                                      [&](const Modifier& m) { return m.kind == modifier.kind; });
-      if (same != found->modifiers.end()) {
+      if (same != first.modifiers.end()) {
         FailAt(source_, modifier.position,
                fmt::format("{} already has a modifier of this kind in this formula", shown),
                "keep one label, one fixed value and one start() per variable");
       }
-      found->modifiers.push_back(std::move(modifier));
+      first.modifiers.push_back(std::move(modifier));
     }
   }
 
@@ -417,6 +417,7 @@ class StatementParser {
   const SourceText& source_;
   Tokens tokens_;
   ModelStatement statement_;
+  std::unordered_map<std::string, std::size_t> term_index_;
 };
 
 }  // namespace

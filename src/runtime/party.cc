@@ -84,12 +84,21 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     } catch (const Error& error) {
       data_error = error;
     }
+    outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }
 
   progress.Phase("connect");
-  std::unique_ptr<net::Transport> transport = connect();
+  const SteadyClock::time_point connect_start = SteadyClock::now();
+  std::unique_ptr<net::Transport> transport;
+  try {
+    transport = connect();
+  } catch (const Error&) {
+    if (data_error) throw *data_error;
+    throw;
+  }
   const auto timeout =
       std::chrono::milliseconds(static_cast<int64_t>(study.file.network.timeout_seconds * 1000));
+  outcome.local_steps.push_back({"connect", SecondsSince(connect_start)});
   const net::Session session =
       net::SayHello(*transport, {file_hash, plan_hash, local.snapshot.commitment, kAttempt}, random,
                     Deadline::After(timeout), &progress);
@@ -119,8 +128,10 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     outcome.traffic = channel.traffic();
     if (input.party == study.receiver) {
       progress.Phase("fit");
+      const SteadyClock::time_point fit_start = SteadyClock::now();
       outcome.result =
           methods::mle::FitMoments(study.analysis, moments, study.task.fraction_bits, progress);
+      outcome.local_steps.push_back({"fit", SecondsSince(fit_start)});
     }
   } catch (const Error& error) {
     // What went wrong with a table, its place included, is its owner's business.

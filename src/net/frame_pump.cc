@@ -229,7 +229,7 @@ bool FramePump::ReadHeader(Peer& peer) {
   peer.header = DecodeHeader(peer.header_bytes, Name(peer));
   peer.in_received = 0;
   peer.piece_bytes = 0;
-  if (peer.header.type == FrameType::kAbort) {
+  if (peer.header.type == FrameType::kAbort || peer.header.type == FrameType::kRelayedAbort) {
     CheckAbort(peer);
     peer.piece.resize(peer.header.length);
     peer.store = peer.piece;
@@ -300,6 +300,10 @@ void FramePump::FinishFrame(Peer& peer) {
     std::replace_if(
         reason.begin(), reason.end(),
         [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+    if (peer.header.type == FrameType::kRelayedAbort) {
+      throw Error(ErrorCode::kPeerLost, fmt::format("{} (as {} says)", reason, Name(peer)),
+                  "Settle it with that party, then start the study again at every party.");
+    }
     throw Error(
         ErrorCode::kPeerLost,
         fmt::format("party {} stopped (phase '{}'): {}", Name(peer), phase_, reason),
@@ -381,15 +385,21 @@ void FramePump::TimedOut() const {
               "of the study file if its work simply takes longer.");
 }
 
-void FramePump::SendAborts(const RunTag& run_tag, std::string_view reason) noexcept {
+void FramePump::SendAborts(const RunTag& run_tag, const Error& error) noexcept {
   try {
-    reason = reason.substr(0, kMaxAbortBytes);
+    const bool relayed = error.code() == ErrorCode::kPeerLost;
+    std::string reason = error.PublicMessage();
+    // A text that was relayed already names its first teller only.
+    if (const size_t teller = reason.find(" (as "); relayed && teller != std::string::npos) {
+      reason.resize(teller);
+    }
+    reason.resize(std::min<size_t>(reason.size(), kMaxAbortBytes));
     const Deadline deadline = Deadline::After(kAbortTime);
     interests_.clear();
     for (Peer& peer : peers_) {
       if (peer.index == transport_.self() || peer.out_closed || peer.mid_frame_out()) continue;
       FrameHeader header;
-      header.type = FrameType::kAbort;
+      header.type = relayed ? FrameType::kRelayedAbort : FrameType::kAbort;
       header.run_tag = run_tag;
       header.length = reason.size();
       header.from = transport_.self();

@@ -123,7 +123,8 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
           methods::mle::FitMoments(study.analysis, moments, study.task.fraction_bits, progress);
     }
   } catch (const Error& error) {
-    channel.Abort(error);
+    // What went wrong with a table, its place included, is its owner's business.
+    channel.Abort(data_error ? Error(ErrorCode::kBadData, "") : error);
     throw;
   } catch (const std::exception& error) {
     channel.Abort(Error(ErrorCode::kInternal, "an internal error"));

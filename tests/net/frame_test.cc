@@ -44,8 +44,8 @@ TEST(FrameTest, LayoutIsFixed) {
 }
 
 TEST(FrameTest, RoundTrip) {
-  for (FrameType type :
-       {FrameType::kData, FrameType::kAbort, FrameType::kHello, FrameType::kHelloAck}) {
+  for (FrameType type : {FrameType::kData, FrameType::kAbort, FrameType::kHello,
+                         FrameType::kHelloAck, FrameType::kRelayedAbort}) {
     FrameHeader header = Example();
     header.type = type;
     EXPECT_EQ(DecodeHeader(EncodeHeader(header), "south"), header);

@@ -123,7 +123,7 @@ std::string RunCommand(const std::string& command, double& seconds) {
   while ((got = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0) out.append(buffer, got);
   const int status = ::pclose(pipe);
   seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (status != 0) throw std::runtime_error("failed: " + command);
+  if (status != 0) throw std::runtime_error("failed: " + command + "\n" + out);
   return out;
 }
 

@@ -46,7 +46,8 @@ PlanEngine::PlanEngine(std::unique_ptr<CostModel> costs, ReleaseGate* gate)
 
 void PlanEngine::StartAt(std::vector<uint64_t> depths) {
   if (depths.size() != depth_.size()) {
-    throw Error(ErrorCode::kUsage, "the plan engine was given depths for another number of processes");
+    throw Error(ErrorCode::kUsage,
+                "the plan engine was given depths for another number of processes");
   }
   depth_ = std::move(depths);
 }

@@ -1,6 +1,7 @@
 // Where every random bit of Partita comes from.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -23,5 +24,8 @@ class SystemRandom : public RandomSource {
  public:
   void Fill(std::span<uint8_t> out) override;
 };
+
+// A fresh key.
+Key RandomKey(RandomSource& source);
 
 }  // namespace partita::crypto

@@ -2,14 +2,19 @@
 // owner; never derived from data.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "crypto/hash.h"
 
 namespace partita::data {
 
 enum class ColumnType { kNumeric, kInteger, kFactor, kKey };
+
+// "numeric", "integer", "factor", "key": as written in study files.
+std::string_view ColumnTypeName(ColumnType type);
 
 struct ColumnSchema {
   std::string name;
@@ -32,5 +37,16 @@ struct Schema {
   // Null if there is no such column.
   const ColumnSchema* Find(std::string_view name) const;
 };
+
+// Throws kBadInput naming the column unless: there is a column; names are not empty, unique, valid
+// UTF-8 and without control characters; numeric and integer bounds are finite and lower < upper
+// (integer bounds are whole and below 2^53 in magnitude, so that every integer is exact); a factor
+// has two or more levels, unique and not empty, with `reference` empty or among them and no missing
+// code among them; levels stand at factors only; max_rows_per_person >= 1.
+void ValidateSchema(const Schema& schema);
+
+// SHA-256 over a length-prefixed encoding of every field in order: two schemas have one digest
+// exactly if they are equal field by field.
+crypto::Digest SchemaDigest(const Schema& schema);
 
 }  // namespace partita::data

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -50,7 +51,10 @@ struct Shared {
   Shape shape;
   int fraction_bits = 0;
   double bound = 0;
-  std::shared_ptr<const Payload> payload;  // engine-specific; null on PlanEngine and dealer
+  // Engine-specific; an empty token on PlanEngine and at the dealer. Two handles with the same
+  // payload are the same value, which engines use (a square is masked and opened once), so every
+  // operation that makes a new value makes a new payload.
+  std::shared_ptr<const Payload> payload;
 };
 
 // Rows [first_row, first_row + num_rows) of a private matrix, row-major, as ring integers.
@@ -83,8 +87,8 @@ using Operand = std::variant<Shared, PublicMatrix, PrivateMatrix, FixedOperand>;
 // One product. kElementwise: shapes equal, or one side has a single column (broadcast over
 // columns). kMatrix: left * right. kGram: left^T * right, both with the same number of rows
 // (streamed over row blocks). The result is not truncated: fraction bits add up, bounds multiply
-// (times the contracted length). If the result cannot fit (bound * 2^fraction_bits >= 2^126) the
-// call throws kBadInput before anything is sent.
+// (times the contracted length). If the result cannot fit (bound * 2^fraction_bits >= 2^126 in the
+// ring of 128 bits) the call throws kBadInput before anything is sent.
 struct Product {
   enum class Kind { kElementwise, kMatrix, kGram };
   Kind kind = Kind::kElementwise;
@@ -102,6 +106,7 @@ struct Capabilities {
 };
 
 class Batch;
+struct Operation;  // defined in mpc/operation.h
 
 class Engine {
  public:
@@ -144,19 +149,11 @@ class Engine {
   virtual Shared SumRows(const Shared& a) = 0;  // 1 x cols
 
  protected:
-  friend class Batch;
-  // One recorded operation; the engine fills in the results.
-  struct Operation;
-  // Runs all operations in lock step: one set of messages per round for all of them.
+  friend class Batch;  // mpc/batch.h: unlike operations in one set of rounds
+  // Runs all operations in lock step: one message per directed link and round for all of them. The
+  // operations are independent of each other. Order of events: all are checked (kUsage, kBadInput);
+  // the gate is asked for every reveal, in order (kRefused); only then is anything sent.
   virtual void Execute(std::span<Operation> operations) = 0;
 };
-
-// Records unlike operations and flushes them in one set of rounds. Results exist after Flush.
-//   Batch batch(engine);
-//   auto products = batch.Multiply(list);
-//   auto shares = batch.Input(more);
-//   batch.Flush();
-//   use(products.Get());
-class Batch;  // defined in mpc/batch.h
 
 }  // namespace partita::mpc

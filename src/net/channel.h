@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/progress.h"
 #include "crypto/random.h"
 
 namespace partita::net {
@@ -21,10 +22,14 @@ namespace partita::net {
 using PartyIndex = std::size_t;
 
 // Writes bytes [offset, offset + out.size()) of a message. Called with increasing offsets, each
-// byte once per receiver.
+// byte once per receiver. Every piece but the last has kStreamPieceBytes, so pieces begin at
+// multiples of it. A producer must not use what a consumer of the same Exchange takes in: that
+// would be a dependent message that the depth does not count.
 using Producer = std::function<void(uint64_t offset, std::span<uint8_t> out)>;
-// Takes bytes [offset, offset + in.size()) of a message. Called with increasing offsets.
+// Takes bytes [offset, offset + in.size()) of a message, in the same pieces.
 using Consumer = std::function<void(uint64_t offset, ByteView in)>;
+
+inline constexpr size_t kStreamPieceBytes = size_t{1} << 16;
 
 // One outgoing message: either `bytes` (borrowed until Exchange returns) or a stream of `size`
 // bytes from `producer`.
@@ -66,6 +71,7 @@ struct PhaseTraffic {
 inline constexpr uint64_t kFrameHeaderBytes = 64;
 
 class Transport;
+struct Session;  // hello.h
 
 // Not thread-safe: one thread per party.
 class Channel {
@@ -73,10 +79,16 @@ class Channel {
   // Takes a connected transport. run_id: agreed by all parties in the hello; attempt: 1, then one
   // more per resume.
   Channel(std::unique_ptr<Transport> transport, ByteView run_id, uint32_t attempt);
+  // As above after a SayHello, whose traffic becomes the first phase, "hello".
+  Channel(std::unique_ptr<Transport> transport, const Session& session);
   ~Channel();
+  Channel(Channel&&) noexcept;
+  Channel& operator=(Channel&&) noexcept;
 
   PartyIndex self() const;
   size_t num_parties() const;
+  // Of all parties in roster order.
+  const std::vector<std::string>& names() const;
 
   // Sends and receives all messages at once, in one thread, so both sides may send any size.
   // Several messages to (or from) one peer keep their order. Every frame carries (run, attempt,
@@ -84,9 +96,13 @@ class Channel {
   // Throws kTimeout, kPeerLost (closed, or the peer's Abort reason). After an exception the channel
   // is poisoned: every later call throws.
   void Exchange(std::span<const Send> sends, std::span<const Receive> receives, Deadline deadline);
-  // As above with the default deadline (SetTimeout, 60 s).
+  // As above without a deadline, as long as some byte moves at least every `timeout` (SetTimeout,
+  // 60 s): a long stream may take its time, a dead peer may not.
   void Exchange(std::span<const Send> sends, std::span<const Receive> receives);
   void SetTimeout(std::chrono::milliseconds timeout);
+  // While waiting, CheckCancelled is called at least five times a second. Borrowed; null: nobody
+  // asks.
+  void SetProgress(Progress* progress);
 
   // Tells every peer, best effort and without waiting long, that this party stops and why (public
   // facts only), then poisons the channel. Never throws.
@@ -106,6 +122,9 @@ class Channel {
   crypto::Key PairwiseKey(PartyIndex peer, std::string_view purpose, uint64_t counter) const;
 
  private:
+  void Exchange(std::span<const Send> sends, std::span<const Receive> receives,
+                const Deadline* deadline);
+
   struct State;
   std::unique_ptr<State> state_;
 };

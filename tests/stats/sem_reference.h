@@ -50,8 +50,11 @@ inline Eigen::MatrixXd ToMatrix(const Json& rows) {
 inline std::vector<GroupMoments> SampleMoments(const Json& reference) {
   std::vector<GroupMoments> moments;
   for (const Json& group : reference["moments"]) {
-    moments.push_back({group["n"].get<double>(), ToVector(group["sample_mean"]),
-                       ToMatrix(group["sample_cov"])});
+    const Eigen::MatrixXd covariance = ToMatrix(group["sample_cov"]);
+    // lavaan lists no means without a mean structure, and they play no part then.
+    Eigen::VectorXd mean = Eigen::VectorXd::Zero(covariance.rows());
+    if (!group["sample_mean"].empty()) mean = ToVector(group["sample_mean"]);
+    moments.push_back({group["n"].get<double>(), mean, covariance});
   }
   return moments;
 }
@@ -110,8 +113,8 @@ inline ParameterTable TableOf(const Json& reference) {
                       (row.op == "~1" || covariates.count(row.rhs) > 0);
       if (row.exogenous) row.value = 0;  // the fit must take it from the sample
     }
-    if (row.op == "=~" && std::find(table.latent.begin(), table.latent.end(), row.lhs) ==
-                              table.latent.end()) {
+    if (row.op == "=~" &&
+        std::find(table.latent.begin(), table.latent.end(), row.lhs) == table.latent.end()) {
       table.latent.push_back(row.lhs);
     }
     table.rows.push_back(row);

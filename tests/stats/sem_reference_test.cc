@@ -1,11 +1,11 @@
 // Every complete-data reference fit of lavaan is reproduced from its sample moments.
+#include "tests/stats/sem_reference.h"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <map>
 #include <sstream>
-
-#include "tests/stats/sem_reference.h"
 
 namespace partita::stats {
 namespace {
@@ -97,14 +97,27 @@ TEST_P(SemReference, StandardizedSolutions) {
 TEST_P(SemReference, FitMeasures) {
   const SemFit fit = Fit();
   // Tolerances: absolute. lavaan finds the interval's ends to 1.2e-4 in the noncentrality.
-  const std::map<std::string, double> tolerances = {
-      {"npar", 0},           {"fmin", 1e-9},           {"chisq", 1e-6},
-      {"df", 0},             {"pvalue", 1e-8},         {"baseline.chisq", 1e-5},
-      {"baseline.df", 0},    {"baseline.pvalue", 1e-8}, {"cfi", 1e-8},
-      {"tli", 1e-8},         {"logl", 1e-6},           {"unrestricted.logl", 1e-6},
-      {"aic", 1e-6},         {"bic", 1e-6},            {"bic2", 1e-6},
-      {"ntotal", 0},         {"rmsea", 1e-7},          {"rmsea.ci.lower", 1e-5},
-      {"rmsea.ci.upper", 1e-6}, {"rmsea.pvalue", 1e-7}, {"srmr", 1e-7}};
+  const std::map<std::string, double> tolerances = {{"npar", 0},
+                                                    {"fmin", 1e-9},
+                                                    {"chisq", 1e-6},
+                                                    {"df", 0},
+                                                    {"pvalue", 1e-8},
+                                                    {"baseline.chisq", 1e-5},
+                                                    {"baseline.df", 0},
+                                                    {"baseline.pvalue", 1e-8},
+                                                    {"cfi", 1e-8},
+                                                    {"tli", 1e-8},
+                                                    {"logl", 1e-6},
+                                                    {"unrestricted.logl", 1e-6},
+                                                    {"aic", 1e-6},
+                                                    {"bic", 1e-6},
+                                                    {"bic2", 1e-6},
+                                                    {"ntotal", 0},
+                                                    {"rmsea", 1e-7},
+                                                    {"rmsea.ci.lower", 1e-5},
+                                                    {"rmsea.ci.upper", 1e-6},
+                                                    {"rmsea.pvalue", 1e-7},
+                                                    {"srmr", 1e-7}};
   for (const auto& [name, tolerance] : tolerances) {
     SCOPED_TRACE(name);
     ASSERT_TRUE(fit.fit_measures.count(name));

@@ -23,19 +23,35 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// The start methods in turn until one converges; otherwise the best of the points reached.
-Optimum MinimizeFromAnyStart(const ParameterTable& table, const SemObjective& objective,
-                             const ModelExpressions& expressions, int max_iterations,
-                             Progress& progress) {
-  OptimizeOptions options;
-  options.max_iterations = max_iterations;
-  Optimum best;
-  best.value = std::numeric_limits<double>::infinity();
-  for (StartMethod method : {StartMethod::kFabin, StartMethod::kSimple, StartMethod::kCautious}) {
-    const VectorXd start = StartValues(table, objective.model, objective.samples, method);
-    Optimum found = Minimize(objective, expressions, start, options, progress);
-    if (found.converged) return found;
-    if (best.x.size() == 0 || found.value < best.value) best = std::move(found);
+struct Attempt {
+  StartMethod start;
+  bool slsqp;
+};
+
+struct Solution {
+  Optimum optimum;
+  std::string optimizer;
+};
+
+// Attempts in turn until one converges; otherwise the best of the points reached.
+Solution MinimizeFromAnyStart(const ParameterTable& table, const SemObjective& objective,
+                              const ModelExpressions& expressions, int max_iterations,
+                              Progress& progress) {
+  constexpr Attempt kAttempts[] = {{StartMethod::kFabin, false},
+                                   {StartMethod::kFabin, true},
+                                   {StartMethod::kSimple, true},
+                                   {StartMethod::kCautious, true}};
+  Solution best;
+  best.optimum.value = std::numeric_limits<double>::infinity();
+  for (const Attempt& attempt : kAttempts) {
+    OptimizeOptions options;
+    options.slsqp_first = attempt.slsqp;
+    options.max_iterations = max_iterations;
+    const VectorXd start = StartValues(table, objective.model, objective.samples, attempt.start);
+    Solution found{Minimize(objective, expressions, start, options, progress),
+                   attempt.slsqp ? "NLopt SLSQP, then Fisher scoring" : "Fisher scoring"};
+    if (found.optimum.converged) return found;
+    if (best.optimizer.empty() || found.optimum.value < best.optimum.value) best = std::move(found);
   }
   return best;
 }
@@ -157,12 +173,12 @@ SemFit FitSem(const ParameterTable& table, const std::vector<GroupMoments>& mome
   const SemObjective objective{model, samples};
   const ModelExpressions expressions(table, model);
   progress.Phase("fit");
-  const Optimum optimum =
+  const auto [optimum, optimizer] =
       MinimizeFromAnyStart(table, objective, expressions, options.max_iterations, progress);
 
   SemFit fit;
   fit.converged = optimum.converged;
-  fit.optimizer = "NLopt SLSQP, then Fisher scoring";
+  fit.optimizer = optimizer;
   fit.iterations = optimum.iterations;
   fit.max_scaled_gradient = optimum.scaled_gradient;
   if (!optimum.converged) {

@@ -28,7 +28,7 @@ struct ParameterEstimate {
 
 struct SemFit {
   bool converged = false;
-  std::string optimizer;  // "NLopt SLSQP, then Fisher scoring"
+  std::string optimizer;  // "Fisher scoring" or "NLopt SLSQP, then Fisher scoring"
   int iterations = 0;
   double max_scaled_gradient = 0;  // projected on the constraints, per observation
   std::vector<ParameterEstimate> estimates;

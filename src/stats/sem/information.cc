@@ -75,6 +75,14 @@ VectorXd SolveSemidefinite(const MatrixXd& matrix, const VectorXd& right) {
   return e.scale.cwiseProduct(e.vectors * InvertValues(e.values).cwiseProduct(rotated));
 }
 
+double SmallestScaledEigenvalue(const MatrixXd& matrix, const MatrixXd& scale) {
+  if (matrix.rows() == 0) return std::numeric_limits<double>::infinity();
+  const VectorXd roots = InverseRoots(scale);
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> solver(
+      roots.asDiagonal() * matrix * roots.asDiagonal(), Eigen::EigenvaluesOnly);
+  return solver.eigenvalues()[0];
+}
+
 ParameterCovariance InvertInformation(const MatrixXd& information, const Tangent& tangent,
                                       double num_rows) {
   ParameterCovariance out;

@@ -12,6 +12,9 @@ namespace partita::stats {
 // directions without information are left at 0.
 Eigen::VectorXd SolveSemidefinite(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& right);
 
+// Of D M D with D = diag(scale)^-1/2; infinity for an empty matrix.
+double SmallestScaledEigenvalue(const Eigen::MatrixXd& matrix, const Eigen::MatrixXd& scale);
+
 struct ParameterCovariance {
   Eigen::MatrixXd covariance;  // of x; NaN in the rows and columns of parameters not identified
   // Directions of x without information, each scaled to a largest |component| of 1 in units of the

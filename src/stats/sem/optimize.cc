@@ -175,6 +175,15 @@ VectorXd ScoringStep(const SemObjective& objective, Iterate& at) {
 // Merit: value plus a penalty for leaving the constraints.
 double Merit(const Iterate& at, double penalty) { return at.value + penalty * at.infeasibility; }
 
+// A direction along the constraints in which the likelihood grows although its gradient is zero.
+// (The curvature of nonlinear constraints is left out, so they are not judged.)
+bool IsSaddle(const SemObjective& objective, const Iterate& at) {
+  const MatrixXd& z = at.tangent.basis;
+  if (at.constraints.values.size() > 0 || z.cols() == 0) return false;
+  const MatrixXd observed = z.transpose() * ObservedInformation(objective, at.x) * z;
+  return SmallestScaledEigenvalue(observed, ExpectedInformation(objective, at.x)) < -1e-6;
+}
+
 // Halves the step until the merit falls. False: no step helps.
 bool LineSearch(const SemObjective& objective, const ModelExpressions& expressions,
                 const VectorXd& step, const Iterate& from, Iterate& to) {
@@ -218,37 +227,36 @@ Optimum Minimize(const SemObjective& objective, const ModelExpressions& expressi
     return best;
   }
   VectorXd x = start;
-  if (x.size() > 0) {
+  if (options.slsqp_first && x.size() > 0) {
     best.iterations = RunSlsqp(objective, expressions, options.max_iterations, progress, x);
   }
+  const int limit = best.iterations + options.max_iterations;
   Iterate at = Examine(objective, expressions, x);
   bool stuck = !Usable(at);
   while (!stuck) {
     progress.CheckCancelled();
     const VectorXd step = ScoringStep(objective, at);
-    const bool feasible = at.infeasibility < 1e-10;
-    if (feasible && at.scaled_gradient < options.target) break;
-    if (best.iterations >= options.max_iterations) break;
-    ++best.iterations;
-    progress.Step(static_cast<uint64_t>(best.iterations),
-                  static_cast<uint64_t>(options.max_iterations));
+    if (at.infeasibility < 1e-12 && at.scaled_gradient < options.target) break;
+    if (best.iterations >= limit) break;
+    progress.Step(static_cast<uint64_t>(++best.iterations), static_cast<uint64_t>(limit));
     Iterate next;
-    if (!LineSearch(objective, expressions, step, at, next)) {
-      stuck = true;
-    } else {
-      // Where rounding hides the descent, a step that no longer shrinks the gradient ends it.
-      const double size = step.cwiseAbs().maxCoeff();
-      const bool tiny = size < 1e-13 * (1 + at.x.cwiseAbs().maxCoeff());
-      if (tiny) stuck = true;
-      at = std::move(next);
-      if (tiny) ScoringStep(objective, at);
-    }
+    stuck = !LineSearch(objective, expressions, step, at, next);
+    if (stuck) break;
+    // Rounding can hide the last descent: a step too small to matter is the last one.
+    stuck = step.cwiseAbs().maxCoeff() < 1e-13 * (1 + at.x.cwiseAbs().maxCoeff());
+    at = std::move(next);
+    if (stuck) ScoringStep(objective, at);
   }
   best.x = at.x;
   best.value = at.value;
   best.scaled_gradient = at.scaled_gradient;
   best.converged = Usable(at) && at.infeasibility < 1e-8 && at.scaled_gradient < options.acceptable;
-  if (!best.converged) best.reason = StopReason(at, stuck, options.max_iterations);
+  if (!best.converged) {
+    best.reason = StopReason(at, stuck, options.max_iterations);
+  } else if (IsSaddle(objective, at)) {
+    best.converged = false;
+    best.reason = "the gradient vanishes at a saddle point of the likelihood, not at a maximum";
+  }
   return best;
 }
 

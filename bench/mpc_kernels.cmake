@@ -1,0 +1,1 @@
+partita_bench(kernels_bench kernels_bench.cc DEPENDS partita_mpc)

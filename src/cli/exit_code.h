@@ -1,0 +1,27 @@
+// One small, stable set of exit codes; docs/exit-codes.md explains each.
+#pragma once
+
+#include "base/error.h"
+
+namespace partita::cli {
+
+enum ExitCode : int {
+  kDone = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kUnreachable = 3,
+  kTimedOut = 4,
+  kRefused = 5,
+  kBudgetExceeded = 6,
+  kBadData = 7,
+  kNotConverged = 8,
+  kPartyLost = 9,
+  kInternal = 70,
+  kInterrupted = 130,
+};
+
+// kBadInput (a study file, model or roster with an error) is wrong usage: the user can fix it and
+// try again.
+ExitCode ExitCodeOf(ErrorCode code);
+
+}  // namespace partita::cli

@@ -1,0 +1,46 @@
+#include "crypto/hash.h"
+
+#include <openssl/evp.h>
+
+namespace partita::crypto {
+namespace {
+
+void Check(int result) {
+  if (result != 1) throw Error(ErrorCode::kInternal, "OpenSSL cannot compute SHA-256");
+}
+
+}  // namespace
+
+Sha256::Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+  if (context_ == nullptr) throw Error(ErrorCode::kInternal, "OpenSSL is out of memory");
+  Check(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr));
+}
+
+Sha256::~Sha256() = default;
+
+Sha256& Sha256::Update(ByteView bytes) {
+  Check(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()));
+  return *this;
+}
+
+Sha256& Sha256::Field(ByteView bytes) { return U64(bytes.size()).Update(bytes); }
+
+Sha256& Sha256::U64(uint64_t value) {
+  std::array<uint8_t, 8> raw;
+  for (size_t i = 0; i < raw.size(); ++i) raw[i] = static_cast<uint8_t>(value >> (8 * i));
+  return Update(raw);
+}
+
+Digest Sha256::Finish() {
+  Digest digest;
+  Check(EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr));
+  Check(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr));
+  return digest;
+}
+
+Digest Sha256Of(ByteView bytes) {
+  Sha256 hash;
+  return hash.Update(bytes).Finish();
+}
+
+}  // namespace partita::crypto

@@ -1,0 +1,168 @@
+#include "data/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "data/utf8.h"
+
+namespace partita::data {
+
+namespace {
+
+// Whole numbers up to 2^53 are exact doubles.
+constexpr double kLargestExactInteger = 9007199254740992.0;
+
+[[noreturn]] void Refuse(const std::string& message, std::string hint = {}) {
+  throw Error(ErrorCode::kBadInput, message, std::move(hint));
+}
+
+// A name, level or code that can be shown and compared: valid UTF-8 without control characters.
+bool IsPlainText(std::string_view text) {
+  bool has_control = std::any_of(text.begin(), text.end(),
+                                 [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F; });
+  return !has_control && IsUtf8(text);
+}
+
+bool HasOuterSpace(std::string_view text) { return text.front() == ' ' || text.back() == ' '; }
+
+void CheckName(const ColumnSchema& column, size_t position) {
+  if (column.name.empty()) Refuse(fmt::format("column {} of the schema has no name", position + 1));
+  if (!IsPlainText(column.name)) {
+    Refuse(fmt::format("the name of column {} of the schema ('{}') is not plain UTF-8 text",
+                       position + 1, Printable(column.name)));
+  }
+  if (HasOuterSpace(column.name)) {
+    Refuse(fmt::format("the column name '{}' begins or ends with a space", column.name));
+  }
+}
+
+void CheckBounds(const ColumnSchema& column) {
+  const std::string bounds = fmt::format("[{}, {}]", column.lower, column.upper);
+  if (!std::isfinite(column.lower) || !std::isfinite(column.upper) ||
+      !std::isfinite(column.upper - column.lower)) {
+    Refuse(fmt::format("the bounds {} of column '{}' are not finite", bounds, column.name),
+           "bounds are public and written by hand: the smallest and largest possible value");
+  }
+  if (!(column.lower < column.upper)) {
+    Refuse(fmt::format("the bounds {} of column '{}' are not in order", bounds, column.name),
+           "lower must be less than upper");
+  }
+  if (column.type != ColumnType::kInteger) return;
+  for (double bound : {column.lower, column.upper}) {
+    if (std::trunc(bound) != bound || std::fabs(bound) > kLargestExactInteger) {
+      Refuse(fmt::format("the bounds {} of integer column '{}' are not whole numbers below 2^53",
+                         bounds, column.name));
+    }
+  }
+}
+
+void CheckLevels(const ColumnSchema& column) {
+  if (column.levels.size() < 2) {
+    Refuse(fmt::format("factor '{}' has fewer than two levels", column.name),
+           "list every level that may occur");
+  }
+  std::set<std::string_view> seen;
+  for (const std::string& level : column.levels) {
+    if (level.empty() || !IsPlainText(level)) {
+      Refuse(fmt::format("factor '{}' has a level that is empty or not plain UTF-8 text ('{}')",
+                         column.name, Printable(level)));
+    }
+    if (!seen.insert(level).second) {
+      Refuse(fmt::format("factor '{}' lists the level '{}' twice", column.name, level));
+    }
+  }
+  if (!column.reference.empty() && !seen.contains(column.reference)) {
+    Refuse(fmt::format("the reference '{}' of factor '{}' is not one of its levels",
+                       column.reference, column.name));
+  }
+  for (const std::string& code : column.missing_codes) {
+    if (seen.contains(code)) {
+      Refuse(
+          fmt::format("'{}' is both a level and a missing code of factor '{}'", code, column.name));
+    }
+  }
+}
+
+void CheckColumn(const ColumnSchema& column) {
+  const bool is_factor = column.type == ColumnType::kFactor;
+  if (is_factor) {
+    CheckLevels(column);
+  } else if (!column.levels.empty() || !column.reference.empty()) {
+    Refuse(fmt::format("column '{}' has levels but is not a factor", column.name),
+           "give it the type \"factor\", or remove its levels");
+  }
+  if (column.type == ColumnType::kNumeric || column.type == ColumnType::kInteger) {
+    CheckBounds(column);
+  }
+  if (column.type == ColumnType::kKey && !column.missing_codes.empty()) {
+    Refuse(fmt::format("key column '{}' has missing codes", column.name),
+           "a key is never missing: remove them");
+  }
+}
+
+void HashStrings(ByteWriter& writer, const std::vector<std::string>& texts) {
+  writer.U64(texts.size());
+  for (const std::string& text : texts) writer.String(text);
+}
+
+}  // namespace
+
+std::string_view ColumnTypeName(ColumnType type) {
+  switch (type) {
+    case ColumnType::kNumeric:
+      return "numeric";
+    case ColumnType::kInteger:
+      return "integer";
+    case ColumnType::kFactor:
+      return "factor";
+    case ColumnType::kKey:
+      return "key";
+  }
+  throw Error(ErrorCode::kInternal, "unknown column type");
+}
+
+const ColumnSchema* Schema::Find(std::string_view name) const {
+  auto found = std::find_if(columns.begin(), columns.end(),
+                            [&](const ColumnSchema& column) { return column.name == name; });
+  return found == columns.end() ? nullptr : &*found;
+}
+
+void ValidateSchema(const Schema& schema) {
+  if (schema.columns.empty()) Refuse("the schema has no columns");
+  if (schema.max_rows_per_person < 1) {
+    Refuse(fmt::format("max_rows_per_person is {}, but a person has at least one row",
+                       schema.max_rows_per_person));
+  }
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    const ColumnSchema& column = schema.columns[i];
+    CheckName(column, i);
+    if (!names.insert(column.name).second) {
+      Refuse(fmt::format("the schema has two columns named '{}'", column.name));
+    }
+    CheckColumn(column);
+  }
+}
+
+crypto::Digest SchemaDigest(const Schema& schema) {
+  ByteWriter writer;
+  writer.String("partita schema v1");
+  writer.U64(static_cast<uint64_t>(schema.max_rows_per_person));
+  writer.U64(schema.columns.size());
+  for (const ColumnSchema& column : schema.columns) {
+    writer.String(column.name);
+    writer.String(ColumnTypeName(column.type));
+    writer.F64(column.lower);
+    writer.F64(column.upper);
+    writer.String(column.unit);
+    HashStrings(writer, column.levels);
+    writer.String(column.reference);
+    HashStrings(writer, column.missing_codes);
+  }
+  return crypto::Sha256Of(writer.bytes());
+}
+
+}  // namespace partita::data

@@ -1,0 +1,104 @@
+#include "methods/mle/analysis.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "data/scaling.h"
+#include "data/suggest.h"
+
+namespace partita::methods::mle {
+namespace {
+
+stats::SemFamily FamilyOf(const std::string& function) {
+  if (function == "cfa") return stats::SemFamily::kCfa;
+  if (function == "sem") return stats::SemFamily::kSem;
+  if (function == "growth") return stats::SemFamily::kGrowth;
+  if (function == "lavaan") return stats::SemFamily::kLavaan;
+  throw Error(ErrorCode::kBadInput, fmt::format("unknown model function '{}'", function),
+              "use cfa, sem, growth or lavaan");
+}
+
+const data::ColumnSchema& Lookup(const data::Schema& dictionary, const std::string& name) {
+  if (const data::ColumnSchema* column = dictionary.Find(name)) return *column;
+  std::vector<std::string> known;
+  for (const data::ColumnSchema& column : dictionary.columns) known.push_back(column.name);
+  throw Error(
+      ErrorCode::kBadInput,
+      fmt::format("the analysis uses '{}', which is not in the dictionary of the study", name),
+      data::SuggestionHint(name, known) + "; every variable needs a [[variable]] entry");
+}
+
+const data::ColumnSchema& NumericVariable(const data::Schema& dictionary, const std::string& name) {
+  const data::ColumnSchema& column = Lookup(dictionary, name);
+  if (column.type != data::ColumnType::kNumeric && column.type != data::ColumnType::kInteger) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("the model uses '{}', which is not a number in the dictionary", name),
+                "use a variable of type numeric or integer");
+  }
+  return column;
+}
+
+std::vector<std::string> GroupLevels(const data::Schema& dictionary, const std::string& group) {
+  if (group.empty()) return {};
+  const data::ColumnSchema& column = Lookup(dictionary, group);
+  if (column.type != data::ColumnType::kFactor || column.levels.size() < 2) {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("the grouping variable '{}' is not a factor with two levels or more", group),
+        "declare it with type = \"factor\" and levels = [...] in the dictionary");
+  }
+  return column.levels;
+}
+
+}  // namespace
+
+MleAnalysis PrepareAnalysis(const MleOptions& options, const data::Schema& dictionary) {
+  MleAnalysis analysis;
+  analysis.options = options;
+  analysis.group_levels = GroupLevels(dictionary, options.group);
+  stats::SemModelOptions model;
+  model.family = FamilyOf(options.function);
+  model.std_lv = options.std_lv;
+  model.meanstructure = options.meanstructure;
+  model.fixed_x = options.fixed_x;
+  model.groups = analysis.group_levels;
+  model.group_equal = options.group_equal;
+  analysis.table = stats::BuildParameterTable(options.model, model);
+  for (const std::string& name : analysis.table.observed) {
+    analysis.variables.push_back(NumericVariable(dictionary, name));
+  }
+  return analysis;
+}
+
+MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
+                     int fraction_bits, Progress& progress) {
+  MleResult result;
+  result.table = analysis.table;
+  result.information = analysis.options.information;
+  result.function = analysis.options.function;
+  result.group_labels = analysis.table.groups;
+  std::vector<data::ColumnScale> scales;
+  for (const data::ColumnSchema& variable : analysis.variables)
+    scales.push_back(data::ScaleOf(variable));
+  const auto p = static_cast<Eigen::Index>(scales.size());
+  std::vector<stats::GroupMoments> groups;
+  for (const IntegerMoments& integers : moments) {
+    if (integers.n <= 0) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("group '{}' has no rows", analysis.group_levels.at(groups.size())),
+                  "remove the level from the dictionary, or check with the holders of the data");
+    }
+    const data::SampleMoments sample = data::ToOriginalUnits(
+        {static_cast<uint64_t>(integers.n), fraction_bits, integers.sum, integers.cross}, scales);
+    result.group_n.push_back(static_cast<double>(sample.num_rows));
+    groups.push_back({static_cast<double>(sample.num_rows),
+                      Eigen::Map<const Eigen::VectorXd>(sample.mean.data(), p),
+                      Eigen::Map<const Eigen::MatrixXd>(sample.covariance.data(), p, p)});
+  }
+  stats::SemFitOptions options;
+  options.information = analysis.options.information;
+  result.fit = stats::FitSem(analysis.table, groups, options, progress);
+  return result;
+}
+
+}  // namespace partita::methods::mle

@@ -1,0 +1,49 @@
+// Where a party of the engine `dealer` gets its correlated randomness from.
+#pragma once
+
+#include "mpc/row_source.h"
+#include "mpc/step_messages.h"
+#include "mpc/tape.h"
+
+namespace partita::mpc {
+
+// `offset` is the place that the schedule gave to one use; nothing is asked for twice but the masks
+// of fixed operands and masks that are regenerated within one operation.
+template <typename R>
+class CorrelationSource {
+ public:
+  virtual ~CorrelationSource() = default;
+  // A uniform matrix: this party's share of a mask, or the whole mask of an own private matrix.
+  virtual RowSource<R> Mask(Shape shape, uint64_t offset) = 0;
+  // This party's share of something dealt (a product of masks, a truncation pair), in `out` once
+  // `messages` were exchanged. `last`: this party is the last of those that get a share.
+  virtual void Deal(uint64_t offset, bool last, Words<R> out, StepMessages& messages) = 0;
+};
+
+// A dealer that takes part in the run: everything comes from the tape shared with it, except what
+// the last party gets, which the dealer sends in the same step.
+template <typename R>
+class LiveDealer : public CorrelationSource<R> {
+ public:
+  LiveDealer(PartyIndex dealer, std::unique_ptr<Tape> tape)
+      : dealer_(dealer), tape_(std::move(tape)) {}
+
+  RowSource<R> Mask(Shape shape, uint64_t offset) override {
+    return FromTape<R>(shape, *tape_, offset);
+  }
+
+  void Deal(uint64_t offset, bool last, Words<R> out, StepMessages& messages) override {
+    if (last) {
+      messages.Receive(dealer_, WireBytes(out));
+      return;
+    }
+    tape_->Read(offset, WireBytes(out));
+    ReduceWords<R>(out);
+  }
+
+ private:
+  PartyIndex dealer_;
+  std::unique_ptr<Tape> tape_;
+};
+
+}  // namespace partita::mpc

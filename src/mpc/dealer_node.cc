@@ -1,0 +1,158 @@
+#include "mpc/dealer_node.h"
+
+#include <map>
+
+namespace partita::mpc {
+
+using Route = ScheduledProduct::Route;
+
+template <typename R>
+DealerNode<R>::DealerNode(net::Channel& channel, const TapeFactory& tapes,
+                          const DealerOptions& options)
+    : ShapeEngine({channel.num_parties() - 1, {}, R::kBits}),
+      channel_(channel),
+      schedule_(channel.num_parties() - 1, R::kBytes, options) {
+  for (PartyIndex party = 0; party < num_parties(); ++party) tapes_.push_back(tapes(party));
+}
+
+template <typename R>
+FixedOperand DealerNode<R>::Register(PrivateMatrix matrix) {
+  CheckPrivate(matrix, facts());
+  FixedOperand operand{std::move(matrix), ++num_registered_};
+  schedule_.Register(operand);
+  return operand;
+}
+
+template <typename R>
+RowSource<R> DealerNode<R>::MaskOf(const MaskedOperand& masked) {
+  if (masked.owner) return FromTape<R>(masked.shape, *tapes_[*masked.owner], masked.mask_offset);
+  std::vector<RowSource<R>> shares;
+  for (const auto& tape : tapes_) {
+    shares.push_back(FromTape<R>(masked.shape, *tape, masked.mask_offset));
+  }
+  RowSource<R> sum;
+  sum.shape = masked.shape;
+  sum.fill = [shares = std::move(shares)](size_t first, size_t count, Words<R> out) {
+    shares[0].fill(first, count, out);
+    for (size_t i = 1; i < shares.size(); ++i) mpc::Add<R>(out, shares[i].Rows(first, count), out);
+  };
+  return sum;
+}
+
+template <typename R>
+auto DealerNode<R>::MultiplyMasks(const ScheduledExecution& plan) -> std::vector<Vector> {
+  std::vector<Vector> products(plan.products.size());
+  for (size_t i = 0; i < products.size(); ++i) {
+    const ScheduledProduct& product = plan.products[i];
+    if (product.route == Route::kLocal) continue;
+    products[i].resize(product.shape.size());
+    if (product.kind == Product::Kind::kGram) continue;
+    AccumulateProduct<R>(product.kind, MaskOf(plan.masked[product.left]),
+                         MaskOf(plan.masked[product.right]), product.shape, products[i]);
+  }
+  MultiplyCrossProducts(plan, products);
+  return products;
+}
+
+template <typename R>
+void DealerNode<R>::MultiplyCrossProducts(const ScheduledExecution& plan,
+                                          std::vector<Vector>& products) {
+  std::map<size_t, std::vector<size_t>> by_rows;  // products with so many rows
+  for (size_t i = 0; i < products.size(); ++i) {
+    const ScheduledProduct& product = plan.products[i];
+    if (product.route == Route::kLocal || product.kind != Product::Kind::kGram) continue;
+    by_rows[plan.masked[product.left].shape.rows].push_back(i);
+  }
+  for (const auto& [rows, members] : by_rows) MultiplyGroup(plan, rows, members, products);
+}
+
+// Cross products over the same number of rows: every mask is generated once per block.
+template <typename R>
+void DealerNode<R>::MultiplyGroup(const ScheduledExecution& plan, size_t rows,
+                                  const std::vector<size_t>& members,
+                                  std::vector<Vector>& products) {
+  std::map<size_t, RowSource<R>> masks;
+  size_t widest = 1;
+  for (size_t i : members) {
+    for (size_t index : {plan.products[i].left, plan.products[i].right}) {
+      masks.try_emplace(index, MaskOf(plan.masked[index]));
+      widest = std::max(widest, plan.masked[index].shape.cols);
+    }
+  }
+  ForEachBlock(rows, RowsPerBlock(widest, R::kBytes), [&](size_t first, size_t count) {
+    std::map<size_t, RowSource<R>> blocks;
+    for (const auto& [index, mask] : masks) {
+      blocks.emplace(index, FromMemory<R>(mask.shape, mask.Rows(first, count), first));
+    }
+    for (size_t i : members) {
+      const ScheduledProduct& product = plan.products[i];
+      AccumulateRows<R>(product.kind, blocks.at(product.left), blocks.at(product.right), first,
+                        count, product.shape, products[i]);
+    }
+  });
+}
+
+template <typename R>
+void DealerNode<R>::SubtractShares(const std::vector<bool>& sharers, PartyIndex last,
+                                   uint64_t offset, Vector& value) {
+  for (PartyIndex party = 0; party < num_parties(); ++party) {
+    if (!sharers[party] || party == last) continue;
+    auto shares = FromTape<R>({value.size(), 1}, *tapes_[party], offset);
+    ForEachBlock(value.size(), RowsPerBlock(1, R::kBytes), [&](size_t first, size_t count) {
+      auto block = Words<R>(value).subspan(first, count);
+      Sub<R>(block, shares.Rows(first, count), block);
+    });
+  }
+}
+
+// t = (r mod 2^(k-1)) >> shift for every entry, then r's top bits.
+template <typename R>
+auto DealerNode<R>::DealTruncation(const ScheduledRescale& plan) -> Vector {
+  using Word = typename R::Word;
+  const size_t size = plan.shape.size();
+  MaskedOperand r;
+  r.shape = {size, 1};
+  r.mask_offset = plan.mask_offset;
+  Vector dealt(2 * size);
+  if (size > 0) MaskOf(r).fill(0, size, Words<R>(dealt).first(size));
+  for (size_t i = 0; i < size; ++i) {
+    const Word mask = dealt[i];
+    const Word top = static_cast<Word>(mask >> (R::kBits - 1));
+    const Word low = R::Sub(mask, static_cast<Word>(top << (R::kBits - 1)));
+    dealt[i] = static_cast<Word>(low >> plan.shift);
+    dealt[size + i] = top;
+  }
+  SubtractShares(std::vector<bool>(num_parties(), true), num_parties() - 1, plan.dealt_offset,
+                 dealt);
+  return dealt;
+}
+
+template <typename R>
+void DealerNode<R>::Execute(std::span<Operation> operations) {
+  for (Operation& operation : operations) RunOnShapes(operation);
+  ScheduledExecution plan = schedule_.Next(operations);
+  std::vector<Vector> corrections = MultiplyMasks(plan);
+  StepMessages messages;
+  for (size_t i = 0; i < plan.products.size(); ++i) {
+    const ScheduledProduct& product = plan.products[i];
+    if (product.route == Route::kLocal) continue;
+    SubtractShares(product.sharers, product.last, product.dealt_offset, corrections[i]);
+    messages.Send(product.last, WireBytes(ConstWords<R>(corrections[i])));
+  }
+  std::vector<Vector> truncations;
+  for (const ScheduledRescale& rescale : plan.rescales) {
+    truncations.push_back(DealTruncation(rescale));
+    messages.Send(num_parties() - 1, WireBytes(ConstWords<R>(truncations.back())));
+  }
+  for (size_t step = 0; step < plan.cost.steps; ++step) {
+    messages.Exchange(channel_, plan.cost, step);
+  }
+}
+
+template class DealerNode<Ring128>;
+template class DealerNode<Ring64>;
+template class DealerNode<Ring16>;
+template class DealerNode<Ring8>;
+template class DealerNode<Ring4>;
+
+}  // namespace partita::mpc

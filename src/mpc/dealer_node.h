@@ -1,0 +1,55 @@
+// The dealer of the engine `dealer`: runs the same method code as the parties, on shapes alone, and
+// sends the corrections that the tapes it shares with the parties cannot carry.
+//
+// It learns shapes and operand kinds, never a value, and receives no message. Corrections go to the
+// last party that gets a share: one element per entry of a dealt product, two per entry of a
+// truncation. Cross products of masks are computed block by block, all that have the same number of
+// rows in one pass, so memory does not grow with the rows.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "mpc/dealer_schedule.h"
+#include "mpc/row_source.h"
+#include "mpc/shape_engine.h"
+#include "mpc/step_messages.h"
+#include "mpc/tape.h"
+#include "net/channel.h"
+
+namespace partita::mpc {
+
+template <typename R>
+class DealerNode : public ShapeEngine {
+ public:
+  // The channel must outlive the node; this process is its last party.
+  DealerNode(net::Channel& channel, const TapeFactory& tapes, const DealerOptions& options = {});
+
+  const Capabilities& capabilities() const override { return DealerCapabilities(); }
+  void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }
+  FixedOperand Register(PrivateMatrix matrix) override;
+
+ protected:
+  void Execute(std::span<Operation> operations) override;
+
+ private:
+  using Vector = std::vector<typename R::Word>;
+
+  RowSource<R> MaskOf(const MaskedOperand& masked);
+  // U * V for every scheduled product (empty for local ones).
+  std::vector<Vector> MultiplyMasks(const ScheduledExecution& plan);
+  void MultiplyCrossProducts(const ScheduledExecution& plan, std::vector<Vector>& products);
+  void MultiplyGroup(const ScheduledExecution& plan, size_t rows,
+                     const std::vector<size_t>& members, std::vector<Vector>& products);
+  // From `value`, subtracts what all sharers but the last take from their tapes.
+  void SubtractShares(const std::vector<bool>& sharers, PartyIndex last, uint64_t offset,
+                      Vector& value);
+  Vector DealTruncation(const ScheduledRescale& plan);
+
+  net::Channel& channel_;
+  DealerSchedule schedule_;
+  std::vector<std::unique_ptr<Tape>> tapes_;  // by party
+  uint64_t num_registered_ = 0;
+};
+
+}  // namespace partita::mpc

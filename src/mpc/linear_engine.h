@@ -1,0 +1,70 @@
+// Shares that are vectors of ring elements, and the local linear algebra on them.
+//
+// A party's payload holds kComponents matrices: 1 in additive sharing, 2 in replicated sharing. A
+// linear operation acts on each component alone; a public constant is added to the components that
+// the constructor names (in additive sharing: at party 0 only), so that all components of the
+// sharing together count it once.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "base/error.h"
+#include "mpc/kernels.h"
+#include "mpc/ring.h"
+#include "mpc/rules.h"
+
+namespace partita::mpc {
+
+template <typename R, size_t kComponents>
+struct RingPayload : Shared::Payload {
+  std::array<std::vector<typename R::Word>, kComponents> components;  // row-major, shape.size()
+};
+
+template <typename R, size_t kComponents>
+class LinearEngine : public Engine {
+ public:
+  using Word = typename R::Word;
+  using Payload = RingPayload<R, kComponents>;
+  using Components = std::array<std::vector<Word>, kComponents>;
+
+  size_t num_parties() const override { return facts_.num_parties; }
+  std::optional<PartyIndex> self() const override { return facts_.self; }
+
+  Shared Public(const PublicMatrix& value) override;
+  Shared Add(const Shared& a, const Shared& b) override;
+  Shared Subtract(const Shared& a, const Shared& b) override;
+  Shared Scale(const Shared& a, Int128 factor) override;
+  Shared MultiplyPublic(const PublicMatrix& left, const Shared& right) override;
+  Shared MultiplyPublic(const Shared& left, const PublicMatrix& right) override;
+  Shared Transpose(const Shared& a) override;
+  Shared Slice(const Shared& a, size_t row, size_t col, Shape shape) override;
+  Shared Concatenate(std::span<const Shared> parts, bool by_rows) override;
+  Shared SumRows(const Shared& a) override;
+
+ protected:
+  LinearEngine(EngineFacts facts, std::array<bool, kComponents> carries_public)
+      : facts_(std::move(facts)), carries_public_(carries_public) {}
+
+  const EngineFacts& facts() const { return facts_; }
+  bool carries_public(size_t component) const { return carries_public_[component]; }
+
+  // The shares behind a handle. Throws kUsage for a handle of another engine.
+  static const Payload& SharesOf(const Shared& value);
+  // Gives `result` (shape, fraction bits, bound) its shares.
+  static Shared WithShares(Shared result, Components components);
+  // As above, all zero.
+  static Shared WithZeroShares(Shared result);
+
+ private:
+  EngineFacts facts_;
+  std::array<bool, kComponents> carries_public_;
+};
+
+// The ring elements of a public matrix, and back.
+template <typename R>
+std::vector<typename R::Word> ToWords(const IntMatrix& matrix);
+template <typename R>
+IntMatrix FromWords(Shape shape, ConstWords<R> words);
+
+}  // namespace partita::mpc

@@ -1,0 +1,43 @@
+// The four operations that communicate, as data: what Engine::Execute runs.
+//
+// Methods do not build these; they call Engine's list methods or record a Batch. An engine reads
+// the operands and fills in the results.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "mpc/engine.h"
+
+namespace partita::mpc {
+
+struct InputOperation {
+  std::vector<PrivateMatrix> inputs;
+  std::vector<Shared> results;  // out
+};
+
+struct MultiplyOperation {
+  std::vector<Product> products;
+  std::vector<Shared> results;  // out
+};
+
+struct RescaleOperation {
+  std::vector<Shared> values;
+  int fraction_bits = 0;
+  std::vector<Shared> results;  // out
+};
+
+struct RevealOperation {
+  std::string release_id;
+  std::vector<Shared> values;
+  PartyIndex to = kEverybody;
+  std::vector<IntMatrix> results;  // out; empty matrices where nothing is learned
+};
+
+struct Operation
+    : std::variant<InputOperation, MultiplyOperation, RescaleOperation, RevealOperation> {
+  using variant::variant;
+};
+
+}  // namespace partita::mpc

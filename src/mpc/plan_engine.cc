@@ -1,0 +1,112 @@
+#include "mpc/plan_engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "mpc/dealer_schedule.h"
+#include "mpc/replicated_schedule.h"
+
+namespace partita::mpc {
+namespace {
+
+std::unique_ptr<CostModel> MakeCostModel(std::string_view kind, size_t num_parties) {
+  if (kind == "dealer") return MakeDealerCostModel(num_parties, 128);
+  if (kind == "replicated") return replicated::MakeReplicatedCostModel(num_parties, 128);
+  throw Error(ErrorCode::kBadInput, fmt::format("there is no engine '{}'", kind),
+              "choose the engine dealer or replicated");
+}
+
+EngineFacts FactsOf(const CostModel& costs) { return {costs.num_parties(), {}, costs.ring_bits()}; }
+
+}  // namespace
+
+LinkCost PhaseCost::Total() const {
+  LinkCost total;
+  for (const auto& row : links) {
+    for (const LinkCost& link : row) {
+      total.messages += link.messages;
+      total.bytes += link.bytes;
+    }
+  }
+  return total;
+}
+
+PlanEngine::PlanEngine(std::string_view kind, size_t num_parties, ReleaseGate* gate)
+    : PlanEngine(MakeCostModel(kind, num_parties), gate) {}
+
+PlanEngine::PlanEngine(std::unique_ptr<CostModel> costs, ReleaseGate* gate)
+    : ShapeEngine(FactsOf(*costs)),
+      costs_(std::move(costs)),
+      gate_(gate),
+      depth_(costs_->num_processes()) {
+  StartPhase("start");
+}
+
+void PlanEngine::StartAt(std::vector<uint64_t> depths) {
+  if (depths.size() != depth_.size()) {
+    throw Error(ErrorCode::kUsage, "the plan engine was given depths for another number of processes");
+  }
+  depth_ = std::move(depths);
+}
+
+void PlanEngine::BeginPhase(std::string_view name) {
+  if (phases_.size() == 1 && !named_ && phases_[0].Total().messages == 0) phases_.clear();
+  named_ = true;
+  StartPhase(name);
+}
+
+std::vector<PhaseCost> PlanEngine::phases() const {
+  if (!named_ && phases_[0].Total().messages == 0) return {};
+  return phases_;
+}
+
+void PlanEngine::StartPhase(std::string_view name) {
+  size_t n = costs_->num_processes();
+  PhaseCost phase{std::string(name),
+                  std::vector<uint64_t>(n),
+                  std::vector<std::vector<LinkCost>>(n, std::vector<LinkCost>(n)),
+                  {}};
+  phases_.push_back(std::move(phase));
+}
+
+FixedOperand PlanEngine::Register(PrivateMatrix matrix) {
+  CheckPrivate(matrix, facts());
+  FixedOperand operand{std::move(matrix), ++num_registered_};
+  costs_->Register(operand);
+  return operand;
+}
+
+void PlanEngine::AddStep(const ExecutionCost& cost, size_t step) {
+  PhaseCost& phase = phases_.back();
+  // Parts with the same link are one message.
+  std::map<std::pair<PartyIndex, PartyIndex>, uint64_t> messages;
+  for (const MessagePart& part : cost.parts) {
+    if (part.step == step && part.bytes > 0) messages[{part.from, part.to}] += part.bytes;
+  }
+  std::vector<uint64_t> before = depth_;
+  for (const auto& [link, bytes] : messages) {
+    auto [from, to] = link;
+    ++phase.links[from][to].messages;
+    phase.links[from][to].bytes += bytes;
+    depth_[to] = std::max(depth_[to], before[from] + 1);
+  }
+  for (size_t i = 0; i < depth_.size(); ++i) phase.rounds[i] += depth_[i] - before[i];
+}
+
+void PlanEngine::Execute(std::span<Operation> operations) {
+  for (Operation& operation : operations) RunOnShapes(operation);
+  for (Operation& operation : operations) {
+    auto* reveal = std::get_if<RevealOperation>(&operation);
+    if (reveal == nullptr) continue;
+    if (gate_ != nullptr) gate_->Opening(reveal->release_id);
+    ++openings_[reveal->release_id];
+  }
+  ExecutionCost cost = costs_->Execute(operations);
+  for (size_t step = 0; step < cost.steps; ++step) AddStep(cost, step);
+  Requirements& requirements = phases_.back().requirements;
+  requirements.insert(requirements.end(), cost.requirements.begin(), cost.requirements.end());
+}
+
+}  // namespace partita::mpc

@@ -1,0 +1,72 @@
+// Runs a method's own protocol code on shapes alone and adds up what a run will cost.
+//
+// The numbers are not estimates: messages, payload bytes per directed link, rounds per process,
+// correlations and openings are exactly what the counted channel reports after the run, because
+// both come from the engine's one CostModel.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mpc/cost.h"
+#include "mpc/release_gate.h"
+#include "mpc/shape_engine.h"
+
+namespace partita::mpc {
+
+// What crosses one directed link. Payload bytes; every message also costs net::kFrameHeaderBytes.
+struct LinkCost {
+  uint64_t messages = 0, bytes = 0;
+  bool operator==(const LinkCost&) const = default;
+};
+
+struct PhaseCost {
+  std::string phase;
+  std::vector<uint64_t> rounds;              // by process: growth of its depth
+  std::vector<std::vector<LinkCost>> links;  // [from][to]; the dealer, if any, is the last process
+  Requirements requirements;                 // in order of use
+
+  // Summed over all links.
+  LinkCost Total() const;
+};
+
+class PlanEngine : public ShapeEngine {
+ public:
+  // kind: "dealer" or "replicated"; throws kBadInput for another. A gate, if given, is asked for
+  // every opening, as in a run; it must outlive the engine.
+  PlanEngine(std::string_view kind, size_t num_parties, ReleaseGate* gate = nullptr);
+  PlanEngine(std::unique_ptr<CostModel> costs, ReleaseGate* gate);
+
+  const Capabilities& capabilities() const override { return costs_->capabilities(); }
+  // Depths of all processes before the first operation, when the engine's phases follow others.
+  void StartAt(std::vector<uint64_t> depths);
+  void BeginPhase(std::string_view name) override;
+  FixedOperand Register(PrivateMatrix matrix) override;
+
+  // All phases so far, the current one included. As in a channel, what happens before the first
+  // BeginPhase belongs to a phase "start", which is left out if nothing was sent in it.
+  std::vector<PhaseCost> phases() const;
+  // How often each release was opened.
+  const std::map<std::string, uint64_t, std::less<>>& openings() const { return openings_; }
+  // Computing parties, and the dealer if there is one.
+  size_t num_processes() const { return costs_->num_processes(); }
+
+ protected:
+  void Execute(std::span<Operation> operations) override;
+
+ private:
+  void StartPhase(std::string_view name);
+  void AddStep(const ExecutionCost& cost, size_t step);
+
+  std::unique_ptr<CostModel> costs_;
+  ReleaseGate* gate_;
+  uint64_t num_registered_ = 0;
+  std::vector<uint64_t> depth_;    // by process
+  std::vector<PhaseCost> phases_;  // never empty
+  bool named_ = false;             // BeginPhase was called
+  std::map<std::string, uint64_t, std::less<>> openings_;
+};
+
+}  // namespace partita::mpc

@@ -1,0 +1,55 @@
+#include "mpc/release_gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace partita::mpc {
+
+void CountingReleaseGate::Reserve(const std::vector<Release>& releases) {
+  if (reserved_) {
+    throw Error(ErrorCode::kRefused, "the releases of this run were already reserved",
+                "use one release gate per run");
+  }
+  for (const Release& release : releases) {
+    bool known = std::any_of(counts_.begin(), counts_.end(),
+                             [&](const Count& count) { return count.release.id == release.id; });
+    if (known) {
+      throw Error(ErrorCode::kRefused,
+                  fmt::format("release '{}' is declared twice in the plan", release.id),
+                  "declare it once, with the number of times it may be opened");
+    }
+    counts_.push_back({release, 0});
+  }
+  reserved_ = true;
+}
+
+void CountingReleaseGate::Opening(std::string_view release_id) {
+  if (!reserved_ || finished_) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("release '{}' was asked for {}", release_id,
+                            finished_ ? "after the run had finished" : "before any was reserved"),
+                "reserve the plan's releases before the run and finish it after the last opening");
+  }
+  auto count = std::find_if(counts_.begin(), counts_.end(), [&](const Count& candidate) {
+    return candidate.release.id == release_id;
+  });
+  if (count == counts_.end()) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("release '{}' is not declared in the plan", release_id),
+                "nothing may be opened that the plan does not list");
+  }
+  if (count->opened >= count->release.max_count) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("release '{}' was already opened {} times, as often as the plan allows",
+                            release_id, count->opened),
+                "state a larger maximum count in the study and have it approved");
+  }
+  ++count->opened;
+}
+
+void CountingReleaseGate::Finish() { finished_ = true; }
+
+}  // namespace partita::mpc

@@ -1,0 +1,54 @@
+#include "mpc/replicated_engine.h"
+
+#include <optional>
+
+#include "mpc/replicated_execution.h"
+
+namespace partita::mpc {
+
+template <typename R>
+ReplicatedEngine<R>::ReplicatedEngine(net::Channel& channel, ReleaseGate& gate,
+                                      const TapeFactory& tapes, const replicated::Options& options)
+    // A public constant lives in component 0: party 0's own, party 1's previous.
+    : LinearEngine<R, 2>({replicated::kParties, channel.self(), R::kBits},
+                         {channel.self() == 0, channel.self() == 1}),
+      channel_(channel),
+      gate_(gate),
+      scheduler_(R::kBytes, options) {
+  if (channel.num_parties() != replicated::kParties) {
+    throw Error(ErrorCode::kUsage, "the engine replicated needs exactly three parties",
+                "use three parties in the roster, or the engine dealer");
+  }
+  own_tape_ = tapes(replicated::Next(channel.self()));
+  previous_tape_ = tapes(replicated::Previous(channel.self()));
+}
+
+template <typename R>
+FixedOperand ReplicatedEngine<R>::Register(PrivateMatrix matrix) {
+  CheckPrivate(matrix, this->facts());
+  FixedOperand operand{std::move(matrix), ++num_registered_};
+  scheduler_.Register(operand);
+  return operand;
+}
+
+template <typename R>
+void ReplicatedEngine<R>::Execute(std::span<Operation> operations) {
+  for (Operation& operation : operations) CheckOperation(operation, this->facts());
+  for (Operation& operation : operations) {
+    if (auto* reveal = std::get_if<RevealOperation>(&operation)) gate_.Opening(reveal->release_id);
+  }
+  ReplicatedExecution<R>(*this, operations).Run();
+}
+
+std::unique_ptr<Engine> MakeReplicatedEngine(net::Channel& channel, ReleaseGate& gate) {
+  return std::make_unique<ReplicatedEngine<Ring128>>(channel, gate,
+                                                     ChannelTapes(channel, "replicated"));
+}
+
+template class ReplicatedEngine<Ring128>;
+template class ReplicatedEngine<Ring64>;
+template class ReplicatedEngine<Ring16>;
+template class ReplicatedEngine<Ring8>;
+template class ReplicatedEngine<Ring4>;
+
+}  // namespace partita::mpc

@@ -1,0 +1,509 @@
+#include "mpc/replicated_execution.h"
+
+#include <algorithm>
+
+namespace partita::mpc {
+
+using namespace replicated;  // NOLINT: this file implements that protocol
+
+template <typename R>
+ReplicatedExecution<R>::ReplicatedExecution(Engine& engine, std::span<Operation> operations)
+    : engine_(engine),
+      operations_(operations),
+      schedule_(engine.scheduler_.Next(operations)),
+      self_(engine.channel_.self()),
+      inputs_(schedule_.inputs.size()),
+      dealt_(schedule_.dealt.size()),
+      products_(schedule_.products.size()),
+      rescales_(schedule_.rescales.size()),
+      reveals_(schedule_.reveals.size()) {}
+
+template <typename R>
+void ReplicatedExecution<R>::Run() {
+  for (size_t i = 0; i < inputs_.size(); ++i) StartInput(i);
+  for (size_t i = 0; i < dealt_.size(); ++i) StartDealing(i);
+  for (size_t i = 0; i < products_.size(); ++i) PrepareProduct(i);
+  RunStep(0);
+  RunStep(1);
+  StoreResults();
+}
+
+// Parts are queued in the order of Scheduler::AddCost.
+template <typename R>
+void ReplicatedExecution<R>::RunStep(size_t step) {
+  if (step >= schedule_.cost.steps) return;
+  for (size_t i = 0; i < products_.size(); ++i) {
+    if (schedule_.products[i].step == step) ShareProduct(i);
+  }
+  for (size_t i = 0; i < rescales_.size(); ++i) step == 0 ? StartRescale(i) : ShareRescaled(i);
+  if (step == 0) {
+    for (size_t i = 0; i < reveals_.size(); ++i) StartReveal(i);
+  }
+  messages_.Exchange(engine_.channel_, schedule_.cost, step);
+}
+
+template <typename R>
+void ReplicatedExecution<R>::StoreResults() {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const ScheduledInput& at = schedule_.inputs[i];
+    Shared& result = std::get<InputOperation>(operations_[at.operation]).results[at.index];
+    for (Vector& component : inputs_[i]) ReduceWords<R>(component);
+    result = Engine::WithShares(std::move(result), std::move(inputs_[i]));
+  }
+  for (size_t i = 0; i < products_.size(); ++i) {
+    const ScheduledProduct& at = schedule_.products[i];
+    Shared& result = std::get<MultiplyOperation>(operations_[at.operation]).results[at.index];
+    for (Vector& component : products_[i].shares) ReduceWords<R>(component);
+    result = Engine::WithShares(std::move(result), std::move(products_[i].shares));
+  }
+  for (Operation& operation : operations_) {
+    auto* rescale = std::get_if<RescaleOperation>(&operation);
+    if (rescale == nullptr) continue;
+    for (size_t i = 0; i < rescale->values.size(); ++i) {
+      const Shared& value = rescale->values[i];
+      const int shift = rescale->fraction_bits - value.fraction_bits;
+      if (shift < 0) continue;  // truncated below
+      Components scaled;
+      for (size_t c = 0; c < 2; ++c) {
+        scaled[c].resize(value.shape.size());
+        Scale<R>(Engine::SharesOf(value).components[c], R::Reduce(static_cast<UInt128>(1) << shift),
+                 scaled[c]);
+      }
+      rescale->results[i] = Engine::WithShares(std::move(rescale->results[i]), std::move(scaled));
+    }
+  }
+  for (size_t i = 0; i < rescales_.size(); ++i) {
+    FinishRescale(i);
+    const ScheduledRescale& at = schedule_.rescales[i];
+    Shared& result = std::get<RescaleOperation>(operations_[at.operation]).results[at.index];
+    result = Engine::WithShares(std::move(result), std::move(rescales_[i].shares));
+  }
+  for (size_t i = 0; i < reveals_.size(); ++i) FinishReveal(i);
+}
+
+template <typename R>
+auto ReplicatedExecution<R>::FromTapeWhole(Tape& tape, uint64_t offset, size_t size) -> Vector {
+  Vector words(size);
+  if (size > 0) tape.Read(offset, WireBytes(std::span(words)));
+  ReduceWords<R>(words);
+  return words;
+}
+
+// ---- input and private operands
+
+template <typename R>
+void ReplicatedExecution<R>::ShareFrom(PartyIndex owner, uint64_t mask_offset, Shape shape,
+                                       Components& shares) {
+  auto& [own, previous] = shares;
+  if (self_ == owner) {
+    own = FromTapeWhole(OwnTape(), mask_offset, shape.size());
+    Sub<R>(previous, own, previous);
+    messages_.Send(Previous(owner), WireBytes(std::span<const Word>(previous)));
+  } else if (self_ == Next(owner)) {
+    own.resize(shape.size());
+    previous = FromTapeWhole(PreviousTape(), mask_offset, shape.size());
+  } else {
+    own.resize(shape.size());
+    previous.resize(shape.size());
+    messages_.Receive(owner, WireBytes(std::span(own)));
+  }
+}
+
+template <typename R>
+void ReplicatedExecution<R>::StartInput(size_t i) {
+  const ScheduledInput& at = schedule_.inputs[i];
+  if (self_ == at.owner) {
+    const PrivateMatrix& matrix =
+        std::get<InputOperation>(operations_[at.operation]).inputs[at.index];
+    inputs_[i][1].resize(at.shape.size());
+    if (at.shape.size() > 0) FromPrivate<R>(matrix).fill(0, at.shape.rows, inputs_[i][1]);
+  }
+  ShareFrom(at.owner, at.mask_offset, at.shape, inputs_[i]);
+}
+
+template <typename R>
+RowSource<R> ReplicatedExecution<R>::MaskAt(PartyIndex holder, const DealtOperand& dealt) {
+  Tape& tape = holder == dealt.matrix.owner ? OwnTape() : PreviousTape();
+  return FromTape<R>(dealt.matrix.shape, tape, dealt.mask_offset);
+}
+
+template <typename R>
+void ReplicatedExecution<R>::StartDealing(size_t i) {
+  const DealtOperand& dealt = schedule_.dealt[i];
+  const PartyIndex owner = dealt.matrix.owner;
+  const Shape shape = dealt.matrix.shape;
+  const uint64_t bytes = shape.size() * R::kBytes;
+  if (self_ == owner && dealt.sent) {
+    std::function<void(size_t, ConstWords<R>)> check;
+    if (dealt.fixed_id != 0 && !dealt.keep) check = SameAsBefore(dealt);
+    auto difference = Difference<R>(FromPrivate<R>(dealt.matrix), MaskAt(self_, dealt));
+    messages_.SendStream(Previous(owner), bytes,
+                         ProduceRows<R>(std::move(difference), std::move(check)));
+  }
+  if (self_ != Previous(owner)) return;
+  DealtWork& work = dealt_[i];
+  Vector& whole = dealt.keep ? engine_.kept_[dealt.fixed_id] : work.received;
+  work.difference = &whole;
+  if (!dealt.sent) return;
+  work.streamed = !dealt.keep && dealt.by_rows;
+  if (work.streamed) {
+    messages_.ReceiveStream(
+        owner, bytes,
+        ConsumeRows<R>(shape, [this, i](size_t first, size_t count, ConstWords<R> rows) {
+          ConsumeDifference(i, first, count, rows);
+        }));
+  } else {
+    whole.resize(shape.size());
+    messages_.Receive(owner, WireBytes(std::span(whole)));
+  }
+}
+
+// The mask of a fixed operand is used again only for the same matrix: another matrix under it would
+// give the difference of the two away. Compares digests of the blocks that are sent again.
+template <typename R>
+std::function<void(size_t, ConstWords<R>)> ReplicatedExecution<R>::SameAsBefore(
+    const DealtOperand& dealt) {
+  const size_t block = RowsPerBlock(dealt.matrix.shape.cols, R::kBytes);
+  return [&sent = engine_.sent_[dealt.fixed_id], block](size_t first, ConstWords<R> rows) {
+    const crypto::Digest digest = crypto::Sha256Of(WireBytes(rows));
+    const size_t number = first / block;
+    if (number == sent.size()) sent.push_back(digest);
+    if (sent[number] == digest) return;
+    throw Error(ErrorCode::kBadData,
+                "a private matrix changed after it was registered as a fixed operand",
+                "the table must not change during a run; start the study again");
+  };
+}
+
+// All products that need these rows of a difference, while the rows are in the cache.
+template <typename R>
+void ReplicatedExecution<R>::ConsumeDifference(size_t dealt, size_t first, size_t count,
+                                               ConstWords<R> rows) {
+  const auto block = FromMemory<R>(schedule_.dealt[dealt].matrix.shape, rows, first);
+  for (size_t i = 0; i < products_.size(); ++i) {
+    const ScheduledProduct& at = schedule_.products[i];
+    for (const Term& term : products_[i].terms) {
+      if (term.streamed != dealt) continue;
+      AccumulateRows<R>(ProductOf(at).kind, term.streamed_left ? block : term.left,
+                        term.streamed_left ? term.right : block, first, count, at.shape,
+                        products_[i].shares[0]);
+    }
+  }
+}
+
+// ---- products
+
+template <typename R>
+const Product& ReplicatedExecution<R>::ProductOf(const ScheduledProduct& scheduled) const {
+  return std::get<MultiplyOperation>(operations_[scheduled.operation]).products[scheduled.index];
+}
+
+template <typename R>
+void ReplicatedExecution<R>::AddTerm(ProductWork& work, bool swapped, RowSource<R> first,
+                                     RowSource<R> second) {
+  if (swapped) std::swap(first, second);
+  work.terms.push_back({std::move(first), std::move(second), kNone, false});
+}
+
+template <typename R>
+void ReplicatedExecution<R>::AddDifferenceTerm(ProductWork& work, bool swapped, size_t dealt,
+                                               RowSource<R> second) {
+  const DealtWork& difference = dealt_[dealt];
+  if (!difference.streamed) {
+    AddTerm(work, swapped,
+            FromMemory<R>(schedule_.dealt[dealt].matrix.shape, *difference.difference),
+            std::move(second));
+    return;
+  }
+  AddTerm(work, swapped, {}, std::move(second));
+  work.terms.back().streamed = dealt;
+  work.terms.back().streamed_left = !swapped;
+}
+
+template <typename R>
+void ReplicatedExecution<R>::PrepareProduct(size_t i) {
+  const ScheduledProduct& at = schedule_.products[i];
+  const Product& product = ProductOf(at);
+  ProductWork& work = products_[i];
+  work.shares[0].resize(at.shape.size());
+  work.shares[1].resize(at.shape.size());
+  switch (at.route) {
+    case Route::kLocal:
+      return LocalProduct(i);
+    case Route::kOwned:
+      return;
+    case Route::kShared:
+      return AddSharedTerms(product, work);
+    case Route::kMixed:
+      return AddMixedTerms(at, product, work);
+    case Route::kPrivate:
+      return AddPrivateTerms(at, work);
+  }
+}
+
+template <typename R>
+void ReplicatedExecution<R>::AddSharedTerms(const Product& product, ProductWork& work) {
+  const Shared &x = std::get<Shared>(product.left), &y = std::get<Shared>(product.right);
+  const Components& xs = Engine::SharesOf(x).components;
+  const Components& ys = Engine::SharesOf(y).components;
+  work.sum.resize(ys[0].size());
+  Add<R>(ys[0], ys[1], work.sum);
+  AddTerm(work, false, FromMemory<R>(x.shape, xs[0]), FromMemory<R>(y.shape, work.sum));
+  AddTerm(work, false, FromMemory<R>(x.shape, xs[1]), FromMemory<R>(y.shape, ys[0]));
+}
+
+template <typename R>
+void ReplicatedExecution<R>::AddMixedTerms(const ScheduledProduct& at, const Product& product,
+                                           ProductWork& work) {
+  const bool swapped = at.left == kNone;  // the private operand stands right
+  const size_t dealt = swapped ? at.right : at.left;
+  const DealtOperand& x = schedule_.dealt[dealt];
+  const Shared& y = std::get<Shared>(swapped ? product.left : product.right);
+  const Components& ys = Engine::SharesOf(y).components;
+  if (self_ == x.matrix.owner) {
+    AddTerm(work, swapped, FromPrivate<R>(x.matrix), FromMemory<R>(y.shape, ys[0]));
+    AddTerm(work, swapped, MaskAt(self_, x), FromMemory<R>(y.shape, ys[1]));
+  } else if (self_ == Next(x.matrix.owner)) {
+    AddTerm(work, swapped, MaskAt(self_, x), FromMemory<R>(y.shape, ys[0]));
+  } else {
+    work.sum.resize(ys[0].size());
+    Add<R>(ys[0], ys[1], work.sum);
+    AddDifferenceTerm(work, swapped, dealt, FromMemory<R>(y.shape, work.sum));
+  }
+}
+
+template <typename R>
+void ReplicatedExecution<R>::AddPrivateTerms(const ScheduledProduct& at, ProductWork& work) {
+  // `first` belongs to party s, `second` to party s + 1.
+  const bool swapped =
+      schedule_.dealt[at.right].matrix.owner != Next(schedule_.dealt[at.left].matrix.owner);
+  const size_t first = swapped ? at.right : at.left, second = swapped ? at.left : at.right;
+  const DealtOperand &x = schedule_.dealt[first], &y = schedule_.dealt[second];
+  if (self_ == x.matrix.owner) {
+    AddDifferenceTerm(work, !swapped, second, FromPrivate<R>(x.matrix));
+  } else if (self_ == y.matrix.owner) {
+    AddTerm(work, swapped, MaskAt(Next(x.matrix.owner), x), MaskAt(self_, y));
+  } else {
+    AddDifferenceTerm(work, swapped, first, MaskAt(self_, y));
+  }
+}
+
+template <typename R>
+void ReplicatedExecution<R>::ShareProduct(size_t i) {
+  const ScheduledProduct& at = schedule_.products[i];
+  if (at.route == Route::kLocal) return;
+  if (at.route == Route::kOwned) return ShareOwnedProduct(i);
+  ProductWork& work = products_[i];
+  auto& [own, previous] = work.shares;
+  for (const Term& term : work.terms) {
+    if (term.streamed != kNone) continue;
+    AccumulateProduct<R>(ProductOf(at).kind, term.left, term.right, at.shape, own);
+  }
+  AddZeroShares(at.offset, own);
+  messages_.Send(Next(self_), WireBytes(std::span<const Word>(own)));
+  messages_.Receive(Previous(self_), WireBytes(std::span(previous)));
+}
+
+template <typename R>
+void ReplicatedExecution<R>::AddZeroShares(uint64_t offset, Vector& out) {
+  constexpr size_t kBlock = 2048;
+  Vector scratch(std::min(kBlock, out.size()));
+  ForEachBlock(out.size(), kBlock, [&](size_t first, size_t count) {
+    Words<R> block(out.data() + first, count), random(scratch.data(), count);
+    OwnTape().Read(offset + first * R::kBytes, WireBytes(random));
+    Add<R>(block, random, block);
+    PreviousTape().Read(offset + first * R::kBytes, WireBytes(random));
+    Sub<R>(block, random, block);
+  });
+}
+
+template <typename R>
+void ReplicatedExecution<R>::ShareOwnedProduct(size_t i) {
+  const ScheduledProduct& at = schedule_.products[i];
+  const Product& product = ProductOf(at);
+  ProductWork& work = products_[i];
+  if (self_ == at.owner) {
+    Vector words[2];
+    auto source = [&](const Operand& operand, Vector& memory) {
+      if (auto* matrix = std::get_if<PrivateMatrix>(&operand)) return FromPrivate<R>(*matrix);
+      if (auto* fixed = std::get_if<FixedOperand>(&operand)) return FromPrivate<R>(fixed->matrix);
+      const PublicMatrix& known = std::get<PublicMatrix>(operand);
+      memory = ToWords<R>(known.values);
+      return FromMemory<R>(known.values.shape, memory);
+    };
+    AccumulateProduct<R>(product.kind, source(product.left, words[0]),
+                         source(product.right, words[1]), at.shape, work.shares[1]);
+  }
+  ShareFrom(at.owner, at.offset, at.shape, work.shares);
+}
+
+// A public matrix times a shared one, component by component; two public ones in component 0.
+template <typename R>
+void ReplicatedExecution<R>::LocalProduct(size_t i) {
+  const ScheduledProduct& at = schedule_.products[i];
+  const Product& product = ProductOf(at);
+  const bool both_public = std::holds_alternative<PublicMatrix>(product.left) &&
+                           std::holds_alternative<PublicMatrix>(product.right);
+  for (size_t c = 0; c < 2; ++c) {
+    if (both_public && !engine_.carries_public(c)) continue;
+    Vector words[2];
+    auto source = [&](const Operand& operand, Vector& memory) {
+      if (auto* shared = std::get_if<Shared>(&operand)) {
+        return FromMemory<R>(shared->shape, Engine::SharesOf(*shared).components[c]);
+      }
+      const PublicMatrix& known = std::get<PublicMatrix>(operand);
+      memory = ToWords<R>(known.values);
+      return FromMemory<R>(known.values.shape, memory);
+    };
+    AccumulateProduct<R>(product.kind, source(product.left, words[0]),
+                         source(product.right, words[1]), at.shape, products_[i].shares[c]);
+  }
+}
+
+// ---- rescale
+
+template <typename R>
+void ReplicatedExecution<R>::StartRescale(size_t i) {
+  const ScheduledRescale& at = schedule_.rescales[i];
+  const Shared& value = std::get<RescaleOperation>(operations_[at.operation]).values[at.index];
+  RescaleWork& work = rescales_[i];
+  work.correction.resize(self_ == kTruncationFirst ? 0 : 2 * at.shape.size());
+  if (self_ == kTruncationDealer) {
+    DealTruncation(at, work);
+    messages_.Send(kTruncationSecond, WireBytes(std::span<const Word>(work.correction)));
+    return;
+  }
+  const PartyIndex other = self_ == kTruncationFirst ? kTruncationSecond : kTruncationFirst;
+  OpenMasked(at, value, work);
+  messages_.Send(other, WireBytes(std::span<const Word>(work.mine)));
+  messages_.Receive(other, WireBytes(std::span(work.theirs)));
+  if (self_ == kTruncationSecond) {
+    messages_.Receive(kTruncationDealer, WireBytes(std::span(work.correction)));
+  }
+}
+
+template <typename R>
+void ReplicatedExecution<R>::DealTruncation(const ScheduledRescale& at, RescaleWork& work) {
+  const size_t size = at.shape.size();
+  Vector r = FromTapeWhole(OwnTape(), at.r_offset, size);
+  Add<R>(r, FromTapeWhole(PreviousTape(), at.r_offset, size), r);
+  const Vector t_first = FromTapeWhole(OwnTape(), at.t_offset, size);
+  const Vector v_first = FromTapeWhole(OwnTape(), at.v_offset, size);
+  constexpr Word kLow = R::Reduce((static_cast<UInt128>(1) << (R::kBits - 1)) - 1);
+  for (size_t e = 0; e < size; ++e) {
+    const auto t = static_cast<Word>((r[e] & kLow) >> at.shift);
+    const auto top = static_cast<Word>(r[e] >> (R::kBits - 1));
+    work.correction[e] = R::Sub(t, t_first[e]);
+    work.correction[size + e] =
+        R::Sub(R::Reduce(static_cast<UInt128>(top) << (R::kBits - 1 - at.shift)), v_first[e]);
+  }
+}
+
+template <typename R>
+void ReplicatedExecution<R>::OpenMasked(const ScheduledRescale& at, const Shared& value,
+                                        RescaleWork& work) {
+  const size_t size = at.shape.size();
+  const auto& [own, previous] = Engine::SharesOf(value).components;
+  constexpr Word kOffset = R::Reduce(static_cast<UInt128>(1) << (R::kBits - 2));
+  work.theirs.resize(size);
+  if (self_ == kTruncationFirst) {
+    work.mine = FromTapeWhole(PreviousTape(), at.r_offset, size);
+    Add<R>(work.mine, own, work.mine);
+    Add<R>(work.mine, previous, work.mine);
+  } else {
+    work.mine = FromTapeWhole(OwnTape(), at.r_offset, size);
+    for (size_t e = 0; e < size; ++e) {
+      work.mine[e] = R::Add(work.mine[e], R::Add(own[e], kOffset));
+    }
+  }
+}
+
+// Step 1 at A and B: from the opened c to shares of y_0.
+template <typename R>
+void ReplicatedExecution<R>::ShareRescaled(size_t i) {
+  const ScheduledRescale& at = schedule_.rescales[i];
+  RescaleWork& work = rescales_[i];
+  const size_t size = at.shape.size();
+  if (self_ == kTruncationDealer) return;
+  const bool first = self_ == kTruncationFirst;
+  Vector t, v;
+  if (first) {
+    t = FromTapeWhole(PreviousTape(), at.t_offset, size);
+    v = FromTapeWhole(PreviousTape(), at.v_offset, size);
+  } else {
+    ReduceWords<R>(work.correction);
+    v.assign(work.correction.begin() + static_cast<ptrdiff_t>(size), work.correction.end());
+    t = std::move(work.correction);
+  }
+  // y_2 at A, y_1 at B: part of the result, and the mask of this party's share of y_0.
+  Vector& mask = work.shares[first ? 1 : 0];
+  mask = FromTapeWhole(first ? PreviousTape() : OwnTape(), at.result_offset, size);
+  constexpr Word kLow = R::Reduce((static_cast<UInt128>(1) << (R::kBits - 1)) - 1);
+  const Word offset = R::Reduce(static_cast<UInt128>(1) << (R::kBits - 2 - at.shift));
+  for (size_t e = 0; e < size; ++e) {
+    const Word c = R::Add(work.mine[e], R::Reduce(work.theirs[e]));
+    const auto top = static_cast<Word>(c >> (R::kBits - 1));
+    Word share = R::Sub(R::Mul(v[e], R::Sub(1, R::Add(top, top))), R::Add(t[e], mask[e]));
+    if (first) {
+      const Word carry = R::Reduce(static_cast<UInt128>(top) << (R::kBits - 1 - at.shift));
+      const auto quotient = static_cast<Word>((c & kLow) >> at.shift);
+      share = R::Add(share, R::Add(R::Sub(quotient, offset), carry));
+    }
+    work.mine[e] = share;
+  }
+  const PartyIndex other = first ? kTruncationSecond : kTruncationFirst;
+  messages_.Send(other, WireBytes(std::span<const Word>(work.mine)));
+  messages_.Receive(other, WireBytes(std::span(work.theirs)));
+}
+
+template <typename R>
+void ReplicatedExecution<R>::FinishRescale(size_t i) {
+  const ScheduledRescale& at = schedule_.rescales[i];
+  RescaleWork& work = rescales_[i];
+  auto& [own, previous] = work.shares;
+  if (self_ == kTruncationDealer) {
+    own = FromTapeWhole(OwnTape(), at.result_offset, at.shape.size());
+    previous = FromTapeWhole(PreviousTape(), at.result_offset, at.shape.size());
+    return;
+  }
+  ReduceWords<R>(work.theirs);
+  Add<R>(work.mine, work.theirs, work.mine);
+  (self_ == kTruncationFirst ? own : previous) = std::move(work.mine);
+}
+
+// ---- reveal
+
+template <typename R>
+void ReplicatedExecution<R>::StartReveal(size_t i) {
+  const ScheduledReveal& at = schedule_.reveals[i];
+  const Shared& value = std::get<RevealOperation>(operations_[at.operation]).values[at.index];
+  const PartyIndex to = Previous(self_);  // lacks this party's own component
+  if (at.to == kEverybody || at.to == to) {
+    messages_.Send(to, WireBytes(std::span<const Word>(Engine::SharesOf(value).components[0])));
+  }
+  if (at.to == kEverybody || at.to == self_) {
+    reveals_[i].resize(at.shape.size());
+    messages_.Receive(Next(self_), WireBytes(std::span(reveals_[i])));
+  }
+}
+
+template <typename R>
+void ReplicatedExecution<R>::FinishReveal(size_t i) {
+  const ScheduledReveal& at = schedule_.reveals[i];
+  if (at.to != kEverybody && at.to != self_) return;
+  auto& reveal = std::get<RevealOperation>(operations_[at.operation]);
+  Vector& sum = reveals_[i];
+  ReduceWords<R>(sum);
+  for (const Vector& component : Engine::SharesOf(reveal.values[at.index]).components) {
+    Add<R>(sum, component, sum);
+  }
+  reveal.results[at.index] = FromWords<R>(at.shape, sum);
+}
+
+template class ReplicatedExecution<Ring128>;
+template class ReplicatedExecution<Ring64>;
+template class ReplicatedExecution<Ring16>;
+template class ReplicatedExecution<Ring8>;
+template class ReplicatedExecution<Ring4>;
+
+}  // namespace partita::mpc

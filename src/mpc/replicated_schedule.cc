@@ -1,0 +1,211 @@
+#include "mpc/replicated_schedule.h"
+
+#include "base/error.h"
+#include "mpc/rules.h"
+
+namespace partita::mpc::replicated {
+namespace {
+
+// Intervals of tapes begin at whole cipher blocks.
+constexpr uint64_t kAlignment = 16;
+
+bool IsPublic(const Operand& operand) { return std::holds_alternative<PublicMatrix>(operand); }
+
+Route RouteOf(const Product& product) {
+  const auto left = OwnerOf(product.left), right = OwnerOf(product.right);
+  if (IsPublic(product.left) || IsPublic(product.right)) {
+    return left || right ? Route::kOwned : Route::kLocal;
+  }
+  if (left && right) return *left == *right ? Route::kOwned : Route::kPrivate;
+  return left || right ? Route::kMixed : Route::kShared;
+}
+
+}  // namespace
+
+uint64_t Scheduler::Reserve(Shape shape) {
+  const uint64_t begin = next_offset_;
+  next_offset_ += (shape.size() * element_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+  return begin;
+}
+
+void Scheduler::Register(const FixedOperand& operand) {
+  fixed_[operand.id].mask_offset = Reserve(operand.matrix.shape);
+}
+
+// Finds or adds the operand; a fixed one appears once however many products use it.
+size_t Scheduler::Deal(Schedule& schedule, const Operand& operand, Product::Kind kind) {
+  const bool by_rows = kind != Product::Kind::kMatrix;
+  DealtOperand dealt;
+  if (auto* fixed = std::get_if<FixedOperand>(&operand)) {
+    for (size_t i = 0; i < schedule.dealt.size(); ++i) {
+      if (schedule.dealt[i].fixed_id != fixed->id) continue;
+      schedule.dealt[i].by_rows = schedule.dealt[i].by_rows && by_rows;
+      return i;
+    }
+    auto known = fixed_.find(fixed->id);
+    if (known == fixed_.end()) {
+      throw Error(ErrorCode::kUsage, "a fixed operand was registered with another engine",
+                  "register it with the engine that uses it");
+    }
+    dealt.matrix = fixed->matrix;
+    dealt.fixed_id = fixed->id;
+    dealt.mask_offset = known->second.mask_offset;
+    dealt.keep = dealt.matrix.shape.size() * element_bytes_ <= options_.max_kept_bytes;
+    dealt.sent = !known->second.kept;
+    known->second.kept = dealt.keep;
+  } else {
+    dealt.matrix = std::get<PrivateMatrix>(operand);
+    dealt.mask_offset = Reserve(dealt.matrix.shape);
+  }
+  dealt.by_rows = by_rows;
+  if (dealt.sent) {
+    schedule.cost.requirements.push_back(
+        {Correlation::Kind::kRandomSharing, {}, dealt.matrix.shape, {}});
+  }
+  schedule.dealt.push_back(std::move(dealt));
+  return schedule.dealt.size() - 1;
+}
+
+void Scheduler::AddProduct(Schedule& schedule, const Product& product, ScheduledProduct scheduled) {
+  scheduled.route = RouteOf(product);
+  if (scheduled.route == Route::kOwned) {
+    const auto left = OwnerOf(product.left);
+    scheduled.owner = left ? *left : *OwnerOf(product.right);
+  } else if (scheduled.route != Route::kLocal) {
+    for (auto [operand, index] :
+         {std::pair{&product.left, &scheduled.left}, std::pair{&product.right, &scheduled.right}}) {
+      if (!OwnerOf(*operand)) continue;
+      *index = Deal(schedule, *operand, product.kind);
+      if (schedule.dealt[*index].sent) scheduled.step = 1;
+    }
+  }
+  if (scheduled.route != Route::kLocal) {
+    scheduled.offset = Reserve(scheduled.shape);
+    schedule.cost.requirements.push_back(
+        {Correlation::Kind::kRandomSharing, {}, scheduled.shape, {}});
+  }
+  schedule.products.push_back(std::move(scheduled));
+}
+
+Schedule Scheduler::Next(std::span<const Operation> operations) {
+  Schedule schedule;
+  Requirements& requirements = schedule.cost.requirements;
+  for (size_t op = 0; op < operations.size(); ++op) {
+    if (auto* input = std::get_if<InputOperation>(&operations[op])) {
+      for (size_t i = 0; i < input->inputs.size(); ++i) {
+        const PrivateMatrix& matrix = input->inputs[i];
+        schedule.inputs.push_back({op, i, matrix.owner, Reserve(matrix.shape), matrix.shape});
+        requirements.push_back({Correlation::Kind::kRandomSharing, {}, matrix.shape, {}});
+      }
+    }
+    if (auto* multiply = std::get_if<MultiplyOperation>(&operations[op])) {
+      for (size_t i = 0; i < multiply->products.size(); ++i) {
+        ScheduledProduct scheduled;
+        scheduled.operation = op;
+        scheduled.index = i;
+        scheduled.shape = multiply->results[i].shape;
+        AddProduct(schedule, multiply->products[i], std::move(scheduled));
+      }
+    }
+    if (auto* rescale = std::get_if<RescaleOperation>(&operations[op])) {
+      for (size_t i = 0; i < rescale->values.size(); ++i) {
+        const Shared& value = rescale->values[i];
+        const int shift = value.fraction_bits - rescale->fraction_bits;
+        if (shift <= 0) continue;
+        const Shape shape = value.shape;
+        schedule.rescales.push_back(
+            {op, i, shift, Reserve(shape), Reserve(shape), Reserve(shape), Reserve(shape), shape});
+        requirements.push_back({Correlation::Kind::kTruncation, {}, shape, {}});
+      }
+    }
+    if (auto* reveal = std::get_if<RevealOperation>(&operations[op])) {
+      for (size_t i = 0; i < reveal->values.size(); ++i) {
+        schedule.reveals.push_back({op, i, reveal->to, reveal->values[i].shape});
+      }
+    }
+  }
+  AddCost(schedule);
+  return schedule;
+}
+
+// The order of the parts is the order in which ReplicatedEngine queues them.
+void Scheduler::AddCost(Schedule& schedule) const {
+  ExecutionCost& cost = schedule.cost;
+  auto add = [&](size_t step, PartyIndex from, PartyIndex to, Shape shape, uint64_t per_entry = 1) {
+    const uint64_t bytes = per_entry * shape.size() * element_bytes_;
+    if (bytes > 0) cost.parts.push_back({step, from, to, bytes});
+  };
+  for (const ScheduledInput& input : schedule.inputs) {
+    add(0, input.owner, Previous(input.owner), input.shape);
+  }
+  for (const DealtOperand& dealt : schedule.dealt) {
+    if (dealt.sent) add(0, dealt.matrix.owner, Previous(dealt.matrix.owner), dealt.matrix.shape);
+  }
+  for (const ScheduledProduct& product : schedule.products) {
+    if (product.route == Route::kOwned) {
+      add(0, product.owner, Previous(product.owner), product.shape);
+    } else if (product.route != Route::kLocal) {
+      for (PartyIndex i = 0; i < kParties; ++i) {
+        add(product.step, i, replicated::Next(i), product.shape);
+      }
+    }
+  }
+  for (const ScheduledRescale& rescale : schedule.rescales) {
+    for (size_t step : {0, 1}) {
+      add(step, kTruncationFirst, kTruncationSecond, rescale.shape);
+      add(step, kTruncationSecond, kTruncationFirst, rescale.shape);
+    }
+    add(0, kTruncationDealer, kTruncationSecond, rescale.shape, 2);
+  }
+  for (const ScheduledReveal& reveal : schedule.reveals) {
+    for (PartyIndex to = 0; to < kParties; ++to) {
+      if (reveal.to == kEverybody || reveal.to == to) {
+        add(0, replicated::Next(to), to, reveal.shape);
+      }
+    }
+  }
+  for (const MessagePart& part : cost.parts) cost.steps = std::max(cost.steps, part.step + 1);
+}
+
+const Capabilities& ReplicatedCapabilities() {
+  static const Capabilities capabilities = {
+      "replicated",
+      "Semi-honest with an honest majority: one of the three computing parties may be corrupted; "
+      "any two together see everything.",
+      kParties, kParties, false};
+  return capabilities;
+}
+
+namespace {
+
+class ReplicatedCostModel : public CostModel {
+ public:
+  ReplicatedCostModel(int ring_bits, const Options& options)
+      : ring_bits_(ring_bits), scheduler_(static_cast<size_t>(ring_bits + 7) / 8, options) {}
+
+  const Capabilities& capabilities() const override { return ReplicatedCapabilities(); }
+  size_t num_parties() const override { return kParties; }
+  size_t num_processes() const override { return kParties; }
+  int ring_bits() const override { return ring_bits_; }
+  void Register(const FixedOperand& operand) override { scheduler_.Register(operand); }
+  ExecutionCost Execute(std::span<const Operation> operations) override {
+    return scheduler_.Next(operations).cost;
+  }
+
+ private:
+  int ring_bits_;
+  Scheduler scheduler_;
+};
+
+}  // namespace
+
+std::unique_ptr<CostModel> MakeReplicatedCostModel(size_t num_parties, int ring_bits,
+                                                   const Options& options) {
+  if (num_parties != kParties) {
+    throw Error(ErrorCode::kBadInput, "the engine replicated needs exactly three computing parties",
+                "use three parties in the roster, or the engine dealer");
+  }
+  return std::make_unique<ReplicatedCostModel>(ring_bits, options);
+}
+
+}  // namespace partita::mpc::replicated

@@ -1,0 +1,159 @@
+// How the engine `replicated` turns a list of operations into shares and messages: the part that
+// every party and the PlanEngine compute alike, from shapes alone.
+//
+// Replicated secret sharing over Z_2^k among three parties, one of which may be corrupted passively
+// (Araki, Furukawa, Lindell, Nof & Ohara, "High-Throughput Semi-Honest Secure Three-Party
+// Computation with an Honest Majority", CCS 2016, in the form with three components):
+// x = x_0 + x_1 + x_2, and party i holds x_i ("own") and x_(i-1) ("previous"); indices are modulo
+// 3. Component i is thus held by parties i and i + 1, who also share a tape (tape.h), called tape i
+// here. Every use below reads an interval of its own.
+//
+// Input of X by its owner p: x_p = mask from tape p, x_(p+1) = 0, and x_(p-1) = X - mask is sent to
+//   party p - 1. One element, one step. Party p + 1 sees a mask, party p - 1 a masked value.
+// Product X * Y (elementwise, matrix or cross product; all are bilinear): party i computes
+//   z_i = x_i * (y_i + y_(i-1)) + x_(i-1) * y_i + (tape i - tape i-1)
+//   and sends it to party i + 1. The three bilinear parts add up to X * Y, the zero shares cancel;
+//   party i + 1 does not know tape i - 1, so z_i is uniform to it. One element per entry of the
+//   RESULT and party, whatever the contracted length; one step.
+// Products of private operands. The owners first share them as in an input (step 0), then the
+//   product is formed (step 1). Because one component is zero and the other known to its owner,
+//   each party has one bilinear product to do and needs the operand only row by row, so that large
+//   cross products run in bounded memory. With X of party s and Y of party s + 1, masks M and
+//   differences D = operand - M: party s computes X * D_Y, s + 1 M_X * M_Y and s + 2 D_X * M_Y.
+//   With Y shared and X of party a: a computes X * y_a + M_X * y_(a-1), a + 1 M_X * y_(a+1) and a -
+//   1 D_X * (y_(a-1) + y_(a-2)). A fixed operand is shared once and the difference kept by its
+//   receiver; one above max_kept_bytes is sent again instead (the same bytes, rule R-c).
+//   If one party can compute the whole product (two private operands of its own, or one and a
+//   public one), it inputs the result: one step.
+// Rescale by f bits (Escudero, Ghosh, Keller, Rachuri & Scholl, CRYPTO 2020, with one party as the
+//   dealer; needs |x| < 2^(k-2) and nothing else). Party 2 deals, parties A = 0 and B = 1 hold the
+//   2-of-2 split x = (x_0 + x_2) + x_1. r = r_A + r_B comes from tapes 2 and 1, so the dealer knows
+//   it without a message. With t = (r mod 2^(k-1)) >> f and v = 2^(k-1-f) (top bit of r),
+//   step 0: A and B exchange their shares of c = x + 2^(k-2) + r; the dealer sends t - t_A and
+//           v - v_A to B, where t_A and v_A are on tape 2 (known to A).
+//   With c' = c mod 2^(k-1) and C the top bit of c, the result is
+//     y = (c' >> f) - 2^(k-2-f) + 2^(k-1-f) C - t + (1 - 2 C) v,
+//   x / 2^f rounded down, or up with probability equal to the dropped fraction (error below one
+//   unit, mean zero). Its sharing: y_1 from tape 1, y_2 from tape 2, and
+//   step 1: A and B exchange their shares of y_0 = y - y_1 - y_2, masked by y_2 and by y_1.
+//   Two elements per party in two steps. c is uniform, and so is everything B gets from the dealer.
+// Reveal to party p: party p + 1 sends its own component, the only one p lacks. One element per
+//   receiver, one step. No re-randomisation is needed: the message equals the output minus the two
+//   components that p holds, so p could compute it from its output. What p holds was uniform and
+//   independent of the others' inputs when it got it: masks from tapes, differences under masks
+//   that p does not know, products under zero shares that p does not know.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "mpc/cost.h"
+#include "mpc/operation.h"
+
+namespace partita::mpc::replicated {
+
+inline constexpr size_t kParties = 3;
+constexpr PartyIndex Next(PartyIndex party) { return (party + 1) % kParties; }
+constexpr PartyIndex Previous(PartyIndex party) { return (party + 2) % kParties; }
+
+// The roles of a rescale.
+inline constexpr PartyIndex kTruncationDealer = 2;
+inline constexpr PartyIndex kTruncationFirst = Next(kTruncationDealer);
+inline constexpr PartyIndex kTruncationSecond = Previous(kTruncationDealer);
+
+struct Options {
+  // Differences of fixed operands up to this size are kept by their receiver; larger ones are sent
+  // again at every use.
+  uint64_t max_kept_bytes = uint64_t{64} << 20;
+};
+
+struct ScheduledInput {
+  size_t operation = 0, index = 0;
+  PartyIndex owner = 0;
+  uint64_t mask_offset = 0;
+  Shape shape;
+};
+
+// A private operand that its owner shares among the parties for the products that use it.
+struct DealtOperand {
+  PrivateMatrix matrix;
+  uint64_t mask_offset = 0;
+  uint64_t fixed_id = 0;  // 0: not a fixed operand
+  bool sent = true;       // false: the receiver kept the difference from an earlier step
+  bool keep = false;
+  bool by_rows = true;  // every product of this step that uses it goes row by row
+};
+
+// What the two operands of a product are. kOwned: `owner` computes the product and inputs it.
+enum class Route { kLocal, kOwned, kShared, kMixed, kPrivate };
+
+inline constexpr size_t kNone = static_cast<size_t>(-1);
+
+struct ScheduledProduct {
+  Route route = Route::kLocal;
+  size_t operation = 0, index = 0;
+  size_t left = kNone, right = kNone;  // private operands, into `dealt`
+  PartyIndex owner = 0;                // of kOwned
+  size_t step = 0;                     // of the message that carries the result's shares
+  uint64_t offset = 0;                 // zero shares on all tapes; kOwned: the mask of the input
+  Shape shape;
+};
+
+struct ScheduledRescale {
+  size_t operation = 0, index = 0;
+  int shift = 0;  // > 0 bits to drop
+  // Intervals of shape.size() elements each, on tapes 1 and 2.
+  uint64_t r_offset = 0, result_offset = 0, t_offset = 0, v_offset = 0;
+  Shape shape;
+};
+
+struct ScheduledReveal {
+  size_t operation = 0, index = 0;
+  PartyIndex to = kEverybody;
+  Shape shape;
+};
+
+struct Schedule {
+  // In the order in which their parts travel between two parties.
+  std::vector<ScheduledInput> inputs;
+  std::vector<DealtOperand> dealt;
+  std::vector<ScheduledProduct> products;
+  std::vector<ScheduledRescale> rescales;
+  std::vector<ScheduledReveal> reveals;
+  ExecutionCost cost;
+};
+
+class Scheduler {
+ public:
+  // element_bytes: of a ring element on the wire.
+  Scheduler(size_t element_bytes, const Options& options)
+      : element_bytes_(element_bytes), options_(options) {}
+
+  void Register(const FixedOperand& operand);
+  // The operations have passed CheckOperation. Must be called for every Execute, in order.
+  Schedule Next(std::span<const Operation> operations);
+
+ private:
+  struct Fixed {
+    uint64_t mask_offset = 0;
+    bool kept = false;  // the receiver has the difference
+  };
+  uint64_t Reserve(Shape shape);
+  void AddProduct(Schedule& schedule, const Product& product, ScheduledProduct scheduled);
+  size_t Deal(Schedule& schedule, const Operand& operand, Product::Kind kind);
+  void AddCost(Schedule& schedule) const;
+
+  size_t element_bytes_;
+  Options options_;
+  uint64_t next_offset_ = 0;  // one address space for all tapes
+  std::map<uint64_t, Fixed> fixed_;
+};
+
+const Capabilities& ReplicatedCapabilities();
+// For the PlanEngine. Throws kBadInput unless there are three parties.
+std::unique_ptr<CostModel> MakeReplicatedCostModel(size_t num_parties, int ring_bits,
+                                                   const Options& options = {});
+
+}  // namespace partita::mpc::replicated

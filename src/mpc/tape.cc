@@ -1,0 +1,29 @@
+#include "mpc/tape.h"
+
+#include "crypto/prg.h"
+
+namespace partita::mpc {
+namespace {
+
+class PrgTape : public Tape {
+ public:
+  explicit PrgTape(const crypto::Key& key) : prg_(key) {}
+
+  void Read(uint64_t offset, std::span<uint8_t> out) override {
+    if (prg_.offset() != offset) prg_.Seek(offset);
+    prg_.Fill(out);
+  }
+
+ private:
+  crypto::Prg prg_;
+};
+
+}  // namespace
+
+TapeFactory ChannelTapes(const net::Channel& channel, std::string_view purpose) {
+  return [&channel, purpose = std::string(purpose)](PartyIndex peer) -> std::unique_ptr<Tape> {
+    return std::make_unique<PrgTape>(channel.PairwiseKey(peer, purpose, 0));
+  };
+}
+
+}  // namespace partita::mpc

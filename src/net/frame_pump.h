@@ -1,0 +1,90 @@
+// Moves whole frames over a Transport: all outgoing and incoming frames of one exchange at once, in
+// one thread, without spinning. Below Channel and the hello; above the byte streams.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/progress.h"
+#include "net/channel.h"
+#include "net/frame.h"
+#include "net/transport.h"
+
+namespace partita::net {
+
+struct OutFrame {
+  FrameHeader header;  // to and length included
+  ByteView bytes;      // the payload, unless there is a producer
+  const Producer* producer = nullptr;
+};
+
+// Exactly one destination, as in Receive.
+struct InFrame {
+  FrameExpectation expected;  // from included
+  std::span<uint8_t> into;
+  const Consumer* consumer = nullptr;
+  Bytes* body = nullptr;
+  FrameHeader received;  // filled in when the frame is complete
+  bool complete = false;
+};
+
+// How long an exchange may take. With a deadline: until then. Without: as long as some byte moves
+// at least every `silence`.
+struct WaitLimits {
+  std::optional<Deadline> deadline;
+  std::chrono::milliseconds silence{60'000};
+  // While waiting also look at peers that owe nothing, in case they abort. Reads the header of what
+  // they sent ahead, which only a later Run of the same pump finds again.
+  bool watch_idle = true;
+};
+
+// Adds the messages and payload bytes of complete frames to `traffic`.
+void CountFrames(std::span<const OutFrame> out, std::span<const InFrame> in, PhaseTraffic& traffic);
+
+class FramePump {
+ public:
+  // Borrows the transport.
+  explicit FramePump(Transport& transport);
+  ~FramePump();
+
+  // Returns when every frame went out and came in. `phase` is for error messages. After an
+  // exception the streams may stand in the middle of a frame: only SendAborts may follow.
+  // Cost: one Write per small frame, one Wait per dependent message.
+  void Run(std::span<const OutFrame> out, std::span<InFrame> in, const WaitLimits& limits,
+           std::string_view phase, Progress* progress);
+
+  // Best effort, at most a quarter of a second: an abort frame with the error's public message to
+  // every peer whose stream does not stand in the middle of another frame.
+  void SendAborts(const RunTag& run_tag, const Error& error) noexcept;
+
+ private:
+  struct Peer;
+
+  void Begin(std::span<const OutFrame> out, std::span<InFrame> in, std::string_view phase);
+  bool Done() const;
+  bool PumpOut(Peer& peer);
+  bool Push(Peer& peer, ByteView bytes, size_t& moved);
+  void Stage(Peer& peer, const OutFrame& frame);
+  bool PumpIn(Peer& peer, bool watch);
+  bool ReadHeader(Peer& peer);
+  void CheckAbort(const Peer& peer) const;
+  void StartPayload(Peer& peer);
+  bool ReadPayload(Peer& peer);
+  void FinishFrame(Peer& peer);
+  [[noreturn]] void Lost(Peer& peer);
+  void LookForAbort(Peer& peer);
+  void Wait(const WaitLimits& limits, SteadyClock::time_point last_progress);
+  [[noreturn]] void TimedOut() const;
+  const std::string& Name(const Peer& peer) const;
+
+  Transport& transport_;
+  std::vector<Peer> peers_;  // by party; self unused
+  std::vector<Interest> interests_;
+  std::span<const OutFrame> out_;
+  std::span<InFrame> in_;
+  std::string phase_;
+};
+
+}  // namespace partita::net

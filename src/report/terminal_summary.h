@@ -1,0 +1,24 @@
+// The result in the terminal: lavaan's summary(fit, fit.measures = TRUE, standardized = TRUE, ci =
+// TRUE) for people who know it, preceded by convergence in words and followed by who learned what
+// and what it cost.
+#pragma once
+
+#include <string>
+
+#include "methods/mle/result.h"
+#include "report/run_facts.h"
+#include "study/plan.h"
+
+namespace partita::report {
+
+// The statistical part alone.
+std::string SemSummary(const methods::mle::MleResult& result);
+
+// The releases with their counts, who learned what, rounds, bytes and time per phase.
+std::string RunSummary(const study::Plan& plan, const RunFacts& facts);
+
+// Both, under a heading with the study's name and hash.
+std::string TerminalSummary(const methods::mle::MleResult& result, const study::Plan& plan,
+                            const RunFacts& facts);
+
+}  // namespace partita::report

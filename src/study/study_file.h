@@ -1,0 +1,115 @@
+// The study file: one TOML text that every party reads, checks and approves. It says who takes
+// part, who holds which variables for which rows, what the variables mean, and what is computed.
+// docs/study-file.md describes every key.
+//
+// Reading is strict: an unknown key, a wrong type, a missing key, a number out of range or a name
+// used twice is a kBadInput error "FILE:LINE:COLUMN: what is wrong" whose hint says what to write
+// instead. The model text is not parsed here (stats/sem does), and that row blocks and columns tile
+// the table is checked by StudyPartition; everything else is checked here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/partition.h"
+#include "data/schema.h"
+
+namespace partita::study {
+
+inline constexpr int kStudyFormat = 1;  // the value of the key `partita`
+inline constexpr size_t kMaxStudyFileBytes = size_t{1} << 20;
+inline constexpr size_t kMaxParties = 64;
+inline constexpr size_t kMaxRowBlocks = 1024;
+inline constexpr size_t kMaxVariables = 2000;
+inline constexpr size_t kMaxModelBytes = size_t{1} << 16;
+
+// 1-based; columns count characters.
+struct Position {
+  size_t line = 0, column = 0;
+};
+
+// One [[party]]. A party has one role at least; a dealer has no other role.
+struct Party {
+  std::string name;  // [a-z0-9-], at most 32 characters
+  bool holder = false, receiver = false, dealer = false;
+  // Holders only, defaults filled in, in the order of the dictionary and of the row blocks.
+  std::vector<std::string> columns;  // variables of the dictionary that it contributes
+  std::vector<std::string> rows;     // names of the row blocks that it holds
+  Position position;
+};
+
+// One [[rows]]: a set of rows that is held as a whole. Without any there is one block "all".
+struct RowBlock {
+  std::string name;
+  std::optional<uint64_t> count;  // public number of rows; always there if several parties hold it
+  Position position;
+};
+
+// [table]: how the holders' tables look.
+struct TableSpec {
+  std::string key;    // column that names the row; empty if no block is shared
+  std::string block;  // column that names the row block; empty if nobody holds several blocks
+  std::string missing = "refuse";
+  char separator = ',';  // , ; or tab
+  char decimal = '.';    // . or ,
+};
+
+struct EngineSpec {
+  std::string name;  // "dealer" or "replicated"
+  int fraction_bits = 40;
+};
+
+struct NetworkSpec {
+  double timeout_seconds = 60;
+};
+
+// [analysis]: the keys of method "mle".
+struct AnalysisSpec {
+  std::string method;    // "mle"
+  std::string protocol;  // "pooled-moments"
+  std::string function;  // "cfa", "sem", "growth" or "lavaan": lavaan's wrapper of that name
+  std::string model;     // lavaan syntax
+  // Where the first character of the model stands, to turn a line of the model into one of the
+  // file.
+  Position model_position;
+  std::string group;  // a factor of the dictionary; empty: one group
+  std::vector<std::string> group_equal;
+  bool std_lv = false;
+  std::optional<bool> meanstructure, fixed_x;
+  std::string information = "expected";  // or "observed"
+};
+
+struct StudyFile {
+  std::string file_name;  // as given, for messages
+  std::string text;       // the exact bytes, for hashing
+  std::string name;       // [a-z0-9-], at most 64 characters
+  std::string title;
+  std::vector<Party> parties;    // roster order
+  std::vector<RowBlock> blocks;  // at least one
+  TableSpec table;
+  data::Schema dictionary;
+  EngineSpec engine;
+  NetworkSpec network;
+  AnalysisSpec analysis;
+};
+
+// Throws kBadInput as described above. file_name is used in messages only.
+StudyFile ParseStudyFile(std::string text, std::string file_name);
+
+// Reads and parses. Throws kBadInput if the file cannot be read or is larger than
+// kMaxStudyFileBytes.
+StudyFile LoadStudyFile(const std::string& path);
+
+// Index of a party in the roster. Throws kBadInput with "did you mean" if there is none.
+size_t PartyIndexByName(const StudyFile& study, std::string_view name);
+size_t ReceiverIndex(const StudyFile& study);
+// Empty if the engine needs no dealer.
+std::optional<size_t> DealerIndex(const StudyFile& study);
+
+// Who holds what, checked: throws kBadInput unless the row blocks and columns of the holders tile
+// the table (data/partition.h).
+data::Partition StudyPartition(const StudyFile& study);
+
+}  // namespace partita::study

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# tools/check_layers catches each kind of forbidden include and accepts the allowed ones.
+set -u
+source_dir=$1
+source "$(dirname "$0")/check.sh"
+check=$source_dir/tools/check_layers
+
+# A tree with the real rules and one file per line of "path include".
+tree() {
+  rm -rf "$work/t"
+  mkdir -p "$work/t/tools"
+  cp "$source_dir/tools/layers.txt" "$work/t/tools/"
+  local path target
+  while read -r path target; do
+    mkdir -p "$work/t/src/$(dirname "$path")"
+    printf '#include <vector>\n#include "%s"\n' "$target" >>"$work/t/src/$path"
+  done
+}
+
+# The repository itself.
+expect 0 "$check" "$source_dir"
+
+tree <<'TXT'
+base/a.h base/b.h
+crypto/a.h base/b.h
+net/a.cc net/channel.h
+mpc/engine.cc net/channel.h
+mpc/engine.cc crypto/random.h
+stats/sem/fit.h stats/sem/parameter_table.h
+methods/mle/protocol.cc net/channel.h
+methods/mle/protocol.cc mpc/engine.h
+methods/mle/protocol.cc stats/sem/fit.h
+methods/mle/protocol.cc methods/mle/result.h
+study/plan.cc methods/mle/protocol.h
+report/summary.cc methods/mle/result.h
+report/summary.cc study/plan.h
+cli/main.cc runtime/party.h
+TXT
+expect 0 "$check" "$work/t"
+
+# Each of these alone is a violation, reported with its file, line 2 and its target.
+while read -r path target; do
+  tree <<<"$path $target"
+  expect 1 "$check" "$work/t"
+  expect_output "src/$path:2:"
+  expect_output "$target"
+done <<'TXT'
+base/a.h crypto/random.h
+stats/sem/fit.cc data/table.h
+net/a.cc mpc/engine.h
+mpc/engine.cc net/transport.h
+mpc/engine.cc data/schema.h
+methods/mle/protocol.cc net/transport.h
+methods/mle/protocol.cc methods/glm/result.h
+methods/mle/protocol.cc study/plan.h
+report/summary.cc study/study_file.h
+report/summary.cc methods/mle/protocol.h
+report/summary.cc stats/sem/fit.h
+data/csv.cc runtime/party.h
+runtime/party.cc cli/exit_code.h
+cli/main.cc error.h
+cli/main.cc service/http.h
+TXT
+
+# A folder without a rule, an edge that would only hold transitively, and spaces in the directive.
+tree <<<"rogue/a.h base/b.h"
+expect 1 "$check" "$work/t"
+expect_output "src/rogue/a.h:1: no rule"
+tree <<<"match/order.cc net/tls.h"
+expect 1 "$check" "$work/t"
+tree <<<"net/a.cc base/b.h"
+printf '  #  include "mpc/engine.h" // why\n' >>"$work/t/src/net/a.cc"
+expect 1 "$check" "$work/t"
+expect_output "src/net/a.cc:3: net may not include mpc/engine.h"
+
+# Nothing to check is an error, not a pass.
+mkdir -p "$work/empty/src" "$work/empty/tools"
+cp "$source_dir/tools/layers.txt" "$work/empty/tools/"
+expect 1 "$check" "$work/empty"
+expect 2 "$check" "$work/nowhere"
+finish

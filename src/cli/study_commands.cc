@@ -18,6 +18,7 @@
 #include "report/terminal_summary.h"
 #include "runtime/build_plan.h"
 #include "runtime/join.h"
+#include "study/hashes.h"
 #include "study/study_template.h"
 
 namespace partita::cli {
@@ -101,8 +102,14 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
                        std::chrono::duration<double>(ParseDuration(latency)).count(),
                        ParseBandwidth(bandwidth)}};
         }
-        PrintResult(invocation.output, study::RenderPlanText(plan, networks),
-                    study::RenderPlanJson(plan, networks));
+        const std::string hash = ToHex(study::PlanHash(plan));
+        nlohmann::ordered_json data =
+            nlohmann::ordered_json::parse(study::RenderPlanJson(plan, networks));
+        data["plan_hash"] = hash;
+        PrintResult(invocation.output,
+                    fmt::format("{}\nPlan hash (the parties compare it when they connect)\n  {}\n",
+                                study::RenderPlanText(plan, networks), hash),
+                    data.dump());
         return kDone;
       });
   command->add_option("STUDY", options->file, "The study file")->required();

@@ -1,5 +1,7 @@
 #include "runtime/local_data.h"
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "data/csv_reader.h"
 
@@ -34,6 +36,13 @@ LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesyst
       if (holder.party != party) continue;
       const data::BlockRows& rows = local.holding.Block(b);
       block.num_rows = rows.num_rows;
+      if (!study.partition.blocks[b].count && rows.num_rows > kMaxUndeclaredRows) {
+        throw Error(ErrorCode::kBadData,
+                    fmt::format("block '{}' has {} rows, more than the {} assumed for a block "
+                                "without a declared count",
+                                study.partition.blocks[b].name, rows.num_rows, kMaxUndeclaredRows),
+                    "agree on `count = ...` in its [[rows]] entry of the study file");
+      }
       std::vector<std::string> columns;
       for (size_t v : holder.variables) columns.push_back(study.analysis.variables[v].name);
       if (!columns.empty())

@@ -68,7 +68,6 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   const study::StudyIdentity identity = Identity(study, input.fingerprints);
   const study::Digest file_hash = study::StudyFileHash(identity);
   const study::Digest plan_hash = study::PlanHash(outcome.plan);
-  outcome.plan.study_file_hash = ToHex(file_hash);
   outcome.study_file_hash = ToHex(file_hash);
   outcome.plan_hash = ToHex(plan_hash);
 

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& description,
                      Invocation& invocation, std::function<int()> run) {
   CLI::App* command = parent->add_subcommand(name, description);
-  AddOutputOptions(*command, invocation);
+  AddOutputOptions(*command, invocation, "study " + name);
   command->callback([&invocation, run = std::move(run)] { invocation.run = run; });
   return command;
 }
@@ -222,13 +222,6 @@ void AddReport(CLI::App* study, Invocation& invocation) {
 }
 
 }  // namespace
-
-void AddOutputOptions(CLI::App& command, Invocation& invocation) {
-  command.add_option("--format", invocation.output.format, "Form of the output")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  command.add_flag("--quiet", invocation.output.quiet, "No progress and no remarks");
-}
 
 void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   CLI::App* study = app.add_subcommand("study", "Make, check, price and run a study");

@@ -371,10 +371,11 @@ TEST(HostileFrameTest, OtherPhaseRunOrAttempt) {
   const Fault honest = [](PartyIndex, size_t, Bytes frame) { return std::vector<Bytes>{frame}; };
   ExpectFault(NorthAgainst(honest, "q"), "another phase");
   const std::pair<Bytes, uint32_t> others[] = {{{1, 2, 4}, 1}, {kTestRun, 2}};
-  for (const auto& [run, attempt] : others) {
+  for (const auto& other : others) {
     auto errors = RunTransports(MemoryParties(2), [&](std::unique_ptr<Transport> transport) {
       const bool south = transport->self() == 1;
-      Channel channel(std::move(transport), south ? run : kTestRun, south ? attempt : 1);
+      Channel channel(std::move(transport), south ? other.first : kTestRun,
+                      south ? other.second : 1);
       if (south) {
         SendBytes(channel, 0, {1});
       } else {

@@ -134,9 +134,11 @@ void ReplicatedExecution<R>::StartDealing(size_t i) {
   const Shape shape = dealt.matrix.shape;
   const uint64_t bytes = shape.size() * R::kBytes;
   if (self_ == owner && dealt.sent) {
-    messages_.SendStream(
-        Previous(owner), bytes,
-        ProduceRows<R>(Difference<R>(FromPrivate<R>(dealt.matrix), MaskAt(self_, dealt))));
+    std::function<void(size_t, ConstWords<R>)> check;
+    if (dealt.fixed_id != 0 && !dealt.keep) check = SameAsBefore(dealt);
+    auto difference = Difference<R>(FromPrivate<R>(dealt.matrix), MaskAt(self_, dealt));
+    messages_.SendStream(Previous(owner), bytes,
+                         ProduceRows<R>(std::move(difference), std::move(check)));
   }
   if (self_ != Previous(owner)) return;
   DealtWork& work = dealt_[i];
@@ -156,15 +158,28 @@ void ReplicatedExecution<R>::StartDealing(size_t i) {
   }
 }
 
+// The mask of a fixed operand is used again only for the same matrix: another matrix under it would
+// give the difference of the two away. Compares digests of the blocks that are sent again.
+template <typename R>
+std::function<void(size_t, ConstWords<R>)> ReplicatedExecution<R>::SameAsBefore(
+    const DealtOperand& dealt) {
+  const size_t block = RowsPerBlock(dealt.matrix.shape.cols, R::kBytes);
+  return [&sent = engine_.sent_[dealt.fixed_id], block](size_t first, ConstWords<R> rows) {
+    const crypto::Digest digest = crypto::Sha256Of(WireBytes(rows));
+    const size_t number = first / block;
+    if (number == sent.size()) sent.push_back(digest);
+    if (sent[number] == digest) return;
+    throw Error(ErrorCode::kBadData,
+                "a private matrix changed after it was registered as a fixed operand",
+                "the table must not change during a run; start the study again");
+  };
+}
+
 // All products that need these rows of a difference, while the rows are in the cache.
 template <typename R>
 void ReplicatedExecution<R>::ConsumeDifference(size_t dealt, size_t first, size_t count,
                                                ConstWords<R> rows) {
-  RowSource<R> block;
-  block.shape = schedule_.dealt[dealt].matrix.shape;
-  block.fill = [rows](size_t, size_t, Words<R> out) {
-    std::copy(rows.begin(), rows.end(), out.begin());
-  };
+  const auto block = FromMemory<R>(schedule_.dealt[dealt].matrix.shape, rows, first);
   for (size_t i = 0; i < products_.size(); ++i) {
     const ScheduledProduct& at = schedule_.products[i];
     for (const Term& term : products_[i].terms) {
@@ -420,7 +435,9 @@ void ReplicatedExecution<R>::ShareRescaled(size_t i) {
     v.assign(work.correction.begin() + static_cast<ptrdiff_t>(size), work.correction.end());
     t = std::move(work.correction);
   }
-  const Vector mask = FromTapeWhole(first ? PreviousTape() : OwnTape(), at.result_offset, size);
+  // y_2 at A, y_1 at B: part of the result, and the mask of this party's share of y_0.
+  Vector& mask = work.shares[first ? 1 : 0];
+  mask = FromTapeWhole(first ? PreviousTape() : OwnTape(), at.result_offset, size);
   constexpr Word kLow = R::Reduce((static_cast<UInt128>(1) << (R::kBits - 1)) - 1);
   const Word offset = R::Reduce(static_cast<UInt128>(1) << (R::kBits - 2 - at.shift));
   for (size_t e = 0; e < size; ++e) {
@@ -443,11 +460,12 @@ template <typename R>
 void ReplicatedExecution<R>::FinishRescale(size_t i) {
   const ScheduledRescale& at = schedule_.rescales[i];
   RescaleWork& work = rescales_[i];
-  const size_t size = at.shape.size();
   auto& [own, previous] = work.shares;
-  if (self_ != kTruncationFirst) own = FromTapeWhole(OwnTape(), at.result_offset, size);
-  if (self_ != kTruncationSecond) previous = FromTapeWhole(PreviousTape(), at.result_offset, size);
-  if (self_ == kTruncationDealer) return;
+  if (self_ == kTruncationDealer) {
+    own = FromTapeWhole(OwnTape(), at.result_offset, at.shape.size());
+    previous = FromTapeWhole(PreviousTape(), at.result_offset, at.shape.size());
+    return;
+  }
   ReduceWords<R>(work.theirs);
   Add<R>(work.mine, work.theirs, work.mine);
   (self_ == kTruncationFirst ? own : previous) = std::move(work.mine);

@@ -59,6 +59,7 @@ class ReplicatedExecution {
   void ShareFrom(PartyIndex owner, uint64_t mask_offset, Shape shape, Components& shares);
   void StartInput(size_t i);
   void StartDealing(size_t i);
+  std::function<void(size_t, ConstWords<R>)> SameAsBefore(const replicated::DealtOperand& dealt);
   void ConsumeDifference(size_t dealt, size_t first, size_t count, ConstWords<R> rows);
 
   void PrepareProduct(size_t i);

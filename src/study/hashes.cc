@@ -1,19 +1,7 @@
 #include "study/hashes.h"
 
-#include <openssl/evp.h>
-
 namespace partita::study {
 namespace {
-
-Digest Sha256(ByteView bytes) {
-  Digest digest;
-  unsigned int size = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1 ||
-      size != digest.size()) {
-    throw Error(ErrorCode::kInternal, "SHA-256 failed");
-  }
-  return digest;
-}
 
 // The domain keeps the three kinds of hashes apart.
 ByteWriter Begin(std::string_view domain) {
@@ -40,7 +28,7 @@ void WriteIdentity(const StudyIdentity& identity, ByteWriter& writer) {
 Digest StudyFileHash(const StudyIdentity& identity) {
   ByteWriter writer = Begin("partita study file");
   WriteIdentity(identity, writer);
-  return Sha256(writer.bytes());
+  return crypto::Sha256Of(writer.bytes());
 }
 
 Digest StudyHash(const StudyIdentity& identity, std::span<const Digest> commitments) {
@@ -50,13 +38,13 @@ Digest StudyHash(const StudyIdentity& identity, std::span<const Digest> commitme
   ByteWriter writer = Begin("partita study");
   WriteIdentity(identity, writer);
   for (const Digest& commitment : commitments) writer.Blob(commitment);
-  return Sha256(writer.bytes());
+  return crypto::Sha256Of(writer.bytes());
 }
 
 Digest PlanHash(const Plan& plan) {
   ByteWriter writer = Begin("partita plan");
   writer.Blob(NormativeBytes(plan));
-  return Sha256(writer.bytes());
+  return crypto::Sha256Of(writer.bytes());
 }
 
 }  // namespace partita::study

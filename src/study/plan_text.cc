@@ -1,6 +1,4 @@
-// The plan as text and as JSON.
-#include <nlohmann/json.hpp>
-
+// The plan as text.
 #include "base/text_table.h"
 #include "study/plan.h"
 #include "study/text.h"
@@ -94,65 +92,6 @@ std::string Estimates(const Plan& plan, std::span<const NetworkModel> networks) 
   return Section("Estimated network time (not part of what is approved)") + RenderTable(table, 2);
 }
 
-using Json = nlohmann::ordered_json;
-
-Json PartiesJson(const Plan& plan) {
-  Json parties = Json::array();
-  for (const PlanParty& party : plan.parties) {
-    parties.push_back({{"name", party.name},
-                       {"roles", party.roles},
-                       {"contributes", party.contributes},
-                       {"learns", party.learns}});
-  }
-  return parties;
-}
-
-Json PhasesJson(const Plan& plan) {
-  Json phases = Json::array();
-  for (const PlanPhase& phase : plan.phases) {
-    Json links = Json::array();
-    for (const PlanLink& link : phase.links) {
-      links.push_back({{"from", link.from},
-                       {"to", link.to},
-                       {"messages", link.messages},
-                       {"bytes", link.bytes}});
-    }
-    phases.push_back({{"name", phase.name}, {"rounds", phase.rounds}, {"links", links}});
-  }
-  return phases;
-}
-
-Json ReleasesJson(const Plan& plan) {
-  Json releases = Json::array();
-  for (const PlanRelease& release : plan.releases) {
-    releases.push_back({{"id", release.id},
-                        {"what", release.what},
-                        {"to", release.to},
-                        {"mechanism", release.mechanism},
-                        {"max_count", release.max_count}});
-  }
-  return releases;
-}
-
-Json CorrelationsJson(const Plan& plan) {
-  Json correlations = Json::array();
-  for (const PlanCorrelation& correlation : plan.correlations) {
-    correlations.push_back({{"name", correlation.name}, {"count", correlation.count}});
-  }
-  return correlations;
-}
-
-Json EstimatesJson(const Plan& plan, std::span<const NetworkModel> networks) {
-  Json estimates = Json::array();
-  for (const NetworkModel& network : networks) {
-    estimates.push_back({{"network", network.name},
-                         {"latency_seconds", network.latency_seconds},
-                         {"bytes_per_second", network.bytes_per_second},
-                         {"seconds", EstimateSeconds(plan, network)}});
-  }
-  return estimates;
-}
-
 }  // namespace
 
 std::string RenderPlanText(const Plan& plan, std::span<const NetworkModel> networks) {
@@ -162,31 +101,6 @@ std::string RenderPlanText(const Plan& plan, std::span<const NetworkModel> netwo
          Paragraphs("Releases", ReleaseTexts(plan)) + Paragraphs("Assumptions", plan.assumptions) +
          Messages(plan) + Correlations(plan) + Estimates(plan, networks) +
          Paragraphs("Notes", plan.notes);
-}
-
-std::string RenderPlanJson(const Plan& plan, std::span<const NetworkModel> networks) {
-  const PlanTotals totals = Totals(plan);
-  const Json json = {
-      {"schema_version", kPlanSchemaVersion},
-      {"study", plan.study},
-      {"title", plan.title},
-      {"study_file_hash", plan.study_file_hash},
-      {"method", plan.method},
-      {"method_version", plan.method_version},
-      {"protocol", plan.protocol},
-      {"engine", plan.engine},
-      {"partition", plan.partition},
-      {"parties", PartiesJson(plan)},
-      {"leakage_level", plan.leakage_level},
-      {"releases", ReleasesJson(plan)},
-      {"assumptions", plan.assumptions},
-      {"phases", PhasesJson(plan)},
-      {"totals",
-       {{"rounds", totals.rounds}, {"messages", totals.messages}, {"bytes", totals.bytes}}},
-      {"correlations", CorrelationsJson(plan)},
-      {"estimates", EstimatesJson(plan, networks)},
-      {"notes", plan.notes}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace partita::study

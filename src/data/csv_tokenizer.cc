@@ -109,8 +109,8 @@ const char* CsvTokenizer::ScanQuoted(const char* open, CsvField& field) const {
       if (!at_eof_) return nullptr;
       Fail(open, "a quoted field begins here and is not closed before the end of the file");
     }
-    if (close + 1 == end && !at_eof_) return nullptr;
-    if (close[1] != '"') break;  // at the end of the file close[1] is the final NUL
+    // At the end of the bytes close[1] is the final NUL; Scan then asks for more.
+    if (close[1] != '"') break;
     field.doubled_quotes = true;
     close += 2;
   }

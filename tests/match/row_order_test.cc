@@ -108,6 +108,7 @@ TEST(RowOrderTest, EveryHolderOfADifferingBlockLearnsItAndNobodyElse) {
 
 TEST(RowOrderTest, TwoWrongListsOfTwoBlocks) {
   const auto errors = Compare({{0, "a"}, {1, "b"}});
+  for (PartyIndex party = 0; party < 4; ++party) ASSERT_TRUE(errors[party].has_value()) << party;
   EXPECT_THAT(errors[0]->message(), testing::HasSubstr("block 'a'"));
   EXPECT_THAT(errors[1]->message(), testing::HasSubstr("block 'b'"));
   EXPECT_THAT(errors[2]->message(), testing::HasSubstr("block 'a'"));

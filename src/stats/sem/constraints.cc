@@ -6,7 +6,7 @@
 namespace partita::stats {
 
 ModelExpressions::ModelExpressions(const ParameterTable& table, const RamModel& model)
-    : table_(table), model_(model), expressions_(table) {
+    : model_(model), expressions_(table) {
   for (const Parameter& row : table.rows) has_constraints_ |= row.op == "==";
 }
 

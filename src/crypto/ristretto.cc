@@ -30,7 +30,7 @@ RistrettoScalar RandomScalar(RandomSource& source) {
 
 RistrettoPoint RistrettoPoint::Hash(ByteView message) {
   Initialise();
-  std::array<uint8_t, crypto_hash_sha512_BYTES> hash;
+  std::array<uint8_t, crypto_hash_sha512_BYTES> hash{};
   crypto_hash_sha512(hash.data(), message.data(), message.size());
   RistrettoPoint point;
   crypto_core_ristretto255_from_hash(point.bytes_.data(), hash.data());

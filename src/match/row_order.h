@@ -24,7 +24,7 @@
 //                 every guess afterwards (docs/decisions/0007).
 // Cost            2 rounds in all. Per pair of parties that share at least one block and per
 //                 direction: 2 messages of 32 bytes per block they share (RowOrderTraffic). Per
-//                 block and peer 2 multiplications, below 1 ms. Asserted by
+//                 block and peer 2 multiplications, below 1 ms. Traffic asserted by
 //                 tests/match/row_order_test.cc.
 // Threat model    Semi-honest holders, any number of which may pool what they saw. Unequal lists
 //                 stay hidden if the decisional Diffie-Hellman problem is hard in ristretto255 and

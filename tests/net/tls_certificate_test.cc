@@ -246,6 +246,7 @@ void WithStranger(const std::function<void(TlsWorld& world)>& stranger,
   Transports transports(2);
   std::optional<Error> error;
   TlsOptions north = world.Options(0), south = world.Options(1);
+  north.handshake_timeout = hours(1);  // nobody may have to wait for a stranger to be given up
   std::thread waiting([&] {
     try {
       transports[0] = ConnectTls(std::move(north), Deadline::After(seconds(60)));

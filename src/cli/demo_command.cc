@@ -33,7 +33,7 @@ void AddDemoCommand(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("demo",
                                          "Run an example study on this machine: four holders and a "
                                          "dealer, one process each, over TLS");
-  AddOutputOptions(*command, invocation);
+  AddOutputOptions(*command, invocation, "demo");
   command->add_option("--partition", options->partition, "How the example's data is split")
       ->check(CLI::IsMember({"complex", "horizontal"}))
       ->capture_default_str();

@@ -5,6 +5,7 @@
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/units.h"
 
 namespace partita::cli {
 namespace {
@@ -37,11 +38,23 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return ReportParseError(app, error, invocation.output);
+    // --schema needs no other argument.
+    if (!invocation.print_schema) return ReportParseError(app, error, invocation.output);
   }
   try {
+    if (invocation.print_schema) {
+      std::cout << invocation.schema() << "\n";
+      return kDone;
+    }
+    if (!invocation.output.timeout.empty()) SetTimeLimit(ParseDuration(invocation.output.timeout));
     return invocation.run();
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCancelled && TimeLimitPassed()) {
+      return PrintError(
+          invocation.output,
+          Error(ErrorCode::kTimeout, "the time limit of " + invocation.output.timeout + " passed",
+                "give it more with --timeout, or look at what it was waiting for"));
+    }
     return PrintError(invocation.output, error);
   } catch (const std::exception& error) {
     return PrintError(invocation.output,

@@ -26,6 +26,12 @@ report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
   facts.software_version = kVersion;
   facts.started_at = Now();
   facts.seconds_total = outcome.seconds;
+  for (const runtime::LocalStep& step : outcome.local_steps) {
+    report::PhaseFacts phase;
+    phase.phase = step.name;
+    phase.seconds = step.seconds;
+    facts.phases.push_back(std::move(phase));
+  }
   for (const net::PhaseTraffic& traffic : outcome.traffic) {
     report::PhaseFacts phase;
     phase.phase = traffic.phase;

@@ -90,6 +90,7 @@ int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
   if (cause == nullptr) {
     const std::string& text = ends[study.receiver].standard_output;
     std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
     return ends[study.receiver].exit_code;
   }
   if (output.json()) {
@@ -101,10 +102,10 @@ int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
       PrintNote(output, Indented(end.party, end.standard_error));
   }
   if (!cause->standard_error.empty()) {
-    PrintNote({"text", false}, Indented(cause->party, cause->standard_error));
+    PrintNote(OutputOptions{}, Indented(cause->party, cause->standard_error));
   }
   if (cause->exit_code > 128)
-    PrintNote({"text", false},
+    PrintNote(OutputOptions{},
               fmt::format("{}: ended by signal {}", cause->party, cause->exit_code - 128));
   return cause->exit_code > 128 ? static_cast<int>(kInternal) : cause->exit_code;
 }

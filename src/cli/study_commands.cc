@@ -18,6 +18,7 @@
 #include "report/terminal_summary.h"
 #include "runtime/build_plan.h"
 #include "runtime/join.h"
+#include "study/hashes.h"
 #include "study/study_template.h"
 
 namespace partita::cli {
@@ -28,7 +29,7 @@ namespace fs = std::filesystem;
 CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& description,
                      Invocation& invocation, std::function<int()> run) {
   CLI::App* command = parent->add_subcommand(name, description);
-  AddOutputOptions(*command, invocation);
+  AddOutputOptions(*command, invocation, "study " + name);
   command->callback([&invocation, run = std::move(run)] { invocation.run = run; });
   return command;
 }
@@ -101,8 +102,14 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
                        std::chrono::duration<double>(ParseDuration(latency)).count(),
                        ParseBandwidth(bandwidth)}};
         }
-        PrintResult(invocation.output, study::RenderPlanText(plan, networks),
-                    study::RenderPlanJson(plan, networks));
+        const std::string hash = ToHex(study::PlanHash(plan));
+        nlohmann::ordered_json data =
+            nlohmann::ordered_json::parse(study::RenderPlanJson(plan, networks));
+        data["plan_hash"] = hash;
+        PrintResult(invocation.output,
+                    fmt::format("{}\nPlan hash (the parties compare it when they connect)\n  {}\n",
+                                study::RenderPlanText(plan, networks), hash),
+                    data.dump());
         return kDone;
       });
   command->add_option("STUDY", options->file, "The study file")->required();
@@ -215,13 +222,6 @@ void AddReport(CLI::App* study, Invocation& invocation) {
 }
 
 }  // namespace
-
-void AddOutputOptions(CLI::App& command, Invocation& invocation) {
-  command.add_option("--format", invocation.output.format, "Form of the output")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  command.add_flag("--quiet", invocation.output.quiet, "No progress and no remarks");
-}
 
 void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   CLI::App* study = app.add_subcommand("study", "Make, check, price and run a study");

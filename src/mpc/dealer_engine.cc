@@ -95,7 +95,7 @@ class DealerEngine<R>::Run {
     }
   }
 
-  // Openings of shares among the parties. `to_me`: this party learns the sum.
+  // Sends the own share to everybody who receives the sum, and expects theirs if this party does.
   void Open(Opening& opening, const std::function<bool(PartyIndex)>& receives) {
     for (PartyIndex peer = 0; peer < num_parties_; ++peer) {
       if (peer == me_) continue;
@@ -427,12 +427,13 @@ class DealerEngine<R>::Run {
 };
 
 template <typename R>
-DealerEngine<R>::DealerEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes)
+DealerEngine<R>::DealerEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes,
+                              const DealerOptions& options)
     : LinearEngine<R, 1>({channel.num_parties() - 1, channel.self(), R::kBits},
                          {channel.self() == 0}),
       channel_(channel),
       gate_(gate),
-      schedule_(channel.num_parties() - 1, R::kBytes),
+      schedule_(channel.num_parties() - 1, R::kBytes, options),
       source_(std::make_unique<LiveDealer<R>>(channel.num_parties() - 1,
                                               tapes(channel.num_parties() - 1))) {
   for (PartyIndex peer = 0; peer < this->num_parties(); ++peer) {

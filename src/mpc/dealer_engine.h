@@ -5,8 +5,8 @@
 // round together. Elements are k / 8 bytes on the wire.
 //
 // Memory: cross products of private matrices are streamed in blocks of rows, so they hold neither
-// masks nor openings whole; other products hold the openings of their operands. Openings of fixed
-// operands up to 64 MiB are kept by their receivers, larger ones are sent again at every use.
+// masks nor openings whole; other products hold the openings of their operands. Small openings of
+// fixed operands are kept by their receivers (DealerOptions).
 //
 // Not enforced: that shared values respect their bounds (only a private matrix's values are checked
 // when they are read). Beyond 2^(k-2) a Rescale gives an arbitrary result.
@@ -33,7 +33,8 @@ class DealerEngine : public LinearEngine<R, 1> {
  public:
   // Channel and gate must outlive the engine. Tests pass tapes of their own; a run uses
   // ChannelTapes(channel, kDealerTapes).
-  DealerEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes);
+  DealerEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes,
+               const DealerOptions& options = {});
 
   const Capabilities& capabilities() const override { return DealerCapabilities(); }
   void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }

@@ -5,10 +5,6 @@
 namespace partita::mpc {
 namespace {
 
-// Openings of fixed operands up to this size stay in their receivers' memory instead of being sent
-// again.
-constexpr uint64_t kMaxKeptBytes = uint64_t{64} << 20;
-
 // Intervals of tapes begin at whole cipher blocks.
 constexpr uint64_t kAlignment = 16;
 
@@ -37,8 +33,9 @@ Correlation::Kind CorrelationOf(Route route) {
 
 }  // namespace
 
-DealerSchedule::DealerSchedule(size_t num_parties, size_t element_bytes)
-    : num_parties_(num_parties), element_bytes_(element_bytes) {
+DealerSchedule::DealerSchedule(size_t num_parties, size_t element_bytes,
+                               const DealerOptions& options)
+    : num_parties_(num_parties), element_bytes_(element_bytes), options_(options) {
   if (num_parties < 2) {
     throw Error(ErrorCode::kBadInput, "the engine dealer needs at least two computing parties",
                 "add a party to the roster");
@@ -85,7 +82,7 @@ size_t DealerSchedule::Mask(ScheduledExecution& execution, const Operand& operan
     }
     masked.fixed_id = fixed->id;
     masked.mask_offset = known->second.mask_offset;
-    masked.keep = masked.shape.size() * element_bytes_ <= kMaxKeptBytes;
+    masked.keep = masked.shape.size() * element_bytes_ <= options_.max_kept_bytes;
   } else {
     masked.mask_offset = Reserve(masked.shape.size());
   }
@@ -219,10 +216,10 @@ namespace {
 
 class DealerCostModel : public CostModel {
  public:
-  DealerCostModel(size_t num_parties, int ring_bits)
+  DealerCostModel(size_t num_parties, int ring_bits, const DealerOptions& options)
       : num_parties_(num_parties),
         ring_bits_(ring_bits),
-        schedule_(num_parties, static_cast<size_t>(ring_bits + 7) / 8) {}
+        schedule_(num_parties, static_cast<size_t>(ring_bits + 7) / 8, options) {}
 
   const Capabilities& capabilities() const override { return DealerCapabilities(); }
   size_t num_parties() const override { return num_parties_; }
@@ -241,8 +238,9 @@ class DealerCostModel : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> MakeDealerCostModel(size_t num_parties, int ring_bits) {
-  return std::make_unique<DealerCostModel>(num_parties, ring_bits);
+std::unique_ptr<CostModel> MakeDealerCostModel(size_t num_parties, int ring_bits,
+                                               const DealerOptions& options) {
+  return std::make_unique<DealerCostModel>(num_parties, ring_bits, options);
 }
 
 }  // namespace partita::mpc

@@ -98,10 +98,17 @@ struct ScheduledExecution {
   ExecutionCost cost;
 };
 
+// Public, and the same at every process.
+struct DealerOptions {
+  // Openings of fixed operands up to this size stay in their receivers' memory; larger ones are
+  // sent again at every use.
+  uint64_t max_kept_bytes = uint64_t{64} << 20;
+};
+
 class DealerSchedule {
  public:
   // element_bytes: of a ring element on the wire.
-  DealerSchedule(size_t num_parties, size_t element_bytes);
+  DealerSchedule(size_t num_parties, size_t element_bytes, const DealerOptions& options);
 
   void Register(const FixedOperand& operand);
   // The operations have passed CheckOperation. Must be called for every Execute, in order.
@@ -122,6 +129,7 @@ class DealerSchedule {
 
   size_t num_parties_;
   size_t element_bytes_;
+  DealerOptions options_;
   // One address space for all tapes: an interval belongs to one use, whichever tapes carry it.
   uint64_t next_offset_ = 0;
   std::map<uint64_t, Fixed> fixed_;
@@ -129,6 +137,7 @@ class DealerSchedule {
 
 const Capabilities& DealerCapabilities();
 // For the PlanEngine. Throws kBadInput for fewer than two parties.
-std::unique_ptr<CostModel> MakeDealerCostModel(size_t num_parties, int ring_bits);
+std::unique_ptr<CostModel> MakeDealerCostModel(size_t num_parties, int ring_bits,
+                                               const DealerOptions& options = {});
 
 }  // namespace partita::mpc

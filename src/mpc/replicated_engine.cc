@@ -8,13 +8,13 @@ namespace partita::mpc {
 
 template <typename R>
 ReplicatedEngine<R>::ReplicatedEngine(net::Channel& channel, ReleaseGate& gate,
-                                      const TapeFactory& tapes)
+                                      const TapeFactory& tapes, const replicated::Options& options)
     // A public constant lives in component 0: party 0's own, party 1's previous.
     : LinearEngine<R, 2>({replicated::kParties, channel.self(), R::kBits},
                          {channel.self() == 0, channel.self() == 1}),
       channel_(channel),
       gate_(gate),
-      scheduler_(R::kBytes) {
+      scheduler_(R::kBytes, options) {
   if (channel.num_parties() != replicated::kParties) {
     throw Error(ErrorCode::kUsage, "the engine replicated needs exactly three parties",
                 "use three parties in the roster, or the engine dealer");

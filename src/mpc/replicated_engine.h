@@ -15,12 +15,15 @@
 //   Reveal            1 per entry and receiver; 1 round
 // Memory            Private operands of kGram and kElementwise products are read, masked and
 //                   received in blocks of rows; fixed ones up to 64 MiB are kept by one party.
+// Not enforced      That shared values respect their bounds (only private values are checked, when
+//                   they are read). Beyond 2^(k-2) a Rescale gives an arbitrary result.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <vector>
 
+#include "crypto/hash.h"
 #include "mpc/linear_engine.h"
 #include "mpc/release_gate.h"
 #include "mpc/replicated_schedule.h"
@@ -34,7 +37,8 @@ class ReplicatedEngine : public LinearEngine<R, 2> {
  public:
   // The channel connects exactly the three parties. `tapes` gives the tape shared with a peer.
   // Channel and gate must outlive the engine. Throws kUsage for any other number of parties.
-  ReplicatedEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes);
+  ReplicatedEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes,
+                   const replicated::Options& options = {});
 
   const Capabilities& capabilities() const override { return replicated::ReplicatedCapabilities(); }
   void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }
@@ -54,6 +58,8 @@ class ReplicatedEngine : public LinearEngine<R, 2> {
   uint64_t num_registered_ = 0;
   // Differences of fixed operands that this party received and keeps, by id.
   std::map<uint64_t, std::vector<typename R::Word>> kept_;
+  // Digests of the blocks that this party sent of larger ones, by id.
+  std::map<uint64_t, std::vector<crypto::Digest>> sent_;
 };
 
 // Over Z_2^128, with tapes from the channel's pairwise keys.

@@ -134,9 +134,11 @@ void ReplicatedExecution<R>::StartDealing(size_t i) {
   const Shape shape = dealt.matrix.shape;
   const uint64_t bytes = shape.size() * R::kBytes;
   if (self_ == owner && dealt.sent) {
-    messages_.SendStream(
-        Previous(owner), bytes,
-        ProduceRows<R>(Difference<R>(FromPrivate<R>(dealt.matrix), MaskAt(self_, dealt))));
+    std::function<void(size_t, ConstWords<R>)> check;
+    if (dealt.fixed_id != 0 && !dealt.keep) check = SameAsBefore(dealt);
+    auto difference = Difference<R>(FromPrivate<R>(dealt.matrix), MaskAt(self_, dealt));
+    messages_.SendStream(Previous(owner), bytes,
+                         ProduceRows<R>(std::move(difference), std::move(check)));
   }
   if (self_ != Previous(owner)) return;
   DealtWork& work = dealt_[i];
@@ -156,23 +158,33 @@ void ReplicatedExecution<R>::StartDealing(size_t i) {
   }
 }
 
+// The mask of a fixed operand is used again only for the same matrix: another matrix under it would
+// give the difference of the two away. Compares digests of the blocks that are sent again.
+template <typename R>
+std::function<void(size_t, ConstWords<R>)> ReplicatedExecution<R>::SameAsBefore(
+    const DealtOperand& dealt) {
+  const size_t block = RowsPerBlock(dealt.matrix.shape.cols, R::kBytes);
+  return [&sent = engine_.sent_[dealt.fixed_id], block](size_t first, ConstWords<R> rows) {
+    const crypto::Digest digest = crypto::Sha256Of(WireBytes(rows));
+    const size_t number = first / block;
+    if (number == sent.size()) sent.push_back(digest);
+    if (sent[number] == digest) return;
+    throw Error(ErrorCode::kBadData,
+                "a private matrix changed after it was registered as a fixed operand",
+                "the table must not change during a run; start the study again");
+  };
+}
+
 // All products that need these rows of a difference, while the rows are in the cache.
 template <typename R>
 void ReplicatedExecution<R>::ConsumeDifference(size_t dealt, size_t first, size_t count,
                                                ConstWords<R> rows) {
-  RowSource<R> block;
-  block.shape = schedule_.dealt[dealt].matrix.shape;
-  block.fill = [rows](size_t, size_t, Words<R> out) {
-    std::copy(rows.begin(), rows.end(), out.begin());
-  };
-  for (size_t i = 0; i < products_.size(); ++i) {
-    const ScheduledProduct& at = schedule_.products[i];
-    for (const Term& term : products_[i].terms) {
-      if (term.streamed != dealt) continue;
-      AccumulateRows<R>(ProductOf(at).kind, term.streamed_left ? block : term.left,
-                        term.streamed_left ? term.right : block, first, count, at.shape,
-                        products_[i].shares[0]);
-    }
+  const auto block = FromMemory<R>(schedule_.dealt[dealt].matrix.shape, rows, first);
+  for (const StreamedTerm& term : dealt_[dealt].terms) {
+    const ScheduledProduct& at = schedule_.products[term.product];
+    AccumulateRows<R>(ProductOf(at).kind, term.other_left ? term.other : block,
+                      term.other_left ? block : term.other, first, count, at.shape,
+                      products_[term.product].shares[0]);
   }
 }
 
@@ -187,22 +199,19 @@ template <typename R>
 void ReplicatedExecution<R>::AddTerm(ProductWork& work, bool swapped, RowSource<R> first,
                                      RowSource<R> second) {
   if (swapped) std::swap(first, second);
-  work.terms.push_back({std::move(first), std::move(second), kNone, false});
+  work.terms.push_back({std::move(first), std::move(second)});
 }
 
 template <typename R>
-void ReplicatedExecution<R>::AddDifferenceTerm(ProductWork& work, bool swapped, size_t dealt,
+void ReplicatedExecution<R>::AddDifferenceTerm(size_t i, bool swapped, size_t dealt,
                                                RowSource<R> second) {
-  const DealtWork& difference = dealt_[dealt];
-  if (!difference.streamed) {
-    AddTerm(work, swapped,
-            FromMemory<R>(schedule_.dealt[dealt].matrix.shape, *difference.difference),
-            std::move(second));
-    return;
+  DealtWork& difference = dealt_[dealt];
+  if (difference.streamed) {
+    difference.terms.push_back({i, std::move(second), swapped});
+  } else {
+    const Shape shape = schedule_.dealt[dealt].matrix.shape;
+    AddTerm(products_[i], swapped, FromMemory<R>(shape, *difference.difference), std::move(second));
   }
-  AddTerm(work, swapped, {}, std::move(second));
-  work.terms.back().streamed = dealt;
-  work.terms.back().streamed_left = !swapped;
 }
 
 template <typename R>
@@ -220,9 +229,9 @@ void ReplicatedExecution<R>::PrepareProduct(size_t i) {
     case Route::kShared:
       return AddSharedTerms(product, work);
     case Route::kMixed:
-      return AddMixedTerms(at, product, work);
+      return AddMixedTerms(i);
     case Route::kPrivate:
-      return AddPrivateTerms(at, work);
+      return AddPrivateTerms(i);
   }
 }
 
@@ -238,8 +247,10 @@ void ReplicatedExecution<R>::AddSharedTerms(const Product& product, ProductWork&
 }
 
 template <typename R>
-void ReplicatedExecution<R>::AddMixedTerms(const ScheduledProduct& at, const Product& product,
-                                           ProductWork& work) {
+void ReplicatedExecution<R>::AddMixedTerms(size_t i) {
+  const ScheduledProduct& at = schedule_.products[i];
+  const Product& product = ProductOf(at);
+  ProductWork& work = products_[i];
   const bool swapped = at.left == kNone;  // the private operand stands right
   const size_t dealt = swapped ? at.right : at.left;
   const DealtOperand& x = schedule_.dealt[dealt];
@@ -253,23 +264,24 @@ void ReplicatedExecution<R>::AddMixedTerms(const ScheduledProduct& at, const Pro
   } else {
     work.sum.resize(ys[0].size());
     Add<R>(ys[0], ys[1], work.sum);
-    AddDifferenceTerm(work, swapped, dealt, FromMemory<R>(y.shape, work.sum));
+    AddDifferenceTerm(i, swapped, dealt, FromMemory<R>(y.shape, work.sum));
   }
 }
 
 template <typename R>
-void ReplicatedExecution<R>::AddPrivateTerms(const ScheduledProduct& at, ProductWork& work) {
+void ReplicatedExecution<R>::AddPrivateTerms(size_t i) {
+  const ScheduledProduct& at = schedule_.products[i];
   // `first` belongs to party s, `second` to party s + 1.
   const bool swapped =
       schedule_.dealt[at.right].matrix.owner != Next(schedule_.dealt[at.left].matrix.owner);
   const size_t first = swapped ? at.right : at.left, second = swapped ? at.left : at.right;
   const DealtOperand &x = schedule_.dealt[first], &y = schedule_.dealt[second];
   if (self_ == x.matrix.owner) {
-    AddDifferenceTerm(work, !swapped, second, FromPrivate<R>(x.matrix));
+    AddDifferenceTerm(i, !swapped, second, FromPrivate<R>(x.matrix));
   } else if (self_ == y.matrix.owner) {
-    AddTerm(work, swapped, MaskAt(Next(x.matrix.owner), x), MaskAt(self_, y));
+    AddTerm(products_[i], swapped, MaskAt(Next(x.matrix.owner), x), MaskAt(self_, y));
   } else {
-    AddDifferenceTerm(work, swapped, first, MaskAt(self_, y));
+    AddDifferenceTerm(i, swapped, first, MaskAt(self_, y));
   }
 }
 
@@ -281,7 +293,6 @@ void ReplicatedExecution<R>::ShareProduct(size_t i) {
   ProductWork& work = products_[i];
   auto& [own, previous] = work.shares;
   for (const Term& term : work.terms) {
-    if (term.streamed != kNone) continue;
     AccumulateProduct<R>(ProductOf(at).kind, term.left, term.right, at.shape, own);
   }
   AddZeroShares(at.offset, own);
@@ -420,7 +431,9 @@ void ReplicatedExecution<R>::ShareRescaled(size_t i) {
     v.assign(work.correction.begin() + static_cast<ptrdiff_t>(size), work.correction.end());
     t = std::move(work.correction);
   }
-  const Vector mask = FromTapeWhole(first ? PreviousTape() : OwnTape(), at.result_offset, size);
+  // y_2 at A, y_1 at B: part of the result, and the mask of this party's share of y_0.
+  Vector& mask = work.shares[first ? 1 : 0];
+  mask = FromTapeWhole(first ? PreviousTape() : OwnTape(), at.result_offset, size);
   constexpr Word kLow = R::Reduce((static_cast<UInt128>(1) << (R::kBits - 1)) - 1);
   const Word offset = R::Reduce(static_cast<UInt128>(1) << (R::kBits - 2 - at.shift));
   for (size_t e = 0; e < size; ++e) {
@@ -443,11 +456,12 @@ template <typename R>
 void ReplicatedExecution<R>::FinishRescale(size_t i) {
   const ScheduledRescale& at = schedule_.rescales[i];
   RescaleWork& work = rescales_[i];
-  const size_t size = at.shape.size();
   auto& [own, previous] = work.shares;
-  if (self_ != kTruncationFirst) own = FromTapeWhole(OwnTape(), at.result_offset, size);
-  if (self_ != kTruncationSecond) previous = FromTapeWhole(PreviousTape(), at.result_offset, size);
-  if (self_ == kTruncationDealer) return;
+  if (self_ == kTruncationDealer) {
+    own = FromTapeWhole(OwnTape(), at.result_offset, at.shape.size());
+    previous = FromTapeWhole(PreviousTape(), at.result_offset, at.shape.size());
+    return;
+  }
   ReduceWords<R>(work.theirs);
   Add<R>(work.mine, work.theirs, work.mine);
   (self_ == kTruncationFirst ? own : previous) = std::move(work.mine);

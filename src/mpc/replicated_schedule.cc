@@ -50,7 +50,7 @@ size_t Scheduler::Deal(Schedule& schedule, const Operand& operand, Product::Kind
     dealt.matrix = fixed->matrix;
     dealt.fixed_id = fixed->id;
     dealt.mask_offset = known->second.mask_offset;
-    dealt.keep = dealt.matrix.shape.size() * element_bytes_ <= kMaxKeptBytes;
+    dealt.keep = dealt.matrix.shape.size() * element_bytes_ <= options_.max_kept_bytes;
     dealt.sent = !known->second.kept;
     known->second.kept = dealt.keep;
   } else {
@@ -180,8 +180,8 @@ namespace {
 
 class ReplicatedCostModel : public CostModel {
  public:
-  explicit ReplicatedCostModel(int ring_bits)
-      : ring_bits_(ring_bits), scheduler_(static_cast<size_t>(ring_bits + 7) / 8) {}
+  ReplicatedCostModel(int ring_bits, const Options& options)
+      : ring_bits_(ring_bits), scheduler_(static_cast<size_t>(ring_bits + 7) / 8, options) {}
 
   const Capabilities& capabilities() const override { return ReplicatedCapabilities(); }
   size_t num_parties() const override { return kParties; }
@@ -199,12 +199,13 @@ class ReplicatedCostModel : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> MakeReplicatedCostModel(size_t num_parties, int ring_bits) {
+std::unique_ptr<CostModel> MakeReplicatedCostModel(size_t num_parties, int ring_bits,
+                                                   const Options& options) {
   if (num_parties != kParties) {
     throw Error(ErrorCode::kBadInput, "the engine replicated needs exactly three computing parties",
                 "use three parties in the roster, or the engine dealer");
   }
-  return std::make_unique<ReplicatedCostModel>(ring_bits);
+  return std::make_unique<ReplicatedCostModel>(ring_bits, options);
 }
 
 }  // namespace partita::mpc::replicated

@@ -22,7 +22,7 @@
 //   differences D = operand - M: party s computes X * D_Y, s + 1 M_X * M_Y and s + 2 D_X * M_Y.
 //   With Y shared and X of party a: a computes X * y_a + M_X * y_(a-1), a + 1 M_X * y_(a+1) and a -
 //   1 D_X * (y_(a-1) + y_(a-2)). A fixed operand is shared once and the difference kept by its
-//   receiver; one above kMaxKeptBytes is sent again instead (the same bytes, rule R-c).
+//   receiver; one above max_kept_bytes is sent again instead (the same bytes, rule R-c).
 //   If one party can compute the whole product (two private operands of its own, or one and a
 //   public one), it inputs the result: one step.
 // Rescale by f bits (Escudero, Ghosh, Keller, Rachuri & Scholl, CRYPTO 2020, with one party as the
@@ -36,7 +36,12 @@
 //   x / 2^f rounded down, or up with probability equal to the dropped fraction (error below one
 //   unit, mean zero). Its sharing: y_1 from tape 1, y_2 from tape 2, and
 //   step 1: A and B exchange their shares of y_0 = y - y_1 - y_2, masked by y_2 and by y_1.
-//   Two elements per party in two steps. c is uniform, and so is everything B gets from the dealer.
+//   Two elements per party in two steps. c is uniform, and so is everything B gets from the dealer,
+//   so a truncation tells nobody anything. But its rounding is not secret: y = floor((x + u) / 2^f)
+//   with u = r mod 2^f, uniform; the dealer knows u, and A and B know (x + u) mod 2^f. A party that
+//   is later opened y (or something that determines it) therefore learns floor((x + u) / 2^f) and
+//   u, or x + u itself: x with noise of one unit of y in the last place, instead of x rounded by a
+//   secret coin. Where even that matters, round in public instead (methods.md, R-e).
 // Reveal to party p: party p + 1 sends its own component, the only one p lacks. One element per
 //   receiver, one step. No re-randomisation is needed: the message equals the output minus the two
 //   components that p holds, so p could compute it from its output. What p holds was uniform and
@@ -63,8 +68,11 @@ inline constexpr PartyIndex kTruncationDealer = 2;
 inline constexpr PartyIndex kTruncationFirst = Next(kTruncationDealer);
 inline constexpr PartyIndex kTruncationSecond = Previous(kTruncationDealer);
 
-// Differences of fixed operands up to this size are kept by their receiver.
-inline constexpr uint64_t kMaxKeptBytes = uint64_t{64} << 20;
+struct Options {
+  // Differences of fixed operands up to this size are kept by their receiver; larger ones are sent
+  // again at every use.
+  uint64_t max_kept_bytes = uint64_t{64} << 20;
+};
 
 struct ScheduledInput {
   size_t operation = 0, index = 0;
@@ -125,7 +133,8 @@ struct Schedule {
 class Scheduler {
  public:
   // element_bytes: of a ring element on the wire.
-  explicit Scheduler(size_t element_bytes) : element_bytes_(element_bytes) {}
+  Scheduler(size_t element_bytes, const Options& options)
+      : element_bytes_(element_bytes), options_(options) {}
 
   void Register(const FixedOperand& operand);
   // The operations have passed CheckOperation. Must be called for every Execute, in order.
@@ -142,12 +151,14 @@ class Scheduler {
   void AddCost(Schedule& schedule) const;
 
   size_t element_bytes_;
+  Options options_;
   uint64_t next_offset_ = 0;  // one address space for all tapes
   std::map<uint64_t, Fixed> fixed_;
 };
 
 const Capabilities& ReplicatedCapabilities();
 // For the PlanEngine. Throws kBadInput unless there are three parties.
-std::unique_ptr<CostModel> MakeReplicatedCostModel(size_t num_parties, int ring_bits);
+std::unique_ptr<CostModel> MakeReplicatedCostModel(size_t num_parties, int ring_bits,
+                                                   const Options& options = {});
 
 }  // namespace partita::mpc::replicated

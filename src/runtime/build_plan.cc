@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "crypto/hash.h"
 #include "mpc/plan_engine.h"
 #include "net/hello.h"
 
@@ -203,6 +204,7 @@ study::Plan BuildPlan(const MleStudy& study) {
   study::Plan plan;
   plan.study = study.file.name;
   plan.title = study.file.title;
+  plan.study_file_hash = ToHex(crypto::Sha256Of(AsBytes(study.file.text)));
   plan.method = methods::mle::kMethodName;
   plan.method_version = methods::mle::kMethodVersion;
   plan.protocol = study.file.analysis.protocol;

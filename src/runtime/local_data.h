@@ -18,6 +18,8 @@ struct LocalData {
   data::Snapshot snapshot;
   match::BlockDigests row_order;
   std::vector<methods::mle::LocalBlock> blocks;  // by block of the task
+  double seconds_read = 0,
+         seconds_order = 0;  // CSV and checks; sorting and digests of the row order
 };
 
 // Reads `path` as `party`. Throws kBadData (details for the owner only), or kBadInput if the file

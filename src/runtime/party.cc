@@ -5,6 +5,7 @@
 #include "mpc/dealer_engine.h"
 #include "mpc/replicated_engine.h"
 #include "net/channel.h"
+#include "net/frame.h"
 #include "net/hello.h"
 #include "runtime/build_plan.h"
 #include "runtime/local_data.h"
@@ -67,13 +68,13 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   const study::StudyIdentity identity = Identity(study, input.fingerprints);
   const study::Digest file_hash = study::StudyFileHash(identity);
   const study::Digest plan_hash = study::PlanHash(outcome.plan);
-  outcome.plan.study_file_hash = ToHex(file_hash);
   outcome.study_file_hash = ToHex(file_hash);
   outcome.plan_hash = ToHex(plan_hash);
 
   // A table that fails its checks is reported to the peers after the hello, so that nobody waits
   // for this party.
   LocalData local;
+  local.row_order.resize(study.shared_blocks.size());
   std::optional<Error> data_error;
   if (study.parties[input.party].holder) {
     progress.Phase("read data");
@@ -82,12 +83,21 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     } catch (const Error& error) {
       data_error = error;
     }
+    outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }
 
   progress.Phase("connect");
-  std::unique_ptr<net::Transport> transport = connect();
+  const SteadyClock::time_point connect_start = SteadyClock::now();
+  std::unique_ptr<net::Transport> transport;
+  try {
+    transport = connect();
+  } catch (const Error&) {
+    if (data_error) throw *data_error;
+    throw;
+  }
   const auto timeout =
       std::chrono::milliseconds(static_cast<int64_t>(study.file.network.timeout_seconds * 1000));
+  outcome.local_steps.push_back({"connect", SecondsSince(connect_start)});
   const net::Session session =
       net::SayHello(*transport, {file_hash, plan_hash, local.snapshot.commitment, kAttempt}, random,
                     Deadline::After(timeout), &progress);
@@ -117,11 +127,14 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     outcome.traffic = channel.traffic();
     if (input.party == study.receiver) {
       progress.Phase("fit");
+      const SteadyClock::time_point fit_start = SteadyClock::now();
       outcome.result =
           methods::mle::FitMoments(study.analysis, moments, study.task.fraction_bits, progress);
+      outcome.local_steps.push_back({"fit", SecondsSince(fit_start)});
     }
   } catch (const Error& error) {
-    channel.Abort(error);
+    // What went wrong with a table, its place included, is its owner's business.
+    channel.Abort(data_error ? Error(ErrorCode::kBadData, "") : error);
     throw;
   } catch (const std::exception& error) {
     channel.Abort(Error(ErrorCode::kInternal, "an internal error"));

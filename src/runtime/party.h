@@ -17,12 +17,19 @@
 
 namespace partita::runtime {
 
+// Work between the phases of the channel.
+struct LocalStep {
+  std::string name;  // "read data", "row order", "connect", "fit"
+  double seconds = 0;
+};
+
 struct PartyOutcome {
   std::string party;
   study::Plan plan;
   std::string study_file_hash, study_hash, plan_hash, run_id;  // hexadecimal
   std::vector<net::PhaseTraffic> traffic;
   std::vector<mpc::CountingReleaseGate::Count> releases;
+  std::vector<LocalStep> local_steps;
   double seconds = 0;                             // from RunParty's first step to its last
   std::optional<methods::mle::MleResult> result;  // at the receiver
 };

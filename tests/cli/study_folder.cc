@@ -80,7 +80,7 @@ StudyFolder::StudyFolder() {
   for (int i = 0; i < 40; ++i) {
     const double x1 = ((i * 37) % 41) / 10.0 - 2, x2 = ((i * 23 + 5) % 43) / 10.0 - 2;
     const double noise = ((i * 29 + 11) % 31) / 10.0 - 1.5;
-    north += fmt::format("p{:03},{},{}\n", i, x1, x2);
+    north += fmt::format("p{:03},{:.1f},{:.1f}\n", i, x1, x2);
     south += fmt::format("p{:03},{:.6f}\n", i, 0.5 * x1 - 0.25 * x2 + noise);
   }
   Write(data("north"), north);

@@ -88,15 +88,15 @@ std::vector<LocalBlock> LocalPart(const Case& test, mpc::PartyIndex party) {
   return local;
 }
 
-struct Run {
+struct MomentsRun {
   std::vector<std::vector<IntegerMoments>> results;  // by party
   std::vector<std::vector<net::PhaseTraffic>> traffic;
   std::vector<uint64_t> openings;
 };
 
-Run RunCase(const Case& test, const std::string& engine_name) {
+MomentsRun RunCase(const Case& test, const std::string& engine_name) {
   const size_t processes = test.num_parties + (engine_name == "dealer" ? 1 : 0);
-  Run run;
+  MomentsRun run;
   run.results.resize(processes);
   run.traffic.resize(processes);
   run.openings.resize(processes);
@@ -125,7 +125,7 @@ void ExpectEqual(const std::vector<IntegerMoments>& secure,
   }
 }
 
-void ExpectPlanned(const Case& test, const std::string& engine_name, const Run& run) {
+void ExpectPlanned(const Case& test, const std::string& engine_name, const MomentsRun& run) {
   mpc::PlanEngine plan(engine_name, test.num_parties);
   PooledMoments(plan, test.task, {});
   const mpc::PhaseCost cost = plan.phases().back();
@@ -142,7 +142,7 @@ void ExpectPlanned(const Case& test, const std::string& engine_name, const Run& 
 }
 
 void Check(const Case& test, const std::string& engine_name) {
-  const Run run = RunCase(test, engine_name);
+  const MomentsRun run = RunCase(test, engine_name);
   if (::testing::Test::HasFailure()) return;
   for (size_t party = 0; party < run.results.size(); ++party) {
     if (party == test.task.receiver) {
@@ -191,7 +191,7 @@ TEST(PooledMomentsTest, OneChangedCellChangesTheResult) {
   Case test = RandomCase(7, 3, false);
   const std::vector<IntegerMoments> before = PlaintextMoments(test.task, test.values, test.groups);
   test.values[0][0] += 1;
-  const Run run = RunCase(test, "dealer");
+  const MomentsRun run = RunCase(test, "dealer");
   bool same = true;
   for (size_t g = 0; g < before.size(); ++g) {
     same = same && run.results[test.task.receiver][g].cross == before[g].cross;

@@ -19,6 +19,7 @@ size_t NumProcesses(const RunOptions& options) {
 void RunProcess(const RunOptions& options, const Body& body,
                 std::unique_ptr<net::Transport> transport, RunResult& result) {
   const size_t process = transport->self();
+  if (options.wrap) transport = options.wrap(std::move(transport));
   net::Channel channel(std::move(transport), AsBytes("run of a test"), 1);
   try {
     if (options.prepare) options.prepare(channel);
@@ -77,7 +78,8 @@ RunResult RunAll(const RunOptions& options, const Body& body) {
 RunResult RunAndComparePlan(const RunOptions& options, const Body& body) {
   RunResult result = RunAll(options, body);
   result.ThrowIfFailed();
-  PlanEngine plan(options.kind, options.num_parties);
+  PlanEngine plan = options.plan ? PlanEngine(options.plan(options.num_parties), nullptr)
+                                 : PlanEngine(options.kind, options.num_parties);
   body(plan, NumProcesses(options));
   const std::vector<PhaseCost> phases = plan.phases();
   for (size_t self = 0; self < result.traffic.size(); ++self) {

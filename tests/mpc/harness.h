@@ -11,6 +11,7 @@
 #include "mpc/engine.h"
 #include "mpc/plan_engine.h"
 #include "net/channel.h"
+#include "net/transport.h"
 
 namespace partita::mpc::testing {
 
@@ -26,6 +27,9 @@ struct RunOptions {
   EngineMaker make = {};   // default: what `kind` names
   // Releases declared at every gate; by default any id that the body of the tests uses.
   std::vector<Release> releases = {{"out", "test output", "all", "exact", 1000}};
+  std::unique_ptr<CostModel> (*plan)(size_t num_parties) = nullptr;  // default: `kind`'s
+  // Puts a decorator around a process's transport.
+  std::function<std::unique_ptr<net::Transport>(std::unique_ptr<net::Transport>)> wrap = {};
   // Called before the body, e.g. to close or delay a channel.
   std::function<void(net::Channel&)> prepare = {};
 };

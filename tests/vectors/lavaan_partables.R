@@ -104,6 +104,7 @@ cases <- list(
   list("cfa", three, groups = 2, std.lv = TRUE, group.equal = "loadings"),
   list("cfa", three, groups = 2, std.lv = TRUE, group.equal = c("loadings", "lv.variances")),
   list("cfa", three, groups = 2, group.equal = c("loadings", "intercepts"), group.partial = c("visual=~x2", "x7~1")),
+  list("cfa", three, groups = 2, group.equal = c("loadings", "intercepts", "means"), group.partial = "visual~1"),
   list("lavaan", three, groups = 2, group.equal = c("loadings", "intercepts")),
   list("growth", line4, groups = 2, group.equal = c("loadings", "intercepts", "means", "residuals")),
   list("sem", poldem, groups = 2, group.equal = c("regressions", "residual.covariances")),

@@ -1,11 +1,12 @@
 #include "stats/sem/constraints.h"
 
 #include <Eigen/QR>
+#include <cmath>
 
 namespace partita::stats {
 
 ModelExpressions::ModelExpressions(const ParameterTable& table, const RamModel& model)
-    : table_(table), model_(model), expressions_(table) {
+    : model_(model), expressions_(table) {
   for (const Parameter& row : table.rows) has_constraints_ |= row.op == "==";
 }
 
@@ -70,7 +71,9 @@ Tangent TangentSpace(const Eigen::MatrixXd& jacobian, Eigen::Index num_parameter
   const Eigen::MatrixXd q =
       qr.householderQ() * Eigen::MatrixXd::Identity(num_parameters, num_parameters);
   const int rank = static_cast<int>(qr.rank());
-  return {q.rightCols(num_parameters - rank), rank};
+  // A parameter that the constraints determine gets exactly no freedom, hence standard error 0.
+  const Eigen::MatrixXd basis = q.rightCols(num_parameters - rank);
+  return {basis.unaryExpr([](double z) { return std::abs(z) < 1e-14 ? 0.0 : z; }), rank};
 }
 
 }  // namespace partita::stats

@@ -19,7 +19,7 @@ struct ExpressionValues {
 
 class ModelExpressions {
  public:
-  // Both are borrowed. Throws kBadInput for an unknown label.
+  // The model is borrowed. Throws kBadInput for an unknown label.
   ModelExpressions(const ParameterTable& table, const RamModel& model);
 
   // Left side minus right side of the == rows, natural units.
@@ -35,7 +35,6 @@ class ModelExpressions {
  private:
   ExpressionValues Select(const Eigen::VectorXd& x, bool definitions) const;
 
-  const ParameterTable& table_;
   const RamModel& model_;
   TableExpressions expressions_;
   bool has_constraints_ = false;

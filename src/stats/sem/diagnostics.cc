@@ -85,6 +85,26 @@ std::vector<std::string> SolutionWarnings(const ParameterTable& table, const Ram
   return warnings;
 }
 
+std::vector<std::string> DriftWarnings(const ParameterTable& table, const RamModel& model,
+                                       const VectorXd& x) {
+  // In internal units loadings, regressions and variances of sensible solutions are near 1.
+  constexpr double kFar = 30;
+  int worst = -1;
+  for (std::size_t r = 0; r < model.row_parameter.size(); ++r) {
+    const int k = model.row_parameter[r];
+    if (k < 0 || table.rows[r].op == "~1" || std::abs(x[k]) < kFar) continue;
+    if (worst < 0 ||
+        std::abs(x[k]) > std::abs(x[model.row_parameter[static_cast<std::size_t>(worst)]])) {
+      worst = static_cast<int>(r);
+    }
+  }
+  if (worst < 0) return {};
+  return {
+      fmt::format("{} ran away to {:.4g}; the likelihood may have no maximum at a finite value: "
+                  "check the scale of its latent variable (another marker indicator may help)",
+                  RowName(table, worst), model.RowValue(worst, x))};
+}
+
 std::vector<std::string> IdentificationWarnings(const ParameterTable& table, const RamModel& model,
                                                 const ParameterCovariance& covariance) {
   std::vector<std::string> warnings;

@@ -17,6 +17,10 @@ namespace partita::stats {
 std::vector<std::string> SolutionWarnings(const ParameterTable& table, const RamModel& model,
                                           const Eigen::VectorXd& x);
 
+// For a fit that did not converge or is not identified: the parameter that ran away, if one did.
+std::vector<std::string> DriftWarnings(const ParameterTable& table, const RamModel& model,
+                                       const Eigen::VectorXd& x);
+
 // One sentence per direction in which the likelihood is flat, naming its parameters.
 std::vector<std::string> IdentificationWarnings(const ParameterTable& table, const RamModel& model,
                                                 const ParameterCovariance& covariance);

@@ -37,10 +37,9 @@ struct Solution {
 Solution MinimizeFromAnyStart(const ParameterTable& table, const SemObjective& objective,
                               const ModelExpressions& expressions, int max_iterations,
                               Progress& progress) {
-  constexpr Attempt kAttempts[] = {{StartMethod::kFabin, false},
-                                   {StartMethod::kFabin, true},
-                                   {StartMethod::kSimple, true},
-                                   {StartMethod::kCautious, true}};
+  constexpr Attempt kAttempts[] = {{StartMethod::kFabin, false},    {StartMethod::kFabin, true},
+                                   {StartMethod::kSimple, false},   {StartMethod::kSimple, true},
+                                   {StartMethod::kCautious, false}, {StartMethod::kCautious, true}};
   Solution best;
   best.optimum.value = std::numeric_limits<double>::infinity();
   for (const Attempt& attempt : kAttempts) {
@@ -77,17 +76,19 @@ MatrixXd FreeCovariance(const ParameterTable& table, const RamModel& model,
   return out;
 }
 
-// Delta method. A parameter without a finite variance spoils only the functions that use it.
+// Delta method. A parameter without a finite variance spoils only the functions that use it; what
+// cancels to rounding is a function that the constraints determine: standard error 0.
 double DeltaError(const Eigen::RowVectorXd& gradient, const MatrixXd& covariance) {
-  double variance = 0;
+  double variance = 0, magnitude = 0;
   for (Index i = 0; i < gradient.size(); ++i) {
     for (Index j = 0; j < gradient.size(); ++j) {
-      if (gradient[i] != 0 && gradient[j] != 0) {
-        variance += gradient[i] * covariance(i, j) * gradient[j];
-      }
+      if (gradient[i] == 0 || gradient[j] == 0) continue;
+      const double term = gradient[i] * covariance(i, j) * gradient[j];
+      variance += term;
+      magnitude += std::abs(term);
     }
   }
-  return std::sqrt(variance);
+  return variance < 1e-13 * magnitude ? 0 : std::sqrt(variance);
 }
 
 void AddInference(double confidence_level, ParameterEstimate& e) {
@@ -195,6 +196,12 @@ SemFit FitSem(const ParameterTable& table, const std::vector<GroupMoments>& mome
                                      : ObservedInformation(objective, optimum.x);
     covariance = InvertInformation(information, tangent, total);
     Append(fit.warnings, IdentificationWarnings(table, model, covariance));
+    // A gradient that vanishes only because a parameter is on its way to infinity is no optimum.
+    if (!optimum.converged || !covariance.positive_definite) {
+      const std::vector<std::string> drift = DriftWarnings(table, model, optimum.x);
+      if (!drift.empty()) fit.converged = false;
+      Append(fit.warnings, drift);
+    }
   } else {
     covariance.covariance = MatrixXd::Constant(model.num_parameters, model.num_parameters,
                                                std::numeric_limits<double>::quiet_NaN());

@@ -63,6 +63,7 @@ void ForbidFlat(const std::vector<VectorXd>& flat, MatrixXd& covariance) {
 }  // namespace
 
 VectorXd SolveSemidefinite(const MatrixXd& matrix, const VectorXd& right) {
+  if (matrix.rows() == 0) return right;
   const VectorXd scale = InverseRoots(matrix);
   const MatrixXd scaled = scale.asDiagonal() * matrix * scale.asDiagonal();
   const Eigen::LLT<MatrixXd> llt(scaled);

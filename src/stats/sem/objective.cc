@@ -14,6 +14,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kSingularLoop = 1e-13;  // reciprocal condition number of I - A
 
 // (I - A)^-1 and what it makes of S and M.
 struct Propagated {
@@ -32,7 +33,14 @@ Propagated Propagate(const RamGroup& group, const VectorXd& x) {
     out.mean = filled.mean;
     return out;
   }
-  out.effects = (MatrixXd::Identity(v, v) - filled.regression).partialPivLu().inverse();
+  const Eigen::PartialPivLU<MatrixXd> lu(MatrixXd::Identity(v, v) - filled.regression);
+  // A feedback loop of strength one: rounding must not make a huge Sigma of it.
+  if (!(lu.rcond() > kSingularLoop)) {
+    out.covariance = MatrixXd::Constant(v, v, kInfinity);
+    out.mean = VectorXd::Constant(v, kInfinity);
+    return out;
+  }
+  out.effects = lu.inverse();
   out.covariance.noalias() = out.effects * filled.covariance * out.effects.transpose();
   out.mean.noalias() = out.effects * filled.mean;
   return out;

@@ -85,7 +85,9 @@ int RunSlsqp(const SemObjective& objective, const ModelExpressions& expressions,
   try {
     slsqp.optimize(point, value);
   } catch (const nlopt::roundoff_limited&) {  // the point is as good as SLSQP can make it
-  } catch (const std::runtime_error&) {       // scoring goes on from where it stopped
+  } catch (const std::runtime_error&) {
+    // Scoring goes on from where it stopped. (NLopt turns a cancellation into its own exception;
+    // the scoring loop asks again.)
   }
   const VectorXd reached = AsVector(point.data(), x.size());
   if (reached.allFinite() && std::isfinite(Discrepancy(objective, reached))) x = reached;
@@ -142,6 +144,7 @@ bool Usable(const Iterate& at) {
 
 // Positive definite on the tangent space: then a Newton step goes downhill.
 bool PositiveDefinite(const MatrixXd& projected) {
+  if (projected.rows() == 0) return false;
   const Eigen::LLT<MatrixXd> llt(projected);
   return llt.info() == Eigen::Success && llt.matrixLLT().diagonal().minCoeff() > 0;
 }
@@ -226,8 +229,12 @@ Optimum Minimize(const SemObjective& objective, const ModelExpressions& expressi
         "the model-implied covariance matrix is not positive definite at the start values";
     return best;
   }
+  if (start.size() == 0) {
+    best.converged = true;
+    return best;
+  }
   VectorXd x = start;
-  if (options.slsqp_first && x.size() > 0) {
+  if (options.slsqp_first) {
     best.iterations = RunSlsqp(objective, expressions, options.max_iterations, progress, x);
   }
   const int limit = best.iterations + options.max_iterations;

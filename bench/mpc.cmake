@@ -1,0 +1,1 @@
+partita_bench(mpc_bench mpc_bench.cc DEPENDS partita_mpc)

@@ -13,7 +13,7 @@ function(partita_module name)
 endfunction()
 
 # The legs a test can run in (see CONTRIBUTING.md). `tests_LABEL` builds the tests of one label.
-set(PARTITA_TEST_LABELS unit parsers net mpc ledger stat slow)
+set(PARTITA_TEST_LABELS unit parsers net mpc ledger study stat slow)
 foreach(label IN LISTS PARTITA_TEST_LABELS)
   add_custom_target(tests_${label})
 endforeach()

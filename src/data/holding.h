@@ -60,7 +60,8 @@ struct Holding {
 // Orders the rows of a table read with SchemaForParty. Throws kBadData, for the owner's eyes, when
 // a row names a block that the party does not hold, a key stands twice in a shared block (naming
 // it), a block has no rows, or its number of rows differs from the declared count. Missing or
-// out-of-bounds cells are RequireClean's business and must have been refused before.
+// out-of-bounds cells are RequireClean's business and must have been refused before
+// (else kInternal).
 Holding MakeHolding(Table table, const Partition& partition, size_t party,
                     const RowColumns& row_columns);
 

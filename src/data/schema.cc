@@ -147,7 +147,7 @@ void ValidateSchema(const Schema& schema) {
   }
 }
 
-Digest SchemaDigest(const Schema& schema) {
+crypto::Digest SchemaDigest(const Schema& schema) {
   ByteWriter writer;
   writer.String("partita schema v1");
   writer.U64(static_cast<uint64_t>(schema.max_rows_per_person));
@@ -162,9 +162,7 @@ Digest SchemaDigest(const Schema& schema) {
     writer.String(column.reference);
     HashStrings(writer, column.missing_codes);
   }
-  Sha256Stream hash;
-  hash.Update(writer.bytes());
-  return hash.Finish();
+  return crypto::Sha256Of(writer.bytes());
 }
 
 }  // namespace partita::data

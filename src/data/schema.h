@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/digest.h"
+#include "crypto/hash.h"
 
 namespace partita::data {
 
@@ -47,6 +47,6 @@ void ValidateSchema(const Schema& schema);
 
 // SHA-256 over a length-prefixed encoding of every field in order: two schemas have one digest
 // exactly if they are equal field by field.
-Digest SchemaDigest(const Schema& schema);
+crypto::Digest SchemaDigest(const Schema& schema);
 
 }  // namespace partita::data

@@ -9,14 +9,14 @@
 
 #include <filesystem>
 
+#include "crypto/hash.h"
 #include "crypto/random.h"
-#include "data/digest.h"
 
 namespace partita::data {
 
 struct Snapshot {
   crypto::Key salt;  // never leaves the owner
-  Digest commitment{};
+  crypto::Digest commitment{};
 };
 
 // Streaming: pass the bytes in order, e.g. as the observer of ReadCsvFile.
@@ -32,7 +32,7 @@ class SnapshotHasher {
 
  private:
   crypto::Key salt_;
-  Sha256Stream hash_;
+  crypto::Sha256 hash_;
 };
 
 // The snapshot of a whole file. Throws kBadInput if it cannot be read.

@@ -35,7 +35,7 @@ constexpr size_t kMaxCompared = 64;
 
 std::string Nearest(std::string_view name, std::span<const std::string> candidates) {
   name = name.substr(0, kMaxCompared);
-  size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
+  size_t best_distance = std::max<size_t>(1, (name.size() + 1) / 3) + 1;
   std::string best;
   for (const std::string& candidate : candidates) {
     size_t distance = EditDistance(name, std::string_view(candidate).substr(0, kMaxCompared));

@@ -8,7 +8,8 @@
 namespace partita::data {
 
 // The candidate with the smallest edit distance, capital and small letters counted as equal, if it
-// is at most a third of the name's length (and at least 1); empty if there is none.
+// is at most a third of the name's length, rounded up or down (and 1 at least); empty if there is
+// none.
 std::string Nearest(std::string_view name, std::span<const std::string> candidates);
 
 // "did you mean 'x1'?", or else "known names: 'x1', 'x2', ..." (the first ten).

@@ -25,8 +25,8 @@
 #include <string>
 #include <vector>
 
+#include "crypto/hash.h"
 #include "crypto/random.h"
-#include "data/digest.h"
 #include "data/holding.h"
 #include "net/channel.h"
 
@@ -42,10 +42,10 @@ struct SharedBlock {
 std::vector<SharedBlock> SharedBlocks(const data::Partition& partition);
 
 // SHA-256 over label, block name, number of keys and every key, all length-prefixed. Keys in order.
-data::Digest RowOrderDigest(std::string_view block_name, std::span<const std::string> keys);
+crypto::Digest RowOrderDigest(std::string_view block_name, std::span<const std::string> keys);
 
 // One digest per shared block; empty where the party does not hold the block.
-using BlockDigests = std::vector<std::optional<data::Digest>>;
+using BlockDigests = std::vector<std::optional<crypto::Digest>>;
 BlockDigests RowOrderDigests(const data::Partition& partition, const data::Holding& holding);
 
 // What `from` sends to `to`; nothing if they share no block.

@@ -95,7 +95,7 @@ class DealerEngine<R>::Run {
     }
   }
 
-  // Openings of shares among the parties. `to_me`: this party learns the sum.
+  // Sends the own share to everybody who receives the sum, and expects theirs if this party does.
   void Open(Opening& opening, const std::function<bool(PartyIndex)>& receives) {
     for (PartyIndex peer = 0; peer < num_parties_; ++peer) {
       if (peer == me_) continue;

@@ -63,27 +63,33 @@ void DealerNode<R>::MultiplyCrossProducts(const ScheduledExecution& plan,
     if (product.route == Route::kLocal || product.kind != Product::Kind::kGram) continue;
     by_rows[plan.masked[product.left].shape.rows].push_back(i);
   }
-  for (const auto& [rows, members] : by_rows) {
-    std::map<size_t, RowSource<R>> masks;  // every mask is generated once per block
-    size_t widest = 1;
-    for (size_t i : members) {
-      for (size_t index : {plan.products[i].left, plan.products[i].right}) {
-        masks.try_emplace(index, MaskOf(plan.masked[index]));
-        widest = std::max(widest, plan.masked[index].shape.cols);
-      }
+  for (const auto& [rows, members] : by_rows) MultiplyGroup(plan, rows, members, products);
+}
+
+// Cross products over the same number of rows: every mask is generated once per block.
+template <typename R>
+void DealerNode<R>::MultiplyGroup(const ScheduledExecution& plan, size_t rows,
+                                  const std::vector<size_t>& members,
+                                  std::vector<Vector>& products) {
+  std::map<size_t, RowSource<R>> masks;
+  size_t widest = 1;
+  for (size_t i : members) {
+    for (size_t index : {plan.products[i].left, plan.products[i].right}) {
+      masks.try_emplace(index, MaskOf(plan.masked[index]));
+      widest = std::max(widest, plan.masked[index].shape.cols);
     }
-    ForEachBlock(rows, RowsPerBlock(widest, R::kBytes), [&](size_t first, size_t count) {
-      std::map<size_t, RowSource<R>> blocks;
-      for (const auto& [index, mask] : masks) {
-        blocks.emplace(index, FromMemory<R>(mask.shape, mask.Rows(first, count), first));
-      }
-      for (size_t i : members) {
-        const ScheduledProduct& product = plan.products[i];
-        AccumulateRows<R>(product.kind, blocks.at(product.left), blocks.at(product.right), first,
-                          count, product.shape, products[i]);
-      }
-    });
   }
+  ForEachBlock(rows, RowsPerBlock(widest, R::kBytes), [&](size_t first, size_t count) {
+    std::map<size_t, RowSource<R>> blocks;
+    for (const auto& [index, mask] : masks) {
+      blocks.emplace(index, FromMemory<R>(mask.shape, mask.Rows(first, count), first));
+    }
+    for (size_t i : members) {
+      const ScheduledProduct& product = plan.products[i];
+      AccumulateRows<R>(product.kind, blocks.at(product.left), blocks.at(product.right), first,
+                        count, product.shape, products[i]);
+    }
+  });
 }
 
 template <typename R>

@@ -39,6 +39,8 @@ class DealerNode : public ShapeEngine {
   // U * V for every scheduled product (empty for local ones).
   std::vector<Vector> MultiplyMasks(const ScheduledExecution& plan);
   void MultiplyCrossProducts(const ScheduledExecution& plan, std::vector<Vector>& products);
+  void MultiplyGroup(const ScheduledExecution& plan, size_t rows,
+                     const std::vector<size_t>& members, std::vector<Vector>& products);
   // From `value`, subtracts what all sharers but the last take from their tapes.
   void SubtractShares(const std::vector<bool>& sharers, PartyIndex last, uint64_t offset,
                       Vector& value);

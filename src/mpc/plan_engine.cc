@@ -44,6 +44,14 @@ PlanEngine::PlanEngine(std::unique_ptr<CostModel> costs, ReleaseGate* gate)
   StartPhase("start");
 }
 
+void PlanEngine::StartAt(std::vector<uint64_t> depths) {
+  if (depths.size() != depth_.size()) {
+    throw Error(ErrorCode::kUsage,
+                "the plan engine was given depths for another number of processes");
+  }
+  depth_ = std::move(depths);
+}
+
 void PlanEngine::BeginPhase(std::string_view name) {
   if (phases_.size() == 1 && !named_ && phases_[0].Total().messages == 0) phases_.clear();
   named_ = true;

@@ -40,6 +40,8 @@ class PlanEngine : public ShapeEngine {
   PlanEngine(std::unique_ptr<CostModel> costs, ReleaseGate* gate);
 
   const Capabilities& capabilities() const override { return costs_->capabilities(); }
+  // Depths of all processes before the first operation, when the engine's phases follow others.
+  void StartAt(std::vector<uint64_t> depths);
   void BeginPhase(std::string_view name) override;
   FixedOperand Register(PrivateMatrix matrix) override;
 

@@ -191,7 +191,7 @@ void Channel::Exchange(std::span<const Send> sends, std::span<const Receive> rec
 
 void Channel::Abort(const Error& reason) noexcept {
   try {
-    state_->pump.SendAborts(state_->run_tag, reason.PublicMessage());
+    state_->pump.SendAborts(state_->run_tag, reason);
     if (!state_->poison) state_->poison = reason;
   } catch (...) {
     // Out of memory while stopping: the peers will see the connection close.

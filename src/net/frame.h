@@ -30,7 +30,15 @@ inline constexpr uint64_t kMaxDepth = uint64_t{1} << 48;
 // Longest reason that an abort frame carries.
 inline constexpr uint64_t kMaxAbortBytes = 4096;
 
-enum class FrameType : uint16_t { kData = 1, kAbort = 2, kHello = 3, kHelloAck = 4 };
+// kAbort: the sender stops for a reason of its own; kRelayedAbort: because another party was lost
+// or stopped, which the text says.
+enum class FrameType : uint16_t {
+  kData = 1,
+  kAbort = 2,
+  kHello = 3,
+  kHelloAck = 4,
+  kRelayedAbort = 5,
+};
 
 using RunTag = std::array<uint8_t, 16>;
 using PhaseTag = std::array<uint8_t, 8>;

@@ -113,7 +113,7 @@ void FramePump::Run(std::span<const OutFrame> out, std::span<InFrame> in, const 
     for (Peer& peer : peers_) {
       // A peer that owes nothing is looked at after a wait only: it may have aborted.
       const bool watch = waited && limits.watch_idle && peer.index != transport_.self();
-      if (peer.receiving() || watch) moved |= PumpIn(peer);
+      if (peer.receiving() || watch) moved |= PumpIn(peer, watch);
     }
     if (Done()) return;
     waited = !moved;
@@ -200,17 +200,18 @@ bool FramePump::PumpOut(Peer& peer) {
   return total != 0;
 }
 
-bool FramePump::PumpIn(Peer& peer) {
+// Reads what this run expects and not a byte more, unless it should `watch` for an abort.
+bool FramePump::PumpIn(Peer& peer, bool watch) {
   bool moved = false;
   for (size_t turn = 0; turn < kTurnBytes / kFirstPieceBytes && !peer.in_closed; ++turn) {
     if (peer.in_payload) {
       if (!ReadPayload(peer)) break;
-    } else if (!peer.have_header()) {
-      if (!ReadHeader(peer)) break;
-    } else if (peer.receiving()) {
+    } else if (peer.have_header() && peer.receiving()) {
       StartPayload(peer);
+    } else if (!peer.have_header() && (peer.receiving() || watch)) {
+      if (!ReadHeader(peer)) break;
     } else {
-      return moved;  // a frame of a later exchange: its header is kept
+      break;  // done; a header that was read ahead waits for the exchange that expects it
     }
     moved = true;
   }
@@ -228,7 +229,7 @@ bool FramePump::ReadHeader(Peer& peer) {
   peer.header = DecodeHeader(peer.header_bytes, Name(peer));
   peer.in_received = 0;
   peer.piece_bytes = 0;
-  if (peer.header.type == FrameType::kAbort) {
+  if (peer.header.type == FrameType::kAbort || peer.header.type == FrameType::kRelayedAbort) {
     CheckAbort(peer);
     peer.piece.resize(peer.header.length);
     peer.store = peer.piece;
@@ -299,6 +300,10 @@ void FramePump::FinishFrame(Peer& peer) {
     std::replace_if(
         reason.begin(), reason.end(),
         [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+    if (peer.header.type == FrameType::kRelayedAbort) {
+      throw Error(ErrorCode::kPeerLost, fmt::format("{} (as {} says)", reason, Name(peer)),
+                  "Settle it with that party, then start the study again at every party.");
+    }
     throw Error(
         ErrorCode::kPeerLost,
         fmt::format("party {} stopped (phase '{}'): {}", Name(peer), phase_, reason),
@@ -380,15 +385,21 @@ void FramePump::TimedOut() const {
               "of the study file if its work simply takes longer.");
 }
 
-void FramePump::SendAborts(const RunTag& run_tag, std::string_view reason) noexcept {
+void FramePump::SendAborts(const RunTag& run_tag, const Error& error) noexcept {
   try {
-    reason = reason.substr(0, kMaxAbortBytes);
+    const bool relayed = error.code() == ErrorCode::kPeerLost;
+    std::string reason = error.PublicMessage();
+    // A text that was relayed already names its first teller only.
+    if (const size_t teller = reason.find(" (as "); relayed && teller != std::string::npos) {
+      reason.resize(teller);
+    }
+    reason.resize(std::min<size_t>(reason.size(), kMaxAbortBytes));
     const Deadline deadline = Deadline::After(kAbortTime);
     interests_.clear();
     for (Peer& peer : peers_) {
       if (peer.index == transport_.self() || peer.out_closed || peer.mid_frame_out()) continue;
       FrameHeader header;
-      header.type = FrameType::kAbort;
+      header.type = relayed ? FrameType::kRelayedAbort : FrameType::kAbort;
       header.run_tag = run_tag;
       header.length = reason.size();
       header.from = transport_.self();

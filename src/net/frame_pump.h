@@ -55,9 +55,9 @@ class FramePump {
   void Run(std::span<const OutFrame> out, std::span<InFrame> in, const WaitLimits& limits,
            std::string_view phase, Progress* progress);
 
-  // Best effort, at most a quarter of a second: an abort frame with `reason` to every peer whose
-  // stream does not stand in the middle of another frame.
-  void SendAborts(const RunTag& run_tag, std::string_view reason) noexcept;
+  // Best effort, at most a quarter of a second: an abort frame with the error's public message to
+  // every peer whose stream does not stand in the middle of another frame.
+  void SendAborts(const RunTag& run_tag, const Error& error) noexcept;
 
  private:
   struct Peer;
@@ -67,7 +67,7 @@ class FramePump {
   bool PumpOut(Peer& peer);
   bool Push(Peer& peer, ByteView bytes, size_t& moved);
   void Stage(Peer& peer, const OutFrame& frame);
-  bool PumpIn(Peer& peer);
+  bool PumpIn(Peer& peer, bool watch);
   bool ReadHeader(Peer& peer);
   void CheckAbort(const Peer& peer) const;
   void StartPayload(Peer& peer);

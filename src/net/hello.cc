@@ -75,7 +75,7 @@ class Conversation {
       ExchangeHellos(deadline, progress);
       ExchangeAcks(deadline, progress);
     } catch (const Error& error) {
-      pump_.SendAborts(RunTag{}, error.PublicMessage());
+      pump_.SendAborts(RunTag{}, error);
       throw;
     }
     traffic_.rounds = 2;

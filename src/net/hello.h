@@ -55,6 +55,8 @@ struct Hello {
 };
 
 inline constexpr uint64_t kMaxHelloBytes = 512;
+// The second message: one digest.
+inline constexpr uint64_t kHelloAckBytes = sizeof(crypto::Digest);
 
 Bytes EncodeHello(const Hello& hello);
 // Throws kPeerFault unless the bytes are exactly one hello.

@@ -5,17 +5,17 @@
 // `StudyHash` adds the snapshot commitments that the hello carries.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "crypto/hash.h"
 #include "study/plan.h"
 
 namespace partita::study {
 
-using Digest = std::array<uint8_t, 32>;
+using crypto::Digest;
 
 // What a hash says about one party, in roster order.
 struct PartyIdentity {

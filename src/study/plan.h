@@ -11,6 +11,8 @@
 
 namespace partita::study {
 
+inline constexpr int kPlanSchemaVersion = 1;  // of the plan's JSON
+
 struct PlanParty {
   std::string name;
   std::vector<std::string> roles;   // "holder", "receiver", "dealer"
@@ -45,7 +47,7 @@ struct PlanRelease {
 
 struct Plan {
   std::string study, title;
-  std::string study_file_hash;  // hexadecimal
+  std::string study_file_hash;  // SHA-256 of the file's bytes, hexadecimal
   std::string method;
   uint32_t method_version = 0;
   std::string protocol;
@@ -91,5 +93,7 @@ Bytes NormativeBytes(const Plan& plan);
 std::string RenderPlanText(const Plan& plan, std::span<const NetworkModel> networks);
 // For programs: docs/result-json.md, "Plan".
 std::string RenderPlanJson(const Plan& plan, std::span<const NetworkModel> networks);
+// Back from RenderPlanJson; estimates and totals are ignored. Throws kBadInput.
+Plan ParsePlanJson(const std::string& text);
 
 }  // namespace partita::study

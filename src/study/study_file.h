@@ -5,7 +5,7 @@
 // Reading is strict: an unknown key, a wrong type, a missing key, a number out of range or a name
 // used twice is a kBadInput error "FILE:LINE:COLUMN: what is wrong" whose hint says what to write
 // instead. The model text is not parsed here (stats/sem does), and that row blocks and columns tile
-// the table is checked by data::Partition; everything else is checked here.
+// the table is checked by StudyPartition; everything else is checked here.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "data/partition.h"
 #include "data/schema.h"
 
 namespace partita::study {
@@ -107,9 +108,8 @@ size_t ReceiverIndex(const StudyFile& study);
 // Empty if the engine needs no dealer.
 std::optional<size_t> DealerIndex(const StudyFile& study);
 
-// The columns that a holder's table must have, in this order: the key (kKey) if it shares a block
-// with others, the block column (kFactor over its blocks) if it holds several blocks and the column
-// is not one of its variables, then its variables. Empty for a party that holds nothing.
-data::Schema HolderSchema(const StudyFile& study, size_t party);
+// Who holds what, checked: throws kBadInput unless the row blocks and columns of the holders tile
+// the table (data/partition.h).
+data::Partition StudyPartition(const StudyFile& study);
 
 }  // namespace partita::study

@@ -149,12 +149,14 @@ std::vector<Bytes> OneRun(const EngineMaker& make) {
   RunAll(options, [&](Engine& engine, size_t) {
     FixedOperand fixed = engine.Register(Private(engine, 0, x, 10));
     std::vector<PrivateMatrix> inputs = {Private(engine, 1, x, 10)};
-    Shared shared = engine.Input(inputs)[0];
+    Shared shared = engine.Input(inputs)[0], truncated = shared;
+    truncated.fraction_bits = 20;
     std::vector<Product> products = {{Kind::kMatrix, shared, shared},
                                      {Kind::kMatrix, shared, fixed},
                                      {Kind::kMatrix, fixed, Private(engine, 1, x, 10)}};
     auto shares = engine.Multiply(products);
-    shares.push_back(engine.Rescale({&shared, 1}, 0)[0]);
+    shares.push_back(engine.Rescale({&truncated, 1}, 0)[0]);
+    shares.push_back(shared);  // a bare input: only the zero shares hide its owner's share
     engine.Reveal("out", shares, 0);
   }).ThrowIfFailed();
   std::vector<Bytes> all;
@@ -272,7 +274,8 @@ TEST(FreshnessTest, OperationsReadDisjointPlacesOfEveryTape) {
     RunAll(options, [&](Engine& engine, size_t self) {
       FixedOperand fixed = engine.Register(Private(engine, 0, x, 10));
       std::vector<PrivateMatrix> inputs = {Private(engine, 1, x, 10)};
-      Shared shared = engine.Input(inputs)[0];
+      Shared shared = engine.Input(inputs)[0], truncated = shared;
+      truncated.fraction_bits = 20;
       auto note = [&] {
         if (self != process) return;
         by_operation.emplace_back();
@@ -283,7 +286,7 @@ TEST(FreshnessTest, OperationsReadDisjointPlacesOfEveryTape) {
         std::vector<Product> products = {{Kind::kElementwise, shared, shared}};
         engine.Multiply(products);
         note();
-        engine.Rescale({&shared, 1}, 0);
+        engine.Rescale({&truncated, 1}, 0);
         note();
         products = {{Kind::kElementwise, shared, Private(engine, 0, x, 10)}};
         engine.Multiply(products);

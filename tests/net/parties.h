@@ -29,7 +29,8 @@ inline constexpr bool kSanitized = false;
 #endif
 
 inline std::vector<std::string> PartyNames(size_t count) {
-  const std::vector<std::string> names = {"north", "south", "east", "west", "centre"};
+  const std::vector<std::string> names = {"north",  "south", "east",   "west",
+                                          "centre", "coast", "island", "lake"};
   return {names.begin(), names.begin() + static_cast<ptrdiff_t>(count)};
 }
 

@@ -45,15 +45,19 @@ CsvTable ReadPlainCsv(const std::string& path) {
   return table;
 }
 
-// Public bounds written by hand, at least 1.5 times the observed range; columns not named get the data set's default.
+// Public bounds written by hand, at least 1.5 times the observed range; columns not named get the
+// data set's default.
 struct Bounds {
   double lower, upper;
 };
 Bounds BoundsOf(const std::string& data, const std::string& column) {
   static const std::map<std::string, Bounds> kDefault = {
-      {"holzinger_swineford_1939.csv", {-10, 20}}, {"political_democracy.csv", {-10, 20}},
-      {"demo_growth.csv", {-30, 40}},              {"openmx_my_longitudinal.csv", {-50, 100}},
-      {"openmx_demo_one_factor.csv", {-10, 10}},   {"winequality_red.csv", {-20, 40}},
+      {"holzinger_swineford_1939.csv", {-10, 20}},
+      {"political_democracy.csv", {-10, 20}},
+      {"demo_growth.csv", {-30, 40}},
+      {"openmx_my_longitudinal.csv", {-50, 100}},
+      {"openmx_demo_one_factor.csv", {-10, 10}},
+      {"winequality_red.csv", {-20, 40}},
   };
   static const std::map<std::string, Bounds> kColumn = {
       {"volatile_acidity", {-1, 5}}, {"chlorides", {-1, 2}}, {"sulphates", {-2, 5}},
@@ -75,10 +79,12 @@ std::vector<PartyRows> ReadParties(const json& partition, const CsvTable& table)
   std::vector<PartyRows> parties;
   for (const json& party : partition["parties"]) {
     PartyRows rows{party["id"], party["columns"], std::vector<bool>(table.rows.size(), false)};
-    std::transform(rows.id.begin(), rows.id.end(), rows.id.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::transform(rows.id.begin(), rows.id.end(), rows.id.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
     if (party.contains("rows_where")) {
       const size_t column = table.Column(party["rows_where"]["column"]);
-      for (size_t r = 0; r < table.rows.size(); ++r) rows.holds[r] = table.rows[r][column] == party["rows_where"]["equals"];
+      for (size_t r = 0; r < table.rows.size(); ++r)
+        rows.holds[r] = table.rows[r][column] == party["rows_where"]["equals"];
     } else if (party["rows"] == "all") {
       rows.holds.assign(table.rows.size(), true);
     } else {
@@ -105,9 +111,10 @@ std::string SharedFolder() {
 }
 
 std::vector<std::string> CompleteDataReferences() {
-  return {"growth_linear6", "growth_openmx5", "growth_predictors", "hs_cfa3",      "hs_cfa3_group",
-          "hs_cfa3_mean",   "hs_cfa3_stdlv",  "onefactor",         "path_indirect", "poldem_sem",
-          "poldem_sem_eq",  "reg_multiple",   "reg_multiple_fixedx", "reg_simple",  "saturated_hs9"};
+  return {"growth_linear6",      "growth_openmx5", "growth_predictors", "hs_cfa3",
+          "hs_cfa3_group",       "hs_cfa3_mean",   "hs_cfa3_stdlv",     "onefactor",
+          "path_indirect",       "poldem_sem",     "poldem_sem_eq",     "reg_multiple",
+          "reg_multiple_fixedx", "reg_simple",     "saturated_hs9"};
 }
 
 json LoadReference(const std::string& id) {
@@ -122,8 +129,8 @@ std::string MakeTemporaryFolder(const std::string& name) {
   return folder;
 }
 
-std::string WriteReferenceStudy(const json& reference, const json& partition, const std::string& folder,
-                                const ReferenceStudyOptions& options) {
+std::string WriteReferenceStudy(const json& reference, const json& partition,
+                                const std::string& folder, const ReferenceStudyOptions& options) {
   const std::string data = reference["data"];
   const CsvTable table = ReadPlainCsv(SharedFolder() + "/../" + data);
   const size_t num_rows = table.rows.size();
@@ -144,7 +151,8 @@ std::string WriteReferenceStudy(const json& reference, const json& partition, co
   }
 
   // The grouping factor goes to one holder of every block.
-  const std::string group = reference["group"].is_null() ? "" : reference["group"].get<std::string>();
+  const std::string group =
+      reference["group"].is_null() ? "" : reference["group"].get<std::string>();
   std::set<size_t> group_holders;
   if (!group.empty()) {
     for (const auto& [holders, index] : block_of_holders) {
@@ -154,10 +162,12 @@ std::string WriteReferenceStudy(const json& reference, const json& partition, co
       }
       group_holders.insert(options.last_holder_groups ? list.back() : list.front());
     }
-    // Complex partitions: a party that holds it anywhere holds it for all its rows, so one holder of everything must do.
+    // Complex partitions: a party that holds it anywhere holds it for all its rows, so one holder
+    // of everything must do.
     if (partition["type"] == "complex") {
       for (size_t h = 0; h < parties.size(); ++h) {
-        if (std::all_of(parties[h].holds.begin(), parties[h].holds.end(), [](bool b) { return b; })) {
+        if (std::all_of(parties[h].holds.begin(), parties[h].holds.end(),
+                        [](bool b) { return b; })) {
           group_holders = {h};
           if (!options.last_holder_groups) break;
         }
@@ -165,7 +175,8 @@ std::string WriteReferenceStudy(const json& reference, const json& partition, co
     }
   }
 
-  std::string toml = fmt::format("partita = 1\nname = \"reference\"\ntitle = \"{}\"\n", reference["title"].get<std::string>());
+  std::string toml = fmt::format("partita = 1\nname = \"reference\"\ntitle = \"{}\"\n",
+                                 reference["title"].get<std::string>());
   bool shared_blocks = false;
   bool several_blocks = false;
   for (size_t h = 0; h < parties.size(); ++h) {
@@ -178,8 +189,9 @@ std::string WriteReferenceStudy(const json& reference, const json& partition, co
     several_blocks |= blocks.size() > 1;
     std::vector<std::string> names;
     for (size_t b : blocks) names.push_back(fmt::format("b{}", b));
-    toml += fmt::format("\n[[party]]\nname = \"{}\"\nroles = [\"holder\"{}]\ncolumns = {}\nrows = {}\n", party.id,
-                        h == 0 ? ", \"receiver\"" : "", Quoted(party.columns), Quoted(names));
+    toml +=
+        fmt::format("\n[[party]]\nname = \"{}\"\nroles = [\"holder\"{}]\ncolumns = {}\nrows = {}\n",
+                    party.id, h == 0 ? ", \"receiver\"" : "", Quoted(party.columns), Quoted(names));
   }
   if (options.engine == "dealer") toml += "\n[[party]]\nname = \"dealer\"\nroles = [\"dealer\"]\n";
   for (const auto& [holders, index] : block_of_holders) {
@@ -195,7 +207,8 @@ std::string WriteReferenceStudy(const json& reference, const json& partition, co
   std::vector<std::string> variables;
   for (const PartyRows& party : parties) {
     for (const std::string& column : party.columns) {
-      if (std::find(variables.begin(), variables.end(), column) == variables.end()) variables.push_back(column);
+      if (std::find(variables.begin(), variables.end(), column) == variables.end())
+        variables.push_back(column);
     }
   }
   for (const std::string& variable : variables) {
@@ -210,18 +223,22 @@ std::string WriteReferenceStudy(const json& reference, const json& partition, co
       toml += fmt::format("type = \"factor\"\nlevels = {}\n", Quoted(levels));
     } else {
       const Bounds bounds = BoundsOf(data, variable);
-      toml += fmt::format("type = \"numeric\"\nlower = {}\nupper = {}\n", bounds.lower * options.unit_factor,
-                          bounds.upper * options.unit_factor);
+      toml += fmt::format("type = \"numeric\"\nlower = {}\nupper = {}\n",
+                          bounds.lower * options.unit_factor, bounds.upper * options.unit_factor);
     }
   }
   const json& lavaan = reference["lavaan_options"];
-  toml += fmt::format("\n[engine]\nname = \"{}\"\n\n[analysis]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\n", options.engine);
+  toml += fmt::format(
+      "\n[engine]\nname = \"{}\"\n\n[analysis]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\n",
+      options.engine);
   toml += fmt::format("function = \"{}\"\n", reference["lavaan_function"].get<std::string>());
   toml += fmt::format("model = \"\"\"\n{}\n\"\"\"\n", reference["model"].get<std::string>());
   if (!group.empty()) toml += fmt::format("group = \"{}\"\n", group);
   if (lavaan.contains("std.lv")) toml += fmt::format("std_lv = {}\n", lavaan["std.lv"].get<bool>());
-  if (lavaan.contains("meanstructure")) toml += fmt::format("meanstructure = {}\n", lavaan["meanstructure"].get<bool>());
-  if (lavaan.contains("fixed.x")) toml += fmt::format("fixed_x = {}\n", lavaan["fixed.x"].get<bool>());
+  if (lavaan.contains("meanstructure"))
+    toml += fmt::format("meanstructure = {}\n", lavaan["meanstructure"].get<bool>());
+  if (lavaan.contains("fixed.x"))
+    toml += fmt::format("fixed_x = {}\n", lavaan["fixed.x"].get<bool>());
 
   std::mt19937_64 random(options.shuffle_seed);
   for (const PartyRows& party : parties) {
@@ -239,7 +256,10 @@ std::string WriteReferenceStudy(const json& reference, const json& partition, co
       csv << "row" << r << ",b" << block[r];
       for (const std::string& column : party.columns) {
         const std::string& cell = table.rows[r][table.Column(column)];
-        csv << "," << (options.unit_factor == 1 || column == group ? cell : fmt::format("{}", std::stod(cell) * options.unit_factor));
+        csv << ","
+            << (options.unit_factor == 1 || column == group
+                    ? cell
+                    : fmt::format("{}", std::stod(cell) * options.unit_factor));
       }
       csv << "\n";
     }

@@ -1,5 +1,5 @@
-// Turns a reference fit (shared/reference/sem) and one of its partitions into a study folder: a study file and one table per
-// party, rows shuffled, as institutions would bring them.
+// Turns a reference fit (shared/reference/sem) and one of its partitions into a study folder: a
+// study file and one table per party, rows shuffled, as institutions would bring them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,10 +10,11 @@ namespace partita::testing {
 
 struct ReferenceStudyOptions {
   std::string engine = "dealer";
-  uint64_t shuffle_seed = 1;     // order of the rows in every table
-  bool reverse_parties = false;  // order of the parties in the roster
-  double unit_factor = 1;        // all columns (and bounds) multiplied by it: other units
-  bool last_holder_groups = false;  // who holds the grouping factor of a split block: the last holder instead of the first
+  uint64_t shuffle_seed = 1;        // order of the rows in every table
+  bool reverse_parties = false;     // order of the parties in the roster
+  double unit_factor = 1;           // all columns (and bounds) multiplied by it: other units
+  bool last_holder_groups = false;  // who holds the grouping factor of a split block: the last
+                                    // holder instead of the first
 };
 
 // Path of shared/, or empty where it does not exist.
@@ -24,8 +25,8 @@ std::vector<std::string> CompleteDataReferences();
 nlohmann::json LoadReference(const std::string& id);
 
 // Writes FOLDER/study.toml and FOLDER/PARTY/data.csv; returns the path of the study file.
-std::string WriteReferenceStudy(const nlohmann::json& reference, const nlohmann::json& partition, const std::string& folder,
-                                const ReferenceStudyOptions& options);
+std::string WriteReferenceStudy(const nlohmann::json& reference, const nlohmann::json& partition,
+                                const std::string& folder, const ReferenceStudyOptions& options);
 
 // A new empty folder below the test's temporary directory.
 std::string MakeTemporaryFolder(const std::string& name);

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by the shell tests: a temporary folder in $work, and checks that count what fails.
 # Usage: source check.sh; ...; finish
 work=$(mktemp -d)

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "data/scaling.h"
+#include "data/suggest.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -17,8 +18,18 @@ stats::SemFamily FamilyOf(const std::string& function) {
               "use cfa, sem, growth or lavaan");
 }
 
+const data::ColumnSchema& Lookup(const data::Schema& dictionary, const std::string& name) {
+  if (const data::ColumnSchema* column = dictionary.Find(name)) return *column;
+  std::vector<std::string> known;
+  for (const data::ColumnSchema& column : dictionary.columns) known.push_back(column.name);
+  throw Error(
+      ErrorCode::kBadInput,
+      fmt::format("the analysis uses '{}', which is not in the dictionary of the study", name),
+      data::SuggestionHint(name, known) + "; every variable needs a [[variable]] entry");
+}
+
 const data::ColumnSchema& NumericVariable(const data::Schema& dictionary, const std::string& name) {
-  const data::ColumnSchema& column = dictionary.Get(name);
+  const data::ColumnSchema& column = Lookup(dictionary, name);
   if (column.type != data::ColumnType::kNumeric && column.type != data::ColumnType::kInteger) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("the model uses '{}', which is not a number in the dictionary", name),
@@ -29,7 +40,7 @@ const data::ColumnSchema& NumericVariable(const data::Schema& dictionary, const 
 
 std::vector<std::string> GroupLevels(const data::Schema& dictionary, const std::string& group) {
   if (group.empty()) return {};
-  const data::ColumnSchema& column = dictionary.Get(group);
+  const data::ColumnSchema& column = Lookup(dictionary, group);
   if (column.type != data::ColumnType::kFactor || column.levels.size() < 2) {
     throw Error(
         ErrorCode::kBadInput,
@@ -66,17 +77,23 @@ MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMomen
   result.information = analysis.options.information;
   result.function = analysis.options.function;
   result.group_labels = analysis.table.groups;
+  std::vector<data::ColumnScale> scales;
+  for (const data::ColumnSchema& variable : analysis.variables)
+    scales.push_back(data::ScaleOf(variable));
+  const auto p = static_cast<Eigen::Index>(scales.size());
   std::vector<stats::GroupMoments> groups;
   for (const IntegerMoments& integers : moments) {
-    const data::ScaledMoments scaled = data::BackToUnits(integers.n, integers.sum, integers.cross,
-                                                         fraction_bits, analysis.variables);
-    const auto p = static_cast<Eigen::Index>(analysis.variables.size());
-    stats::GroupMoments group;
-    group.n = scaled.n;
-    group.mean = Eigen::Map<const Eigen::VectorXd>(scaled.mean.data(), p);
-    group.covariance = Eigen::Map<const Eigen::MatrixXd>(scaled.covariance.data(), p, p);
-    result.group_n.push_back(group.n);
-    groups.push_back(std::move(group));
+    if (integers.n <= 0) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("group '{}' has no rows", analysis.group_levels.at(groups.size())),
+                  "remove the level from the dictionary, or check with the holders of the data");
+    }
+    const data::SampleMoments sample = data::ToOriginalUnits(
+        {static_cast<uint64_t>(integers.n), fraction_bits, integers.sum, integers.cross}, scales);
+    result.group_n.push_back(static_cast<double>(sample.num_rows));
+    groups.push_back({static_cast<double>(sample.num_rows),
+                      Eigen::Map<const Eigen::VectorXd>(sample.mean.data(), p),
+                      Eigen::Map<const Eigen::MatrixXd>(sample.covariance.data(), p, p)});
   }
   stats::SemFitOptions options;
   options.information = analysis.options.information;

@@ -1,12 +1,11 @@
 // Arithmetic on labelled parameters: the right sides of := and both sides of == in a model.
 //
-// Grammar (R's, the part that makes sense here): numbers, labels, + - * / ^ (also **), parentheses,
-// pi, and the functions exp log log2 log10 log1p expm1 sqrt abs sin cos tan asin acos atan sinh
+// Grammar (R's, the part that makes sense here): numbers, labels, + - * / ^ (also **), parentheses
+// and the functions exp log log2 log10 log1p expm1 sqrt abs sin cos tan asin acos atan sinh
 // cosh tanh. As in R, ^ binds tighter than a sign (-2^2 is -4) and associates to the right.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -25,8 +24,11 @@ struct TextPosition {
 // an exception: an optimiser may step there, and the caller knows what to say.
 class Expression {
  public:
-  // The labels used, each once, in order of first use. `pi` is listed only when pi_is_label.
+  // The labels used, each once, in order of first use.
   const std::vector<std::string>& names() const { return names_; }
+
+  // Where each of names() stands first.
+  const std::vector<TextPosition>& positions() const { return positions_; }
 
   // values[i] belongs to names()[i].
   double Evaluate(std::span<const double> values) const;
@@ -44,6 +46,7 @@ class Expression {
 
  private:
   friend class ExpressionParser;
+  Expression() = default;
 
   enum class Op : std::uint8_t {
     kNumber,
@@ -57,24 +60,25 @@ class Expression {
     kCall
   };
   // Operands are indices of earlier nodes, so one forward sweep evaluates and one backward sweep
-  // differentiates.
+  // differentiates; the last node is the result.
   struct Node {
     Op op = Op::kNumber;
-    int left = 0;   // first operand; for kName the index in names_
-    int right = 0;  // second operand; for kCall the index of the function
-    double number = 0;
-    bool constant = true;  // no name below
+    std::size_t left = 0;   // first operand; for kName an index of names_
+    std::size_t right = 0;  // second operand; for kCall an index of the table of functions
+    double number = 0;      // for kNumber
+    int degree = 0;         // 0: constant, 1: affine in the names, 2: anything else
   };
 
-  void Sweep(std::span<const double> values, std::vector<double>& node_values) const;
+  std::vector<double> NodeValues(std::span<const double> values) const;
+  void PushBack(std::size_t i, std::span<const double> x, std::vector<double>& adjoint) const;
 
   std::vector<Node> nodes_;
   std::vector<std::string> names_;
+  std::vector<TextPosition> positions_;
 };
 
 // Parses the whole text; `at` is its position in the model, used in errors (kBadInput, naming line
-// and column). At most 200 levels of nesting and 10000 terms. With pi_is_label the name pi is an
-// ordinary label (a model may use it as one), otherwise the number.
-Expression ParseExpression(std::string_view text, TextPosition at = {}, bool pi_is_label = false);
+// and column). At most 200 levels of nesting and 10000 operands and operators.
+Expression ParseExpression(std::string_view text, TextPosition at = {});
 
 }  // namespace partita::stats

@@ -1,22 +1,16 @@
 // Maximum likelihood for structural equation models on sample moments.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/progress.h"
+#include "stats/sem/moments.h"
 #include "stats/sem/parameter_table.h"
 
 namespace partita::stats {
-
-// Sufficient statistics of one group: covariance with divisor n, order of ParameterTable::observed.
-struct GroupMoments {
-  double n = 0;
-  Eigen::VectorXd mean;
-  Eigen::MatrixXd covariance;
-};
 
 enum class Information { kExpected, kObserved };
 
@@ -34,7 +28,7 @@ struct ParameterEstimate {
 
 struct SemFit {
   bool converged = false;
-  std::string optimizer;  // "NLopt SLSQP, then Fisher scoring"
+  std::string optimizer;  // "Fisher scoring" or "NLopt SLSQP, then Fisher scoring"
   int iterations = 0;
   double max_scaled_gradient = 0;  // projected on the constraints, per observation
   std::vector<ParameterEstimate> estimates;

@@ -48,6 +48,12 @@ struct ParameterTable {
   int num_free = 0;                               // largest Parameter::free
 };
 
+// Rows, their order, numbers, labels and fixed values are those of lavaan 0.6-14's parTable(), but
+// for its rows "==" that repeat what equal labels say. Rows made equal without a label
+// (group_equal, equal()) get lavaan's label ".p5.", 5 being the first such row. Stricter than
+// lavaan, which drops or guesses: repeated parameters, c(a, NA), a fixed value beside a start
+// value, labels nobody has.
+//
 // Parses lavaan syntax and applies the defaults of the family. Observed variables are those used in
 // the model that are not latent, in lavaan's order. Errors (kBadInput) name line and column of the
 // model text and say what to write instead.

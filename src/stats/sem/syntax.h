@@ -47,15 +47,15 @@ struct ModelName {
   TextPosition position;
 };
 
-// lhs op rhs. For =~ ~ ~~ : every lhs name with every term; for := and == the texts and positions
-// of both sides, and no terms.
+// lhs op rhs. For =~ ~ ~~ : every lhs name with every term. For := and == : no names and terms but
+// the sides as text without spaces, and parsed (the right side of :=, both sides of ==).
 struct ModelStatement {
   std::string op;
-  TextPosition position;  // of the operator
+  TextPosition position;  // of its first character
   std::vector<ModelName> lhs;
   std::vector<ModelTerm> terms;
-  std::string lhs_text, rhs_text;  // := and ==, spaces removed
-  TextPosition lhs_position, rhs_position;
+  std::string lhs_text, rhs_text;
+  std::vector<Expression> sides;
 };
 
 // Throws kBadInput naming line and column, showing the line with a caret; the hint says what to

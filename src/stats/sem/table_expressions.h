@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stats/sem/expression.h"
@@ -24,8 +25,9 @@ struct TableExpression {
 // of model parameters only (chain rule).
 class TableExpressions {
  public:
-  // Throws kBadInput for an unknown label or definitions that refer to each other in a circle.
-  explicit TableExpressions(const ParameterTable& table);
+  // Throws kBadInput for an unknown label or definitions that refer to each other in a circle;
+  // with the model's text the message shows the line.
+  explicit TableExpressions(const ParameterTable& table, std::string_view model_text = {});
 
   // Labels of the model parameters that the expressions use, in order of first use.
   const std::vector<std::string>& labels() const { return labels_; }
@@ -50,10 +52,15 @@ class TableExpressions {
     std::vector<Side> sides;  // := one, == two
   };
 
+  void Order(const ParameterTable& table, std::string_view model_text);
+  void Finish(std::size_t index);
+  static void AddSide(const Side& side, double sign, std::span<const double> label_values,
+                      const std::vector<TableExpression>& results, TableExpression& result);
+
   std::vector<std::string> labels_;
   std::vector<std::vector<int>> label_rows_;
-  std::vector<Entry> entries_;  // in the order of the table's rows
-  std::vector<int> order_;      // indices of entries_, definitions before their users
+  std::vector<Entry> entries_;      // in the order of the table's rows
+  std::vector<std::size_t> order_;  // indices of entries_, definitions before their users
 };
 
 }  // namespace partita::stats

@@ -1,0 +1,1 @@
+partita_bench(data_bench data_bench.cc DEPENDS partita_match)

@@ -1,0 +1,1 @@
+partita_bench(stats_bench stats_bench.cc DEPENDS partita_stats Eigen3::Eigen)

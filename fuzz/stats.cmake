@@ -1,0 +1,1 @@
+partita_fuzz(model_syntax_fuzz model_syntax_fuzz.cc DEPENDS partita_stats)

@@ -1,0 +1,1 @@
+partita_fuzz(study_file_fuzz study_file_fuzz.cc DEPENDS partita_study)

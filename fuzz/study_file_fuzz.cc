@@ -1,0 +1,19 @@
+// Any text is either a study or a kBadInput error with a place in the file; never a crash.
+#include <cstdlib>
+#include <string>
+
+#include "base/error.h"
+#include "study/study_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    const partita::study::StudyFile study = partita::study::ParseStudyFile(
+        std::string(reinterpret_cast<const char*>(data), size), "study.toml");
+    if (study.parties.size() < 2 || study.dictionary.columns.empty()) std::abort();
+    if (partita::study::ReceiverIndex(study) >= study.parties.size()) std::abort();
+    partita::study::StudyPartition(study);
+  } catch (const partita::Error& error) {
+    if (error.code() != partita::ErrorCode::kBadInput) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,27 @@
+// The commands: each registers itself with the parser and leaves what to run in `run`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "cli/output.h"
+
+namespace partita::cli {
+
+// What the parsed command line asks for. `run` returns an exit code or throws Error.
+struct Invocation {
+  OutputOptions output;
+  std::function<int()> run;
+  bool print_schema = false;  // --schema: say what the JSON output looks like instead of running
+  std::function<std::string()> schema;
+};
+
+// --format, --schema, --quiet, --yes and --timeout, for every command. `name` finds its schema
+// (cli/schemas.h).
+void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::string& name);
+
+void AddStudyCommands(CLI::App& app, Invocation& invocation);
+void AddCertCommands(CLI::App& app, Invocation& invocation);
+void AddDemoCommand(CLI::App& app, Invocation& invocation);
+
+}  // namespace partita::cli

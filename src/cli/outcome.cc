@@ -1,0 +1,75 @@
+#include "cli/outcome.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "base/version.h"
+#include "cli/output.h"
+#include "report/atomic_file.h"
+#include "report/result_json.h"
+#include "report/terminal_summary.h"
+
+namespace partita::cli {
+namespace {
+
+std::string Now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+}  // namespace
+
+report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
+  report::RunFacts facts;
+  facts.party = outcome.party;
+  facts.study_file_hash = outcome.study_file_hash;
+  facts.study_hash = outcome.study_hash;
+  facts.plan_hash = outcome.plan_hash;
+  facts.run_id = outcome.run_id;
+  facts.software_version = kVersion;
+  facts.started_at = Now();
+  facts.seconds_total = outcome.seconds;
+  for (const runtime::LocalStep& step : outcome.local_steps) {
+    report::PhaseFacts phase;
+    phase.phase = step.name;
+    phase.seconds = step.seconds;
+    facts.phases.push_back(std::move(phase));
+  }
+  for (const net::PhaseTraffic& traffic : outcome.traffic) {
+    report::PhaseFacts phase;
+    phase.phase = traffic.phase;
+    phase.rounds = traffic.rounds;
+    phase.seconds = traffic.seconds;
+    for (const net::LinkTraffic& link : traffic.links) {
+      phase.messages_sent += link.messages_sent;
+      phase.messages_received += link.messages_received;
+      phase.bytes_sent += link.bytes_sent;
+      phase.bytes_received += link.bytes_received;
+    }
+    facts.phases.push_back(std::move(phase));
+  }
+  for (const mpc::CountingReleaseGate::Count& count : outcome.releases) {
+    facts.releases.push_back({count.release.id, count.release.what, count.release.to,
+                              count.release.mechanism, count.release.max_count, count.opened});
+  }
+  return facts;
+}
+
+int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
+                 const std::string& result_file) {
+  const report::RunFacts facts = FactsOf(outcome);
+  if (!outcome.result) {
+    PrintResult(
+        output,
+        fmt::format("{}: study '{}' is finished; this party learned nothing beyond the plan.\n\n{}",
+                    outcome.party, outcome.plan.study, report::RunSummary(outcome.plan, facts)),
+        report::RunJson(outcome.plan, facts));
+    return kDone;
+  }
+  const std::string json = report::ResultJson(*outcome.result, outcome.plan, facts);
+  if (!result_file.empty()) report::WriteFileAtomically(result_file, json);
+  const bool converged = outcome.result->fit.converged;
+  PrintResult(output, report::TerminalSummary(*outcome.result, outcome.plan, facts), json,
+              converged ? "done" : "not-converged");
+  if (!result_file.empty()) PrintNote(output, "result written to " + result_file);
+  return converged ? kDone : kNotConverged;
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,20 @@
+// What a party prints at the end of its run.
+#pragma once
+
+#include <string>
+
+#include "cli/output.h"
+#include "report/run_facts.h"
+#include "runtime/party.h"
+
+namespace partita::cli {
+
+report::RunFacts FactsOf(const runtime::PartyOutcome& outcome);
+
+// Prints the outcome and returns the exit code: the receiver's full report, or what another party
+// did and learned. Writes result.json to `result_file` first (receiver only; empty: nowhere).
+
+int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
+                 const std::string& result_file);
+
+}  // namespace partita::cli

@@ -1,0 +1,138 @@
+#include "cli/simulate.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/interrupt.h"
+#include "cli/outcome.h"
+#include "cli/units.h"
+#include "report/progress.h"
+#include "runtime/simulate.h"
+
+namespace partita::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> DataPaths(const runtime::MleStudy& study, const SimulateOptions& options) {
+  std::vector<fs::path> paths;
+  for (const study::Party& party : study.parties)
+    paths.push_back(runtime::DefaultDataPath(options.study_file, party.name));
+  for (const std::string& assignment : options.data) {
+    const size_t equals = assignment.find('=');
+    if (equals == std::string::npos) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("--data {}: not of the form PARTY=FILE", assignment),
+                  "for example --data north=north.csv");
+    }
+    paths[runtime::PartyByName(study, assignment.substr(0, equals))] =
+        assignment.substr(equals + 1);
+  }
+  return paths;
+}
+
+std::string Indented(const std::string& party, std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::string lines = party + ": ";
+  for (char c : text) {
+    lines.push_back(c);
+    if (c == '\n') lines += party + ": ";
+  }
+  return lines;
+}
+
+int RunThreads(const OutputOptions& output, const SimulateOptions& options,
+               const runtime::MleStudy& study, const std::vector<fs::path>& data,
+               const net::LinkModel& link) {
+  report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
+                                    &Interrupted());
+  CancellableProgress quiet;
+  const std::vector<runtime::PartyEnd> ends = runtime::SimulateInProcess(
+      study, data, link, output.quiet ? static_cast<Progress&>(quiet) : terminal);
+  terminal.Finish();
+  if (const runtime::PartyEnd* cause = runtime::RootCause(ends)) {
+    throw Error(cause->error->code(), fmt::format("{}: {}", cause->party, cause->error->message()),
+                cause->error->hint());
+  }
+  return PrintOutcome(output, *ends[study.receiver].outcome, options.output);
+}
+
+// The party whose own failure ended the run, as far as exit codes tell: not one that only lost a
+// peer.
+const runtime::ProcessEnd* RootCause(const std::vector<runtime::ProcessEnd>& ends) {
+  const runtime::ProcessEnd* any = nullptr;
+  for (const runtime::ProcessEnd& end : ends) {
+    if (end.exit_code == kDone || end.exit_code == kNotConverged) continue;
+    if (end.exit_code != kPartyLost) return &end;
+    if (any == nullptr) any = &end;
+  }
+  return any;
+}
+
+int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
+                 const runtime::MleStudy& study, const std::vector<fs::path>& data,
+                 const net::LinkModel& link) {
+  runtime::ProcessSimulation simulation;
+  simulation.executable = fs::read_symlink("/proc/self/exe");
+  simulation.study_file = options.study_file;
+  simulation.data = data;
+  simulation.link = link;
+  simulation.format = output.format;
+  simulation.show_receiver_progress = !output.quiet && ::isatty(STDERR_FILENO) == 1;
+  simulation.output = options.output;
+  simulation.poll = [] { CancellableProgress().CheckCancelled(); };
+  const std::vector<runtime::ProcessEnd> ends = runtime::SimulateProcesses(study, simulation);
+  const runtime::ProcessEnd* cause = RootCause(ends);
+  if (cause == nullptr) {
+    const std::string& text = ends[study.receiver].standard_output;
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+    return ends[study.receiver].exit_code;
+  }
+  if (output.json()) {
+    // The failed party printed its own error object: pass on that one.
+    std::fwrite(cause->standard_output.data(), 1, cause->standard_output.size(), stdout);
+  }
+  for (const runtime::ProcessEnd& end : ends) {
+    if (&end != cause && !end.standard_error.empty())
+      PrintNote(output, Indented(end.party, end.standard_error));
+  }
+  if (!cause->standard_error.empty()) {
+    PrintNote(OutputOptions{}, Indented(cause->party, cause->standard_error));
+  }
+  if (cause->exit_code > 128)
+    PrintNote(OutputOptions{},
+              fmt::format("{}: ended by signal {}", cause->party, cause->exit_code - 128));
+  return cause->exit_code > 128 ? static_cast<int>(kInternal) : cause->exit_code;
+}
+
+}  // namespace
+
+void CancellableProgress::CheckCancelled() {
+  if (Interrupted()) throw Error(ErrorCode::kCancelled, "interrupted");
+}
+
+int Simulate(const OutputOptions& output, const SimulateOptions& options) {
+  const runtime::MleStudy study =
+      runtime::PrepareMleStudy(study::LoadStudyFile(options.study_file));
+  const std::vector<fs::path> data = DataPaths(study, options);
+  for (size_t i = 0; i < study.parties.size(); ++i) {
+    if (study.parties[i].holder && !fs::exists(data[i])) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("no table for party '{}': {} does not exist", study.parties[i].name,
+                              data[i].string()),
+                  fmt::format("put it there, or say --data {}=FILE", study.parties[i].name));
+    }
+  }
+  net::LinkModel link;
+  if (!options.latency.empty()) link.latency = ParseDuration(options.latency);
+  if (!options.bandwidth.empty()) link.bytes_per_second = ParseBandwidth(options.bandwidth);
+  return options.in_process ? RunThreads(output, options, study, data, link)
+                            : RunProcesses(output, options, study, data, link);
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,237 @@
+// partita study new | validate | plan | simulate | join | report
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/outcome.h"
+#include "cli/simulate.h"
+#include "cli/units.h"
+#include "report/atomic_file.h"
+#include "report/progress.h"
+#include "report/result_json.h"
+#include "report/terminal_summary.h"
+#include "runtime/build_plan.h"
+#include "runtime/join.h"
+#include "study/hashes.h"
+#include "study/study_template.h"
+
+namespace partita::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& description,
+                     Invocation& invocation, std::function<int()> run) {
+  CLI::App* command = parent->add_subcommand(name, description);
+  AddOutputOptions(*command, invocation, "study " + name);
+  command->callback([&invocation, run = std::move(run)] { invocation.run = run; });
+  return command;
+}
+
+void AddNew(CLI::App* study, Invocation& invocation) {
+  struct Options {
+    std::string file, partition = "horizontal";
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = AddCommand(
+      study, "new", "Write a commented study file to start from", invocation,
+      [&invocation, options] {
+        if (fs::exists(options->file)) {
+          throw Error(ErrorCode::kUsage, options->file + " exists already",
+                      "choose another name, or move the file away");
+        }
+        const auto kind = options->partition == "vertical" ? study::TemplateKind::kVertical
+                                                           : study::TemplateKind::kHorizontal;
+        report::WriteFileAtomically(options->file, study::StudyTemplate(kind));
+        PrintResult(invocation.output,
+                    fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
+                                options->file),
+                    nlohmann::json{{"file", options->file}}.dump());
+        return kDone;
+      });
+  command->add_option("FILE", options->file, "The study file to write")->required();
+  command->add_option("--partition", options->partition, "How the data is split")
+      ->check(CLI::IsMember({"horizontal", "vertical"}))
+      ->capture_default_str();
+}
+
+void AddValidate(CLI::App* study, Invocation& invocation) {
+  auto file = std::make_shared<std::string>();
+  CLI::App* command = AddCommand(
+      study, "validate", "Check a study file and its model, without any data", invocation,
+      [&invocation, file] {
+        const runtime::MleStudy prepared = runtime::PrepareMleStudy(study::LoadStudyFile(*file));
+        const std::string_view kind = data::PartitionKindName(prepared.partition.kind);
+        PrintResult(
+            invocation.output,
+            fmt::format("{} is valid: {} parties, {} partition, {} variables, {} free parameters",
+                        *file, prepared.parties.size(), kind, prepared.task.num_variables,
+                        prepared.analysis.table.num_free),
+            nlohmann::json{{"study", prepared.file.name},
+                           {"parties", prepared.parties.size()},
+                           {"partition", kind},
+                           {"variables", prepared.task.num_variables},
+                           {"free_parameters", prepared.analysis.table.num_free}}
+                .dump());
+        return kDone;
+      });
+  command->add_option("STUDY", *file, "The study file")->required();
+}
+
+void AddPlan(CLI::App* study, Invocation& invocation) {
+  struct Options {
+    std::string file, latency, bandwidth;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = AddCommand(
+      study, "plan", "Say who sends what to whom, what it costs, and what each role learns",
+      invocation, [&invocation, options] {
+        const study::Plan plan =
+            runtime::BuildPlan(runtime::PrepareMleStudy(study::LoadStudyFile(options->file)));
+        std::vector<study::NetworkModel> networks = study::DefaultNetworks();
+        if (!options->latency.empty() || !options->bandwidth.empty()) {
+          const std::string latency = options->latency.empty() ? "0.1ms" : options->latency;
+          const std::string bandwidth = options->bandwidth.empty() ? "1Gbit/s" : options->bandwidth;
+          networks = {{fmt::format("{}, {}", latency, bandwidth),
+                       std::chrono::duration<double>(ParseDuration(latency)).count(),
+                       ParseBandwidth(bandwidth)}};
+        }
+        const std::string hash = ToHex(study::PlanHash(plan));
+        nlohmann::ordered_json data =
+            nlohmann::ordered_json::parse(study::RenderPlanJson(plan, networks));
+        data["plan_hash"] = hash;
+        PrintResult(invocation.output,
+                    fmt::format("{}\nPlan hash (the parties compare it when they connect)\n  {}\n",
+                                study::RenderPlanText(plan, networks), hash),
+                    data.dump());
+        return kDone;
+      });
+  command->add_option("STUDY", options->file, "The study file")->required();
+  command->add_option("--latency", options->latency,
+                      "One-way latency to estimate for, for example 20ms");
+  command->add_option("--bandwidth", options->bandwidth,
+                      "Bandwidth to estimate for, for example 100Mbit/s");
+}
+
+void AddSimulate(CLI::App* study, Invocation& invocation) {
+  auto options = std::make_shared<SimulateOptions>();
+  CLI::App* command = AddCommand(
+      study, "simulate", "Run all parties on this machine, as processes over TLS", invocation,
+      [&invocation, options] { return Simulate(invocation.output, *options); });
+  command->add_option("STUDY", options->study_file, "The study file")->required();
+  command->add_option(
+      "--data", options->data,
+      "PARTY=FILE: a holder's table (default: PARTY/data.csv beside the study file)");
+  command->add_flag("--in-process", options->in_process, "Run the parties as threads, without TLS");
+  command->add_option("--latency", options->latency, "Add one-way latency, for example 20ms");
+  command->add_option("--bandwidth", options->bandwidth,
+                      "Cap the bandwidth of every link, for example 100Mbit/s");
+  command->add_option("--output", options->output, "Write result.json here");
+}
+
+net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) {
+  net::LinkModel link;
+  if (!latency.empty()) link.latency = ParseDuration(latency);
+  if (!bandwidth.empty()) link.bytes_per_second = ParseBandwidth(bandwidth);
+  return link;
+}
+
+struct JoinCommand {
+  std::string study_file, party, folder = ".", data, key, certificate, roster, listen, wait = "10m",
+                                 output, latency, bandwidth;
+  int listen_descriptor = -1;
+  bool no_output = false;
+};
+
+int RunJoin(const OutputOptions& output, const JoinCommand& command) {
+  const auto in_folder = [&](const std::string& given, const char* name) {
+    return given.empty() ? fs::path(command.folder) / name : fs::path(given);
+  };
+  const runtime::MleStudy study =
+      runtime::PrepareMleStudy(study::LoadStudyFile(command.study_file));
+  runtime::JoinOptions options;
+  options.party = command.party;
+  options.data = in_folder(command.data, "data.csv");
+  options.key = in_folder(command.key, "key.pem");
+  options.certificate = in_folder(command.certificate, "cert.pem");
+  options.roster = in_folder(command.roster, "roster.toml");
+  options.connect_timeout =
+      std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(command.wait));
+  options.listen_address = command.listen;
+  if (command.listen_descriptor >= 0) options.listen_descriptor = command.listen_descriptor;
+  options.link = LinkOf(command.latency, command.bandwidth);
+  const std::string result_file =
+      command.no_output ? "" : in_folder(command.output, "result.json").string();
+
+  report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO),
+                                    command.party, &Interrupted());
+  CancellableProgress quiet;
+  Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
+  const runtime::PartyOutcome outcome = runtime::Join(study, options, progress);
+  terminal.Finish();
+  return PrintOutcome(output, outcome, result_file);
+}
+
+void AddJoin(CLI::App* study, Invocation& invocation) {
+  auto options = std::make_shared<JoinCommand>();
+  CLI::App* command =
+      AddCommand(study, "join", "Run one role of a study on this host", invocation,
+                 [&invocation, options] { return RunJoin(invocation.output, *options); });
+  command->add_option("STUDY", options->study_file, "The study file")->required();
+  command->add_option("--party", options->party, "Which party of the study this is")->required();
+  command
+      ->add_option("--folder", options->folder,
+                   "Where data.csv, key.pem, cert.pem and roster.toml are")
+      ->capture_default_str();
+  command->add_option("--data", options->data, "The table (default: data.csv in the folder)");
+  command->add_option("--key", options->key, "The private key (default: key.pem in the folder)");
+  command->add_option("--certificate", options->certificate,
+                      "The certificate (default: cert.pem in the folder)");
+  command->add_option("--roster", options->roster,
+                      "The roster (default: roster.toml in the folder)");
+  command->add_option("--listen", options->listen,
+                      "HOST:PORT to listen on (default: this party's address in the roster)");
+  command->add_option("--wait", options->wait, "How long to wait for the others to come up")
+      ->capture_default_str();
+  command->add_option("--output", options->output,
+                      "Where the receiver's result goes (default: result.json in the folder)");
+  // What `study simulate` passes to its processes.
+  command->add_option("--listen-descriptor", options->listen_descriptor)->group("");
+  command->add_option("--latency", options->latency)->group("");
+  command->add_option("--bandwidth", options->bandwidth)->group("");
+  command->add_flag("--no-output", options->no_output)->group("");
+}
+
+void AddReport(CLI::App* study, Invocation& invocation) {
+  auto file = std::make_shared<std::string>();
+  CLI::App* command = AddCommand(
+      study, "report", "Show the report of a result.json again", invocation, [&invocation, file] {
+        const report::StoredResult stored = report::LoadResultJson(*file);
+        PrintResult(invocation.output,
+                    report::TerminalSummary(stored.result, stored.plan, stored.facts),
+                    report::ResultJson(stored.result, stored.plan, stored.facts));
+        return kDone;
+      });
+  command->add_option("RESULT", *file, "A result.json")->required();
+}
+
+}  // namespace
+
+void AddStudyCommands(CLI::App& app, Invocation& invocation) {
+  CLI::App* study = app.add_subcommand("study", "Make, check, price and run a study");
+  study->require_subcommand(1);
+  AddNew(study, invocation);
+  AddValidate(study, invocation);
+  AddPlan(study, invocation);
+  AddSimulate(study, invocation);
+  AddJoin(study, invocation);
+  AddReport(study, invocation);
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,74 @@
+// Who a party is on the network: a private key that never leaves its host and a self-signed
+// certificate that is pinned by its fingerprint in everybody's roster. Fingerprints are compared
+// out of band (telephone, signed mail); there is no certificate authority to trust or to attack.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+
+struct x509_st;
+struct evp_pkey_st;
+
+namespace partita::crypto {
+
+enum class KeyKind { kEd25519, kP256 };
+
+struct CertificateRequest {
+  std::string name;  // of the party: 1 to 64 letters, digits, '.', '_' or '-'
+  int days = 730;    // of validity
+  KeyKind kind = KeyKind::kEd25519;
+  // Start of the validity, from now: a little in the past, for peers whose clock is behind.
+  std::chrono::seconds start{-3600};
+};
+
+// Certificate and private key, as OpenSSL holds them (it wipes the key's memory).
+struct Identity {
+  std::shared_ptr<x509_st> certificate;
+  std::shared_ptr<evp_pkey_st> key;
+};
+
+// What a certificate says, for people.
+struct CertificateInfo {
+  std::string name;        // the one DNS name in its subjectAltName; empty if there is not just one
+  std::string valid_from;  // "2026-09-01 12:00:00 UTC"
+  std::string valid_until;
+  std::string fingerprint;  // SHA-256 of the DER form, 64 hexadecimal digits
+};
+
+// A new key and its self-signed certificate: extended key usage client and server, subjectAltName =
+// the party's name, not a CA. Throws kUsage for a bad name or validity.
+Identity MakeIdentity(const CertificateRequest& request);
+
+// Writes both as PEM. The key file is created with mode 0600; no file is ever overwritten, and no
+// half-written file stays. Throws kUsage.
+void SaveIdentity(const Identity& identity, const std::filesystem::path& certificate_file,
+                  const std::filesystem::path& key_file);
+
+// Throws kBadInput if a file is missing, damaged, readable by others (the key), or if the two do
+// not belong together.
+Identity LoadIdentity(const std::filesystem::path& certificate_file,
+                      const std::filesystem::path& key_file);
+// The certificate alone, to show it.
+std::shared_ptr<x509_st> LoadCertificate(const std::filesystem::path& file);
+
+std::string Fingerprint(const x509_st& certificate);
+CertificateInfo Describe(const x509_st& certificate);
+
+// Why this certificate must not be accepted now for the party `name` pinned at `fingerprint`: a
+// clause like "it expired on ...". Empty if it may.
+std::optional<std::string> CertificateProblem(const x509_st& certificate, std::string_view name,
+                                              std::string_view fingerprint);
+
+// 64 lower-case hexadecimal digits; accepts upper case and colons. Empty if it is no fingerprint.
+std::optional<std::string> NormalFingerprint(std::string_view text);
+
+// The rule for party names, as above.
+bool IsPartyName(std::string_view name);
+
+}  // namespace partita::crypto

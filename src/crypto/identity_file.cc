@@ -1,0 +1,131 @@
+// Reading and writing the PEM files of an Identity.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "crypto/certificate.h"
+
+namespace partita::crypto {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Bio = std::unique_ptr<BIO, void (*)(BIO*)>;
+
+std::string Reason() { return std::strerror(errno); }
+
+// A file that did not exist before. `what` is for messages.
+void WriteNewFile(const fs::path& file, ByteView bytes, mode_t mode, const char* what) {
+  const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+  if (fd < 0) {
+    const bool exists = errno == EEXIST;
+    throw Error(ErrorCode::kUsage,
+                fmt::format("cannot create the {} {}: {}", what, file.string(), Reason()),
+                exists ? "Nothing is ever overwritten: choose another name, or move the old file "
+                         "away if you are sure that no roster uses it."
+                       : "Choose a folder that exists and that you may write to.");
+  }
+  size_t done = 0;
+  bool good = true;
+  while (good && done < bytes.size()) {
+    const ssize_t wrote = write(fd, bytes.data() + done, bytes.size() - done);
+    if (wrote > 0) done += static_cast<size_t>(wrote);
+    good = wrote > 0 || (wrote < 0 && errno == EINTR);
+  }
+  good = good && fsync(fd) == 0;
+  const std::string reason = good ? "" : Reason();
+  close(fd);
+  if (good) return;
+  unlink(file.c_str());
+  throw Error(ErrorCode::kUsage,
+              fmt::format("cannot write the {} {}: {}", what, file.string(), reason),
+              "Make room on that disk and try again.");
+}
+
+// The contents of a memory BIO, without a copy.
+ByteView Contents(BIO* bio) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  return {reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size)};
+}
+
+Bio OpenFile(const fs::path& file, const char* what) {
+  Bio bio(BIO_new_file(file.c_str(), "r"), BIO_free_all);
+  if (bio == nullptr) {
+    ERR_clear_error();
+    throw Error(ErrorCode::kBadInput, fmt::format("cannot open the {} {}", what, file.string()),
+                "Check the path; 'partita cert' makes a new key and certificate.");
+  }
+  return bio;
+}
+
+[[noreturn]] void NotPem(const fs::path& file, const char* what) {
+  ERR_clear_error();
+  throw Error(ErrorCode::kBadInput, fmt::format("{} holds no {} in PEM form", file.string(), what),
+              "Use the files that 'partita cert' made; keys under a passphrase are not read.");
+}
+
+// Asks nobody for a passphrase.
+int NoPassphrase(char*, int, int, void*) { return 0; }
+
+std::shared_ptr<EVP_PKEY> LoadKey(const fs::path& file) {
+  Bio bio = OpenFile(file, "private key");
+  struct stat status {};
+  if (stat(file.c_str(), &status) == 0 && (status.st_mode & 077) != 0) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("the private key {} can be read by other users (mode {:04o})",
+                            file.string(), static_cast<unsigned>(status.st_mode & 07777)),
+                fmt::format("Run: chmod 600 {}", file.string()));
+  }
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr);
+  if (key == nullptr) NotPem(file, "private key");
+  return {key, EVP_PKEY_free};
+}
+
+}  // namespace
+
+void SaveIdentity(const Identity& identity, const fs::path& certificate_file,
+                  const fs::path& key_file) {
+  // Secure memory is wiped when freed.
+  Bio key(BIO_new(BIO_s_secmem()), BIO_free_all), certificate(BIO_new(BIO_s_mem()), BIO_free_all);
+  if (key == nullptr || certificate == nullptr ||
+      PEM_write_bio_PKCS8PrivateKey(key.get(), identity.key.get(), nullptr, nullptr, 0, nullptr,
+                                    nullptr) != 1 ||
+      PEM_write_bio_X509(certificate.get(), identity.certificate.get()) != 1) {
+    throw Error(ErrorCode::kInternal, "OpenSSL cannot encode a key and certificate");
+  }
+  WriteNewFile(key_file, Contents(key.get()), 0600, "private key");
+  try {
+    WriteNewFile(certificate_file, Contents(certificate.get()), 0644, "certificate");
+  } catch (const Error&) {
+    unlink(key_file.c_str());  // made a moment ago, useless alone
+    throw;
+  }
+}
+
+std::shared_ptr<x509_st> LoadCertificate(const fs::path& file) {
+  Bio bio = OpenFile(file, "certificate");
+  X509* certificate = PEM_read_bio_X509(bio.get(), nullptr, NoPassphrase, nullptr);
+  if (certificate == nullptr) NotPem(file, "certificate");
+  return {certificate, X509_free};
+}
+
+Identity LoadIdentity(const fs::path& certificate_file, const fs::path& key_file) {
+  Identity identity{LoadCertificate(certificate_file), LoadKey(key_file)};
+  if (X509_check_private_key(identity.certificate.get(), identity.key.get()) != 1) {
+    ERR_clear_error();
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("the private key {} does not belong to the certificate {}",
+                            key_file.string(), certificate_file.string()),
+                "Use the two files that were made together.");
+  }
+  return identity;
+}
+
+}  // namespace partita::crypto

@@ -1,0 +1,62 @@
+#include "data/check_report.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "data/utf8.h"
+
+namespace partita::data {
+
+namespace {
+
+std::string Cells(uint64_t count) { return fmt::format("{} cell{}", count, count == 1 ? "" : "s"); }
+
+// Collects everything that is wrong, so that the owner repairs a table once.
+struct Findings {
+  std::string message;
+  std::string hint;
+
+  void Add(const std::string& finding, const std::string& remedy) {
+    message += (message.empty() ? "" : "; ") + finding;
+    if (hint.find(remedy) == std::string::npos) hint += (hint.empty() ? "" : "; ") + remedy;
+  }
+};
+
+void AddFindings(const ColumnCheck& column, const CheckRules& rules, Findings& findings) {
+  if (column.missing > 0 && !rules.allow_missing) {
+    findings.Add(fmt::format("column '{}' has {} without a value (first at line {}, character {})",
+                             column.name, Cells(column.missing), column.first_missing.line,
+                             column.first_missing.character),
+                 "missing values are refused: leave out the rows or fill in the cells");
+  }
+  if (column.out_of_bounds > 0) {
+    findings.Add(
+        fmt::format("column '{}' has {} outside its bounds [{}, {}] (first '{}' at line {}, "
+                    "character {})",
+                    column.name, Cells(column.out_of_bounds), column.lower, column.upper,
+                    Printable(column.first_out_of_bounds_text), column.first_out_of_bounds.line,
+                    column.first_out_of_bounds.character),
+        "correct the cells, or agree on wider bounds in the study file");
+  }
+  bool is_number = column.type == ColumnType::kNumeric || column.type == ColumnType::kInteger;
+  if (column.constant && is_number && !rules.allow_constant) {
+    findings.Add(
+        fmt::format("column '{}' is constant: every cell is {}", column.name, column.minimum),
+        "a constant column has no variance: leave it out of the study");
+  }
+}
+
+}  // namespace
+
+void RequireClean(const CheckReport& report, const CheckRules& rules) {
+  if (report.num_rows == 0) {
+    throw Error(ErrorCode::kBadData, fmt::format("{}: the table has no rows", report.source));
+  }
+  Findings findings;
+  for (const ColumnCheck& column : report.columns) AddFindings(column, rules, findings);
+  if (findings.message.empty()) return;
+  throw Error(ErrorCode::kBadData, fmt::format("{}: {}", report.source, findings.message),
+              findings.hint);
+}
+
+}  // namespace partita::data

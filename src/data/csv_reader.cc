@@ -1,0 +1,272 @@
+#include "data/csv_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "data/csv_tokenizer.h"
+#include "data/number_text.h"
+#include "data/suggest.h"
+#include "data/utf8.h"
+
+namespace partita::data {
+
+namespace {
+
+void CheckOptions(const CsvOptions& options) {
+  const char separator = options.separator;
+  bool alphanumeric = (separator >= '0' && separator <= '9') ||
+                      (separator >= 'A' && separator <= 'Z') ||
+                      (separator >= 'a' && separator <= 'z');
+  bool is_structural = std::strchr("\"\r\n+-.", separator) != nullptr;  // NUL included
+  if (alphanumeric || is_structural || separator < 0) {
+    throw Error(ErrorCode::kBadInput, "this character cannot separate fields",
+                "use ',' or ';' or a tab");
+  }
+  if (options.decimal != '.' && options.decimal != ',') {
+    throw Error(ErrorCode::kBadInput, fmt::format("'{}' cannot be a decimal mark", options.decimal),
+                "use '.' or ','");
+  }
+  if (options.decimal == separator) {
+    throw Error(ErrorCode::kBadInput, "the comma cannot be both separator and decimal mark",
+                "tables with a decimal comma usually have the separator ';'");
+  }
+}
+
+// Reads the cells of one column of the schema.
+class ColumnReader {
+ public:
+  ColumnReader(const ColumnSchema& schema, size_t field_index, char decimal)
+      : field_index_(field_index), decimal_(decimal) {
+    column_.schema = schema;
+    check_.name = schema.name;
+    check_.type = schema.type;
+    check_.lower = schema.lower;
+    check_.upper = schema.upper;
+    for (size_t i = 0; i < schema.levels.size(); ++i) {
+      level_codes_[schema.levels[i]] = static_cast<int32_t>(i);
+    }
+  }
+
+  void Append(const CsvTokenizer& tokenizer) {
+    const CsvField& field = tokenizer.fields()[field_index_];
+    std::string_view text = CsvTokenizer::Text(field, scratch_);
+    if (column_.schema.type == ColumnType::kKey) return AppendKey(tokenizer, field, text);
+    if (IsMissing(text)) return AppendMissing(tokenizer, field);
+    if (column_.schema.type == ColumnType::kFactor) return AppendLevel(tokenizer, field, text);
+    AppendNumber(tokenizer, field, text);
+  }
+
+  Column TakeColumn() { return std::move(column_); }
+
+  ColumnCheck TakeCheck(uint64_t num_rows) {
+    uint64_t present = num_rows - check_.missing;
+    check_.constant =
+        column_.schema.type != ColumnType::kKey && present >= 2 && check_.minimum == check_.maximum;
+    return std::move(check_);
+  }
+
+ private:
+  [[noreturn]] void Fail(const CsvTokenizer& tokenizer, const CsvField& field,
+                         const std::string& problem, std::string hint) const {
+    CellPosition position = tokenizer.PositionOf(field);
+    throw Error(ErrorCode::kBadData,
+                fmt::format("{}:{}:{}: column '{}': {}", tokenizer.source_name(), position.line,
+                            position.character, column_.schema.name, problem),
+                std::move(hint));
+  }
+
+  bool IsMissing(std::string_view text) const {
+    if (text.empty()) return true;
+    const auto& codes = column_.schema.missing_codes;
+    return !codes.empty() && std::find(codes.begin(), codes.end(), text) != codes.end();
+  }
+
+  void AppendMissing(const CsvTokenizer& tokenizer, const CsvField& field) {
+    if (check_.missing++ == 0) check_.first_missing = tokenizer.PositionOf(field);
+    if (column_.schema.type == ColumnType::kFactor) {
+      column_.codes.push_back(-1);
+    } else {
+      column_.numbers.push_back(std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+
+  void AppendKey(const CsvTokenizer& tokenizer, const CsvField& field, std::string_view text) {
+    if (text.empty()) {
+      Fail(tokenizer, field, "the key is missing", "give every row its key, or leave out the row");
+    }
+    RequireUtf8(tokenizer, field, text);
+    if (std::strchr(" \t", text.front()) != nullptr || std::strchr(" \t", text.back()) != nullptr) {
+      Fail(tokenizer, field,
+           fmt::format("the key '{}' begins or ends with a space", Printable(text)),
+           "remove the space: keys must be written alike by all holders");
+    }
+    column_.keys.emplace_back(text);
+  }
+
+  void AppendLevel(const CsvTokenizer& tokenizer, const CsvField& field, std::string_view text) {
+    auto found = level_codes_.find(text);
+    if (found == level_codes_.end()) {
+      RequireUtf8(tokenizer, field, text);
+      Fail(tokenizer, field, fmt::format("'{}' is not a level of this factor", Printable(text)),
+           SuggestionHint(text, column_.schema.levels));
+    }
+    column_.codes.push_back(found->second);
+    Observe(found->second);
+  }
+
+  void AppendNumber(const CsvTokenizer& tokenizer, const CsvField& field, std::string_view text) {
+    std::optional<double> number = ParseNumber(text, decimal_);
+    if (!number) FailNotANumber(tokenizer, field, text);
+    if (column_.schema.type == ColumnType::kInteger && std::trunc(*number) != *number) {
+      Fail(tokenizer, field, fmt::format("'{}' is not a whole number", Printable(text)),
+           "correct the cell, or make the column numeric");
+    }
+    if (*number < column_.schema.lower || *number > column_.schema.upper) {
+      if (check_.out_of_bounds++ == 0) {
+        check_.first_out_of_bounds = tokenizer.PositionOf(field);
+        check_.first_out_of_bounds_text = std::string(text);
+      }
+    }
+    column_.numbers.push_back(*number);
+    Observe(*number);
+  }
+
+  [[noreturn]] void FailNotANumber(const CsvTokenizer& tokenizer, const CsvField& field,
+                                   std::string_view text) const {
+    RequireUtf8(tokenizer, field, text);
+    char other = decimal_ == '.' ? ',' : '.';
+    std::string hint =
+        "numbers are decimal (hexadecimal, inf and nan are not accepted); missing cells are empty "
+        "or one of the column's missing_codes";
+    if (text.find(other) != std::string_view::npos) {
+      hint = fmt::format(
+          "the decimal mark of this table is '{}' (change it with `decimal`), and thousands are "
+          "not "
+          "separated",
+          decimal_);
+    }
+    Fail(tokenizer, field, fmt::format("'{}' is not a number", Printable(text)), std::move(hint));
+  }
+
+  void RequireUtf8(const CsvTokenizer& tokenizer, const CsvField& field,
+                   std::string_view text) const {
+    if (IsUtf8(text)) return;
+    Fail(tokenizer, field, fmt::format("'{}' is not valid UTF-8", Printable(text)),
+         "export the table as UTF-8 (not Latin-1 or Windows-1252)");
+  }
+
+  void Observe(double value) {
+    if (std::exchange(any_, true)) {
+      check_.minimum = std::min(check_.minimum, value);
+      check_.maximum = std::max(check_.maximum, value);
+    } else {
+      check_.minimum = check_.maximum = value;
+    }
+  }
+
+  Column column_;
+  ColumnCheck check_;
+  size_t field_index_;
+  char decimal_;
+  bool any_ = false;
+  std::unordered_map<std::string_view, int32_t> level_codes_;  // views of the caller's schema
+  std::string scratch_;
+};
+
+std::vector<std::string> ReadHeader(CsvTokenizer& tokenizer) {
+  if (!tokenizer.Next()) {
+    throw Error(ErrorCode::kBadData, fmt::format("{}: the file is empty", tokenizer.source_name()),
+                "its first line must name the columns");
+  }
+  std::vector<std::string> names;
+  std::unordered_map<std::string, size_t> positions;
+  std::string scratch;
+  for (const CsvField& field : tokenizer.fields()) {
+    names.emplace_back(CsvTokenizer::Text(field, scratch));
+    const std::string& name = names.back();
+    CellPosition at = tokenizer.PositionOf(field);
+    if (!IsUtf8(name)) {
+      throw Error(ErrorCode::kBadData,
+                  fmt::format("{}:{}:{}: the column name '{}' is not valid UTF-8",
+                              tokenizer.source_name(), at.line, at.character, Printable(name)),
+                  "export the table as UTF-8");
+    }
+    auto [first, inserted] = positions.emplace(name, names.size());
+    if (!inserted && !name.empty()) {
+      throw Error(ErrorCode::kBadData,
+                  fmt::format("{}:{}:{}: two columns are named '{}' (fields {} and {})",
+                              tokenizer.source_name(), at.line, at.character, Printable(name),
+                              first->second, names.size()),
+                  "rename one of them");
+    }
+  }
+  return names;
+}
+
+size_t FindColumn(const std::vector<std::string>& header, const std::string& name,
+                  const CsvTokenizer& tokenizer, char separator) {
+  auto found = std::find(header.begin(), header.end(), name);
+  if (found != header.end()) return static_cast<size_t>(found - header.begin());
+  std::string hint = SuggestionHint(name, header);
+  if (header.size() == 1 && header[0].find_first_of(",;\t") != std::string::npos) {
+    hint = fmt::format("the header is one field: is the separator really '{}'?",
+                       separator == '\t' ? std::string("tab") : std::string(1, separator));
+  }
+  throw Error(ErrorCode::kBadData,
+              fmt::format("{}:1: the header has no column '{}'", tokenizer.source_name(), name),
+              hint);
+}
+
+}  // namespace
+
+CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Schema& schema,
+                    const CsvOptions& options, const ByteObserver& observer) {
+  CheckOptions(options);
+  CsvTokenizer tokenizer(source, std::move(source_name), options, observer);
+  const std::vector<std::string> header = ReadHeader(tokenizer);
+  std::vector<ColumnReader> readers;
+  for (const ColumnSchema& column : schema.columns) {
+    readers.emplace_back(column, FindColumn(header, column.name, tokenizer, options.separator),
+                         options.decimal);
+  }
+  CsvContents contents;
+  contents.report.source = tokenizer.source_name();
+  uint64_t num_rows = 0;
+  while (tokenizer.Next()) {
+    if (tokenizer.fields().size() != header.size()) {
+      throw Error(ErrorCode::kBadData,
+                  fmt::format("{}:{}: the record has {} field{}, but the header has {}",
+                              tokenizer.source_name(), tokenizer.line(), tokenizer.fields().size(),
+                              tokenizer.fields().size() == 1 ? "" : "s", header.size()),
+                  "put fields that contain the separator in quotes");
+    }
+    if (++num_rows > options.max_rows) {
+      throw Error(ErrorCode::kBadData,
+                  fmt::format("{}:{}: the table has more than {} rows", tokenizer.source_name(),
+                              tokenizer.line(), options.max_rows));
+    }
+    for (ColumnReader& reader : readers) reader.Append(tokenizer);
+  }
+  contents.table.num_rows = num_rows;
+  contents.report.num_rows = num_rows;
+  for (ColumnReader& reader : readers) {
+    contents.report.columns.push_back(reader.TakeCheck(num_rows));
+    contents.table.columns.push_back(reader.TakeColumn());
+  }
+  return contents;
+}
+
+CsvContents ReadCsvFile(const std::filesystem::path& path, const Schema& schema,
+                        const CsvOptions& options, const ByteObserver& observer) {
+  return ReadCsv(OpenFile(path), path.string(), schema, options, observer);
+}
+
+}  // namespace partita::data

@@ -1,0 +1,276 @@
+#include "data/holding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "data/key_order.h"
+#include "data/suggest.h"
+#include "data/utf8.h"
+
+namespace partita::data {
+
+namespace {
+
+using RowIndex = uint32_t;
+
+const Holder& RequireHolder(const Partition& partition, size_t party) {
+  const Holder* holder = partition.HolderOf(party);
+  if (holder == nullptr) throw Error(ErrorCode::kInternal, "this party holds no data");
+  return *holder;
+}
+
+// For every block of the partition the rows of the table that belong to it, in the table's order.
+std::vector<std::vector<RowIndex>> RowsByBlock(const Table& table, const Partition& partition,
+                                               size_t party, const std::string& block_column) {
+  std::vector<std::vector<RowIndex>> rows(partition.blocks.size());
+  const std::vector<size_t> held = partition.BlocksOf(party);
+  if (held.size() == 1) {
+    rows[held[0]].resize(table.num_rows);
+    std::iota(rows[held[0]].begin(), rows[held[0]].end(), RowIndex{0});
+    return rows;
+  }
+  const Column& column = table.Get(block_column);
+  std::vector<std::string> held_names;
+  for (size_t block : held) held_names.push_back(partition.blocks[block].name);
+  for (size_t row = 0; row < table.num_rows; ++row) {
+    const int32_t code = column.codes[row];
+    const std::string name =
+        code < 0 ? std::string() : column.schema.levels[static_cast<size_t>(code)];
+    auto found = std::find(held_names.begin(), held_names.end(), name);
+    if (found == held_names.end()) {
+      throw Error(
+          ErrorCode::kBadData,
+          fmt::format("row {} of the table has '{}' in column '{}', but this party holds no "
+                      "row block of that name",
+                      row + 1, Printable(name), block_column),
+          SuggestionHint(name, held_names));
+    }
+    rows[held[static_cast<size_t>(found - held_names.begin())]].push_back(
+        static_cast<RowIndex>(row));
+  }
+  return rows;
+}
+
+void SortByKey(std::vector<RowIndex>& rows, const Column& key, const std::string& block) {
+  SortRowsByKey(rows, key.keys);
+  auto twice = std::adjacent_find(
+      rows.begin(), rows.end(), [&](RowIndex a, RowIndex b) { return key.keys[a] == key.keys[b]; });
+  if (twice == rows.end()) return;
+  throw Error(
+      ErrorCode::kBadData,
+      fmt::format("the key '{}' stands twice in row block '{}' (rows {} and {} of the table)",
+                  Printable(key.keys[*twice]), block, *twice + 1, *(twice + 1) + 1),
+      "a shared row block has one row per key");
+}
+
+void CheckCount(size_t num_rows, const RowBlock& block, const std::string& holder) {
+  if (num_rows == 0) {
+    throw Error(ErrorCode::kBadData,
+                fmt::format("the table of '{}' has no rows of block '{}'", holder, block.name));
+  }
+  if (block.count && *block.count != num_rows) {
+    throw Error(
+        ErrorCode::kBadData,
+        fmt::format("the table of '{}' has {} rows of block '{}', but the study declares {}",
+                    holder, num_rows, block.name, *block.count),
+        "correct the table, or the block's count in the study file");
+  }
+}
+
+template <typename T>
+void Permute(std::vector<T>& values, const std::vector<RowIndex>& order) {
+  if (values.empty()) return;
+  std::vector<T> ordered;
+  ordered.reserve(order.size());
+  for (RowIndex row : order) ordered.push_back(std::move(values[row]));
+  values = std::move(ordered);
+}
+
+void PermuteTable(Table& table, const std::vector<RowIndex>& order) {
+  for (Column& column : table.columns) {
+    Permute(column.numbers, order);
+    Permute(column.codes, order);
+    Permute(column.keys, order);
+  }
+}
+
+void CheckRows(size_t first_row, size_t num_rows, const BlockRows& block) {
+  if (first_row > block.num_rows || num_rows > block.num_rows - first_row) {
+    throw Error(ErrorCode::kInternal, "a row reader was asked for rows beyond its block");
+  }
+}
+
+void CheckFractionBits(int fraction_bits) {
+  if (fraction_bits < 1 || fraction_bits > 62) {
+    throw Error(ErrorCode::kInternal, "fraction bits out of range");
+  }
+}
+
+ColumnSchema MakeColumn(const std::string& name, ColumnType type) {
+  ColumnSchema column;
+  column.name = name;
+  column.type = type;
+  return column;
+}
+
+void AddKeyColumn(const std::string& key, const Holder& holder, Schema& schema) {
+  if (key.empty()) {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("'{}' shares rows with other holders, but no key column is named", holder.name),
+        "name the column that identifies a row: key = \"...\"");
+  }
+  if (schema.Find(key) != nullptr) {
+    throw Error(ErrorCode::kBadInput, fmt::format("the key column '{}' cannot be a variable", key));
+  }
+  schema.columns.push_back(MakeColumn(key, ColumnType::kKey));
+}
+
+void AddBlockColumn(const std::string& block_column, const Partition& partition,
+                    const Holder& holder, Schema& schema) {
+  if (block_column.empty()) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("'{}' holds several row blocks, but no column names the block of a row",
+                            holder.name),
+                "name the column: block = \"...\"");
+  }
+  const ColumnSchema* present = schema.Find(block_column);
+  if (present == nullptr) {
+    ColumnSchema column = MakeColumn(block_column, ColumnType::kFactor);
+    for (size_t block : partition.BlocksOf(holder.party)) {
+      column.levels.push_back(partition.blocks[block].name);
+    }
+    schema.columns.push_back(std::move(column));
+  } else if (present->type != ColumnType::kFactor) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("column '{}' names row blocks, but is a {}", present->name,
+                            ColumnTypeName(present->type)),
+                "make it a factor");
+  }
+}
+
+// Readers clamp and must not meet NaN: a table that RequireClean has not seen is a bug of the
+// caller.
+void CheckWasClean(const Table& table) {
+  for (const Column& column : table.columns) {
+    const double lower = column.schema.lower, upper = column.schema.upper;
+    bool clean = std::all_of(column.numbers.begin(), column.numbers.end(),
+                             [&](double x) { return x >= lower && x <= upper; }) &&
+                 std::all_of(column.codes.begin(), column.codes.end(),
+                             [](int32_t code) { return code >= 0; });
+    if (!clean) {
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("column '{}' was not checked before its use", column.schema.name));
+    }
+  }
+}
+
+}  // namespace
+
+Schema SchemaForParty(const Schema& dictionary, const Partition& partition, size_t party,
+                      const RowColumns& row_columns) {
+  const Holder& holder = RequireHolder(partition, party);
+  Schema schema{.columns = {}, .max_rows_per_person = dictionary.max_rows_per_person};
+  for (const std::string& variable : holder.columns) {
+    const ColumnSchema* column = dictionary.Find(variable);
+    if (column == nullptr) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("variable '{}' of holder '{}' is not in the dictionary", variable,
+                              holder.name));
+    }
+    schema.columns.push_back(*column);
+  }
+  if (partition.SharesRows(party)) AddKeyColumn(row_columns.key, holder, schema);
+  if (holder.blocks.size() > 1) AddBlockColumn(row_columns.block, partition, holder, schema);
+  return schema;
+}
+
+const BlockRows& Holding::Block(size_t block) const {
+  auto found = std::find_if(blocks.begin(), blocks.end(),
+                            [&](const BlockRows& rows) { return rows.block == block; });
+  if (found == blocks.end())
+    throw Error(ErrorCode::kInternal, "this party does not hold the block");
+  return *found;
+}
+
+std::span<const std::string> Holding::Keys(size_t block) const {
+  const BlockRows& rows = Block(block);
+  const Column& key = table->Get(key_column);
+  return std::span<const std::string>(key.keys).subspan(rows.first_row, rows.num_rows);
+}
+
+Holding MakeHolding(Table table, const Partition& partition, size_t party,
+                    const RowColumns& row_columns) {
+  const Holder& holder = RequireHolder(partition, party);
+  if (table.num_rows > std::numeric_limits<RowIndex>::max()) {
+    throw Error(ErrorCode::kBadData, "the table has more than 2^32 - 1 rows");
+  }
+  CheckWasClean(table);
+  Holding holding{.party = party, .table = nullptr, .blocks = {}, .key_column = {}};
+  if (partition.SharesRows(party)) holding.key_column = row_columns.key;
+  auto rows_by_block = RowsByBlock(table, partition, party, row_columns.block);
+  std::vector<RowIndex> order;
+  order.reserve(table.num_rows);
+  for (size_t block : partition.BlocksOf(party)) {
+    std::vector<RowIndex>& rows = rows_by_block[block];
+    CheckCount(rows.size(), partition.blocks[block], holder.name);
+    const bool shared = partition.segments[block].shared();
+    if (shared) SortByKey(rows, table.Get(row_columns.key), partition.blocks[block].name);
+    holding.blocks.push_back({block, order.size(), rows.size(), shared});
+    order.insert(order.end(), rows.begin(), rows.end());
+  }
+  PermuteTable(table, order);
+  holding.table = std::make_shared<const Table>(std::move(table));
+  return holding;
+}
+
+RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::string> columns,
+                     int fraction_bits) {
+  CheckFractionBits(fraction_bits);
+  struct Source {
+    const double* numbers;
+    ColumnScale scale;
+  };
+  const BlockRows rows = holding.Block(block);
+  std::vector<Source> sources;
+  for (const std::string& name : columns) {
+    const Column& column = holding.table->Get(name);
+    sources.push_back({column.numbers.data() + rows.first_row, ScaleOf(column.schema)});
+  }
+  return [table = holding.table, rows, sources, fraction_bits](size_t first_row, size_t num_rows,
+                                                               Int128* out) {
+    CheckRows(first_row, num_rows, rows);
+    for (size_t row = first_row; row < first_row + num_rows; ++row) {
+      for (const Source& source : sources) {
+        *out++ = RoundToGrid(ToUnitInterval(source.numbers[row], source.scale), fraction_bits);
+      }
+    }
+  };
+}
+
+RowReader IndicatorRows(const Holding& holding, size_t block, std::string_view factor,
+                        int fraction_bits) {
+  CheckFractionBits(fraction_bits);
+  const BlockRows rows = holding.Block(block);
+  const Column& column = holding.table->Get(factor);
+  if (column.schema.type != ColumnType::kFactor) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("column '{}' is a {}, not a factor", column.schema.name,
+                            ColumnTypeName(column.schema.type)));
+  }
+  const int32_t* codes = column.codes.data() + rows.first_row;
+  const auto num_levels = static_cast<int32_t>(column.schema.levels.size());
+  return [table = holding.table, rows, codes, num_levels, fraction_bits](
+             size_t first_row, size_t num_rows, Int128* out) {
+    CheckRows(first_row, num_rows, rows);
+    const Int128 one = Int128{1} << fraction_bits;
+    for (size_t row = first_row; row < first_row + num_rows; ++row) {
+      for (int32_t level = 0; level < num_levels; ++level) *out++ = codes[row] == level ? one : 0;
+    }
+  };
+}
+
+}  // namespace partita::data

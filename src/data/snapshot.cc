@@ -1,0 +1,55 @@
+#include "data/snapshot.h"
+
+#include <fmt/format.h>
+
+#include "data/byte_source.h"
+
+namespace partita::data {
+
+namespace {
+
+constexpr std::string_view kLabel = "partita snapshot v1";
+
+crypto::Key FreshSalt(crypto::RandomSource& random) {
+  crypto::Key salt;
+  random.Fill(salt.Expose());
+  return salt;
+}
+
+Snapshot HashFile(const std::filesystem::path& path, SnapshotHasher& hasher) {
+  ByteSource source = OpenFile(path);
+  Bytes block(size_t{1} << 20);
+  size_t count = 0;
+  do {
+    count = source(block);
+    hasher.Update(ByteView(block).first(count));
+  } while (count == block.size());
+  return hasher.Finish();
+}
+
+}  // namespace
+
+SnapshotHasher::SnapshotHasher(const crypto::Key& salt) : salt_(salt) {
+  hash_.Update(AsBytes(kLabel));
+  hash_.Update(salt_.Expose());
+}
+
+SnapshotHasher::SnapshotHasher(crypto::RandomSource& random) : SnapshotHasher(FreshSalt(random)) {}
+
+Snapshot SnapshotHasher::Finish() { return {.salt = salt_, .commitment = hash_.Finish()}; }
+
+Snapshot TakeSnapshot(const std::filesystem::path& path, crypto::RandomSource& random) {
+  SnapshotHasher hasher(random);
+  return HashFile(path, hasher);
+}
+
+void CheckSnapshot(const std::filesystem::path& path, const Snapshot& snapshot) {
+  SnapshotHasher hasher(snapshot.salt);
+  if (HashFile(path, hasher).commitment == snapshot.commitment) return;
+  throw Error(ErrorCode::kBadData,
+              fmt::format("{}: the table is not the one that was committed to", path.string()),
+              "a study runs on the table as it was when the study began: restore it, or propose a "
+              "new study");
+}
+
+}  // namespace partita::data

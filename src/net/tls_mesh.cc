@@ -1,0 +1,325 @@
+#include "net/tls_mesh.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+
+namespace partita::net {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr uint8_t kGreeting = 0x50;
+constexpr milliseconds kSlice{200};
+constexpr milliseconds kFirstRetry{10}, kLastRetry{500};
+// Half-open connections kept at a time; when more come, the oldest is dropped. An honest peer needs
+// its place for a few network round trips only.
+constexpr size_t kMaxIncoming = 128;
+
+// A connection on its way, in either direction.
+struct Attempt {
+  PeerCheck check;
+  std::unique_ptr<TlsStream> stream;
+  std::string remote;
+  SteadyClock::time_point give_up;
+  bool handshaken = false;
+};
+
+// Towards a party with a lower number.
+struct Outgoing {
+  PartyIndex peer = 0;
+  Address address;
+  Socket connecting;                 // until TCP is connected
+  std::unique_ptr<Attempt> attempt;  // from then on
+  SteadyClock::time_point next_try, give_up;
+  milliseconds retry = kFirstRetry;
+  std::string reason = "no attempt was made";
+};
+
+class Mesh {
+ public:
+  Mesh(TlsOptions& options, Deadline deadline, Progress* progress)
+      : options_(options),
+        deadline_(deadline),
+        progress_(progress),
+        streams_(options.roster.size()) {}
+
+  std::vector<std::unique_ptr<TlsStream>> Connect();
+
+ private:
+  void CheckOwnCertificate() const;
+  void StartListening();
+  bool Complete() const;
+  void Step();
+  void WaitForSockets();
+  void AcceptAll();
+  void StepIncoming(Attempt& attempt, bool& finished);
+  void StepOutgoing(Outgoing& out);
+  void StepHandshake(Outgoing& out);
+  void Retry(Outgoing& out, const std::string& reason);
+  [[noreturn]] void Refuse(const Outgoing& out, const TlsStream& stream,
+                           const std::string& problem) const;
+  [[noreturn]] void Unreachable() const;
+  std::unique_ptr<TlsStream> NewStream(Socket socket, TlsStream::Side side, PeerCheck& check) const;
+
+  TlsOptions& options_;
+  const Deadline deadline_;
+  Progress* const progress_;
+  std::shared_ptr<ssl_ctx_st> context_;
+  std::vector<std::unique_ptr<TlsStream>> streams_;
+  std::vector<std::unique_ptr<Attempt>> incoming_;
+  std::vector<Outgoing> outgoing_;
+  std::string last_stranger_;
+  size_t strangers_ = 0;
+};
+
+std::vector<std::unique_ptr<TlsStream>> Mesh::Connect() {
+  CheckOwnCertificate();
+  context_ = MakeTlsContext(options_.identity);
+  StartListening();
+  for (PartyIndex peer = 0; peer < options_.self; ++peer) {
+    Outgoing out;
+    out.peer = peer;
+    out.address = ParseAddress(options_.roster[peer].address);
+    out.next_try = SteadyClock::now();
+    outgoing_.push_back(std::move(out));
+  }
+  Step();
+  while (!Complete()) {
+    WaitForSockets();
+    if (progress_ != nullptr) progress_->CheckCancelled();
+    Step();
+    if (deadline_.passed() && !Complete()) Unreachable();
+  }
+  return std::move(streams_);
+}
+
+void Mesh::CheckOwnCertificate() const {
+  const RosterEntry& own = options_.roster.at(options_.self);
+  const auto problem =
+      crypto::CertificateProblem(*options_.identity.certificate, own.name, own.fingerprint);
+  if (!problem) return;
+  throw Error(
+      ErrorCode::kUntrusted,
+      fmt::format("our own certificate cannot be used as party {}: {}", own.name, *problem),
+      "Use the certificate that the roster names, or make a new one with 'partita cert' and "
+      "give its fingerprint to all parties.");
+}
+
+// The party with the highest number connects to all others and accepts nobody.
+void Mesh::StartListening() {
+  if (options_.listener) SetNonBlocking(options_.listener->socket);
+  if (options_.self + 1 == options_.roster.size() || options_.listener) return;
+  const std::string& text = options_.listen_address.empty() ? options_.roster[options_.self].address
+                                                            : options_.listen_address;
+  const Address address = ParseAddress(text);
+  options_.listener = Listen(address.host, address.port);
+}
+
+bool Mesh::Complete() const {
+  for (PartyIndex i = 0; i < streams_.size(); ++i) {
+    if (i != options_.self && streams_[i] == nullptr) return false;
+  }
+  // A greeting that is still unsent would be lost to a party that waits for it.
+  return std::none_of(streams_.begin(), streams_.end(),
+                      [](const auto& stream) { return stream != nullptr && stream->unsent(); });
+}
+
+std::unique_ptr<TlsStream> Mesh::NewStream(Socket socket, TlsStream::Side side,
+                                           PeerCheck& check) const {
+  return std::make_unique<TlsStream>(*context_, std::move(socket), side, check,
+                                     options_.records_per_key);
+}
+
+void Mesh::Step() {
+  AcceptAll();
+  std::erase_if(incoming_, [this](std::unique_ptr<Attempt>& attempt) {
+    bool finished = false;
+    StepIncoming(*attempt, finished);
+    return finished;
+  });
+  for (Outgoing& out : outgoing_) {
+    if (streams_[out.peer] == nullptr) StepOutgoing(out);
+  }
+  for (const auto& stream : streams_) {
+    if (stream != nullptr) stream->Flush();
+  }
+}
+
+void Mesh::AcceptAll() {
+  if (!options_.listener || options_.self + 1 == options_.roster.size()) return;
+  std::string remote;
+  for (Socket socket = Accept(*options_.listener, remote); socket.valid();
+       socket = Accept(*options_.listener, remote)) {
+    if (incoming_.size() == kMaxIncoming) incoming_.erase(incoming_.begin());
+    auto attempt = std::make_unique<Attempt>();
+    attempt->check = {&options_.roster, options_.self + 1, options_.roster.size() - 1, {}, {}};
+    attempt->remote = remote;
+    attempt->give_up = SteadyClock::now() + options_.handshake_timeout;
+    attempt->stream = NewStream(std::move(socket), TlsStream::Side::kServer, attempt->check);
+    incoming_.push_back(std::move(attempt));
+  }
+}
+
+// A party that comes again has given up its earlier connection: the new one counts.
+void Mesh::StepIncoming(Attempt& attempt, bool& finished) {
+  switch (attempt.stream->Handshake()) {
+    case TlsStream::Progress::kPending:
+      finished = SteadyClock::now() >= attempt.give_up;
+      return;
+    case TlsStream::Progress::kFailed:
+      finished = true;
+      ++strangers_;
+      last_stranger_ = fmt::format(
+          "{} was refused: {}", attempt.remote,
+          attempt.check.problem.empty() ? attempt.stream->failure() : attempt.check.problem);
+      return;
+    case TlsStream::Progress::kDone:
+      finished = true;
+      attempt.stream->Write({&kGreeting, 1});
+      attempt.stream->Flush();
+      streams_[*attempt.check.peer] = std::move(attempt.stream);
+  }
+}
+
+void Mesh::Retry(Outgoing& out, const std::string& reason) {
+  out.reason = reason;
+  out.connecting = Socket();
+  out.attempt = nullptr;
+  out.next_try = SteadyClock::now() + out.retry;
+  out.retry = std::min(2 * out.retry, kLastRetry);
+}
+
+void Mesh::StepOutgoing(Outgoing& out) {
+  if (out.attempt != nullptr) return StepHandshake(out);
+  const auto now = SteadyClock::now();
+  if (!out.connecting.valid()) {
+    if (now < out.next_try) return;
+    std::string reason;
+    out.connecting = StartConnect(out.address.host, out.address.port, reason);
+    out.give_up = now + options_.handshake_timeout;
+    if (!out.connecting.valid()) Retry(out, reason);
+    return;
+  }
+  pollfd entry{out.connecting.fd(), POLLOUT, 0};
+  if (poll(&entry, 1, 0) == 0) {
+    if (now >= out.give_up) Retry(out, "the connection attempt got no answer");
+    return;
+  }
+  const std::string failure = ConnectFailure(out.connecting);
+  if (!failure.empty()) return Retry(out, failure);
+  out.attempt = std::make_unique<Attempt>();
+  out.attempt->check = {&options_.roster, out.peer, out.peer, {}, {}};
+  out.attempt->give_up = out.give_up;
+  out.attempt->stream =
+      NewStream(std::move(out.connecting), TlsStream::Side::kClient, out.attempt->check);
+  out.connecting = Socket();
+  StepHandshake(out);
+}
+
+void Mesh::StepHandshake(Outgoing& out) {
+  Attempt& attempt = *out.attempt;
+  TlsStream& stream = *attempt.stream;
+  if (!attempt.handshaken) {
+    const TlsStream::Progress step = stream.Handshake();
+    if (step == TlsStream::Progress::kFailed) {
+      if (!attempt.check.problem.empty() || stream.refused()) {
+        Refuse(out, stream, attempt.check.problem);
+      }
+      return Retry(out, stream.failure());
+    }
+    attempt.handshaken = step == TlsStream::Progress::kDone;
+  }
+  if (attempt.handshaken) {
+    std::array<uint8_t, 1> greeting{};
+    const Io io = stream.Read(greeting);
+    if (io.bytes == 1 && greeting[0] == kGreeting) {
+      streams_[out.peer] = std::move(attempt.stream);
+      out.attempt = nullptr;
+      return;
+    }
+    if (stream.refused() || io.bytes == 1) Refuse(out, stream, "");
+    if (io.closed) return Retry(out, "it closed the connection");
+  }
+  if (SteadyClock::now() >= attempt.give_up) Retry(out, "its handshake got no answer");
+}
+
+// There is no point in trying again: one of us must change something first.
+void Mesh::Refuse(const Outgoing& out, const TlsStream& stream, const std::string& problem) const {
+  const RosterEntry& peer = options_.roster[out.peer];
+  if (!problem.empty()) {
+    throw Error(
+        ErrorCode::kUntrusted,
+        fmt::format("the certificate shown at {} is not acceptable for party {}: {}", peer.address,
+                    peer.name, problem),
+        fmt::format("Compare fingerprints with {} by telephone; then correct the roster, or "
+                    "the address if another program answers there.",
+                    peer.name));
+  }
+  const RosterEntry& own = options_.roster[options_.self];
+  throw Error(ErrorCode::kUntrusted,
+              fmt::format("party {} at {} refused our connection: {}", peer.name, peer.address,
+                          stream.failure().empty() ? "it sent something else than a greeting"
+                                                   : stream.failure()),
+              fmt::format("Ask {} to check that its roster holds for {} the fingerprint {}, and "
+                          "that its clock is right.",
+                          peer.name, own.name, own.fingerprint));
+}
+
+void Mesh::Unreachable() const {
+  std::string missing;
+  for (PartyIndex i = 0; i < streams_.size(); ++i) {
+    if (i == options_.self || streams_[i] != nullptr) continue;
+    const RosterEntry& party = options_.roster[i];
+    missing += missing.empty() ? "party " : " and party ";
+    missing += i < options_.self
+                   ? fmt::format("{} at {} ({})", party.name, party.address, outgoing_[i].reason)
+                   : fmt::format("{} (did not connect to us)", party.name);
+  }
+  std::string note;
+  if (strangers_ != 0) {
+    note = fmt::format("; {} other connections were refused, the last: {}", strangers_,
+                       last_stranger_);
+  }
+  throw Error(ErrorCode::kUnreachable,
+              fmt::format("the deadline passed before every party was connected: missing {}{}",
+                          missing, note),
+              "Check that every party has started, that the addresses of the roster are right and "
+              "that the ports are open.");
+}
+
+void Mesh::WaitForSockets() {
+  std::vector<pollfd> entries;
+  auto timeout = std::min<milliseconds>(kSlice, deadline_.remaining());
+  auto watch = [&](const TlsStream& stream) {
+    const int events = POLLIN | (stream.unsent() ? POLLOUT : 0);
+    entries.push_back({stream.fd(), static_cast<short>(events), 0});
+  };
+  if (options_.listener) entries.push_back({options_.listener->socket.fd(), POLLIN, 0});
+  for (const auto& attempt : incoming_) watch(*attempt->stream);
+  for (const Outgoing& out : outgoing_) {
+    if (out.attempt != nullptr) {
+      watch(*out.attempt->stream);
+    } else if (out.connecting.valid()) {
+      entries.push_back({out.connecting.fd(), POLLOUT, 0});
+    } else if (streams_[out.peer] == nullptr) {
+      const auto left = std::chrono::ceil<milliseconds>(out.next_try - SteadyClock::now());
+      timeout = std::clamp(left, milliseconds(0), timeout);
+    }
+  }
+  for (const auto& stream : streams_) {
+    if (stream != nullptr && stream->unsent()) entries.push_back({stream->fd(), POLLOUT, 0});
+  }
+  poll(entries.data(), entries.size(), static_cast<int>(timeout.count()));
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<TlsStream>> ConnectMesh(TlsOptions& options, Deadline deadline,
+                                                    Progress* progress) {
+  return Mesh(options, deadline, progress).Connect();
+}
+
+}  // namespace partita::net

@@ -1,0 +1,44 @@
+// Parties on a network: a full mesh of mutually authenticated TLS 1.3 connections.
+//
+// Every party listens on its address of the roster; the party with the higher number connects to
+// the one with the lower, again and again until the deadline, since parties start at different
+// times. A peer is accepted if its certificate has exactly the fingerprint, the name and valid
+// dates of the roster's entry; nothing else makes it trusted. The accepting side greets with one
+// byte, without which the connecting side, whose handshake completes even if it was refused, does
+// not go on. Connections of strangers and half-open ones are dropped without disturbing the others.
+//
+// Threat model: an attacker who controls the network sees sizes and timing and can cut connections;
+// it can neither read, change, replay nor impersonate. Keys are fresh for every connection.
+// One thread, poll, no spinning; see Transport for the calls.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/progress.h"
+#include "crypto/certificate.h"
+#include "net/roster.h"
+#include "net/socket.h"
+#include "net/transport.h"
+
+namespace partita::net {
+
+struct TlsOptions {
+  crypto::Identity identity;
+  Roster roster;
+  PartyIndex self = 0;
+  // A socket that listens already. Without one, `listen_address`, or else this party's address of
+  // the roster, is used.
+  std::optional<Listener> listener;
+  std::string listen_address;  // "0.0.0.0:7400" behind a router or in a container
+  std::chrono::milliseconds handshake_timeout{10'000};  // of one connection
+  uint64_t records_per_key = uint64_t{1} << 23;         // then fresh traffic keys, in the stream
+};
+
+// Throws kUntrusted (our own or a peer's certificate, naming the peer and both fingerprints),
+// kUnreachable naming who is missing at the deadline and why, kCancelled. `progress` may be null.
+std::unique_ptr<Transport> ConnectTls(TlsOptions options, Deadline deadline,
+                                      Progress* progress = nullptr);
+
+}  // namespace partita::net

@@ -1,0 +1,83 @@
+#include "report/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.h"
+
+namespace partita::report {
+namespace {
+
+// A temporary file that is removed unless it was renamed to its final name.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& path) : target_(path), name_(path + ".XXXXXX") {
+    descriptor_ = ::mkstemp(name_.data());  // mode 0600
+    if (descriptor_ < 0) Fail();
+    ::fcntl(descriptor_, F_SETFD, FD_CLOEXEC);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (!renamed_) ::unlink(name_.c_str());
+  }
+
+  void Write(std::string_view content) {
+    while (!content.empty()) {
+      const ssize_t written = ::write(descriptor_, content.data(), content.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) Fail();
+      content.remove_prefix(static_cast<size_t>(written));
+    }
+    if (::fsync(descriptor_) != 0) Fail();
+  }
+
+  void Rename() {
+    const int descriptor = descriptor_;
+    descriptor_ = -1;
+    if (::close(descriptor) != 0) Fail();
+    if (::rename(name_.c_str(), target_.c_str()) != 0) Fail();
+    renamed_ = true;
+  }
+
+ private:
+  [[noreturn]] void Fail() {
+    const std::string reason = std::strerror(errno);
+    // The destructor does not run if the constructor throws, but then there is no file.
+    throw Error(
+        ErrorCode::kUsage, "cannot write " + target_ + ": " + reason,
+        "check that the folder exists, that you may write to it and that the disk has room");
+  }
+
+  std::string target_, name_;
+  int descriptor_ = -1;
+  bool renamed_ = false;
+};
+
+// Makes the new name survive a crash. Not every file system can do it: then it is as safe as it
+// gets.
+void SyncFolder(const std::string& path) {
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  ::fsync(descriptor);
+  ::close(descriptor);
+}
+
+}  // namespace
+
+void WriteFileAtomically(const std::string& path, std::string_view content) {
+  TemporaryFile file(path);
+  file.Write(content);
+  file.Rename();
+  SyncFolder(path);
+}
+
+}  // namespace partita::report

@@ -1,0 +1,158 @@
+#include "report/result_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace partita::report {
+namespace {
+
+// nlohmann-json writes the shortest text of a double and null for what is not finite.
+using Json = nlohmann::ordered_json;
+
+Json HeadJson(const std::string& status, const study::Plan& plan, const RunFacts& facts) {
+  return {{"schema_version", kResultSchemaVersion},
+          {"status", status},
+          {"software", {{"name", "partita"}, {"version", facts.software_version}}},
+          {"study", {{"name", plan.study}, {"title", plan.title}}},
+          {"party", facts.party},
+          {"started_at", facts.started_at},
+          {"hashes",
+           {{"study_file", facts.study_file_hash},
+            {"study", facts.study_hash},
+            {"plan", facts.plan_hash},
+            {"run_id", facts.run_id}}}};
+}
+
+Json ModelJson(const methods::mle::MleResult& result) {
+  const stats::ParameterTable& table = result.table;
+  Json groups = Json::array();
+  for (size_t i = 0; i < result.group_n.size(); ++i) {
+    groups.push_back({{"label", i < result.group_labels.size() ? result.group_labels[i] : ""},
+                      {"n", result.group_n[i]}});
+  }
+  const bool expected = result.information == stats::Information::kExpected;
+  return {{"function", result.function},
+          {"estimator", "ML"},
+          {"information", expected ? "expected" : "observed"},
+          {"observed", table.observed},
+          {"latent", table.latent},
+          {"groups", groups},
+          {"meanstructure", table.meanstructure},
+          {"fixed_x", table.fixed_x},
+          {"free_parameters", table.num_free}};
+}
+
+Json ConvergenceJson(const stats::SemFit& fit) {
+  return {{"converged", fit.converged},
+          {"optimizer", fit.optimizer},
+          {"iterations", fit.iterations},
+          {"max_scaled_gradient", fit.max_scaled_gradient}};
+}
+
+Json ParameterJson(const stats::Parameter& row, const stats::ParameterEstimate& estimate) {
+  Json json = {{"lhs", row.lhs},     {"op", row.op},        {"rhs", row.rhs},
+               {"group", row.group}, {"label", row.label},  {"free", row.free},
+               {"user", row.user},   {"exo", row.exogenous}};
+  // The values of a fixed covariate are sample moments.
+  const auto number = [&](double value) { return row.exogenous ? Json() : Json(value); };
+  json["est"] = number(estimate.estimate);
+  json["se"] = number(estimate.standard_error);
+  json["z"] = number(estimate.z);
+  json["pvalue"] = number(estimate.p_value);
+  json["ci.lower"] = number(estimate.ci_lower);
+  json["ci.upper"] = number(estimate.ci_upper);
+  json["std.lv"] = number(estimate.std_lv);
+  json["std.all"] = number(estimate.std_all);
+  return json;
+}
+
+Json ParametersJson(const methods::mle::MleResult& result) {
+  if (result.fit.estimates.size() != result.table.rows.size()) {
+    throw Error(ErrorCode::kInternal, "the fit does not belong to its parameter table");
+  }
+  Json parameters = Json::array();
+  for (size_t i = 0; i < result.table.rows.size(); ++i) {
+    parameters.push_back(ParameterJson(result.table.rows[i], result.fit.estimates[i]));
+  }
+  return parameters;
+}
+
+// lavaan's coefficient names: the label, or else "f=~x2", with ".g2" in later groups.
+std::vector<std::string> FreeNames(const stats::ParameterTable& table) {
+  std::vector<std::string> names(static_cast<size_t>(table.num_free));
+  for (const stats::Parameter& row : table.rows) {
+    if (row.free < 1 || row.free > table.num_free) continue;
+    std::string name = row.label;
+    if (name.empty()) {
+      name = row.lhs + row.op + row.rhs;
+      if (row.group > 1) name += ".g" + std::to_string(row.group);
+    }
+    names[static_cast<size_t>(row.free) - 1] = name;
+  }
+  return names;
+}
+
+Json VcovJson(const methods::mle::MleResult& result) {
+  Json values = Json::array();
+  const Eigen::MatrixXd& vcov = result.fit.vcov;
+  for (Eigen::Index i = 0; i < vcov.rows(); ++i) {
+    Json row = Json::array();
+    for (Eigen::Index j = 0; j < vcov.cols(); ++j) row.push_back(vcov(i, j));
+    values.push_back(std::move(row));
+  }
+  return {{"names", FreeNames(result.table)}, {"values", values}};
+}
+
+void AppendRun(const study::Plan& plan, const RunFacts& facts, Json& json) {
+  Json& traffic = json["traffic"] = Json::array();
+  for (const PhaseFacts& phase : facts.phases) {
+    traffic.push_back({{"phase", phase.phase},
+                       {"rounds", phase.rounds},
+                       {"messages_sent", phase.messages_sent},
+                       {"messages_received", phase.messages_received},
+                       {"bytes_sent", phase.bytes_sent},
+                       {"bytes_received", phase.bytes_received},
+                       {"seconds", phase.seconds}});
+  }
+  json["seconds_total"] = facts.seconds_total;
+  Json& releases = json["releases"] = Json::array();
+  for (const ReleaseFacts& release : facts.releases) {
+    releases.push_back({{"id", release.id},
+                        {"what", release.what},
+                        {"to", release.to},
+                        {"mechanism", release.mechanism},
+                        {"max_count", release.max_count},
+                        {"opened", release.opened}});
+  }
+  Json& learned = json["learned"] = Json::array();
+  for (const study::PlanParty& party : plan.parties) {
+    learned.push_back({{"party", party.name}, {"roles", party.roles}, {"learns", party.learns}});
+  }
+  json["plan"] = Json::parse(study::RenderPlanJson(plan, {}));
+}
+
+std::string Dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string ResultJson(const methods::mle::MleResult& result, const study::Plan& plan,
+                       const RunFacts& facts) {
+  Json json = HeadJson(result.fit.converged ? "converged" : "not-converged", plan, facts);
+  json["model"] = ModelJson(result);
+  json["convergence"] = ConvergenceJson(result.fit);
+  json["warnings"] = result.fit.warnings;
+  json["parameters"] = ParametersJson(result);
+  json["fit"] = result.fit.fit_measures;
+  json["vcov"] = VcovJson(result);
+  AppendRun(plan, facts, json);
+  return Dump(json);
+}
+
+std::string RunJson(const study::Plan& plan, const RunFacts& facts) {
+  Json json = HeadJson("finished", plan, facts);
+  AppendRun(plan, facts, json);
+  return Dump(json);
+}
+
+}  // namespace partita::report

@@ -1,0 +1,248 @@
+#include "runtime/build_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "crypto/hash.h"
+#include "mpc/plan_engine.h"
+#include "net/hello.h"
+
+namespace partita::runtime {
+namespace {
+
+// Follows every party's depth (architecture.md, "Engines") through the phases around the engine's.
+class PhaseBuilder {
+ public:
+  explicit PhaseBuilder(std::vector<std::string> names)
+      : names_(std::move(names)), depth_(names_.size(), 0) {}
+
+  // One step: messages that leave together. bytes(from, to) is empty where nothing is sent.
+  template <typename F>
+  void Step(study::PlanPhase& phase, F bytes) {
+    const std::vector<uint64_t> before = depth_;
+    for (size_t from = 0; from < names_.size(); ++from) {
+      for (size_t to = 0; to < names_.size(); ++to) {
+        const std::optional<uint64_t> size = from == to ? std::nullopt : bytes(from, to);
+        if (!size) continue;
+        AddLink(phase, from, to, 1, *size);
+        depth_[to] = std::max(depth_[to], before[from] + 1);
+      }
+    }
+  }
+
+  void AddLink(study::PlanPhase& phase, size_t from, size_t to, uint64_t messages, uint64_t bytes) {
+    for (study::PlanLink& link : phase.links) {
+      if (link.from != names_[from] || link.to != names_[to]) continue;
+      link.messages += messages;
+      link.bytes += bytes;
+      return;
+    }
+    phase.links.push_back({names_[from], names_[to], messages, bytes});
+  }
+
+  // Rounds are the growth of the deepest party's depth since the last call.
+  void Close(study::Plan& plan, study::PlanPhase phase) {
+    const uint64_t deepest = *std::max_element(depth_.begin(), depth_.end());
+    phase.rounds = deepest - closed_;
+    closed_ = deepest;
+    plan.phases.push_back(std::move(phase));
+  }
+
+  std::vector<uint64_t>& depth() { return depth_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<uint64_t> depth_;
+  uint64_t closed_ = 0;
+};
+
+void AddHello(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
+  study::PlanPhase phase{"hello", 0, {}};
+  const std::vector<std::string> names = PartyNames(study);
+  builder.Step(phase, [&](size_t from, size_t) -> std::optional<uint64_t> {
+    net::Hello hello;
+    hello.name = names[from];
+    return net::EncodeHello(hello).size();
+  });
+  builder.Step(phase,
+               [&](size_t, size_t) -> std::optional<uint64_t> { return net::kHelloAckBytes; });
+  builder.Close(plan, std::move(phase));
+}
+
+void AddRowOrder(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
+  if (study.shared_blocks.empty()) return;
+  study::PlanPhase phase{"row-order", 0, {}};
+  // Two messages: commitments of 32 bytes a block, then openings of 64.
+  for (const uint64_t third : {1, 2}) {
+    builder.Step(phase, [&](size_t from, size_t to) -> std::optional<uint64_t> {
+      const match::RowOrderTraffic traffic =
+          match::RowOrderTrafficBetween(study.shared_blocks, from, to);
+      if (traffic.messages == 0) return std::nullopt;
+      return traffic.bytes / 3 * third;
+    });
+  }
+  builder.Close(plan, std::move(phase));
+}
+
+std::string ProductName(mpc::Product::Kind kind) {
+  switch (kind) {
+    case mpc::Product::Kind::kElementwise:
+      return "elementwise";
+    case mpc::Product::Kind::kMatrix:
+      return "matrix";
+    case mpc::Product::Kind::kGram:
+      return "gram";
+  }
+  return "";
+}
+
+std::string CorrelationName(const mpc::Correlation& correlation) {
+  using Kind = mpc::Correlation::Kind;
+  const std::string shapes = fmt::format("{} x {}", correlation.left.rows, correlation.left.cols);
+  const std::string product = fmt::format("{}, {} and {} x {}", ProductName(correlation.product),
+                                          shapes, correlation.right.rows, correlation.right.cols);
+  switch (correlation.kind) {
+    case Kind::kTriple:
+      return "triple, " + product;
+    case Kind::kMixedTriple:
+      return "triple with a private operand, " + product;
+    case Kind::kPrivateProduct:
+      return "product of private masks, " + product;
+    case Kind::kTruncation:
+      return "truncation pairs, " + shapes;
+    case Kind::kRandomSharing:
+      return "pairwise masks, " + shapes;
+  }
+  return "";
+}
+
+void AddMoments(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
+  mpc::CountingReleaseGate gate;
+  gate.Reserve(study.releases);
+  mpc::PlanEngine engine(study.file.engine.name, study.num_computing, &gate);
+  engine.StartAt(builder.depth());
+  methods::mle::PooledMoments(engine, study.task, {});
+  gate.Finish();
+  std::map<std::string, uint64_t> correlations;
+  for (const mpc::PhaseCost& cost : engine.phases()) {
+    study::PlanPhase phase{cost.phase, 0, {}};
+    for (size_t from = 0; from < cost.links.size(); ++from) {
+      for (size_t to = 0; to < cost.links.size(); ++to) {
+        const mpc::LinkCost& link = cost.links[from][to];
+        if (link.messages > 0) builder.AddLink(phase, from, to, link.messages, link.bytes);
+      }
+    }
+    for (size_t i = 0; i < cost.rounds.size(); ++i) builder.depth()[i] += cost.rounds[i];
+    builder.Close(plan, std::move(phase));
+    for (const mpc::Correlation& correlation : cost.requirements)
+      ++correlations[CorrelationName(correlation)];
+  }
+  for (const auto& [name, count] : correlations) plan.correlations.push_back({name, count});
+}
+
+void AddFinish(PhaseBuilder& builder, study::Plan& plan) {
+  study::PlanPhase phase{"finish", 0, {}};
+  builder.Step(phase, [](size_t, size_t) -> std::optional<uint64_t> { return 0; });
+  builder.Close(plan, std::move(phase));
+}
+
+std::string Join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string Contribution(const MleStudy& study, size_t party) {
+  const data::Holder* holder = study.partition.HolderOf(party);
+  if (holder == nullptr) return "";
+  std::vector<std::string> rows;
+  for (size_t b : study.partition.BlocksOf(party)) {
+    const data::RowBlock& block = study.partition.blocks[b];
+    rows.push_back(block.count ? fmt::format("{} ({} rows)", block.name, *block.count)
+                               : block.name);
+  }
+  return fmt::format("{} of {}", Join(holder->columns), Join(rows));
+}
+
+// Whether a party other than the receiver holds whole rows alone, and how many such parties there
+// are.
+size_t OtherHolders(const MleStudy& study) {
+  size_t others = 0;
+  for (const data::Holder& holder : study.partition.holders)
+    others += holder.party != study.receiver ? 1 : 0;
+  return others;
+}
+
+std::vector<std::string> Learns(const MleStudy& study, size_t party) {
+  std::vector<std::string> learns;
+  if (party == study.receiver) {
+    learns.push_back(study.releases.front().what + ", exactly, and with them the fitted model");
+    if (study.parties[party].holder && study.partition.kind == data::PartitionKind::kHorizontal) {
+      learns.push_back(
+          OtherHolders(study) == 1
+              ? "by subtracting its own rows, exactly the moments of the other holder's rows"
+              : "by subtracting its own rows, the pooled moments of the other holders' rows");
+    } else if (study.parties[party].holder) {
+      learns.push_back(
+          "as a holder it knows its own cells beside them and can subtract what they contribute");
+    }
+  }
+  for (const match::SharedBlock& block : study.shared_blocks) {
+    if (std::find(block.holders.begin(), block.holders.end(), party) == block.holders.end())
+      continue;
+    learns.push_back(fmt::format(
+        "whether the ordered row lists of block {} are equal at its holders", block.name));
+  }
+  return learns;
+}
+
+}  // namespace
+
+study::Plan BuildPlan(const MleStudy& study) {
+  study::Plan plan;
+  plan.study = study.file.name;
+  plan.title = study.file.title;
+  plan.study_file_hash = ToHex(crypto::Sha256Of(AsBytes(study.file.text)));
+  plan.method = methods::mle::kMethodName;
+  plan.method_version = methods::mle::kMethodVersion;
+  plan.protocol = study.file.analysis.protocol;
+  plan.engine = study.file.engine.name;
+  plan.partition = data::PartitionKindName(study.partition.kind);
+  for (size_t i = 0; i < study.parties.size(); ++i) {
+    study::PlanParty party;
+    party.name = study.parties[i].name;
+    if (study.parties[i].holder) party.roles.push_back("holder");
+    if (study.parties[i].receiver) party.roles.push_back("receiver");
+    if (study.parties[i].dealer) party.roles.push_back("dealer");
+    party.contributes = Contribution(study, i);
+    party.learns = Learns(study, i);
+    plan.parties.push_back(std::move(party));
+  }
+  PhaseBuilder builder(PartyNames(study));
+  AddHello(study, builder, plan);
+  AddRowOrder(study, builder, plan);
+  AddMoments(study, builder, plan);
+  AddFinish(builder, plan);
+  for (const mpc::Release& release : study.releases) {
+    plan.releases.push_back(
+        {release.id, release.what, release.to, release.mechanism, release.max_count});
+  }
+  plan.leakage_level = "sufficient-statistics";
+  plan.assumptions.push_back(
+      mpc::PlanEngine(study.file.engine.name, study.num_computing).capabilities().trust);
+  plan.assumptions.push_back(
+      "All parties follow the protocol; one that deviates can spoil the result or learn more, and "
+      "is not detected.");
+  plan.assumptions.push_back(
+      "The release is exact: secure computation hides the rows from the parties, but nothing "
+      "limits what the released moments "
+      "themselves say about single persons (no differential privacy).");
+  plan.notes.push_back(
+      "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
+      fmt::format("2^-{}; nothing is truncated after that.", study.task.fraction_bits));
+  return plan;
+}
+
+}  // namespace partita::runtime

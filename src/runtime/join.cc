@@ -1,0 +1,65 @@
+#include "runtime/join.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "crypto/certificate.h"
+#include "net/roster.h"
+#include "net/tls_transport.h"
+
+namespace partita::runtime {
+namespace {
+
+// The roster's entries in the order of the channel.
+net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& file) {
+  const net::Roster all = net::LoadRoster(file);
+  net::Roster roster;
+  for (const std::string& name : PartyNames(study)) {
+    const auto entry =
+        std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.name == name; });
+    if (entry == all.end()) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("{} has no entry for party '{}' of the study", file.string(), name),
+                  fmt::format("partita cert roster {} --certificate CERT --address HOST:PORT",
+                              file.string()));
+    }
+    roster.push_back(*entry);
+  }
+  return roster;
+}
+
+}  // namespace
+
+std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> transport,
+                                             const net::LinkModel& link) {
+  if (link.latency.count() == 0 && link.bytes_per_second == 0) return transport;
+  return net::DelayTransport(std::move(transport), link);
+}
+
+PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& progress) {
+  const net::Roster roster = ChannelRoster(study, options.roster);
+  PartyInput input;
+  input.party = PartyByName(study, options.party);
+  input.data = options.data;
+  for (const net::RosterEntry& entry : roster) input.fingerprints.push_back(entry.fingerprint);
+
+  net::TlsOptions tls;
+  tls.identity = crypto::LoadIdentity(options.certificate, options.key);
+  tls.roster = roster;
+  tls.self = input.party;
+  tls.listen_address = options.listen_address;
+  if (options.listen_descriptor) {
+    tls.listener =
+        net::Listener{net::Socket(*options.listen_descriptor), roster[input.party].address};
+  }
+  const Connector connect = [&]() {
+    std::unique_ptr<net::Transport> transport =
+        net::ConnectTls(std::move(tls), Deadline::After(options.connect_timeout), &progress);
+    return DelayIfAsked(std::move(transport), options.link);
+  };
+  crypto::SystemRandom random;
+  return RunParty(study, input, connect, random, progress);
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,33 @@
+// One role on its own host: files of its folder, a TLS connection to every other party, then
+// RunParty.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "net/delayed_transport.h"
+#include "runtime/party.h"
+
+namespace partita::runtime {
+
+struct JoinOptions {
+  std::string party;
+  std::filesystem::path data, key, certificate, roster;
+  // How long to wait for the others to come up.
+  std::chrono::milliseconds connect_timeout = std::chrono::minutes(10);
+  std::optional<int>
+      listen_descriptor;       // an already listening socket, else the roster's address is bound
+  std::string listen_address;  // bind here instead of the roster's address; empty: the roster's
+  net::LinkModel link;         // added latency and a cap on bandwidth
+};
+
+// The transport itself, or behind a DelayTransport if the link asks for latency or a cap.
+std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> transport,
+                                             const net::LinkModel& link);
+
+// Errors as RunParty's; kUnreachable and kUntrusted while connecting.
+PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& progress);
+
+}  // namespace partita::runtime

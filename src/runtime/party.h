@@ -1,0 +1,57 @@
+// One party's run of a study, from a connected transport to its outcome: the same code in `study
+// join`, in `study simulate` and in tests.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/progress.h"
+#include "crypto/random.h"
+#include "methods/mle/result.h"
+#include "mpc/release_gate.h"
+#include "net/transport.h"
+#include "runtime/mle_study.h"
+#include "study/plan.h"
+
+namespace partita::runtime {
+
+// Work between the phases of the channel.
+struct LocalStep {
+  std::string name;  // "read data", "row order", "connect", "fit"
+  double seconds = 0;
+};
+
+struct PartyOutcome {
+  std::string party;
+  study::Plan plan;
+  std::string study_file_hash, study_hash, plan_hash, run_id;  // hexadecimal
+  std::vector<net::PhaseTraffic> traffic;
+  std::vector<mpc::CountingReleaseGate::Count> releases;
+  std::vector<LocalStep> local_steps;
+  double seconds = 0;                             // from RunParty's first step to its last
+  std::optional<methods::mle::MleResult> result;  // at the receiver
+};
+
+struct PartyInput {
+  size_t party = 0;            // channel index
+  std::filesystem::path data;  // the table; holders only
+  std::vector<std::string>
+      fingerprints;  // of the certificates, by channel index; empty strings without TLS
+};
+
+// Makes the connection; called once the party's own table has been read and checked (or has failed
+// its checks).
+using Connector = std::function<std::unique_ptr<net::Transport>()>;
+
+// Reads and checks the table, connects, says hello, compares row orders, computes, opens, and
+// (receiver) fits.
+//
+// Errors are those of every layer, as Error. When this party fails after the connection was made,
+// its peers are told (public facts only) and stop too; when its table fails the checks it still
+// connects to tell them. Nothing is written to disk.
+PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Connector& connect,
+                      crypto::RandomSource& random, Progress& progress);
+
+}  // namespace partita::runtime

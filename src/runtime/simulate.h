@@ -1,0 +1,63 @@
+// All parties of a study on this machine: as processes over TLS on loopback (the same program and
+// code as deployment), or as threads for tests and debugging.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/join.h"
+#include "runtime/party.h"
+
+namespace partita::runtime {
+
+// Default place of a party's table: STUDY_FOLDER/PARTY/data.csv.
+std::filesystem::path DefaultDataPath(const std::filesystem::path& study_file,
+                                      const std::string& party);
+
+// How one party ended.
+struct PartyEnd {
+  std::string party;
+  std::optional<PartyOutcome> outcome;
+  std::optional<Error> error;
+};
+
+// Runs every party as a thread over an in-memory transport. data: by channel index. progress: the
+// receiver's; cancellation stops all.
+std::vector<PartyEnd> SimulateInProcess(const MleStudy& study,
+                                        const std::vector<std::filesystem::path>& data,
+                                        const net::LinkModel& link, Progress& progress);
+
+// The one to report: not an error that only repeats what another party said. Null if nobody failed.
+const PartyEnd* RootCause(const std::vector<PartyEnd>& ends);
+
+// How one party's process ended.
+struct ProcessEnd {
+  std::string party;
+  int exit_code = 0;
+  std::string standard_output, standard_error;
+};
+
+struct ProcessSimulation {
+  std::filesystem::path executable;  // the partita program
+  std::filesystem::path study_file;
+  std::vector<std::filesystem::path> data;  // by channel index
+  net::LinkModel link;
+  std::string format = "text";  // of the parties' standard output
+  // Called about ten times a second while the parties run; throws kCancelled to stop them all.
+  std::function<void()> poll;
+  // The receiver writes its standard error (progress, errors) straight to this process's instead of
+  // into a pipe.
+  bool show_receiver_progress = false;
+  std::filesystem::path output;  // where the receiver writes result.json; empty: nowhere
+};
+
+// Makes keys, certificates and a roster for this run only, in a folder that is removed afterwards,
+// and runs `partita study join` once per role. Returns when all have ended.
+std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
+                                          const ProcessSimulation& simulation);
+
+}  // namespace partita::runtime

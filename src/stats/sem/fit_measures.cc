@@ -1,0 +1,176 @@
+#include "stats/sem/fit_measures.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/non_central_chi_squared.hpp>
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <unordered_set>
+
+namespace partita::stats {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<Index> ExogenousPositions(const ParameterTable& table) {
+  std::vector<Index> positions;
+  for (const std::string& name : ExogenousObserved(table)) {
+    const auto found = std::find(table.observed.begin(), table.observed.end(), name);
+    if (found != table.observed.end()) positions.push_back(found - table.observed.begin());
+  }
+  return positions;
+}
+
+double LogDet(const MatrixXd& matrix) {
+  if (matrix.rows() == 0) return 0;
+  return 2 * matrix.llt().matrixLLT().diagonal().array().log().sum();
+}
+
+// Normal log-likelihood of n rows at their own moments.
+double SaturatedLogLikelihood(double n, const MatrixXd& covariance) {
+  const double p = static_cast<double>(covariance.rows());
+  return -0.5 * n * (p * std::log(2 * std::numbers::pi) + LogDet(covariance) + p);
+}
+
+double UpperTail(double statistic, double df) {
+  if (!(df > 0)) return kNan;
+  return boost::math::cdf(
+      boost::math::complement(boost::math::chi_squared(df), std::max(statistic, 0.0)));
+}
+
+double NoncentralCdf(double statistic, double df, double noncentrality) {
+  if (noncentrality <= 0) return boost::math::cdf(boost::math::chi_squared(df), statistic);
+  return boost::math::cdf(boost::math::non_central_chi_squared(df, noncentrality), statistic);
+}
+
+// The noncentrality at which the statistic is the given quantile, between 0 and `upper`; 0 if none.
+double NoncentralityAt(double statistic, double df, double probability, double upper) {
+  const auto excess = [&](double noncentrality) {
+    return NoncentralCdf(statistic, df, noncentrality) - probability;
+  };
+  if (excess(0) <= 0 || excess(upper) >= 0) return 0;
+  std::uintmax_t iterations = 200;
+  const auto bracket = boost::math::tools::toms748_solve(
+      excess, 0.0, upper, boost::math::tools::eps_tolerance<double>(48), iterations);
+  return 0.5 * (bracket.first + bracket.second);
+}
+
+// Browne & Cudeck (1993); with G groups lavaan multiplies by sqrt(G) (Steiger 1998).
+void AddRmsea(double chisq, double df, double n, double groups, std::map<std::string, double>& m) {
+  m["rmsea"] = df > 0 ? std::sqrt(std::max(chisq / n / df - 1 / n, 0.0) * groups) : 0;
+  m["rmsea.ci.lower"] = 0;
+  m["rmsea.ci.upper"] = 0;
+  m["rmsea.pvalue"] = kNan;
+  if (!(df > 0)) return;
+  const auto as_rmsea = [&](double noncentrality) {
+    return std::sqrt(noncentrality / (n * df) * groups);
+  };
+  m["rmsea.ci.lower"] = as_rmsea(NoncentralityAt(chisq, df, 0.95, chisq));
+  m["rmsea.ci.upper"] = as_rmsea(NoncentralityAt(chisq, df, 0.05, std::max(n, 4 * chisq)));
+  m["rmsea.pvalue"] = 1 - NoncentralCdf(chisq, df, n * df * 0.05 * 0.05 / groups);
+}
+
+void AddIncremental(double chisq, double df, double baseline_chisq, double baseline_df,
+                    std::map<std::string, double>& m) {
+  const double misfit = std::max(chisq - df, 0.0);
+  const double worst = std::max({misfit, baseline_chisq - baseline_df, 0.0});
+  m["cfi"] = worst > 0 ? 1 - misfit / worst : 1;
+  const double down = (baseline_chisq - baseline_df) * df;
+  m["tli"] = df > 0 && down != 0 ? 1 - (chisq - df) * baseline_df / down : 1;
+}
+
+// Root mean square of the residuals divided by the sample standard deviations (Bentler 1995).
+double GroupSrmr(const GroupMoments& sample, const MatrixXd& covariance,
+                 const Eigen::VectorXd& mean, bool with_means) {
+  const Index p = sample.mean.size();
+  const Eigen::VectorXd sd = sample.covariance.diagonal().cwiseSqrt();
+  double sum = 0;
+  for (Index i = 0; i < p; ++i) {
+    for (Index j = 0; j <= i; ++j) {
+      const double residual = (sample.covariance(i, j) - covariance(i, j)) / (sd[i] * sd[j]);
+      sum += residual * residual;
+    }
+  }
+  double terms = static_cast<double>(p * (p + 1)) / 2;
+  if (with_means) {
+    sum += (sample.mean - mean).cwiseQuotient(sd).squaredNorm();
+    terms += static_cast<double>(p);
+  }
+  return std::sqrt(sum / terms);
+}
+
+}  // namespace
+
+std::vector<std::string> ExogenousObserved(const ParameterTable& table) {
+  if (table.fixed_x) return table.exogenous_covariates;
+  std::unordered_set<std::string> predictors, excluded(table.latent.begin(), table.latent.end());
+  for (const Parameter& row : table.rows) {
+    if (row.op == "~") {
+      predictors.insert(row.rhs);
+      excluded.insert(row.lhs);
+    } else if (row.op == "=~") {
+      excluded.insert(row.rhs);
+    } else if ((row.op == "~~" || row.op == "~1") && row.user) {
+      excluded.insert(row.lhs);
+      excluded.insert(row.rhs);
+    }
+  }
+  std::vector<std::string> exogenous;
+  for (const std::string& name : table.observed) {
+    if (predictors.count(name) > 0 && excluded.count(name) == 0) exogenous.push_back(name);
+  }
+  return exogenous;
+}
+
+std::map<std::string, double> ComputeFitMeasures(const FitMeasureInput& input) {
+  const ParameterTable& table = input.table;
+  const std::vector<Index> exogenous = ExogenousPositions(table);
+  const double p = static_cast<double>(table.observed.size());
+  const double x = static_cast<double>(exogenous.size());
+  double n = 0, saturated = 0, baseline = 0, srmr = 0;
+  for (std::size_t g = 0; g < input.moments.size(); ++g) {
+    const GroupMoments& sample = input.moments[g];
+    const MatrixXd among_x = sample.covariance(exogenous, exogenous);
+    n += sample.n;
+    saturated += SaturatedLogLikelihood(sample.n, sample.covariance);
+    if (table.fixed_x) saturated -= SaturatedLogLikelihood(sample.n, among_x);
+    const double log_variances =
+        sample.covariance.diagonal().array().log().sum() - among_x.diagonal().array().log().sum();
+    baseline += sample.n * (log_variances + LogDet(among_x) - LogDet(sample.covariance));
+    srmr += sample.n * GroupSrmr(sample, input.implied_covariance[g], input.implied_mean[g],
+                                 table.meanstructure);
+  }
+  const double groups = static_cast<double>(input.moments.size());
+  double data_points = p * (p + 1) / 2 + (table.meanstructure ? p : 0);
+  if (table.fixed_x) data_points -= x * (x + 1) / 2 + (table.meanstructure ? x : 0);
+
+  std::map<std::string, double> m;
+  const double npar = input.num_parameters;
+  const double chisq = std::max(2 * n * input.discrepancy, 0.0);
+  m["npar"] = npar;
+  m["ntotal"] = n;
+  m["fmin"] = std::max(input.discrepancy, 0.0);
+  m["chisq"] = chisq;
+  m["df"] = groups * data_points - npar;
+  m["pvalue"] = UpperTail(chisq, m["df"]);
+  m["baseline.chisq"] = std::max(baseline, 0.0);
+  m["baseline.df"] = groups * (p * (p - 1) - x * (x - 1)) / 2;
+  m["baseline.pvalue"] = UpperTail(baseline, m["baseline.df"]);
+  AddIncremental(chisq, m["df"], m["baseline.chisq"], m["baseline.df"], m);
+  m["unrestricted.logl"] = saturated;
+  m["logl"] = saturated - 0.5 * chisq;
+  m["aic"] = -2 * m["logl"] + 2 * npar;
+  m["bic"] = -2 * m["logl"] + npar * std::log(n);
+  m["bic2"] = -2 * m["logl"] + npar * std::log((n + 2) / 24);
+  AddRmsea(chisq, m["df"], n, groups, m);
+  m["srmr"] = srmr / n;
+  return m;
+}
+
+}  // namespace partita::stats

@@ -1,0 +1,125 @@
+#include "study/plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "study/text.h"
+
+namespace partita::study {
+namespace {
+
+void WriteTexts(const std::vector<std::string>& texts, ByteWriter& writer) {
+  writer.U64(texts.size());
+  for (const std::string& text : texts) writer.String(text);
+}
+
+void WriteParties(const Plan& plan, ByteWriter& writer) {
+  writer.U64(plan.parties.size());
+  for (const PlanParty& party : plan.parties) {
+    writer.String(party.name);
+    WriteTexts(party.roles, writer);
+    writer.String(party.contributes);
+    WriteTexts(party.learns, writer);
+  }
+}
+
+void WritePhases(const Plan& plan, ByteWriter& writer) {
+  writer.U64(plan.phases.size());
+  for (const PlanPhase& phase : plan.phases) {
+    writer.String(phase.name);
+    writer.U64(phase.rounds);
+    writer.U64(phase.links.size());
+    for (const PlanLink& link : phase.links) {
+      writer.String(link.from);
+      writer.String(link.to);
+      writer.U64(link.messages);
+      writer.U64(link.bytes);
+    }
+  }
+}
+
+void WriteReleases(const Plan& plan, ByteWriter& writer) {
+  writer.U64(plan.correlations.size());
+  for (const PlanCorrelation& correlation : plan.correlations) {
+    writer.String(correlation.name);
+    writer.U64(correlation.count);
+  }
+  writer.U64(plan.releases.size());
+  for (const PlanRelease& release : plan.releases) {
+    writer.String(release.id);
+    writer.String(release.what);
+    writer.String(release.to);
+    writer.String(release.mechanism);
+    writer.U64(release.max_count);
+  }
+}
+
+// Bytes on the directed link that carries most of a phase.
+uint64_t BusiestLink(const PlanPhase& phase) {
+  std::map<std::pair<std::string_view, std::string_view>, uint64_t> bytes;
+  uint64_t most = 0;
+  for (const PlanLink& link : phase.links) {
+    uint64_t& sum = bytes[{link.from, link.to}];
+    sum += link.bytes;
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+}  // namespace
+
+std::vector<NetworkModel> DefaultNetworks() {
+  return {{"local network, 0.1 ms, 1 Gbit/s", 1e-4, 1.25e8},
+          {"between cities, 20 ms, 100 Mbit/s", 2e-2, 1.25e7}};
+}
+
+PlanTotals Totals(const Plan& plan) {
+  PlanTotals totals;
+  for (const PlanPhase& phase : plan.phases) {
+    totals.rounds += phase.rounds;
+    for (const PlanLink& link : phase.links) {
+      totals.messages += link.messages;
+      totals.bytes += link.bytes;
+    }
+  }
+  return totals;
+}
+
+double EstimateSeconds(const Plan& plan, const NetworkModel& network) {
+  double seconds = 0;
+  for (const PlanPhase& phase : plan.phases) {
+    seconds += static_cast<double>(phase.rounds) * network.latency_seconds +
+               static_cast<double>(BusiestLink(phase)) / network.bytes_per_second;
+  }
+  return seconds;
+}
+
+std::vector<std::string> LearnsSentences(const Plan& plan) {
+  std::vector<std::string> sentences;
+  for (const PlanParty& party : plan.parties) {
+    const std::string learns =
+        party.learns.empty() ? "nothing beyond this plan" : Join(party.learns, "; ");
+    sentences.push_back(party.name + " (" + Join(party.roles, " and ") + ") learns: " + learns +
+                        ".");
+  }
+  return sentences;
+}
+
+Bytes NormativeBytes(const Plan& plan) {
+  ByteWriter writer;
+  writer.String(plan.study);
+  writer.String(plan.study_file_hash);
+  writer.String(plan.method);
+  writer.U32(plan.method_version);
+  writer.String(plan.protocol);
+  writer.String(plan.engine);
+  writer.String(plan.partition);
+  WriteParties(plan, writer);
+  WritePhases(plan, writer);
+  WriteReleases(plan, writer);
+  writer.String(plan.leakage_level);
+  WriteTexts(plan.assumptions, writer);
+  return writer.Take();
+}
+
+}  // namespace partita::study

@@ -1,0 +1,106 @@
+// The plan as text.
+#include "base/text_table.h"
+#include "study/plan.h"
+#include "study/text.h"
+
+namespace partita::study {
+namespace {
+
+// A phase among many parties has a link for every pair: then one line for all of them.
+constexpr size_t kMaxLinksShown = 30;
+
+std::string Section(const std::string& title) { return "\n" + title + "\n"; }
+
+std::string Times(uint64_t count) {
+  return count == 1 ? "at most once" : "at most " + FormatCount(count) + " times";
+}
+
+std::string Paragraphs(const std::string& title, const std::vector<std::string>& texts) {
+  if (texts.empty()) return {};
+  std::string out = Section(title);
+  for (const std::string& text : texts) out += WrapText(text, 2);
+  return out;
+}
+
+std::string Heading(const Plan& plan) {
+  std::string out = WrapText("Plan of study " + plan.study + ": " + plan.title, 0);
+  out += WrapText("study file SHA-256 " + plan.study_file_hash, 0);
+  out += WrapText("method " + plan.method + " version " + std::to_string(plan.method_version) +
+                      ", protocol " + plan.protocol + ", engine " + plan.engine + ", " +
+                      plan.partition + " partition",
+                  0);
+  return out;
+}
+
+std::vector<std::string> PartyTexts(const Plan& plan) {
+  std::vector<std::string> texts;
+  for (const PlanParty& party : plan.parties) {
+    texts.push_back(party.name + " (" + Join(party.roles, ", ") +
+                    "): " + (party.contributes.empty() ? "no data" : party.contributes));
+  }
+  return texts;
+}
+
+std::vector<std::string> ReleaseTexts(const Plan& plan) {
+  std::vector<std::string> texts;
+  for (const PlanRelease& release : plan.releases) {
+    texts.push_back(release.id + ": " + release.what + "; to " + release.to + ", " +
+                    release.mechanism + ", " + Times(release.max_count));
+  }
+  return texts;
+}
+
+std::string Messages(const Plan& plan) {
+  TextTable table{{"phase", "rounds", "from", "to", "messages", "bytes"}, {1, 4, 5}, {}};
+  for (const PlanPhase& phase : plan.phases) {
+    std::string name = phase.name, rounds = FormatCount(phase.rounds);
+    uint64_t messages = 0, bytes = 0;
+    for (const PlanLink& link : phase.links) {
+      messages += link.messages;
+      bytes += link.bytes;
+      if (phase.links.size() > kMaxLinksShown) continue;
+      table.rows.push_back(
+          {name, rounds, link.from, link.to, FormatCount(link.messages), FormatCount(link.bytes)});
+      name.clear();
+      rounds.clear();
+    }
+    if (phase.links.size() <= kMaxLinksShown && !phase.links.empty()) continue;
+    const std::string links = std::to_string(phase.links.size()) + " links";
+    table.rows.push_back({name, rounds, links, "", FormatCount(messages), FormatCount(bytes)});
+  }
+  const PlanTotals totals = Totals(plan);
+  table.rows.push_back({"total", FormatCount(totals.rounds), "", "", FormatCount(totals.messages),
+                        FormatCount(totals.bytes)});
+  return Section("Messages (payload bytes)") + RenderTable(table, 2);
+}
+
+std::string Correlations(const Plan& plan) {
+  if (plan.correlations.empty()) return {};
+  TextTable table{{"kind", "count"}, {1}, {}};
+  for (const PlanCorrelation& correlation : plan.correlations) {
+    table.rows.push_back({correlation.name, FormatCount(correlation.count)});
+  }
+  return Section("Correlated randomness") + RenderTable(table, 2);
+}
+
+std::string Estimates(const Plan& plan, std::span<const NetworkModel> networks) {
+  if (networks.empty()) return {};
+  TextTable table{{"network", "time"}, {1}, {}};
+  for (const NetworkModel& network : networks) {
+    table.rows.push_back({network.name, FormatSeconds(EstimateSeconds(plan, network))});
+  }
+  return Section("Estimated network time (not part of what is approved)") + RenderTable(table, 2);
+}
+
+}  // namespace
+
+std::string RenderPlanText(const Plan& plan, std::span<const NetworkModel> networks) {
+  return Heading(plan) + Paragraphs("Parties", PartyTexts(plan)) +
+         Paragraphs("Who learns what (leakage level: " + plan.leakage_level + ")",
+                    LearnsSentences(plan)) +
+         Paragraphs("Releases", ReleaseTexts(plan)) + Paragraphs("Assumptions", plan.assumptions) +
+         Messages(plan) + Correlations(plan) + Estimates(plan, networks) +
+         Paragraphs("Notes", plan.notes);
+}
+
+}  // namespace partita::study

@@ -1,0 +1,125 @@
+#include "study/study_file.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "study/study_sections.h"
+#include "study/text.h"
+
+namespace partita::study {
+namespace {
+
+constexpr size_t kMaxTitleBytes = 200;
+
+const std::vector<std::string> kRootKeys = {"partita", "name",     "title",  "party",   "rows",
+                                            "table",   "variable", "engine", "network", "analysis"};
+
+toml::table ParseToml(const std::string& text, const std::string& file_name) {
+  try {
+    return toml::parse(std::string_view(text));
+  } catch (const toml::parse_error& error) {
+    const auto begin = error.source().begin;
+    std::string what(error.description());
+    for (char& c : what) c = (c < ' ' || c > '~') ? ' ' : c;
+    FailAt(file_name, {begin.line, begin.column}, what,
+           "this is not valid TOML; texts stand between double quotes, one key per line");
+  }
+}
+
+void CheckFormat(const TableReader& root) {
+  const auto format = root.OptionalInteger("partita");
+  if (!format) root.FailMissing("partita", "partita = 1");
+  if (format->value != kStudyFormat) {
+    root.Fail(format->position,
+              "this version of Partita cannot read format " + std::to_string(format->value),
+              "write partita = " + std::to_string(kStudyFormat) +
+                  ", or use the version of Partita that the file was written for");
+  }
+}
+
+void ReadNames(const TableReader& root, StudyFile& study) {
+  const LocatedText name = root.Text("name", "name = \"three-factor\"");
+  CheckName(root, name, kStudyName);
+  study.name = name.value;
+  study.title = study.name;
+  if (const auto title = root.OptionalText("title")) {
+    CheckPlainText(root, *title, "title", kMaxTitleBytes);
+    study.title = title->value;
+  }
+}
+
+}  // namespace
+
+StudyFile ParseStudyFile(std::string text, std::string file_name) {
+  if (text.size() > kMaxStudyFileBytes) {
+    FailAt(file_name, {1, 1}, "the file is larger than 1 MiB",
+           "a study file describes a study; it holds no data");
+  }
+  StudyFile study;
+  study.file_name = std::move(file_name);
+  study.text = std::move(text);
+  const toml::table tree = ParseToml(study.text, study.file_name);
+  const TableReader root(study.file_name, tree, "the study file", kRootKeys);
+  CheckFormat(root);
+  ReadNames(root, study);
+  study.dictionary = ReadDictionary(root);
+  study.blocks = ReadBlocks(root);
+  study.table = ReadTable(root, study.dictionary, study.blocks);
+  study.engine = ReadEngine(root);
+  study.network = ReadNetwork(root);
+  study.parties = ReadParties(root, study.dictionary, study.blocks);
+  CheckRoles(root, study.parties, study.engine);
+  CheckSharing(root, study.parties, study.blocks, study.table);
+  study.analysis = ReadAnalysis(root, study.text, study.dictionary);
+  return study;
+}
+
+StudyFile LoadStudyFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxStudyFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  // A directory opens but cannot be read: then the stream is bad, or nothing came and it is no end.
+  if (!file.is_open() || file.bad() || (file.gcount() == 0 && !file.eof())) {
+    throw Error(ErrorCode::kBadInput, "cannot read the study file " + path,
+                "check the path and that you may read it");
+  }
+  text.resize(static_cast<size_t>(file.gcount()));
+  return ParseStudyFile(std::move(text), path);
+}
+
+size_t PartyIndexByName(const StudyFile& study, std::string_view name) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < study.parties.size(); ++i) {
+    if (study.parties[i].name == name) return i;
+    names.push_back(study.parties[i].name);
+  }
+  throw Error(ErrorCode::kBadInput,
+              study.file_name + ": there is no party " + Quote(name) + " in study " + study.name,
+              KnownNamesHint(name, names));
+}
+
+size_t ReceiverIndex(const StudyFile& study) {
+  const auto found = std::find_if(study.parties.begin(), study.parties.end(),
+                                  [](const Party& party) { return party.receiver; });
+  return static_cast<size_t>(found - study.parties.begin());
+}
+
+std::optional<size_t> DealerIndex(const StudyFile& study) {
+  const auto found = std::find_if(study.parties.begin(), study.parties.end(),
+                                  [](const Party& party) { return party.dealer; });
+  if (found == study.parties.end()) return std::nullopt;
+  return static_cast<size_t>(found - study.parties.begin());
+}
+
+data::Partition StudyPartition(const StudyFile& study) {
+  std::vector<data::RowBlock> blocks;
+  for (const RowBlock& block : study.blocks) blocks.push_back({block.name, block.count});
+  std::vector<data::Holder> holders;
+  for (size_t i = 0; i < study.parties.size(); ++i) {
+    const Party& party = study.parties[i];
+    if (party.holder) holders.push_back({party.name, i, party.columns, party.rows});
+  }
+  return data::MakePartition(Names(study.dictionary), std::move(blocks), std::move(holders));
+}
+
+}  // namespace partita::study

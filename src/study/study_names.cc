@@ -1,0 +1,95 @@
+#include <unordered_map>
+
+#include "study/study_sections.h"
+#include "study/text.h"
+
+namespace partita::study {
+namespace {
+
+// `set` lists characters and ranges: "a-z0-9-".
+bool InSet(char c, std::string_view set) {
+  for (size_t i = 0; i < set.size(); ++i) {
+    if (i + 2 < set.size() && set[i + 1] == '-') {
+      if (c >= set[i] && c <= set[i + 2]) return true;
+      i += 2;
+    } else if (c == set[i]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Characters that a terminal obeys instead of showing: C0, DEL, C1, line separators and changes of
+// writing direction. The text is valid UTF-8, as TOML demands.
+bool HasControl(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == 0x7F) return true;
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+    if (byte == 0xC2 && next < 0xA0) return true;  // U+0080 to U+009F
+    if (byte != 0xE2 || i + 2 >= text.size()) continue;
+    const auto last = static_cast<unsigned char>(text[i + 2]);
+    if (next == 0x80 && last >= 0xA8 && last <= 0xAE) return true;  // U+2028 to U+202E
+    if (next == 0x81 && last >= 0xA6 && last <= 0xA9) return true;  // U+2066 to U+2069
+  }
+  return false;
+}
+
+}  // namespace
+
+const NameRule kStudyName = {"study", "a-z0-9", "a-z0-9-", 64,
+                             "small letters, digits and -, starting with a letter or digit"};
+const NameRule kPartyName = {"party", "a-z0-9", "a-z0-9-", 32,
+                             "small letters, digits and -, starting with a letter or digit"};
+const NameRule kBlockName = {"row block", "A-Za-z0-9", "A-Za-z0-9._-", 64,
+                             "letters, digits, '.', '_' and '-', starting with a letter or digit"};
+const NameRule kVariableName = {"variable", "A-Za-z.", "A-Za-z0-9._", 64,
+                                "letters, digits, '.' and '_', starting with a letter"};
+
+void CheckName(const TableReader& reader, const LocatedText& name, const NameRule& rule) {
+  const std::string& text = name.value;
+  bool good = !text.empty() && text.size() <= rule.max_length && InSet(text[0], rule.first);
+  for (char c : text) good = good && InSet(c, rule.rest);
+  if (good) return;
+  reader.Fail(name.position, Quote(text) + " is no " + rule.kind + " name",
+              "use 1 to " + std::to_string(rule.max_length) + " characters: " + rule.description);
+}
+
+void CheckPlainText(const TableReader& reader, const LocatedText& text, std::string_view key,
+                    size_t max_bytes) {
+  const std::string& value = text.value;
+  const bool good = !value.empty() && value.size() <= max_bytes && value.front() != ' ' &&
+                    value.back() != ' ' && !HasControl(value);
+  if (good) return;
+  reader.Fail(text.position, "'" + std::string(key) + "' in " + reader.where() + " is not usable",
+              "write 1 to " + std::to_string(max_bytes) +
+                  " bytes of text on one line, without control characters and outer spaces");
+}
+
+void CheckDistinct(const TableReader& reader, const std::vector<LocatedText>& texts,
+                   std::string_view what) {
+  std::unordered_map<std::string_view, Position> seen;
+  for (const LocatedText& text : texts) {
+    const auto [first, is_new] = seen.emplace(text.value, text.position);
+    if (is_new) continue;
+    reader.Fail(text.position, std::string(what) + " " + Quote(text.value) + " is there twice",
+                "the first one is on line " + std::to_string(first->second.line) +
+                    "; remove or rename one of them");
+  }
+}
+
+std::vector<std::string> Names(const data::Schema& schema) {
+  std::vector<std::string> names;
+  names.reserve(schema.columns.size());
+  for (const data::ColumnSchema& column : schema.columns) names.push_back(column.name);
+  return names;
+}
+
+std::vector<std::string> Names(const std::vector<RowBlock>& blocks) {
+  std::vector<std::string> names;
+  names.reserve(blocks.size());
+  for (const RowBlock& block : blocks) names.push_back(block.name);
+  return names;
+}
+
+}  // namespace partita::study

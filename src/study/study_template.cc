@@ -1,0 +1,151 @@
+#include "study/study_template.h"
+
+namespace partita::study {
+namespace {
+
+constexpr const char* kHeader =
+    R"(# A Partita study file. Every party reads it, checks it and approves its plan:
+#   partita study validate study.toml
+#   partita study plan study.toml
+# docs/study-file.md describes every key. A line that starts with # is a comment.
+partita = 1                        # format of this file
+)";
+
+constexpr const char* kHorizontalParties =
+    R"(name = "my-study"                  # small letters, digits and -
+title = "Each institution holds rows of its own"
+
+# The parties, in the order of the roster. Exactly one is the receiver of the result.
+[[party]]
+name = "north"
+roles = ["holder", "receiver"]
+rows = ["north-rows"]              # the row blocks that it holds
+
+[[party]]
+name = "south"
+roles = ["holder"]
+rows = ["south-rows"]
+
+# The dealer hands out randomness. It sees no data and must collude with nobody.
+[[party]]
+name = "helper"
+roles = ["dealer"]
+
+# One row block for each institution. Add count = 120 to make its number of rows public; without it
+# only the receiver learns the total.
+[[rows]]
+name = "north-rows"
+
+[[rows]]
+name = "south-rows"
+
+[table]
+missing = "refuse"                 # a missing cell stops the study at its owner
+# separator = ";"                  # of the CSV files; a comma if left out
+# decimal = ","                    # a point if left out
+)";
+
+constexpr const char* kVerticalParties =
+    R"(name = "my-study"                  # small letters, digits and -
+title = "Each institution holds columns of the same rows"
+
+# The parties, in the order of the roster. Exactly one is the receiver of the result.
+[[party]]
+name = "north"
+roles = ["holder", "receiver"]
+columns = ["x1", "x2", "x3"]       # the variables that it contributes
+
+[[party]]
+name = "south"
+roles = ["holder"]
+columns = ["x4", "x5", "x6"]
+
+# The dealer hands out randomness. It sees no data and must collude with nobody.
+[[party]]
+name = "helper"
+roles = ["dealer"]
+
+# The rows that all holders have in common, and their public number.
+[[rows]]
+name = "all"
+count = 300
+
+[table]
+key = "id"                         # the column by which the holders bring their rows in one order
+missing = "refuse"                 # a missing cell stops the study at its owner
+# separator = ";"                  # of the CSV files; a comma if left out
+# decimal = ","                    # a point if left out
+)";
+
+constexpr const char* kDictionary = R"(
+# The dictionary: what every variable means. The bounds are public and must come from what the
+# variable can be, never from the data. A value outside stops the study at its owner.
+[[variable]]
+name = "x1"
+type = "numeric"                   # or "integer", or "factor" with levels = ["no", "yes"]
+lower = 0
+upper = 10
+# unit = "points"
+# missing_codes = ["-9", "NA"]     # cells that mean "missing", beside the empty cell
+
+[[variable]]
+name = "x2"
+type = "numeric"
+lower = 0
+upper = 10
+
+[[variable]]
+name = "x3"
+type = "numeric"
+lower = 0
+upper = 10
+
+[[variable]]
+name = "x4"
+type = "numeric"
+lower = 0
+upper = 10
+
+[[variable]]
+name = "x5"
+type = "numeric"
+lower = 0
+upper = 10
+
+[[variable]]
+name = "x6"
+type = "numeric"
+lower = 0
+upper = 10
+
+[engine]
+name = "dealer"                    # or "replicated": three parties, none of them a dealer
+# fraction_bits = 40
+
+[network]
+timeout_seconds = 60               # how long a party waits for another one
+
+[analysis]
+method = "mle"
+protocol = "pooled-moments"
+function = "cfa"                   # cfa, sem, growth or lavaan: as the functions of the R package
+model = """
+  visual  =~ x1 + x2 + x3
+  textual =~ x4 + x5 + x6
+"""
+# group = "school"                 # a factor of the dictionary
+# group_equal = ["loadings"]
+# std_lv = false                   # true: latent variances 1 instead of first loadings 1
+# meanstructure = true
+# fixed_x = false
+information = "expected"           # for the standard errors; or "observed"
+)";
+
+}  // namespace
+
+std::string StudyTemplate(TemplateKind kind) {
+  return std::string(kHeader) +
+         (kind == TemplateKind::kHorizontal ? kHorizontalParties : kVerticalParties) + kDictionary;
+}
+
+}  // namespace partita::study

@@ -1,0 +1,196 @@
+#include "study/toml_reader.h"
+
+#include <algorithm>
+
+#include "study/text.h"
+
+namespace partita::study {
+namespace {
+
+Position ToPosition(const toml::source_region& region) {
+  // A table that is only implied by dotted keys has no position of its own.
+  return {std::max<size_t>(region.begin.line, 1), std::max<size_t>(region.begin.column, 1)};
+}
+
+std::string_view TypeName(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return "a list";
+    case toml::node_type::string:
+      return "text";
+    case toml::node_type::integer:
+      return "a whole number";
+    case toml::node_type::floating_point:
+      return "a number";
+    case toml::node_type::boolean:
+      return "true or false";
+    default:
+      return "a date or time";
+  }
+}
+
+}  // namespace
+
+void FailAt(const std::string& file_name, Position position, const std::string& what,
+            const std::string& hint) {
+  throw Error(ErrorCode::kBadInput,
+              file_name + ":" + std::to_string(position.line) + ":" +
+                  std::to_string(position.column) + ": " + what,
+              hint);
+}
+
+TableReader::TableReader(const std::string& file_name, const toml::table& table, std::string where,
+                         std::vector<std::string> keys)
+    : file_name_(&file_name), table_(&table), where_(std::move(where)) {
+  const toml::key* unknown = nullptr;
+  for (const auto& [key, node] : table) {
+    if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;
+    const bool earlier = unknown == nullptr || key.source().begin < unknown->source().begin;
+    if (earlier) unknown = &key;
+  }
+  if (unknown == nullptr) return;
+  Fail(ToPosition(unknown->source()), "unknown key " + Quote(unknown->str()) + " in " + where_,
+       KnownNamesHint(unknown->str(), keys));
+}
+
+Position TableReader::position() const { return ToPosition(table_->source()); }
+
+Position TableReader::PositionOf(std::string_view key) const {
+  const toml::node* node = Find(key);
+  return node == nullptr ? position() : ToPosition(node->source());
+}
+
+void TableReader::Fail(Position position, const std::string& what, const std::string& hint) const {
+  FailAt(*file_name_, position, what, hint);
+}
+
+void TableReader::FailMissing(std::string_view key, std::string_view example) const {
+  Fail(position(), where_ + " needs the key '" + std::string(key) + "'",
+       "add, for example: " + std::string(example));
+}
+
+void TableReader::FailType(std::string_view key, const toml::node& node,
+                           std::string_view wanted) const {
+  const bool text = wanted == "text";
+  Fail(ToPosition(node.source()),
+       "'" + std::string(key) + "' in " + where_ + " must be " + std::string(wanted) + ", not " +
+           std::string(TypeName(node)),
+       text ? "put the value between double quotes" : "write " + std::string(wanted));
+}
+
+LocatedText TableReader::TextOf(std::string_view key, const toml::node& node) const {
+  const auto* text = node.as_string();
+  if (text == nullptr) FailType(key, node, "text");
+  return {text->get(), ToPosition(node.source())};
+}
+
+std::optional<LocatedText> TableReader::OptionalText(std::string_view key) const {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return std::nullopt;
+  return TextOf(key, *node);
+}
+
+LocatedText TableReader::Text(std::string_view key, std::string_view example) const {
+  auto text = OptionalText(key);
+  if (!text) FailMissing(key, example);
+  return *text;
+}
+
+std::optional<std::vector<LocatedText>> TableReader::OptionalTexts(std::string_view key) const {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return std::nullopt;
+  const toml::array* list = node->as_array();
+  if (list == nullptr) FailType(key, *node, "a list of texts such as [\"a\", \"b\"]");
+  std::vector<LocatedText> texts;
+  texts.reserve(list->size());
+  for (const toml::node& item : *list) texts.push_back(TextOf(key, item));
+  return texts;
+}
+
+std::vector<LocatedText> TableReader::Texts(std::string_view key, std::string_view example) const {
+  auto texts = OptionalTexts(key);
+  if (!texts) FailMissing(key, example);
+  return *texts;
+}
+
+std::optional<Located<double>> TableReader::OptionalNumber(std::string_view key) const {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return std::nullopt;
+  const Position position = ToPosition(node->source());
+  if (const auto* whole = node->as_integer()) {
+    return Located<double>{static_cast<double>(whole->get()), position};
+  }
+  const auto* number = node->as_floating_point();
+  if (number == nullptr) FailType(key, *node, "a number");
+  return Located<double>{number->get(), position};
+}
+
+Located<double> TableReader::Number(std::string_view key, std::string_view example) const {
+  auto number = OptionalNumber(key);
+  if (!number) FailMissing(key, example);
+  return *number;
+}
+
+std::optional<Located<int64_t>> TableReader::OptionalInteger(std::string_view key) const {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return std::nullopt;
+  const auto* whole = node->as_integer();
+  if (whole == nullptr) FailType(key, *node, "a whole number");
+  return Located<int64_t>{whole->get(), ToPosition(node->source())};
+}
+
+std::optional<bool> TableReader::OptionalBool(std::string_view key) const {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return std::nullopt;
+  const auto* value = node->as_boolean();
+  if (value == nullptr) FailType(key, *node, "true or false, without quotes");
+  return value->get();
+}
+
+std::string TableReader::Choice(const LocatedText& text, std::string_view key,
+                                const std::vector<std::string>& choices) const {
+  if (std::find(choices.begin(), choices.end(), text.value) == choices.end()) {
+    Fail(text.position,
+         "'" + std::string(key) + "' in " + where_ + " cannot be " + Quote(text.value),
+         KnownNamesHint(text.value, choices));
+  }
+  return text.value;
+}
+
+std::optional<TableReader> TableReader::OptionalTable(std::string_view key,
+                                                      std::vector<std::string> keys) const {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return std::nullopt;
+  const std::string header = "[" + std::string(key) + "]";
+  const toml::table* table = node->as_table();
+  if (table == nullptr) FailType(key, *node, "a table under the header " + header);
+  return TableReader(*file_name_, *table, header, std::move(keys));
+}
+
+TableReader TableReader::Table(std::string_view key, std::vector<std::string> keys,
+                               std::string_view example) const {
+  auto table = OptionalTable(key, std::move(keys));
+  if (!table) FailMissing(key, example);
+  return *table;
+}
+
+std::vector<TableReader> TableReader::Tables(std::string_view key,
+                                             const std::vector<std::string>& keys) const {
+  std::vector<TableReader> tables;
+  const toml::node* node = Find(key);
+  if (node == nullptr) return tables;
+  const std::string header = "[[" + std::string(key) + "]]";
+  const std::string wanted = "tables, each under a header " + header;
+  const toml::array* list = node->as_array();
+  if (list == nullptr) FailType(key, *node, wanted);
+  for (const toml::node& item : *list) {
+    const toml::table* table = item.as_table();
+    if (table == nullptr) FailType(key, item, wanted);
+    tables.emplace_back(*file_name_, *table, header, keys);
+  }
+  return tables;
+}
+
+}  // namespace partita::study

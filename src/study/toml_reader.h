@@ -1,0 +1,75 @@
+// Strict reading of TOML tables: every value is asked for by name and type and comes with its
+// position; keys that nobody knows are errors. Private to the study file (heavy include).
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/study_file.h"
+
+namespace partita::study {
+
+template <typename T>
+struct Located {
+  T value{};
+  Position position;
+};
+using LocatedText = Located<std::string>;
+
+// Throws kBadInput "FILE:LINE:COLUMN: what".
+[[noreturn]] void FailAt(const std::string& file_name, Position position, const std::string& what,
+                         const std::string& hint);
+
+class TableReader {
+ public:
+  // `where` names the table in messages: "[engine]", "the study file". Throws for the first key of
+  // the file that is not in `keys`. The table and file_name must outlive the reader.
+  TableReader(const std::string& file_name, const toml::table& table, std::string where,
+              std::vector<std::string> keys);
+
+  const std::string& where() const { return where_; }
+  Position position() const;
+  bool Has(std::string_view key) const { return table_->contains(key); }
+  // Of the value if it is there, else of the table.
+  Position PositionOf(std::string_view key) const;
+  [[noreturn]] void Fail(Position position, const std::string& what, const std::string& hint) const;
+  // For a required key that is missing; `example` is a line to write.
+  [[noreturn]] void FailMissing(std::string_view key, std::string_view example) const;
+
+  // Required values.
+  LocatedText Text(std::string_view key, std::string_view example) const;
+  std::vector<LocatedText> Texts(std::string_view key, std::string_view example) const;
+  Located<double> Number(std::string_view key, std::string_view example) const;
+  // Optional values. A whole number passes for a number.
+  std::optional<LocatedText> OptionalText(std::string_view key) const;
+  std::optional<std::vector<LocatedText>> OptionalTexts(std::string_view key) const;
+  std::optional<Located<double>> OptionalNumber(std::string_view key) const;
+  std::optional<Located<int64_t>> OptionalInteger(std::string_view key) const;
+  std::optional<bool> OptionalBool(std::string_view key) const;
+  // One of `choices`, else an error that names them.
+  std::string Choice(const LocatedText& text, std::string_view key,
+                     const std::vector<std::string>& choices) const;
+
+  TableReader Table(std::string_view key, std::vector<std::string> keys,
+                    std::string_view example) const;
+  std::optional<TableReader> OptionalTable(std::string_view key,
+                                           std::vector<std::string> keys) const;
+  // An array of tables ([[key]]); empty if there is none.
+  std::vector<TableReader> Tables(std::string_view key, const std::vector<std::string>& keys) const;
+
+ private:
+  const toml::node* Find(std::string_view key) const { return table_->get(key); }
+  [[noreturn]] void FailType(std::string_view key, const toml::node& node,
+                             std::string_view wanted) const;
+  LocatedText TextOf(std::string_view key, const toml::node& node) const;
+
+  const std::string* file_name_;
+  const toml::table* table_;
+  std::string where_;
+};
+
+}  // namespace partita::study

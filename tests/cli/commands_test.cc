@@ -1,0 +1,224 @@
+// The command line's conventions: help, formats, exit codes, and that every verb does what the
+// README says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process.h"
+#include "tests/cli/study_folder.h"
+
+namespace partita::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(CommandsTest, EveryCommandHasHelp) {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{},
+                                             {"demo"},
+                                             {"study"},
+                                             {"study", "new"},
+                                             {"study", "validate"},
+                                             {"study", "plan"},
+                                             {"study", "simulate"},
+                                             {"study", "join"},
+                                             {"study", "report"},
+                                             {"cert"},
+                                             {"cert", "new"},
+                                             {"cert", "show"},
+                                             {"cert", "roster"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.push_back("--help");
+    const ProcessResult result = Partita(arguments);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_THAT(result.out, HasSubstr("--help"));
+    EXPECT_EQ(result.err, "");
+  }
+}
+
+TEST(CommandsTest, WrongUsageIsExitCodeTwo) {
+  EXPECT_EQ(Partita({}).exit_code, 2);
+  EXPECT_EQ(Partita({"study", "plan"}).exit_code, 2);
+  EXPECT_EQ(Partita({"study", "plan", "study.toml", "--nonsense"}).exit_code, 2);
+  EXPECT_EQ(Partita({"study", "plan", "/nowhere/study.toml"}).exit_code, 2);
+  EXPECT_EQ(Partita({"frobnicate"}).exit_code, 2);
+}
+
+TEST(CommandsTest, TemplatesAreValidStudies) {
+  StudyFolder folder;
+  for (const char* kind : {"horizontal", "vertical"}) {
+    const std::string file = folder.path() + "/" + kind + ".toml";
+    EXPECT_EQ(Partita({"study", "new", file, "--partition", kind}).exit_code, 0);
+    const ProcessResult validated = Partita({"study", "validate", file, "--format", "json"});
+    EXPECT_EQ(validated.exit_code, 0) << validated.out;
+    EXPECT_EQ(nlohmann::json::parse(validated.out)["data"]["partition"], kind);
+    EXPECT_EQ(Partita({"study", "new", file}).exit_code, 2)
+        << "an existing file is not overwritten";
+  }
+}
+
+TEST(CommandsTest, PlanSaysWhoLearnsWhat) {
+  StudyFolder folder;
+  const ProcessResult text = Partita(
+      {"study", "plan", folder.study_file(), "--latency", "20ms", "--bandwidth", "100Mbit/s"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(
+      text.out,
+      AllOf(HasSubstr("north (holder and receiver) learns"), HasSubstr("sufficient-statistics"),
+            HasSubstr("dealer (dealer) learns: nothing beyond this plan"), HasSubstr("20ms")));
+  const auto json = nlohmann::json::parse(
+      Partita({"study", "plan", folder.study_file(), "--format", "json"}).out);
+  EXPECT_EQ(json["status"], "done");
+  EXPECT_EQ(json["data"]["releases"][0]["to"], "north");
+}
+
+TEST(CommandsTest, ProcessesAndThreadsAgreeAndReportReadsBack) {
+  StudyFolder folder;
+  const std::string a = folder.path() + "/a.json", b = folder.path() + "/b.json";
+  const ProcessResult processes =
+      Partita({"study", "simulate", folder.study_file(), "--output", a, "--quiet"});
+  ASSERT_EQ(processes.exit_code, 0) << processes.err;
+  ASSERT_EQ(
+      Partita({"study", "simulate", folder.study_file(), "--output", b, "--in-process"}).exit_code,
+      0);
+  const auto first = nlohmann::json::parse(StudyFolder::Read(a)),
+             second = nlohmann::json::parse(StudyFolder::Read(b));
+  EXPECT_EQ(first["parameters"], second["parameters"])
+      << "opened moments are exact: the same to the last bit";
+  const ProcessResult report = Partita({"study", "report", a});
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  EXPECT_EQ(report.out, processes.out);
+}
+
+TEST(CommandsTest, JsonIsOneObjectOnStandardOutput) {
+  StudyFolder folder;
+  const ProcessResult result =
+      Partita({"study", "simulate", folder.study_file(), "--format", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto envelope = nlohmann::json::parse(result.out);
+  EXPECT_EQ(envelope["schema_version"], 1);
+  EXPECT_EQ(envelope["status"], "done");
+  EXPECT_TRUE(envelope["data"].contains("parameters"));
+}
+
+// Enough of JSON Schema for what --schema prints: type, required, properties, items, const, enum,
+// oneOf.
+bool Conforms(const nlohmann::json& schema, const nlohmann::json& value) {
+  const auto is = [&](const std::string& type) {
+    return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
+           (type == "string" && value.is_string()) ||
+           (type == "integer" && value.is_number_integer()) ||
+           (type == "number" && value.is_number()) || (type == "null" && value.is_null());
+  };
+  if (schema.contains("oneOf")) {
+    return std::count_if(schema["oneOf"].begin(), schema["oneOf"].end(),
+                         [&](const auto& s) { return Conforms(s, value); }) == 1;
+  }
+  if (schema.contains("const") && schema["const"] != value) return false;
+  if (schema.contains("enum") &&
+      std::find(schema["enum"].begin(), schema["enum"].end(), value) == schema["enum"].end())
+    return false;
+  if (schema.contains("type")) {
+    const auto& type = schema["type"];
+    const bool fits = type.is_string() ? is(type)
+                                       : std::any_of(type.begin(), type.end(),
+                                                     [&](const auto& t) { return is(t); });
+    if (!fits) return false;
+  }
+  if (schema.contains("required")) {
+    for (const auto& key : schema["required"]) {
+      if (!value.contains(key)) return false;
+    }
+  }
+  if (schema.contains("properties")) {
+    for (const auto& [key, property] : schema["properties"].items()) {
+      if (value.contains(key) && !Conforms(property, value[key])) return false;
+    }
+  }
+  if (schema.contains("items") && value.is_array()) {
+    return std::all_of(value.begin(), value.end(),
+                       [&](const auto& item) { return Conforms(schema["items"], item); });
+  }
+  return true;
+}
+
+TEST(CommandsTest, JsonOutputConformsToItsSchema) {
+  StudyFolder folder;
+  const std::string home = folder.path() + "/home", result = folder.path() + "/result.json",
+                    roster = folder.path() + "/roster.toml";
+  const std::vector<std::vector<std::string>> commands = {
+      {"study", "new", folder.path() + "/new.toml"},
+      {"study", "validate", folder.study_file()},
+      {"study", "plan", folder.study_file()},
+      {"study", "simulate", folder.study_file(), "--output", result},
+      {"study", "report", result},
+      {"cert", "new", "north", "--folder", home},
+      {"cert", "show", home + "/cert.pem"},
+      {"cert", "roster", roster, "--certificate", home + "/cert.pem", "--address",
+       "127.0.0.1:7400"},
+  };
+  for (std::vector<std::string> command : commands) {
+    SCOPED_TRACE(command[0] + " " + command[1]);
+    const ProcessResult shown = Partita({command[0], command[1], "--schema"});
+    ASSERT_EQ(shown.exit_code, 0) << shown.err;
+    const auto schema = nlohmann::json::parse(shown.out);
+    command.insert(command.end(), {"--format", "jsonl"});
+    const ProcessResult run = Partita(command);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1) << "one line";
+    const auto output = nlohmann::json::parse(run.out);
+    EXPECT_TRUE(Conforms(schema, output)) << run.out;
+    auto broken = output;
+    broken.erase("data");
+    EXPECT_FALSE(Conforms(schema, broken));
+  }
+  const ProcessResult failed = Partita({"study", "plan", "/nowhere.toml", "--format", "json"});
+  EXPECT_TRUE(Conforms(nlohmann::json::parse(Partita({"study", "plan", "--schema"}).out),
+                       nlohmann::json::parse(failed.out)));
+}
+
+TEST(CommandsTest, TheTimeLimitEndsARun) {
+  StudyFolder folder;
+  const ProcessResult result =
+      Partita({"study", "simulate", folder.study_file(), "--latency", "10s", "--timeout", "300ms"});
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("time limit"));
+}
+
+TEST(CommandsTest, LatencyIsAddedAndThePlanForeseesIt) {
+  StudyFolder folder;
+  const ProcessResult slow = Partita({"study", "simulate", folder.study_file(), "--latency",
+                                      "100ms", "--format", "json", "--in-process"});
+  ASSERT_EQ(slow.exit_code, 0) << slow.err;
+  double seconds = 0;
+  uint64_t rounds = 0;
+  const auto data = nlohmann::json::parse(slow.out)["data"];
+  for (const auto& phase : data["traffic"]) {
+    seconds += phase["seconds"].get<double>();
+    rounds += phase["rounds"].get<uint64_t>();
+  }
+  EXPECT_GE(seconds, 0.1 * static_cast<double>(rounds));
+}
+
+TEST(CommandsTest, KeysStayPrivateAndAreNotOverwritten) {
+  StudyFolder folder;
+  const std::string home = folder.path() + "/home";
+  ASSERT_EQ(Partita({"cert", "new", "north", "--folder", home}).exit_code, 0);
+  struct stat status {};
+  ASSERT_EQ(::stat((home + "/key.pem").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  const std::string key = StudyFolder::Read(home + "/key.pem");
+  EXPECT_EQ(Partita({"cert", "new", "north", "--folder", home}).exit_code, 2);
+  EXPECT_EQ(StudyFolder::Read(home + "/key.pem"), key);
+  const auto shown =
+      nlohmann::json::parse(Partita({"cert", "show", home + "/cert.pem", "--format", "json"}).out);
+  EXPECT_EQ(shown["data"]["party"], "north");
+  EXPECT_EQ(shown["data"]["fingerprint"].get<std::string>().size(), 64u);
+}
+
+}  // namespace
+}  // namespace partita::testing

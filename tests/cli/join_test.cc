@@ -1,0 +1,200 @@
+// One `partita study join` process per role, each with its own folder, as separate hosts would run
+// it; and what happens when one of them is not who it should be, runs another study, or dies.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process.h"
+#include "tests/cli/study_folder.h"
+
+namespace partita::testing {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A loopback port that was free a moment ago.
+std::string FreeAddress() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ::bind(fd, reinterpret_cast<sockaddr*>(&address), size);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(fd);
+  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+}
+
+class JoinTest : public ::testing::Test {
+ protected:
+  const std::vector<std::string> parties_ = {"north", "south", "dealer"};
+
+  std::string Home(const std::string& party) { return folder_.path() + "/" + party; }
+
+  // Keys, certificates and one roster, made as the documentation says.
+  void MakeIdentities() {
+    for (const std::string& party : parties_) {
+      addresses_[party] = FreeAddress();
+      ASSERT_EQ(Partita({"cert", "new", party, "--folder", Home(party)}).exit_code, 0);
+      ASSERT_EQ(Partita({"cert", "roster", Roster(), "--certificate", Home(party) + "/cert.pem",
+                         "--address", addresses_[party]})
+                    .exit_code,
+                0);
+    }
+  }
+  std::string Roster() { return folder_.path() + "/roster.toml"; }
+
+  std::vector<std::string> Arguments(const std::string& party) {
+    return {PartitaProgram(), "study",  "join",     folder_.study_file(),
+            "--party",        party,    "--folder", Home(party),
+            "--roster",       Roster(), "--wait",   "20s"};
+  }
+
+  std::map<std::string, ProcessResult> RunAll() {
+    std::map<std::string, std::unique_ptr<Process>> processes;
+    for (const std::string& party : parties_)
+      processes[party] = std::make_unique<Process>(Arguments(party));
+    std::map<std::string, ProcessResult> results;
+    for (auto& [party, process] : processes) results[party] = process->Wait();
+    return results;
+  }
+
+  StudyFolder folder_;
+  std::map<std::string, std::string> addresses_;
+};
+
+TEST_F(JoinTest, OneProcessPerRoleGivesTheSameAsSimulate) {
+  MakeIdentities();
+  auto results = RunAll();
+  for (const auto& [party, result] : results)
+    EXPECT_EQ(result.exit_code, 0) << party << ": " << result.err;
+  EXPECT_FALSE(std::filesystem::exists(Home("south") + "/result.json"));
+  const std::string simulated = folder_.path() + "/simulated.json";
+  ASSERT_EQ(Partita({"study", "simulate", folder_.study_file(), "--output", simulated}).exit_code,
+            0);
+  const auto joined = nlohmann::json::parse(StudyFolder::Read(Home("north") + "/result.json"));
+  const auto expected = nlohmann::json::parse(StudyFolder::Read(simulated));
+  ASSERT_EQ(joined["parameters"].size(), expected["parameters"].size());
+  ASSERT_GT(joined["parameters"].size(), 0u);
+  for (size_t i = 0; i < joined["parameters"].size(); ++i) {
+    // The moments of fixed covariates are the sample's, which a result does not repeat.
+    if (expected["parameters"][i]["est"].is_null()) continue;
+    EXPECT_NEAR(joined["parameters"][i]["est"].get<double>(),
+                expected["parameters"][i]["est"].get<double>(), 1e-9);
+  }
+  EXPECT_NE(joined["run_id"], expected["run_id"]);
+}
+
+TEST_F(JoinTest, AnotherPartysCertificateIsRefused) {
+  MakeIdentities();
+  std::filesystem::copy_file(Home("dealer") + "/cert.pem", Home("south") + "/cert.pem",
+                             std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(Home("dealer") + "/key.pem", Home("south") + "/key.pem",
+                             std::filesystem::copy_options::overwrite_existing);
+  const ProcessResult south = Process(Arguments("south")).Wait();
+  EXPECT_EQ(south.exit_code, 3) << south.err;
+  EXPECT_THAT(south.err, HasSubstr("south"));
+}
+
+TEST_F(JoinTest, AStrangersCertificateIsRefusedByTheOthers) {
+  MakeIdentities();
+  // South comes with a key that the others' roster does not list; its own roster does.
+  std::filesystem::remove(Home("south") + "/key.pem");
+  std::filesystem::remove(Home("south") + "/cert.pem");
+  ASSERT_EQ(Partita({"cert", "new", "south", "--folder", Home("south")}).exit_code, 0);
+  const std::string own_roster = folder_.path() + "/own.toml";
+  std::filesystem::copy_file(Roster(), own_roster);
+  ASSERT_EQ(Partita({"cert", "roster", own_roster, "--certificate", Home("south") + "/cert.pem",
+                     "--address", addresses_["south"]})
+                .exit_code,
+            0);
+  std::vector<std::string> arguments = Arguments("south");
+  for (std::string& argument : arguments) {
+    if (argument == Roster()) argument = own_roster;
+    if (argument == "20s") argument = "5s";
+  }
+  std::vector<std::string> north_arguments = Arguments("north"),
+                           dealer_arguments = Arguments("dealer");
+  north_arguments.back() = dealer_arguments.back() = "5s";
+  Process north(north_arguments), dealer(dealer_arguments), south(arguments);
+  const ProcessResult north_result = north.Wait();
+  EXPECT_THAT(north_result.exit_code, AnyOf(3, 4)) << north_result.err;
+  EXPECT_THAT(north_result.err, HasSubstr("south"));
+  EXPECT_THAT(south.Wait().exit_code, AnyOf(3, 4));
+  EXPECT_NE(dealer.Wait().exit_code, 0);
+}
+
+TEST_F(JoinTest, ADifferentStudyFileStopsBothSides) {
+  MakeIdentities();
+  const std::string other = folder_.path() + "/other.toml";
+  StudyFolder::Write(other, StudyFolder::Read(folder_.study_file()) + "\n# a remark\n");
+  std::vector<std::string> arguments = Arguments("south");
+  arguments[3] = other;
+  Process north(Arguments("north")), dealer(Arguments("dealer")), south(arguments);
+  const ProcessResult north_result = north.Wait(), south_result = south.Wait();
+  EXPECT_EQ(north_result.exit_code, 3) << north_result.err;
+  EXPECT_EQ(south_result.exit_code, 3) << south_result.err;
+  EXPECT_THAT(north_result.err, HasSubstr("study file"));
+  EXPECT_THAT(north_result.err, HasSubstr("south"));
+  EXPECT_THAT(south_result.err, HasSubstr("study file"));
+  EXPECT_NE(dealer.Wait().exit_code, 0);
+}
+
+TEST_F(JoinTest, APeerThatDiesIsNamed) {
+  MakeIdentities();
+  // Latency keeps the parties in the protocol while the dealer is killed in it.
+  const auto slow = [&](const std::string& party) {
+    std::vector<std::string> arguments = Arguments(party);
+    arguments.insert(arguments.end(), {"--latency", "1s"});
+    return arguments;
+  };
+  Process north(slow("north")), south(slow("south")), dealer(slow("dealer"));
+  ASSERT_TRUE(south.WaitForStandardError("row order"));
+  south.Kill(SIGKILL);
+  const ProcessResult north_result = north.Wait();
+  EXPECT_EQ(north_result.exit_code, 9) << north_result.err;
+  EXPECT_THAT(north_result.err, HasSubstr("south"));
+  EXPECT_EQ(dealer.Wait().exit_code, 9);
+  EXPECT_FALSE(std::filesystem::exists(Home("north") + "/result.json"));
+}
+
+TEST_F(JoinTest, AnAbsentPartyIsNamedWhenTheWaitIsOver) {
+  MakeIdentities();
+  std::vector<std::string> north_arguments = Arguments("north"),
+                           dealer_arguments = Arguments("dealer");
+  north_arguments.back() = dealer_arguments.back() = "1s";
+  Process north(north_arguments), dealer(dealer_arguments);
+  const ProcessResult result = north.Wait();
+  EXPECT_THAT(result.exit_code, AnyOf(3, 4)) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("south"));
+  EXPECT_NE(dealer.Wait().exit_code, 0);
+}
+
+TEST_F(JoinTest, InterruptStopsEverybody) {
+  MakeIdentities();
+  const auto slow = [&](const std::string& party) {
+    std::vector<std::string> arguments = Arguments(party);
+    arguments.insert(arguments.end(), {"--latency", "1s"});
+    return arguments;
+  };
+  Process north(slow("north")), south(slow("south")), dealer(slow("dealer"));
+  ASSERT_TRUE(north.WaitForStandardError("row order"));
+  north.Kill(SIGINT);
+  EXPECT_EQ(north.Wait().exit_code, 130);
+  const ProcessResult south_result = south.Wait();
+  EXPECT_EQ(south_result.exit_code, 9) << south_result.err;
+  EXPECT_THAT(south_result.err, HasSubstr("north"));
+  EXPECT_EQ(dealer.Wait().exit_code, 9);
+}
+
+}  // namespace
+}  // namespace partita::testing

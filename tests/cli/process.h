@@ -1,0 +1,41 @@
+// Runs the partita program as a user would.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace partita::testing {
+
+struct ProcessResult {
+  int exit_code = -1;  // 128 + signal if it was ended by one
+  std::string out, err;
+};
+
+// A running program; its streams are collected by threads. The destructor kills it.
+class Process {
+ public:
+  explicit Process(const std::vector<std::string>& arguments);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  // Blocks until standard error contains `text` or the program has ended; true if it does.
+  bool WaitForStandardError(const std::string& text);
+  void Kill(int signal);
+  ProcessResult Wait();
+
+ private:
+  struct State;
+  State* state_;
+};
+
+// The program under test.
+std::string PartitaProgram();
+
+// Runs `partita arguments...` to its end.
+ProcessResult Partita(std::vector<std::string> arguments);
+
+}  // namespace partita::testing

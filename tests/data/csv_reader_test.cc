@@ -1,0 +1,351 @@
+// The CSV reader: RFC 4180 and our extensions, typed cells, and the exact place of every error.
+#include "data/csv_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <random>
+
+#include "data/csv_tokenizer.h"
+#include "tests/data/expect_error.h"
+#include "tests/data/tables.h"
+
+namespace partita::data {
+namespace {
+
+using testing::ElementsAre;
+
+const Schema kKeyX{{Key("id"), Numeric("x")}};
+const Schema kX{{Numeric("x")}};
+
+void ExpectBad(const std::string& text, const Schema& schema, const std::string& message,
+               const std::string& hint = "", const CsvOptions& options = {}) {
+  SCOPED_TRACE(text.substr(0, 100));
+  ExpectError(ErrorCode::kBadData, message, hint, [&] { Read(text, schema, options); });
+}
+
+TEST(CsvReaderTest, ReadsOnlyTheColumnsOfTheSchemaInItsOrder) {
+  CsvContents contents = Read("a,x,junk,id\n1,2.5,not a number,k1\n3,-4,\xFF,k2\n", kKeyX);
+  ASSERT_EQ(contents.table.num_rows, 2u);
+  ASSERT_EQ(contents.table.columns.size(), 2u);
+  EXPECT_EQ(contents.table.columns[0].schema.name, "id");
+  EXPECT_THAT(contents.table.Get("id").keys, ElementsAre("k1", "k2"));
+  EXPECT_THAT(contents.table.Get("x").numbers, ElementsAre(2.5, -4.0));
+}
+
+TEST(CsvReaderTest, QuotedFieldsHoldSeparatorsBreaksAndQuotes) {
+  CsvContents contents =
+      Read("\"id\",\"x\"\r\n\"a,b\",\"1\"\r\n\"line\nbreak\r\nand \"\"quotes\"\"\",2\r\n\"\"\"\",3",
+           kKeyX);
+  EXPECT_THAT(contents.table.Get("id").keys,
+              ElementsAre("a,b", "line\nbreak\r\nand \"quotes\"", "\""));
+  EXPECT_THAT(contents.table.Get("x").numbers, ElementsAre(1.0, 2.0, 3.0));
+}
+
+TEST(CsvReaderTest, ByteOrderMarkLineEndsAndFinalNewlineDoNotMatter) {
+  const std::string rows[] = {"x\n1\n2\n", "x\r\n1\r\n2\r\n", "\xEF\xBB\xBFx\n1\n2", "x\n1\r\n2",
+                              "x\n1\n2\n\n\r\n\n"};
+  for (const std::string& text : rows) {
+    EXPECT_THAT(Read(text, kX).table.Get("x").numbers, ElementsAre(1.0, 2.0)) << text;
+  }
+}
+
+TEST(CsvReaderTest, SeparatorsAndDecimalComma) {
+  CsvOptions european{.separator = ';', .decimal = ','};
+  CsvContents contents = Read("id;x\na,b;-1,25e1\nc;7\n", kKeyX, european);
+  EXPECT_THAT(contents.table.Get("x").numbers, ElementsAre(-12.5, 7.0));
+  EXPECT_THAT(contents.table.Get("id").keys, ElementsAre("a,b", "c"));
+  EXPECT_THAT(Read("id\tx\na\t5\n", kKeyX, {.separator = '\t'}).table.Get("x").numbers,
+              ElementsAre(5.0));
+  ExpectBad("id;x\na;1.5\n", kKeyX, "t.csv:2:3: column 'x': '1.5' is not a number",
+            "the decimal mark of this table is ','", european);
+  ExpectBad("id;x\na;1,5\n", kKeyX, "t.csv:2:3: column 'x': '1,5' is not a number",
+            "the decimal mark of this table is '.'", {.separator = ';'});
+}
+
+TEST(CsvReaderTest, ImpossibleOptionsAreRefused) {
+  for (char separator : {'"', 'e', '1', '\n', '\0', '.', '-', '\xE9'}) {
+    ExpectError(ErrorCode::kBadInput, "this character cannot separate fields", "use ',' or ';'",
+                [&] { Read("x\n1\n", kX, {.separator = separator}); });
+  }
+  ExpectError(ErrorCode::kBadInput, "'_' cannot be a decimal mark", "use '.' or ','",
+              [] { Read("x\n1\n", kX, {.decimal = '_'}); });
+  ExpectError(ErrorCode::kBadInput, "the comma cannot be both", "usually have the separator ';'",
+              [] { Read("x\n1\n", kX, {.decimal = ','}); });
+}
+
+TEST(CsvReaderTest, NumbersAreTheNearestDoubles) {
+  Schema wide{{Numeric("x", -1e308, 1e308)}};
+  CsvContents contents = Read(
+      "x\n0.1\n+2\n -3.5e-2\t\n.5\n5.\n1E3\n9007199254740993\n-0\n2.2250738585072011e-308\n", wide);
+  EXPECT_THAT(contents.table.Get("x").numbers,
+              ElementsAre(0.1, 2.0, -3.5e-2, 0.5, 5.0, 1000.0, 9007199254740992.0, 0.0,
+                          2.2250738585072011e-308));
+}
+
+TEST(CsvReaderTest, RandomNumbersSurviveTheirText) {
+  std::mt19937_64 random(7);
+  Schema wide{{Numeric("x", -1e300, 1e300)}};
+  std::string text = "x\n";
+  std::vector<double> numbers;
+  while (numbers.size() < 20000) {
+    const double exponent = static_cast<double>(random() % 600) - 300;
+    const double mantissa = static_cast<double>(random() >> 11) * 0x1p-52 - 1;
+    numbers.push_back(mantissa * std::pow(10.0, exponent));
+    char buffer[40];
+    std::snprintf(buffer, sizeof buffer, "%.17g\n", numbers.back());
+    text += buffer;
+  }
+  EXPECT_EQ(Read(text, wide).table.Get("x").numbers, numbers);
+}
+
+TEST(CsvReaderTest, WhatIsNotADecimalNumberIsRefused) {
+  for (std::string cell : {"abc",
+                           "0x10",
+                           "inf",
+                           "-inf",
+                           "nan",
+                           "NaN",
+                           "Infinity",
+                           "1e",
+                           "1e999",
+                           "1.2.3",
+                           "--1",
+                           "+-1",
+                           "-",
+                           "+",
+                           ".",
+                           " ",
+                           "1 2",
+                           "1'000",
+                           "1e5x",
+                           "TRUE",
+                           "\xC3\xA9",
+                           "\xE2\x88\x92"
+                           "1"}) {
+    ExpectBad("id,x\nk,\"" + cell + "\"\n", kKeyX,
+              "t.csv:2:3: column 'x': '" + cell + "' is not a number");
+  }
+  ExpectBad("id,x\nk,\"1,000\"\n", kKeyX, "'1,000' is not a number", "thousands are not separated");
+  ExpectBad("id,x\nk,NA\n", kKeyX, "'NA' is not a number", "missing_codes");
+}
+
+TEST(CsvReaderTest, IntegersAreWhole) {
+  Schema schema{{Integer("i", -100, 100)}};
+  EXPECT_THAT(Read("i\n3\n-7\n1e1\n4.0\n", schema).table.Get("i").numbers,
+              ElementsAre(3.0, -7.0, 10.0, 4.0));
+  ExpectBad("i\n3\n3.5\n", schema, "t.csv:3:1: column 'i': '3.5' is not a whole number");
+}
+
+TEST(CsvReaderTest, FactorsBecomeCodes) {
+  Schema schema{{Factor("f", {"low", "high", "\xC3\xA9"})}};
+  EXPECT_THAT(Read("f\nhigh\nlow\n\xC3\xA9\n", schema).table.Get("f").codes, ElementsAre(1, 0, 2));
+  ExpectBad("f\nlow\nHigh\n", schema, "t.csv:3:1: column 'f': 'High' is not a level",
+            "did you mean 'high'?");
+  ExpectBad("f\nlow\nhigh \n", schema, "'high ' is not a level", "did you mean 'high'?");
+  ExpectBad("f\n\xE9\n", schema, "t.csv:2:1: column 'f': '?' is not valid UTF-8",
+            "export the table as UTF-8");
+}
+
+TEST(CsvReaderTest, KeysAreExactTexts) {
+  ExpectBad("id,x\n,1\n", kKeyX, "t.csv:2:1: column 'id': the key is missing");
+  ExpectBad("id,x\n k,1\n", kKeyX,
+            "t.csv:2:1: column 'id': the key ' k' begins or ends with a space");
+  ExpectBad("id,x\n\"k\t\",1\n", kKeyX, "begins or ends with a space");
+  ExpectBad("id,x\nk1,1\n\xC0\xAF,1\n", kKeyX, "t.csv:3:1: column 'id': '\?\?' is not valid UTF-8");
+  EXPECT_THAT(Read("id,x\n007,1\n7,1\n\"a b\",1\n", kKeyX).table.Get("id").keys,
+              ElementsAre("007", "7", "a b"));
+}
+
+TEST(CsvReaderTest, PositionsCountLinesOfTheFileAndCharacters) {
+  // A quoted line break moves the line; letters of two bytes count once.
+  ExpectBad("id,x\n\"a\nb\",1\n\xC3\xA9\xC3\xA9,bad\n", kKeyX, "t.csv:4:4: column 'x'");
+  ExpectBad("id,x\n\"a\n\xC3\xA9\",bad\n", kKeyX, "t.csv:3:4: column 'x'");
+  ExpectBad("\xEF\xBB\xBFx,x\n", kX, "t.csv:1:3: two columns are named 'x' (fields 1 and 2)");
+  ExpectBad("id,x\r\nk,1\r\nk,\"bad\"\r\n", kKeyX, "t.csv:3:3: column 'x'");
+}
+
+TEST(CsvReaderTest, HeaderMistakes) {
+  ExpectBad("", kX, "t.csv: the file is empty");
+  ExpectBad("\xEF\xBB\xBF", kX, "t.csv: the file is empty");
+  ExpectBad("id,X1,y\n", {{Numeric("x1")}}, "t.csv:1: the header has no column 'x1'",
+            "did you mean 'X1'?");
+  ExpectBad("id,height,y\n", {{Numeric("x1")}}, "no column 'x1'",
+            "known names: 'id', 'height', 'y'");
+  ExpectBad("id;x\n", kX, "no column 'x'", "is the separator really ','?");
+  ExpectBad("x,y,x\n1,2,3\n", {{Numeric("y")}},
+            "t.csv:1:5: two columns are named 'x' (fields 1 and 3)");
+  ExpectBad("\xE9,x\n", kX, "t.csv:1:1: the column name '?' is not valid UTF-8");
+  // Row names as R writes them: columns without a name.
+  EXPECT_EQ(Read("\"\",x,\"\"\n1,2,3\n", kX).table.num_rows, 1u);
+}
+
+TEST(CsvReaderTest, MalformedRecords) {
+  ExpectBad("id,x\na,1\nb\n", kKeyX, "t.csv:3: the record has 1 field, but the header has 2");
+  ExpectBad("id,x\na,1,2\n", kKeyX, "t.csv:2: the record has 3 fields, but the header has 2");
+  ExpectBad("id,x\na,1\n\nb,2\n", kKeyX, "t.csv:3:1: the line is empty");
+  ExpectBad("id,x\na,\"1\n", kKeyX, "t.csv:2:3: a quoted field begins here and is not closed");
+  ExpectBad("id,x\na,\"1\"2\n", kKeyX, "t.csv:2:6: text after the closing quote");
+  ExpectBad("id,x\na\"b,1\n", kKeyX, "t.csv:2:2: a quote inside a field");
+  ExpectBad("id,x\ra,1\r", kKeyX, "t.csv:1:5: a carriage return");
+  ExpectBad("id,x\na,1\r", kKeyX, "t.csv:2:4: a carriage return");
+  ExpectBad(std::string("id,x\na\0b,1\n", 11), kKeyX, "t.csv:2:2: a NUL byte");
+  ExpectBad(std::string("id,x\n\"a\0b\",1\n", 13), kKeyX, "t.csv:2:3: a NUL byte");
+  ExpectBad(std::string("id,x\na,1\0", 9), kKeyX, "t.csv:2:4: a NUL byte");
+  ExpectBad(std::string("\xFF\xFEi\0d\0", 6), kKeyX, "t.csv:1:1: the file is UTF-16");
+}
+
+TEST(CsvReaderTest, Limits) {
+  CsvOptions options{
+      .max_rows = 2, .max_columns = 3, .max_field_bytes = 10, .max_record_bytes = 25};
+  const Schema id{{Key("id")}};
+  EXPECT_EQ(Read("id,b,c\n0123456789,1,2\nb,1,2\n", id, options).table.num_rows, 2u);
+  ExpectBad("id\na\nb\nc\n", id, "t.csv:4: the table has more than 2 rows", "", options);
+  ExpectBad("id,b,c,d\n", id, "t.csv:1:8: a record has more than 3 fields", "", options);
+  ExpectBad("id\n01234567890\n", id, "t.csv:2:1: a field is longer than 10 bytes", "", options);
+  ExpectBad("id,b,c\n0123456789,0123456789,012\n", id,
+            "t.csv:2:1: a record is longer than 25 bytes", "", options);
+}
+
+TEST(CsvReaderTest, AnOpenQuoteOfAHugeFileStopsAtTheRecordLimit) {
+  ByteSource endless = [first = true](std::span<uint8_t> out) mutable {
+    std::fill(out.begin(), out.end(), uint8_t{'a'});
+    if (std::exchange(first, false)) std::memcpy(out.data(), "id\n\"", 4);
+    return out.size();
+  };
+  ExpectError(ErrorCode::kBadData, "t.csv:2:1: a record is longer than 16777216 bytes",
+              "every quote is closed", [&] { ReadCsv(endless, "t.csv", {{Key("id")}}, {}); });
+}
+
+TEST(CsvReaderTest, LongRecordsAndHugeFields) {
+  std::string text = "id,x\n";
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < 400; ++i) {
+    // Lengths around 10 kB, with line breaks and quotes, so that records cross the ends of blocks.
+    keys.push_back(std::to_string(i) + std::string(9000 + 37 * i, 'k') + "\n\"");
+    text += "\"" + keys.back() + "\"\"," + std::to_string(i % 10) + "\r\n";
+  }
+  keys.push_back(std::string(1 << 20, 'z'));
+  text += keys.back() + ",3\r\n";
+  CsvContents contents = Read(text, kKeyX);
+  ASSERT_EQ(contents.table.num_rows, keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_EQ(contents.table.Get("id").keys[i], keys[i]) << i;
+  }
+}
+
+TEST(CsvReaderTest, BlocksMayEndAnywhere) {
+  const std::string tail = "\"a\"\"b\",1\r\n\"c\r\n\",2\r\nd,3\r\n\"e\",\"4\"";
+  const std::string head = "id,x\n";
+  for (size_t cut = 0; cut <= tail.size(); ++cut) {
+    // The first block ends after `cut` bytes of the tail.
+    std::string rows;
+    size_t num_rows = 0;
+    for (; head.size() + rows.size() + 20 < kCsvBlockBytes - cut; ++num_rows) rows += "kk,0\n";
+    const std::string filler(kCsvBlockBytes - cut - head.size() - rows.size() - 3, 'f');
+    const std::string text = head + rows + filler + ",0\n" + tail;
+    ASSERT_EQ(text.size() - tail.size() + cut, kCsvBlockBytes);
+    const Table table = Read(text, kKeyX).table;
+    const auto& keys = table.Get("id").keys;
+    ASSERT_EQ(keys.size(), num_rows + 5) << cut;
+    EXPECT_THAT(std::vector<std::string>(keys.end() - 5, keys.end()),
+                ElementsAre(filler, "a\"b", "c\r\n", "d", "e"));
+    const auto& numbers = table.Get("x").numbers;
+    EXPECT_THAT(std::vector<double>(numbers.end() - 5, numbers.end()), ElementsAre(0, 1, 2, 3, 4));
+  }
+}
+
+TEST(CsvReaderTest, NoRows) {
+  CsvContents contents = Read("id,x\n", kKeyX);
+  EXPECT_EQ(contents.table.num_rows, 0u);
+  EXPECT_TRUE(contents.table.Get("x").numbers.empty());
+  ExpectError(ErrorCode::kBadData, "t.csv: the table has no rows", "",
+              [&] { RequireClean(contents.report); });
+}
+
+TEST(CsvReaderTest, TheObserverSeesEveryByteOnce) {
+  std::string text = "id,x\n";
+  for (int i = 0; i < 250000; ++i) text += "k" + std::to_string(i) + ",1\n";
+  ASSERT_GT(text.size(), size_t{2} << 20);
+  std::string seen;
+  ReadCsv(FromText(text), "t.csv", kKeyX, {}, [&](ByteView bytes) {
+    seen.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  });
+  EXPECT_EQ(seen, text);
+}
+
+TEST(CsvReaderTest, FilesAreReadAndMissingFilesNamed) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "reader_test.csv";
+  std::ofstream(path) << "x\n1\n2\n";
+  EXPECT_THAT(ReadCsvFile(path, kX, {}).table.Get("x").numbers, ElementsAre(1.0, 2.0));
+  ExpectError(ErrorCode::kBadInput, "no/such.csv: cannot read the file: No such file",
+              "check the path", [] { ReadCsvFile("no/such.csv", kX, {}); });
+  ExpectError(ErrorCode::kBadInput, "cannot read the file: Is a directory", "",
+              [] { ReadCsvFile(testing::TempDir(), kX, {}); });
+}
+
+TEST(CheckReportTest, CountsAndFirstPlaces) {
+  ColumnSchema y = Numeric("y", 0, 5);
+  y.missing_codes = {"-9", "NA"};
+  CsvContents contents = Read("id,x,y,f\n1,1,NA,a\n2,,6,a\n3,2,-9,\n4,,\"-0.5\",a\n5,3,,b\n",
+                              {{Numeric("x"), y, Factor("f", {"a", "b"})}});
+  const ColumnCheck& x_check = contents.report.columns[0];
+  EXPECT_EQ(x_check.missing, 2u);
+  EXPECT_EQ(x_check.first_missing.line, 3u);
+  EXPECT_EQ(x_check.first_missing.character, 3u);
+  EXPECT_EQ(x_check.minimum, 1);
+  EXPECT_EQ(x_check.maximum, 3);
+  const ColumnCheck& y_check = contents.report.columns[1];
+  EXPECT_EQ(y_check.missing, 3u);
+  EXPECT_EQ(y_check.first_missing.line, 2u);
+  EXPECT_EQ(y_check.out_of_bounds, 2u);
+  EXPECT_EQ(y_check.first_out_of_bounds.line, 3u);
+  EXPECT_EQ(y_check.first_out_of_bounds_text, "6");
+  EXPECT_EQ(contents.report.columns[2].missing, 1u);
+  EXPECT_TRUE(std::isnan(contents.table.Get("x").numbers[1]));
+  EXPECT_THAT(contents.table.Get("f").codes, ElementsAre(0, 0, -1, 0, 1));
+  EXPECT_EQ(contents.table.Get("y").numbers[1], 6);
+
+  std::optional<Error> error = ThrownBy([&] { RequireClean(contents.report); });
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code(), ErrorCode::kBadData);
+  EXPECT_EQ(
+      error->message(),
+      "t.csv: column 'x' has 2 cells without a value (first at line 3, character 3); column 'y' "
+      "has 3 cells without a value (first at line 2, character 5); column 'y' has 2 cells outside "
+      "its bounds [0, 5] (first '6' at line 3, character 4); column 'f' has 1 cell without a value "
+      "(first at line 4, character 8)");
+  // Peers learn nothing of this.
+  EXPECT_EQ(error->PublicMessage().find("column"), std::string::npos);
+  ExpectError(ErrorCode::kBadData, "t.csv: column 'y' has 2 cells outside", "wider bounds",
+              [&] { RequireClean(contents.report, {.allow_missing = true}); });
+}
+
+TEST(CheckReportTest, BoundsAreInclusive) {
+  Schema schema{{Numeric("x", -1, 1)}};
+  EXPECT_NO_THROW(RequireClean(Read("x\n-1\n1\n", schema).report));
+  EXPECT_EQ(Read("x\n-1.0000000000000002\n1.0000000000000002\n0\n", schema)
+                .report.columns[0]
+                .out_of_bounds,
+            2u);
+}
+
+TEST(CheckReportTest, ConstantColumns) {
+  Schema schema{{Numeric("x"), Factor("f", {"a", "b"})}};
+  CheckReport constant = Read("x,f\n2,a\n2.0,a\n", schema).report;
+  EXPECT_TRUE(constant.columns[0].constant);
+  EXPECT_TRUE(constant.columns[1].constant);
+  // The factor may be constant: a holder of one school has one level.
+  ExpectError(ErrorCode::kBadData, "t.csv: column 'x' is constant: every cell is 2", "no variance",
+              [&] { RequireClean(constant); });
+  EXPECT_NO_THROW(RequireClean(constant, {.allow_constant = true}));
+  EXPECT_NO_THROW(RequireClean(Read("x,f\n2,a\n", schema).report)) << "one row";
+  EXPECT_FALSE(Read("x,f\n2,a\n,a\n", schema).report.columns[0].constant) << "one value present";
+  EXPECT_FALSE(Read("x,f\n0,a\n1,b\n", schema).report.columns[0].constant);
+  EXPECT_FALSE(Read("x,f\n-1,a\n-2,b\n", schema).report.columns[0].constant);
+}
+
+}  // namespace
+}  // namespace partita::data

@@ -1,0 +1,154 @@
+#include "report/result_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/atomic_file.h"
+#include "report/terminal_summary.h"
+#include "tests/report/sample_run.h"
+
+namespace partita::report {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+json Document(const methods::mle::MleResult& result) {
+  return json::parse(ResultJson(result, SamplePlan(), SampleFacts()));
+}
+
+std::vector<std::string> Keys(const json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
+  const json document = Document(SmallResult());
+  EXPECT_THAT(Keys(document),
+              ElementsAre("convergence", "fit", "hashes", "learned", "model", "parameters", "party",
+                          "plan", "releases", "schema_version", "seconds_total", "software",
+                          "started_at", "status", "study", "traffic", "vcov", "warnings"));
+  EXPECT_THAT(Keys(document["parameters"][0]),
+              ElementsAre("ci.lower", "ci.upper", "est", "exo", "free", "group", "label", "lhs",
+                          "op", "pvalue", "rhs", "se", "std.all", "std.lv", "user", "z"));
+  EXPECT_THAT(Keys(document["model"]),
+              ElementsAre("estimator", "fixed_x", "free_parameters", "function", "groups",
+                          "information", "latent", "meanstructure", "observed"));
+  EXPECT_THAT(Keys(document["traffic"][0]),
+              ElementsAre("bytes_received", "bytes_sent", "messages_received", "messages_sent",
+                          "phase", "rounds", "seconds"));
+  EXPECT_THAT(Keys(document["releases"][0]),
+              ElementsAre("id", "max_count", "mechanism", "opened", "to", "what"));
+  EXPECT_THAT(Keys(document["hashes"]), ElementsAre("plan", "run_id", "study", "study_file"));
+}
+
+TEST(ResultJsonTest, HoldsTheNumbersInFull) {
+  const json document = Document(SmallResult());
+  EXPECT_EQ(document["schema_version"], 1);
+  EXPECT_EQ(document["status"], "converged");
+  EXPECT_EQ(document["parameters"][0]["est"].get<double>(), 1.0 / 3);
+  EXPECT_EQ(document["parameters"][0]["label"], "b");
+  EXPECT_EQ(document["parameters"][6]["op"], ":=");
+  EXPECT_EQ(document["fit"]["chisq"], 1.25);
+  EXPECT_TRUE(document["fit"]["rmsea.pvalue"].is_null());
+  EXPECT_THAT(document["vcov"]["names"], ElementsAre("b", "y~~y", "b", "y~~y.g2"));
+  EXPECT_EQ(document["vcov"]["values"][3][3], 0.01);
+  EXPECT_EQ(document["model"]["groups"][1]["n"], 145);
+  EXPECT_EQ(document["releases"][0]["opened"], 1);
+  EXPECT_EQ(document["learned"][0]["learns"], json({"n", "the moments"}));
+  EXPECT_THAT(ResultJson(SmallResult(), SamplePlan(), SampleFacts()),
+              HasSubstr("\"est\": 0.3333333333333333,"));
+}
+
+TEST(ResultJsonTest, HoldsNoSampleMoment) {
+  methods::mle::MleResult result = SmallResult();
+  const json document = Document(result);
+  const json& covariate = document["parameters"][2];
+  EXPECT_EQ(covariate["exo"], true);
+  for (const char* key :
+       {"est", "se", "z", "pvalue", "ci.lower", "ci.upper", "std.lv", "std.all"}) {
+    EXPECT_TRUE(covariate[key].is_null()) << key;
+  }
+  EXPECT_EQ(document.dump().find("7.75"), std::string::npos);
+}
+
+TEST(ResultJsonTest, SaysThatAFitDidNotConverge) {
+  methods::mle::MleResult result = SmallResult();
+  result.fit.converged = false;
+  result.fit.warnings = {"flat"};
+  const json document = Document(result);
+  EXPECT_EQ(document["status"], "not-converged");
+  EXPECT_EQ(document["convergence"]["converged"], false);
+  EXPECT_THAT(document["warnings"], ElementsAre("flat"));
+}
+
+TEST(ResultJsonTest, ReadsBackWhatItWrote) {
+  std::vector<methods::mle::MleResult> results = {SmallResult()};
+  if (HasReferences()) {
+    for (const char* name : {"hs_cfa3", "hs_cfa3_group", "reg_multiple_fixedx"}) {
+      results.push_back(ReferenceResult(name));
+    }
+  }
+  for (const methods::mle::MleResult& result : results) {
+    const std::string text = ResultJson(result, SamplePlan(), SampleFacts());
+    const StoredResult stored = ParseResultJson(text, "result.json");
+    EXPECT_EQ(ResultJson(stored.result, stored.plan, stored.facts), text);
+    EXPECT_EQ(TerminalSummary(stored.result, stored.plan, stored.facts),
+              TerminalSummary(result, SamplePlan(), SampleFacts()));
+  }
+}
+
+TEST(ResultJsonTest, RefusesOtherDocuments) {
+  const auto message = [](const std::string& text) -> std::string {
+    try {
+      ParseResultJson(text, "r.json");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      EXPECT_FALSE(error.hint().empty());
+      return error.message();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(message(""), HasSubstr("r.json: this is no result"));
+  EXPECT_THAT(message("[]"), HasSubstr("r.json: this is no result"));
+  EXPECT_THAT(message("{}"), HasSubstr("schema_version"));
+  json document = Document(SmallResult());
+  document["schema_version"] = 2;
+  EXPECT_THAT(message(document.dump()), HasSubstr("schema_version is not 1"));
+  document = Document(SmallResult());
+  document["parameters"][1].erase("se");
+  EXPECT_THAT(message(document.dump()), HasSubstr("'se'"));
+  document = Document(SmallResult());
+  document["vcov"]["values"][1] = json::array({1});
+  EXPECT_THAT(message(document.dump()), HasSubstr("r.json: this is no result"));
+  document = Document(SmallResult());
+  document["plan"]["phases"] = 3;
+  EXPECT_THAT(message(document.dump()), testing::Ne("accepted"));
+  EXPECT_THAT(message(RunJson(SamplePlan(), SampleFacts())), HasSubstr("received no result"));
+}
+
+TEST(ResultJsonTest, ReadsFiles) {
+  const std::string path = testing::TempDir() + "partita_result_json_test.json";
+  const std::string text = ResultJson(SmallResult(), SamplePlan(), SampleFacts());
+  WriteFileAtomically(path, text);
+  const StoredResult stored = LoadResultJson(path);
+  EXPECT_EQ(ResultJson(stored.result, stored.plan, stored.facts), text);
+  std::filesystem::remove(path);
+  EXPECT_THROW(LoadResultJson(path), Error);
+  EXPECT_THROW(LoadResultJson(testing::TempDir()), Error);
+}
+
+TEST(RunJsonTest, IsTheSameDocumentWithoutStatistics) {
+  const json document = json::parse(RunJson(SamplePlan(), SampleFacts()));
+  EXPECT_EQ(document["status"], "finished");
+  EXPECT_THAT(Keys(document),
+              ElementsAre("hashes", "learned", "party", "plan", "releases", "schema_version",
+                          "seconds_total", "software", "started_at", "status", "study", "traffic"));
+}
+
+}  // namespace
+}  // namespace partita::report

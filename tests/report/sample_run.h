@@ -1,0 +1,167 @@
+// Inputs of the report tests: lavaan's reference fits as results, and a plan with the facts of its
+// run.
+#pragma once
+
+#include <Eigen/Dense>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "methods/mle/result.h"
+#include "report/run_facts.h"
+#include "study/plan.h"
+
+namespace partita::report {
+
+inline std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("missing " + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+inline std::string ReferenceFolder() { return PARTITA_SOURCE_DIR "/../shared/reference/sem"; }
+inline bool HasReferences() { return std::filesystem::exists(PARTITA_SOURCE_DIR "/../shared"); }
+
+inline double NumberOrNan(const nlohmann::json& json) {
+  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+
+// lavaan's fit as this project would hand it to the report.
+inline methods::mle::MleResult ReferenceResult(const std::string& name) {
+  const auto json = nlohmann::json::parse(ReadText(ReferenceFolder() + "/" + name + ".json"));
+  methods::mle::MleResult result;
+  result.function = json.at("lavaan_function");
+  result.fit.converged = true;
+  result.fit.optimizer = "NLopt SLSQP";
+  result.fit.iterations = json.at("optimizer_iterations");
+  for (const auto& n : json.at("n")) {
+    result.group_n.push_back(n);
+    result.group_labels.push_back(json.at("moments").at(result.group_labels.size()).at("group"));
+  }
+  const bool fixed_x = json.at("lavaan_options").value("fixed.x", false);
+  for (const auto& item : json.at("parameters")) {
+    if (item.at("op") == "==") continue;  // equal labels say it already
+    stats::Parameter row;
+    row.lhs = item.at("lhs");
+    row.op = item.at("op");
+    row.rhs = item.at("rhs");
+    row.group = row.op == ":=" ? 0 : item.at("group").get<int>();
+    row.label = item.at("label");
+    if (item.at("free")) row.free = ++result.table.num_free;
+    result.table.rows.push_back(row);
+    result.fit.estimates.push_back(
+        {NumberOrNan(item.at("est")), NumberOrNan(item.at("se")), NumberOrNan(item.at("z")),
+         NumberOrNan(item.at("pvalue")), NumberOrNan(item.at("ci_lower")),
+         NumberOrNan(item.at("ci_upper")), NumberOrNan(item.at("std_lv")),
+         NumberOrNan(item.at("std_all"))});
+  }
+  // With fixed covariates, their variances, covariances and means are not parameters.
+  for (auto& row : result.table.rows) {
+    bool is_covariate = fixed_x && row.free == 0 && (row.op == "~~" || row.op == "~1");
+    bool is_predictor = false;
+    for (const auto& other : result.table.rows) {
+      if (other.op == "~" && other.rhs == row.lhs) is_predictor = true;
+      if (other.op == "=~" && other.lhs == row.lhs) is_covariate = false;
+    }
+    row.exogenous = is_covariate && is_predictor;
+  }
+  for (const auto& [measure, value] : json.at("fit").items()) {
+    result.fit.fit_measures[measure] = NumberOrNan(value);
+  }
+  const auto size = static_cast<Eigen::Index>(json.at("vcov").size());
+  result.fit.vcov.resize(size, size);
+  for (Eigen::Index i = 0; i < size; ++i) {
+    for (Eigen::Index j = 0; j < size; ++j) {
+      result.fit.vcov(i, j) = json["vcov"][static_cast<size_t>(i)][static_cast<size_t>(j)];
+    }
+  }
+  return result;
+}
+
+// Two groups, labels, a defined parameter, a constraint, a fixed covariate: small and invented.
+inline methods::mle::MleResult SmallResult() {
+  methods::mle::MleResult result;
+  result.function = "sem";
+  result.information = stats::Information::kObserved;
+  result.group_labels = {"Pasteur", "Grant-White"};
+  result.group_n = {156, 145};
+  result.table.observed = {"y", "x"};
+  result.table.groups = result.group_labels;
+  result.table.fixed_x = true;
+  result.table.num_free = 4;
+  const auto add = [&](const char* lhs, const char* op, const char* rhs, int group,
+                       const char* label, int free, double estimate) {
+    stats::Parameter row;
+    row.lhs = lhs;
+    row.op = op;
+    row.rhs = rhs;
+    row.group = group;
+    row.label = label;
+    row.free = free;
+    row.exogenous = row.lhs == "x";
+    result.table.rows.push_back(row);
+    result.fit.estimates.push_back(
+        {estimate, 0.1, estimate / 0.1, 0.0004, estimate - 0.196, estimate + 0.196, 0.5, 0.25});
+  };
+  add("y", "~", "x", 1, "b", 1, 1.0 / 3);
+  add("y", "~~", "y", 1, "", 2, 2.5);
+  add("x", "~~", "x", 1, "", 0, 7.75);
+  add("y", "~", "x", 2, "b", 3, 1.0 / 3);
+  add("y", "~~", "y", 2, "", 4, 3.5);
+  add("x", "~~", "x", 2, "", 0, 8.875);
+  add("twice", ":=", "2*b", 0, "twice", 0, 2.0 / 3);
+  add("b", "==", "1/3", 0, "", 0, 0);
+  result.fit.converged = true;
+  result.fit.optimizer = "NLopt SLSQP";
+  result.fit.iterations = 12;
+  result.fit.max_scaled_gradient = 3e-10;
+  result.fit.fit_measures = {
+      {"npar", 3}, {"chisq", 1.25}, {"df", 1}, {"pvalue", 0.2636}, {"rmsea.pvalue", std::nan("")}};
+  result.fit.vcov = Eigen::MatrixXd::Identity(4, 4) * 0.01;
+  return result;
+}
+
+inline study::Plan SamplePlan() {
+  study::Plan plan;
+  plan.study = "three-factor";
+  plan.title = "Three ability factors";
+  plan.study_file_hash = std::string(64, 'a');
+  plan.method = "mle";
+  plan.method_version = 1;
+  plan.protocol = "pooled-moments";
+  plan.engine = "dealer";
+  plan.partition = "vertical";
+  plan.parties = {{"north", {"holder", "receiver"}, "x1 of 156 rows", {"n", "the moments"}},
+                  {"south", {"holder"}, "x2 of 156 rows", {}},
+                  {"helper", {"dealer"}, "", {}}};
+  plan.phases = {{"set-up", 1, {{"helper", "south", 1, 1048}}},
+                 {"moments", 2, {{"north", "south", 1, 2500}, {"south", "north", 2, 1234567}}}};
+  plan.correlations = {{"matrix triple 1 x 156 x 1", 1}};
+  plan.releases = {{"moments", "n, sums and cross products of x1, x2", "north", "exact", 1}};
+  plan.leakage_level = "sufficient-statistics";
+  plan.assumptions = {"The dealer sees no data and colludes with nobody."};
+  plan.notes = {"A note."};
+  return plan;
+}
+
+inline RunFacts SampleFacts() {
+  RunFacts facts;
+  facts.party = "north";
+  facts.study_file_hash = std::string(64, 'a');
+  facts.study_hash = std::string(64, 'b');
+  facts.plan_hash = std::string(64, 'c');
+  facts.run_id = std::string(64, 'd');
+  facts.software_version = "0.1.0";
+  facts.started_at = "2024-05-01T12:00:00Z";
+  facts.seconds_total = 1.5;
+  facts.phases = {{"set-up", 1, 0, 1, 0, 1048, 0.25}, {"moments", 2, 1, 2, 2500, 1234567, 0.5}};
+  facts.releases = {{"moments", "n, sums and cross products of x1, x2", "north", "exact", 1, 1}};
+  return facts;
+}
+
+}  // namespace partita::report

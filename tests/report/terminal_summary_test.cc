@@ -1,0 +1,64 @@
+#include "report/terminal_summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/report/sample_run.h"
+
+namespace partita::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(RunSummaryTest, SaysWhoLearnedWhatAndWhatItCost) {
+  EXPECT_EQ(RunSummary(SamplePlan(), SampleFacts()), R"(
+Released:
+  moments: n, sums and cross products of x1, x2; to north, exact, opened 1 of 1 times
+
+Who learned what (leakage level: sufficient-statistics):
+  north (holder and receiver) learns: n; the moments.
+  south (holder) learns: nothing beyond this plan.
+  helper (dealer) learns: nothing beyond this plan.
+  The dealer sees no data and colludes with nobody.
+
+Cost at north:
+  phase    rounds    sent  received      time
+  set-up        1     0 B    1.0 kB  250.0 ms
+  moments       2  2.5 kB    1.2 MB  500.0 ms
+  total         3  2.5 kB    1.2 MB    1.50 s
+
+Run:
+  protocol pooled-moments, engine dealer, vertical partition, Partita 0.1.0, 2024-05-01T12:00:00Z
+  study bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
+  plan  cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc
+  run   dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd
+)");
+}
+
+TEST(RunSummaryTest, LeavesOutWhatIsNotThere) {
+  RunFacts facts;
+  facts.party = "south";
+  const std::string text = RunSummary(SamplePlan(), facts);
+  EXPECT_THAT(text, Not(HasSubstr("Released")));
+  EXPECT_THAT(text, Not(HasSubstr("Cost")));
+  EXPECT_THAT(text, Not(HasSubstr("  study ")));
+  EXPECT_THAT(text, HasSubstr("Who learned what"));
+}
+
+TEST(TerminalSummaryTest, PutsTheStatisticsFirst) {
+  const std::string text = TerminalSummary(SmallResult(), SamplePlan(), SampleFacts());
+  EXPECT_EQ(text.find("Study three-factor: Three ability factors\n\nPartita ended normally"), 0U);
+  EXPECT_LT(text.find("Parameter Estimates"), text.find("Who learned what"));
+}
+
+TEST(TerminalSummaryTest, KeepsToTheWidthOfATerminal) {
+  study::Plan plan = SamplePlan();
+  plan.parties[0].learns.assign(20, "something that is said again and again");
+  plan.title = std::string(60, 'x') + " " + std::string(60, 'y');
+  std::istringstream stream(TerminalSummary(SmallResult(), plan, SampleFacts()));
+  for (std::string line; std::getline(stream, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
+}  // namespace
+}  // namespace partita::report

@@ -1,0 +1,123 @@
+#include "study/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "study/hashes.h"
+#include "tests/report/sample_run.h"
+
+namespace partita::study {
+namespace {
+
+using report::SamplePlan;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::vector<NetworkModel> kNetworks = {{"slow", 0.5, 1000}};
+
+TEST(PlanTest, AddsUp) {
+  const PlanTotals totals = Totals(SamplePlan());
+  EXPECT_EQ(totals.rounds, 3U);
+  EXPECT_EQ(totals.messages, 4U);
+  EXPECT_EQ(totals.bytes, 1048U + 2500U + 1234567U);
+}
+
+TEST(PlanTest, EstimatesByTheBusiestDirectedLinkOfEachPhase) {
+  EXPECT_DOUBLE_EQ(EstimateSeconds(SamplePlan(), kNetworks[0]), 3 * 0.5 + 1.048 + 1234.567);
+  // Two entries for one link add up; the other direction is a link of its own.
+  Plan plan = SamplePlan();
+  plan.phases = {{"p", 0, {{"a", "b", 1, 3000}, {"b", "a", 1, 4000}, {"a", "b", 1, 2000}}}};
+  EXPECT_DOUBLE_EQ(EstimateSeconds(plan, kNetworks[0]), 5.0);
+}
+
+TEST(PlanTest, RendersAsText) {
+  EXPECT_EQ(RenderPlanText(SamplePlan(), kNetworks),
+            R"(Plan of study three-factor: Three ability factors
+study file SHA-256 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+method mle version 1, protocol pooled-moments, engine dealer, vertical partition
+
+Parties
+  north (holder, receiver): x1 of 156 rows
+  south (holder): x2 of 156 rows
+  helper (dealer): no data
+
+Who learns what (leakage level: sufficient-statistics)
+  north (holder and receiver) learns: n; the moments.
+  south (holder) learns: nothing beyond this plan.
+  helper (dealer) learns: nothing beyond this plan.
+
+Releases
+  moments: n, sums and cross products of x1, x2; to north, exact, at most once
+
+Assumptions
+  The dealer sees no data and colludes with nobody.
+
+Messages (payload bytes)
+  phase    rounds  from    to     messages      bytes
+  set-up        1  helper  south         1      1,048
+  moments       2  north   south         1      2,500
+                   south   north         2  1,234,567
+  total         3                        4  1,238,115
+
+Correlated randomness
+  kind                       count
+  matrix triple 1 x 156 x 1      1
+
+Estimated network time (not part of what is approved)
+  network         time
+  slow     20 min 37 s
+
+Notes
+  A note.
+)");
+}
+
+TEST(PlanTest, ManyLinksBecomeOneLine) {
+  Plan plan = SamplePlan();
+  plan.phases.resize(1);
+  plan.phases[0].links.assign(31, {"a", "b", 1, 10});
+  const std::string text = RenderPlanText(plan, {});
+  EXPECT_THAT(text, HasSubstr("set-up       1  31 links            31    310\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Estimated")));
+}
+
+TEST(PlanTest, KeepsToTheWidthOfATerminal) {
+  Plan plan = SamplePlan();
+  plan.parties[0].contributes.clear();
+  for (int i = 0; i < 60; ++i) plan.parties[0].contributes += "x" + std::to_string(i) + ", ";
+  plan.parties[0].learns.assign(9, "something long that is said often");
+  plan.releases[0].what = plan.parties[0].contributes;
+  std::istringstream stream(RenderPlanText(plan, DefaultNetworks()));
+  for (std::string line; std::getline(stream, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
+TEST(PlanTest, JsonGoesThereAndBack) {
+  const std::string text = RenderPlanJson(SamplePlan(), kNetworks);
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["schema_version"], 1);
+  EXPECT_EQ(json["phases"][1]["links"][1]["bytes"], 1234567);
+  EXPECT_EQ(json["totals"]["rounds"], 3);
+  EXPECT_EQ(json["estimates"][0]["network"], "slow");
+  const Plan plan = ParsePlanJson(text);
+  EXPECT_EQ(NormativeBytes(plan), NormativeBytes(SamplePlan()));
+  EXPECT_EQ(RenderPlanJson(plan, kNetworks), text);
+}
+
+TEST(PlanTest, RefusesOtherJson) {
+  EXPECT_THROW(ParsePlanJson(""), Error);
+  EXPECT_THROW(ParsePlanJson("{}"), Error);
+  EXPECT_THROW(ParsePlanJson("[1]"), Error);
+  auto json = nlohmann::json::parse(RenderPlanJson(SamplePlan(), {}));
+  json["schema_version"] = 2;
+  EXPECT_THROW(ParsePlanJson(json.dump()), Error);
+  json["schema_version"] = 1;
+  json["phases"][0]["links"][0].erase("bytes");
+  EXPECT_THROW(ParsePlanJson(json.dump()), Error);
+}
+
+}  // namespace
+}  // namespace partita::study

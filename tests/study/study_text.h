@@ -1,0 +1,81 @@
+// A small valid study file and edits of it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "study/study_file.h"
+
+namespace partita::study {
+
+// Line numbers matter: tests quote them.
+inline const std::string kSmallStudy = R"(partita = 1
+name = "small"
+[[party]]
+name = "north"
+roles = ["holder", "receiver"]
+columns = ["x1", "x2"]
+[[party]]
+name = "south"
+roles = ["holder"]
+columns = ["x3", "school"]
+[[party]]
+name = "helper"
+roles = ["dealer"]
+[[rows]]
+name = "all"
+count = 156
+[table]
+key = "id"
+missing = "refuse"
+[[variable]]
+name = "x1"
+type = "numeric"
+lower = -10
+upper = 20.5
+unit = "points"
+missing_codes = ["-9", "NA"]
+[[variable]]
+name = "x2"
+type = "numeric"
+lower = 0
+upper = 1
+[[variable]]
+name = "x3"
+type = "integer"
+lower = 0
+upper = 7
+[[variable]]
+name = "school"
+type = "factor"
+levels = ["Pasteur", "Grant-White"]
+reference = "Grant-White"
+[engine]
+name = "dealer"
+fraction_bits = 38
+[network]
+timeout_seconds = 2.5
+[analysis]
+method = "mle"
+protocol = "pooled-moments"
+function = "cfa"
+model = """
+f =~ x1 + x2 + x3
+"""
+group = "school"
+group_equal = ["loadings", "intercepts"]
+std_lv = true
+meanstructure = true
+fixed_x = false
+information = "observed"
+)";
+
+// The text with the first occurrence of `from` replaced; fails if there is none.
+inline std::string Edited(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+}  // namespace partita::study

@@ -98,7 +98,7 @@ std::vector<methods::mle::IntegerMoments> ConnectAndRun(
   channel.SetTimeout(timeout);
   channel.SetProgress(&progress);
   try {
-    if (data_error) throw *data_error;
+    if (data_error) throw Error(*data_error);
     return RunProtocol(study, local, channel, random, progress, outcome);
   } catch (const Error& error) {
     // What went wrong with a table, its place included, is its owner's business.
@@ -150,7 +150,7 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     moments = ConnectAndRun(study, connect, hello, local, data_error, random, progress, outcome,
                             commitments);
   } catch (const Error&) {
-    if (data_error) throw *data_error;
+    if (data_error) throw Error(*data_error);
     throw;
   }
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));

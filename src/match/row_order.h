@@ -1,23 +1,19 @@
 // Do all holders of a row block list the same rows in the same order? (methods.md, rule R-n)
 //
 // Ideal function  Per shared block: every holder hands in the digest of its ordered key list; all
-// of
-//                 its holders learn whether the digests agree.
-// Method          Commit, then open, between all pairs of holders: commitment = SHA-256(label ||
-// party || block ||
-//                 nonce || digest), nonce: 32 fresh random bytes. Nobody can copy a digest it has
-//                 not computed: it commits before it sees another's, and a commitment names its
-//                 maker.
+//                 holders of the block learn whether the digests agree.
+// Method          Commit, then open, between all pairs of holders. Commitment = SHA-256 over
+//                 (label, party, block, nonce, digest), nonce: 32 fresh random bytes. Nobody can
+//                 copy a digest it has not computed: it commits before it sees another's, and a
+//                 commitment names its maker.
 // Revealed        To the other holders of the block only: the digest of the whole list. Equal
-// lists: nothing that the
-//                 receiver did not know. Unequal lists: a receiver can test guesses of the other's
-//                 whole list. No per-row hash ever leaves a party.
+//                 lists: nothing that the receiver did not know. Unequal lists: a receiver can
+//                 test guesses of the other's whole list. No per-row hash ever leaves a party.
 // Cost            2 rounds in all. Per pair of parties that share at least one block and per
-//                 direction: 2 messages, 32 bytes then 64 bytes per block they share
-//                 (RowOrderTraffic). Asserted by tests/match/row_order_test.cc.
-// Threat model    Semi-honest holders; a holder that deviates can at most make the comparison fail,
-// unless
-//                 it knows the list.
+//                 direction: 2 messages, of 32 and then 64 bytes per block they share
+//                 (RowOrderTrafficBetween). Asserted by tests/match/row_order_test.cc.
+// Threat model    Semi-honest holders; a holder that deviates can at most make the comparison
+//                 fail, unless it knows the list.
 #pragma once
 
 #include <optional>

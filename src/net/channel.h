@@ -120,6 +120,9 @@ class Channel {
   // (TLS exporter) bound to the run id, the attempt, `purpose` and `counter`. Two runs never share
   // a key.
   crypto::Key PairwiseKey(PartyIndex peer, std::string_view purpose, uint64_t counter) const;
+  // 0, 1, 2, ... for each purpose: a counter for PairwiseKey that no other user of this channel
+  // has. Parties that call it in the same order agree.
+  uint64_t NextInstance(std::string_view purpose);
 
  private:
   void Exchange(std::span<const Send> sends, std::span<const Receive> receives,

@@ -144,7 +144,7 @@ TEST_P(FaultTest, SilenceTimesOutNamingPeerAndPhase) {
 TEST_P(FaultTest, AbortReasonReachesEveryPeer) {
   auto errors = RunChannels(GetParam().make(3), [](Channel& channel) {
     if (channel.self() == 2) {
-      channel.Abort(Error(ErrorCode::kBudget, "the budget of table\x1b[2Jblood is used up"));
+      channel.Abort(Error(ErrorCode::kRefused, "the budget of table\x1b[2Jblood is used up"));
       channel.Exchange({}, {});
     } else if (channel.self() == 1) {
       ReceiveBytes(channel, 2, 5);

@@ -163,7 +163,7 @@ TEST_P(FaultTest, AbortReasonReachesEveryPeer) {
   EXPECT_THAT(errors[0]->message(),
               testing::AnyOf(HasSubstr("blood is used up"), HasSubstr("south")));
   ASSERT_TRUE(errors[2]);
-  EXPECT_EQ(errors[2]->code(), ErrorCode::kBudget);
+  EXPECT_EQ(errors[2]->code(), ErrorCode::kRefused);
 }
 
 TEST_P(FaultTest, AbortHidesDetailsOfData) {

@@ -35,7 +35,8 @@ RistrettoPoint Generator() {
       FromHex("e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d76"));
 }
 
-TEST(RistrettoTest, PublishedHashes) {  // ristretto.group; their SHA-512 are the inputs of RFC 9496, A.3
+TEST(RistrettoTest,
+     PublishedHashes) {  // ristretto.group; their SHA-512 are the inputs of RFC 9496, A.3
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"Ristretto is traditionally a short shot of espresso coffee",
        "3066f82a1a747d45120d1740f14358531a8f04bbffe6a819f86dfe50f44a0a46"},

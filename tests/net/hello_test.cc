@@ -127,7 +127,7 @@ TEST(HelloTest, OtherRosterOrderIsNoticed) {
   class Renamed : public FaultTransport {
    public:
     explicit Renamed(std::unique_ptr<Transport> inner)
-        : FaultTransport(std::move(inner), [](PartyIndex, size_t, Bytes frame) {
+        : FaultTransport(std::move(inner), [](PartyIndex, size_t, const Bytes& frame) {
             return std::vector<Bytes>{frame};
           }) {}
     const std::vector<std::string>& names() const override { return names_; }
@@ -144,14 +144,14 @@ TEST(HelloTest, OtherRosterOrderIsNoticed) {
 }
 
 // Changes one byte of south's hello to chosen parties, in transit.
-std::vector<std::optional<Error>> Tampered(size_t at, std::set<PartyIndex> victims) {
+std::vector<std::optional<Error>> Tampered(size_t at, const std::set<PartyIndex>& victims) {
   Transports transports = MemoryParties(3);
-  transports[1] = std::make_unique<FaultTransport>(std::move(transports[1]),
-                                                   [=](PartyIndex to, size_t number, Bytes frame) {
-                                                     if (number == 0 && victims.contains(to))
-                                                       frame.at(kFrameHeaderBytes + at) ^= 1;
-                                                     return std::vector<Bytes>{frame};
-                                                   });
+  transports[1] = std::make_unique<FaultTransport>(
+      std::move(transports[1]), [=](PartyIndex to, size_t number, const Bytes& frame) {
+        Bytes sent = frame;
+        if (number == 0 && victims.contains(to)) sent.at(kFrameHeaderBytes + at) ^= 1;
+        return std::vector<Bytes>{sent};
+      });
   return SayAll(std::move(transports), Input);
 }
 

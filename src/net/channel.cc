@@ -177,6 +177,7 @@ void Channel::Exchange(std::span<const Send> sends, std::span<const Receive> rec
   try {
     WaitLimits limits;
     limits.silence = s.timeout;
+    limits.keep_alive = s.run_tag;
     if (deadline != nullptr) limits.deadline = *deadline;
     s.Prepare(sends);
     s.Prepare(receives);

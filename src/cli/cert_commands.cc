@@ -115,6 +115,7 @@ void AddRoster(CLI::App* cert, Invocation& invocation) {
       if (!options->certificate.empty()) {
         const crypto::CertificateInfo info =
             crypto::Describe(*crypto::LoadCertificate(options->certificate));
+        crypto::RequirePartyCertificate(info, options->certificate);
         std::erase_if(roster,
                       [&](const net::RosterEntry& entry) { return entry.name == info.name; });
         roster.push_back({info.name, options->address, info.fingerprint});

@@ -453,7 +453,8 @@ template <typename R>
 void DealerEngine<R>::Execute(std::span<Operation> operations) {
   for (Operation& operation : operations) CheckOperation(operation, this->facts());
   for (Operation& operation : operations) {
-    if (auto* reveal = std::get_if<RevealOperation>(&operation)) gate_.Opening(reveal->release_id);
+    if (auto* reveal = std::get_if<RevealOperation>(&operation))
+      gate_.Opening(reveal->release_id, reveal->to, NumValues(*reveal));
   }
   Run(*this, operations).Execute();
 }

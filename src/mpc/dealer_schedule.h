@@ -118,6 +118,8 @@ class DealerSchedule {
 
  private:
   struct Fixed {
+    Shape shape;  // as registered: its mask covers no other
+    PartyIndex owner = 0;
     uint64_t mask_offset = 0;
     std::set<PartyIndex> holders;
   };

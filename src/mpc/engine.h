@@ -130,7 +130,7 @@ class Engine {
   // Truncates each to `fraction_bits` (error below one unit in the last place, unbiased); never a
   // local shift.
   std::vector<Shared> Rescale(std::span<const Shared> inputs, int fraction_bits);
-  // Opens to one party or kEverybody, through the gate: ReleaseGate::Opening(release_id) is called
+  // Opens to one party or kEverybody, through the gate: ReleaseGate::Opening is called
   // once, before anything is sent. Empty matrices are returned where the value is not learned.
   std::vector<IntMatrix> Reveal(std::string_view release_id, std::span<const Shared> values,
                                 PartyIndex to);

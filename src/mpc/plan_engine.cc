@@ -101,7 +101,7 @@ void PlanEngine::Execute(std::span<Operation> operations) {
   for (Operation& operation : operations) {
     auto* reveal = std::get_if<RevealOperation>(&operation);
     if (reveal == nullptr) continue;
-    if (gate_ != nullptr) gate_->Opening(reveal->release_id);
+    if (gate_ != nullptr) gate_->Opening(reveal->release_id, reveal->to, NumValues(*reveal));
     ++openings_[reveal->release_id];
   }
   ExecutionCost cost = costs_->Execute(operations);

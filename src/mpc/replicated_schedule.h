@@ -142,6 +142,8 @@ class Scheduler {
 
  private:
   struct Fixed {
+    Shape shape;  // as registered: its mask covers no other
+    PartyIndex owner = 0;
     uint64_t mask_offset = 0;
     bool kept = false;  // the receiver has the difference
   };

@@ -238,6 +238,10 @@ study::Plan BuildPlan(const MleStudy& study) {
       "The release is exact: secure computation hides the rows from the parties, but nothing "
       "limits what the released moments "
       "themselves say about single persons (no differential privacy).");
+  plan.assumptions.push_back(
+      "Whatever the engine, the receiver together with all other holders but one can compute that "
+      "holder's exact "
+      "contribution to the released moments.");
   plan.notes.push_back(
       "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
       fmt::format("2^-{}; nothing is truncated after that.", study.task.fraction_bits));

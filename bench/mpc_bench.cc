@@ -1,6 +1,9 @@
-// The engine `dealer`, two computing parties and the dealer as threads over memory transports.
-// Times are wall clock of the slowest process, set-up of the channels included.
+// The engine `dealer`, two or three computing parties and the dealer: as threads over memory
+// transports (wall clock of the slowest, set-up of the channels included), and as processes over
+// TLS on loopback.
 #include <benchmark/benchmark.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <thread>
@@ -8,6 +11,7 @@
 #include "crypto/random.h"
 #include "mpc/dealer_engine.h"
 #include "net/memory_transport.h"
+#include "net/tls_transport.h"
 
 namespace partita::mpc {
 namespace {
@@ -57,6 +61,80 @@ void BM_CrossProduct(benchmark::State& state) {
 BENCHMARK(BM_CrossProduct)
     ->Arg(10'000)
     ->Arg(1'000'000)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// Two parties and the dealer as processes; this one is party 0 and measures `iterations` times what
+// all of them do.
+void RunProcesses(benchmark::State& state, int iterations,
+                  const std::function<void(Engine&)>& body) {
+  std::vector<crypto::Identity> identities;
+  std::vector<net::Listener> listeners;
+  net::Roster roster;
+  for (const char* name : {"north", "south", "dealer"}) {
+    identities.push_back(crypto::MakeIdentity({name}));
+    listeners.push_back(net::Listen("127.0.0.1", "0"));
+    roster.push_back(
+        {name, listeners.back().address, crypto::Fingerprint(*identities.back().certificate)});
+  }
+  std::vector<pid_t> children;
+  for (net::PartyIndex self : {1, 2, 0}) {
+    const pid_t child = self == 0 ? 0 : fork();
+    if (child != 0) {
+      children.push_back(child);
+      continue;
+    }
+    net::TlsOptions options;
+    options.identity = identities[self];
+    options.roster = roster;
+    options.self = self;
+    options.listener = std::move(listeners[self]);
+    net::Channel channel(
+        net::ConnectTls(std::move(options), Deadline::After(std::chrono::seconds(10))), Bytes{1},
+        1);
+    CountingReleaseGate gate;
+    gate.Reserve({{"out", "", "all", "exact", 1'000'000}});
+    auto engine = MakeDealerEngine(channel, gate);
+    if (self == 0) {
+      for (auto _ : state) body(*engine);
+    } else {
+      for (int i = 0; i < iterations; ++i) body(*engine);
+      _exit(0);
+    }
+  }
+  for (pid_t child : children) waitpid(child, nullptr, 0);
+}
+
+constexpr int kTlsIterations = 3;
+
+void BM_CrossProductOverTls(benchmark::State& state) {
+  const auto rows = static_cast<size_t>(state.range(0));
+  RunProcesses(state, kTlsIterations, [&](Engine& engine) {
+    Product product{Product::Kind::kGram, Synthetic(engine, 0, {rows, 10}),
+                    Synthetic(engine, 1, {rows, 10})};
+    auto result = engine.Multiply({&product, 1});
+    engine.Reveal("out", result, 0);
+  });
+}
+BENCHMARK(BM_CrossProductOverTls)
+    ->Arg(1'000'000)
+    ->Iterations(kTlsIterations)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+void BM_MultiplyOverTls(benchmark::State& state) {
+  const auto size = static_cast<size_t>(state.range(0));
+  RunProcesses(state, kTlsIterations, [&](Engine& engine) {
+    std::vector<PrivateMatrix> inputs = {Synthetic(engine, 0, {size, 1}),
+                                         Synthetic(engine, 1, {size, 1})};
+    auto shares = engine.Input(inputs);
+    Product product{Product::Kind::kElementwise, shares[0], shares[1]};
+    engine.Rescale(engine.Multiply({&product, 1}), 50);
+  });
+}
+BENCHMARK(BM_MultiplyOverTls)
+    ->Arg(1'000'000)
+    ->Iterations(kTlsIterations)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

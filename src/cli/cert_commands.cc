@@ -34,7 +34,7 @@ void AddNew(CLI::App* cert, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       cert->add_subcommand("new", "Make a private key and a certificate for one party");
-  AddOutputOptions(*command, invocation);
+  AddOutputOptions(*command, invocation, "cert new");
   command->add_option("PARTY", options->party, "The party's name in the study file")->required();
   command->add_option("--folder", options->folder, "Where key.pem and cert.pem go")
       ->capture_default_str();
@@ -65,7 +65,7 @@ void AddShow(CLI::App* cert, Invocation& invocation) {
   auto file = std::make_shared<std::string>();
   CLI::App* command =
       cert->add_subcommand("show", "Show whose a certificate is, its validity and its fingerprint");
-  AddOutputOptions(*command, invocation);
+  AddOutputOptions(*command, invocation, "cert show");
   command->add_option("CERTIFICATE", *file, "A certificate (PEM)")->required();
   command->callback([&invocation, file] {
     invocation.run = [&invocation, file] {
@@ -100,7 +100,7 @@ void AddRoster(CLI::App* cert, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command = cert->add_subcommand(
       "roster", "Show a roster, or add (replace) a party's address and certificate in it");
-  AddOutputOptions(*command, invocation);
+  AddOutputOptions(*command, invocation, "cert roster");
   command->add_option("ROSTER", options->file, "The roster file")->required();
   CLI::Option* certificate = command->add_option("--certificate", options->certificate,
                                                  "The certificate of the party to add");
@@ -115,6 +115,7 @@ void AddRoster(CLI::App* cert, Invocation& invocation) {
       if (!options->certificate.empty()) {
         const crypto::CertificateInfo info =
             crypto::Describe(*crypto::LoadCertificate(options->certificate));
+        crypto::RequirePartyCertificate(info, options->certificate);
         std::erase_if(roster,
                       [&](const net::RosterEntry& entry) { return entry.name == info.name; });
         roster.push_back({info.name, options->address, info.fingerprint});

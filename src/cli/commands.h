@@ -12,10 +12,13 @@ namespace partita::cli {
 struct Invocation {
   OutputOptions output;
   std::function<int()> run;
+  bool print_schema = false;  // --schema: say what the JSON output looks like instead of running
+  std::function<std::string()> schema;
 };
 
-// --format and --quiet, for every command.
-void AddOutputOptions(CLI::App& command, Invocation& invocation);
+// --format, --schema, --quiet, --yes and --timeout, for every command. `name` finds its schema
+// (cli/schemas.h).
+void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::string& name);
 
 void AddStudyCommands(CLI::App& app, Invocation& invocation);
 void AddCertCommands(CLI::App& app, Invocation& invocation);

@@ -1,7 +1,12 @@
 #include "cli/interrupt.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 namespace partita::cli {
 namespace {
@@ -9,22 +14,41 @@ namespace {
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-void HandleSignal(int) { interrupted = true; }
+std::atomic<bool> time_limit_passed{false};
+
+void HandleSignal(int signal) {
+  if (signal == SIGALRM) time_limit_passed = true;
+  interrupted = true;
+}
 
 }  // namespace
 
 void PrepareProcess() {
+  // Descriptors 0 to 2 exist, so that no socket or pipe becomes one of them.
+  int fd = 0;
+  while (fd >= 0 && fd <= 2) fd = ::open("/dev/null", O_RDWR);
+  if (fd > 2) ::close(fd);
   struct sigaction action {};
   action.sa_handler = HandleSignal;
   // A second Control-C ends the process at once.
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGALRM, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
 }
 
 const std::atomic<bool>& Interrupted() { return interrupted; }
+
+void SetTimeLimit(std::chrono::microseconds limit) {
+  itimerval timer{};
+  timer.it_value.tv_sec = limit.count() / 1'000'000;
+  timer.it_value.tv_usec = std::max<int64_t>(limit.count() % 1'000'000, 1);
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+bool TimeLimitPassed() { return time_limit_passed; }
 
 }  // namespace partita::cli

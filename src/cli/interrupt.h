@@ -1,7 +1,8 @@
-// Control-C and SIGTERM as a flag that long work looks at.
+// Control-C and SIGTERM and the time limit, as a flag that long work looks at.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 
 namespace partita::cli {
 
@@ -9,6 +10,12 @@ namespace partita::cli {
 // shares and keys.
 void PrepareProcess();
 
+// Set by Control-C, SIGTERM or the time limit.
 const std::atomic<bool>& Interrupted();
+
+// From now on the command may take this long; then it is interrupted.
+void SetTimeLimit(std::chrono::microseconds limit);
+// Whether it was the time limit.
+bool TimeLimitPassed();
 
 }  // namespace partita::cli

@@ -1,10 +1,12 @@
 // partita: one statistical model on data that several institutions hold in pieces.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/units.h"
 
 namespace partita::cli {
 namespace {
@@ -37,12 +39,27 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return ReportParseError(app, error, invocation.output);
+    // --schema needs no other argument.
+    if (!invocation.print_schema) return ReportParseError(app, error, invocation.output);
   }
   try {
+    if (invocation.print_schema) {
+      std::cout << invocation.schema() << "\n";
+      return kDone;
+    }
+    if (!invocation.output.timeout.empty()) SetTimeLimit(ParseDuration(invocation.output.timeout));
     return invocation.run();
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCancelled && TimeLimitPassed()) {
+      return PrintError(
+          invocation.output,
+          Error(ErrorCode::kTimeout, "the time limit of " + invocation.output.timeout + " passed",
+                "give it more with --timeout, or look at what it was waiting for"));
+    }
     return PrintError(invocation.output, error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return PrintError(invocation.output,
+                      Error(ErrorCode::kUsage, error.what(), "check the path and its permissions"));
   } catch (const std::exception& error) {
     return PrintError(invocation.output,
                       Error(ErrorCode::kInternal, error.what(), "please report this"));

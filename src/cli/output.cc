@@ -6,6 +6,11 @@
 namespace partita::cli {
 namespace {
 
+std::string Dump(const OutputOptions& output, const nlohmann::ordered_json& envelope) {
+  const int indent = output.format == "jsonl" ? -1 : 2;
+  return envelope.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 void WriteLine(std::FILE* stream, const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stream);
   if (text.empty() || text.back() != '\n') std::fputc('\n', stream);
@@ -24,7 +29,7 @@ void PrintResult(const OutputOptions& output, const std::string& text, const std
   envelope["schema_version"] = kEnvelopeSchemaVersion;
   envelope["status"] = status;
   envelope["data"] = nlohmann::ordered_json::parse(data);
-  WriteLine(stdout, envelope.dump(2));
+  WriteLine(stdout, Dump(output, envelope));
 }
 
 ExitCode PrintError(const OutputOptions& output, const Error& error) {
@@ -35,8 +40,7 @@ ExitCode PrintError(const OutputOptions& output, const Error& error) {
     envelope["error_code"] = ErrorCodeName(error.code());
     envelope["message"] = error.message();
     envelope["hint"] = error.hint();
-    WriteLine(stdout,
-              envelope.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    WriteLine(stdout, Dump(output, envelope));
   } else {
     WriteLine(stderr, "error: " + error.message());
     if (!error.hint().empty()) WriteLine(stderr, "hint: " + error.hint());

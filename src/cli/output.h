@@ -11,10 +11,11 @@ namespace partita::cli {
 inline constexpr int kEnvelopeSchemaVersion = 1;
 
 struct OutputOptions {
-  std::string format = "text";  // text | json
+  std::string format = "text";  // text | json (indented) | jsonl (one line)
   bool quiet = false;           // no progress, no notes
+  std::string timeout;          // a duration; empty: no limit
 
-  bool json() const { return format == "json"; }
+  bool json() const { return format != "text"; }
 };
 
 // In text mode prints `text` (a line break is added if missing); in JSON mode exactly one object

@@ -15,7 +15,6 @@
 namespace partita::crypto {
 namespace {
 
-constexpr size_t kMaxNameBytes = 64;
 constexpr int kMaxDays = 3650;
 constexpr long kSecondsPerDay = 86'400;
 
@@ -47,7 +46,7 @@ void AddExtension(X509& certificate, int nid, const std::string& value) {
 }
 
 void SetSerial(X509& certificate) {
-  std::array<uint8_t, 16> serial;
+  std::array<uint8_t, 16> serial{};
   Check(RAND_bytes(serial.data(), static_cast<int>(serial.size())), "draw a serial number");
   serial[0] &= 0x7f;  // positive
   std::unique_ptr<BIGNUM, void (*)(BIGNUM*)> number(
@@ -93,17 +92,16 @@ std::vector<std::string> DnsNames(const X509& certificate) {
 
 bool IsPartyName(std::string_view name) {
   auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   };
-  return !name.empty() && name.size() <= kMaxNameBytes &&
+  return !name.empty() && name.size() <= kMaxPartyName && name[0] != '-' &&
          std::all_of(name.begin(), name.end(), allowed);
 }
 
 Identity MakeIdentity(const CertificateRequest& request) {
   if (!IsPartyName(request.name)) {
     throw Error(ErrorCode::kUsage, fmt::format("'{}' cannot be the name of a party", request.name),
-                "Use 1 to 64 letters, digits, '.', '_' or '-'.");
+                kPartyNameHint);
   }
   if (request.days < 1 || request.days > kMaxDays) {
     throw Error(ErrorCode::kUsage,
@@ -146,6 +144,12 @@ CertificateInfo Describe(const x509_st& certificate) {
   const std::vector<std::string> names = DnsNames(certificate);
   return {names.size() == 1 ? names[0] : "", ShowTime(X509_get0_notBefore(&certificate)),
           ShowTime(X509_get0_notAfter(&certificate)), Fingerprint(certificate)};
+}
+
+void RequirePartyCertificate(const CertificateInfo& info, const std::filesystem::path& file) {
+  if (IsPartyName(info.name)) return;
+  throw Error(ErrorCode::kBadInput, fmt::format("{} is not a Partita certificate", file.string()),
+              "Use the cert.pem that 'partita cert new' made for that party.");
 }
 
 std::optional<std::string> CertificateProblem(const x509_st& certificate, std::string_view name,

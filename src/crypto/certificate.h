@@ -20,7 +20,7 @@ namespace partita::crypto {
 enum class KeyKind { kEd25519, kP256 };
 
 struct CertificateRequest {
-  std::string name;  // of the party: 1 to 64 letters, digits, '.', '_' or '-'
+  std::string name;  // of the party, see IsPartyName
   int days = 730;    // of validity
   KeyKind kind = KeyKind::kEd25519;
   // Start of the validity, from now: a little in the past, for peers whose clock is behind.
@@ -68,7 +68,15 @@ std::optional<std::string> CertificateProblem(const x509_st& certificate, std::s
 // 64 lower-case hexadecimal digits; accepts upper case and colons. Empty if it is no fingerprint.
 std::optional<std::string> NormalFingerprint(std::string_view text);
 
-// The rule for party names, as above.
+// Throws kBadInput naming `file` unless `info` describes a certificate that MakeIdentity could have
+// made: one DNS name, which is that of a party.
+void RequirePartyCertificate(const CertificateInfo& info, const std::filesystem::path& file);
+
+// The rule for party names, the same as in study files: 1 to 32 small letters, digits and '-', a
+// letter or digit first.
+inline constexpr size_t kMaxPartyName = 32;
+inline constexpr char kPartyNameHint[] =
+    "Use 1 to 32 small letters, digits and '-', a letter or digit first, as in the study file.";
 bool IsPartyName(std::string_view name);
 
 }  // namespace partita::crypto

@@ -56,7 +56,9 @@ ByteView Contents(BIO* bio) {
 }
 
 Bio OpenFile(const fs::path& file, const char* what) {
-  Bio bio(BIO_new_file(file.c_str(), "r"), BIO_free_all);
+  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  Bio bio(fd < 0 ? nullptr : BIO_new_fd(fd, BIO_CLOSE), BIO_free_all);
+  if (bio == nullptr && fd >= 0) close(fd);
   if (bio == nullptr) {
     ERR_clear_error();
     throw Error(ErrorCode::kBadInput, fmt::format("cannot open the {} {}", what, file.string()),
@@ -74,15 +76,32 @@ Bio OpenFile(const fs::path& file, const char* what) {
 // Asks nobody for a passphrase.
 int NoPassphrase(char*, int, int, void*) { return 0; }
 
-std::shared_ptr<EVP_PKEY> LoadKey(const fs::path& file) {
-  Bio bio = OpenFile(file, "private key");
+// Of the open file, not of its path, which may have come to name another one.
+void CheckPrivate(BIO* bio, const fs::path& file) {
+  int fd = -1;
   struct stat status {};
-  if (stat(file.c_str(), &status) == 0 && (status.st_mode & 077) != 0) {
+  if (BIO_get_fd(bio, &fd) < 0 || fstat(fd, &status) != 0) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("cannot tell who may read the private key {}", file.string()),
+                "Keep the key in an ordinary file of this machine.");
+  }
+  if (status.st_uid != geteuid() && status.st_uid != 0) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("the private key {} belongs to another user (number {})", file.string(),
+                            status.st_uid),
+                "Run as the user who owns the key, or make a key of your own.");
+  }
+  if ((status.st_mode & 077) != 0) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("the private key {} can be read by other users (mode {:04o})",
                             file.string(), static_cast<unsigned>(status.st_mode & 07777)),
                 fmt::format("Run: chmod 600 {}", file.string()));
   }
+}
+
+std::shared_ptr<EVP_PKEY> LoadKey(const fs::path& file) {
+  Bio bio = OpenFile(file, "private key");
+  CheckPrivate(bio.get(), file);
   EVP_PKEY* key = PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr);
   if (key == nullptr) NotPem(file, "private key");
   return {key, EVP_PKEY_free};

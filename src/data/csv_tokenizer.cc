@@ -11,8 +11,6 @@ namespace partita::data {
 
 namespace {
 
-constexpr size_t kBlockBytes = size_t{1} << 20;
-
 bool IsEmptyLine(std::span<const CsvField> fields) {
   return fields.size() == 1 && fields[0].raw.empty() && !fields[0].quoted;
 }
@@ -69,7 +67,7 @@ bool CsvTokenizer::NextLine() {
 }
 
 // Scans one record from begin_. It starts over when bytes are missing: a record crosses the end of
-// a block once per MiB only, and long records double the buffer.
+// a block rarely, and long records double the buffer.
 CsvTokenizer::Outcome CsvTokenizer::Scan() {
   fields_.clear();
   const char* const end = buffer_.data() + end_;
@@ -111,8 +109,8 @@ const char* CsvTokenizer::ScanQuoted(const char* open, CsvField& field) const {
       if (!at_eof_) return nullptr;
       Fail(open, "a quoted field begins here and is not closed before the end of the file");
     }
-    if (close + 1 == end && !at_eof_) return nullptr;
-    if (close[1] != '"') break;  // at the end of the file close[1] is the final NUL
+    // At the end of the bytes close[1] is the final NUL; Scan then asks for more.
+    if (close[1] != '"') break;
     field.doubled_quotes = true;
     close += 2;
   }
@@ -160,7 +158,7 @@ void CsvTokenizer::Refill() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, begun);
   begin_ = 0;
   end_ = begun;
-  if (buffer_.size() < 2 * begun + kBlockBytes) buffer_.resize(2 * begun + kBlockBytes + 1);
+  if (buffer_.size() < 2 * begun + kCsvBlockBytes) buffer_.resize(2 * begun + kCsvBlockBytes + 1);
   size_t room = buffer_.size() - 1 - end_;
   std::span<uint8_t> out(reinterpret_cast<uint8_t*>(buffer_.data()) + end_, room);
   size_t count = source_(out);

@@ -12,6 +12,9 @@
 
 namespace partita::data {
 
+// Bytes asked of the source at once, more for long records. Small enough to stay in the cache.
+inline constexpr size_t kCsvBlockBytes = size_t{1} << 18;
+
 // A field as it stands in the buffer; valid until the next call of Next.
 struct CsvField {
   std::string_view raw;  // without the outer quotes

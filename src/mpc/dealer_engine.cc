@@ -95,7 +95,7 @@ class DealerEngine<R>::Run {
     }
   }
 
-  // Openings of shares among the parties. `to_me`: this party learns the sum.
+  // Sends the own share to everybody who receives the sum, and expects theirs if this party does.
   void Open(Opening& opening, const std::function<bool(PartyIndex)>& receives) {
     for (PartyIndex peer = 0; peer < num_parties_; ++peer) {
       if (peer == me_) continue;
@@ -453,7 +453,8 @@ template <typename R>
 void DealerEngine<R>::Execute(std::span<Operation> operations) {
   for (Operation& operation : operations) CheckOperation(operation, this->facts());
   for (Operation& operation : operations) {
-    if (auto* reveal = std::get_if<RevealOperation>(&operation)) gate_.Opening(reveal->release_id);
+    if (auto* reveal = std::get_if<RevealOperation>(&operation))
+      gate_.Opening(reveal->release_id, reveal->to, NumValues(*reveal));
   }
   Run(*this, operations).Execute();
 }

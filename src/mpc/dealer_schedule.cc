@@ -49,7 +49,10 @@ uint64_t DealerSchedule::Reserve(uint64_t elements) {
 }
 
 void DealerSchedule::Register(const FixedOperand& operand) {
-  fixed_[operand.id].mask_offset = Reserve(operand.matrix.shape.size());
+  Fixed& fixed = fixed_[operand.id];
+  fixed.mask_offset = Reserve(operand.matrix.shape.size());
+  fixed.shape = operand.matrix.shape;
+  fixed.owner = operand.matrix.owner;
 }
 
 bool DealerSchedule::Holds(uint64_t fixed_id, PartyIndex party) const {
@@ -76,7 +79,8 @@ size_t DealerSchedule::Mask(ScheduledExecution& execution, const Operand& operan
   masked.only_cross_products = cross_product;
   if (fixed != nullptr) {
     auto known = fixed_.find(fixed->id);
-    if (known == fixed_.end()) {
+    if (known == fixed_.end() || known->second.shape != fixed->matrix.shape ||
+        known->second.owner != fixed->matrix.owner) {
       throw Error(ErrorCode::kUsage, "a fixed operand was registered with another engine",
                   "register it with the engine that uses it");
     }

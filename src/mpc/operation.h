@@ -35,6 +35,13 @@ struct RevealOperation {
   std::vector<IntMatrix> results;  // out; empty matrices where nothing is learned
 };
 
+// Ring elements that a reveal opens.
+inline uint64_t NumValues(const RevealOperation& reveal) {
+  uint64_t count = 0;
+  for (const Shared& value : reveal.values) count += value.shape.size();
+  return count;
+}
+
 struct Operation
     : std::variant<InputOperation, MultiplyOperation, RescaleOperation, RevealOperation> {
   using variant::variant;

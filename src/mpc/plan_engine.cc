@@ -46,7 +46,8 @@ PlanEngine::PlanEngine(std::unique_ptr<CostModel> costs, ReleaseGate* gate)
 
 void PlanEngine::StartAt(std::vector<uint64_t> depths) {
   if (depths.size() != depth_.size()) {
-    throw Error(ErrorCode::kUsage, "the plan engine was given depths for another number of processes");
+    throw Error(ErrorCode::kUsage,
+                "the plan engine was given depths for another number of processes");
   }
   depth_ = std::move(depths);
 }
@@ -100,7 +101,7 @@ void PlanEngine::Execute(std::span<Operation> operations) {
   for (Operation& operation : operations) {
     auto* reveal = std::get_if<RevealOperation>(&operation);
     if (reveal == nullptr) continue;
-    if (gate_ != nullptr) gate_->Opening(reveal->release_id);
+    if (gate_ != nullptr) gate_->Opening(reveal->release_id, reveal->to, NumValues(*reveal));
     ++openings_[reveal->release_id];
   }
   ExecutionCost cost = costs_->Execute(operations);

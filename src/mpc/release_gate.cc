@@ -26,7 +26,8 @@ void CountingReleaseGate::Reserve(const std::vector<Release>& releases) {
   reserved_ = true;
 }
 
-void CountingReleaseGate::Opening(std::string_view release_id) {
+void CountingReleaseGate::Opening(std::string_view release_id, size_t to_party,
+                                  uint64_t num_values) {
   if (!reserved_ || finished_) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("release '{}' was asked for {}", release_id,
@@ -46,6 +47,15 @@ void CountingReleaseGate::Opening(std::string_view release_id) {
                 fmt::format("release '{}' was already opened {} times, as often as the plan allows",
                             release_id, count->opened),
                 "state a larger maximum count in the study and have it approved");
+  }
+  if (count->release.to_party.value_or(to_party) != to_party ||
+      count->release.num_values.value_or(num_values) != num_values) {
+    throw Error(
+        ErrorCode::kRefused,
+        fmt::format("release '{}' was about to be opened to another recipient, or with another "
+                    "number of values, than the plan says",
+                    release_id),
+        "this is a defect of the method: please report it");
   }
   ++count->opened;
 }

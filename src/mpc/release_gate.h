@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,10 @@ struct Release {
   std::string to;          // party name, or "all"
   std::string mechanism;   // "exact", later "discrete-gaussian ..."
   uint64_t max_count = 1;  // how often it may be opened
+  // The recipient's index among the computing parties (or kEverybody, engine.h) and the ring
+  // elements of one opening. The gate refuses any other; a plan always states both.
+  std::optional<size_t> to_party = std::nullopt;
+  std::optional<uint64_t> num_values = std::nullopt;
 };
 
 class ReleaseGate {
@@ -22,8 +27,10 @@ class ReleaseGate {
   virtual ~ReleaseGate() = default;
   // Before the first message leaves. Throws kRefused if the releases are not allowed.
   virtual void Reserve(const std::vector<Release>& releases) = 0;
-  // Before each opening. Throws kRefused for an undeclared id or a surplus opening.
-  virtual void Opening(std::string_view release_id) = 0;
+  // Before each opening: to whom, and how many ring elements. Throws kRefused for an undeclared id,
+  // a surplus opening, another recipient or another number of values. What the values mean is the
+  // method's promise.
+  virtual void Opening(std::string_view release_id, size_t to_party, uint64_t num_values) = 0;
   // After the last opening.
   virtual void Finish() = 0;
 };
@@ -33,7 +40,7 @@ class ReleaseGate {
 class CountingReleaseGate : public ReleaseGate {
  public:
   void Reserve(const std::vector<Release>& releases) override;
-  void Opening(std::string_view release_id) override;
+  void Opening(std::string_view release_id, size_t to_party, uint64_t num_values) override;
   void Finish() override;
 
   // (release, times opened), in declaration order.

@@ -35,7 +35,8 @@ template <typename R>
 void ReplicatedEngine<R>::Execute(std::span<Operation> operations) {
   for (Operation& operation : operations) CheckOperation(operation, this->facts());
   for (Operation& operation : operations) {
-    if (auto* reveal = std::get_if<RevealOperation>(&operation)) gate_.Opening(reveal->release_id);
+    if (auto* reveal = std::get_if<RevealOperation>(&operation))
+      gate_.Opening(reveal->release_id, reveal->to, NumValues(*reveal));
   }
   ReplicatedExecution<R>(*this, operations).Run();
 }

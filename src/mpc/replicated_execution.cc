@@ -180,14 +180,11 @@ template <typename R>
 void ReplicatedExecution<R>::ConsumeDifference(size_t dealt, size_t first, size_t count,
                                                ConstWords<R> rows) {
   const auto block = FromMemory<R>(schedule_.dealt[dealt].matrix.shape, rows, first);
-  for (size_t i = 0; i < products_.size(); ++i) {
-    const ScheduledProduct& at = schedule_.products[i];
-    for (const Term& term : products_[i].terms) {
-      if (term.streamed != dealt) continue;
-      AccumulateRows<R>(ProductOf(at).kind, term.streamed_left ? block : term.left,
-                        term.streamed_left ? term.right : block, first, count, at.shape,
-                        products_[i].shares[0]);
-    }
+  for (const StreamedTerm& term : dealt_[dealt].terms) {
+    const ScheduledProduct& at = schedule_.products[term.product];
+    AccumulateRows<R>(ProductOf(at).kind, term.other_left ? term.other : block,
+                      term.other_left ? block : term.other, first, count, at.shape,
+                      products_[term.product].shares[0]);
   }
 }
 
@@ -202,22 +199,19 @@ template <typename R>
 void ReplicatedExecution<R>::AddTerm(ProductWork& work, bool swapped, RowSource<R> first,
                                      RowSource<R> second) {
   if (swapped) std::swap(first, second);
-  work.terms.push_back({std::move(first), std::move(second), kNone, false});
+  work.terms.push_back({std::move(first), std::move(second)});
 }
 
 template <typename R>
-void ReplicatedExecution<R>::AddDifferenceTerm(ProductWork& work, bool swapped, size_t dealt,
+void ReplicatedExecution<R>::AddDifferenceTerm(size_t i, bool swapped, size_t dealt,
                                                RowSource<R> second) {
-  const DealtWork& difference = dealt_[dealt];
-  if (!difference.streamed) {
-    AddTerm(work, swapped,
-            FromMemory<R>(schedule_.dealt[dealt].matrix.shape, *difference.difference),
-            std::move(second));
-    return;
+  DealtWork& difference = dealt_[dealt];
+  if (difference.streamed) {
+    difference.terms.push_back({i, std::move(second), swapped});
+  } else {
+    const Shape shape = schedule_.dealt[dealt].matrix.shape;
+    AddTerm(products_[i], swapped, FromMemory<R>(shape, *difference.difference), std::move(second));
   }
-  AddTerm(work, swapped, {}, std::move(second));
-  work.terms.back().streamed = dealt;
-  work.terms.back().streamed_left = !swapped;
 }
 
 template <typename R>
@@ -235,9 +229,9 @@ void ReplicatedExecution<R>::PrepareProduct(size_t i) {
     case Route::kShared:
       return AddSharedTerms(product, work);
     case Route::kMixed:
-      return AddMixedTerms(at, product, work);
+      return AddMixedTerms(i);
     case Route::kPrivate:
-      return AddPrivateTerms(at, work);
+      return AddPrivateTerms(i);
   }
 }
 
@@ -253,8 +247,10 @@ void ReplicatedExecution<R>::AddSharedTerms(const Product& product, ProductWork&
 }
 
 template <typename R>
-void ReplicatedExecution<R>::AddMixedTerms(const ScheduledProduct& at, const Product& product,
-                                           ProductWork& work) {
+void ReplicatedExecution<R>::AddMixedTerms(size_t i) {
+  const ScheduledProduct& at = schedule_.products[i];
+  const Product& product = ProductOf(at);
+  ProductWork& work = products_[i];
   const bool swapped = at.left == kNone;  // the private operand stands right
   const size_t dealt = swapped ? at.right : at.left;
   const DealtOperand& x = schedule_.dealt[dealt];
@@ -268,23 +264,24 @@ void ReplicatedExecution<R>::AddMixedTerms(const ScheduledProduct& at, const Pro
   } else {
     work.sum.resize(ys[0].size());
     Add<R>(ys[0], ys[1], work.sum);
-    AddDifferenceTerm(work, swapped, dealt, FromMemory<R>(y.shape, work.sum));
+    AddDifferenceTerm(i, swapped, dealt, FromMemory<R>(y.shape, work.sum));
   }
 }
 
 template <typename R>
-void ReplicatedExecution<R>::AddPrivateTerms(const ScheduledProduct& at, ProductWork& work) {
+void ReplicatedExecution<R>::AddPrivateTerms(size_t i) {
+  const ScheduledProduct& at = schedule_.products[i];
   // `first` belongs to party s, `second` to party s + 1.
   const bool swapped =
       schedule_.dealt[at.right].matrix.owner != Next(schedule_.dealt[at.left].matrix.owner);
   const size_t first = swapped ? at.right : at.left, second = swapped ? at.left : at.right;
   const DealtOperand &x = schedule_.dealt[first], &y = schedule_.dealt[second];
   if (self_ == x.matrix.owner) {
-    AddDifferenceTerm(work, !swapped, second, FromPrivate<R>(x.matrix));
+    AddDifferenceTerm(i, !swapped, second, FromPrivate<R>(x.matrix));
   } else if (self_ == y.matrix.owner) {
-    AddTerm(work, swapped, MaskAt(Next(x.matrix.owner), x), MaskAt(self_, y));
+    AddTerm(products_[i], swapped, MaskAt(Next(x.matrix.owner), x), MaskAt(self_, y));
   } else {
-    AddDifferenceTerm(work, swapped, first, MaskAt(self_, y));
+    AddDifferenceTerm(i, swapped, first, MaskAt(self_, y));
   }
 }
 
@@ -296,7 +293,6 @@ void ReplicatedExecution<R>::ShareProduct(size_t i) {
   ProductWork& work = products_[i];
   auto& [own, previous] = work.shares;
   for (const Term& term : work.terms) {
-    if (term.streamed != kNone) continue;
     AccumulateProduct<R>(ProductOf(at).kind, term.left, term.right, at.shape, own);
   }
   AddZeroShares(at.offset, own);

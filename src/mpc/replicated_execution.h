@@ -26,12 +26,16 @@ class ReplicatedExecution {
   using Vector = std::vector<Word>;
   using Components = std::array<Vector, 2>;  // own, previous
 
-  // left * right, a part of this party's share of a product. If `streamed` names a private operand,
-  // that operand's difference arrives row by row and stands where the source is empty.
+  // left * right, a part of this party's share of a product.
   struct Term {
     RowSource<R> left, right;
-    size_t streamed = replicated::kNone;
-    bool streamed_left = false;
+  };
+
+  // A term whose other side is a difference that arrives row by row.
+  struct StreamedTerm {
+    size_t product = 0;
+    RowSource<R> other;
+    bool other_left = false;
   };
 
   struct ProductWork {
@@ -44,6 +48,7 @@ class ReplicatedExecution {
     bool streamed = false;  // at the receiver: consumed row by row, never whole
     Vector received;        // at the receiver, unless streamed or kept
     const Vector* difference = nullptr;
+    std::vector<StreamedTerm> terms;  // if streamed
   };
 
   struct RescaleWork {
@@ -64,12 +69,11 @@ class ReplicatedExecution {
 
   void PrepareProduct(size_t i);
   void AddSharedTerms(const Product& product, ProductWork& work);
-  void AddMixedTerms(const replicated::ScheduledProduct& scheduled, const Product& product,
-                     ProductWork& work);
-  void AddPrivateTerms(const replicated::ScheduledProduct& scheduled, ProductWork& work);
+  void AddMixedTerms(size_t i);
+  void AddPrivateTerms(size_t i);
   void AddTerm(ProductWork& work, bool swapped, RowSource<R> first, RowSource<R> second);
-  // As above, with the difference of private operand `dealt` first.
-  void AddDifferenceTerm(ProductWork& work, bool swapped, size_t dealt, RowSource<R> second);
+  // As above for product i, with the difference of private operand `dealt` first.
+  void AddDifferenceTerm(size_t i, bool swapped, size_t dealt, RowSource<R> second);
   void ShareProduct(size_t i);
   void ShareOwnedProduct(size_t i);
   void LocalProduct(size_t i);

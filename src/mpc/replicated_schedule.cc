@@ -29,7 +29,10 @@ uint64_t Scheduler::Reserve(Shape shape) {
 }
 
 void Scheduler::Register(const FixedOperand& operand) {
-  fixed_[operand.id].mask_offset = Reserve(operand.matrix.shape);
+  Fixed& fixed = fixed_[operand.id];
+  fixed.mask_offset = Reserve(operand.matrix.shape);
+  fixed.shape = operand.matrix.shape;
+  fixed.owner = operand.matrix.owner;
 }
 
 // Finds or adds the operand; a fixed one appears once however many products use it.
@@ -43,7 +46,8 @@ size_t Scheduler::Deal(Schedule& schedule, const Operand& operand, Product::Kind
       return i;
     }
     auto known = fixed_.find(fixed->id);
-    if (known == fixed_.end()) {
+    if (known == fixed_.end() || known->second.shape != fixed->matrix.shape ||
+        known->second.owner != fixed->matrix.owner) {
       throw Error(ErrorCode::kUsage, "a fixed operand was registered with another engine",
                   "register it with the engine that uses it");
     }

@@ -36,7 +36,12 @@
 //   x / 2^f rounded down, or up with probability equal to the dropped fraction (error below one
 //   unit, mean zero). Its sharing: y_1 from tape 1, y_2 from tape 2, and
 //   step 1: A and B exchange their shares of y_0 = y - y_1 - y_2, masked by y_2 and by y_1.
-//   Two elements per party in two steps. c is uniform, and so is everything B gets from the dealer.
+//   Two elements per party in two steps. c is uniform, and so is everything B gets from the dealer,
+//   so a truncation tells nobody anything. But its rounding is not secret: y = floor((x + u) / 2^f)
+//   with u = r mod 2^f, uniform; the dealer knows u, and A and B know (x + u) mod 2^f. A party that
+//   is later opened y (or something that determines it) therefore learns floor((x + u) / 2^f) and
+//   u, or x + u itself: x with noise of one unit of y in the last place, instead of x rounded by a
+//   secret coin. Where even that matters, round in public instead (methods.md, R-e).
 // Reveal to party p: party p + 1 sends its own component, the only one p lacks. One element per
 //   receiver, one step. No re-randomisation is needed: the message equals the output minus the two
 //   components that p holds, so p could compute it from its output. What p holds was uniform and
@@ -137,6 +142,8 @@ class Scheduler {
 
  private:
   struct Fixed {
+    Shape shape;  // as registered: its mask covers no other
+    PartyIndex owner = 0;
     uint64_t mask_offset = 0;
     bool kept = false;  // the receiver has the difference
   };

@@ -179,7 +179,7 @@ net::Consumer ConsumeRows(
     std::vector<typename R::Word> block;
     size_t filled = 0;  // bytes
   };
-  const size_t block = RowsPerBlock(shape.cols, R::kBytes);
+  const size_t block = std::min(RowsPerBlock(shape.cols, R::kBytes), shape.rows);
   auto state = std::make_shared<State>();
   state->visit = std::move(visit);
   state->block.resize(block * shape.cols);

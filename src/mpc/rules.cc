@@ -24,6 +24,18 @@ double PublicBound(const PublicMatrix& matrix) {
   return std::ldexp(largest, -matrix.fraction_bits);
 }
 
+// Largest sum of magnitudes over a row, or over a column.
+double LargestSum(const PublicMatrix& matrix, bool by_rows) {
+  const Shape shape = matrix.values.shape;
+  std::vector<double> sums(by_rows ? shape.rows : shape.cols);
+  for (size_t i = 0; i < matrix.values.values.size(); ++i) {
+    sums[by_rows ? i / shape.cols : i % shape.cols] +=
+        std::abs(static_cast<double>(matrix.values.values[i]));
+  }
+  const double largest = sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
+  return std::ldexp(largest, -matrix.fraction_bits);
+}
+
 void CheckPublic(const PublicMatrix& matrix) {
   if (matrix.values.values.size() != matrix.values.shape.size()) {
     Misuse(fmt::format("a public matrix of shape {} has {} values", Text(matrix.values.shape),
@@ -216,8 +228,14 @@ Shared MultiplyPublicResult(const Operand& left, const Operand& right, const Eng
   CheckOperand(right, facts);
   ProductShape product_shape =
       ShapeOfProduct(Product::Kind::kMatrix, ShapeOf(left), ShapeOf(right));
+  // An entry is a weighted sum of shared values, so the public matrix's largest sum of magnitudes
+  // over a row (on the left) or a column (on the right) is all that a bound can grow by: a 0/1
+  // selection does not make it grow.
+  const auto* weights = std::get_if<PublicMatrix>(&left);
+  const bool by_rows = weights != nullptr;
+  if (!by_rows) weights = &std::get<PublicMatrix>(right);
   Shared result{product_shape.shape, FractionBitsOf(left) + FractionBitsOf(right),
-                BoundOf(left) * BoundOf(right) * static_cast<double>(product_shape.terms), nullptr};
+                BoundOf(by_rows ? right : left) * LargestSum(*weights, by_rows), nullptr};
   CheckFits(result, facts.ring_bits);
   return result;
 }

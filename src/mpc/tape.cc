@@ -20,9 +20,11 @@ class PrgTape : public Tape {
 
 }  // namespace
 
-TapeFactory ChannelTapes(const net::Channel& channel, std::string_view purpose) {
-  return [&channel, purpose = std::string(purpose)](PartyIndex peer) -> std::unique_ptr<Tape> {
-    return std::make_unique<PrgTape>(channel.PairwiseKey(peer, purpose, 0));
+TapeFactory ChannelTapes(net::Channel& channel, std::string_view purpose) {
+  const uint64_t instance = channel.NextInstance(purpose);
+  return [&channel, purpose = std::string(purpose),
+          instance](PartyIndex peer) -> std::unique_ptr<Tape> {
+    return std::make_unique<PrgTape>(channel.PairwiseKey(peer, purpose, instance));
   };
 }
 

@@ -24,8 +24,10 @@ class Tape {
 // Opens the tape that this process shares with `peer`. Tests inject enumerated or faulty tapes.
 using TapeFactory = std::function<std::unique_ptr<Tape>(PartyIndex peer)>;
 
-// Tapes expanded from Channel::PairwiseKey(peer, purpose, 0): known to the two processes only, and
-// new in every run and attempt (rule R-a). The channel must outlive the factory, not the tapes.
-TapeFactory ChannelTapes(const net::Channel& channel, std::string_view purpose);
+// Tapes expanded from Channel::PairwiseKey(peer, purpose, instance): known to the two processes
+// only, new in every run and attempt (rule R-a), and new for every factory that is made on one
+// channel, so two engines of one run share nothing. All processes make their factories in the same
+// order. The channel must outlive the factory, not the tapes.
+TapeFactory ChannelTapes(net::Channel& channel, std::string_view purpose);
 
 }  // namespace partita::mpc

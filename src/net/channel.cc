@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "crypto/kdf.h"
@@ -54,6 +55,7 @@ struct Channel::State {
   uint64_t depth = 0;
   std::chrono::milliseconds timeout{60'000};
   Progress* progress = nullptr;
+  std::map<std::string, uint64_t, std::less<>> instances;  // by purpose
   std::optional<Error> poison;
 
   std::vector<PhaseTraffic> phases;  // the last one is current
@@ -175,6 +177,7 @@ void Channel::Exchange(std::span<const Send> sends, std::span<const Receive> rec
   try {
     WaitLimits limits;
     limits.silence = s.timeout;
+    limits.keep_alive = s.run_tag;
     if (deadline != nullptr) limits.deadline = *deadline;
     s.Prepare(sends);
     s.Prepare(receives);
@@ -191,7 +194,7 @@ void Channel::Exchange(std::span<const Send> sends, std::span<const Receive> rec
 
 void Channel::Abort(const Error& reason) noexcept {
   try {
-    state_->pump.SendAborts(state_->run_tag, reason.PublicMessage());
+    state_->pump.SendAborts(state_->run_tag, reason);
     if (!state_->poison) state_->poison = reason;
   } catch (...) {
     // Out of memory while stopping: the peers will see the connection close.
@@ -213,6 +216,10 @@ std::vector<PhaseTraffic> Channel::traffic() const {
   state_->UpdatePhase(phases.back());
   if (state_->phase_number == 1 && Unused(phases.back())) phases.pop_back();
   return phases;
+}
+
+uint64_t Channel::NextInstance(std::string_view purpose) {
+  return state_->instances[std::string(purpose)]++;
 }
 
 crypto::Key Channel::PairwiseKey(PartyIndex peer, std::string_view purpose,

@@ -96,8 +96,16 @@ class Channel {
   // Throws kTimeout, kPeerLost (closed, or the peer's Abort reason). After an exception the channel
   // is poisoned: every later call throws.
   void Exchange(std::span<const Send> sends, std::span<const Receive> receives, Deadline deadline);
-  // As above without a deadline, as long as some byte moves at least every `timeout` (SetTimeout,
-  // 60 s): a long stream may take its time, a dead peer may not.
+  // As above without a deadline, but for `timeout` (SetTimeout, 60 s): a long stream may take its
+  // time, a dead peer may not. kTimeout when for so long no message moved and a peer that this
+  // exchange needs was silent; a message moves if at least 1 KiB of it does, or its end.
+  //
+  // While it is in an Exchange, every party tells each peer to which it sent nothing for a quarter
+  // of the timeout that it is alive (64 bytes, not counted as traffic), so that a party may wait
+  // long for peers that are busy with each other: up to 20 timeouts without any message of its own.
+  // Nothing is said while a party computes between exchanges: the timeout must exceed the longest
+  // such step of any party. Everybody uses the same timeout. End with an exchange among all: a
+  // party that is still told so after it closed its connection may lose its own last words.
   void Exchange(std::span<const Send> sends, std::span<const Receive> receives);
   void SetTimeout(std::chrono::milliseconds timeout);
   // While waiting, CheckCancelled is called at least five times a second. Borrowed; null: nobody
@@ -120,6 +128,9 @@ class Channel {
   // (TLS exporter) bound to the run id, the attempt, `purpose` and `counter`. Two runs never share
   // a key.
   crypto::Key PairwiseKey(PartyIndex peer, std::string_view purpose, uint64_t counter) const;
+  // 0, 1, 2, ... for each purpose: a counter for PairwiseKey that no other user of this channel
+  // has. Parties that call it in the same order agree.
+  uint64_t NextInstance(std::string_view purpose);
 
  private:
   void Exchange(std::span<const Send> sends, std::span<const Receive> receives,

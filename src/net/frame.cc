@@ -15,14 +15,14 @@ constexpr char kSameRelease[] =
 
 template <size_t kBytes>
 std::array<uint8_t, kBytes> FirstBytes(const crypto::Digest& digest) {
-  std::array<uint8_t, kBytes> tag;
+  std::array<uint8_t, kBytes> tag{};
   std::copy_n(digest.begin(), kBytes, tag.begin());
   return tag;
 }
 
 template <size_t kBytes>
 std::array<uint8_t, kBytes> Take(ByteReader& reader) {
-  std::array<uint8_t, kBytes> out;
+  std::array<uint8_t, kBytes> out{};
   ByteView raw = reader.Raw(kBytes);
   std::copy(raw.begin(), raw.end(), out.begin());
   return out;
@@ -71,7 +71,7 @@ FrameHeader DecodeHeader(const HeaderBytes& bytes, std::string_view peer) {
                              version, kWireVersion));
   }
   const uint16_t type = reader.U16();
-  if (type < 1 || type > 4) Refuse(peer, fmt::format("a message of unknown type {}", type));
+  if (type < 1 || type > 6) Refuse(peer, fmt::format("a message of unknown type {}", type));
   FrameHeader header;
   header.type = static_cast<FrameType>(type);
   header.run_tag = Take<16>(reader);
@@ -81,7 +81,7 @@ FrameHeader DecodeHeader(const HeaderBytes& bytes, std::string_view peer) {
   header.length = reader.U64();
   header.from = reader.U16();
   header.to = reader.U16();
-  if (header.depth > kMaxDepth) Refuse(peer, "a message with an impossible depth");
+  if (header.depth >= kMaxDepth) Refuse(peer, "a message with an impossible depth");
   if (reader.U32() != 0) Refuse(peer, "a message whose reserved bytes are not zero");
   return header;
 }

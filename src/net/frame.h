@@ -6,7 +6,7 @@
 //           8  run tag            16 bytes: which run and attempt; zero before there is a run
 //          24  phase tag          8 bytes
 //          32  sequence           u64: number of this frame on its directed link, from 0
-//          40  depth              u64: the sender's depth (channel.h)
+//          40  depth              u64: the sender's depth (channel.h), below kMaxDepth
 //          48  payload length     u64
 //          56  from, to           u16 each: party indices
 //          60  zero               4 bytes
@@ -25,12 +25,22 @@
 namespace partita::net {
 
 inline constexpr uint16_t kWireVersion = 1;
-// Depths beyond this are nonsense; the bound keeps depth arithmetic from wrapping.
+// Depths from here on are nonsense; the bound keeps depth arithmetic from wrapping.
 inline constexpr uint64_t kMaxDepth = uint64_t{1} << 48;
 // Longest reason that an abort frame carries.
 inline constexpr uint64_t kMaxAbortBytes = 4096;
 
-enum class FrameType : uint16_t { kData = 1, kAbort = 2, kHello = 3, kHelloAck = 4 };
+// kAbort: the sender stops for a reason of its own; kRelayedAbort: because another party was lost
+// or stopped, which the text says. kKeepAlive: the sender still takes part and waits in an
+// Exchange; no payload, phase tag, sequence number and depth zero, may stand wherever a header may.
+enum class FrameType : uint16_t {
+  kData = 1,
+  kAbort = 2,
+  kHello = 3,
+  kHelloAck = 4,
+  kRelayedAbort = 5,
+  kKeepAlive = 6,
+};
 
 using RunTag = std::array<uint8_t, 16>;
 using PhaseTag = std::array<uint8_t, 8>;

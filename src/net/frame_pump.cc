@@ -16,6 +16,21 @@ constexpr size_t kTurnBytes = size_t{1} << 19;
 // How often a wait looks whether the user wants to stop.
 constexpr milliseconds kSlice{200};
 constexpr milliseconds kAbortTime{250};
+// So many bytes of an unfinished message count as progress. Fewer do not: a peer that drips one
+// byte at a time would hold us for ever.
+constexpr size_t kProgressBytes = 1024;
+
+// What a peer says goes to a terminal: printable ASCII only, which names and messages are made of.
+// Anything else (control characters of any plane, changes of the writing direction) is replaced.
+std::string Printable(ByteView bytes) {
+  std::string text(bytes.begin(), bytes.end());
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = ' ';
+    if (byte >= 0x80) c = '?';
+  }
+  return text;
+}
 
 // Where the payload of the current incoming frame goes.
 enum class Sink { kStore, kStream, kReason, kSkip };
@@ -36,6 +51,11 @@ struct FramePump::Peer {
   size_t staged_begin = 0;
   bool flushed = true;
   bool out_closed = false;
+  // What is staged or unflushed belongs to a keep-alive, so that nobody waits for it.
+  bool background = false;
+  bool out_moved = false;              // since the last step
+  SteadyClock::time_point last_sent;   // bytes of any kind
+  SteadyClock::time_point last_alive;  // a keep-alive came
 
   // Incoming: the frames of this run, and the frame being read, which may belong to a later run.
   std::vector<size_t> in_frames;
@@ -47,12 +67,16 @@ struct FramePump::Peer {
   Sink sink = Sink::kStore;
   std::span<uint8_t> store;
   uint64_t in_received = 0;
-  Bytes piece;  // of a stream; contents of an abort frame
+  Bytes piece;  // of a stream, or of what is skipped
   size_t piece_bytes = 0;
+  Bytes reason;  // of an abort frame; `store` may point into it from one run to the next
   bool in_closed = false;
 
   bool staging() const { return staged_begin < staged.size(); }
   bool sending() const { return out_next < out_frames.size() || staging() || !flushed; }
+  // What this run cannot end without.
+  bool owes_out() const { return out_next < out_frames.size() || (sending() && !background); }
+  bool pending() const { return owes_out() || receiving(); }
   bool receiving() const { return in_next < in_frames.size(); }
   bool have_header() const { return header_read == kFrameHeaderBytes; }
   bool mid_frame_out() const { return staging() || (out_begun && out_sent < out_length); }
@@ -74,7 +98,10 @@ void CountFrames(std::span<const OutFrame> out, std::span<const InFrame> in,
 
 FramePump::FramePump(Transport& transport) : transport_(transport) {
   peers_.resize(transport.names().size());
-  for (size_t i = 0; i < peers_.size(); ++i) peers_[i].index = i;
+  for (size_t i = 0; i < peers_.size(); ++i) {
+    peers_[i].index = i;
+    peers_[i].last_sent = SteadyClock::now();
+  }
 }
 
 FramePump::~FramePump() = default;
@@ -84,7 +111,12 @@ const std::string& FramePump::Name(const Peer& peer) const {
 }
 
 void FramePump::Begin(std::span<const OutFrame> out, std::span<InFrame> in,
-                      std::string_view phase) {
+                      const WaitLimits& limits, std::string_view phase) {
+  keep_alive_ = limits.keep_alive;
+  interval_ = limits.silence / 4;
+  now_ = last_progress_ = SteadyClock::now();
+  moved_bytes_ = 0;
+  frame_done_ = false;
   out_ = out;
   in_ = in;
   phase_ = phase;
@@ -101,38 +133,75 @@ void FramePump::Begin(std::span<const OutFrame> out, std::span<InFrame> in,
 
 void FramePump::Run(std::span<const OutFrame> out, std::span<InFrame> in, const WaitLimits& limits,
                     std::string_view phase, Progress* progress) {
-  Begin(out, in, phase);
-  SteadyClock::time_point now = SteadyClock::now();
-  SteadyClock::time_point last_progress = now, last_check = now;
+  Begin(out, in, limits, phase);
+  SteadyClock::time_point last_check = now_;
   bool waited = false;
   while (true) {
-    bool moved = false;
-    for (Peer& peer : peers_) {
-      if (peer.sending()) moved |= PumpOut(peer);
-    }
-    for (Peer& peer : peers_) {
-      // A peer that owes nothing is looked at after a wait only: it may have aborted.
-      const bool watch = waited && limits.watch_idle && peer.index != transport_.self();
-      if (peer.receiving() || watch) moved |= PumpIn(peer, watch);
-    }
+    const SteadyClock::time_point before = SteadyClock::now();
+    // A peer that owes nothing is looked at after a wait only: it may have aborted.
+    const bool moved = Step(waited && limits.watch_idle);
     if (Done()) return;
+    CheckTime(limits, before);
     waited = !moved;
-    if (waited) Wait(limits, last_progress);
-    now = SteadyClock::now();
-    if (moved) last_progress = now;
-    if (progress != nullptr && now - last_check >= kSlice) {
+    if (waited) Wait(limits);
+    if (progress != nullptr && now_ - last_check >= kSlice) {
       progress->CheckCancelled();
-      last_check = now;
-    }
-    if (limits.deadline ? limits.deadline->passed() : now - last_progress > limits.silence) {
-      TimedOut();
+      last_check = now_;
     }
   }
 }
 
+// Moves what can be moved at once; false when that was nothing.
+bool FramePump::Step(bool watch) {
+  bool moved = false;
+  for (Peer& peer : peers_) {
+    if (peer.sending()) moved |= PumpOut(peer);
+  }
+  for (Peer& peer : peers_) {
+    const bool look = watch && peer.index != transport_.self();
+    if (peer.receiving() || look) moved |= PumpIn(peer, look);
+  }
+  now_ = SteadyClock::now();
+  if (frame_done_ || moved_bytes_ >= kProgressBytes) {
+    last_progress_ = now_;
+    moved_bytes_ = 0;
+    frame_done_ = false;
+  }
+  if (keep_alive_) KeepAlive();
+  return moved;
+}
+
 bool FramePump::Done() const {
   return std::none_of(peers_.begin(), peers_.end(),
-                      [](const Peer& peer) { return peer.sending() || peer.receiving(); });
+                      [](const Peer& peer) { return peer.pending(); });
+}
+
+// Tells every peer to which nothing was sent for long that we are still there. Never waits for
+// room, and does not care whether a peer that needs nothing more is gone.
+void FramePump::KeepAlive() {
+  for (Peer& peer : peers_) {
+    if (peer.out_moved) peer.last_sent = now_;
+    peer.out_moved = false;
+    const bool due = now_ - peer.last_sent >= interval_;
+    if (!due || peer.index == transport_.self() || peer.sending() || peer.in_closed ||
+        peer.out_closed) {
+      continue;
+    }
+    FrameHeader header;
+    header.type = FrameType::kKeepAlive;
+    header.run_tag = *keep_alive_;
+    header.from = transport_.self();
+    header.to = peer.index;
+    const HeaderBytes bytes = EncodeHeader(header);
+    const Io io = transport_.Write(peer.index, bytes);
+    peer.out_closed = io.closed;
+    peer.last_sent = now_;
+    if (io.bytes == 0) continue;
+    peer.background = true;
+    peer.staged.assign(bytes.begin() + static_cast<ptrdiff_t>(io.bytes), bytes.end());
+    peer.staged_begin = 0;
+    peer.flushed = transport_.Flush(peer.index);
+  }
 }
 
 // Stages the header, if it is still to come, and the next piece of the payload.
@@ -157,6 +226,7 @@ void FramePump::Stage(Peer& peer, const OutFrame& frame) {
     std::copy(header.begin(), header.end(), peer.staged.begin());
   }
   peer.staged_begin = 0;
+  peer.background = false;
   peer.out_begun = true;
   peer.out_sent += size;
 }
@@ -166,10 +236,14 @@ bool FramePump::Push(Peer& peer, ByteView bytes, size_t& moved) {
   const Io io = transport_.Write(peer.index, bytes);
   if (io.closed) {
     peer.out_closed = true;
-    Lost(peer);
+    if (peer.owes_out()) Lost(peer);
+    peer.staged.clear();  // the rest of a keep-alive to a peer that needs nothing more
+    peer.staged_begin = 0;
   }
   moved = io.bytes;
   if (moved != 0) peer.flushed = false;
+  peer.out_moved |= moved != 0;
+  if (!peer.background) moved_bytes_ += moved;
   return moved != 0;
 }
 
@@ -185,6 +259,7 @@ bool FramePump::PumpOut(Peer& peer) {
     if (peer.out_begun && peer.out_sent == peer.out_length) {
       peer.out_begun = false;
       ++peer.out_next;
+      frame_done_ = true;
     }
     if (peer.out_next == peer.out_frames.size()) break;
     const OutFrame& frame = out_[peer.out_frames[peer.out_next]];
@@ -219,7 +294,7 @@ bool FramePump::PumpIn(Peer& peer, bool watch) {
   return moved;
 }
 
-// False when nothing came. Only an abort frame goes further here: it is always expected.
+// False when nothing came. Only an abort frame, which is always expected, goes further here.
 bool FramePump::ReadHeader(Peer& peer) {
   const Io io = transport_.Read(peer.index, std::span(peer.header_bytes).subspan(peer.header_read));
   peer.in_closed = io.closed;
@@ -229,10 +304,17 @@ bool FramePump::ReadHeader(Peer& peer) {
   peer.header = DecodeHeader(peer.header_bytes, Name(peer));
   peer.in_received = 0;
   peer.piece_bytes = 0;
-  if (peer.header.type == FrameType::kAbort) {
-    CheckAbort(peer);
-    peer.piece.resize(peer.header.length);
-    peer.store = peer.piece;
+  if (peer.header.type == FrameType::kKeepAlive && keep_alive_) {
+    CheckShort(peer, 0);
+    peer.last_alive = SteadyClock::now();
+    peer.header_read = 0;
+    return true;
+  }
+  frame_done_ = true;
+  if (peer.header.type == FrameType::kAbort || peer.header.type == FrameType::kRelayedAbort) {
+    CheckShort(peer, kMaxAbortBytes);
+    peer.reason.resize(peer.header.length);
+    peer.store = peer.reason;
     peer.sink = Sink::kReason;
     peer.in_payload = true;
     if (peer.header.length == 0) FinishFrame(peer);
@@ -240,13 +322,19 @@ bool FramePump::ReadHeader(Peer& peer) {
   return true;
 }
 
-// A peer may stop in any phase, and before or after the hello; nothing else is left open.
-void FramePump::CheckAbort(const Peer& peer) const {
+// Aborts and keep-alives. A peer may stop in any phase, and before or after the hello; nothing else
+// is left open.
+void FramePump::CheckShort(const Peer& peer, uint64_t max_length) const {
   FrameExpectation expected;
   expected.header = peer.header;
+  if (peer.header.type == FrameType::kKeepAlive) {
+    expected.header.run_tag = *keep_alive_;
+    expected.header.phase_tag = {};
+    expected.header.sequence = 0;
+  }
   expected.header.from = peer.index;
   expected.header.to = transport_.self();
-  expected.max_length = kMaxAbortBytes;
+  expected.max_length = max_length;
   CheckHeader(peer.header, expected, Name(peer), phase_);
 }
 
@@ -280,6 +368,7 @@ bool FramePump::ReadPayload(Peer& peer) {
   peer.in_closed = io.closed;
   if (io.bytes == 0) return false;
   peer.in_received += io.bytes;
+  moved_bytes_ += io.bytes;
   const bool complete = peer.in_received == peer.header.length;
   if (peer.sink == Sink::kStream) {
     peer.piece_bytes += io.bytes;
@@ -294,12 +383,13 @@ bool FramePump::ReadPayload(Peer& peer) {
 }
 
 void FramePump::FinishFrame(Peer& peer) {
+  frame_done_ = true;
   if (peer.sink == Sink::kReason) {
-    std::string reason(peer.piece.begin(), peer.piece.end());
-    // What a peer says goes to a terminal: printable characters only.
-    std::replace_if(
-        reason.begin(), reason.end(),
-        [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+    const std::string reason = Printable(peer.reason);
+    if (peer.header.type == FrameType::kRelayedAbort) {
+      throw Error(ErrorCode::kPeerLost, fmt::format("{} (as {} says)", reason, Name(peer)),
+                  "Settle it with that party, then start the study again at every party.");
+    }
     throw Error(
         ErrorCode::kPeerLost,
         fmt::format("party {} stopped (phase '{}'): {}", Name(peer), phase_, reason),
@@ -351,7 +441,7 @@ void FramePump::LookForAbort(Peer& peer) {
   }
 }
 
-void FramePump::Wait(const WaitLimits& limits, SteadyClock::time_point last_progress) {
+void FramePump::Wait(const WaitLimits& limits) {
   interests_.clear();
   for (const Peer& peer : peers_) {
     if (peer.index == transport_.self()) continue;
@@ -362,34 +452,49 @@ void FramePump::Wait(const WaitLimits& limits, SteadyClock::time_point last_prog
   std::chrono::nanoseconds timeout = kSlice;
   if (limits.deadline) {
     timeout = std::min<std::chrono::nanoseconds>(timeout, limits.deadline->remaining());
-  } else {
-    timeout = std::min<std::chrono::nanoseconds>(
-        timeout, last_progress + limits.silence - SteadyClock::now() + milliseconds(1));
   }
-  transport_.Wait(interests_, std::max(timeout, std::chrono::nanoseconds(0)));
+  // Often enough for the keep-alives, and to notice the end of a silence.
+  timeout = std::min<std::chrono::nanoseconds>(timeout, interval_ + milliseconds(1));
+  transport_.Wait(interests_, timeout);
 }
 
-void FramePump::TimedOut() const {
-  std::string silent;
+// Throws kTimeout naming who holds us: everybody we wait for once our time is up, else those who do
+// not even say that they are alive. `now`: before the last step, which found all that had come by
+// then, so that nobody is blamed for a time in which this process was held up.
+void FramePump::CheckTime(const WaitLimits& limits, SteadyClock::time_point now) const {
+  const auto quiet = now - last_progress_;
+  const bool stalled = !limits.deadline && quiet > kMaxSilences * limits.silence;
+  const bool all = stalled || (limits.deadline && limits.deadline->passed());
+  if (!all && (limits.deadline || quiet <= limits.silence)) return;
+  std::string who;
   for (const Peer& peer : peers_) {
-    if (!peer.sending() && !peer.receiving()) continue;
-    silent += fmt::format("{}{}", silent.empty() ? "party " : " and party ", Name(peer));
+    const bool alive = now - peer.last_alive <= limits.silence;
+    if (!peer.pending() || (alive && !all)) continue;
+    who += fmt::format("{}{}", who.empty() ? "party " : " and party ", Name(peer));
   }
+  if (who.empty()) return;
   throw Error(ErrorCode::kTimeout,
-              fmt::format("the deadline passed in phase '{}' while waiting for {}", phase_, silent),
+              fmt::format("the deadline passed in phase '{}' while waiting for {}{}", phase_, who,
+                          stalled ? ", with signs of life but no message" : ""),
               "Check that it still runs and that the network between you works; raise the timeout "
               "of the study file if its work simply takes longer.");
 }
 
-void FramePump::SendAborts(const RunTag& run_tag, std::string_view reason) noexcept {
+void FramePump::SendAborts(const RunTag& run_tag, const Error& error) noexcept {
   try {
-    reason = reason.substr(0, kMaxAbortBytes);
+    const bool relayed = error.code() == ErrorCode::kPeerLost;
+    std::string reason = error.PublicMessage();
+    // A text that was relayed already names its first teller only.
+    if (const size_t teller = reason.find(" (as "); relayed && teller != std::string::npos) {
+      reason.resize(teller);
+    }
+    reason.resize(std::min<size_t>(reason.size(), kMaxAbortBytes));
     const Deadline deadline = Deadline::After(kAbortTime);
     interests_.clear();
     for (Peer& peer : peers_) {
       if (peer.index == transport_.self() || peer.out_closed || peer.mid_frame_out()) continue;
       FrameHeader header;
-      header.type = FrameType::kAbort;
+      header.type = relayed ? FrameType::kRelayedAbort : FrameType::kAbort;
       header.run_tag = run_tag;
       header.length = reason.size();
       header.from = transport_.self();

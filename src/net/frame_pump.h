@@ -30,11 +30,20 @@ struct InFrame {
   bool complete = false;
 };
 
-// How long an exchange may take. With a deadline: until then. Without: as long as some byte moves
-// at least every `silence`.
+// The exchange ends after so many times `silence` in which keep-alives came but no bytes of
+// messages.
+inline constexpr int kMaxSilences = 20;
+
+// How long an exchange may take. With a deadline: until then. Without: a peer that we still send to
+// or receive from may be silent for `silence`; what ends a silence is that bytes of messages move
+// (with any peer: a whole frame, or kProgressBytes) or that this peer says that it is alive. A peer
+// that does nothing but say so holds us for kMaxSilences * silence at most.
 struct WaitLimits {
   std::optional<Deadline> deadline;
   std::chrono::milliseconds silence{60'000};
+  // With a run tag, keep-alives of this run are sent, to every peer whose link carried nothing for
+  // a quarter of `silence`, and accepted; without, they are refused.
+  std::optional<RunTag> keep_alive;
   // While waiting also look at peers that owe nothing, in case they abort. Reads the header of what
   // they sent ahead, which only a later Run of the same pump finds again.
   bool watch_idle = true;
@@ -55,28 +64,31 @@ class FramePump {
   void Run(std::span<const OutFrame> out, std::span<InFrame> in, const WaitLimits& limits,
            std::string_view phase, Progress* progress);
 
-  // Best effort, at most a quarter of a second: an abort frame with `reason` to every peer whose
-  // stream does not stand in the middle of another frame.
-  void SendAborts(const RunTag& run_tag, std::string_view reason) noexcept;
+  // Best effort, at most a quarter of a second: an abort frame with the error's public message to
+  // every peer whose stream does not stand in the middle of another frame.
+  void SendAborts(const RunTag& run_tag, const Error& error) noexcept;
 
  private:
   struct Peer;
 
-  void Begin(std::span<const OutFrame> out, std::span<InFrame> in, std::string_view phase);
+  void Begin(std::span<const OutFrame> out, std::span<InFrame> in, const WaitLimits& limits,
+             std::string_view phase);
+  bool Step(bool watch);
   bool Done() const;
+  void KeepAlive();
   bool PumpOut(Peer& peer);
   bool Push(Peer& peer, ByteView bytes, size_t& moved);
   void Stage(Peer& peer, const OutFrame& frame);
   bool PumpIn(Peer& peer, bool watch);
   bool ReadHeader(Peer& peer);
-  void CheckAbort(const Peer& peer) const;
+  void CheckShort(const Peer& peer, uint64_t max_length) const;
   void StartPayload(Peer& peer);
   bool ReadPayload(Peer& peer);
   void FinishFrame(Peer& peer);
   [[noreturn]] void Lost(Peer& peer);
   void LookForAbort(Peer& peer);
-  void Wait(const WaitLimits& limits, SteadyClock::time_point last_progress);
-  [[noreturn]] void TimedOut() const;
+  void Wait(const WaitLimits& limits);
+  void CheckTime(const WaitLimits& limits, SteadyClock::time_point now) const;
   const std::string& Name(const Peer& peer) const;
 
   Transport& transport_;
@@ -85,6 +97,12 @@ class FramePump {
   std::span<const OutFrame> out_;
   std::span<InFrame> in_;
   std::string phase_;
+  std::optional<RunTag> keep_alive_;       // of this run
+  std::chrono::milliseconds interval_{0};  // between them
+  // Progress: bytes of messages. `now_` is taken at the end of each step.
+  SteadyClock::time_point now_, last_progress_;
+  size_t moved_bytes_ = 0;
+  bool frame_done_ = false;
 };
 
 }  // namespace partita::net

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "crypto/certificate.h"
 #include "crypto/kdf.h"
 #include "net/frame.h"
 #include "net/frame_pump.h"
@@ -12,7 +13,6 @@ namespace partita::net {
 namespace {
 
 constexpr char kPhase[] = "hello";
-constexpr uint64_t kMaxNameBytes = 64;
 
 crypto::Digest TakeDigest(ByteReader& reader) {
   crypto::Digest digest;
@@ -75,7 +75,7 @@ class Conversation {
       ExchangeHellos(deadline, progress);
       ExchangeAcks(deadline, progress);
     } catch (const Error& error) {
-      pump_.SendAborts(RunTag{}, error.PublicMessage());
+      pump_.SendAborts(RunTag{}, error);
       throw;
     }
     traffic_.rounds = 2;
@@ -173,8 +173,10 @@ void Conversation::Check(const Hello& theirs, PartyIndex peer) const {
   }
   CheckHash(theirs.roster_names, ours.roster_names, name, "list of parties",
             "Give every party the same roster, in the same order.");
-  CheckHash(theirs.study_hash, ours.study_hash, name, "study file",
-            "Give every party exactly the same study file; a changed space or comment counts.");
+  CheckHash(
+      theirs.study_hash, ours.study_hash, name, "study file",
+      "Give every party exactly the same study file (a changed space or comment counts), the same "
+      "schemas, the same roster with the same fingerprints, and the same release of Partita.");
   CheckHash(theirs.plan_hash, ours.plan_hash, name, "plan",
             "Install the same release of Partita at every party and approve the plan again.");
   if (theirs.attempt != ours.attempt) {
@@ -254,7 +256,7 @@ Hello DecodeHello(ByteView bytes, std::string_view peer) {
   try {
     ByteReader reader(bytes);
     Hello hello;
-    hello.name = reader.String(kMaxNameBytes);
+    hello.name = reader.String(crypto::kMaxPartyName);
     hello.study_hash = TakeDigest(reader);
     hello.plan_hash = TakeDigest(reader);
     hello.commitment = TakeDigest(reader);
@@ -263,6 +265,10 @@ Hello DecodeHello(ByteView bytes, std::string_view peer) {
     hello.attempt = reader.U32();
     hello.binding = TakeDigest(reader);
     reader.ExpectEnd();
+    // It goes to our terminal.
+    if (!crypto::IsPartyName(hello.name)) {
+      throw Error(ErrorCode::kPeerFault, "its name is not that of a party");
+    }
     return hello;
   } catch (const Error& error) {
     throw Error(ErrorCode::kPeerFault,

@@ -45,7 +45,7 @@ Session SayHello(Transport& transport, const HelloInput& input, crypto::RandomSo
 
 // The contents of one hello, exposed for tests and the fuzzer.
 struct Hello {
-  std::string name;
+  std::string name;  // as crypto::IsPartyName allows
   crypto::Digest study_hash{}, plan_hash{}, commitment{}, nonce{};
   crypto::Digest roster_names{};  // digest of all names in roster order
   uint32_t attempt = 1;

@@ -1,11 +1,16 @@
 #include "net/roster.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -16,6 +21,7 @@ namespace partita::net {
 namespace {
 
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
+constexpr mode_t kRosterMode = 0644;  // no secret
 constexpr std::array<std::string_view, 3> kKeys = {"name", "address", "fingerprint"};
 
 [[noreturn]] void Bad(std::string_view file, const toml::source_region& where,
@@ -77,8 +83,7 @@ RosterEntry ParseEntry(const toml::table& entry, std::string_view file) {
   party.name = TextOf(entry, "name", file);
   if (!crypto::IsPartyName(party.name)) {
     Bad(file, entry.get("name")->source(),
-        fmt::format("'{}' cannot be the name of a party", party.name),
-        "Use 1 to 64 letters, digits, '.', '_' or '-'.");
+        fmt::format("'{}' cannot be the name of a party", party.name), crypto::kPartyNameHint);
   }
   party.address = TextOf(entry, "address", file);
   try {
@@ -112,6 +117,24 @@ void RefuseRepeats(const Roster& roster, const toml::table& entry, std::string_v
       refuse("fingerprint", last.fingerprint.substr(0, 16) + "...", other.name);
     }
   }
+}
+
+bool WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = write(fd, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return true;
+}
+
+// Best effort, so that a rename survives a power failure.
+void SyncFolder(const std::filesystem::path& folder) {
+  const int fd = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  fsync(fd);
+  close(fd);
 }
 
 std::string Quoted(const std::string& text) {
@@ -214,19 +237,19 @@ std::string FormatRoster(const Roster& roster) {
 
 void SaveRoster(const Roster& roster, const std::filesystem::path& file) {
   ParseRoster(FormatRoster(roster), file.string());  // nothing is written that cannot be read
-  std::filesystem::path partial = file;
-  partial += ".partial";
-  std::ofstream out(partial, std::ios::binary | std::ios::trunc);
-  out << FormatRoster(roster);
-  out.close();
-  std::error_code failed;
-  if (out) std::filesystem::rename(partial, file, failed);
-  if (!out || failed) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    throw Error(ErrorCode::kUsage, fmt::format("cannot write the roster {}", file.string()),
-                "Choose a folder that exists and that you may write to.");
-  }
+  // A new file of an unguessable name beside it: follows no link and takes nobody else's place.
+  std::string partial = file.string() + ".XXXXXX";
+  const int fd = mkostemp(partial.data(), O_CLOEXEC);
+  bool good = fd >= 0 && WriteAll(fd, FormatRoster(roster)) && fchmod(fd, kRosterMode) == 0 &&
+              fsync(fd) == 0;
+  if (fd >= 0) good = close(fd) == 0 && good;
+  good = good && rename(partial.c_str(), file.c_str()) == 0;
+  if (good) return SyncFolder(file.parent_path());
+  const std::string reason = std::strerror(errno);
+  if (fd >= 0) unlink(partial.c_str());
+  throw Error(ErrorCode::kUsage,
+              fmt::format("cannot write the roster {}: {}", file.string(), reason),
+              "Choose a folder that exists and that you may write to.");
 }
 
 PartyIndex FindParty(const Roster& roster, std::string_view name) {

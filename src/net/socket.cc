@@ -10,7 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
+#include <vector>
 
 #include "base/error.h"
 
@@ -19,20 +19,6 @@ namespace {
 
 constexpr int kBacklog = 256;
 constexpr int kKeepAliveSeconds = 60;
-
-using AddressList = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
-
-AddressList LookUp(const std::string& host, const std::string& port, bool passive,
-                   std::string& reason) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0);
-  addrinfo* found = nullptr;
-  const int result = getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
-  if (result != 0) reason = gai_strerror(result);
-  return {result == 0 ? found : nullptr, freeaddrinfo};
-}
 
 void SetOption(int fd, int level, int option, int value) {
   // An option that the system refuses costs speed, not correctness.
@@ -46,14 +32,34 @@ void TuneConnection(int fd) {
   SetOption(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveSeconds);
 }
 
-std::string ShowAddress(const sockaddr_storage& address, socklen_t size) {
+sockaddr* Raw(Endpoint& endpoint) { return reinterpret_cast<sockaddr*>(&endpoint.address); }
+const sockaddr* Raw(const Endpoint& endpoint) {
+  return reinterpret_cast<const sockaddr*>(&endpoint.address);
+}
+
+Socket Open(const Endpoint& endpoint) {
+  const int family = endpoint.address.ss_family;
+  return Socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+void Append(const std::vector<Endpoint>& more, std::vector<Endpoint>& endpoints) {
+  endpoints.insert(endpoints.end(), more.begin(), more.end());
+}
+
+std::string ShowAddress(const Endpoint& endpoint) {
   char host[NI_MAXHOST], port[NI_MAXSERV];
-  if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host, sizeof host, port,
-                  sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+  if (getnameinfo(Raw(endpoint), endpoint.size, host, sizeof host, port, sizeof port,
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
     return "unknown address";
   }
-  return address.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port)
-                                       : fmt::format("{}:{}", host, port);
+  // An IPv4 address as an IPv6 socket sees it.
+  constexpr std::string_view kMapped = "::ffff:";
+  const std::string_view text = host;
+  if (text.starts_with(kMapped) && text.find('.') != std::string_view::npos) {
+    return fmt::format("{}:{}", text.substr(kMapped.size()), port);
+  }
+  return endpoint.address.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port)
+                                                : fmt::format("{}:{}", host, port);
 }
 
 }  // namespace
@@ -63,17 +69,26 @@ Socket::~Socket() {
 }
 
 Listener Listen(const std::string& host, const std::string& port) {
+  const bool any = host.empty() || host == "0.0.0.0" || host == "::";
   std::string reason = "no address found";
-  const AddressList list = LookUp(host, port, true, reason);
-  for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
-    Socket socket(::socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  std::vector<Endpoint> endpoints;
+  for (const char* address : {"::", "0.0.0.0"}) {
+    if (any) Append(NumericEndpoints(address, port), endpoints);
+  }
+  if (endpoints.empty()) endpoints = NumericEndpoints(host, port);
+  if (endpoints.empty()) endpoints = SystemLookUp(host, port, reason);
+  for (const Endpoint& endpoint : endpoints) {
+    Socket socket = Open(endpoint);
     SetOption(socket.fd(), SOL_SOCKET, SO_REUSEADDR, 1);
-    sockaddr_storage bound{};
-    socklen_t size = sizeof bound;
-    if (socket.valid() && bind(socket.fd(), at->ai_addr, at->ai_addrlen) == 0 &&
+    if (endpoint.address.ss_family == AF_INET6) {
+      SetOption(socket.fd(), IPPROTO_IPV6, IPV6_V6ONLY, any ? 0 : 1);
+    }
+    Endpoint bound;
+    bound.size = sizeof bound.address;
+    if (socket.valid() && bind(socket.fd(), Raw(endpoint), endpoint.size) == 0 &&
         listen(socket.fd(), kBacklog) == 0 &&
-        getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&bound), &size) == 0) {
-      return {std::move(socket), ShowAddress(bound, size)};
+        getsockname(socket.fd(), Raw(bound), &bound.size) == 0) {
+      return {std::move(socket), ShowAddress(bound)};
     }
     reason = std::strerror(errno);
   }
@@ -94,28 +109,25 @@ void SetNonBlocking(const Socket& socket) {
 }
 
 Socket Accept(const Listener& listener, std::string& remote) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  Socket socket(accept4(listener.socket.fd(), reinterpret_cast<sockaddr*>(&address), &size,
-                        SOCK_NONBLOCK | SOCK_CLOEXEC));
+  Endpoint endpoint;
+  endpoint.size = sizeof endpoint.address;
+  Socket socket(
+      accept4(listener.socket.fd(), Raw(endpoint), &endpoint.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (socket.valid()) {
     TuneConnection(socket.fd());
-    remote = ShowAddress(address, size);
+    remote = ShowAddress(endpoint);
   }
   return socket;
 }
 
-Socket StartConnect(const std::string& host, const std::string& port, std::string& reason) {
-  const AddressList list = LookUp(host, port, false, reason);
-  for (const addrinfo* at = list.get(); at != nullptr; at = at->ai_next) {
-    Socket socket(::socket(at->ai_family, at->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (socket.valid() &&
-        (connect(socket.fd(), at->ai_addr, at->ai_addrlen) == 0 || errno == EINPROGRESS)) {
-      TuneConnection(socket.fd());
-      return socket;
-    }
-    reason = std::strerror(errno);
+Socket StartConnect(const Endpoint& endpoint, std::string& reason) {
+  Socket socket = Open(endpoint);
+  if (socket.valid() &&
+      (connect(socket.fd(), Raw(endpoint), endpoint.size) == 0 || errno == EINPROGRESS)) {
+    TuneConnection(socket.fd());
+    return socket;
   }
+  reason = std::strerror(errno);
   return {};
 }
 

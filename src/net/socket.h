@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "net/resolver.h"
+
 namespace partita::net {
 
 // A file descriptor, closed on destruction.
@@ -33,15 +35,18 @@ struct Listener {
   std::string address;  // "host:port" with the actual port
 };
 
-// host may be a name or an address; port "0" lets the system choose. Throws kUnreachable.
+// host may be a name (then its first address that belongs to this machine counts) or an address;
+// port "0" lets the system choose. "", "0.0.0.0" and "::" all stand for every address of this
+// machine, of IPv6 and IPv4 alike, or of IPv4 alone where the system has no IPv6. Asks the resolver
+// for a name, and waits for it. Throws kUnreachable.
 Listener Listen(const std::string& host, const std::string& port);
 // For a descriptor that another program opened.
 void SetNonBlocking(const Socket& socket);
 // The next waiting connection, non-blocking and ready for use; invalid if there is none. `remote`
 // becomes its address.
 Socket Accept(const Listener& listener, std::string& remote);
-// Begins to connect without blocking (but for the name look-up); invalid with a reason on failure.
-Socket StartConnect(const std::string& host, const std::string& port, std::string& reason);
+// Begins to connect without blocking; invalid with a reason on failure.
+Socket StartConnect(const Endpoint& endpoint, std::string& reason);
 // After the socket became writable: empty if it is connected, else the reason.
 std::string ConnectFailure(const Socket& socket);
 

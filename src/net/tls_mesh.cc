@@ -14,6 +14,8 @@ using std::chrono::milliseconds;
 constexpr uint8_t kGreeting = 0x50;
 constexpr milliseconds kSlice{200};
 constexpr milliseconds kFirstRetry{10}, kLastRetry{500};
+// How often to look whether a name was found.
+constexpr milliseconds kLookAgain{20};
 // Half-open connections kept at a time; when more come, the oldest is dropped. An honest peer needs
 // its place for a few network round trips only.
 constexpr size_t kMaxIncoming = 128;
@@ -29,11 +31,12 @@ struct Attempt {
 
 // Towards a party with a lower number.
 struct Outgoing {
-  PartyIndex peer = 0;
-  Address address;
-  Socket connecting;                 // until TCP is connected
-  std::unique_ptr<Attempt> attempt;  // from then on
-  SteadyClock::time_point next_try, give_up;
+  PartyIndex peer;
+  Resolver resolver;
+  size_t tried = 0;                    // addresses so far, each in its turn
+  Socket connecting{};                 // until TCP is connected
+  std::unique_ptr<Attempt> attempt{};  // from then on
+  SteadyClock::time_point next_try{}, give_up{};
   milliseconds retry = kFirstRetry;
   std::string reason = "no attempt was made";
 };
@@ -80,11 +83,8 @@ std::vector<std::unique_ptr<TlsStream>> Mesh::Connect() {
   context_ = MakeTlsContext(options_.identity);
   StartListening();
   for (PartyIndex peer = 0; peer < options_.self; ++peer) {
-    Outgoing out;
-    out.peer = peer;
-    out.address = ParseAddress(options_.roster[peer].address);
-    out.next_try = SteadyClock::now();
-    outgoing_.push_back(std::move(out));
+    const Address address = ParseAddress(options_.roster[peer].address);
+    outgoing_.push_back({peer, Resolver(address.host, address.port, options_.look_up)});
   }
   Step();
   while (!Complete()) {
@@ -197,8 +197,15 @@ void Mesh::StepOutgoing(Outgoing& out) {
   const auto now = SteadyClock::now();
   if (!out.connecting.valid()) {
     if (now < out.next_try) return;
+    out.resolver.Update();
+    const std::vector<Endpoint>& endpoints = out.resolver.endpoints();
+    if (endpoints.empty()) {
+      out.reason = out.resolver.reason();
+      out.next_try = now + kLookAgain;
+      return;
+    }
     std::string reason;
-    out.connecting = StartConnect(out.address.host, out.address.port, reason);
+    out.connecting = StartConnect(endpoints[out.tried++ % endpoints.size()], reason);
     out.give_up = now + options_.handshake_timeout;
     if (!out.connecting.valid()) Retry(out, reason);
     return;

@@ -9,6 +9,8 @@
 //
 // Threat model: an attacker who controls the network sees sizes and timing and can cut connections;
 // it can neither read, change, replay nor impersonate. Keys are fresh for every connection.
+// A peer whose name has several addresses (IPv6 and IPv4) is tried at one after the other. Names
+// are looked up in the background, see resolver.h, so that deadline and cancellation always hold.
 // One thread, poll, no spinning; see Transport for the calls.
 #pragma once
 
@@ -18,6 +20,7 @@
 #include "base/clock.h"
 #include "base/progress.h"
 #include "crypto/certificate.h"
+#include "net/resolver.h"
 #include "net/roster.h"
 #include "net/socket.h"
 #include "net/transport.h"
@@ -31,7 +34,8 @@ struct TlsOptions {
   // A socket that listens already. Without one, `listen_address`, or else this party's address of
   // the roster, is used.
   std::optional<Listener> listener;
-  std::string listen_address;  // "0.0.0.0:7400" behind a router or in a container
+  std::string listen_address;     // "0.0.0.0:7400" behind a router or in a container
+  LookUp look_up = SystemLookUp;  // of the names in the roster's addresses
   std::chrono::milliseconds handshake_timeout{10'000};  // of one connection
   uint64_t records_per_key = uint64_t{1} << 23;         // then fresh traffic keys, in the stream
 };

@@ -51,8 +51,7 @@ void TerminalProgress::Phase(std::string_view name) {
   phase_ = name;
   done_ = total_ = 0;
   phase_start_ = now_();
-  // A terminal shows a phase at once; a log waits, so that a fast run writes nothing.
-  if (style_.refresh) Draw();
+  Draw();
 }
 
 void TerminalProgress::Step(uint64_t done, uint64_t total) {

@@ -12,7 +12,8 @@
 namespace partita::report {
 
 struct ProgressStyle {
-  bool refresh = false;  // one line, redrawn at most twice a second; else a line every 30 s
+  bool refresh =
+      false;  // one line, redrawn at most twice a second; else a line per phase and every 30 s
   bool color = false;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "crypto/hash.h"
 #include "mpc/plan_engine.h"
 #include "net/hello.h"
 
@@ -73,13 +74,12 @@ void AddHello(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
 void AddRowOrder(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
   if (study.shared_blocks.empty()) return;
   study::PlanPhase phase{"row-order", 0, {}};
-  // Two messages: commitments of 32 bytes a block, then openings of 64.
-  for (const uint64_t third : {1, 2}) {
+  for (uint64_t round = 0; round < match::RowOrderRounds(study.shared_blocks); ++round) {
     builder.Step(phase, [&](size_t from, size_t to) -> std::optional<uint64_t> {
       const match::RowOrderTraffic traffic =
           match::RowOrderTrafficBetween(study.shared_blocks, from, to);
       if (traffic.messages == 0) return std::nullopt;
-      return traffic.bytes / 3 * third;
+      return traffic.bytes_per_message;
     });
   }
   builder.Close(plan, std::move(phase));
@@ -203,6 +203,7 @@ study::Plan BuildPlan(const MleStudy& study) {
   study::Plan plan;
   plan.study = study.file.name;
   plan.title = study.file.title;
+  plan.study_file_hash = ToHex(crypto::Sha256Of(AsBytes(study.file.text)));
   plan.method = methods::mle::kMethodName;
   plan.method_version = methods::mle::kMethodVersion;
   plan.protocol = study.file.analysis.protocol;
@@ -237,6 +238,10 @@ study::Plan BuildPlan(const MleStudy& study) {
       "The release is exact: secure computation hides the rows from the parties, but nothing "
       "limits what the released moments "
       "themselves say about single persons (no differential privacy).");
+  plan.assumptions.push_back(
+      "Whatever the engine, the receiver together with all other holders but one can compute that "
+      "holder's exact "
+      "contribution to the released moments.");
   plan.notes.push_back(
       "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
       fmt::format("2^-{}; nothing is truncated after that.", study.task.fraction_bits));

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/progress.h"
 #include "crypto/random.h"
 #include "data/holding.h"
 #include "data/snapshot.h"
@@ -18,11 +19,13 @@ struct LocalData {
   data::Snapshot snapshot;
   match::BlockDigests row_order;
   std::vector<methods::mle::LocalBlock> blocks;  // by block of the task
+  double seconds_read = 0,
+         seconds_order = 0;  // CSV and checks; sorting and digests of the row order
 };
 
 // Reads `path` as `party`. Throws kBadData (details for the owner only), or kBadInput if the file
 // cannot be read.
 LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesystem::path& path,
-                        crypto::RandomSource& random);
+                        crypto::RandomSource& random, Progress& progress);
 
 }  // namespace partita::runtime

@@ -151,7 +151,8 @@ MleStudy PrepareMleStudy(study::StudyFile file) {
                                  study.analysis.group_levels.empty()
                                      ? std::string()
                                      : ", for each level of " + study.analysis.options.group),
-                     study.parties[study.receiver].name, "exact", 1}};
+                     study.parties[study.receiver].name, "exact", 1, study.receiver,
+                     methods::mle::NumReleasedValues(study.task)}};
   return study;
 }
 

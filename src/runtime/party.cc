@@ -14,9 +14,6 @@
 namespace partita::runtime {
 namespace {
 
-// A study is started anew after a failure; nothing is resumed.
-constexpr uint32_t kAttempt = 1;
-
 std::unique_ptr<mpc::Engine> MakeEngine(const MleStudy& study, net::Channel& channel,
                                         mpc::ReleaseGate& gate) {
   if (study.file.engine.name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
@@ -57,6 +54,62 @@ void ConfirmFinish(net::Channel& channel) {
   channel.Exchange(sends, receives);
 }
 
+// Everything between the hello and the last message.
+std::vector<methods::mle::IntegerMoments> RunProtocol(const MleStudy& study, const LocalData& local,
+                                                      net::Channel& channel,
+                                                      crypto::RandomSource& random,
+                                                      Progress& progress, PartyOutcome& outcome) {
+  mpc::CountingReleaseGate gate;
+  gate.Reserve(study.releases);
+  if (!study.shared_blocks.empty()) {
+    progress.Phase("row order");
+    channel.BeginPhase("row-order");
+    match::CompareRowOrder(channel, study.shared_blocks, local.row_order, PartyNames(study),
+                           random);
+  }
+  progress.Phase("moments");
+  const std::unique_ptr<mpc::Engine> engine = MakeEngine(study, channel, gate);
+  std::vector<methods::mle::IntegerMoments> moments =
+      methods::mle::PooledMoments(*engine, study.task, local.blocks);
+  gate.Finish();
+  ConfirmFinish(channel);
+  outcome.releases = gate.counts();
+  outcome.traffic = channel.traffic();
+  return moments;
+}
+
+// Connects, says hello and runs the protocol. If anything fails after the hello, a table that
+// failed its checks beforehand included, the peers are told that this party stops.
+std::vector<methods::mle::IntegerMoments> ConnectAndRun(
+    const MleStudy& study, const Connector& connect, const net::HelloInput& hello,
+    const LocalData& local, const std::optional<Error>& data_error, crypto::RandomSource& random,
+    Progress& progress, PartyOutcome& outcome, std::vector<crypto::Digest>& commitments) {
+  progress.Phase(data_error ? "the table failed its checks; telling the others" : "connect");
+  const SteadyClock::time_point start = SteadyClock::now();
+  std::unique_ptr<net::Transport> transport = connect(data_error.has_value());
+  outcome.local_steps.push_back({"connect", SecondsSince(start)});
+  const std::chrono::milliseconds timeout(
+      static_cast<int64_t>(study.file.network.timeout_seconds * 1000));
+  const net::Session session =
+      net::SayHello(*transport, hello, random, Deadline::After(timeout), &progress);
+  commitments = session.commitments;
+  outcome.run_id = ToHex(session.run_id);
+  net::Channel channel(std::move(transport), session);
+  channel.SetTimeout(timeout);
+  channel.SetProgress(&progress);
+  try {
+    if (data_error) throw Error(*data_error);
+    return RunProtocol(study, local, channel, random, progress, outcome);
+  } catch (const Error& error) {
+    // What went wrong with a table, its place included, is its owner's business.
+    channel.Abort(data_error ? Error(ErrorCode::kBadData, "") : error);
+    throw;
+  } catch (const std::exception& error) {
+    channel.Abort(Error(ErrorCode::kInternal, "an internal error"));
+    throw Error(ErrorCode::kInternal, error.what(), "please report this");
+  }
+}
+
 }  // namespace
 
 PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Connector& connect,
@@ -66,68 +119,49 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   outcome.party = study.parties[input.party].name;
   outcome.plan = BuildPlan(study);
   const study::StudyIdentity identity = Identity(study, input.fingerprints);
-  const study::Digest file_hash = study::StudyFileHash(identity);
-  const study::Digest plan_hash = study::PlanHash(outcome.plan);
-  outcome.plan.study_file_hash = ToHex(file_hash);
-  outcome.study_file_hash = ToHex(file_hash);
-  outcome.plan_hash = ToHex(plan_hash);
+  net::HelloInput hello;
+  hello.study_hash = study::StudyFileHash(identity);
+  hello.plan_hash = study::PlanHash(outcome.plan);
+  outcome.study_file_hash = ToHex(hello.study_hash);
+  outcome.plan_hash = ToHex(hello.plan_hash);
 
-  // A table that fails its checks is reported to the peers after the hello, so that nobody waits
-  // for this party.
+  // A table that fails its checks is reported after the hello, so that nobody waits for this party.
   LocalData local;
   local.row_order.resize(study.shared_blocks.size());
+  local.blocks.resize(study.task.blocks.size());
   std::optional<Error> data_error;
   if (study.parties[input.party].holder) {
     progress.Phase("read data");
     try {
-      local = LoadLocalData(study, input.party, input.data, random);
+      local = LoadLocalData(study, input.party, input.data, random, progress);
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCancelled) throw;
       data_error = error;
+    } catch (const std::exception& error) {
+      data_error = Error(ErrorCode::kInternal, error.what(), "please report this");
     }
+    outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }
+  hello.commitment = local.snapshot.commitment;
 
-  progress.Phase("connect");
-  std::unique_ptr<net::Transport> transport = connect();
-  const auto timeout =
-      std::chrono::milliseconds(static_cast<int64_t>(study.file.network.timeout_seconds * 1000));
-  const net::Session session =
-      net::SayHello(*transport, {file_hash, plan_hash, local.snapshot.commitment, kAttempt}, random,
-                    Deadline::After(timeout), &progress);
-  net::Channel channel(std::move(transport), session);
-  channel.SetTimeout(timeout);
-  channel.SetProgress(&progress);
-  outcome.study_hash = ToHex(study::StudyHash(identity, session.commitments));
-  outcome.run_id = ToHex(session.run_id);
-
+  std::vector<crypto::Digest> commitments;
+  std::vector<methods::mle::IntegerMoments> moments;
   try {
-    if (data_error) throw *data_error;
-    mpc::CountingReleaseGate gate;
-    gate.Reserve(study.releases);
-    if (!study.shared_blocks.empty()) {
-      progress.Phase("row order");
-      channel.BeginPhase("row-order");
-      match::CompareRowOrder(channel, study.shared_blocks, local.row_order, PartyNames(study),
-                             random);
-    }
-    progress.Phase("moments");
-    const std::unique_ptr<mpc::Engine> engine = MakeEngine(study, channel, gate);
-    const std::vector<methods::mle::IntegerMoments> moments =
-        methods::mle::PooledMoments(*engine, study.task, local.blocks);
-    gate.Finish();
-    ConfirmFinish(channel);
-    outcome.releases = gate.counts();
-    outcome.traffic = channel.traffic();
-    if (input.party == study.receiver) {
-      progress.Phase("fit");
-      outcome.result =
-          methods::mle::FitMoments(study.analysis, moments, study.task.fraction_bits, progress);
-    }
-  } catch (const Error& error) {
-    channel.Abort(error);
+    moments = ConnectAndRun(study, connect, hello, local, data_error, random, progress, outcome,
+                            commitments);
+  } catch (const Error&) {
+    if (data_error) throw Error(*data_error);
     throw;
-  } catch (const std::exception& error) {
-    channel.Abort(Error(ErrorCode::kInternal, "an internal error"));
-    throw Error(ErrorCode::kInternal, error.what(), "please report this");
+  }
+  outcome.study_hash = ToHex(study::StudyHash(identity, commitments));
+
+  // The connections are closed: what the fit says, its errors included, is the receiver's alone.
+  if (input.party == study.receiver) {
+    progress.Phase("fit");
+    const SteadyClock::time_point fit_start = SteadyClock::now();
+    outcome.result =
+        methods::mle::FitMoments(study.analysis, moments, study.task.fraction_bits, progress);
+    outcome.local_steps.push_back({"fit", SecondsSince(fit_start)});
   }
   outcome.seconds = SecondsSince(start);
   return outcome;

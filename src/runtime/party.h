@@ -17,12 +17,19 @@
 
 namespace partita::runtime {
 
+// Work between the phases of the channel.
+struct LocalStep {
+  std::string name;  // "read data", "row order", "connect", "fit"
+  double seconds = 0;
+};
+
 struct PartyOutcome {
   std::string party;
   study::Plan plan;
   std::string study_file_hash, study_hash, plan_hash, run_id;  // hexadecimal
   std::vector<net::PhaseTraffic> traffic;
   std::vector<mpc::CountingReleaseGate::Count> releases;
+  std::vector<LocalStep> local_steps;
   double seconds = 0;                             // from RunParty's first step to its last
   std::optional<methods::mle::MleResult> result;  // at the receiver
 };
@@ -34,9 +41,10 @@ struct PartyInput {
       fingerprints;  // of the certificates, by channel index; empty strings without TLS
 };
 
-// Makes the connection; called once the party's own table has been read and checked (or has failed
-// its checks).
-using Connector = std::function<std::unique_ptr<net::Transport>()>;
+// Makes the connection; called once the party's own table has been read and checked.
+// `only_to_stop`: the table failed its checks, and the peers are only to be told, which is not
+// worth a long wait.
+using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_stop)>;
 
 // Reads and checks the table, connects, says hello, compares row orders, computes, opens, and
 // (receiver) fits.

@@ -47,7 +47,7 @@ struct PlanRelease {
 
 struct Plan {
   std::string study, title;
-  std::string study_file_hash;  // hexadecimal
+  std::string study_file_hash;  // SHA-256 of the file's bytes, hexadecimal
   std::string method;
   uint32_t method_version = 0;
   std::string protocol;

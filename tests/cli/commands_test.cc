@@ -105,6 +105,90 @@ TEST(CommandsTest, JsonIsOneObjectOnStandardOutput) {
   EXPECT_TRUE(envelope["data"].contains("parameters"));
 }
 
+// Enough of JSON Schema for what --schema prints: type, required, properties, items, const, enum,
+// oneOf.
+bool Conforms(const nlohmann::json& schema, const nlohmann::json& value) {
+  const auto is = [&](const std::string& type) {
+    return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
+           (type == "string" && value.is_string()) ||
+           (type == "integer" && value.is_number_integer()) ||
+           (type == "number" && value.is_number()) || (type == "null" && value.is_null());
+  };
+  if (schema.contains("oneOf")) {
+    return std::count_if(schema["oneOf"].begin(), schema["oneOf"].end(),
+                         [&](const auto& s) { return Conforms(s, value); }) == 1;
+  }
+  if (schema.contains("const") && schema["const"] != value) return false;
+  if (schema.contains("enum") &&
+      std::find(schema["enum"].begin(), schema["enum"].end(), value) == schema["enum"].end())
+    return false;
+  if (schema.contains("type")) {
+    const auto& type = schema["type"];
+    const bool fits = type.is_string() ? is(type)
+                                       : std::any_of(type.begin(), type.end(),
+                                                     [&](const auto& t) { return is(t); });
+    if (!fits) return false;
+  }
+  if (schema.contains("required")) {
+    for (const auto& key : schema["required"]) {
+      if (!value.contains(key)) return false;
+    }
+  }
+  if (schema.contains("properties")) {
+    for (const auto& [key, property] : schema["properties"].items()) {
+      if (value.contains(key) && !Conforms(property, value[key])) return false;
+    }
+  }
+  if (schema.contains("items") && value.is_array()) {
+    return std::all_of(value.begin(), value.end(),
+                       [&](const auto& item) { return Conforms(schema["items"], item); });
+  }
+  return true;
+}
+
+TEST(CommandsTest, JsonOutputConformsToItsSchema) {
+  StudyFolder folder;
+  const std::string home = folder.path() + "/home", result = folder.path() + "/result.json",
+                    roster = folder.path() + "/roster.toml";
+  const std::vector<std::vector<std::string>> commands = {
+      {"study", "new", folder.path() + "/new.toml"},
+      {"study", "validate", folder.study_file()},
+      {"study", "plan", folder.study_file()},
+      {"study", "simulate", folder.study_file(), "--output", result},
+      {"study", "report", result},
+      {"cert", "new", "north", "--folder", home},
+      {"cert", "show", home + "/cert.pem"},
+      {"cert", "roster", roster, "--certificate", home + "/cert.pem", "--address",
+       "127.0.0.1:7400"},
+  };
+  for (std::vector<std::string> command : commands) {
+    SCOPED_TRACE(command[0] + " " + command[1]);
+    const ProcessResult shown = Partita({command[0], command[1], "--schema"});
+    ASSERT_EQ(shown.exit_code, 0) << shown.err;
+    const auto schema = nlohmann::json::parse(shown.out);
+    command.insert(command.end(), {"--format", "jsonl"});
+    const ProcessResult run = Partita(command);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1) << "one line";
+    const auto output = nlohmann::json::parse(run.out);
+    EXPECT_TRUE(Conforms(schema, output)) << run.out;
+    auto broken = output;
+    broken.erase("data");
+    EXPECT_FALSE(Conforms(schema, broken));
+  }
+  const ProcessResult failed = Partita({"study", "plan", "/nowhere.toml", "--format", "json"});
+  EXPECT_TRUE(Conforms(nlohmann::json::parse(Partita({"study", "plan", "--schema"}).out),
+                       nlohmann::json::parse(failed.out)));
+}
+
+TEST(CommandsTest, TheTimeLimitEndsARun) {
+  StudyFolder folder;
+  const ProcessResult result =
+      Partita({"study", "simulate", folder.study_file(), "--latency", "10s", "--timeout", "300ms"});
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("time limit"));
+}
+
 TEST(CommandsTest, LatencyIsAddedAndThePlanForeseesIt) {
   StudyFolder folder;
   const ProcessResult slow = Partita({"study", "simulate", folder.study_file(), "--latency",

@@ -43,9 +43,10 @@ class JoinTest : public ::testing::Test {
   // Keys, certificates and one roster, made as the documentation says.
   void MakeIdentities() {
     for (const std::string& party : parties_) {
+      addresses_[party] = FreeAddress();
       ASSERT_EQ(Partita({"cert", "new", party, "--folder", Home(party)}).exit_code, 0);
       ASSERT_EQ(Partita({"cert", "roster", Roster(), "--certificate", Home(party) + "/cert.pem",
-                         "--address", FreeAddress()})
+                         "--address", addresses_[party]})
                     .exit_code,
                 0);
     }
@@ -68,6 +69,7 @@ class JoinTest : public ::testing::Test {
   }
 
   StudyFolder folder_;
+  std::map<std::string, std::string> addresses_;
 };
 
 TEST_F(JoinTest, OneProcessPerRoleGivesTheSameAsSimulate) {
@@ -84,6 +86,8 @@ TEST_F(JoinTest, OneProcessPerRoleGivesTheSameAsSimulate) {
   ASSERT_EQ(joined["parameters"].size(), expected["parameters"].size());
   ASSERT_GT(joined["parameters"].size(), 0u);
   for (size_t i = 0; i < joined["parameters"].size(); ++i) {
+    // The moments of fixed covariates are the sample's, which a result does not repeat.
+    if (expected["parameters"][i]["est"].is_null()) continue;
     EXPECT_NEAR(joined["parameters"][i]["est"].get<double>(),
                 expected["parameters"][i]["est"].get<double>(), 1e-9);
   }
@@ -109,11 +113,8 @@ TEST_F(JoinTest, AStrangersCertificateIsRefusedByTheOthers) {
   ASSERT_EQ(Partita({"cert", "new", "south", "--folder", Home("south")}).exit_code, 0);
   const std::string own_roster = folder_.path() + "/own.toml";
   std::filesystem::copy_file(Roster(), own_roster);
-  const std::string text = StudyFolder::Read(own_roster);
-  const size_t at = text.find("127.0.0.1:", text.find("south"));
-  const std::string address = text.substr(at, text.find('"', at) - at);
   ASSERT_EQ(Partita({"cert", "roster", own_roster, "--certificate", Home("south") + "/cert.pem",
-                     "--address", address})
+                     "--address", addresses_["south"]})
                 .exit_code,
             0);
   std::vector<std::string> arguments = Arguments("south");

@@ -80,7 +80,7 @@ StudyFolder::StudyFolder() {
   for (int i = 0; i < 40; ++i) {
     const double x1 = ((i * 37) % 41) / 10.0 - 2, x2 = ((i * 23 + 5) % 43) / 10.0 - 2;
     const double noise = ((i * 29 + 11) % 31) / 10.0 - 1.5;
-    north += fmt::format("p{:03},{},{}\n", i, x1, x2);
+    north += fmt::format("p{:03},{:.1f},{:.1f}\n", i, x1, x2);
     south += fmt::format("p{:03},{:.6f}\n", i, 0.5 * x1 - 0.25 * x2 + noise);
   }
   Write(data("north"), north);
@@ -90,6 +90,23 @@ StudyFolder::StudyFolder() {
 StudyFolder::~StudyFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+}
+
+void StudyFolder::MakeHorizontal() {
+  Edit(study_file(), "columns = [\"x1\", \"x2\"]", "rows = [\"first\"]");
+  Edit(study_file(), "columns = [\"x3\"]", "rows = [\"second\"]");
+  Edit(study_file(), "[[rows]]\nname = \"all\"\ncount = 40",
+       "[[rows]]\nname = \"first\"\n\n[[rows]]\nname = \"second\"");
+  Edit(study_file(), "key = \"id\"\n", "");
+  std::istringstream north(Read(data("north"))), south(Read(data("south")));
+  std::string left, right, first = "id,x1,x2,x3\n", second = first;
+  std::getline(north, left);
+  std::getline(south, right);
+  for (int i = 0; std::getline(north, left) && std::getline(south, right); ++i) {
+    (i < 20 ? first : second) += left + right.substr(right.find(',')) + "\n";
+  }
+  Write(data("north"), first);
+  Write(data("south"), second);
 }
 
 void StudyFolder::Edit(const std::string& file, const std::string& from, const std::string& to) {

@@ -82,7 +82,7 @@ TEST(CertificateTest, EveryKeyAndSerialIsNew) {
 }
 
 TEST(CertificateTest, ProblemsAreNamed) {
-  auto problem = [](CertificateRequest request, std::string_view name) {
+  auto problem = [](const CertificateRequest& request, std::string_view name) {
     const Identity identity = MakeIdentity(request);
     return CertificateProblem(*identity.certificate, name, Fingerprint(*identity.certificate))
         .value_or("none");
@@ -126,13 +126,33 @@ TEST(CertificateTest, NamesAreComparedWhole) {
 }
 
 TEST(CertificateTest, BadRequests) {
-  for (const char* name : {"", "a b", "a/b", "DNS:x,IP", "n\xc3\xb6rd", "*"}) {
+  for (const char* name :
+       {"", "a b", "a/b", "DNS:x,IP", "n\xc3\xb6rd", "*", "North", "n.s", "n_s", "-north"}) {
     EXPECT_EQ(ErrorOf([&] { MakeIdentity({.name = name}); }).code(), ErrorCode::kUsage) << name;
   }
-  EXPECT_EQ(ErrorOf([] { MakeIdentity({.name = std::string(65, 'a')}); }).code(),
+  EXPECT_EQ(ErrorOf([] { MakeIdentity({.name = std::string(33, 'a')}); }).code(),
             ErrorCode::kUsage);
   EXPECT_EQ(ErrorOf([] { MakeIdentity({.name = "a", .days = 0}); }).code(), ErrorCode::kUsage);
   EXPECT_EQ(ErrorOf([] { MakeIdentity({.name = "a", .days = 9999}); }).code(), ErrorCode::kUsage);
+}
+
+// What `cert new` accepts is what a study file accepts.
+TEST(CertificateTest, PartyNames) {
+  for (const char* name : {"a", "0", "north-2", "a-", "abcdefghijklmnopqrstuvwxyz012345"}) {
+    EXPECT_TRUE(IsPartyName(name)) << name;
+  }
+}
+
+TEST(CertificateTest, OthersAreNoPartyCertificates) {
+  CertificateInfo info = Describe(*MakeIdentity({.name = "north"}).certificate);
+  EXPECT_NO_THROW(RequirePartyCertificate(info, "cert.pem"));
+  for (const char* name : {"", "www.example.org"}) {
+    info.name = name;
+    const Error error = ErrorOf([&] { RequirePartyCertificate(info, "web.pem"); });
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_EQ(error.message(), "web.pem is not a Partita certificate");
+    EXPECT_FALSE(error.hint().empty());
+  }
 }
 
 TEST(CertificateTest, NormalFingerprints) {
@@ -215,6 +235,16 @@ TEST_F(CertificateFileTest, BadFilesAreNamed) {
   EXPECT_THAT(load("cert.pem", "other.key"), HasSubstr("does not belong"));
   fs::permissions(key, fs::perms::group_read, fs::perm_options::add);
   EXPECT_THAT(load("cert.pem", "key.pem"), HasSubstr("mode 0640"));
+}
+
+// Only the superuser can give a file away.
+TEST_F(CertificateFileTest, KeyOfAnotherUserIsRefused) {
+  const fs::path certificate = folder_ / "cert.pem", key = folder_ / "key.pem";
+  SaveIdentity(MakeIdentity({.name = "north"}), certificate, key);
+  if (chown(key.c_str(), 12345, gid_t(-1)) != 0) GTEST_SKIP() << "needs the superuser";
+  const Error error = ErrorOf([&] { LoadIdentity(certificate, key); });
+  EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+  EXPECT_THAT(error.message(), HasSubstr("belongs to another user (number 12345)"));
 }
 
 }  // namespace

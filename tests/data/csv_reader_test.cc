@@ -8,6 +8,7 @@
 #include <fstream>
 #include <random>
 
+#include "data/csv_tokenizer.h"
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
@@ -218,11 +219,11 @@ TEST(CsvReaderTest, AnOpenQuoteOfAHugeFileStopsAtTheRecordLimit) {
               "every quote is closed", [&] { ReadCsv(endless, "t.csv", {{Key("id")}}, {}); });
 }
 
-TEST(CsvReaderTest, RecordsAcrossBlocksAndHugeFields) {
+TEST(CsvReaderTest, LongRecordsAndHugeFields) {
   std::string text = "id,x\n";
   std::vector<std::string> keys;
   for (size_t i = 0; i < 400; ++i) {
-    // Lengths around 10 kB, with line breaks and quotes, so that blocks of 1 MiB end everywhere.
+    // Lengths around 10 kB, with line breaks and quotes, so that records cross the ends of blocks.
     keys.push_back(std::to_string(i) + std::string(9000 + 37 * i, 'k') + "\n\"");
     text += "\"" + keys.back() + "\"\"," + std::to_string(i % 10) + "\r\n";
   }
@@ -235,22 +236,24 @@ TEST(CsvReaderTest, RecordsAcrossBlocksAndHugeFields) {
   }
 }
 
-TEST(CsvReaderTest, EveryBlockSizeGivesTheSameTable) {
-  const std::string text = "id,x\r\n\"a\"\"b\",1\r\n\"c\r\n\",2\r\nd,3\r\n\r\n";
-  for (size_t cut = 1; cut < text.size(); ++cut) {
-    // Fills every request only by several reads of the source: blocks may end at any byte.
-    size_t position = 0;
-    std::string padding(((1 << 20) - cut % 64), 'p');
-    std::string padded = "id,x\n" + padding + ",0\n" + text.substr(6);
-    ByteSource source = [&](std::span<uint8_t> out) {
-      size_t count = std::min(out.size(), padded.size() - position);
-      std::memcpy(out.data(), padded.data() + position, count);
-      position += count;
-      return count;
-    };
-    CsvContents contents = ReadCsv(source, "t.csv", kKeyX, {});
-    EXPECT_THAT(contents.table.Get("id").keys, ElementsAre(padding, "a\"b", "c\r\n", "d"));
-    EXPECT_THAT(contents.table.Get("x").numbers, ElementsAre(0.0, 1.0, 2.0, 3.0));
+TEST(CsvReaderTest, BlocksMayEndAnywhere) {
+  const std::string tail = "\"a\"\"b\",1\r\n\"c\r\n\",2\r\nd,3\r\n\"e\",\"4\"";
+  const std::string head = "id,x\n";
+  for (size_t cut = 0; cut <= tail.size(); ++cut) {
+    // The first block ends after `cut` bytes of the tail.
+    std::string rows;
+    size_t num_rows = 0;
+    for (; head.size() + rows.size() + 20 < kCsvBlockBytes - cut; ++num_rows) rows += "kk,0\n";
+    const std::string filler(kCsvBlockBytes - cut - head.size() - rows.size() - 3, 'f');
+    const std::string text = head + rows + filler + ",0\n" + tail;
+    ASSERT_EQ(text.size() - tail.size() + cut, kCsvBlockBytes);
+    const Table table = Read(text, kKeyX).table;
+    const auto& keys = table.Get("id").keys;
+    ASSERT_EQ(keys.size(), num_rows + 5) << cut;
+    EXPECT_THAT(std::vector<std::string>(keys.end() - 5, keys.end()),
+                ElementsAre(filler, "a\"b", "c\r\n", "d", "e"));
+    const auto& numbers = table.Get("x").numbers;
+    EXPECT_THAT(std::vector<double>(numbers.end() - 5, numbers.end()), ElementsAre(0, 1, 2, 3, 4));
   }
 }
 

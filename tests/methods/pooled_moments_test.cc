@@ -171,19 +171,27 @@ TEST(PooledMomentsTest, ReplicatedEqualsPlaintextOnRandomPartitions) {
   }
 }
 
-// All values at the bounds, as many rows as f_in = 50 allows a sum for in a fast test: no
+// All values at the bounds and sums of exactly 2^125: the largest that f_in allows, and no
 // wrap-around.
 TEST(PooledMomentsTest, ExtremeValuesDoNotWrap) {
-  Case test;
-  test.task.num_variables = 2;
-  test.task.fraction_bits = 50;
-  test.num_rows = {3000};
-  test.task.blocks = {{"all", 3000, {{0, {0}, false}, {1, {1}, false}}}};
-  const Int128 one = Int128{1} << 50;
-  test.values = {std::vector<Int128>(6000, one)};
-  test.groups = {std::vector<int32_t>(3000, 0)};
-  test.task.max_rows = 3000;
-  Check(test, "dealer");
+  for (const auto& [fraction_bits, rows] : {std::pair<int, size_t>{61, 8}, {62, 2}}) {
+    for (const std::string engine : {"dealer", "replicated"}) {
+      SCOPED_TRACE(engine + std::to_string(fraction_bits));
+      Case test;
+      test.num_parties = 3;
+      test.task.num_variables = 2;
+      test.task.fraction_bits = fraction_bits;
+      test.num_rows = {rows};
+      test.task.blocks = {{"all", rows, {{0, {0}, false}, {1, {1}, false}}}};
+      const Int128 one = Int128{1} << fraction_bits;
+      test.values = {std::vector<Int128>(2 * rows, one)};
+      for (size_t r = 0; r < rows; ++r) test.values[0][2 * r + 1] = -one;
+      test.groups = {std::vector<int32_t>(rows, 0)};
+      test.task.max_rows = rows;
+      test.task.receiver = 2;  // holds nothing
+      Check(test, engine);
+    }
+  }
 }
 
 // The comparison notices a single cell.
@@ -197,6 +205,36 @@ TEST(PooledMomentsTest, OneChangedCellChangesTheResult) {
     same = same && run.results[test.task.receiver][g].cross == before[g].cross;
   }
   EXPECT_FALSE(same);
+}
+
+// A party that only receives: no cells, no blocks of its own.
+TEST(PooledMomentsTest, AReceiverWithoutData) {
+  for (const std::string engine : {"dealer", "replicated"}) {
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      SCOPED_TRACE(engine + std::to_string(seed));
+      Case test = RandomCase(500 + seed, 2, false);
+      test.num_parties = 3;
+      test.task.receiver = 2;
+      Check(test, engine);
+    }
+  }
+}
+
+// Opening more than the plan says, or to somebody else, is refused by every party's own gate before
+// anything is sent.
+TEST(PooledMomentsTest, TheGateKnowsRecipientAndSize) {
+  const Case test = RandomCase(11, 2, false);
+  const auto run = [&](size_t to_party, uint64_t num_values) {
+    mpc::CountingReleaseGate gate;
+    gate.Reserve({{kMomentsRelease, "moments", "receiver", "exact", 1, to_party, num_values}});
+    mpc::PlanEngine plan("dealer", 2, &gate);
+    PooledMoments(plan, test.task, {});
+  };
+  const uint64_t values = NumReleasedValues(test.task);
+  EXPECT_THROW(run(1 - test.task.receiver, values), Error);
+  EXPECT_THROW(run(mpc::kEverybody, values), Error);
+  EXPECT_THROW(run(test.task.receiver, values - 1), Error);
+  EXPECT_NO_THROW(run(test.task.receiver, values));
 }
 
 TEST(PooledMomentsTest, ASharedBlockNeedsACountAndAGroupHolder) {
@@ -224,8 +262,10 @@ TEST(PooledMomentsTest, ASingleGroupCostsOneRoundAndOneOpening) {
   PooledMoments(plan, task, {});
   const mpc::PhaseCost cost = plan.phases().back();
   EXPECT_EQ(*std::max_element(cost.rounds.begin(), cost.rounds.end()), 2u);
-  EXPECT_EQ(cost.links[0][1].bytes,
-            1000u * 10 * 16);  // its masked columns; it receives the opening
+  // Party 0 receives the result. Each masks its ten columns for the other; party 1 also sends its
+  // share of the opening: one count, 20 sums, 20 x 20 products, and no more.
+  EXPECT_EQ(cost.links[0][1].bytes, 1000u * 10 * 16);
+  EXPECT_EQ(cost.links[1][0].bytes, (1000u * 10 + 1 + 20 + 400) * 16);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::unique_ptr<CostModel> NeverKeepPlan(size_t num_parties) {
 
 // Every engine with these options and tapes.
 EngineMaker MakeWith(DealerOptions options,
-                     std::function<TapeFactory(const net::Channel&)> tapes = nullptr) {
+                     std::function<TapeFactory(net::Channel&)> tapes = nullptr) {
   return [=](net::Channel& channel, ReleaseGate& gate) -> std::unique_ptr<Engine> {
     TapeFactory factory = tapes ? tapes(channel) : ChannelTapes(channel, kDealerTapes);
     if (channel.self() + 1 == channel.num_parties()) {
@@ -218,7 +218,7 @@ class ConstantTape : public Tape {
 TEST(FreshnessTest, NothingIsSentTwice) { EXPECT_TRUE(EverythingIsFresh(MakeWith({}))); }
 
 TEST(FreshnessTest, TheCheckCatchesMasksThatSurviveARun) {
-  auto constant = [](const net::Channel& channel) -> TapeFactory {
+  auto constant = [](net::Channel& channel) -> TapeFactory {
     return [self = channel.self()](PartyIndex peer) {
       return std::make_unique<ConstantTape>((std::min(self, peer) + 1) * 100 +
                                             std::max(self, peer));
@@ -228,7 +228,7 @@ TEST(FreshnessTest, TheCheckCatchesMasksThatSurviveARun) {
 }
 
 TEST(FreshnessTest, TheCheckCatchesMasksThatRepeatWithinARun) {
-  auto repeating = [](const net::Channel& channel) -> TapeFactory {
+  auto repeating = [](net::Channel& channel) -> TapeFactory {
     return [inner = ChannelTapes(channel, kDealerTapes)](PartyIndex peer) {
       return std::make_unique<FaultyTape>(inner(peer), 16);
     };
@@ -263,7 +263,7 @@ TEST(FreshnessTest, OperationsReadDisjointPlacesOfEveryTape) {
     ReadLog log;
     std::vector<std::set<std::pair<PartyIndex, uint64_t>>> by_operation;
     RunOptions options;
-    options.make = MakeWith({}, [&](const net::Channel& channel) -> TapeFactory {
+    options.make = MakeWith({}, [&](net::Channel& channel) -> TapeFactory {
       const bool logged = channel.self() == process;
       return [inner = ChannelTapes(channel, kDealerTapes), logged,
               &log](PartyIndex peer) -> std::unique_ptr<Tape> {

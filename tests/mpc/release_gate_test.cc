@@ -20,11 +20,11 @@ ErrorCode CodeOf(const std::function<void()>& action) {
 TEST(CountingReleaseGateTest, CountsUpToTheMaximum) {
   CountingReleaseGate gate;
   gate.Reserve({{"a", "", "all", "exact", 2}, {"b", "", "north", "exact", 1}});
-  gate.Opening("a");
-  gate.Opening("b");
-  gate.Opening("a");
-  EXPECT_EQ(CodeOf([&] { gate.Opening("a"); }), ErrorCode::kRefused);
-  EXPECT_EQ(CodeOf([&] { gate.Opening("b"); }), ErrorCode::kRefused);
+  gate.Opening("a", 0, 1);
+  gate.Opening("b", 0, 1);
+  gate.Opening("a", 0, 1);
+  EXPECT_EQ(CodeOf([&] { gate.Opening("a", 0, 1); }), ErrorCode::kRefused);
+  EXPECT_EQ(CodeOf([&] { gate.Opening("b", 0, 1); }), ErrorCode::kRefused);
   gate.Finish();
   ASSERT_EQ(gate.counts().size(), 2u);
   EXPECT_EQ(gate.counts()[0].release.id, "a");
@@ -34,12 +34,25 @@ TEST(CountingReleaseGateTest, CountsUpToTheMaximum) {
 
 TEST(CountingReleaseGateTest, RefusesWhatWasNotDeclared) {
   CountingReleaseGate gate;
-  EXPECT_EQ(CodeOf([&] { gate.Opening("a"); }), ErrorCode::kRefused);  // nothing reserved
+  EXPECT_EQ(CodeOf([&] { gate.Opening("a", 0, 1); }), ErrorCode::kRefused);  // nothing reserved
   gate.Reserve({{"a", "", "all", "exact", 1}});
-  EXPECT_EQ(CodeOf([&] { gate.Opening("c"); }), ErrorCode::kRefused);
-  EXPECT_EQ(CodeOf([&] { gate.Opening(""); }), ErrorCode::kRefused);
+  EXPECT_EQ(CodeOf([&] { gate.Opening("c", 0, 1); }), ErrorCode::kRefused);
+  EXPECT_EQ(CodeOf([&] { gate.Opening("", 0, 1); }), ErrorCode::kRefused);
   gate.Finish();
-  EXPECT_EQ(CodeOf([&] { gate.Opening("a"); }), ErrorCode::kRefused);
+  EXPECT_EQ(CodeOf([&] { gate.Opening("a", 0, 1); }), ErrorCode::kRefused);
+}
+
+TEST(CountingReleaseGateTest, RefusesAnotherRecipientOrSize) {
+  CountingReleaseGate gate;
+  Release release{"a", "", "south", "exact", 3};
+  release.to_party = 1;
+  release.num_values = 10;
+  gate.Reserve({release});
+  EXPECT_EQ(CodeOf([&] { gate.Opening("a", kEverybody, 10); }), ErrorCode::kRefused);
+  EXPECT_EQ(CodeOf([&] { gate.Opening("a", 0, 10); }), ErrorCode::kRefused);
+  EXPECT_EQ(CodeOf([&] { gate.Opening("a", 1, 11); }), ErrorCode::kRefused);
+  EXPECT_NO_THROW(gate.Opening("a", 1, 10));
+  EXPECT_EQ(gate.counts()[0].opened, 1u);
 }
 
 TEST(CountingReleaseGateTest, RefusesASecondReservationAndDuplicates) {

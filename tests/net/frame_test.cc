@@ -44,8 +44,8 @@ TEST(FrameTest, LayoutIsFixed) {
 }
 
 TEST(FrameTest, RoundTrip) {
-  for (FrameType type :
-       {FrameType::kData, FrameType::kAbort, FrameType::kHello, FrameType::kHelloAck}) {
+  for (FrameType type : {FrameType::kData, FrameType::kAbort, FrameType::kHello,
+                         FrameType::kHelloAck, FrameType::kRelayedAbort, FrameType::kKeepAlive}) {
     FrameHeader header = Example();
     header.type = type;
     EXPECT_EQ(DecodeHeader(EncodeHeader(header), "south"), header);
@@ -71,6 +71,25 @@ TEST(FrameTest, EveryFlippedBitIsNoticed) {
     }
     const bool small_depth = is_depth && bit / 8 < 46;  // up to 2^48
     EXPECT_EQ(noticed, !small_depth) << "bit " << bit;
+  }
+}
+
+// So that the receiver's depth, one more, is one that it may send on.
+TEST(FrameTest, DepthStaysBelowItsBound) {
+  FrameHeader header = Example();
+  header.depth = kMaxDepth - 1;
+  EXPECT_EQ(DecodeHeader(EncodeHeader(header), "south").depth, kMaxDepth - 1);
+  for (uint64_t depth : {kMaxDepth, kMaxDepth + 1, ~uint64_t{0}}) {
+    header.depth = depth;
+    EXPECT_THROW(DecodeHeader(EncodeHeader(header), "south"), Error);
+  }
+}
+
+TEST(FrameTest, UnknownTypesAreRefused) {
+  FrameHeader header = Example();
+  for (int type : {0, 7, 256}) {
+    header.type = static_cast<FrameType>(type);
+    EXPECT_THROW(DecodeHeader(EncodeHeader(header), "south"), Error);
   }
 }
 

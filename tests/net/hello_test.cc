@@ -112,6 +112,10 @@ TEST(HelloTest, EveryMismatchStopsBothSidesAndTheOthers) {
           ASSERT_TRUE(errors[i]) << mismatch.what << i;
           EXPECT_THAT(errors[i]->message(), HasSubstr(mismatch.what));
           EXPECT_FALSE(errors[i]->hint().empty());
+          if (parties == 2 && mismatch.what == std::string("study file")) {
+            EXPECT_THAT(errors[i]->hint(), testing::AllOf(HasSubstr("roster"), HasSubstr("schemas"),
+                                                          HasSubstr("release")));
+          }
           // With more than two parties one may hear of it from another before it sees it itself.
           if (parties > 2) continue;
           EXPECT_EQ(errors[i]->code(), ErrorCode::kUntrusted) << Describe(errors);
@@ -127,7 +131,7 @@ TEST(HelloTest, OtherRosterOrderIsNoticed) {
   class Renamed : public FaultTransport {
    public:
     explicit Renamed(std::unique_ptr<Transport> inner)
-        : FaultTransport(std::move(inner), [](PartyIndex, size_t, Bytes frame) {
+        : FaultTransport(std::move(inner), [](PartyIndex, size_t, const Bytes& frame) {
             return std::vector<Bytes>{frame};
           }) {}
     const std::vector<std::string>& names() const override { return names_; }
@@ -144,14 +148,14 @@ TEST(HelloTest, OtherRosterOrderIsNoticed) {
 }
 
 // Changes one byte of south's hello to chosen parties, in transit.
-std::vector<std::optional<Error>> Tampered(size_t at, std::set<PartyIndex> victims) {
+std::vector<std::optional<Error>> Tampered(size_t at, const std::set<PartyIndex>& victims) {
   Transports transports = MemoryParties(3);
-  transports[1] = std::make_unique<FaultTransport>(std::move(transports[1]),
-                                                   [=](PartyIndex to, size_t number, Bytes frame) {
-                                                     if (number == 0 && victims.contains(to))
-                                                       frame.at(kFrameHeaderBytes + at) ^= 1;
-                                                     return std::vector<Bytes>{frame};
-                                                   });
+  transports[1] = std::make_unique<FaultTransport>(
+      std::move(transports[1]), [=](PartyIndex to, size_t number, const Bytes& frame) {
+        Bytes sent = frame;
+        if (number == 0 && victims.contains(to)) sent.at(kFrameHeaderBytes + at) ^= 1;
+        return std::vector<Bytes>{sent};
+      });
   return SayAll(std::move(transports), Input);
 }
 
@@ -220,6 +224,25 @@ TEST(HelloTest, WhatFollowsTheHelloIsKept) {
   }
 }
 
+// Signs of life belong to a run that was agreed on.
+TEST(HelloTest, KeepAlivesAreRefused) {
+  auto errors = RunTransports(MemoryParties(2), [](std::unique_ptr<Transport> transport) {
+    if (transport->self() == 1) {
+      FrameHeader header;
+      header.type = FrameType::kKeepAlive;
+      header.from = 1;
+      const HeaderBytes bytes = EncodeHeader(header);
+      EXPECT_EQ(transport->Write(0, bytes).bytes, bytes.size());
+      return;
+    }
+    crypto::SystemRandom random;
+    SayHello(*transport, Input(0), random, Deadline::After(seconds(30)));
+  });
+  ASSERT_TRUE(errors[0]);
+  EXPECT_EQ(errors[0]->code(), ErrorCode::kPeerFault);
+  EXPECT_THAT(errors[0]->message(), HasSubstr("its type is 6, not 3"));
+}
+
 TEST(HelloTest, CodecRoundTripAndTruncation) {
   Hello hello{"south", D(1), D(2), D(3), D(4), D(5), 7, D(6)};
   const Bytes bytes = EncodeHello(hello);
@@ -230,13 +253,19 @@ TEST(HelloTest, CodecRoundTripAndTruncation) {
   Bytes longer = bytes;
   longer.push_back(0);
   EXPECT_THROW(DecodeHello(longer, "south"), Error);
-  hello.name = std::string(65, 'a');
-  try {
-    DecodeHello(EncodeHello(hello), "south");
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kPeerFault);
-    EXPECT_THAT(error.message(), HasSubstr("party south"));
+  // The name goes to a terminal.
+  for (const std::string& name :
+       {std::string(33, 'a'), std::string(65, 'a'), std::string("so\x1b[2J"),
+        std::string("s\xc2\x9b"), std::string()}) {
+    hello.name = name;
+    try {
+      DecodeHello(EncodeHello(hello), "south");
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kPeerFault);
+      EXPECT_THAT(error.message(), HasSubstr("party south"));
+      EXPECT_EQ(error.message().find('\x1b'), std::string::npos);
+    }
   }
 }
 

@@ -144,6 +144,18 @@ TEST(RosterTest, Files) {
   EXPECT_EQ(LoadRoster(file), roster);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 1);
 
+  // A link that somebody laid where a temporary file might be is not followed.
+  const fs::path victim = folder / "victim";
+  std::ofstream(victim) << "precious";
+  fs::create_symlink(victim, folder / "roster.toml.partial");
+  SaveRoster(roster, file);
+  std::string kept;
+  std::getline(std::ifstream(victim), kept);
+  EXPECT_EQ(kept, "precious");
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write |
+                                                fs::perms::group_read | fs::perms::others_read);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 3);
+
   auto code = [](auto call) {
     try {
       call();

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 
 #include "net/channel.h"
@@ -140,15 +141,14 @@ TEST_P(CertificateTest, ExpiredNotYetValidAndWrongName) {
       SSL_CTX_use_PrivateKey(context, world.identities[bad].key.get());
       const Deadline until = Deadline::After(kShort);
       while (!until.passed()) {
-        std::string remote, why;
+        std::string remote;
         Socket socket;
         if (bad == 0) {
           pollfd entry{world.listeners[0].socket.fd(), POLLIN, 0};
           poll(&entry, 1, static_cast<int>(until.remaining().count()));
           socket = Accept(world.listeners[0], remote);
         } else {
-          const Address address = ParseAddress(world.roster[0].address);
-          socket = StartConnect(address.host, address.port, why);
+          socket = ConnectTo(world.roster[0].address);
         }
         if (!socket.valid()) continue;
         fcntl(socket.fd(), F_SETFL, fcntl(socket.fd(), F_GETFL) & ~O_NONBLOCK);
@@ -206,9 +206,7 @@ struct RawClient {
 
   // With `identity` null it shows no certificate.
   RawClient(const std::string& where, const crypto::Identity* identity, int version) {
-    const Address address = ParseAddress(where);
-    std::string why;
-    socket = StartConnect(address.host, address.port, why);
+    socket = ConnectTo(where);
     fcntl(socket.fd(), F_SETFL, fcntl(socket.fd(), F_GETFL) & ~O_NONBLOCK);
     pollfd entry{socket.fd(), POLLOUT, 0};
     poll(&entry, 1, 5000);
@@ -246,6 +244,7 @@ void WithStranger(const std::function<void(TlsWorld& world)>& stranger,
   Transports transports(2);
   std::optional<Error> error;
   TlsOptions north = world.Options(0), south = world.Options(1);
+  north.handshake_timeout = hours(1);  // nobody may have to wait for a stranger to be given up
   std::thread waiting([&] {
     try {
       transports[0] = ConnectTls(std::move(north), Deadline::After(seconds(60)));
@@ -292,7 +291,7 @@ std::shared_ptr<EVP_PKEY> ForgedKey(const X509& certificate) {
       crypto::MakeIdentity({.name = "thief", .kind = crypto::KeyKind::kP256});
   BIGNUM* secret = nullptr;
   EVP_PKEY_get_bn_param(thief.key.get(), OSSL_PKEY_PARAM_PRIV_KEY, &secret);
-  std::array<uint8_t, 65> point;
+  std::array<uint8_t, 65> point{};
   size_t size = 0;
   EVP_PKEY_get_octet_string_param(X509_get0_pubkey(&certificate), OSSL_PKEY_PARAM_PUB_KEY,
                                   point.data(), point.size(), &size);
@@ -340,7 +339,7 @@ TEST(StrangerTest, NotEvenTls) {
     const std::string request = "GET / HTTP/1.1\r\n\r\n";
     EXPECT_EQ(send(client.socket.fd(), request.data(), request.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(request.size()));
-    std::array<char, 100> reply;
+    std::array<char, 100> reply{};
     while (recv(client.socket.fd(), reply.data(), reply.size(), 0) > 0) {
     }
   });
@@ -376,11 +375,9 @@ TEST(StrangerTest, NobodyGetsATicket) {
 TEST(StrangerTest, HalfOpenConnectionsDisturbNobody) {
   std::vector<Socket> idle;
   WithStranger([&](TlsWorld& world) {
-    const Address address = ParseAddress(world.roster[0].address);
     for (int i = 0; i < 200; ++i) {
-      std::string why;
-      idle.push_back(StartConnect(address.host, address.port, why));
-      ASSERT_TRUE(idle.back().valid()) << why;
+      idle.push_back(ConnectTo(world.roster[0].address));
+      ASSERT_TRUE(idle.back().valid());
     }
     // Some send the beginning of a handshake and stop.
     for (size_t i = 0; i < idle.size(); i += 3) {
@@ -477,6 +474,93 @@ TEST(StartUpTest, CanBeCancelled) {
   }
 }
 
+// The addresses of a name: first one where nobody listens, then the right one.
+TEST(StartUpTest, EveryAddressOfAPeerIsTried) {
+  TlsWorld world(2);
+  const Address right = ParseAddress(world.roster[0].address);
+  std::string closed;
+  {
+    const Listener gone = Listen("127.0.0.1", "0");
+    closed = ParseAddress(gone.address).port;
+  }
+  std::vector<TlsOptions> options;
+  for (PartyIndex i = 0; i < 2; ++i) options.push_back(world.Options(i));
+  options[1].roster[0].address = "north.example.org:7400";
+  options[1].look_up = [&](const std::string& host, const std::string& port, std::string&) {
+    EXPECT_EQ(host, "north.example.org");
+    EXPECT_EQ(port, "7400");
+    std::vector<Endpoint> found = NumericEndpoints(right.host, closed);
+    found.push_back(NumericEndpoints(right.host, right.port).at(0));
+    return found;
+  };
+  Transports transports;
+  EXPECT_EQ(Describe(ConnectAll(std::move(options), seconds(30), transports)), "");
+}
+
+// A resolver that never answers holds up neither the deadline nor the user.
+TEST(StartUpTest, HangingLookUpDelaysNobody) {
+  class Cancelled : public SilentProgress {
+   public:
+    void CheckCancelled() override { throw Error(ErrorCode::kCancelled, "interrupted"); }
+  };
+  auto hang = std::make_shared<std::promise<void>>();
+  Cancelled cancelled;
+  for (Progress* progress : {static_cast<Progress*>(nullptr), static_cast<Progress*>(&cancelled)}) {
+    TlsWorld world(2);
+    TlsOptions options = world.Options(1);
+    options.roster[0].address = "north.example.org:7400";
+    options.look_up = [until = hang->get_future().share(), hang](auto&...) {
+      until.wait();
+      return std::vector<Endpoint>();
+    };
+    try {
+      ConnectTls(std::move(options), Deadline::After(milliseconds(progress ? 60'000 : 100)),
+                 progress);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), progress ? ErrorCode::kCancelled : ErrorCode::kUnreachable);
+      if (progress == nullptr) {
+        EXPECT_THAT(error.message(), HasSubstr("'north.example.org'"));
+      }
+    }
+    hang->set_value();
+    hang = std::make_shared<std::promise<void>>();
+  }
+}
+
+// --- after the handshake ------------------------------------------------------------------------
+
+// A peer may ask for new keys while we only listen. libssl keeps one answer, for our next message,
+// however often it asks: nothing piles up, and the message can be read.
+TEST(KeyUpdateTest, RequestsDoNotPileUp) {
+  TlsWorld world(2);
+  TlsOptions options = world.Options(0);
+  std::unique_ptr<Transport> north;
+  std::thread waiting(
+      [&] { north = ConnectTls(std::move(options), Deadline::After(seconds(60))); });
+  RawClient client(world.roster[0].address, &world.identities[1], TLS1_3_VERSION);
+  EXPECT_TRUE(client.Handshake());
+  EXPECT_EQ(client.ReadByte(), 1);  // the greeting
+  waiting.join();
+  ASSERT_NE(north, nullptr);
+  const char word = 'x';
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(SSL_key_update(client.ssl.get(), SSL_KEY_UPDATE_REQUESTED), 1);
+    ASSERT_EQ(SSL_do_handshake(client.ssl.get()), 1);
+  }
+  ASSERT_EQ(SSL_write(client.ssl.get(), &word, 1), 1);
+  std::array<uint8_t, 16> in;
+  Io io;
+  const Deadline until = Deadline::After(seconds(30));
+  while (io.bytes == 0 && !io.closed && !until.passed()) io = north->Read(1, in);
+  EXPECT_EQ(io.bytes, 1u);
+  pollfd answer{client.socket.fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&answer, 1, 0), 0);  // no thousand answers
+  EXPECT_EQ(north->Write(1, in).bytes, in.size());
+  EXPECT_TRUE(north->Flush(1));
+  EXPECT_EQ(client.ReadByte(), 1);
+}
+
 // A flipped bit on the way is noticed by TLS and reported as damage.
 TEST(DamageTest, IsAPeerFault) {
   TlsWorld world(2);
@@ -488,24 +572,24 @@ TEST(DamageTest, IsAPeerFault) {
   options[1].roster[0].address = middle.address;
   std::atomic<bool> damage = false, stop = false;
   std::thread relay([&] {
-    std::string remote, why;
+    std::string remote;
     pollfd entry{middle.socket.fd(), POLLIN, 0};
     poll(&entry, 1, 10'000);
     Socket south = Accept(middle, remote);
-    const Address address = ParseAddress(behind);
-    Socket north = StartConnect(address.host, address.port, why);
+    Socket north = ConnectTo(behind);
     while (!stop) {
       pollfd both[] = {{south.fd(), POLLIN, 0}, {north.fd(), POLLIN, 0}};
       poll(both, 2, 50);
       for (int i = 0; i < 2; ++i) {
         if ((both[i].revents & POLLIN) == 0) continue;
-        std::array<uint8_t, 4096> bytes;
+        std::array<uint8_t, 4096> bytes{};
         const ssize_t size = recv(both[i].fd, bytes.data(), bytes.size(), 0);
         if (size <= 0) {
           stop = true;
           break;
         }
-        if (damage && i == 0) bytes[static_cast<size_t>(size) - 1] ^= 1;
+        // In the first record of what arrived: the notice that the stream ends may come with it.
+        if (damage && i == 0) bytes[20] ^= 1;
         send(both[1 - i].fd, bytes.data(), static_cast<size_t>(size), MSG_NOSIGNAL);
       }
     }

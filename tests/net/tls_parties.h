@@ -35,6 +35,13 @@ struct TlsWorld {
   }
 };
 
+// Begins to connect to the numeric address of a roster's entry.
+inline Socket ConnectTo(const std::string& where) {
+  const Address address = ParseAddress(where);
+  std::string why;
+  return StartConnect(NumericEndpoints(address.host, address.port).at(0), why);
+}
+
 // Connects every party in its own thread; `options` by party.
 inline std::vector<std::optional<Error>> ConnectAll(std::vector<TlsOptions> options,
                                                     std::chrono::milliseconds patience,

@@ -85,7 +85,7 @@ MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMomen
   for (const IntegerMoments& integers : moments) {
     if (integers.n <= 0) {
       throw Error(ErrorCode::kBadInput,
-                  fmt::format("group '{}' has no rows", analysis.group_levels.at(groups.size())),
+                  fmt::format("group '{}' has no rows", analysis.table.groups.at(groups.size())),
                   "remove the level from the dictionary, or check with the holders of the data");
     }
     const data::SampleMoments sample = data::ToOriginalUnits(

@@ -387,6 +387,13 @@ std::vector<PrivateMatrix> OwnInputs(Engine& engine, const MomentsTask& task,
   return inputs;
 }
 
+void RequireCount(const MomentsTask& task, Int128 n) {
+  if (n < 0 || n > static_cast<Int128>(task.max_rows)) {
+    throw Error(ErrorCode::kPeerFault, "the opened number of rows is impossible",
+                "a party departed from the protocol: compare versions and run the study again");
+  }
+}
+
 std::vector<IntegerMoments> Decode(const MomentsTask& task, std::vector<IntMatrix> opened) {
   const size_t last = TotalSlot(task);
   std::vector<IntegerMoments> groups(task.num_groups);
@@ -395,15 +402,30 @@ std::vector<IntegerMoments> Decode(const MomentsTask& task, std::vector<IntMatri
     groups[g].sum = std::move(opened[1 + 2 * g].values);
     groups[g].cross = std::move(opened[2 + 2 * g].values);
   }
-  for (size_t g = 0; g < last; ++g) groups[last].n -= groups[g].n;
+  // Counts of honest holders add up to at most max_rows; anything else is a peer's doing.
+  Int128 counted = 0;
+  for (size_t g = 0; g < last; ++g) {
+    RequireCount(task, groups[g].n);
+    counted += groups[g].n;
+  }
+  RequireCount(task, groups[last].n);
+  groups[last].n -= counted;
+  RequireCount(task, groups[last].n);
   return groups;
 }
 
 }  // namespace
 
+uint64_t NumReleasedValues(const MomentsTask& task) {
+  return task.num_groups * (1 + task.num_variables + task.num_variables * task.num_variables);
+}
+
 std::vector<IntegerMoments> PooledMoments(Engine& engine, const MomentsTask& task,
                                           const std::vector<LocalBlock>& local) {
   Validate(task);
+  if (engine.self() && local.size() != task.blocks.size()) {
+    throw Error(ErrorCode::kInternal, "the pooled moments need one local entry per row block");
+  }
   engine.BeginPhase("moments");
 
   std::vector<SplitBlock> split;

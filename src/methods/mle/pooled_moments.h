@@ -74,6 +74,9 @@ struct IntegerMoments {
   std::vector<Int128> cross;  // row-major
 };
 
+// Ring elements of the one opening: per group a count, sums and cross products.
+uint64_t NumReleasedValues(const MomentsTask& task);
+
 // Runs the protocol. local: one entry per block (ignored where `engine.self()` is empty). Returns
 // the moments by group at the receiver, an empty vector elsewhere.
 std::vector<IntegerMoments> PooledMoments(mpc::Engine& engine, const MomentsTask& task,

@@ -226,13 +226,15 @@ TEST(HelloTest, WhatFollowsTheHelloIsKept) {
 
 // Signs of life belong to a run that was agreed on.
 TEST(HelloTest, KeepAlivesAreRefused) {
-  auto errors = RunTransports(MemoryParties(2), [](std::unique_ptr<Transport> transport) {
+  std::unique_ptr<Transport> open;  // outlives both threads: no closed stream, only the frame
+  auto errors = RunTransports(MemoryParties(2), [&](std::unique_ptr<Transport> transport) {
     if (transport->self() == 1) {
       FrameHeader header;
       header.type = FrameType::kKeepAlive;
       header.from = 1;
       const HeaderBytes bytes = EncodeHeader(header);
       EXPECT_EQ(transport->Write(0, bytes).bytes, bytes.size());
+      open = std::move(transport);
       return;
     }
     crypto::SystemRandom random;

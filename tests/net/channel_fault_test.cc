@@ -108,15 +108,17 @@ TEST_P(FaultTest, SendingToAClosedPeerEnds) {
 }
 
 TEST_P(FaultTest, SilenceTimesOutNamingPeerAndPhase) {
-  std::atomic<bool> done = false;
+  std::atomic<bool> done = false, sent = false;
   for (bool explicit_deadline : {false, true}) {
-    done = false;
+    done = sent = false;
     auto errors = RunChannels(GetParam().make(3), [&](Channel& channel) {
       channel.BeginPhase("fit");
       if (channel.self() == 0) {
         Bytes a(1), b(1);
         const Receive receives[] = {Into(1, a), Into(2, b)};
         channel.SetTimeout(milliseconds(explicit_deadline ? 60'000 : 50));
+        while (!sent)
+          std::this_thread::yield();  // on a busy machine east may need longer than that
         try {
           if (explicit_deadline) {
             channel.Exchange({}, receives, Deadline::After(milliseconds(50)));
@@ -129,6 +131,7 @@ TEST_P(FaultTest, SilenceTimesOutNamingPeerAndPhase) {
         }
       } else if (channel.self() == 2) {
         SendBytes(channel, 0, Bytes(1));
+        sent = true;
       } else {
         while (!done) std::this_thread::yield();  // silent, but not gone
       }

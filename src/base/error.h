@@ -38,9 +38,9 @@ class Error : public std::runtime_error {
   std::string message() const { return what(); }
   const std::string& hint() const { return hint_; }
 
-  // What a peer may be told. The message of a kBadData error may name a value or a row, so peers
-  // get a generic sentence instead (methods.md, R-i); every other message is made of public facts
-  // only.
+  // What a peer may be told (methods.md, R-i). Messages about the network and about peers are made
+  // of public facts; every other may speak of data, files or results, so peers get a generic
+  // sentence instead.
   std::string PublicMessage() const;
 
  private:

@@ -44,6 +44,7 @@ void AddDemoCommand(CLI::App& app, Invocation& invocation) {
   command->add_option("--bandwidth", options->simulate.bandwidth,
                       "Cap the bandwidth of every link, for example 100Mbit/s");
   command->add_option("--output", options->simulate.output, "Write result.json here");
+  command->add_flag("--force", options->simulate.force, "Overwrite it");
   command->callback([&invocation, options] {
     invocation.run = [&invocation, options] {
       const fs::path study = ExamplesFolder() / "three_factor" / options->partition / "study.toml";

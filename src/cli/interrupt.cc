@@ -1,8 +1,10 @@
 #include "cli/interrupt.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -22,6 +24,10 @@ void HandleSignal(int signal) {
 }  // namespace
 
 void PrepareProcess() {
+  // Descriptors 0 to 2 exist, so that no socket or pipe becomes one of them.
+  int fd = 0;
+  while (fd >= 0 && fd <= 2) fd = ::open("/dev/null", O_RDWR);
+  if (fd > 2) ::close(fd);
   struct sigaction action {};
   action.sa_handler = HandleSignal;
   // A second Control-C ends the process at once.

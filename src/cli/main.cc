@@ -1,5 +1,6 @@
 // partita: one statistical model on data that several institutions hold in pieces.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 
 #include "base/version.h"
@@ -56,6 +57,9 @@ int Main(int argc, char** argv) {
                 "give it more with --timeout, or look at what it was waiting for"));
     }
     return PrintError(invocation.output, error);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return PrintError(invocation.output,
+                      Error(ErrorCode::kUsage, error.what(), "check the path and its permissions"));
   } catch (const std::exception& error) {
     return PrintError(invocation.output,
                       Error(ErrorCode::kInternal, error.what(), "please report this"));

@@ -2,6 +2,12 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
 
 #include "base/version.h"
 #include "cli/output.h"
@@ -52,6 +58,21 @@ report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
   return facts;
 }
 
+void RequireNewFile(const std::string& file, bool force) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (!force && fs::exists(file, ignored)) {
+    throw Error(ErrorCode::kUsage, file + " exists already",
+                "move it away, name another file with --output, or say --force");
+  }
+  const fs::path folder = fs::absolute(file).parent_path();
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("cannot write to {}: {}", folder.string(), std::strerror(errno)),
+                "name a file in another folder with --output");
+  }
+}
+
 int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
                  const std::string& result_file) {
   const report::RunFacts facts = FactsOf(outcome);
@@ -64,10 +85,20 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
     return kDone;
   }
   const std::string json = report::ResultJson(*outcome.result, outcome.plan, facts);
-  if (!result_file.empty()) report::WriteFileAtomically(result_file, json);
+  // A failing disk must not lose a result that took a run of several parties: it is printed first.
+  std::optional<Error> not_written;
+  try {
+    if (!result_file.empty()) report::WriteFileAtomically(result_file, json);
+  } catch (const Error& error) {
+    not_written = error;
+  }
   const bool converged = outcome.result->fit.converged;
   PrintResult(output, report::TerminalSummary(*outcome.result, outcome.plan, facts), json,
               converged ? "done" : "not-converged");
+  if (not_written) {
+    OutputOptions text;  // standard output has its object already
+    return PrintError(text, *not_written);
+  }
   if (!result_file.empty()) PrintNote(output, "result written to " + result_file);
   return converged ? kDone : kNotConverged;
 }

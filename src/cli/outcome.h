@@ -17,4 +17,8 @@ report::RunFacts FactsOf(const runtime::PartyOutcome& outcome);
 int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
                  const std::string& result_file);
 
+// Before a run whose result goes to `file`: throws kUsage if it exists (unless forced) or cannot be
+// made there.
+void RequireNewFile(const std::string& file, bool force);
+
 }  // namespace partita::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -61,16 +62,38 @@ int RunThreads(const OutputOptions& output, const SimulateOptions& options,
   return PrintOutcome(output, *ends[study.receiver].outcome, options.output);
 }
 
-// The party whose own failure ended the run, as far as exit codes tell: not one that only lost a
-// peer.
-const runtime::ProcessEnd* RootCause(const std::vector<runtime::ProcessEnd>& ends) {
-  const runtime::ProcessEnd* any = nullptr;
-  for (const runtime::ProcessEnd& end : ends) {
-    if (end.exit_code == kDone || end.exit_code == kNotConverged) continue;
-    if (end.exit_code != kPartyLost) return &end;
-    if (any == nullptr) any = &end;
+bool Failed(int exit_code) { return exit_code != kDone && exit_code != kNotConverged; }
+
+// How much an end says about why the run failed; 0: it did not fail. Being told that a peer is gone
+// says least.
+int Weight(const runtime::ProcessEnd& end) {
+  if (end.signal != 0 || end.exit_code == kInternal) return 5;
+  if (!Failed(end.exit_code)) return 0;
+  switch (end.exit_code) {
+    case kPartyLost:
+      return 1;
+    case kTimedOut:
+    case kUnreachable:
+      return 2;
+    case kBadData:
+      return 4;
+    default:
+      return 3;
   }
-  return any;
+}
+
+// The party whose own failure ended the run. Null if nobody failed.
+const runtime::ProcessEnd* RootCause(const std::vector<runtime::ProcessEnd>& ends) {
+  const auto cause = std::max_element(
+      ends.begin(), ends.end(), [](const auto& a, const auto& b) { return Weight(a) < Weight(b); });
+  return Weight(*cause) == 0 ? nullptr : &*cause;
+}
+
+// The error of a party that could not say anything itself.
+Error KilledError(const runtime::ProcessEnd& end) {
+  return Error(ErrorCode::kInternal,
+               fmt::format("the process of party {} was ended by signal {}", end.party, end.signal),
+               "out of memory? look at the system's log");
 }
 
 int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
@@ -84,6 +107,7 @@ int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
   simulation.format = output.format;
   simulation.show_receiver_progress = !output.quiet && ::isatty(STDERR_FILENO) == 1;
   simulation.output = options.output;
+  simulation.failed = Failed;
   simulation.poll = [] { CancellableProgress().CheckCancelled(); };
   const std::vector<runtime::ProcessEnd> ends = runtime::SimulateProcesses(study, simulation);
   const runtime::ProcessEnd* cause = RootCause(ends);
@@ -93,21 +117,19 @@ int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
     std::fflush(stdout);
     return ends[study.receiver].exit_code;
   }
-  if (output.json()) {
-    // The failed party printed its own error object: pass on that one.
-    std::fwrite(cause->standard_output.data(), 1, cause->standard_output.size(), stdout);
-  }
   for (const runtime::ProcessEnd& end : ends) {
-    if (&end != cause && !end.standard_error.empty())
+    if (&end != cause && !end.standard_error.empty()) {
       PrintNote(output, Indented(end.party, end.standard_error));
+    }
   }
   if (!cause->standard_error.empty()) {
     PrintNote(OutputOptions{}, Indented(cause->party, cause->standard_error));
   }
-  if (cause->exit_code > 128)
-    PrintNote(OutputOptions{},
-              fmt::format("{}: ended by signal {}", cause->party, cause->exit_code - 128));
-  return cause->exit_code > 128 ? static_cast<int>(kInternal) : cause->exit_code;
+  if (cause->signal != 0) return PrintError(output, KilledError(*cause));
+  // In JSON the failed party printed its own error object: pass on that one.
+  std::fwrite(cause->standard_output.data(), 1, cause->standard_output.size(), stdout);
+  std::fflush(stdout);
+  return cause->exit_code;
 }
 
 }  // namespace
@@ -128,6 +150,7 @@ int Simulate(const OutputOptions& output, const SimulateOptions& options) {
                   fmt::format("put it there, or say --data {}=FILE", study.parties[i].name));
     }
   }
+  if (!options.output.empty()) RequireNewFile(options.output, options.force);
   net::LinkModel link;
   if (!options.latency.empty()) link.latency = ParseDuration(options.latency);
   if (!options.bandwidth.empty()) link.bytes_per_second = ParseBandwidth(options.bandwidth);

@@ -15,6 +15,7 @@ struct SimulateOptions {
   bool in_process = false;
   std::string latency, bandwidth;
   std::string output;
+  bool force = false;  // overwrite it
 };
 
 // Prints the receiver's report, or every failed party's error with the root cause last. Returns the

@@ -1,7 +1,12 @@
 // partita study new | validate | plan | simulate | join | report
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,7 +17,6 @@
 #include "cli/outcome.h"
 #include "cli/simulate.h"
 #include "cli/units.h"
-#include "report/atomic_file.h"
 #include "report/progress.h"
 #include "report/result_json.h"
 #include "report/terminal_summary.h"
@@ -34,6 +38,20 @@ CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::strin
   return command;
 }
 
+// A study file is for sharing: readable by others as the user's mask allows, and never over an
+// existing one.
+void WriteNewFile(const std::string& path, const std::string& text) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int reason = errno;
+  if (fd >= 0) ::close(fd);
+  if (!written) {
+    throw Error(ErrorCode::kUsage, fmt::format("cannot write {}: {}", path, std::strerror(reason)),
+                "choose another name, or move an existing file away");
+  }
+}
+
 void AddNew(CLI::App* study, Invocation& invocation) {
   struct Options {
     std::string file, partition = "horizontal";
@@ -42,13 +60,9 @@ void AddNew(CLI::App* study, Invocation& invocation) {
   CLI::App* command = AddCommand(
       study, "new", "Write a commented study file to start from", invocation,
       [&invocation, options] {
-        if (fs::exists(options->file)) {
-          throw Error(ErrorCode::kUsage, options->file + " exists already",
-                      "choose another name, or move the file away");
-        }
         const auto kind = options->partition == "vertical" ? study::TemplateKind::kVertical
                                                            : study::TemplateKind::kHorizontal;
-        report::WriteFileAtomically(options->file, study::StudyTemplate(kind));
+        WriteNewFile(options->file, study::StudyTemplate(kind));
         PrintResult(invocation.output,
                     fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
                                 options->file),
@@ -133,6 +147,7 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
   command->add_option("--bandwidth", options->bandwidth,
                       "Cap the bandwidth of every link, for example 100Mbit/s");
   command->add_option("--output", options->output, "Write result.json here");
+  command->add_flag("--force", options->force, "Overwrite it");
 }
 
 net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) {
@@ -146,7 +161,7 @@ struct JoinCommand {
   std::string study_file, party, folder = ".", data, key, certificate, roster, listen, wait = "10m",
                                  output, latency, bandwidth;
   int listen_descriptor = -1;
-  bool no_output = false;
+  bool no_output = false, force = false;
 };
 
 int RunJoin(const OutputOptions& output, const JoinCommand& command) {
@@ -171,6 +186,11 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
 
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO),
                                     command.party, &Interrupted());
+  if (!result_file.empty() && study.parties[runtime::PartyByName(study, command.party)].receiver) {
+    RequireNewFile(result_file, command.force);
+  }
+  // A party of a simulation does not outlive it.
+  if (command.listen_descriptor >= 0) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   CancellableProgress quiet;
   Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
   const runtime::PartyOutcome outcome = runtime::Join(study, options, progress);
@@ -201,6 +221,7 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
       ->capture_default_str();
   command->add_option("--output", options->output,
                       "Where the receiver's result goes (default: result.json in the folder)");
+  command->add_flag("--force", options->force, "Overwrite an earlier result");
   // What `study simulate` passes to its processes.
   command->add_option("--listen-descriptor", options->listen_descriptor)->group("");
   command->add_option("--latency", options->latency)->group("");

@@ -46,7 +46,7 @@ void AddExtension(X509& certificate, int nid, const std::string& value) {
 }
 
 void SetSerial(X509& certificate) {
-  std::array<uint8_t, 16> serial;
+  std::array<uint8_t, 16> serial{};
   Check(RAND_bytes(serial.data(), static_cast<int>(serial.size())), "draw a serial number");
   serial[0] &= 0x7f;  // positive
   std::unique_ptr<BIGNUM, void (*)(BIGNUM*)> number(

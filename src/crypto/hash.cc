@@ -26,7 +26,7 @@ Sha256& Sha256::Update(ByteView bytes) {
 Sha256& Sha256::Field(ByteView bytes) { return U64(bytes.size()).Update(bytes); }
 
 Sha256& Sha256::U64(uint64_t value) {
-  std::array<uint8_t, 8> raw;
+  std::array<uint8_t, 8> raw{};
   for (size_t i = 0; i < raw.size(); ++i) raw[i] = static_cast<uint8_t>(value >> (8 * i));
   return Update(raw);
 }

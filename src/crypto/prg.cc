@@ -46,7 +46,7 @@ void Prg::Fill(std::span<uint8_t> out) {
 void Prg::Seek(uint64_t offset) {
   SetCounter(offset / kBlockBytes);
   buffered_ = 0;
-  std::array<uint8_t, kBlockBytes> skipped;
+  std::array<uint8_t, kBlockBytes> skipped{};
   Generate(std::span(skipped).first(offset % kBlockBytes));
   Wipe(skipped.data(), skipped.size());
   offset_ = offset;

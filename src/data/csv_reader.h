@@ -1,7 +1,6 @@
 // Reads a table from CSV as its schema says, in one pass over blocks of 256 KiB.
 //
-// Format     RFC 4180: a header line, then one record per line; fields may be quoted, a quoted
-// field
+// Format     RFC 4180: a header line, then one record per line; fields may be quoted, a quoted one
 //            may hold separators, line breaks and doubled quotes. Lines end with LF or CRLF; a
 //            UTF-8 byte order mark is skipped; empty lines are accepted at the end only.
 // Columns    Only those of the schema, found by their exact header names; others are skipped over
@@ -10,8 +9,7 @@
 //            inf, nan and thousands separators are refused. Nearest double.
 // Integers   As numbers, and the value is whole.
 // Texts      Factor levels and keys exactly as written, valid UTF-8. Keys are never missing and
-// have
-//            no space at either end, since such a key would match nobody's.
+//            have no space at either end, since such a key would match nobody's.
 // Errors     kBadData with file, line, column name and character; the reader stops at the first.
 //            Missing and out-of-bounds cells do not stop it: they are counted in the CheckReport,
 //            and RequireClean turns them into an error.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "crypto/ristretto.h"
+
 namespace partita::match {
 
 namespace {
@@ -12,61 +14,100 @@ namespace {
 using crypto::Digest;
 using net::PartyIndex;
 
-constexpr size_t kNonceBytes = 32;
-constexpr size_t kCommitmentBytes = sizeof(Digest);
-constexpr size_t kOpeningBytes = kNonceBytes + sizeof(Digest);
+constexpr size_t kHashBytes = sizeof(Digest);
+// Both messages have the same size.
+static_assert(kHashBytes == crypto::kRistrettoBytes);
 
-// What this party's comparison with one peer needs: the blocks that both hold, and messages.
-struct PeerMessages {
-  std::vector<size_t> common_blocks;
-  Bytes commitments_out, commitments_in;
-  Bytes openings_out, openings_in;
+// The comparison of one block with one peer.
+struct Comparison {
+  size_t block = 0;
+  crypto::RistrettoScalar scalar;
+  Digest expected{};  // the peer's hash, if the lists are equal
 };
+
+// All comparisons with one peer, in the order of the blocks, and what is exchanged for them.
+struct Peer {
+  std::vector<Comparison> comparisons;
+  Bytes points_out, points_in;
+  Bytes hashes_out, hashes_in;
+};
+using Peers = std::map<PartyIndex, Peer>;
 
 bool Holds(const SharedBlock& block, PartyIndex party) {
   return std::find(block.holders.begin(), block.holders.end(), party) != block.holders.end();
 }
 
-Digest Commit(PartyIndex party, std::string_view block_name, ByteView opening) {
+// The list as an element of the group, for this pair of parties and this run only.
+crypto::RistrettoPoint ListPoint(const crypto::Key& pair_key, std::string_view block_name,
+                                 const Digest& list) {
+  ByteWriter message;
+  message.String("partita row order point v1");
+  message.Blob(pair_key.Expose());
+  message.String(block_name);
+  message.Blob(list);
+  return crypto::RistrettoPoint::Hash(message.bytes());
+}
+
+Digest PointHash(PartyIndex sender, std::string_view block_name,
+                 const crypto::RistrettoPoint& common) {
   crypto::Sha256 hash;
-  hash.Field("partita row order commitment v1").U64(party).Field(block_name).Update(opening);
+  hash.Field("partita row order hash v1").U64(sender).Field(block_name).Update(common.bytes());
   return hash.Finish();
 }
 
-// A fresh nonce, then the digest.
-Bytes MakeOpening(const Digest& digest, crypto::RandomSource& random) {
-  Bytes opening(kNonceBytes);
-  random.Fill(opening);
-  opening.insert(opening.end(), digest.begin(), digest.end());
-  return opening;
-}
-
-std::map<PartyIndex, PeerMessages> MakeMessages(std::span<const SharedBlock> blocks,
-                                                const BlockDigests& mine, PartyIndex self,
-                                                crypto::RandomSource& random) {
-  std::map<PartyIndex, PeerMessages> peers;
+// Round 1: the point of each list, under a fresh scalar.
+Peers MakePoints(const net::Channel& channel, std::span<const SharedBlock> blocks,
+                 const BlockDigests& mine, crypto::RandomSource& random) {
+  Peers peers;
   for (size_t i = 0; i < blocks.size(); ++i) {
-    if (!Holds(blocks[i], self)) continue;
+    if (!Holds(blocks[i], channel.self())) continue;
     if (!mine[i]) throw Error(ErrorCode::kInternal, "a held block has no row order digest");
-    const Bytes opening = MakeOpening(*mine[i], random);
-    const Digest commitment = Commit(self, blocks[i].name, opening);
     for (PartyIndex holder : blocks[i].holders) {
-      if (holder == self) continue;
-      PeerMessages& peer = peers[holder];
-      peer.common_blocks.push_back(i);
-      peer.commitments_out.insert(peer.commitments_out.end(), commitment.begin(), commitment.end());
-      peer.openings_out.insert(peer.openings_out.end(), opening.begin(), opening.end());
+      if (holder == channel.self()) continue;
+      const crypto::Key pair_key = channel.PairwiseKey(holder, "row order", 0);
+      Comparison comparison{.block = i, .scalar = crypto::RandomScalar(random), .expected = {}};
+      const crypto::RistrettoPoint point =
+          ListPoint(pair_key, blocks[i].name, *mine[i]).Times(comparison.scalar);
+      Peer& peer = peers[holder];
+      peer.points_out.insert(peer.points_out.end(), point.bytes().begin(), point.bytes().end());
+      peer.comparisons.push_back(comparison);
     }
-  }
-  for (auto& [party, peer] : peers) {
-    peer.commitments_in.resize(peer.commitments_out.size());
-    peer.openings_in.resize(peer.openings_out.size());
   }
   return peers;
 }
 
-void ExchangeAll(net::Channel& channel, std::map<PartyIndex, PeerMessages>& peers,
-                 Bytes PeerMessages::*out, Bytes PeerMessages::*in) {
+// The i-th piece of a message.
+ByteView Piece(const Bytes& message, size_t i) {
+  return ByteView(message).subspan(i * kHashBytes, kHashBytes);
+}
+
+// Round 2: the hash of the peer's point under this party's scalar, and what the peer's hash has to
+// be.
+void MakeHashes(PartyIndex self, PartyIndex party, const std::string& peer_name,
+                std::span<const SharedBlock> blocks, Peer& peer) {
+  for (size_t i = 0; i < peer.comparisons.size(); ++i) {
+    Comparison& comparison = peer.comparisons[i];
+    const std::string& block = blocks[comparison.block].name;
+    const auto point = crypto::RistrettoPoint::Decode(Piece(peer.points_in, i));
+    if (!point) {
+      throw Error(ErrorCode::kPeerFault,
+                  fmt::format("'{}' sent no valid group element for the row list of block '{}'",
+                              peer_name, block),
+                  "its software departs from the protocol: do not run studies with it");
+    }
+    const crypto::RistrettoPoint common = point->Times(comparison.scalar);
+    comparison.expected = PointHash(party, block, common);
+    const Digest hash = PointHash(self, block, common);
+    peer.hashes_out.insert(peer.hashes_out.end(), hash.begin(), hash.end());
+  }
+}
+
+bool Equal(const Peer& peer, size_t i) {
+  const ByteView received = Piece(peer.hashes_in, i);
+  return std::equal(received.begin(), received.end(), peer.comparisons[i].expected.begin());
+}
+
+void ExchangeAll(net::Channel& channel, Peers& peers, Bytes Peer::*out, Bytes Peer::*in) {
   std::vector<net::Send> sends;
   std::vector<net::Receive> receives;
   for (auto& [party, peer] : peers) {
@@ -74,36 +115,13 @@ void ExchangeAll(net::Channel& channel, std::map<PartyIndex, PeerMessages>& peer
     send.to = party;
     send.bytes = peer.*out;
     sends.push_back(send);
+    (peer.*in).resize((peer.*out).size());
     net::Receive receive;
     receive.from = party;
     receive.into = peer.*in;
     receives.push_back(receive);
   }
   channel.Exchange(sends, receives);
-}
-
-// The peer's digests of the common blocks, taken from openings that fit the commitments.
-std::vector<Digest> OpenCommitments(std::span<const SharedBlock> blocks, PartyIndex party,
-                                    const PeerMessages& peer, const std::string& peer_name) {
-  std::vector<Digest> digests;
-  for (size_t i = 0; i < peer.common_blocks.size(); ++i) {
-    const std::string& block = blocks[peer.common_blocks[i]].name;
-    ByteView opening = ByteView(peer.openings_in).subspan(i * kOpeningBytes, kOpeningBytes);
-    ByteView commitment =
-        ByteView(peer.commitments_in).subspan(i * kCommitmentBytes, kCommitmentBytes);
-    const Digest expected = Commit(party, block, opening);
-    if (!std::equal(expected.begin(), expected.end(), commitment.begin(), commitment.end())) {
-      throw Error(
-          ErrorCode::kPeerFault,
-          fmt::format("'{}' opened another row list digest of block '{}' than it committed to",
-                      peer_name, block),
-          "its software departs from the protocol: do not run studies with it");
-    }
-    Digest digest{};
-    std::copy(opening.begin() + kNonceBytes, opening.end(), digest.begin());
-    digests.push_back(digest);
-  }
-  return digests;
 }
 
 [[noreturn]] void FailDifferent(const std::string& block, const std::string& first,
@@ -169,7 +187,7 @@ RowOrderTraffic RowOrderTrafficBetween(std::span<const SharedBlock> blocks, Part
       blocks.begin(), blocks.end(),
       [&](const SharedBlock& block) { return Holds(block, from) && Holds(block, to); }));
   if (common == 0) return {};
-  return {.messages = 2, .bytes = common * (kCommitmentBytes + kOpeningBytes)};
+  return {.messages = 2, .bytes_per_message = common * kHashBytes};
 }
 
 uint64_t RowOrderRounds(std::span<const SharedBlock> blocks) { return blocks.empty() ? 0 : 2; }
@@ -180,28 +198,26 @@ void CompareRowOrder(net::Channel& channel, std::span<const SharedBlock> blocks,
   if (mine.size() != blocks.size() || party_names.size() != channel.num_parties()) {
     throw Error(ErrorCode::kInternal, "row order comparison with lists of the wrong length");
   }
-  auto peers = MakeMessages(blocks, mine, channel.self(), random);
+  const PartyIndex self = channel.self();
+  Peers peers = MakePoints(channel, blocks, mine, random);
   if (peers.empty()) return;
-  ExchangeAll(channel, peers, &PeerMessages::commitments_out, &PeerMessages::commitments_in);
-  ExchangeAll(channel, peers, &PeerMessages::openings_out, &PeerMessages::openings_in);
+  ExchangeAll(channel, peers, &Peer::points_out, &Peer::points_in);
+  for (auto& [party, peer] : peers) MakeHashes(self, party, party_names[party], blocks, peer);
+  ExchangeAll(channel, peers, &Peer::hashes_out, &Peer::hashes_in);
 
-  // Per block the digest of each of its holders.
-  std::vector<std::map<PartyIndex, Digest>> lists(blocks.size());
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    if (mine[i]) lists[i][channel.self()] = *mine[i];
-  }
+  // The first block that differs, and in it the first holder.
+  std::optional<std::pair<size_t, PartyIndex>> different;
   for (const auto& [party, peer] : peers) {
-    const std::vector<Digest> digests = OpenCommitments(blocks, party, peer, party_names[party]);
-    for (size_t i = 0; i < digests.size(); ++i) lists[peer.common_blocks[i]][party] = digests[i];
-  }
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    for (const auto& [party, digest] : lists[i]) {
-      const auto& [first_party, first_digest] = *lists[i].begin();
-      if (digest != first_digest) {
-        FailDifferent(blocks[i].name, party_names[first_party], party_names[party]);
-      }
+    for (size_t i = 0; i < peer.comparisons.size(); ++i) {
+      if (Equal(peer, i)) continue;
+      const std::pair<size_t, PartyIndex> found{peer.comparisons[i].block, party};
+      if (!different || found < *different) different = found;
     }
   }
+  if (!different) return;
+  const auto& [block, party] = *different;
+  FailDifferent(blocks[block].name, party_names[std::min(self, party)],
+                party_names[std::max(self, party)]);
 }
 
 }  // namespace partita::match

@@ -39,6 +39,9 @@
 // which is linear in the shares of t and m. The result is x / 2^f rounded down or up, up with
 // probability equal to the dropped fraction: error below one unit, mean zero. One step, opened
 // all-to-all: n (n-1) elements; a king would halve the traffic for n > 2 but double the rounds.
+// The opening of c tells nobody anything by itself, but the rounding is not secret: everybody knows
+// c, so whoever is later opened the result y learns x + u for u = r mod 2^f, that is, x with noise
+// of one unit of y in the last place (DealerViewTest.OpenedTruncationTellsTheRounding).
 #pragma once
 
 #include <map>

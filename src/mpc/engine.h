@@ -128,7 +128,9 @@ class Engine {
   // of them.
   std::vector<Shared> Multiply(std::span<const Product> products);
   // Truncates each to `fraction_bits` (error below one unit in the last place, unbiased); never a
-  // local shift.
+  // local shift. Whoever is later opened the result may learn its rounding as well, that is, the
+  // value with noise below one such unit instead of the rounded value: privacy noise must not count
+  // on the truncation to hide anything (R-e).
   std::vector<Shared> Rescale(std::span<const Shared> inputs, int fraction_bits);
   // Opens to one party or kEverybody, through the gate: ReleaseGate::Opening is called
   // once, before anything is sent. Empty matrices are returned where the value is not learned.

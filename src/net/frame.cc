@@ -15,14 +15,14 @@ constexpr char kSameRelease[] =
 
 template <size_t kBytes>
 std::array<uint8_t, kBytes> FirstBytes(const crypto::Digest& digest) {
-  std::array<uint8_t, kBytes> tag;
+  std::array<uint8_t, kBytes> tag{};
   std::copy_n(digest.begin(), kBytes, tag.begin());
   return tag;
 }
 
 template <size_t kBytes>
 std::array<uint8_t, kBytes> Take(ByteReader& reader) {
-  std::array<uint8_t, kBytes> out;
+  std::array<uint8_t, kBytes> out{};
   ByteView raw = reader.Raw(kBytes);
   std::copy(raw.begin(), raw.end(), out.begin());
   return out;

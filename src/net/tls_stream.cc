@@ -189,7 +189,7 @@ TlsStream::~TlsStream() {
   wire_->Send();
   shutdown(wire_->socket.fd(), SHUT_WR);
   // Unread bytes would turn the close into a reset, which may overtake what we sent last.
-  std::array<char, 4096> discarded;
+  std::array<char, 4096> discarded{};
   for (int i = 0; i < kDrainReads; ++i) {
     if (recv(wire_->socket.fd(), discarded.data(), discarded.size(), MSG_DONTWAIT) <= 0) break;
   }

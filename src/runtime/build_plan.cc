@@ -74,13 +74,12 @@ void AddHello(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
 void AddRowOrder(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
   if (study.shared_blocks.empty()) return;
   study::PlanPhase phase{"row-order", 0, {}};
-  // Two messages: commitments of 32 bytes a block, then openings of 64.
-  for (const uint64_t third : {1, 2}) {
+  for (uint64_t round = 0; round < match::RowOrderRounds(study.shared_blocks); ++round) {
     builder.Step(phase, [&](size_t from, size_t to) -> std::optional<uint64_t> {
       const match::RowOrderTraffic traffic =
           match::RowOrderTrafficBetween(study.shared_blocks, from, to);
       if (traffic.messages == 0) return std::nullopt;
-      return traffic.bytes / 3 * third;
+      return traffic.bytes_per_message;
     });
   }
   builder.Close(plan, std::move(phase));

@@ -11,6 +11,9 @@
 namespace partita::runtime {
 namespace {
 
+// How long a party whose table failed its checks waits for peers to tell.
+constexpr std::chrono::milliseconds kWaitToStop = std::chrono::seconds(20);
+
 // The roster's entries in the order of the channel.
 net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& file) {
   const net::Roster all = net::LoadRoster(file);
@@ -53,9 +56,11 @@ PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& p
     tls.listener =
         net::Listener{net::Socket(*options.listen_descriptor), roster[input.party].address};
   }
-  const Connector connect = [&]() {
+  const Connector connect = [&](bool only_to_stop) {
+    const std::chrono::milliseconds wait =
+        only_to_stop ? std::min(options.connect_timeout, kWaitToStop) : options.connect_timeout;
     std::unique_ptr<net::Transport> transport =
-        net::ConnectTls(std::move(tls), Deadline::After(options.connect_timeout), &progress);
+        net::ConnectTls(std::move(tls), Deadline::After(wait), &progress);
     return DelayIfAsked(std::move(transport), options.link);
   };
   crypto::SystemRandom random;

@@ -8,7 +8,7 @@
 namespace partita::runtime {
 
 LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesystem::path& path,
-                        crypto::RandomSource& random) {
+                        crypto::RandomSource& random, Progress& progress) {
   const SteadyClock::time_point start = SteadyClock::now();
   const data::Schema schema =
       data::SchemaForParty(study.file.dictionary, study.partition, party, study.row_columns);
@@ -16,8 +16,10 @@ LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesyst
   csv.separator = study.file.table.separator;
   csv.decimal = study.file.table.decimal;
   data::SnapshotHasher snapshot(random);
-  data::CsvContents contents =
-      data::ReadCsvFile(path, schema, csv, [&](ByteView bytes) { snapshot.Update(bytes); });
+  data::CsvContents contents = data::ReadCsvFile(path, schema, csv, [&](ByteView bytes) {
+    snapshot.Update(bytes);
+    progress.CheckCancelled();
+  });
   data::CheckRules rules;
   // A holder of some of the rows may have a constant column where the whole does not.
   rules.allow_constant = study.partition.kind != data::PartitionKind::kVertical;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/progress.h"
 #include "crypto/random.h"
 #include "data/holding.h"
 #include "data/snapshot.h"
@@ -25,6 +26,6 @@ struct LocalData {
 // Reads `path` as `party`. Throws kBadData (details for the owner only), or kBadInput if the file
 // cannot be read.
 LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesystem::path& path,
-                        crypto::RandomSource& random);
+                        crypto::RandomSource& random, Progress& progress);
 
 }  // namespace partita::runtime

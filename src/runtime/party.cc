@@ -84,9 +84,9 @@ std::vector<methods::mle::IntegerMoments> ConnectAndRun(
     const MleStudy& study, const Connector& connect, const net::HelloInput& hello,
     const LocalData& local, const std::optional<Error>& data_error, crypto::RandomSource& random,
     Progress& progress, PartyOutcome& outcome, std::vector<crypto::Digest>& commitments) {
-  progress.Phase("connect");
+  progress.Phase(data_error ? "the table failed its checks; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
-  std::unique_ptr<net::Transport> transport = connect();
+  std::unique_ptr<net::Transport> transport = connect(data_error.has_value());
   outcome.local_steps.push_back({"connect", SecondsSince(start)});
   const std::chrono::milliseconds timeout(
       static_cast<int64_t>(study.file.network.timeout_seconds * 1000));
@@ -98,7 +98,7 @@ std::vector<methods::mle::IntegerMoments> ConnectAndRun(
   channel.SetTimeout(timeout);
   channel.SetProgress(&progress);
   try {
-    if (data_error) throw *data_error;
+    if (data_error) throw Error(*data_error);
     return RunProtocol(study, local, channel, random, progress, outcome);
   } catch (const Error& error) {
     // What went wrong with a table, its place included, is its owner's business.
@@ -133,9 +133,12 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   if (study.parties[input.party].holder) {
     progress.Phase("read data");
     try {
-      local = LoadLocalData(study, input.party, input.data, random);
+      local = LoadLocalData(study, input.party, input.data, random, progress);
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::kCancelled) throw;
       data_error = error;
+    } catch (const std::exception& error) {
+      data_error = Error(ErrorCode::kInternal, error.what(), "please report this");
     }
     outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }
@@ -147,7 +150,7 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     moments = ConnectAndRun(study, connect, hello, local, data_error, random, progress, outcome,
                             commitments);
   } catch (const Error&) {
-    if (data_error) throw *data_error;
+    if (data_error) throw Error(*data_error);
     throw;
   }
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));

@@ -41,9 +41,10 @@ struct PartyInput {
       fingerprints;  // of the certificates, by channel index; empty strings without TLS
 };
 
-// Makes the connection; called once the party's own table has been read and checked (or has failed
-// its checks).
-using Connector = std::function<std::unique_ptr<net::Transport>()>;
+// Makes the connection; called once the party's own table has been read and checked.
+// `only_to_stop`: the table failed its checks, and the peers are only to be told, which is not
+// worth a long wait.
+using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_stop)>;
 
 // Reads and checks the table, connects, says hello, compares row orders, computes, opens, and
 // (receiver) fits.

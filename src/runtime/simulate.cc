@@ -32,7 +32,7 @@ PartyEnd RunThread(const MleStudy& study, size_t party, const std::filesystem::p
   end.party = study.parties[party].name;
   try {
     crypto::SystemRandom random;
-    const Connector connect = [&]() { return DelayIfAsked(std::move(transport), link); };
+    const Connector connect = [&](bool) { return DelayIfAsked(std::move(transport), link); };
     end.outcome = RunParty(study, {party, data, {}}, connect, random, progress);
   } catch (const Error& error) {
     end.error = error;

@@ -38,6 +38,7 @@ const PartyEnd* RootCause(const std::vector<PartyEnd>& ends);
 struct ProcessEnd {
   std::string party;
   int exit_code = 0;
+  int signal = 0;  // that ended it; 0: it exited
   std::string standard_output, standard_error;
 };
 
@@ -46,7 +47,8 @@ struct ProcessSimulation {
   std::filesystem::path study_file;
   std::vector<std::filesystem::path> data;  // by channel index
   net::LinkModel link;
-  std::string format = "text";  // of the parties' standard output
+  std::string format = "text";                // of the parties' standard output
+  std::function<bool(int exit_code)> failed;  // whether a party that exited with it failed
   // Called about ten times a second while the parties run; throws kCancelled to stop them all.
   std::function<void()> poll;
   // The receiver writes its standard error (progress, errors) straight to this process's instead of

@@ -137,7 +137,7 @@ Plan ParsePlanJson(const std::string& text) {
     return ParsePlan(Json::parse(text));
   } catch (const Json::exception& error) {
     throw Error(ErrorCode::kBadInput, std::string("this is no plan of Partita: ") + error.what(),
-                "a plan is what `partita study plan --json` writes");
+                "a plan is the `data` of what `partita study plan --format json` writes");
   }
 }
 

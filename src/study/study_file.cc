@@ -65,6 +65,7 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
   study.dictionary = ReadDictionary(root);
   study.blocks = ReadBlocks(root);
   study.table = ReadTable(root, study.dictionary, study.blocks);
+  study.dictionary.max_rows_per_person = study.table.max_rows_per_person;
   study.engine = ReadEngine(root);
   study.network = ReadNetwork(root);
   study.parties = ReadParties(root, study.dictionary, study.blocks);

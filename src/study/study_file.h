@@ -23,6 +23,7 @@ inline constexpr size_t kMaxStudyFileBytes = size_t{1} << 20;
 inline constexpr size_t kMaxParties = 64;
 inline constexpr size_t kMaxRowBlocks = 1024;
 inline constexpr size_t kMaxVariables = 2000;
+inline constexpr int kMaxRowsPerPerson = 1000000;
 inline constexpr size_t kMaxModelBytes = size_t{1} << 16;
 
 // 1-based; columns count characters.
@@ -52,8 +53,9 @@ struct TableSpec {
   std::string key;    // column that names the row; empty if no block is shared
   std::string block;  // column that names the row block; empty if nobody holds several blocks
   std::string missing = "refuse";
-  char separator = ',';  // , ; or tab
-  char decimal = '.';    // . or ,
+  char separator = ',';         // , ; or tab
+  char decimal = '.';           // . or ,
+  int max_rows_per_person = 1;  // also in the dictionary's schema, and so in the study hash
 };
 
 struct EngineSpec {

@@ -97,7 +97,8 @@ std::vector<RowBlock> ReadBlocks(const TableReader& root) {
 TableSpec ReadTable(const TableReader& root, const data::Schema& dictionary,
                     const std::vector<RowBlock>& blocks) {
   const TableReader reader = root.Table(
-      "table", {"key", "block", "missing", "separator", "decimal"}, "[table] missing = \"refuse\"");
+      "table", {"key", "block", "missing", "separator", "decimal", "max_rows_per_person"},
+      "[table] missing = \"refuse\"");
   TableSpec table;
   table.missing =
       reader.Choice(reader.Text("missing", "missing = \"refuse\""), "missing", {"refuse"});
@@ -106,6 +107,15 @@ TableSpec ReadTable(const TableReader& root, const data::Schema& dictionary,
   if (table.separator == table.decimal) {
     reader.Fail(reader.PositionOf("decimal"), "'separator' and 'decimal' are the same character",
                 "tables with decimal commas have separator = \";\"");
+  }
+  if (const auto rows = reader.OptionalInteger("max_rows_per_person")) {
+    if (rows->value < 1 || rows->value > kMaxRowsPerPerson) {
+      reader.Fail(
+          rows->position,
+          "'max_rows_per_person' must be between 1 and " + std::to_string(kMaxRowsPerPerson),
+          "write how many rows of the table one person can have; 1 if left out");
+    }
+    table.max_rows_per_person = static_cast<int>(rows->value);
   }
   if (const auto key = reader.OptionalText("key")) {
     CheckPlainText(reader, *key, "key", kMaxColumnNameBytes);

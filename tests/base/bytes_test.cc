@@ -70,8 +70,10 @@ TEST(Int128Test, Decimal) {
 TEST(ErrorTest, DataErrorsAreGenericForPeers) {
   Error data(ErrorCode::kBadData, "row 17 of column age is -4");
   EXPECT_EQ(data.PublicMessage().find("17"), std::string::npos);
-  Error study(ErrorCode::kBadInput, "line 3: unknown key 'nmae'");
-  EXPECT_EQ(study.PublicMessage(), study.message());
+  Error fit(ErrorCode::kBadInput, "column 'x3' is constant in group B");
+  EXPECT_EQ(fit.PublicMessage().find("x3"), std::string::npos);
+  Error peer(ErrorCode::kTimeout, "no message from south for 60 s (phase 'moments')");
+  EXPECT_EQ(peer.PublicMessage(), peer.message());
 }
 
 }  // namespace

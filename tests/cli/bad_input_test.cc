@@ -132,6 +132,52 @@ TEST_F(BadInputTest, ConstantColumn) {
   ExpectDataError("south", {"x3"});
 }
 
+TEST_F(BadInputTest, WholeRowsRunWithoutKeysAndCounts) {
+  folder_.MakeHorizontal();
+  const ProcessResult result = Simulate();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+// Constant over all holders together: only the receiver can know, and only it is told.
+TEST_F(BadInputTest, ConstantPooledColumnIsTheReceiversBusiness) {
+  folder_.MakeHorizontal();
+  for (const char* party : {"north", "south"}) {
+    std::istringstream lines(StudyFolder::Read(folder_.data(party)));
+    std::string table, line;
+    std::getline(lines, table);
+    table += "\n";
+    while (std::getline(lines, line)) table += line.substr(0, line.rfind(',')) + ",1.5\n";
+    StudyFolder::Write(folder_.data(party), table);
+  }
+  const ProcessResult result = Simulate();
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("north: error:"));
+  EXPECT_THAT(result.err, HasSubstr("x3"));
+  EXPECT_THAT(result.err, Not(HasSubstr("south")));
+  EXPECT_THAT(result.err, Not(HasSubstr("dealer")));
+  ExpectNothingWritten();
+}
+
+TEST_F(BadInputTest, AnEarlierResultIsNotOverwritten) {
+  const std::string result = folder_.path() + "/result.json";
+  StudyFolder::Write(result, "mine");
+  const ProcessResult refused = Simulate();
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("exists already"), HasSubstr("--force")));
+  EXPECT_EQ(StudyFolder::Read(result), "mine");
+  EXPECT_EQ(
+      Partita({"study", "simulate", folder_.study_file(), "--output", result, "--force"}).exit_code,
+      0);
+  EXPECT_NE(StudyFolder::Read(result), "mine");
+}
+
+TEST_F(BadInputTest, AResultFolderThatCannotBeWrittenIsNoticedBeforeTheRun) {
+  const ProcessResult result = Partita({"study", "simulate", folder_.study_file(), "--output",
+                                        folder_.path() + "/no/such/result.json"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("cannot write"));
+}
+
 TEST_F(BadInputTest, MissingColumn) {
   folder_.Edit(folder_.data("south"), "id,x3", "id,x_3");
   ExpectDataError("south", {"x3", "x_3"});

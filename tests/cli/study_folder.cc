@@ -92,6 +92,23 @@ StudyFolder::~StudyFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+void StudyFolder::MakeHorizontal() {
+  Edit(study_file(), "columns = [\"x1\", \"x2\"]", "rows = [\"first\"]");
+  Edit(study_file(), "columns = [\"x3\"]", "rows = [\"second\"]");
+  Edit(study_file(), "[[rows]]\nname = \"all\"\ncount = 40",
+       "[[rows]]\nname = \"first\"\n\n[[rows]]\nname = \"second\"");
+  Edit(study_file(), "key = \"id\"\n", "");
+  std::istringstream north(Read(data("north"))), south(Read(data("south")));
+  std::string left, right, first = "id,x1,x2,x3\n", second = first;
+  std::getline(north, left);
+  std::getline(south, right);
+  for (int i = 0; std::getline(north, left) && std::getline(south, right); ++i) {
+    (i < 20 ? first : second) += left + right.substr(right.find(',')) + "\n";
+  }
+  Write(data("north"), first);
+  Write(data("south"), second);
+}
+
 void StudyFolder::Edit(const std::string& file, const std::string& from, const std::string& to) {
   std::string text = Read(file);
   const size_t at = text.find(from);

@@ -19,6 +19,10 @@ class StudyFolder {
   std::string study_file() const { return path_ + "/study.toml"; }
   std::string data(const std::string& party) const { return path_ + "/" + party + "/data.csv"; }
 
+  // The same rows held whole: north the first half, south the second, all of x1 x2 x3 at both; no
+  // shared block.
+  void MakeHorizontal();
+
   // Replaces the first occurrence of `from`; a test error if there is none.
   void Edit(const std::string& file, const std::string& from, const std::string& to);
   static std::string Read(const std::string& file);

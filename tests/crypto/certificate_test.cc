@@ -82,7 +82,7 @@ TEST(CertificateTest, EveryKeyAndSerialIsNew) {
 }
 
 TEST(CertificateTest, ProblemsAreNamed) {
-  auto problem = [](CertificateRequest request, std::string_view name) {
+  auto problem = [](const CertificateRequest& request, std::string_view name) {
     const Identity identity = MakeIdentity(request);
     return CertificateProblem(*identity.certificate, name, Fingerprint(*identity.certificate))
         .value_or("none");

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "crypto/ristretto.h"
 #include "tests/data/expect_error.h"
 #include "tests/net/parties.h"
 
@@ -93,13 +95,15 @@ TEST(RowOrderTest, EveryHolderOfADifferingBlockLearnsItAndNobodyElse) {
             std::find(block.holders.begin(), block.holders.end(), party) != block.holders.end();
         ASSERT_EQ(errors[party].has_value(), holds) << block.name << " " << culprit << " " << party;
         if (!holds) continue;
-        // All report the first holder and the first that differs from it.
-        const PartyIndex first = block.holders[0];
-        const PartyIndex other = culprit == first ? block.holders[kOne] : culprit;
+        // The culprit differs from all others, these from the culprit only.
+        const PartyIndex other_holder =
+            block.holders[0] == party ? block.holders[1] : block.holders[0];
+        const PartyIndex peer = party == culprit ? other_holder : culprit;
         EXPECT_EQ(errors[party]->code(), ErrorCode::kBadData);
         EXPECT_EQ(errors[party]->message(), "row lists of block '" + block.name +
-                                                "' differ between '" + kNames[first] + "' and '" +
-                                                kNames[other] + "'");
+                                                "' differ between '" +
+                                                kNames[std::min(party, peer)] + "' and '" +
+                                                kNames[std::max(party, peer)] + "'");
         EXPECT_THAT(errors[party]->hint(), testing::HasSubstr("no row is named"));
       }
     }
@@ -126,22 +130,59 @@ TEST(RowOrderTest, CostIsExactlyWhatIsDeclared) {
       const RowOrderTraffic out = RowOrderTrafficBetween(kBlocks, channel.self(), peer);
       const RowOrderTraffic in = RowOrderTrafficBetween(kBlocks, peer, channel.self());
       EXPECT_EQ(traffic[0].links[peer].messages_sent, out.messages);
-      EXPECT_EQ(traffic[0].links[peer].bytes_sent, out.bytes);
+      EXPECT_EQ(traffic[0].links[peer].bytes_sent, out.messages * out.bytes_per_message);
       EXPECT_EQ(traffic[0].links[peer].messages_received, in.messages);
-      EXPECT_EQ(traffic[0].links[peer].bytes_received, in.bytes);
+      EXPECT_EQ(traffic[0].links[peer].bytes_received, in.messages * in.bytes_per_message);
     }
     EXPECT_EQ(channel.depth(), channel.self() == 4 ? 0 : RowOrderRounds(kBlocks));
   });
   EXPECT_EQ(net::Describe(errors), "");
-  EXPECT_EQ(RowOrderTrafficBetween(kBlocks, 2, 3).bytes, 3u * (32 + 64));
+  EXPECT_EQ(RowOrderTrafficBetween(kBlocks, 2, 3).bytes_per_message, 3u * 32);
   EXPECT_EQ(RowOrderTrafficBetween(kBlocks, 2, 3).messages, 2u);
   EXPECT_EQ(RowOrderTrafficBetween(kBlocks, 0, 1).messages, 0u);
-  EXPECT_EQ(RowOrderTrafficBetween(kBlocks, 0, 0).bytes, 0u);
+  EXPECT_EQ(RowOrderTrafficBetween(kBlocks, 0, 0).messages, 0u);
   EXPECT_EQ(RowOrderRounds({}), 0u);
 }
 
-// Exchanges one message of `size` bytes each way with party 1 - self.
-Bytes Swap(Channel& channel, const Bytes& out) {
+// Two parties, one shared block.
+const std::vector<SharedBlock> kOneBlock = {{"a", {0, 1}}};
+const Bytes kOtherRun = {9};
+
+void CompareOne(Channel& channel, const crypto::Digest& digest, crypto::RandomSource& random) {
+  CompareRowOrder(channel, kOneBlock, {digest}, net::PartyNames(2), random);
+}
+
+std::vector<std::optional<Error>> ComparePair(const crypto::Digest& first,
+                                              const crypto::Digest& second) {
+  return net::RunChannels(net::MemoryParties(2), [&](Channel& channel) {
+    auto random = net::TestRandom(static_cast<uint8_t>(channel.self()));
+    CompareOne(channel, channel.self() == 0 ? first : second, random);
+  });
+}
+
+TEST(RowOrderTest, AnyDifferenceOfTwoListsIsSeenAtBothEnds) {
+  const crypto::Digest list = RowOrderDigest("a", KeysOf("a"));
+  EXPECT_EQ(net::Describe(ComparePair(list, list)), "");
+  const std::vector<std::pair<std::string, crypto::Digest>> cases = {
+      {"one row fewer", RowOrderDigest("a", std::vector<std::string>{"a1", "a2"})},
+      {"one row more", RowOrderDigest("a", std::vector<std::string>{"a1", "a2", "a3", "a4"})},
+      {"another order", RowOrderDigest("a", std::vector<std::string>{"a2", "a1", "a3"})},
+      {"one key spelt differently",
+       RowOrderDigest("a", std::vector<std::string>{"a1", "A2", "a3"})},
+      {"another block", RowOrderDigest("b", KeysOf("a"))},
+      {"no rows", RowOrderDigest("a", std::vector<std::string>{})}};
+  for (const auto& [what, other] : cases) {
+    const auto errors = ComparePair(list, other);
+    for (const auto& error : errors) {
+      ASSERT_TRUE(error.has_value()) << what;
+      EXPECT_EQ(error->code(), ErrorCode::kBadData) << what;
+      EXPECT_EQ(error->message(), "row lists of block 'a' differ between 'north' and 'south'");
+    }
+  }
+}
+
+// Exchanges one message each way with party 1 - self.
+Bytes Swap(Channel& channel, ByteView out) {
   Bytes in(out.size());
   net::Send send;
   send.to = 1 - channel.self();
@@ -153,21 +194,181 @@ Bytes Swap(Channel& channel, const Bytes& out) {
   return in;
 }
 
-const std::vector<SharedBlock> kOneBlock = {{"a", {0, 1}}};
-
-void RunHonest(Channel& channel) {
-  auto random = net::TestRandom(9);
-  const std::vector<std::string> keys = KeysOf("a");
-  CompareRowOrder(channel, kOneBlock, {RowOrderDigest("a", keys)}, net::PartyNames(2), random);
+// Written from row_order.h, not from row_order.cc.
+crypto::RistrettoPoint PointOfHeader(const Channel& channel, const crypto::Digest& list) {
+  ByteWriter message;
+  message.String("partita row order point v1");
+  message.Blob(channel.PairwiseKey(1 - channel.self(), "row order", 0).Expose());
+  message.String("a");
+  message.Blob(list);
+  return crypto::RistrettoPoint::Hash(message.bytes());
 }
 
-TEST(RowOrderTest, ACopiedCommitmentIsNoticed) {
-  // Party 1 knows no list: it sends back what it receives, commitment and opening. Waiting for the
-  // other's message before answering is possible for a party that does not follow the protocol.
+crypto::Digest HashOfHeader(PartyIndex sender, const crypto::RistrettoPoint& common) {
+  crypto::Sha256 hash;
+  hash.Field("partita row order hash v1").U64(sender).Field("a").Update(common.bytes());
+  return hash.Finish();
+}
+
+// Everything that party 0 sent, and what became of it.
+struct Seen {
+  std::vector<Bytes> sent;
+  std::optional<Error> error;
+};
+
+// Party 1 follows the header; party 0 is `party`.
+Seen RunAgainstHeader(const Bytes& run_id, const std::function<void(Channel&)>& party) {
+  Seen run;
+  const auto errors =
+      net::RunTransports(net::MemoryParties(2), [&](std::unique_ptr<net::Transport> transport) {
+        Channel channel(std::move(transport), run_id, 1);
+        if (channel.self() == 0) return party(channel);
+        auto random = net::TestRandom(77);
+        const crypto::RistrettoScalar b = crypto::RandomScalar(random);
+        const auto mine = PointOfHeader(channel, RowOrderDigest("a", KeysOf("a"))).Times(b);
+        run.sent.push_back(Swap(channel, mine.bytes()));
+        const auto theirs = crypto::RistrettoPoint::Decode(run.sent.back());
+        const auto common = theirs.value_or(mine).Times(b);
+        run.sent.push_back(Swap(channel, HashOfHeader(1, common)));
+      });
+  run.error = errors[0];
+  return run;
+}
+
+Seen RunHonest(const Bytes& run_id, uint8_t seed) {
+  return RunAgainstHeader(run_id, [seed](Channel& channel) {
+    auto random = net::TestRandom(seed);
+    CompareOne(channel, RowOrderDigest("a", KeysOf("a")), random);
+  });
+}
+
+TEST(RowOrderTest, IsTheProtocolOfTheHeader) {
+  std::vector<Bytes> expected;
+  const Seen run = RunAgainstHeader(net::kTestRun, [&](Channel& channel) {
+    const crypto::Digest list = RowOrderDigest("a", KeysOf("a"));
+    auto random = net::TestRandom(5);
+    CompareOne(channel, list, random);
+    auto again = net::TestRandom(5), peer = net::TestRandom(77);
+    const auto blinded = PointOfHeader(channel, list).Times(crypto::RandomScalar(again));
+    const crypto::Digest hash = HashOfHeader(0, blinded.Times(crypto::RandomScalar(peer)));
+    expected = {Bytes(blinded.bytes().begin(), blinded.bytes().end()),
+                Bytes(hash.begin(), hash.end())};
+  });
+  ASSERT_FALSE(run.error.has_value()) << run.error->message();
+  EXPECT_EQ(run.sent, expected);
+}
+
+// Counts the bytes that were drawn.
+class CountingRandom : public crypto::RandomSource {
+ public:
+  void Fill(std::span<uint8_t> out) override {
+    stream_.Fill(out);
+    drawn_ += out.size();
+  }
+  size_t drawn() const { return drawn_; }
+
+ private:
+  crypto::Prg stream_ = net::TestRandom(4);
+  size_t drawn_ = 0;
+};
+
+TEST(RowOrderTest, EveryBlockAndPeerHasAFreshScalar) {
+  const std::vector<size_t> comparisons = {2, 2, 5, 5, 0};  // of each party, over blocks and peers
+  const auto errors = net::RunChannels(net::MemoryParties(5), [&](Channel& channel) {
+    CountingRandom random;
+    CompareRowOrder(channel, kBlocks, DigestsOf(channel.self()), kNames, random);
+    EXPECT_EQ(random.drawn(), 64 * comparisons[channel.self()]) << channel.self();
+  });
+  EXPECT_EQ(net::Describe(errors), "");
+}
+
+// What a party must not send about its list: the list's digest, anything that does not change with
+// its random tape (the peer could compute it for a guessed list, since it knows the pair key), and
+// anything that does not change with the run (it would link runs).
+std::string WhatIsExposed(const std::function<Seen(const Bytes& run_id, uint8_t seed)>& protocol) {
+  const crypto::Digest list = RowOrderDigest("a", KeysOf("a"));
+  const Seen run = protocol(net::kTestRun, 1);
+  const Seen other_tape = protocol(net::kTestRun, 2);
+  const Seen other_run = protocol(kOtherRun, 1);
+  std::string exposed;
+  if (run.sent.size() != 2 || other_tape.sent.size() != 2 || other_run.sent.size() != 2)
+    return "not two messages";
+  for (size_t i = 0; i < 2; ++i) {
+    const Bytes& sent = run.sent[i];
+    if (std::search(sent.begin(), sent.end(), list.begin(), list.end()) != sent.end())
+      exposed += "digest in message " + std::to_string(i) + "; ";
+    if (sent == other_tape.sent[i]) exposed += "no blinding of message " + std::to_string(i) + "; ";
+    if (sent == other_run.sent[i]) exposed += "no run in message " + std::to_string(i) + "; ";
+  }
+  return exposed;
+}
+
+TEST(RowOrderTest, NothingSentCanBeComputedFromAGuessedList) {
+  EXPECT_EQ(WhatIsExposed(RunHonest), "");
+}
+
+// The check above sees what it is for: a party that commits to its digest and then opens it, one
+// that compares a digest salted with the pair key, and one whose scalar is always the same.
+TEST(RowOrderTest, DoublesThatExposeTheirListAreNoticed) {
+  const crypto::Digest list = RowOrderDigest("a", KeysOf("a"));
+  EXPECT_EQ(WhatIsExposed([&](const Bytes& run_id, uint8_t seed) {
+              return RunAgainstHeader(run_id, [&, seed](Channel& channel) {
+                crypto::Sha256 commitment;
+                commitment.U64(seed).Field(run_id).Update(list);
+                Swap(channel, commitment.Finish());
+                Swap(channel, list);
+              });
+            }),
+            "digest in message 1; no blinding of message 1; no run in message 1; ");
+  EXPECT_EQ(WhatIsExposed([&](const Bytes& run_id, uint8_t) {
+              return RunAgainstHeader(run_id, [&](Channel& channel) {
+                Swap(channel, PointOfHeader(channel, list).bytes());
+                Swap(channel, HashOfHeader(0, PointOfHeader(channel, list)));
+              });
+            }),
+            "no blinding of message 0; no blinding of message 1; ");
+  EXPECT_EQ(WhatIsExposed([&](const Bytes& run_id, uint8_t) { return RunHonest(run_id, 3); }),
+            "no blinding of message 0; no blinding of message 1; ");
+}
+
+TEST(RowOrderTest, APeerThatSendsNoElementIsRefused) {
+  const std::vector<SharedBlock> blocks = {{"a", {0, 1}}, {"b", {0, 1}}};
+  Bytes good(32);
+  const auto point = crypto::RistrettoPoint::Hash(AsBytes("any"));
+  std::copy(point.bytes().begin(), point.bytes().end(), good.begin());
+  for (const Bytes& bad : {Bytes(32), Bytes(32, 0xff), Bytes(32, 1)}) {
+    for (size_t place : {0, 1}) {
+      const auto errors = net::RunChannels(net::MemoryParties(2), [&](Channel& channel) {
+        if (channel.self() == 0) {
+          auto random = net::TestRandom(9);
+          return CompareRowOrder(
+              channel, blocks, {RowOrderDigest("a", KeysOf("a")), RowOrderDigest("b", KeysOf("b"))},
+              net::PartyNames(2), random);
+        }
+        Bytes message = place == 0 ? bad : good;
+        const Bytes& second = place == 0 ? good : bad;
+        message.insert(message.end(), second.begin(), second.end());
+        Swap(channel, message);
+      });
+      ASSERT_TRUE(errors[0].has_value());
+      EXPECT_EQ(errors[0]->code(), ErrorCode::kPeerFault);
+      EXPECT_EQ(errors[0]->message(),
+                "'south' sent no valid group element for the row list of block '" +
+                    blocks[place].name + "'");
+    }
+  }
+}
+
+TEST(RowOrderTest, SendingBackWhatOneReceivesDoesNotPassForAnEqualList) {
+  // Party 1 has no list and waits for each message before it answers, which a party that does not
+  // follow the protocol can do.
   const auto errors = net::RunChannels(net::MemoryParties(2), [&](Channel& channel) {
-    if (channel.self() == 0) return RunHonest(channel);
-    for (size_t size : {32, 64}) {
-      Bytes message(size);
+    if (channel.self() == 0) {
+      auto random = net::TestRandom(9);
+      return CompareOne(channel, RowOrderDigest("a", KeysOf("a")), random);
+    }
+    for (int round = 0; round < 2; ++round) {
+      Bytes message(32);
       net::Receive receive;
       receive.from = 0;
       receive.into = message;
@@ -179,50 +380,25 @@ TEST(RowOrderTest, ACopiedCommitmentIsNoticed) {
     }
   });
   ASSERT_TRUE(errors[0].has_value());
-  EXPECT_EQ(errors[0]->code(), ErrorCode::kPeerFault);
-  EXPECT_EQ(errors[0]->message(),
-            "'south' opened another row list digest of block 'a' than it committed to");
+  EXPECT_EQ(errors[0]->code(), ErrorCode::kBadData);
 }
 
-TEST(RowOrderTest, AnotherOpeningIsNoticed) {
-  for (size_t flipped : {0, 31, 32, 63}) {
+TEST(RowOrderTest, AnyFlippedBitOfTheSecondMessageIsNoticed) {
+  for (size_t flipped : {0, 15, 31}) {
     const auto errors = net::RunChannels(net::MemoryParties(2), [&](Channel& channel) {
-      if (channel.self() == 0) return RunHonest(channel);
-      // An honest commitment as the header describes it.
-      Bytes opening(32, 7);
-      const std::vector<std::string> keys = KeysOf("a");
-      const crypto::Digest digest = RowOrderDigest("a", keys);
-      opening.insert(opening.end(), digest.begin(), digest.end());
-      crypto::Sha256 hash;
-      hash.Field("partita row order commitment v1").U64(1).Field("a").Update(opening);
-      const crypto::Digest commitment = hash.Finish();
-      Swap(channel, Bytes(commitment.begin(), commitment.end()));
-      opening[flipped] ^= 1;
-      Swap(channel, opening);
+      auto random = net::TestRandom(static_cast<uint8_t>(channel.self()));
+      const crypto::Digest list = RowOrderDigest("a", KeysOf("a"));
+      if (channel.self() == 0) return CompareOne(channel, list, random);
+      const crypto::RistrettoScalar b = crypto::RandomScalar(random);
+      const Bytes theirs = Swap(channel, PointOfHeader(channel, list).Times(b).bytes());
+      crypto::Digest hash =
+          HashOfHeader(1, crypto::RistrettoPoint::Decode(theirs).value().Times(b));
+      hash[flipped] ^= 1;
+      Swap(channel, hash);
     });
     ASSERT_TRUE(errors[0].has_value());
-    EXPECT_EQ(errors[0]->code(), ErrorCode::kPeerFault) << flipped;
+    EXPECT_EQ(errors[0]->code(), ErrorCode::kBadData) << flipped;
   }
-}
-
-TEST(RowOrderTest, NoncesAreFreshAndHideTheDigest) {
-  // Two runs with the same lists send different commitments; equal random tapes, equal ones.
-  auto commitment_with = [](uint8_t seed) {
-    Bytes seen;
-    net::RunChannels(net::MemoryParties(2), [&](Channel& channel) {
-      if (channel.self() == 0) {
-        auto random = net::TestRandom(seed);
-        const std::vector<std::string> keys = KeysOf("a");
-        CompareRowOrder(channel, kOneBlock, {RowOrderDigest("a", keys)}, net::PartyNames(2),
-                        random);
-      } else {
-        seen = Swap(channel, Bytes(32));
-      }
-    });
-    return seen;
-  };
-  EXPECT_NE(commitment_with(1), commitment_with(2));
-  EXPECT_EQ(commitment_with(1), commitment_with(1));
 }
 
 TEST(RowOrderTest, WrongCallsAreBugs) {

@@ -12,7 +12,7 @@
 namespace partita::net {
 
 // Gets frame number `number` (from 0) to `to`, returns what is sent instead.
-using Fault = std::function<std::vector<Bytes>(PartyIndex to, size_t number, Bytes frame)>;
+using Fault = std::function<std::vector<Bytes>(PartyIndex to, size_t number, const Bytes& frame)>;
 
 class FaultTransport : public Transport {
  public:

@@ -131,7 +131,7 @@ TEST(HelloTest, OtherRosterOrderIsNoticed) {
   class Renamed : public FaultTransport {
    public:
     explicit Renamed(std::unique_ptr<Transport> inner)
-        : FaultTransport(std::move(inner), [](PartyIndex, size_t, Bytes frame) {
+        : FaultTransport(std::move(inner), [](PartyIndex, size_t, const Bytes& frame) {
             return std::vector<Bytes>{frame};
           }) {}
     const std::vector<std::string>& names() const override { return names_; }
@@ -148,14 +148,14 @@ TEST(HelloTest, OtherRosterOrderIsNoticed) {
 }
 
 // Changes one byte of south's hello to chosen parties, in transit.
-std::vector<std::optional<Error>> Tampered(size_t at, std::set<PartyIndex> victims) {
+std::vector<std::optional<Error>> Tampered(size_t at, const std::set<PartyIndex>& victims) {
   Transports transports = MemoryParties(3);
-  transports[1] = std::make_unique<FaultTransport>(std::move(transports[1]),
-                                                   [=](PartyIndex to, size_t number, Bytes frame) {
-                                                     if (number == 0 && victims.contains(to))
-                                                       frame.at(kFrameHeaderBytes + at) ^= 1;
-                                                     return std::vector<Bytes>{frame};
-                                                   });
+  transports[1] = std::make_unique<FaultTransport>(
+      std::move(transports[1]), [=](PartyIndex to, size_t number, const Bytes& frame) {
+        Bytes sent = frame;
+        if (number == 0 && victims.contains(to)) sent.at(kFrameHeaderBytes + at) ^= 1;
+        return std::vector<Bytes>{sent};
+      });
   return SayAll(std::move(transports), Input);
 }
 
@@ -226,13 +226,15 @@ TEST(HelloTest, WhatFollowsTheHelloIsKept) {
 
 // Signs of life belong to a run that was agreed on.
 TEST(HelloTest, KeepAlivesAreRefused) {
-  auto errors = RunTransports(MemoryParties(2), [](std::unique_ptr<Transport> transport) {
+  std::unique_ptr<Transport> open;  // outlives both threads: no closed stream, only the frame
+  auto errors = RunTransports(MemoryParties(2), [&](std::unique_ptr<Transport> transport) {
     if (transport->self() == 1) {
       FrameHeader header;
       header.type = FrameType::kKeepAlive;
       header.from = 1;
       const HeaderBytes bytes = EncodeHeader(header);
       EXPECT_EQ(transport->Write(0, bytes).bytes, bytes.size());
+      open = std::move(transport);
       return;
     }
     crypto::SystemRandom random;

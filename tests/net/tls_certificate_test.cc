@@ -244,6 +244,7 @@ void WithStranger(const std::function<void(TlsWorld& world)>& stranger,
   Transports transports(2);
   std::optional<Error> error;
   TlsOptions north = world.Options(0), south = world.Options(1);
+  north.handshake_timeout = hours(1);  // nobody may have to wait for a stranger to be given up
   std::thread waiting([&] {
     try {
       transports[0] = ConnectTls(std::move(north), Deadline::After(seconds(60)));
@@ -290,7 +291,7 @@ std::shared_ptr<EVP_PKEY> ForgedKey(const X509& certificate) {
       crypto::MakeIdentity({.name = "thief", .kind = crypto::KeyKind::kP256});
   BIGNUM* secret = nullptr;
   EVP_PKEY_get_bn_param(thief.key.get(), OSSL_PKEY_PARAM_PRIV_KEY, &secret);
-  std::array<uint8_t, 65> point;
+  std::array<uint8_t, 65> point{};
   size_t size = 0;
   EVP_PKEY_get_octet_string_param(X509_get0_pubkey(&certificate), OSSL_PKEY_PARAM_PUB_KEY,
                                   point.data(), point.size(), &size);
@@ -338,7 +339,7 @@ TEST(StrangerTest, NotEvenTls) {
     const std::string request = "GET / HTTP/1.1\r\n\r\n";
     EXPECT_EQ(send(client.socket.fd(), request.data(), request.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(request.size()));
-    std::array<char, 100> reply;
+    std::array<char, 100> reply{};
     while (recv(client.socket.fd(), reply.data(), reply.size(), 0) > 0) {
     }
   });
@@ -581,13 +582,14 @@ TEST(DamageTest, IsAPeerFault) {
       poll(both, 2, 50);
       for (int i = 0; i < 2; ++i) {
         if ((both[i].revents & POLLIN) == 0) continue;
-        std::array<uint8_t, 4096> bytes;
+        std::array<uint8_t, 4096> bytes{};
         const ssize_t size = recv(both[i].fd, bytes.data(), bytes.size(), 0);
         if (size <= 0) {
           stop = true;
           break;
         }
-        if (damage && i == 0) bytes[static_cast<size_t>(size) - 1] ^= 1;
+        // In the first record of what arrived: the notice that the stream ends may come with it.
+        if (damage && i == 0) bytes[20] ^= 1;
         send(both[1 - i].fd, bytes.data(), static_cast<size_t>(size), MSG_NOSIGNAL);
       }
     }

@@ -159,7 +159,7 @@ inline RunFacts SampleFacts() {
   facts.software_version = "0.1.0";
   facts.started_at = "2024-05-01T12:00:00Z";
   facts.seconds_total = 1.5;
-  facts.phases = {{"set-up", 1, 0, 1, 0, 1048, 0.25}, {"moments", 2, 1, 2, 2500, 1234567, 0.5}};
+  facts.phases = {{"set-up", 1, 1, 1, 700, 1048, 0.25}, {"moments", 2, 1, 2, 2500, 1234567, 0.5}};
   facts.releases = {{"moments", "n, sums and cross products of x1, x2", "north", "exact", 1, 1}};
   return facts;
 }

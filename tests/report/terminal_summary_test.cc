@@ -24,9 +24,9 @@ Who learned what (leakage level: sufficient-statistics):
 
 Cost at north:
   phase    rounds    sent  received      time
-  set-up        1     0 B    1.0 kB  250.0 ms
+  set-up        1   700 B    1.0 kB  250.0 ms
   moments       2  2.5 kB    1.2 MB  500.0 ms
-  total         3  2.5 kB    1.2 MB    1.50 s
+  total         3  3.2 kB    1.2 MB    1.50 s
 
 Run:
   protocol pooled-moments, engine dealer, vertical partition, Partita 0.1.0, 2024-05-01T12:00:00Z

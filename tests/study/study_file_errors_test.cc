@@ -175,6 +175,8 @@ TEST(StudyFileErrorsTest, ValuesOutOfRange) {
       {"key = \"id\"", "key = \"id\"\nblock = \"x1\"", "19:9",
        "'all' is no level of the variable 'x1'", "factor"},
       {"key = \"id\"", "separator = \"|\"", "18:13", "'separator' in [table] cannot be '|'", ";"},
+      {"key = \"id\"", "key = \"id\"\nmax_rows_per_person = 0", "19:23",
+       "'max_rows_per_person' must be between 1 and 1000000", "one person"},
       {"key = \"id\"", "decimal = \",\"", "18:11", "the same character", "separator"},
       {"[\"Pasteur\", \"Grant-White\"]", "[\"Pasteur\"]", "40:10", "2 to 1000 levels, not 1",
        "value"},

@@ -18,6 +18,12 @@ using testing::IsEmpty;
 
 StudyFile Parse(const std::string& text) { return ParseStudyFile(text, "study.toml"); }
 
+TEST(StudyFileTest, RowsPerPersonArePartOfTheSchema) {
+  std::string text = kSmallStudy;
+  text.replace(text.find("key = \"id\""), 10, "key = \"id\"\nmax_rows_per_person = 4");
+  EXPECT_EQ(ParseStudyFile(text, "study.toml").dictionary.max_rows_per_person, 4);
+}
+
 TEST(StudyFileTest, ReadsEveryKey) {
   const StudyFile study = Parse(kSmallStudy);
   EXPECT_EQ(study.file_name, "study.toml");
@@ -44,6 +50,7 @@ TEST(StudyFileTest, ReadsEveryKey) {
   EXPECT_EQ(study.table.block, "");
   EXPECT_EQ(study.table.missing, "refuse");
   EXPECT_EQ(study.table.separator, ',');
+  EXPECT_EQ(study.dictionary.max_rows_per_person, 1);
   EXPECT_EQ(study.table.decimal, '.');
 
   ASSERT_EQ(study.dictionary.columns.size(), 4U);

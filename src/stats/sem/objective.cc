@@ -123,12 +123,13 @@ Direction DirectionOf(const RamCell& cell, const Propagated& all) {
   throw Error(ErrorCode::kInternal, "unknown RAM matrix");
 }
 
-// tr(V_k V_l) with Gram matrix g, and tr(V_k V_l T) with one of the Gram matrices weighted.
+// tr(V_k V_l), V the whitened derivatives of Sigma.
 double TraceProduct(const Direction& k, const Direction& l, const MatrixXd& g) {
   return 2 * k.half * l.half *
          (g(k.left, l.left) * g(k.right, l.right) + g(k.left, l.right) * g(k.right, l.left));
 }
 
+// tr(V_k V_l T).
 double WeightedTrace(const Direction& k, const Direction& l, const Factors& f) {
   return k.half * l.half *
          (f.gram(k.right, l.left) * f.weighted(l.right, k.left) +

@@ -42,7 +42,7 @@ GroupScale BuildScale(const ParameterTable& table, const std::vector<double>& es
   return scale;
 }
 
-// Divides out one variable of a row. `power` is -1 for what stands on the outcome side.
+// What a row is multiplied with if the variables in `which` are scaled to variance 1.
 double Factor(const Parameter& row, const GroupScale& scale,
               const std::unordered_set<std::string>& which) {
   const auto counts = [&which](const std::string& name) { return which.count(name) > 0; };

@@ -13,11 +13,6 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-// Cell values of one group, internal units, before they are averaged into parameters.
-struct CellStarts {
-  std::vector<double> value;  // one per cell of the group
-};
-
 struct Loading {
   Index indicator = 0;
   double value = 0;
@@ -166,8 +161,7 @@ class GroupStarter {
   std::vector<double> values_;
 };
 
-// A parameter of several cells starts at their mean; covariances of free exogenous covariates start
-// at their sample value, which is where they stay in most models.
+// A parameter of several cells starts at their mean.
 VectorXd AverageCells(const RamModel& model, const std::vector<GroupSample>& samples,
                       StartMethod method) {
   VectorXd sum = VectorXd::Zero(model.num_parameters), count = sum;

@@ -118,6 +118,12 @@ std::string_view ColumnTypeName(ColumnType type) {
       return "integer";
     case ColumnType::kFactor:
       return "factor";
+    case ColumnType::kOrdered:
+      return "ordered";
+    case ColumnType::kDate:
+      return "date";
+    case ColumnType::kSurvival:
+      return "survival";
     case ColumnType::kKey:
       return "key";
   }

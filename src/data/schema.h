@@ -11,21 +11,28 @@
 
 namespace partita::data {
 
-enum class ColumnType { kNumeric, kInteger, kFactor, kKey };
+enum class ColumnType { kNumeric, kInteger, kFactor, kOrdered, kDate, kSurvival, kKey };
 
-// "numeric", "integer", "factor", "key": as written in study files.
+// "numeric", "integer", "factor", "ordered", "date", "survival", "key": as written in study files.
 std::string_view ColumnTypeName(ColumnType type);
+
+// How a factor becomes numbers in a model; the first three as in R.
+enum class Contrasts { kTreatment, kSum, kPolynomial, kScores };
 
 struct ColumnSchema {
   std::string name;
   ColumnType type = ColumnType::kNumeric;
   // Numeric and integer: public bounds, finite, lower < upper. Values outside are refused by their
-  // owner.
+  // owner. Date: days since 1970-01-01. Survival: of the time.
   double lower = 0, upper = 0;
   std::string unit;
-  // Factor: levels in order; the first is the reference unless `reference` says otherwise.
+  // Factor and ordered: levels in order; the first is the reference unless `reference` says
+  // otherwise.
   std::vector<std::string> levels;
   std::string reference;
+  Contrasts contrasts = Contrasts::kTreatment;
+  // Survival: the table's columns of the follow-up time (numeric) and of the event (0 or 1).
+  std::string time_column, event_column;
   // Cell texts that mean "missing", beside the empty cell.
   std::vector<std::string> missing_codes;
 };

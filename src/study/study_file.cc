@@ -72,6 +72,7 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
   CheckRoles(root, study.parties, study.engine);
   CheckSharing(root, study.parties, study.blocks, study.table);
   study.analysis = ReadAnalysis(root, study.text, study.dictionary);
+  study.analyses = {study.analysis};
   return study;
 }
 

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "data/condition.h"
+#include "data/design.h"
 #include "data/partition.h"
 #include "data/schema.h"
 
@@ -48,6 +50,41 @@ struct RowBlock {
   Position position;
 };
 
+// [population]: what a row is and which rows take part.
+struct PopulationSpec {
+  std::string unit = "person";
+  int max_rows_per_person = 1;  // also in the dictionary's schema, and so in the study hash
+  std::vector<data::Condition> subset;
+};
+
+enum class SiteEffect { kIgnore, kFixed, kStrata, kRandom };
+enum class MissingPolicy { kRefuse, kComplete, kFiml, kMultipleImputation };
+enum class WeightsKind { kNone, kFrequency, kSampling, kPrecision };
+
+// [design]: how the rows came about. `site` and `missing` have no default.
+struct DesignSpec {
+  SiteEffect site = SiteEffect::kIgnore;
+  MissingPolicy missing = MissingPolicy::kRefuse;
+  WeightsKind weights_kind = WeightsKind::kNone;
+  std::string weights;  // a variable of the dictionary; empty: none
+  std::string cluster;  // a factor or key-like column, nested in a party; empty: none
+  Position position;
+};
+
+// [disclosure]: what an exact result must satisfy before it opens. A steward may only raise it.
+struct DisclosureSpec {
+  uint64_t min_cell = 5;
+  uint64_t min_rows = 20;
+  bool refuse_small_samples = false;  // n < 5 x parameters: refuse instead of warn
+};
+
+// One entry of an analysis's `release` list.
+struct ReleaseSpec {
+  std::string what;  // "moments", "likelihood", "estimates", "robust"
+  std::string to;    // party name or "all"; empty: the receiver
+  Position position;
+};
+
 // [table]: how the holders' tables look.
 struct TableSpec {
   std::string key;    // column that names the row; empty if no block is shared
@@ -67,8 +104,15 @@ struct NetworkSpec {
   double timeout_seconds = 60;
 };
 
-// [analysis]: the keys of method "mle".
+// [[analysis]]: the keys of method "mle". All analyses of a study use one row set: the rows of the
+// population without those that `missing` drops because of any variable of any analysis; `subset`
+// narrows it for one analysis.
 struct AnalysisSpec {
+  std::string name;  // [a-z0-9-], unique; "main" where a study has one analysis without a name
+  Position position;
+  std::vector<data::Condition> subset;
+  std::vector<ReleaseSpec> releases;
+  bool robust = false;  // Huber-White standard errors and a scaled chi-square
   std::string method;    // "mle"
   std::string protocol;  // "pooled-moments"
   std::string function;  // "cfa", "sem", "growth" or "lavaan": lavaan's wrapper of that name
@@ -92,9 +136,14 @@ struct StudyFile {
   std::vector<RowBlock> blocks;  // at least one
   TableSpec table;
   data::Schema dictionary;
+  PopulationSpec population;
+  std::vector<data::DerivedVariable> derived;
+  DesignSpec design;
+  DisclosureSpec disclosure;
   EngineSpec engine;
   NetworkSpec network;
-  AnalysisSpec analysis;
+  std::vector<AnalysisSpec> analyses;  // at least one
+  AnalysisSpec analysis;  // the first of them; goes away when every user reads `analyses`
 };
 
 // Throws kBadInput as described above. file_name is used in messages only.

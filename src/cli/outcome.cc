@@ -84,7 +84,8 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
         report::RunJson(outcome.plan, facts));
     return kDone;
   }
-  const std::string json = report::ResultJson(*outcome.result, outcome.plan, facts);
+  const std::vector<methods::mle::MleResult> results = {*outcome.result};
+  const std::string json = report::ResultJson(results, outcome.plan, facts);
   // A failing disk must not lose a result that took a run of several parties: it is printed first.
   std::optional<Error> not_written;
   try {
@@ -93,7 +94,7 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
     not_written = error;
   }
   const bool converged = outcome.result->fit.converged;
-  PrintResult(output, report::TerminalSummary(*outcome.result, outcome.plan, facts), json,
+  PrintResult(output, report::TerminalSummary(results, outcome.plan, facts), json,
               converged ? "done" : "not-converged");
   if (not_written) {
     OutputOptions text;  // standard output has its object already

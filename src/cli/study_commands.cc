@@ -235,8 +235,8 @@ void AddReport(CLI::App* study, Invocation& invocation) {
       study, "report", "Show the report of a result.json again", invocation, [&invocation, file] {
         const report::StoredResult stored = report::LoadResultJson(*file);
         PrintResult(invocation.output,
-                    report::TerminalSummary(stored.result, stored.plan, stored.facts),
-                    report::ResultJson(stored.result, stored.plan, stored.facts));
+                    report::TerminalSummary(stored.results, stored.plan, stored.facts),
+                    report::ResultJson(stored.results, stored.plan, stored.facts));
         return kDone;
       });
   command->add_option("RESULT", *file, "A result.json")->required();

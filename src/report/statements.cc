@@ -58,8 +58,8 @@ Statement DifferentialPrivacy(const study::Plan& plan) {
             "Differentially private as the privacy statement says; it covers " + List(noisy) + "."};
   }
   return {"differential-privacy",
-          "NOT differentially private: " + List(exact) +
-              (exact.size() == 1 ? " is" : " are") + " released exactly, to " + List(receivers) +
+          "NOT differentially private: " + List(exact) + (exact.size() == 1 ? " is" : " are") +
+              " released exactly, to " + List(receivers) +
               ". Secure computation hides the rows from the parties, but nothing limits what the "
               "released numbers themselves say about single persons."};
 }
@@ -83,9 +83,10 @@ std::string Coalitions(const study::Plan& plan) {
 }
 
 Statement Adversary(const study::Plan& plan) {
-  std::string text = "Protects against parties that follow the protocol: one that deviates can "
-                     "spoil the result or learn more, and is not detected. " +
-                     Coalitions(plan);
+  std::string text =
+      "Protects against parties that follow the protocol: one that deviates can "
+      "spoil the result or learn more, and is not detected. " +
+      Coalitions(plan);
   const std::vector<std::string> receivers = PartiesWith(plan, "receiver");
   if (!receivers.empty() && PartiesWith(plan, "holder").size() > 1) {
     text += " Whatever the engine, " + List(receivers) +

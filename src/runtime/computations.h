@@ -9,8 +9,8 @@ namespace partita::runtime {
 // parties, partition, columns, factors and the analyses' models.
 void PlanComputations(MleStudy& study);
 
-// The checks of [disclosure] for all analyses, with the thresholds that the approvals may have raised.
-// Their number and their counts do not depend on the thresholds. Needs the computations.
+// The checks of [disclosure] for all analyses, with the thresholds that the approvals may have
+// raised. Their number and their counts do not depend on the thresholds. Needs the computations.
 std::vector<methods::mle::DisclosureCheck> PlanDisclosureChecks(
     const MleStudy& study, const study::DisclosureSpec& thresholds);
 

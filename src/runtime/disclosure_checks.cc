@@ -42,9 +42,8 @@ class CheckList {
   void Add(const std::string& variable, const std::string& rule, CountForm count, uint64_t minimum,
            bool warning = false) {
     count.computation = index_;
-    checks_.push_back(
-        {variable, fmt::format("{} (analysis '{}')", rule, name_), std::move(count), minimum,
-         warning});
+    checks_.push_back({variable, fmt::format("{} (analysis '{}')", rule, name_), std::move(count),
+                       minimum, warning});
   }
 
   void CheckRows() {
@@ -71,8 +70,7 @@ class CheckList {
   void CheckComplement() {
     for (const RowSet& other : computation_.row_sets) {
       if (!IsPart(rows_.subset, other.subset)) continue;
-      Add("rows",
-          fmt::format("at least {} rows are outside of its subset", spec_.min_cell),
+      Add("rows", fmt::format("at least {} rows are outside of its subset", spec_.min_cell),
           Combine(CountRows(other.total_cell), CountRows(rows_.total_cell), -1), spec_.min_cell);
       return;
     }
@@ -122,11 +120,11 @@ class CheckList {
   // By group, so that no group's cell is small.
   void CheckColumn(size_t v) {
     for (size_t cell : rows_.cells) {
-      Add(NameOf(v), fmt::format("at least {} rows where {}{}", spec_.min_cell, Ones(v),
-                                 InGroup(cell)),
+      Add(NameOf(v),
+          fmt::format("at least {} rows where {}{}", spec_.min_cell, Ones(v), InGroup(cell)),
           CountOnes(cell, v), spec_.min_cell);
-      Add(NameOf(v), fmt::format("at least {} rows where {}{}", spec_.min_cell, Zeros(v),
-                                 InGroup(cell)),
+      Add(NameOf(v),
+          fmt::format("at least {} rows where {}{}", spec_.min_cell, Zeros(v), InGroup(cell)),
           CountZeros(cell, v), spec_.min_cell);
     }
   }

@@ -81,8 +81,7 @@ void PrepareModels(MleStudy& study) {
       prepared.analysis =
           methods::mle::PrepareAnalysis(Options(spec), study.factors, study.columns);
     } catch (const Error& error) {
-      throw Error(error.code(),
-                  At(study.file, spec.model_position) + ": model: " + error.message(),
+      throw Error(error.code(), At(study.file, spec.model_position) + ": model: " + error.message(),
                   error.hint());
     }
     study.analyses.push_back(std::move(prepared));
@@ -100,8 +99,8 @@ std::string ListOf(const Computation& computation, const std::vector<size_t>& va
 std::string RowsText(const MleStudy& study, const RowSet& rows) {
   std::vector<data::Condition> conditions = study.file.population.subset;
   conditions.insert(conditions.end(), rows.subset.begin(), rows.subset.end());
-  std::string text = conditions.empty() ? "over all rows"
-                                        : "over the rows where " + ConditionsText(conditions);
+  std::string text =
+      conditions.empty() ? "over all rows" : "over the rows where " + ConditionsText(conditions);
   if (study.file.design.missing == study::MissingPolicy::kComplete)
     text += conditions.empty() ? " that are complete" : " and that are complete";
   if (study.file.design.site == study::SiteEffect::kFixed)
@@ -111,27 +110,22 @@ std::string RowsText(const MleStudy& study, const RowSet& rows) {
   return text;
 }
 
-std::string MomentsText(const MleStudy& study, const Computation& computation,
-                        const RowSet& rows) {
+std::string MomentsText(const MleStudy& study, const Computation& computation, const RowSet& rows) {
   const bool some =
       rows.release.pairs.size() < methods::mle::AllPairs(rows.release.variables).size();
-  return fmt::format("n, sums and cross products of {} {}{}",
-                     ListOf(computation, rows.release.variables), RowsText(study, rows),
-                     some ? "; only cross products of variables that one analysis uses together"
-                          : "");
+  return fmt::format(
+      "n, sums and cross products of {} {}{}", ListOf(computation, rows.release.variables),
+      RowsText(study, rows),
+      some ? "; only cross products of variables that one analysis uses together" : "");
 }
 
 std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
   const std::string& receiver = study.parties[study.receiver].name;
-  std::vector<mpc::Release> releases = {
-      {methods::mle::kDisclosureRelease,
-       fmt::format("whether each of {} counts reaches its minimum, one bit each",
-                   study.checks.size()),
-       "all", "exact", 1, mpc::kEverybody, study.checks.size()}};
+  std::vector<mpc::Release> releases;
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
-      releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver,
-                          "exact", 1, study.receiver, NumReleasedValues(rows.release)});
+      releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver, "exact",
+                          1, study.receiver, NumReleasedValues(rows.release)});
     }
   }
   return releases;

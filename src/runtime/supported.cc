@@ -11,10 +11,10 @@ namespace {
 
 [[noreturn]] void Refuse(const MleStudy& study, const study::Position& position,
                          const std::string& what, const std::string& hint) {
-  throw Error(ErrorCode::kBadInput,
-              fmt::format("{}:{}:{}: {}", study.file.file_name, position.line, position.column,
-                          what),
-              hint);
+  throw Error(
+      ErrorCode::kBadInput,
+      fmt::format("{}:{}:{}: {}", study.file.file_name, position.line, position.column, what),
+      hint);
 }
 
 bool SharesRows(const MleStudy& study) {
@@ -134,10 +134,10 @@ void RequireReleases(const MleStudy& study, const study::AnalysisSpec& spec) {
              "remove it from the release list");
     }
     if (!release.to.empty() && release.to != receiver) {
-      Refuse(study, release.position,
-             fmt::format("'{}' opens to the receiver, {}, and to nobody else", release.what,
-                         receiver),
-             "make that party the receiver, or release the \"estimates\" to all");
+      Refuse(
+          study, release.position,
+          fmt::format("'{}' opens to the receiver, {}, and to nobody else", release.what, receiver),
+          "make that party the receiver, or release the \"estimates\" to all");
     }
   }
   if (!spec.robust) return;

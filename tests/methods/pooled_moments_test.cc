@@ -120,8 +120,7 @@ std::vector<std::vector<int32_t>> WeightsOf(const Case& test, size_t cell) {
     weights.emplace_back(test.num_rows[b], 1);
     for (size_t h = 0; h < test.task.blocks[b].holders.size(); ++h) {
       if (!test.task.blocks[b].holders[h].Selects(cell)) continue;
-      for (size_t r = 0; r < test.num_rows[b]; ++r)
-        weights[b][r] *= test.selectors[b][h][cell][r];
+      for (size_t r = 0; r < test.num_rows[b]; ++r) weights[b][r] *= test.selectors[b][h][cell][r];
     }
   }
   return weights;

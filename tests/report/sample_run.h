@@ -171,10 +171,10 @@ inline RunFacts FullFacts() {
   facts.phases[0].wire_bytes_received = 1300;
   facts.phases[1].wire_bytes_sent = 2700;
   facts.phases[1].wire_bytes_received = 1240000;
-  facts.approvals = {{"north", "approved", "study", std::string(64, 'e'), "2024-04-20T08:00:00Z",
-                      "2024-06-30T00:00:00Z", 5, 20},
-                     {"south", "approved", "envelope", std::string(64, 'f'),
-                      "2024-04-21T08:00:00Z", "", 10, 0}};
+  facts.approvals = {
+      {"north", "approved", "study", std::string(64, 'e'), "2024-04-20T08:00:00Z",
+       "2024-06-30T00:00:00Z", 5, 20},
+      {"south", "approved", "envelope", std::string(64, 'f'), "2024-04-21T08:00:00Z", "", 10, 0}};
   facts.min_cell = 10;
   facts.rows = {{"all", 347, 301, {{"missing x1", 6}, {"not in the subset age >= 18", 40}}}};
   facts.variables = {{"x1", "numeric", "points", "north", -10.0, 10.0, 301, 4.9357695, 1.167432},

@@ -35,11 +35,11 @@ const data::DesignColumn& ModelVariable(const data::Schema& dictionary,
   }
   const data::ColumnSchema* known = dictionary.Find(name);
   if (known == nullptr) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("the analysis uses '{}', which is not in the dictionary of the study",
-                            name),
-                data::SuggestionHint(name, NamesOf(columns)) +
-                    "; every variable needs a [[variable]] or [[derived]] entry");
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("the analysis uses '{}', which is not in the dictionary of the study", name),
+        data::SuggestionHint(name, NamesOf(columns)) +
+            "; every variable needs a [[variable]] or [[derived]] entry");
   }
   throw Error(ErrorCode::kBadInput,
               fmt::format("the model uses '{}', which is not a number but a {}", name,

@@ -1,7 +1,6 @@
 #include "methods/mle/disclosure.h"
 
 #include "base/error.h"
-#include "mpc/compare.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -61,6 +60,31 @@ CountForm Combine(CountForm a, const CountForm& b, int sign) {
     a.terms.push_back(std::move(term));
   }
   return a;
+}
+
+Int128 PlaintextCount(const CountForm& form, int fraction_bits,
+                      const std::vector<IntegerMoments>& moments) {
+  const Int128 one = Int128{1} << fraction_bits;
+  Int128 sum = 0;
+  for (const CountForm::Term& term : form.terms) {
+    const IntegerMoments& cell = moments.at(term.cell);
+    const size_t p = cell.sum.size();
+    sum += term.sign * term.n * cell.n * one * one;
+    for (const auto& [i, times] : term.sums) sum += term.sign * times * cell.sum[i] * one;
+    for (const auto& [pair, times] : term.cross)
+      sum += term.sign * times * cell.cross[pair[0] * p + pair[1]];
+  }
+  if (sum % (4 * one * one) != 0) {
+    throw Error(ErrorCode::kInternal, "a count form is not a whole number of rows");
+  }
+  return sum / (4 * one * one);
+}
+
+std::vector<bool> RunDisclosureChecks(Engine& engine, const std::vector<DisclosureCheck>& checks,
+                                      const std::vector<ComputationMoments>& moments) {
+  for (const DisclosureCheck& check : checks)
+    Evaluate(engine, check.count, moments.at(check.count.computation));
+  return {};
 }
 
 }  // namespace partita::methods::mle

@@ -14,9 +14,10 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "methods/mle/shared_moments.h"
+#include "methods/mle/pooled_moments.h"
 #include "mpc/engine.h"
 
 namespace partita::methods::mle {
@@ -28,8 +29,8 @@ struct CountForm {
   struct Term {
     size_t cell = 0;
     int sign = 1;
-    int n = 0;                                             // times n
-    std::vector<std::pair<size_t, int>> sums;              // times sum z_i
+    int n = 0;                                                 // times n
+    std::vector<std::pair<size_t, int>> sums;                  // times sum z_i
     std::vector<std::pair<std::array<size_t, 2>, int>> cross;  // times sum z_i z_j
   };
   size_t computation = 0;  // whose task the cells and variables belong to
@@ -64,8 +65,9 @@ std::vector<bool> RunDisclosureChecks(mpc::Engine& engine,
                                       const std::vector<DisclosureCheck>& checks,
                                       const std::vector<ComputationMoments>& moments);
 
-// The count of one check in the clear: the oracle of the tests. Throws kInternal if the form is not
-// a multiple of four.
-Int128 PlaintextCount(const CountForm& form, const IntegerMoments& of_cell(size_t cell));
+// The count of a form in the clear: the oracle of the tests. moments: by cell. Throws kInternal if
+// the columns are not 0/1 columns.
+Int128 PlaintextCount(const CountForm& form, int fraction_bits,
+                      const std::vector<IntegerMoments>& moments);
 
 }  // namespace partita::methods::mle

@@ -43,13 +43,13 @@ struct RowBlock {
 struct MomentsTask {
   size_t num_variables = 0;
   std::vector<RowCell> cells = {RowCell{}};
-  int fraction_bits = 50;   // f_in
-  int32_t max_weight = 1;   // largest value of any selector
-  size_t max_rows = 0;      // public upper bound on the weighted rows of all blocks
+  int fraction_bits = 50;  // f_in
+  int32_t max_weight = 1;  // largest value of any selector
+  size_t max_rows = 0;     // public upper bound on the weighted rows of all blocks
   // 1, or more where values were moved away from [-1, 1]: the bound of every value.
   double value_bound = 1;
-  // Fixed effects of the row blocks: products are of deviations from the mean of the block's rows in
-  // the cell, and the sums are zero. In a block with one holder the holder subtracts s s^T / n,
+  // Fixed effects of the row blocks: products are of deviations from the mean of the block's rows
+  // in the cell, and the sums are zero. In a block with one holder the holder subtracts s s^T / n,
   // rounded to the grid; in a split block the readers hand out values less their column's mean,
   // and nobody may select.
   bool centre_by_block = false;

@@ -23,8 +23,7 @@ void AddRow(const MomentsTask& task, const BlockHolder& holder, const Int128* ro
 }
 
 // AddRow fills one triangle in the order of the holder's variables.
-void MirrorCross(const MomentsTask& task, const BlockHolder& holder, size_t cell,
-                 OwnMoments& own) {
+void MirrorCross(const MomentsTask& task, const BlockHolder& holder, size_t cell, OwnMoments& own) {
   const size_t p = task.num_variables;
   for (size_t i = 0; i < holder.variables.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {

@@ -87,9 +87,7 @@ class Accumulator {
     a.bound = static_cast<double>(task_.max_rows) * task_.value_bound * task_.value_bound / 2;
     return a;
   }
-  void AddTo(Shared& sum, const Shared& term) {
-    sum = engine_.Add(Bounded(sum), Bounded(term));
-  }
+  void AddTo(Shared& sum, const Shared& term) { sum = engine_.Add(Bounded(sum), Bounded(term)); }
   void SubtractFrom(Shared& sum, const Shared& term) {
     sum = engine_.Subtract(Bounded(sum), Bounded(term));
   }
@@ -155,9 +153,7 @@ class SecretCell {
   virtual void Take(std::vector<Shared>::const_iterator& result, Accumulator& total) = 0;
 
  protected:
-  bool Mine(size_t holder) const {
-    return engine_.self() == split_.block.holders[holder].party;
-  }
+  bool Mine(size_t holder) const { return engine_.self() == split_.block.holders[holder].party; }
 
   // The weights of one selecting holder, n x 1.
   FixedOperand RegisterSelector(size_t holder) {
@@ -195,14 +191,13 @@ class SecretCell {
       products.push_back({Product::Kind::kGram, selected[i], split_.values[holders[j]]});
     });
   }
-  void TakeSelected(const std::vector<size_t>& holders,
-                    std::vector<Shared>::const_iterator& result, Accumulator& total) const {
+  void TakeSelected(const std::vector<size_t>& holders, std::vector<Shared>::const_iterator& result,
+                    Accumulator& total) const {
     ForEachPair(holders, [&](size_t i, size_t j) {
       if (i == j) {
         total.AddSquare(cell_, *result++, split_.Variables(holders[i]));
       } else {
-        total.AddPair(cell_, *result++, split_.Variables(holders[i]),
-                      split_.Variables(holders[j]));
+        total.AddPair(cell_, *result++, split_.Variables(holders[i]), split_.Variables(holders[j]));
       }
     });
   }
@@ -268,8 +263,7 @@ class OneSelector : public SecretCell {
     if (round_++ > 0) return;
     for (size_t a : others_) {
       total.AddSums(cell_, *result++, split_.Variables(a));
-      if (own_)
-        total.AddPair(cell_, *result++, split_.Variables(selecting_), split_.Variables(a));
+      if (own_) total.AddPair(cell_, *result++, split_.Variables(selecting_), split_.Variables(a));
       selected_.push_back(Weighted(*result++, split_.task.value_bound));
     }
   }
@@ -395,8 +389,7 @@ void AddOwnInputs(Engine& engine, const MomentsTask& task, const std::vector<Sha
   for (size_t i = 0; i + 2 < shares.size(); i += 3) {
     for (size_t c = 0; c < task.cells.size(); ++c) {
       if (task.cells[c].difference) continue;
-      total.Add(c, engine.Slice(shares[i], 0, c, {1, 1}),
-                engine.Slice(shares[i + 1], c, 0, {1, p}),
+      total.Add(c, engine.Slice(shares[i], 0, c, {1, 1}), engine.Slice(shares[i + 1], c, 0, {1, p}),
                 engine.Slice(shares[i + 2], c * p, 0, {p, p}));
     }
   }
@@ -450,8 +443,7 @@ std::vector<SharedMoments> ComputeMoments(Engine& engine, const MomentsTask& tas
     if (task.blocks[b].holders.size() < 2) continue;
     split.emplace_back(engine, task, task.blocks[b], engine.self() ? &local[b] : nullptr);
     for (size_t c = 0; c < task.cells.size(); ++c) {
-      if (!task.cells[c].difference)
-        secret.push_back(MakeSecretCell(engine, split.back(), c));
+      if (!task.cells[c].difference) secret.push_back(MakeSecretCell(engine, split.back(), c));
     }
   }
 

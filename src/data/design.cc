@@ -29,10 +29,6 @@ struct Computed {
   throw Error(ErrorCode::kBadInput, message, std::move(hint));
 }
 
-bool HasLevels(const ColumnSchema& variable) {
-  return variable.type == ColumnType::kFactor || variable.type == ColumnType::kOrdered;
-}
-
 Computed MakeComputed(const std::string& name, const std::string& source, double lower,
                       double upper, std::function<double(double)> value) {
   if (!(lower < upper) || !std::isfinite(upper - lower)) {
@@ -69,7 +65,7 @@ std::vector<Computed> ContrastsOf(const ColumnSchema& factor, const std::string&
 double Itself(double cell) { return cell; }
 
 std::vector<Computed> Compute(const ColumnSchema& variable) {
-  if (HasLevels(variable)) return ContrastsOf(variable, variable.name, Itself);
+  if (HasLevels(variable.type)) return ContrastsOf(variable, variable.name, Itself);
   if (variable.type == ColumnType::kSurvival || variable.type == ColumnType::kKey) return {};
   Computed computed =
       MakeComputed(variable.name, variable.name, variable.lower, variable.upper, Itself);
@@ -173,8 +169,8 @@ std::vector<Computed> ComputeSpline(const DerivedVariable& derived, const Column
   if (!(lower >= source.lower && lower < derived.knots.front() && derived.knots.back() < upper &&
         upper <= source.upper)) {
     Refuse(fmt::format("the boundary [{}, {}] of '{}' does not enclose its knots within the bounds "
-                       "[{}, {}] of '{}'",
-                       lower, upper, derived.name, source.lower, source.upper, derived.from),
+                       "{} of '{}'",
+                       lower, upper, derived.name, BoundsText(source), derived.from),
            "the order is: lower bound, boundary, inner knots, boundary, upper bound");
   }
   const auto spline = std::make_shared<const NaturalSpline>(derived.knots, lower, upper);
@@ -195,8 +191,8 @@ void CheckCut(const DerivedVariable& derived, const ColumnSchema& source) {
   }
   RequireAscending(derived, derived.points, "point");
   if (derived.points.front() < source.lower || derived.points.back() >= source.upper) {
-    Refuse(fmt::format("the cut points of '{}' must lie within the bounds [{}, {}] of '{}'",
-                       derived.name, source.lower, source.upper, derived.from),
+    Refuse(fmt::format("the cut points of '{}' must lie within the bounds {} of '{}'", derived.name,
+                       BoundsText(source), derived.from),
            "each interval (a, b] must hold a value; the outer ends are the bounds and not listed");
   }
 }
@@ -277,7 +273,7 @@ std::vector<double> Values(const Column& source, const Computed& computed) {
   const double lower = computed.column.schema.lower, upper = computed.column.schema.upper;
   const auto value = [&](double cell) { return std::clamp(computed.value(cell), lower, upper); };
   std::vector<double> values;
-  if (HasLevels(source.schema)) {
+  if (HasLevels(source.schema.type)) {
     values.reserve(source.codes.size());
     for (int32_t code : source.codes) {
       values.push_back(code < 0 ? std::numeric_limits<double>::quiet_NaN() : value(code));

@@ -177,7 +177,8 @@ class InvarianceTest : public ReferenceTest {};
 TEST_P(InvarianceTest, OrderOfRowsAndPartiesDoesNotMatter) {
   const json reference = testing::LoadReference(GetParam());
   const json partition = reference["partitions"].back();
-  const auto base = EstimatesByName(Receiver(RunReference(reference, partition, {})).results.front());
+  const auto base =
+      EstimatesByName(Receiver(RunReference(reference, partition, {})).results.front());
   ReferenceStudyOptions other;
   other.shuffle_seed = 99;
   other.reverse_parties = true;
@@ -193,8 +194,10 @@ TEST_P(InvarianceTest, UnitsDoNotMatter) {
   const json partition = reference["partitions"].front();
   ReferenceStudyOptions other;
   other.unit_factor = 1000;
-  const auto base = EstimatesByName(Receiver(RunReference(reference, partition, {})).results.front());
-  const auto scaled = EstimatesByName(Receiver(RunReference(reference, partition, other)).results.front());
+  const auto base =
+      EstimatesByName(Receiver(RunReference(reference, partition, {})).results.front());
+  const auto scaled =
+      EstimatesByName(Receiver(RunReference(reference, partition, other)).results.front());
   ASSERT_EQ(base.size(), scaled.size());
   // Loadings and regressions between variables that all changed units are the same numbers;
   // variances change by 1e6.

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "base/error.h"
-#include "privacy/sampling/polya_density.h"
 
 namespace partita::privacy {
 namespace {
@@ -31,8 +30,10 @@ PolyaTable::PolyaTable(UInt128 scale_grid_units, uint32_t parties)
                 "use a scale of 1 to 2^100 grid units and 1 to 1000000 parties");
   }
   AddBins();
-  ChooseScale();
-  AddWeights();
+  const PolyaLaw law(scale_, parties_, kPrecision);
+  const std::vector<Interval> masses = Masses(law);
+  ChooseScale(masses);
+  AddWeights(law, masses);
 }
 
 void PolyaTable::AddBins() {
@@ -49,18 +50,18 @@ void PolyaTable::AddBins() {
   bins_.push_back({start, block_bits, 0});
 }
 
-Interval PolyaTable::MassUpper(const PolyaBin& bin) const {
-  const bool tail = &bin == &bins_.back();
-  return ShiftLeft(PolyaDensityBounds(scale_, parties_, bin.start, kPrecision),
-                   bin.width_bits + (tail ? 1 : 0));
+std::vector<Interval> PolyaTable::Masses(const PolyaLaw& law) const {
+  std::vector<Interval> masses;
+  for (const PolyaBin& bin : bins_) {
+    const bool tail = &bin == &bins_.back();
+    masses.push_back(ShiftLeft(law.DensityBounds(bin.start), bin.width_bits + (tail ? 1 : 0)));
+  }
+  return masses;
 }
 
-void PolyaTable::ChooseScale() {
+void PolyaTable::ChooseScale(const std::vector<Interval>& masses) {
   Interval sum(kPrecision);
-  for (const PolyaBin& bin : bins_) {
-    mass_upper_.push_back(MassUpper(bin));
-    sum = sum + mass_upper_.back();
-  }
+  for (const Interval& mass : masses) sum = sum + mass;
   // Every weight is rounded up by less than 1.
   const UInt128 room = (UInt128{1} << 64) - bins_.size() - 1;
   const Interval scale = Interval::Of(room, kPrecision) / sum;
@@ -73,13 +74,13 @@ Interval PolyaTable::Scale(mpfr_prec_t precision) const {
   return ShiftLeft(Interval::Of(UInt128{scale_mantissa_}, precision), scale_exponent_);
 }
 
-void PolyaTable::AddWeights() {
+void PolyaTable::AddWeights(const PolyaLaw& law, const std::vector<Interval>& masses) {
   const Interval scale = Scale(kPrecision);
   std::vector<uint16_t> quick;
   UInt128 total = 0;
   for (size_t i = 0; i < bins_.size(); ++i) {
     PolyaBin& bin = bins_[i];
-    const Interval mass = scale * mass_upper_[i];
+    const Interval mass = scale * masses[i];
     const uint64_t weight = std::max<uint64_t>(1, mpfr_get_ui(mass.upper().get(), MPFR_RNDU));
     const Interval divisor = Interval::Of(UInt128{weight}, kPrecision);
     Interval at_start(kPrecision);
@@ -92,7 +93,7 @@ void PolyaTable::AddWeights() {
     if (i + 1 < bins_.size()) {
       const UInt128 last = bin.start + (UInt128{1} << bin.width_bits) - 1;
       const Interval at_last = ShiftLeft(
-          scale * PolyaDensityBounds(scale_, parties_, last, kPrecision) / divisor,
+          scale * law.DensityBounds(last) / divisor,
           bin.width_bits + 16);
       head = std::min<uint64_t>(0xffff, mpfr_get_ui(at_last.lower().get(), MPFR_RNDD));
     }
@@ -100,7 +101,6 @@ void PolyaTable::AddWeights() {
   }
   weights_.push_back(static_cast<uint64_t>((UInt128{1} << 64) - total));
   quick.push_back(0);
-  mass_upper_.clear();
   alias_ = BuildAliasTable(weights_, quick);
 }
 

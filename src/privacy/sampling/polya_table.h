@@ -22,6 +22,7 @@
 #include "base/int128.h"
 #include "privacy/sampling/alias_table.h"
 #include "privacy/sampling/interval.h"
+#include "privacy/sampling/polya_density.h"
 
 namespace partita::privacy {
 
@@ -48,14 +49,14 @@ class PolyaTable {
 
  private:
   void AddBins();
-  void ChooseScale();
-  void AddWeights();
-  Interval MassUpper(const PolyaBin& bin) const;
+  // 2^b f(start), twice that for the tail: one interval per bin.
+  std::vector<Interval> Masses(const PolyaLaw& law) const;
+  void ChooseScale(const std::vector<Interval>& masses);
+  void AddWeights(const PolyaLaw& law, const std::vector<Interval>& masses);
 
   UInt128 scale_;
   uint32_t parties_;
   std::vector<PolyaBin> bins_;
-  std::vector<Interval> mass_upper_;  // 2^b f(start), twice that for the tail; upper bounds
   std::vector<uint64_t> weights_;
   uint64_t scale_mantissa_ = 0;
   long scale_exponent_ = 0;

@@ -113,6 +113,8 @@ std::string CorrelationName(const mpc::Correlation& correlation) {
       return "truncation pairs, " + shapes;
     case Kind::kRandomSharing:
       return "pairwise masks, " + shapes;
+    case Kind::kOracleRows:
+      return "rows of a linear oracle, " + product;
   }
   return "";
 }

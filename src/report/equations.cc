@@ -24,9 +24,7 @@ std::string Sub(const std::string& base, const std::string& index) {
 }
 std::string Math(const std::string& html) { return Element("math", Element("mrow", html)); }
 
-bool IsModelRow(const Parameter& row) {
-  return row.op != ":=" && row.op != "==" && !row.exogenous;
-}
+bool IsModelRow(const Parameter& row) { return row.op != ":=" && row.op != "==" && !row.exogenous; }
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -75,7 +73,8 @@ class Writer {
 
   std::string Equations() const {
     std::string out;
-    for (const std::string& name : Explained()) out += Element("p", Equation(name), "equation") + "\n";
+    for (const std::string& name : Explained())
+      out += Element("p", Equation(name), "equation") + "\n";
     return out;
   }
 
@@ -84,7 +83,8 @@ class Writer {
     for (size_t i = 0; i < rows().size(); ++i) {
       const Parameter& row = rows()[i];
       if (!InFirstGroup(row) || row.op != "~~" || Zero(i)) continue;
-      (row.lhs == row.rhs ? variances : covariances) += Element("span", Math(Moment(i)), "term") + "\n";
+      (row.lhs == row.rhs ? variances : covariances) +=
+          Element("span", Math(Moment(i)), "term") + "\n";
     }
     for (size_t i = 0; i < rows().size(); ++i) {
       const Parameter& row = rows()[i];
@@ -162,8 +162,7 @@ class Writer {
       return IsExplained(name) ? Residual(name) : Mi(name);
     };
     const bool variance = row.lhs == row.rhs;
-    const std::string inside =
-        variance ? side(row.lhs) : side(row.lhs) + Mo(",") + side(row.rhs);
+    const std::string inside = variance ? side(row.lhs) : side(row.lhs) + Mo(",") + side(row.rhs);
     return Mi(variance ? "var" : "cov") + Mo("(") + inside + Mo(")") + Mo("=") + Value(i);
   }
 
@@ -182,8 +181,7 @@ std::string Texts(const ParameterTable& table, const char* op, const char* title
 
 // Sigma = F (I - A)^-1 S (I - A)^-T F^T, mu = F (I - A)^-1 m (methods.md, 1.1).
 std::string General(bool means) {
-  const std::string inverse =
-      Mo("(") + Mi("I") + Mo("\u2212") + Mi("A") + Mo(")");
+  const std::string inverse = Mo("(") + Mi("I") + Mo("\u2212") + Mi("A") + Mo(")");
   const auto power = [&](const std::string& base, const std::string& exponent) {
     return Element("msup", Element("mrow", base) + Element("mrow", exponent));
   };

@@ -58,7 +58,8 @@ std::string MeasureText(const MeasureName& measure, double value) {
 }
 
 std::string FitTable(const MleResult& result) {
-  HtmlTable table{"Fit measures (names of lavaan in brackets)", {"Measure", "Value"}, {1}, {}, "fit"};
+  HtmlTable table{
+      "Fit measures (names of lavaan in brackets)", {"Measure", "Value"}, {1}, {}, "fit"};
   std::set<std::string> shown;
   for (const MeasureName& measure : kMeasures) {
     const auto found = result.fit.fit_measures.find(measure.name);
@@ -127,8 +128,9 @@ std::string Estimates(const MleResult& result, size_t index) {
 std::string Diagrams(const MleResult& result, size_t index) {
   std::string out = Element("h3", "Path diagram") + "\n";
   if (!HasDiagram(result)) {
-    return out + Paragraph("The model has too many variables for a legible diagram; the table of "
-                           "estimates lists every path.");
+    return out + Paragraph(
+                     "The model has too many variables for a legible diagram; the table of "
+                     "estimates lists every path.");
   }
   for (size_t group = 0; group < result.group_n.size(); ++group) {
     const std::string where =
@@ -182,13 +184,14 @@ std::string Convergence(const MleResult& result, const RunFacts& facts, size_t i
   out += Figure({{"plot", "history"}, {"analysis", std::to_string(index)}},
                 "Log-likelihood and gradient over the iterations; the table has the numbers",
                 "The optimiser's way to the maximum.");
-  HtmlTable table{"", {"Iteration", "Log-likelihood", "Largest scaled gradient"}, {0, 1, 2}, {}, ""};
+  HtmlTable table{
+      "", {"Iteration", "Log-likelihood", "Largest scaled gradient"}, {0, 1, 2}, {}, ""};
   for (const HistoryPoint& point : history->points) {
     table.Add({std::to_string(point.iteration), Escape(Fixed3(point.log_likelihood)),
                Escape(Significant3(point.max_scaled_gradient))});
   }
-  return out + Element("details", Element("summary", "Iterations as a table") +
-                                      RenderHtmlTable(table)) +
+  return out +
+         Element("details", Element("summary", "Iterations as a table") + RenderHtmlTable(table)) +
          "\n";
 }
 
@@ -196,7 +199,8 @@ std::string Vcov(const MleResult& result) {
   const Eigen::MatrixXd& vcov = result.fit.vcov;
   if (vcov.rows() == 0) return {};
   if (vcov.rows() > kMaxVcov) {
-    return Paragraph("The covariance matrix of the " + FormatCount(static_cast<uint64_t>(vcov.rows())) +
+    return Paragraph("The covariance matrix of the " +
+                     FormatCount(static_cast<uint64_t>(vcov.rows())) +
                      " free parameters is in result.json.");
   }
   std::vector<std::string> names(static_cast<size_t>(vcov.rows()));
@@ -219,9 +223,8 @@ std::string Vcov(const MleResult& result) {
     }
     table.Add(std::move(cells));
   }
-  return Element("details",
-                 Element("summary", "Covariance matrix of the free parameters") +
-                     RenderHtmlTable(table)) +
+  return Element("details", Element("summary", "Covariance matrix of the free parameters") +
+                                RenderHtmlTable(table)) +
          "\n";
 }
 
@@ -236,23 +239,24 @@ std::string AnalysisHtml(const MleResult& result, const RunFacts& facts, size_t 
 }
 
 std::string ComparisonHtml(std::span<const MleResult> results) {
-  HtmlTable table{"Fit of the analyses",
-                  {"Analysis", "Rows", "Chi-square", "df", "p", "CFI", "RMSEA", "SRMR", "AIC", "BIC"},
-                  {1, 2, 3, 4, 5, 6, 7, 8, 9},
-                  {},
-                  ""};
+  HtmlTable table{
+      "Fit of the analyses",
+      {"Analysis", "Rows", "Chi-square", "df", "p", "CFI", "RMSEA", "SRMR", "AIC", "BIC"},
+      {1, 2, 3, 4, 5, 6, 7, 8, 9},
+      {},
+      ""};
   for (const MleResult& result : results) {
     const std::string mark = result.fit.converged ? "" : " (did not converge)";
     std::vector<std::string> cells = {Escape(AnalysisName(result) + mark)};
     for (const MeasureName& measure : std::array<MeasureName, 9>{{{"ntotal", "", true},
-                                                                 {"chisq", ""},
-                                                                 {"df", "", true},
-                                                                 {"pvalue", "", false, true},
-                                                                 {"cfi", ""},
-                                                                 {"rmsea", ""},
-                                                                 {"srmr", ""},
-                                                                 {"aic", ""},
-                                                                 {"bic", ""}}}) {
+                                                                  {"chisq", ""},
+                                                                  {"df", "", true},
+                                                                  {"pvalue", "", false, true},
+                                                                  {"cfi", ""},
+                                                                  {"rmsea", ""},
+                                                                  {"srmr", ""},
+                                                                  {"aic", ""},
+                                                                  {"bic", ""}}}) {
       const auto found = result.fit.fit_measures.find(measure.name);
       const bool known = found != result.fit.fit_measures.end();
       cells.push_back(known ? Escape(MeasureText(measure, found->second)) : "");

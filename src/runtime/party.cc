@@ -153,13 +153,14 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     if (data_error) throw Error(*data_error);
     throw;
   }
+  outcome.checks = result.checks;
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));
 
   // The connections are closed: what the fit says, its errors included, is the receiver's alone.
   if (input.party == study.receiver) {
     progress.Phase("fit");
     const SteadyClock::time_point fit_start = SteadyClock::now();
-    outcome.checks = result.checks;
+    outcome.variables = SummariseVariables(study, result);
     outcome.results = FitAnalyses(study, std::move(result), progress);
     outcome.local_steps.push_back({"fit", SecondsSince(fit_start)});
   }

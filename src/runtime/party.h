@@ -15,6 +15,7 @@
 #include "runtime/local_data.h"
 #include "runtime/mle_study.h"
 #include "runtime/protocol.h"
+#include "runtime/variables.h"
 #include "study/plan.h"
 
 namespace partita::runtime {
@@ -36,6 +37,7 @@ struct PartyOutcome {
   study::DisclosureSpec disclosure;              // the thresholds of this run
   std::vector<CheckOutcome> checks;              // at computing parties
   OwnRows rows;                                  // at holders, by their own columns
+  std::vector<VariableSummary> variables;        // at the receiver
   std::vector<methods::mle::MleResult> results;  // at the receiver, by analysis
 };
 

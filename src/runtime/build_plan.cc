@@ -197,10 +197,12 @@ size_t OtherHolders(const MleStudy& study) {
 
 std::vector<std::string> Learns(const MleStudy& study, size_t party) {
   std::vector<std::string> learns;
+  if (study.parties[party].dealer) return learns;
+  for (const mpc::Release& release : study.releases) {
+    if (release.to_party == party) learns.push_back(release.what + ", exactly");
+    if (release.to_party == mpc::kEverybody) learns.push_back(release.what);
+  }
   if (party == study.receiver) {
-    for (const mpc::Release& release : study.releases) {
-      if (release.to_party == party) learns.push_back(release.what + ", exactly");
-    }
     learns.push_back("with them the fitted models");
     if (study.parties[party].holder && study.partition.kind == data::PartitionKind::kHorizontal) {
       learns.push_back(

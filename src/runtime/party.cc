@@ -156,13 +156,17 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   outcome.checks = result.checks;
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));
 
-  // The connections are closed: what the fit says, its errors included, is the receiver's alone.
   if (input.party == study.receiver) {
+    // The connections are closed: what the fit says, its errors included, is the receiver's alone.
     progress.Phase("fit");
     const SteadyClock::time_point fit_start = SteadyClock::now();
     outcome.variables = SummariseVariables(study, result);
     outcome.results = FitAnalyses(study, std::move(result), progress);
     outcome.local_steps.push_back({"fit", SecondsSince(fit_start)});
+  } else {
+    for (std::optional<methods::mle::MleResult>& told : result.results) {
+      if (told) outcome.results.push_back(std::move(*told));
+    }
   }
   outcome.seconds = SecondsSince(start);
   return outcome;

@@ -33,12 +33,13 @@ struct PartyOutcome {
   std::vector<net::PhaseTraffic> traffic;
   std::vector<mpc::CountingReleaseGate::Count> releases;
   std::vector<LocalStep> local_steps;
-  double seconds = 0;                            // from RunParty's first step to its last
-  study::DisclosureSpec disclosure;              // the thresholds of this run
-  std::vector<CheckOutcome> checks;              // at computing parties
-  OwnRows rows;                                  // at holders, by their own columns
-  std::vector<VariableSummary> variables;        // at the receiver
-  std::vector<methods::mle::MleResult> results;  // at the receiver, by analysis
+  double seconds = 0;                      // from RunParty's first step to its last
+  study::DisclosureSpec disclosure;        // the thresholds of this run
+  std::vector<CheckOutcome> checks;        // at computing parties
+  OwnRows rows;                            // at holders, by their own columns
+  std::vector<VariableSummary> variables;  // at the receiver
+  std::vector<methods::mle::MleResult>
+      results;  // by analysis: at the receiver, and where a release tells them
 };
 
 struct PartyInput {

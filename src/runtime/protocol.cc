@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "methods/mle/publish.h"
 #include "runtime/computations.h"
 
 namespace partita::runtime {
@@ -52,6 +53,36 @@ void OpenComputation(mpc::Engine& engine, const MleStudy& study, const Computati
   }
 }
 
+methods::mle::MleResult Fit(const MleStudy& study, size_t index, const ProtocolResult& result,
+                            Progress& progress) {
+  const PreparedAnalysis& analysis = study.analyses[index];
+  try {
+    return methods::mle::FitMoments(analysis.analysis, result.moments[index],
+                                    study.computations[analysis.computation].task.fraction_bits,
+                                    progress);
+  } catch (const Error& error) {
+    if (study.analyses.size() == 1) throw;
+    throw Error(error.code(),
+                fmt::format("analysis '{}': {}", study.file.analyses[index].name, error.message()),
+                error.hint());
+  }
+}
+
+// The estimates that the study file releases to others than the receiver.
+void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& result,
+                 Progress& progress) {
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    for (const study::ReleaseSpec& release : study.file.analyses[a].releases) {
+      const std::optional<size_t> to = TellsEstimatesTo(study, release);
+      if (!to) continue;
+      if (engine.self() == study.receiver && !result.results[a])
+        result.results[a] = Fit(study, a, result, progress);
+      result.results[a] = methods::mle::PublishResult(engine, study.analyses[a].analysis,
+                                                      study.receiver, *to, result.results[a]);
+    }
+  }
+}
+
 }  // namespace
 
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
@@ -79,6 +110,7 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
   engine.BeginPhase("release");
   for (size_t c = 0; c < study.computations.size(); ++c)
     OpenComputation(engine, study, study.computations[c], shared[c], result);
+  TellResults(engine, study, result, progress);
   return result;
 }
 
@@ -90,17 +122,7 @@ std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, Protocol
       fitted.push_back(std::move(*result.results[a]));
       continue;
     }
-    const PreparedAnalysis& analysis = study.analyses[a];
-    try {
-      fitted.push_back(methods::mle::FitMoments(
-          analysis.analysis, result.moments[a],
-          study.computations[analysis.computation].task.fraction_bits, progress));
-    } catch (const Error& error) {
-      if (study.analyses.size() == 1) throw;
-      throw Error(error.code(),
-                  fmt::format("analysis '{}': {}", study.file.analyses[a].name, error.message()),
-                  error.hint());
-    }
+    fitted.push_back(Fit(study, a, result, progress));
   }
   return fitted;
 }

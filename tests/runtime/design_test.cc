@@ -86,6 +86,7 @@ std::vector<Split> Splits() {
 
 struct Design {
   std::string population, design = "site = \"ignore\"\nmissing = \"refuse\"\n";
+  std::string release = "[\"moments\"]";
   std::vector<std::string> analyses;  // TOML of each [[analysis]] without the common keys
 };
 
@@ -127,10 +128,10 @@ std::string StudyText(const Split& split, const Design& design, const std::strin
   toml += "[[variable]]\nname = \"region\"\ntype = \"factor\"\nlevels = [\"a\", \"b\", \"c\"]\n";
   toml += fmt::format("[design]\n{}[engine]\nname = \"{}\"\n", design.design, engine);
   for (const std::string& analysis : design.analyses) {
-    toml +=
+    toml += fmt::format(
         "[[analysis]]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\n"
-        "release = [\"moments\"]\nfunction = \"sem\"\n" +
-        analysis;
+        "release = {}\nfunction = \"sem\"\n{}",
+        design.release, analysis);
   }
   return toml;
 }
@@ -222,14 +223,20 @@ void ExpectPlanned(const std::vector<runtime::PartyEnd>& ends) {
   EXPECT_EQ(planned, counted);
 }
 
-std::vector<methods::mle::MleResult> RunSplit(const Split& split, const Design& design,
-                                              const std::string& engine,
-                                              const std::vector<Row>& rows) {
+std::vector<runtime::PartyEnd> RunEnds(const Split& split, const Design& design,
+                                       const std::string& engine, const std::vector<Row>& rows) {
   const std::string folder = testing::MakeTemporaryFolder("design");
   std::ofstream(folder + "/study.toml") << StudyText(split, design, engine, rows);
   WriteTables(split, rows, folder);
-  const std::vector<runtime::PartyEnd> ends = Run(folder + "/study.toml");
+  std::vector<runtime::PartyEnd> ends = Run(folder + "/study.toml");
   std::filesystem::remove_all(folder);
+  return ends;
+}
+
+std::vector<methods::mle::MleResult> RunSplit(const Split& split, const Design& design,
+                                              const std::string& engine,
+                                              const std::vector<Row>& rows) {
+  const std::vector<runtime::PartyEnd> ends = RunEnds(split, design, engine, rows);
   std::vector<methods::mle::MleResult> results;
   for (const runtime::PartyEnd& end : ends) {
     EXPECT_FALSE(end.error) << end.party << ": " << end.error->message();
@@ -345,6 +352,45 @@ TEST(DesignTest, SeveralAnalysesShareTheMoments) {
   };
   ExpectFits(design, MakeRows(300, 7, true),
              {{{Complete}}, {{Complete}}, {{sex(0)}}, {{sex(0), sex(1)}}});
+}
+
+// To whom the study file says, every number but the sample moments of fixed covariates, to the last
+// bit; to nobody else.
+TEST(DesignTest, EstimatesAreToldToThoseWhomTheStudyNames) {
+  const auto rows = MakeRows(200, 8, false);
+  for (const std::string to : {"all", "q"}) {
+    for (const std::string engine : {"dealer", "replicated"}) {
+      SCOPED_TRACE(to + " " + engine);
+      Design design;
+      design.release = "[\"moments\", {what = \"estimates\", to = \"" + to + "\"}]";
+      design.analyses = {kModel};
+      const std::vector<runtime::PartyEnd> ends = RunEnds(Splits()[1], design, engine, rows);
+      for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
+      ExpectPlanned(ends);
+      const methods::mle::MleResult& own = ends[0].outcome->results.at(0);
+      for (size_t i = 1; i < ends.size(); ++i) {
+        const bool told = ends[i].party != "dealer" && (to == "all" || ends[i].party == to);
+        ASSERT_EQ(ends[i].outcome->results.size(), told ? 1u : 0u) << ends[i].party;
+        if (!told) continue;
+        const methods::mle::MleResult& result = ends[i].outcome->results[0];
+        EXPECT_EQ(result.group_n, own.group_n);
+        ASSERT_EQ(result.fit.fit_measures.size(), own.fit.fit_measures.size());
+        for (const auto& [name, value] : own.fit.fit_measures) {
+          const double told_value = result.fit.fit_measures.at(name);
+          EXPECT_TRUE(told_value == value || (std::isnan(told_value) && std::isnan(value))) << name;
+        }
+        EXPECT_EQ(result.fit.vcov.size(), 0);
+        for (size_t r = 0; r < own.table.rows.size(); ++r) {
+          if (own.table.rows[r].exogenous) {
+            EXPECT_TRUE(std::isnan(result.fit.estimates[r].estimate));
+          } else {
+            EXPECT_EQ(result.fit.estimates[r].estimate, own.fit.estimates[r].estimate);
+            EXPECT_EQ(result.fit.estimates[r].standard_error, own.fit.estimates[r].standard_error);
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -39,10 +39,6 @@ bool IsFactor(const ColumnSchema& schema) {
   return schema.type == ColumnType::kFactor || schema.type == ColumnType::kOrdered;
 }
 
-bool IsNumber(const ColumnSchema& schema) {
-  return schema.type == ColumnType::kNumeric || schema.type == ColumnType::kInteger;
-}
-
 // The two columns of a survival variable as columns of their own.
 void AppendColumns(const ColumnSchema& schema, std::vector<ColumnSchema>& columns) {
   if (schema.type != ColumnType::kSurvival) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -76,7 +77,7 @@ void RequireNewFile(const std::string& file, bool force) {
 int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
                  const std::string& result_file) {
   const report::RunFacts facts = FactsOf(outcome);
-  if (!outcome.result) {
+  if (outcome.results.empty()) {
     PrintResult(
         output,
         fmt::format("{}: study '{}' is finished; this party learned nothing beyond the plan.\n\n{}",
@@ -84,7 +85,7 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
         report::RunJson(outcome.plan, facts));
     return kDone;
   }
-  const std::string json = report::ResultJson(*outcome.result, outcome.plan, facts);
+  const std::string json = report::ResultJson(outcome.results, outcome.plan, facts);
   // A failing disk must not lose a result that took a run of several parties: it is printed first.
   std::optional<Error> not_written;
   try {
@@ -92,8 +93,10 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
   } catch (const Error& error) {
     not_written = error;
   }
-  const bool converged = outcome.result->fit.converged;
-  PrintResult(output, report::TerminalSummary(*outcome.result, outcome.plan, facts), json,
+  const bool converged =
+      std::all_of(outcome.results.begin(), outcome.results.end(),
+                  [](const methods::mle::MleResult& result) { return result.fit.converged; });
+  PrintResult(output, report::TerminalSummary(outcome.results, outcome.plan, facts), json,
               converged ? "done" : "not-converged");
   if (not_written) {
     OutputOptions text;  // standard output has its object already

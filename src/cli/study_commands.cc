@@ -82,16 +82,21 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
       [&invocation, file] {
         const runtime::MleStudy prepared = runtime::PrepareMleStudy(study::LoadStudyFile(*file));
         const std::string_view kind = data::PartitionKindName(prepared.partition.kind);
+        size_t variables = 0;
+        for (const runtime::Computation& computation : prepared.computations)
+          variables = std::max(variables, computation.variables.size());
+        int free_parameters = 0;
+        for (const runtime::PreparedAnalysis& analysis : prepared.analyses)
+          free_parameters += analysis.analysis.table.num_free;
         PrintResult(
             invocation.output,
             fmt::format("{} is valid: {} parties, {} partition, {} variables, {} free parameters",
-                        *file, prepared.parties.size(), kind, prepared.task.num_variables,
-                        prepared.analysis.table.num_free),
+                        *file, prepared.parties.size(), kind, variables, free_parameters),
             nlohmann::json{{"study", prepared.file.name},
                            {"parties", prepared.parties.size()},
                            {"partition", kind},
-                           {"variables", prepared.task.num_variables},
-                           {"free_parameters", prepared.analysis.table.num_free}}
+                           {"variables", variables},
+                           {"free_parameters", free_parameters}}
                 .dump());
         return kDone;
       });
@@ -235,8 +240,8 @@ void AddReport(CLI::App* study, Invocation& invocation) {
       study, "report", "Show the report of a result.json again", invocation, [&invocation, file] {
         const report::StoredResult stored = report::LoadResultJson(*file);
         PrintResult(invocation.output,
-                    report::TerminalSummary(stored.result, stored.plan, stored.facts),
-                    report::ResultJson(stored.result, stored.plan, stored.facts));
+                    report::TerminalSummary(stored.results, stored.plan, stored.facts),
+                    report::ResultJson(stored.results, stored.plan, stored.facts));
         return kDone;
       });
   command->add_option("RESULT", *file, "A result.json")->required();

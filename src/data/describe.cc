@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "data/csv_tokenizer.h"
-#include "data/day_number.h"
+#include "data/date.h"
 #include "data/number_text.h"
 #include "data/utf8.h"
 
@@ -102,7 +102,7 @@ class Profiler {
       ++profile_.comma_numbers;
       return AddNumber(text, *number);
     }
-    if (DayNumber(text)) {
+    if (ParseDate(text)) {
       ++profile_.iso_dates;
       const std::string day(text);
       if (profile_.first_day.empty() || day < profile_.first_day) profile_.first_day = day;

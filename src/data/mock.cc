@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "crypto/prg.h"
-#include "data/day_number.h"
+#include "data/date.h"
 #include "data/number_text.h"
 
 namespace partita::data {
@@ -195,7 +195,7 @@ class MockColumns {
     for (double day : InBounds(schema, schema.name)) {
       const double whole =
           std::clamp(std::nearbyint(day), std::ceil(schema.lower), std::floor(schema.upper));
-      cells.push_back(DayText(static_cast<int64_t>(whole)));
+      cells.push_back(FormatDate(whole));
     }
     return WithMissing(std::move(cells), schema.name);
   }
@@ -263,11 +263,18 @@ Column PooledColumn(const ColumnSchema& schema, const Texts& cells) {
     } else if (cell.empty()) {
       column.numbers.push_back(std::numeric_limits<double>::quiet_NaN());
     } else if (schema.type == ColumnType::kDate) {
-      column.numbers.push_back(static_cast<double>(*DayNumber(cell)));
+      column.numbers.push_back(*ParseDate(cell));
     } else {
       column.numbers.push_back(*ParseNumber(cell, '.'));
     }
   }
+  return column;
+}
+
+Column PooledSurvival(const ColumnSchema& schema, const Texts& times, const Texts& events) {
+  Column column = PooledColumn(schema, times);
+  for (size_t i = 0; i < times.size(); ++i)
+    column.codes.push_back(times[i].empty() ? -1 : (events[i] == "1" ? 1 : 0));
   return column;
 }
 
@@ -333,6 +340,8 @@ MockStudy MakeMockStudy(const Schema& dictionary, const Partition& partition,
     } else {
       cells[schema.time_column] = columns.Times(schema);
       cells[schema.event_column] = columns.Events(schema);
+      study.pooled.columns.push_back(
+          PooledSurvival(schema, cells[schema.time_column], cells[schema.event_column]));
     }
   }
   Texts block_names = study.row_blocks;

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "data/csv_tokenizer.h"
-#include "data/day_number.h"
+#include "data/date.h"
 #include "data/number_text.h"
 #include "data/suggest.h"
 #include "data/utf8.h"
@@ -125,9 +125,9 @@ class ColumnChecker {
   }
 
   void AddDay(std::string_view text, uint64_t line) {
-    const std::optional<int64_t> day = DayNumber(text);
+    const std::optional<double> day = ParseDate(text);
     if (!day) return AddStrange(text, line);
-    CheckBounds(static_cast<double>(*day), text, line);
+    CheckBounds(*day, text, line);
   }
 
   void AddNumber(std::string_view text, uint64_t line) {

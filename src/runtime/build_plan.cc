@@ -8,6 +8,7 @@
 #include "crypto/hash.h"
 #include "mpc/plan_engine.h"
 #include "net/hello.h"
+#include "runtime/protocol.h"
 
 namespace partita::runtime {
 namespace {
@@ -122,7 +123,8 @@ void AddMoments(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan)
   gate.Reserve(study.releases);
   mpc::PlanEngine engine(study.file.engine.name, study.num_computing, &gate);
   engine.StartAt(builder.depth());
-  methods::mle::PooledMoments(engine, study.task, {});
+  SilentProgress progress;
+  RunAnalyses(engine, study, {}, study.file.disclosure, progress);
   gate.Finish();
   std::map<std::string, uint64_t> correlations;
   for (const mpc::PhaseCost& cost : engine.phases()) {
@@ -206,7 +208,7 @@ study::Plan BuildPlan(const MleStudy& study) {
   plan.study_file_hash = ToHex(crypto::Sha256Of(AsBytes(study.file.text)));
   plan.method = methods::mle::kMethodName;
   plan.method_version = methods::mle::kMethodVersion;
-  plan.protocol = study.file.analysis.protocol;
+  plan.protocol = study.file.analyses.front().protocol;
   plan.engine = study.file.engine.name;
   plan.partition = data::PartitionKindName(study.partition.kind);
   for (size_t i = 0; i < study.parties.size(); ++i) {
@@ -244,7 +246,8 @@ study::Plan BuildPlan(const MleStudy& study) {
       "contribution to the released moments.");
   plan.notes.push_back(
       "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
-      fmt::format("2^-{}; nothing is truncated after that.", study.task.fraction_bits));
+      fmt::format("2^-{}; nothing is truncated after that.",
+                  study.computations.front().task.fraction_bits));
   return plan;
 }
 

@@ -8,6 +8,8 @@
 #include <sys/timex.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -65,7 +67,9 @@ uint64_t KnownRows(const DoctorContext& context) {
 uint64_t NeededMemory(const DoctorContext& context) {
   const MleStudy& study = *context.study;
   const uint64_t columns = study.file.dictionary.columns.size();
-  const uint64_t variables = study.task.num_variables;
+  uint64_t variables = 0;
+  for (const Computation& computation : study.computations)
+    variables += computation.task.num_variables;
   return 64'000'000 + KnownRows(context) * (8 * columns + 64 + 3 * 16 * variables);
 }
 

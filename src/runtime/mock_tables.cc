@@ -4,29 +4,28 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <map>
 
 #include "net/socket.h"
 
 namespace partita::runtime {
 namespace {
 
-// Per latent variable the observed ones that measure it.
-std::vector<std::vector<std::string>> Clusters(const stats::ParameterTable& table) {
-  std::map<std::string, std::vector<std::string>> indicators;
-  for (const stats::Parameter& row : table.rows) {
-    const bool observed =
-        std::find(table.observed.begin(), table.observed.end(), row.rhs) != table.observed.end();
-    if (row.op == "=~" && observed && row.group == 1) indicators[row.lhs].push_back(row.rhs);
-  }
-  std::vector<std::vector<std::string>> clusters;
+// Per latent variable of an analysis the variables of the dictionary that measure it.
+void AddClusters(const methods::mle::MleAnalysis& analysis,
+                 std::vector<std::vector<std::string>>& clusters) {
+  const stats::ParameterTable& table = analysis.table;
   for (const std::string& latent : table.latent) {
-    if (indicators.contains(latent)) clusters.push_back(indicators[latent]);
+    std::vector<std::string> cluster;
+    for (const stats::Parameter& row : table.rows) {
+      if (row.op != "=~" || row.lhs != latent || row.group != 1) continue;
+      for (const data::DesignColumn& variable : analysis.variables) {
+        if (variable.schema.name == row.rhs) cluster.push_back(variable.source);
+      }
+    }
+    if (!cluster.empty()) clusters.push_back(std::move(cluster));
   }
-  return clusters;
 }
 
 void WriteNewFile(const std::filesystem::path& path, const std::string& text) {
@@ -53,7 +52,8 @@ data::MockStudy MakeMockTables(const MleStudy& study, uint64_t rows_per_block, u
   options.seed = seed;
   if (study.file.design.missing != study::MissingPolicy::kRefuse)
     options.missing_rate = kMockMissingRate;
-  options.clusters = Clusters(study.analysis.table);
+  for (const PreparedAnalysis& prepared : study.analyses)
+    AddClusters(prepared.analysis, options.clusters);
   options.separator = study.file.table.separator;
   options.decimal = study.file.table.decimal;
   return data::MakeMockStudy(study.file.dictionary, study.partition, study.row_columns, options);

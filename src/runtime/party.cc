@@ -9,6 +9,7 @@
 #include "net/hello.h"
 #include "runtime/build_plan.h"
 #include "runtime/local_data.h"
+#include "runtime/protocol.h"
 #include "study/hashes.h"
 
 namespace partita::runtime {
@@ -55,10 +56,9 @@ void ConfirmFinish(net::Channel& channel) {
 }
 
 // Everything between the hello and the last message.
-std::vector<methods::mle::IntegerMoments> RunProtocol(const MleStudy& study, const LocalData& local,
-                                                      net::Channel& channel,
-                                                      crypto::RandomSource& random,
-                                                      Progress& progress, PartyOutcome& outcome) {
+ProtocolResult RunProtocol(const MleStudy& study, const LocalData& local, net::Channel& channel,
+                           crypto::RandomSource& random, Progress& progress,
+                           PartyOutcome& outcome) {
   mpc::CountingReleaseGate gate;
   gate.Reserve(study.releases);
   if (!study.shared_blocks.empty()) {
@@ -67,23 +67,22 @@ std::vector<methods::mle::IntegerMoments> RunProtocol(const MleStudy& study, con
     match::CompareRowOrder(channel, study.shared_blocks, local.row_order, PartyNames(study),
                            random);
   }
-  progress.Phase("moments");
   const std::unique_ptr<mpc::Engine> engine = MakeEngine(study, channel, gate);
-  std::vector<methods::mle::IntegerMoments> moments =
-      methods::mle::PooledMoments(*engine, study.task, local.blocks);
+  ProtocolResult result = RunAnalyses(*engine, study, local.blocks, outcome.disclosure, progress);
   gate.Finish();
   ConfirmFinish(channel);
   outcome.releases = gate.counts();
   outcome.traffic = channel.traffic();
-  return moments;
+  return result;
 }
 
 // Connects, says hello and runs the protocol. If anything fails after the hello, a table that
 // failed its checks beforehand included, the peers are told that this party stops.
-std::vector<methods::mle::IntegerMoments> ConnectAndRun(
-    const MleStudy& study, const Connector& connect, const net::HelloInput& hello,
-    const LocalData& local, const std::optional<Error>& data_error, crypto::RandomSource& random,
-    Progress& progress, PartyOutcome& outcome, std::vector<crypto::Digest>& commitments) {
+ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
+                             const net::HelloInput& hello, const LocalData& local,
+                             const std::optional<Error>& data_error, crypto::RandomSource& random,
+                             Progress& progress, PartyOutcome& outcome,
+                             std::vector<crypto::Digest>& commitments) {
   progress.Phase(data_error ? "the table failed its checks; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(data_error.has_value());
@@ -118,6 +117,7 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   PartyOutcome outcome;
   outcome.party = study.parties[input.party].name;
   outcome.plan = BuildPlan(study);
+  outcome.disclosure = study.file.disclosure;
   const study::StudyIdentity identity = Identity(study, input.fingerprints);
   net::HelloInput hello;
   hello.study_hash = study::StudyFileHash(identity);
@@ -126,14 +126,14 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   outcome.plan_hash = ToHex(hello.plan_hash);
 
   // A table that fails its checks is reported after the hello, so that nobody waits for this party.
-  LocalData local;
-  local.row_order.resize(study.shared_blocks.size());
-  local.blocks.resize(study.task.blocks.size());
+  LocalData local = NoLocalData(study);
+  const crypto::Key salt = crypto::RandomKey(random);
   std::optional<Error> data_error;
   if (study.parties[input.party].holder) {
     progress.Phase("read data");
     try {
-      local = LoadLocalData(study, input.party, input.data, random, progress);
+      local = LoadLocalData(study, input.party, input.data, salt, progress);
+      outcome.rows = local.rows;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCancelled) throw;
       data_error = error;
@@ -145,10 +145,10 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   hello.commitment = local.snapshot.commitment;
 
   std::vector<crypto::Digest> commitments;
-  std::vector<methods::mle::IntegerMoments> moments;
+  ProtocolResult result;
   try {
-    moments = ConnectAndRun(study, connect, hello, local, data_error, random, progress, outcome,
-                            commitments);
+    result = ConnectAndRun(study, connect, hello, local, data_error, random, progress, outcome,
+                           commitments);
   } catch (const Error&) {
     if (data_error) throw Error(*data_error);
     throw;
@@ -159,8 +159,8 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   if (input.party == study.receiver) {
     progress.Phase("fit");
     const SteadyClock::time_point fit_start = SteadyClock::now();
-    outcome.result =
-        methods::mle::FitMoments(study.analysis, moments, study.task.fraction_bits, progress);
+    outcome.checks = result.checks;
+    outcome.results = FitAnalyses(study, std::move(result), progress);
     outcome.local_steps.push_back({"fit", SecondsSince(fit_start)});
   }
   outcome.seconds = SecondsSince(start);

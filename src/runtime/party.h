@@ -12,7 +12,9 @@
 #include "methods/mle/result.h"
 #include "mpc/release_gate.h"
 #include "net/transport.h"
+#include "runtime/local_data.h"
 #include "runtime/mle_study.h"
+#include "runtime/protocol.h"
 #include "study/plan.h"
 
 namespace partita::runtime {
@@ -30,8 +32,11 @@ struct PartyOutcome {
   std::vector<net::PhaseTraffic> traffic;
   std::vector<mpc::CountingReleaseGate::Count> releases;
   std::vector<LocalStep> local_steps;
-  double seconds = 0;                             // from RunParty's first step to its last
-  std::optional<methods::mle::MleResult> result;  // at the receiver
+  double seconds = 0;                            // from RunParty's first step to its last
+  study::DisclosureSpec disclosure;              // the thresholds of this run
+  std::vector<CheckOutcome> checks;              // at computing parties
+  OwnRows rows;                                  // at holders, by their own columns
+  std::vector<methods::mle::MleResult> results;  // at the receiver, by analysis
 };
 
 struct PartyInput {

@@ -100,26 +100,26 @@ void CompareCosts(const std::vector<PartyEnd>& ends, Rehearsal& rehearsal) {
       planned == counted && rehearsal.planned.rounds == rehearsal.counted.rounds;
 }
 
+// Appends the parameters of one analysis and all their digits.
 void CompareFits(const methods::mle::MleResult& secure, const methods::mle::MleResult& plain,
-                 Rehearsal& rehearsal) {
-  rehearsal.secure_converged = secure.fit.converged;
-  rehearsal.plain_converged = plain.fit.converged;
-  std::vector<double> digits;
+                 Rehearsal& rehearsal, std::vector<double>& digits) {
+  rehearsal.secure_converged = rehearsal.secure_converged && secure.fit.converged;
+  rehearsal.plain_converged = rehearsal.plain_converged && plain.fit.converged;
   for (size_t i = 0; i < secure.table.rows.size(); ++i) {
     const stats::Parameter& row = secure.table.rows[i];
     if (row.free == 0 && row.op != ":=") continue;
-    const stats::ParameterEstimate &ours = secure.fit.estimates[i],
-                                   &theirs = plain.fit.estimates[i];
-    RehearsedParameter parameter{row.lhs,
-                                 row.op,
-                                 row.rhs,
-                                 row.group,
-                                 ours.estimate,
-                                 theirs.estimate,
-                                 theirs.standard_error,
-                                 0,
-                                 kAllDigits};
+    const stats::ParameterEstimate &ours = secure.fit.estimates[i], &theirs = plain.fit.estimates[i];
+    RehearsedParameter parameter;
+    parameter.analysis = secure.name;
+    parameter.lhs = row.lhs;
+    parameter.op = row.op;
+    parameter.rhs = row.rhs;
+    parameter.group = row.group;
+    parameter.secure = ours.estimate;
+    parameter.plain = theirs.estimate;
+    parameter.standard_error = theirs.standard_error;
     parameter.digits = DigitsOfAgreement(ours.estimate, theirs.estimate, theirs.standard_error);
+    parameter.standard_error_digits = kAllDigits;
     digits.push_back(parameter.digits);
     const bool both_without = std::isnan(ours.standard_error) && std::isnan(theirs.standard_error);
     if (!both_without) {
@@ -129,10 +129,6 @@ void CompareFits(const methods::mle::MleResult& secure, const methods::mle::MleR
     }
     rehearsal.parameters.push_back(std::move(parameter));
   }
-  if (digits.empty()) return;
-  std::sort(digits.begin(), digits.end());
-  rehearsal.lowest_digits = digits.front();
-  rehearsal.median_digits = digits[digits.size() / 2];
 }
 
 }  // namespace
@@ -169,10 +165,17 @@ Rehearsal Rehearse(const MleStudy& study, const RehearsalOptions& options, Progr
         cause->error->hint());
   }
   start = SteadyClock::now();
-  const methods::mle::MleResult plain = FitPooled(study, mock.pooled, progress);
+  const std::vector<methods::mle::MleResult> plain =
+      FitPooled(study, mock.pooled, mock.row_blocks, progress);
   rehearsal.plain_seconds = SecondsSince(start);
   CompareCosts(ends, rehearsal);
-  CompareFits(*ends[study.receiver].outcome->result, plain, rehearsal);
+  const std::vector<methods::mle::MleResult>& secure = ends[study.receiver].outcome->results;
+  std::vector<double> digits;
+  for (size_t a = 0; a < plain.size(); ++a) CompareFits(secure[a], plain[a], rehearsal, digits);
+  if (digits.empty()) return rehearsal;
+  std::sort(digits.begin(), digits.end());
+  rehearsal.lowest_digits = digits.front();
+  rehearsal.median_digits = digits[digits.size() / 2];
   return rehearsal;
 }
 

@@ -27,6 +27,7 @@ inline constexpr double kAllDigits = 16;
 double DigitsOfAgreement(double secure, double plain, double standard_error);
 
 struct RehearsedParameter {
+  std::string analysis;  // its name
   std::string lhs, op, rhs;
   int group = 1;
   double secure = 0, plain = 0, standard_error = 0;
@@ -42,7 +43,7 @@ struct Rehearsal {
   uint64_t rows = 0;
   std::vector<RehearsedParameter> parameters;   // free and defined ones
   double lowest_digits = 0, median_digits = 0;  // over estimates and standard errors
-  bool secure_converged = false, plain_converged = false;
+  bool secure_converged = true, plain_converged = true;  // every analysis
   CostTotals planned, counted;
   // Whether planned and counted are equal for every phase and link.
   bool costs_agree = false;
@@ -55,8 +56,11 @@ struct Rehearsal {
 // removed.
 Rehearsal Rehearse(const MleStudy& study, const RehearsalOptions& options, Progress& progress);
 
-// The plain fit alone: rows with a missing cell in the analysis are left out.
-methods::mle::MleResult FitPooled(const MleStudy& study, const data::Table& pooled,
-                                  Progress& progress);
+// The plain fits alone, by analysis. pooled: all rows with all columns of the dictionary;
+// row_blocks: the block of each row. Subsets, incomplete rows, weights and effects of the site are
+// treated as the study file says, on the whole table at once.
+std::vector<methods::mle::MleResult> FitPooled(const MleStudy& study, data::Table pooled,
+                                               const std::vector<std::string>& row_blocks,
+                                               Progress& progress);
 
 }  // namespace partita::runtime

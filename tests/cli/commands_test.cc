@@ -87,7 +87,7 @@ TEST(CommandsTest, ProcessesAndThreadsAgreeAndReportReadsBack) {
       0);
   const auto first = nlohmann::json::parse(StudyFolder::Read(a)),
              second = nlohmann::json::parse(StudyFolder::Read(b));
-  EXPECT_EQ(first["parameters"], second["parameters"])
+  EXPECT_EQ(first["analyses"][0]["parameters"], second["analyses"][0]["parameters"])
       << "opened moments are exact: the same to the last bit";
   const ProcessResult report = Partita({"study", "report", a});
   EXPECT_EQ(report.exit_code, 0) << report.err;
@@ -102,7 +102,7 @@ TEST(CommandsTest, JsonIsOneObjectOnStandardOutput) {
   const auto envelope = nlohmann::json::parse(result.out);
   EXPECT_EQ(envelope["schema_version"], 1);
   EXPECT_EQ(envelope["status"], "done");
-  EXPECT_TRUE(envelope["data"].contains("parameters"));
+  EXPECT_TRUE(envelope["data"]["analyses"][0].contains("parameters"));
 }
 
 // Enough of JSON Schema for what --schema prints: type, required, properties, items, const, enum,

@@ -164,4 +164,31 @@ inline RunFacts SampleFacts() {
   return facts;
 }
 
+// The same run with everything that a report can show.
+inline RunFacts FullFacts() {
+  RunFacts facts = SampleFacts();
+  facts.phases[0].wire_bytes_sent = 900;
+  facts.phases[0].wire_bytes_received = 1300;
+  facts.phases[1].wire_bytes_sent = 2700;
+  facts.phases[1].wire_bytes_received = 1240000;
+  facts.approvals = {
+      {"north", "approved", "study", std::string(64, 'e'), "2024-04-20T08:00:00Z",
+       "2024-06-30T00:00:00Z", 5, 20},
+      {"south", "approved", "envelope", std::string(64, 'f'), "2024-04-21T08:00:00Z", "", 10, 0}};
+  facts.min_cell = 10;
+  facts.rows = {{"all", 347, 301, {{"missing x1", 6}, {"not in the subset age >= 18", 40}}}};
+  facts.variables = {{"x1", "numeric", "points", "north", -10.0, 10.0, 301, 4.9357695, 1.167432},
+                     {"x2", "integer", "", "south", 0.0, 20.0, 0, {}, {}}};
+  facts.disclosure = {{"all rows", "at least 20 rows", true},
+                      {"smoker = yes", "at least 10 rows", false}};
+  facts.leakage_level = "likelihood-oracle";
+  facts.leakage = {"12 of 54 sufficient statistics were determined by the opened numbers."};
+  facts.prediction = {{1.2, 3, 1237067}, {1.5, 3, 1237067}};
+  facts.digits_of_agreement = 9;
+  facts.privacy = {"Exact releases: 1 before this study."};
+  facts.history = {{"main", {{0, -4000.5, 0.5}, {1, -3737.75, 1e-9}}}};
+  facts.libraries = {"OpenSSL 3.0.17", "Eigen 3.4.0"};
+  return facts;
+}
+
 }  // namespace partita::report

@@ -10,6 +10,7 @@
 namespace partita::methods::mle {
 
 struct MleResult {
+  std::string name;  // of its analysis; "main" or empty where a study has one without a name
   stats::ParameterTable table;
   stats::SemFit fit;
   stats::Information information = stats::Information::kExpected;

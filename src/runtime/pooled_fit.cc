@@ -8,9 +8,9 @@ namespace {
 
 // Which rows take part in an analysis, how often, and in which group.
 struct WeightedRows {
-  std::vector<double> weight;   // 0: not at all
-  std::vector<int32_t> group;   // index into the groups
-  std::vector<size_t> block;    // of each row, for effects of the site
+  std::vector<double> weight;  // 0: not at all
+  std::vector<int32_t> group;  // index into the groups
+  std::vector<size_t> block;   // of each row, for effects of the site
 };
 
 std::vector<size_t> BlockNumbers(const std::vector<std::string>& row_blocks) {

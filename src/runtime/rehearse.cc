@@ -108,7 +108,8 @@ void CompareFits(const methods::mle::MleResult& secure, const methods::mle::MleR
   for (size_t i = 0; i < secure.table.rows.size(); ++i) {
     const stats::Parameter& row = secure.table.rows[i];
     if (row.free == 0 && row.op != ":=") continue;
-    const stats::ParameterEstimate &ours = secure.fit.estimates[i], &theirs = plain.fit.estimates[i];
+    const stats::ParameterEstimate &ours = secure.fit.estimates[i],
+                                   &theirs = plain.fit.estimates[i];
     RehearsedParameter parameter;
     parameter.analysis = secure.name;
     parameter.lhs = row.lhs;

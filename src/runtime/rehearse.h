@@ -41,8 +41,8 @@ struct CostTotals {
 
 struct Rehearsal {
   uint64_t rows = 0;
-  std::vector<RehearsedParameter> parameters;   // free and defined ones
-  double lowest_digits = 0, median_digits = 0;  // over estimates and standard errors
+  std::vector<RehearsedParameter> parameters;            // free and defined ones
+  double lowest_digits = 0, median_digits = 0;           // over estimates and standard errors
   bool secure_converged = true, plain_converged = true;  // every analysis
   CostTotals planned, counted;
   // Whether planned and counted are equal for every phase and link.

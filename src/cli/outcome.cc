@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "cli/output.h"
 #include "report/atomic_file.h"
+#include "report/report_html.h"
 #include "report/result_json.h"
 #include "report/terminal_summary.h"
 
@@ -59,11 +60,18 @@ report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
   return facts;
 }
 
+std::string ReportFile(const std::string& result_file) {
+  std::filesystem::path path = result_file;
+  if (path.filename() == "result.json") return path.replace_filename("report.html").string();
+  return path.replace_extension(path.extension() == ".html" ? ".report.html" : ".html").string();
+}
+
 void RequireNewFile(const std::string& file, bool force) {
   namespace fs = std::filesystem;
-  std::error_code ignored;
-  if (!force && fs::exists(file, ignored)) {
-    throw Error(ErrorCode::kUsage, file + " exists already",
+  for (const std::string& written : {file, ReportFile(file)}) {
+    std::error_code ignored;
+    if (force || !fs::exists(written, ignored)) continue;
+    throw Error(ErrorCode::kUsage, written + " exists already",
                 "move it away, name another file with --output, or say --force");
   }
   const fs::path folder = fs::absolute(file).parent_path();
@@ -89,7 +97,11 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
   // A failing disk must not lose a result that took a run of several parties: it is printed first.
   std::optional<Error> not_written;
   try {
-    if (!result_file.empty()) report::WriteFileAtomically(result_file, json);
+    if (!result_file.empty()) {
+      report::WriteFileAtomically(result_file, json);
+      report::WriteFileAtomically(ReportFile(result_file),
+                                  report::RenderReportHtml(results, outcome.plan, facts));
+    }
   } catch (const Error& error) {
     not_written = error;
   }
@@ -102,7 +114,10 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
     OutputOptions text;  // standard output has its object already
     return PrintError(text, *not_written);
   }
-  if (!result_file.empty()) PrintNote(output, "result written to " + result_file);
+  if (!result_file.empty()) {
+    PrintNote(output, "result written to " + result_file);
+    PrintNote(output, "report written to " + ReportFile(result_file));
+  }
   return converged ? kDone : kNotConverged;
 }
 

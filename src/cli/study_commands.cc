@@ -17,7 +17,11 @@
 #include "cli/outcome.h"
 #include "cli/simulate.h"
 #include "cli/units.h"
+#include "report/atomic_file.h"
+#include "report/estimates_csv.h"
+#include "report/plan_html.h"
 #include "report/progress.h"
+#include "report/report_html.h"
 #include "report/result_json.h"
 #include "report/terminal_summary.h"
 #include "runtime/build_plan.h"
@@ -105,7 +109,7 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
 
 void AddPlan(CLI::App* study, Invocation& invocation) {
   struct Options {
-    std::string file, latency, bandwidth;
+    std::string file, latency, bandwidth, html;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
@@ -125,6 +129,9 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
         nlohmann::ordered_json data =
             nlohmann::ordered_json::parse(study::RenderPlanJson(plan, networks));
         data["plan_hash"] = hash;
+        if (!options->html.empty()) {
+          report::WriteFileAtomically(options->html, report::RenderPlanHtml(plan, networks, hash));
+        }
         PrintResult(invocation.output,
                     fmt::format("{}\nPlan hash (the parties compare it when they connect)\n  {}\n",
                                 study::RenderPlanText(plan, networks), hash),
@@ -136,6 +143,7 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
                       "One-way latency to estimate for, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Bandwidth to estimate for, for example 100Mbit/s");
+  command->add_option("--html", options->html, "Also write the plan as a page to this file");
 }
 
 void AddSimulate(CLI::App* study, Invocation& invocation) {
@@ -151,7 +159,7 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
   command->add_option("--latency", options->latency, "Add one-way latency, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Cap the bandwidth of every link, for example 100Mbit/s");
-  command->add_option("--output", options->output, "Write result.json here");
+  command->add_option("--output", options->output, "Write result.json here, and the HTML report beside it");
   command->add_flag("--force", options->force, "Overwrite it");
 }
 
@@ -225,7 +233,8 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   command->add_option("--wait", options->wait, "How long to wait for the others to come up")
       ->capture_default_str();
   command->add_option("--output", options->output,
-                      "Where the receiver's result goes (default: result.json in the folder)");
+                      "Where the receiver's result goes (default: result.json in the folder; the "
+                      "HTML report goes beside it)");
   command->add_flag("--force", options->force, "Overwrite an earlier result");
   // What `study simulate` passes to its processes.
   command->add_option("--listen-descriptor", options->listen_descriptor)->group("");
@@ -235,16 +244,29 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
 }
 
 void AddReport(CLI::App* study, Invocation& invocation) {
-  auto file = std::make_shared<std::string>();
+  struct Options {
+    std::string file, html, csv;
+  };
+  auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
-      study, "report", "Show the report of a result.json again", invocation, [&invocation, file] {
-        const report::StoredResult stored = report::LoadResultJson(*file);
+      study, "report", "Show the report of a result.json again, as text, page or table", invocation,
+      [&invocation, options] {
+        const report::StoredResult stored = report::LoadResultJson(options->file);
+        if (!options->html.empty()) {
+          report::WriteFileAtomically(
+              options->html, report::RenderReportHtml(stored.results, stored.plan, stored.facts));
+        }
+        if (!options->csv.empty()) {
+          report::WriteFileAtomically(options->csv, report::EstimatesCsv(stored.results));
+        }
         PrintResult(invocation.output,
                     report::TerminalSummary(stored.results, stored.plan, stored.facts),
                     report::ResultJson(stored.results, stored.plan, stored.facts));
         return kDone;
       });
-  command->add_option("RESULT", *file, "A result.json")->required();
+  command->add_option("RESULT", options->file, "A result.json")->required();
+  command->add_option("--html", options->html, "Also write it as a page to this file");
+  command->add_option("--csv", options->csv, "Also write the estimates as a table to this file");
 }
 
 }  // namespace

@@ -24,10 +24,6 @@ bool IsComparison(Kind kind) {
          kind == Kind::kBelow;
 }
 
-bool HasLevels(const ColumnSchema& variable) {
-  return variable.type == ColumnType::kFactor || variable.type == ColumnType::kOrdered;
-}
-
 std::string_view Operator(Kind kind) {
   switch (kind) {
     case Kind::kIs:
@@ -128,10 +124,7 @@ void ValidateNumber(const Condition& condition, const ColumnSchema& variable) {
            variable.type == ColumnType::kDate ? "write a date, for example 2020-01-31"
                                               : "write a number without quotes");
   }
-  const bool date = variable.type == ColumnType::kDate;
-  const std::string bounds =
-      date ? fmt::format("[{}, {}]", FormatDate(variable.lower), FormatDate(variable.upper))
-           : fmt::format("[{}, {}]", variable.lower, variable.upper);
+  const std::string bounds = BoundsText(variable);
   const double number = condition.number;
   if (!(number >= variable.lower && number <= variable.upper)) {
     Refuse(fmt::format("'{}' compares with a value outside the bounds {} of '{}'",
@@ -170,7 +163,7 @@ void DropMissing(const Column& column, std::vector<uint8_t>& selected) {
 void Apply(const Condition& condition, const Column& column, std::vector<uint8_t>& selected) {
   DropMissing(column, selected);
   if (condition.kind == Kind::kPresent) return;
-  if (HasLevels(column.schema)) {
+  if (HasLevels(column.schema.type)) {
     const std::vector<bool> levels = SelectedLevels(condition, column.schema);
     for (size_t row = 0; row < column.codes.size(); ++row) {
       const int32_t code = column.codes[row];
@@ -212,8 +205,8 @@ void ValidateCondition(const Condition& condition, const Schema& dictionary) {
     Refuse(fmt::format("'{}' is a survival variable, which cannot be compared", variable->name),
            "survival variables know present = true only");
   }
-  HasLevels(*variable) ? ValidateLevels(condition, *variable)
-                       : ValidateNumber(condition, *variable);
+  HasLevels(variable->type) ? ValidateLevels(condition, *variable)
+                            : ValidateNumber(condition, *variable);
 }
 
 std::vector<uint8_t> SelectRows(const Table& table, std::span<const Condition> conditions) {

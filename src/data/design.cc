@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "data/contrasts.h"
+#include "data/date.h"
 #include "data/natural_spline.h"
 #include "data/suggest.h"
 
@@ -27,10 +28,6 @@ struct Computed {
 
 [[noreturn]] void Refuse(const std::string& message, std::string hint) {
   throw Error(ErrorCode::kBadInput, message, std::move(hint));
-}
-
-bool HasLevels(const ColumnSchema& variable) {
-  return variable.type == ColumnType::kFactor || variable.type == ColumnType::kOrdered;
 }
 
 Computed MakeComputed(const std::string& name, const std::string& source, double lower,
@@ -69,7 +66,7 @@ std::vector<Computed> ContrastsOf(const ColumnSchema& factor, const std::string&
 double Itself(double cell) { return cell; }
 
 std::vector<Computed> Compute(const ColumnSchema& variable) {
-  if (HasLevels(variable)) return ContrastsOf(variable, variable.name, Itself);
+  if (HasLevels(variable.type)) return ContrastsOf(variable, variable.name, Itself);
   if (variable.type == ColumnType::kSurvival || variable.type == ColumnType::kKey) return {};
   Computed computed =
       MakeComputed(variable.name, variable.name, variable.lower, variable.upper, Itself);
@@ -126,14 +123,20 @@ void RequireScale(const DerivedVariable& derived) {
          "the centre is a number and the scale a positive one");
 }
 
+// A value of the source as the study file writes it.
+std::string ValueText(const ColumnSchema& source, double value) {
+  return source.type == ColumnType::kDate ? FormatDate(value) : fmt::format("{}", value);
+}
+
 // `what`: "point", "knot".
-void RequireAscending(const DerivedVariable& derived, const std::vector<double>& values,
-                      std::string_view what) {
+void RequireAscending(const DerivedVariable& derived, const ColumnSchema& source,
+                      const std::vector<double>& values, std::string_view what) {
   for (size_t i = 1; i < values.size(); ++i) {
     if (values[i - 1] < values[i]) continue;
-    Refuse(fmt::format("the {}s of '{}' are not in ascending order: {} comes before {}", what,
-                       derived.name, values[i - 1], values[i]),
-           fmt::format("sort them; each {} stands once", what));
+    Refuse(
+        fmt::format("the {}s of '{}' are not in ascending order: {} comes before {}", what,
+                    derived.name, ValueText(source, values[i - 1]), ValueText(source, values[i])),
+        fmt::format("sort them; each {} stands once", what));
   }
 }
 
@@ -168,13 +171,14 @@ std::vector<Computed> ComputeSpline(const DerivedVariable& derived, const Column
     Refuse(fmt::format("'{}' has {} knots", derived.name, derived.knots.size()),
            fmt::format("a spline has 1 to {} inner knots", kMaxSplineKnots));
   }
-  RequireAscending(derived, derived.knots, "knot");
+  RequireAscending(derived, source, derived.knots, "knot");
   const double lower = derived.boundary_lower, upper = derived.boundary_upper;
   if (!(lower >= source.lower && lower < derived.knots.front() && derived.knots.back() < upper &&
         upper <= source.upper)) {
     Refuse(fmt::format("the boundary [{}, {}] of '{}' does not enclose its knots within the bounds "
-                       "[{}, {}] of '{}'",
-                       lower, upper, derived.name, source.lower, source.upper, derived.from),
+                       "{} of '{}'",
+                       ValueText(source, lower), ValueText(source, upper), derived.name,
+                       BoundsText(source), derived.from),
            "the order is: lower bound, boundary, inner knots, boundary, upper bound");
   }
   const auto spline = std::make_shared<const NaturalSpline>(derived.knots, lower, upper);
@@ -193,10 +197,10 @@ void CheckCut(const DerivedVariable& derived, const ColumnSchema& source) {
                        derived.labels.size()),
            "there is one label more than there are points: one for each interval");
   }
-  RequireAscending(derived, derived.points, "point");
+  RequireAscending(derived, source, derived.points, "point");
   if (derived.points.front() < source.lower || derived.points.back() >= source.upper) {
-    Refuse(fmt::format("the cut points of '{}' must lie within the bounds [{}, {}] of '{}'",
-                       derived.name, source.lower, source.upper, derived.from),
+    Refuse(fmt::format("the cut points of '{}' must lie within the bounds {} of '{}'", derived.name,
+                       BoundsText(source), derived.from),
            "each interval (a, b] must hold a value; the outer ends are the bounds and not listed");
   }
 }
@@ -277,7 +281,7 @@ std::vector<double> Values(const Column& source, const Computed& computed) {
   const double lower = computed.column.schema.lower, upper = computed.column.schema.upper;
   const auto value = [&](double cell) { return std::clamp(computed.value(cell), lower, upper); };
   std::vector<double> values;
-  if (HasLevels(source.schema)) {
+  if (HasLevels(source.schema.type)) {
     values.reserve(source.codes.size());
     for (int32_t code : source.codes) {
       values.push_back(code < 0 ? std::numeric_limits<double>::quiet_NaN() : value(code));

@@ -16,6 +16,8 @@ struct Correlation {
     kPrivateProduct,  // U known to one party, V to another, shares of U V: private times private
     kTruncation,      // shares of r, (r mod 2^(k-1)) >> f and of r's top bit: rescale
     kRandomSharing,   // pairwise keys only: zero shares for an opening, masks of an input
+    kOracleRows,      // left: the oracle's matrix, under a mask b; right: rows a of its centre, at
+                      // most so many, with shares of a b
   };
   Kind kind = Kind::kTriple;
   Product::Kind product = Product::Kind::kElementwise;  // of the three kinds of products

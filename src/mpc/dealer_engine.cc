@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "mpc/dealer_node.h"
+#include "mpc/dealer_oracle.h"
 
 namespace partita::mpc {
 
@@ -447,6 +448,17 @@ FixedOperand DealerEngine<R>::Register(PrivateMatrix matrix) {
   FixedOperand operand{std::move(matrix), ++num_registered_};
   schedule_.Register(operand);
   return operand;
+}
+
+template <typename R>
+OracleUse DealerEngine<R>::RunOracle(const Shared& values, const OracleTask& task,
+                                     const OracleQueries& queries) {
+  OracleSession session(channel_, gate_, values, task, this->facts());
+  const DealerOracleLayout layout = schedule_.NextOracle(values.shape, task);
+  DealerOracle<R>(session, *source_, layout, this->num_parties(),
+                  this->SharesOf(values).components[0])
+      .Run(queries);
+  return session.use();
 }
 
 template <typename R>

@@ -39,6 +39,8 @@ class DealerEngine : public LinearEngine<R, 1> {
   const Capabilities& capabilities() const override { return DealerCapabilities(); }
   void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }
   FixedOperand Register(PrivateMatrix matrix) override;
+  OracleUse RunOracle(const Shared& values, const OracleTask& task,
+                      const OracleQueries& queries) override;
 
  protected:
   void Execute(std::span<Operation> operations) override;

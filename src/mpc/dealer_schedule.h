@@ -49,6 +49,7 @@
 #include <vector>
 
 #include "mpc/cost.h"
+#include "mpc/oracle_schedule.h"
 #include "mpc/rules.h"
 
 namespace partita::mpc {
@@ -101,6 +102,13 @@ struct ScheduledExecution {
   ExecutionCost cost;
 };
 
+struct DealerOracleLayout {
+  uint64_t mask_offset = 0;   // b_i, on the tape of every party but the centre
+  uint64_t row_offset = 0;    // A, row by row, on the centre's tape
+  uint64_t dealt_offset = 0;  // C_i, row by row, on the tape of every party but the centre
+  OracleCost cost;
+};
+
 // Public, and the same at every process.
 struct DealerOptions {
   // Openings of fixed operands up to this size stay in their receivers' memory; larger ones are
@@ -116,6 +124,8 @@ class DealerSchedule {
   void Register(const FixedOperand& operand);
   // The operations have passed CheckOperation. Must be called for every Execute, in order.
   ScheduledExecution Next(std::span<const Operation> operations);
+  // The task has passed CheckOracle.
+  DealerOracleLayout NextOracle(Shape values, const OracleTask& task);
   // Parties that hold the opening of a fixed operand from an earlier step.
   bool Holds(uint64_t fixed_id, PartyIndex party) const;
 

@@ -17,17 +17,11 @@
 #include <vector>
 
 #include "base/int128.h"
+#include "mpc/linear_oracle.h"
 #include "mpc/release_gate.h"
+#include "mpc/shape.h"
 
 namespace partita::mpc {
-
-using PartyIndex = std::size_t;
-
-struct Shape {
-  size_t rows = 0, cols = 0;
-  size_t size() const { return rows * cols; }
-  bool operator==(const Shape&) const = default;
-};
 
 // A plaintext matrix of ring integers, row-major: value = integer / 2^fraction_bits of whatever it
 // is used with.
@@ -136,6 +130,12 @@ class Engine {
   // once, before anything is sent. Empty matrices are returned where the value is not learned.
   std::vector<IntMatrix> Reveal(std::string_view release_id, std::span<const Shared> values,
                                 PartyIndex to);
+
+  // Lets task.centre ask for products of private weights with `values` until it has enough
+  // (linear_oracle.h). Every process calls this; `queries` is called at the centre only. On the
+  // PlanEngine every kind is evaluated as often as it may be, one kind after the other.
+  virtual OracleUse RunOracle(const Shared& values, const OracleTask& task,
+                              const OracleQueries& queries) = 0;
 
   // Local linear algebra: no communication.
   virtual Shared Public(const PublicMatrix& value) = 0;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "mpc/replicated_execution.h"
+#include "mpc/replicated_oracle.h"
 
 namespace partita::mpc {
 
@@ -29,6 +30,17 @@ FixedOperand ReplicatedEngine<R>::Register(PrivateMatrix matrix) {
   FixedOperand operand{std::move(matrix), ++num_registered_};
   scheduler_.Register(operand);
   return operand;
+}
+
+template <typename R>
+OracleUse ReplicatedEngine<R>::RunOracle(const Shared& values, const OracleTask& task,
+                                         const OracleQueries& queries) {
+  OracleSession session(channel_, gate_, values, task, this->facts());
+  const replicated::OracleLayout layout = scheduler_.NextOracle(values.shape, task);
+  ReplicatedOracle<R>(session, *own_tape_, *previous_tape_, layout,
+                      this->SharesOf(values).components)
+      .Run(queries);
+  return session.use();
 }
 
 template <typename R>

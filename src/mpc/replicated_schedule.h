@@ -56,6 +56,7 @@
 
 #include "mpc/cost.h"
 #include "mpc/operation.h"
+#include "mpc/oracle_schedule.h"
 
 namespace partita::mpc::replicated {
 
@@ -130,6 +131,12 @@ struct Schedule {
   ExecutionCost cost;
 };
 
+struct OracleLayout {
+  uint64_t split_offset = 0;  // U, row by row, on tape c of the centre c
+  uint64_t zero_offset = 0;   // z, row by row, on tape c + 1
+  OracleCost cost;
+};
+
 class Scheduler {
  public:
   // element_bytes: of a ring element on the wire.
@@ -139,6 +146,8 @@ class Scheduler {
   void Register(const FixedOperand& operand);
   // The operations have passed CheckOperation. Must be called for every Execute, in order.
   Schedule Next(std::span<const Operation> operations);
+  // The task has passed CheckOracle.
+  OracleLayout NextOracle(Shape values, const OracleTask& task);
 
  private:
   struct Fixed {

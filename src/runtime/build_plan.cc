@@ -8,6 +8,7 @@
 #include "crypto/hash.h"
 #include "mpc/plan_engine.h"
 #include "net/hello.h"
+#include "runtime/leakage.h"
 #include "runtime/protocol.h"
 
 namespace partita::runtime {
@@ -114,6 +115,8 @@ std::string CorrelationName(const mpc::Correlation& correlation) {
       return "truncation pairs, " + shapes;
     case Kind::kRandomSharing:
       return "pairwise masks, " + shapes;
+    case Kind::kOracleRows:
+      return "rows of a linear oracle, " + product;
   }
   return "";
 }
@@ -149,6 +152,22 @@ void AddFinish(PhaseBuilder& builder, study::Plan& plan) {
   builder.Close(plan, std::move(phase));
 }
 
+void AddAnalyses(const MleStudy& study, study::Plan& plan) {
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    const study::AnalysisSpec& spec = study.file.analyses[a];
+    const PreparedAnalysis& analysis = study.analyses[a];
+    const Computation& computation = study.computations[analysis.computation];
+    const auto free = static_cast<uint64_t>(analysis.analysis.table.num_free);
+    std::string variables;
+    for (const std::string& name : analysis.analysis.table.observed)
+      variables += (variables.empty() ? "" : ", ") + name;
+    plan.analyses.push_back({spec.name, spec.protocol,
+                             fmt::format("{} of {}, {} free parameters{}", spec.function, variables,
+                                         free, spec.robust ? ", robust standard errors" : ""),
+                             RowsText(study, computation.row_sets[analysis.row_set]), free});
+  }
+}
+
 std::string Join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -179,7 +198,10 @@ size_t OtherHolders(const MleStudy& study) {
 std::vector<std::string> Learns(const MleStudy& study, size_t party) {
   std::vector<std::string> learns;
   if (party == study.receiver) {
-    learns.push_back(study.releases.front().what + ", exactly, and with them the fitted model");
+    for (const mpc::Release& release : study.releases) {
+      if (release.to_party == party) learns.push_back(release.what + ", exactly");
+    }
+    learns.push_back("with them the fitted models");
     if (study.parties[party].holder && study.partition.kind == data::PartitionKind::kHorizontal) {
       learns.push_back(
           OtherHolders(study) == 1
@@ -208,7 +230,8 @@ study::Plan BuildPlan(const MleStudy& study) {
   plan.study_file_hash = ToHex(crypto::Sha256Of(AsBytes(study.file.text)));
   plan.method = methods::mle::kMethodName;
   plan.method_version = methods::mle::kMethodVersion;
-  plan.protocol = study.file.analyses.front().protocol;
+  for (const Computation& computation : study.computations)
+    plan.protocol += (plan.protocol.empty() ? "" : ", ") + computation.protocol;
   plan.engine = study.file.engine.name;
   plan.partition = data::PartitionKindName(study.partition.kind);
   for (size_t i = 0; i < study.parties.size(); ++i) {
@@ -230,7 +253,12 @@ study::Plan BuildPlan(const MleStudy& study) {
     plan.releases.push_back(
         {release.id, release.what, release.to, release.mechanism, release.max_count});
   }
-  plan.leakage_level = "sufficient-statistics";
+  AddAnalyses(study, plan);
+  for (const methods::mle::DisclosureCheck& check : study.checks)
+    plan.checks.push_back({check.variable, check.rule, check.minimum, check.warning});
+  plan.exposures = Exposures(study);
+  plan.leakage_level = LeakageLevel(plan.exposures);
+  plan.privacy = PrivacyRows(study);
   plan.assumptions.push_back(
       mpc::PlanEngine(study.file.engine.name, study.num_computing).capabilities().trust);
   plan.assumptions.push_back(

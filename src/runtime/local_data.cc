@@ -204,8 +204,8 @@ LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesyst
   LocalData local;
   local.snapshot = snapshot.Finish();
   local.seconds_read = SecondsSince(start);
-  local.holding =
-      data::MakeHolding(std::move(contents.table), study.partition, party, study.row_columns);
+  local.holding = data::MakeHolding(std::move(contents.table), study.partition, party,
+                                    study.row_columns, rules);
   local.row_order = match::RowOrderDigests(study.partition, local.holding);
   local.seconds_order = SecondsSince(start) - local.seconds_read;
   const Selectors selectors(study, local.holding, party);

@@ -95,21 +95,6 @@ std::string ListOf(const Computation& computation, const std::vector<size_t>& va
   return list;
 }
 
-// "over the rows where age >= 18, for each level of school".
-std::string RowsText(const MleStudy& study, const RowSet& rows) {
-  std::vector<data::Condition> conditions = study.file.population.subset;
-  conditions.insert(conditions.end(), rows.subset.begin(), rows.subset.end());
-  std::string text =
-      conditions.empty() ? "over all rows" : "over the rows where " + ConditionsText(conditions);
-  if (study.file.design.missing == study::MissingPolicy::kComplete)
-    text += conditions.empty() ? " that are complete" : " and that are complete";
-  if (study.file.design.site == study::SiteEffect::kFixed)
-    text += ", of deviations from the means of each row block";
-  if (!study.file.design.weights.empty()) text += ", weighted by " + study.file.design.weights;
-  if (!rows.group.empty()) text += ", for each level of " + rows.group;
-  return text;
-}
-
 std::string MomentsText(const MleStudy& study, const Computation& computation, const RowSet& rows) {
   const bool some =
       rows.release.pairs.size() < methods::mle::AllPairs(rows.release.variables).size();
@@ -153,6 +138,20 @@ MleStudy PrepareMleStudy(study::StudyFile file) {
   study.shared_blocks = match::SharedBlocks(study.partition);
   study.releases = PlanReleases(study);
   return study;
+}
+
+std::string RowsText(const MleStudy& study, const RowSet& rows) {
+  std::vector<data::Condition> conditions = study.file.population.subset;
+  conditions.insert(conditions.end(), rows.subset.begin(), rows.subset.end());
+  std::string text =
+      conditions.empty() ? "over all rows" : "over the rows where " + ConditionsText(conditions);
+  if (study.file.design.missing == study::MissingPolicy::kComplete)
+    text += conditions.empty() ? " that are complete" : " and that are complete";
+  if (study.file.design.site == study::SiteEffect::kFixed)
+    text += ", of deviations from the means of each row block";
+  if (!study.file.design.weights.empty()) text += ", weighted by " + study.file.design.weights;
+  if (!rows.group.empty()) text += ", for each level of " + rows.group;
+  return text;
 }
 
 std::string SourceVariable(const MleStudy& study, const std::string& name) {

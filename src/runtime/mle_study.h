@@ -87,6 +87,9 @@ std::vector<std::string> PartyNames(const MleStudy& study);
 // Channel index. Throws kBadInput with "did you mean" if there is none.
 size_t PartyByName(const MleStudy& study, const std::string& name);
 
+// "over the rows where age >= 18, for each level of school".
+std::string RowsText(const MleStudy& study, const RowSet& rows);
+
 // The variable of the dictionary that `name` (of the dictionary or derived) is computed from.
 std::string SourceVariable(const MleStudy& study, const std::string& name);
 

@@ -1,7 +1,10 @@
 #include "study/toml_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "data/date.h"
 #include "study/text.h"
 
 namespace partita::study {
@@ -115,16 +118,87 @@ std::vector<LocatedText> TableReader::Texts(std::string_view key, std::string_vi
   return *texts;
 }
 
+Located<double> TableReader::NumberOf(std::string_view key, const toml::node& node) const {
+  const Position position = ToPosition(node.source());
+  if (const auto* whole = node.as_integer()) return {static_cast<double>(whole->get()), position};
+  const auto* number = node.as_floating_point();
+  if (number == nullptr) FailType(key, node, "a number");
+  return {number->get(), position};
+}
+
+Located<double> TableReader::DateOf(std::string_view key, const toml::node& node) const {
+  std::string text;
+  if (const auto* date = node.as_date()) {
+    const toml::date& value = date->get();
+    text = fmt::format("{:04}-{:02}-{:02}", value.year, value.month, value.day);
+  } else if (const auto* written = node.as_string()) {
+    text = written->get();
+  } else {
+    FailType(key, node, "a date such as 2020-01-31");
+  }
+  const Position position = ToPosition(node.source());
+  const auto days = data::ParseDate(text);
+  if (!days) {
+    Fail(position, "'" + std::string(key) + "' in " + where_ + " is no date: " + Quote(text),
+         "write year-month-day, for example 2020-01-31");
+  }
+  return {*days, position};
+}
+
 std::optional<Located<double>> TableReader::OptionalNumber(std::string_view key) const {
+  return OptionalValue(key, false);
+}
+
+std::optional<Located<double>> TableReader::OptionalValue(std::string_view key, bool date) const {
   const toml::node* node = Find(key);
   if (node == nullptr) return std::nullopt;
-  const Position position = ToPosition(node->source());
-  if (const auto* whole = node->as_integer()) {
-    return Located<double>{static_cast<double>(whole->get()), position};
+  return date ? DateOf(key, *node) : NumberOf(key, *node);
+}
+
+Located<double> TableReader::Value(std::string_view key, bool date,
+                                   std::string_view example) const {
+  auto value = OptionalValue(key, date);
+  if (!value) FailMissing(key, example);
+  return *value;
+}
+
+std::optional<std::vector<Located<double>>> TableReader::OptionalValues(std::string_view key,
+                                                                        bool date) const {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return std::nullopt;
+  const toml::array* list = node->as_array();
+  if (list == nullptr) {
+    FailType(key, *node,
+             date ? "a list of dates such as [2020-01-31, 2021-01-31]"
+                  : "a list of numbers such as [10, 20]");
   }
-  const auto* number = node->as_floating_point();
-  if (number == nullptr) FailType(key, *node, "a number");
-  return Located<double>{number->get(), position};
+  std::vector<Located<double>> values;
+  for (const toml::node& item : *list) {
+    values.push_back(date ? DateOf(key, item) : NumberOf(key, item));
+  }
+  return values;
+}
+
+std::vector<Located<double>> TableReader::Values(std::string_view key, bool date,
+                                                 std::string_view example) const {
+  auto values = OptionalValues(key, date);
+  if (!values) FailMissing(key, example);
+  return *values;
+}
+
+bool TableReader::IsText(std::string_view key) const {
+  const toml::node* node = Find(key);
+  return node != nullptr && node->is_string();
+}
+
+bool TableReader::IsList(std::string_view key) const {
+  const toml::node* node = Find(key);
+  return node != nullptr && node->is_array();
+}
+
+std::vector<LocatedText> TableReader::TextOrTexts(std::string_view key) const {
+  if (IsText(key)) return {*OptionalText(key)};
+  return OptionalTexts(key).value_or(std::vector<LocatedText>{});
 }
 
 Located<double> TableReader::Number(std::string_view key, std::string_view example) const {
@@ -183,6 +257,10 @@ std::vector<TableReader> TableReader::Tables(std::string_view key,
   if (node == nullptr) return tables;
   const std::string header = "[[" + std::string(key) + "]]";
   const std::string wanted = "tables, each under a header " + header;
+  if (node->is_table()) {
+    Fail(ToPosition(node->source()), "[" + std::string(key) + "] is written with single brackets",
+         "write " + header + ": there may be several, each under its own header");
+  }
   const toml::array* list = node->as_array();
   if (list == nullptr) FailType(key, *node, wanted);
   for (const toml::node& item : *list) {
@@ -191,6 +269,59 @@ std::vector<TableReader> TableReader::Tables(std::string_view key,
     tables.emplace_back(*file_name_, *table, header, keys);
   }
   return tables;
+}
+
+TableReader TableReader::EntryOf(std::string_view key, const toml::table& table,
+                                 const std::vector<std::string>& keys) const {
+  return TableReader(*file_name_, table, "an entry of '" + std::string(key) + "'", keys);
+}
+
+std::vector<TableReader> TableReader::Entries(std::string_view key,
+                                              const std::vector<std::string>& keys,
+                                              std::string_view example) const {
+  std::vector<TableReader> entries;
+  for (const TextOrTable& entry : TextsOrEntries(key, keys, example)) {
+    if (entry.table) {
+      entries.push_back(*entry.table);
+      continue;
+    }
+    Fail(entry.text->position,
+         "an entry of '" + std::string(key) + "' in " + where_ + " must be in braces, not text",
+         "write, for example: " + std::string(key) + " = [" + std::string(example) + "]");
+  }
+  return entries;
+}
+
+std::vector<TextOrTable> TableReader::TextsOrEntries(std::string_view key,
+                                                     const std::vector<std::string>& keys,
+                                                     std::string_view example) const {
+  std::vector<TextOrTable> items;
+  const toml::node* node = Find(key);
+  if (node == nullptr) return items;
+  const std::string wanted = "a list such as [" + std::string(example) + "]";
+  const toml::array* list = node->as_array();
+  if (list == nullptr) FailType(key, *node, wanted);
+  for (const toml::node& item : *list) {
+    if (const toml::table* table = item.as_table()) {
+      items.push_back({std::nullopt, EntryOf(key, *table, keys)});
+    } else if (item.is_string()) {
+      items.push_back({TextOf(key, item), std::nullopt});
+    } else {
+      FailType(key, item, wanted);
+    }
+  }
+  return items;
+}
+
+void TableReader::RefuseMoved(std::string_view table, std::string_view key,
+                              const std::string& hint) const {
+  const toml::node* outer = Find(table);
+  if (outer == nullptr || !outer->is_table()) return;
+  for (const auto& [name, node] : *outer->as_table()) {
+    if (name.str() != key) continue;
+    Fail(ToPosition(name.source()),
+         "'" + std::string(key) + "' does not belong in [" + std::string(table) + "]", hint);
+  }
 }
 
 }  // namespace partita::study

@@ -1,0 +1,243 @@
+#include "report/equations.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "report/html_text.h"
+
+namespace partita::report {
+namespace {
+
+using methods::mle::MleResult;
+using stats::Parameter;
+using stats::ParameterTable;
+
+std::string Mi(const std::string& text) { return Element("mi", Escape(text)); }
+std::string Mn(const std::string& text) { return Element("mn", Escape(text)); }
+std::string Mo(const char* html) { return Element("mo", html); }
+std::string Sub(const std::string& base, const std::string& index) {
+  return Element("msub", base + Element("mrow", index));
+}
+std::string Math(const std::string& html) { return Element("math", Element("mrow", html)); }
+
+bool IsModelRow(const Parameter& row) {
+  return row.op != ":=" && row.op != "==" && !row.exogenous;
+}
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+const char* Letter(const ParameterTable& table, const Parameter& row) {
+  const bool latent = Contains(table.latent, row.lhs);
+  if (row.op == "=~") return "\u03BB";
+  if (row.op == "~") return "\u03B2";
+  if (row.op == "~1") return latent ? "\u03B1" : "\u03BD";
+  return latent ? "\u03C8" : "\u03B8";
+}
+
+using Key = std::array<std::string, 3>;
+Key KeyOf(const Parameter& row) { return {row.lhs, row.op, row.rhs}; }
+
+struct Occurrences {
+  bool free = false;  // in some group
+  std::set<std::string> labels;
+};
+
+std::map<Key, Occurrences> Collect(const ParameterTable& table) {
+  std::map<Key, Occurrences> found;
+  for (const Parameter& row : table.rows) {
+    if (!IsModelRow(row)) continue;
+    Occurrences& occurrences = found[KeyOf(row)];
+    occurrences.free = occurrences.free || row.free > 0;
+    // ".p5." is the program's way to say "equal to row 5".
+    occurrences.labels.insert(row.label.starts_with(".") ? "" : row.label);
+  }
+  return found;
+}
+
+// A shortest number: fixed values are written by people.
+std::string Plain(double value) {
+  std::array<char, 40> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.6g", value);
+  return buffer.data();
+}
+
+// The equations of the first group; the others have the same form.
+class Writer {
+ public:
+  explicit Writer(const MleResult& result)
+      : result_(result), symbols_(ParameterSymbols(result.table)) {}
+
+  std::string Equations() const {
+    std::string out;
+    for (const std::string& name : Explained()) out += Element("p", Equation(name), "equation") + "\n";
+    return out;
+  }
+
+  std::string Moments() const {
+    std::string variances, covariances;
+    for (size_t i = 0; i < rows().size(); ++i) {
+      const Parameter& row = rows()[i];
+      if (!InFirstGroup(row) || row.op != "~~" || Zero(i)) continue;
+      (row.lhs == row.rhs ? variances : covariances) += Element("span", Math(Moment(i)), "term") + "\n";
+    }
+    for (size_t i = 0; i < rows().size(); ++i) {
+      const Parameter& row = rows()[i];
+      if (!InFirstGroup(row) || row.op != "~1" || Zero(i) || IsExplained(row.lhs)) continue;
+      const std::string mean = Mi("E") + Mo("(") + Mi(row.lhs) + Mo(")") + Mo("=") + Value(i);
+      variances += Element("span", Math(mean), "term") + "\n";
+    }
+    std::string out;
+    if (!variances.empty()) out += Element("p", variances, "terms") + "\n";
+    if (!covariances.empty()) out += Element("p", covariances, "terms") + "\n";
+    return out;
+  }
+
+ private:
+  const std::vector<Parameter>& rows() const { return result_.table.rows; }
+  static bool InFirstGroup(const Parameter& row) { return row.group == 1 && IsModelRow(row); }
+
+  bool Zero(size_t i) const {
+    return symbols_[i].empty() && result_.fit.estimates[i].estimate == 0;
+  }
+
+  std::string Value(size_t i) const {
+    return symbols_[i].empty() ? Mn(Plain(result_.fit.estimates[i].estimate)) : symbols_[i];
+  }
+
+  // Measured by a latent variable or regressed on something, in the order of the table.
+  std::vector<std::string> Explained() const {
+    std::vector<std::string> names;
+    for (const Parameter& row : rows()) {
+      if (!InFirstGroup(row) || (row.op != "=~" && row.op != "~")) continue;
+      const std::string& name = row.op == "=~" ? row.rhs : row.lhs;
+      if (!Contains(names, name)) names.push_back(name);
+    }
+    return names;
+  }
+  bool IsExplained(const std::string& name) const { return Contains(Explained(), name); }
+
+  std::string Residual(const std::string& name) const {
+    const bool latent = Contains(result_.table.latent, name);
+    return Sub(Mi(latent ? "\u03B6" : "\u03B5"), Mi(name));
+  }
+
+  // "lambda_2 visual"; "visual" for a fixed 1.
+  std::string Term(size_t i, const std::string& variable) const {
+    const bool one = symbols_[i].empty() && result_.fit.estimates[i].estimate == 1;
+    return one ? Mi(variable) : Value(i) + "<mspace width=\"0.17em\"></mspace>" + Mi(variable);
+  }
+
+  std::string Equation(const std::string& name) const {
+    std::vector<std::string> terms;
+    for (size_t i = 0; i < rows().size(); ++i) {
+      if (InFirstGroup(rows()[i]) && rows()[i].op == "~1" && rows()[i].lhs == name && !Zero(i)) {
+        terms.push_back(Value(i));
+      }
+    }
+    for (size_t i = 0; i < rows().size(); ++i) {
+      const Parameter& row = rows()[i];
+      if (!InFirstGroup(row) || Zero(i)) continue;
+      if (row.op == "=~" && row.rhs == name) terms.push_back(Term(i, row.lhs));
+      if (row.op == "~" && row.lhs == name) terms.push_back(Term(i, row.rhs));
+    }
+    for (size_t i = 0; i < rows().size(); ++i) {
+      const Parameter& row = rows()[i];
+      const bool own = row.op == "~~" && row.lhs == name && row.rhs == name;
+      if (InFirstGroup(row) && own && !Zero(i)) terms.push_back(Residual(name));
+    }
+    std::string sum;
+    for (const std::string& term : terms) sum += (sum.empty() ? "" : Mo("+")) + term;
+    return Math(Mi(name) + Mo("=") + (sum.empty() ? Mn("0") : sum));
+  }
+
+  std::string Moment(size_t i) const {
+    const Parameter& row = rows()[i];
+    const auto side = [&](const std::string& name) {
+      return IsExplained(name) ? Residual(name) : Mi(name);
+    };
+    const bool variance = row.lhs == row.rhs;
+    const std::string inside =
+        variance ? side(row.lhs) : side(row.lhs) + Mo(",") + side(row.rhs);
+    return Mi(variance ? "var" : "cov") + Mo("(") + inside + Mo(")") + Mo("=") + Value(i);
+  }
+
+  const MleResult& result_;
+  std::vector<std::string> symbols_;
+};
+
+std::string Texts(const ParameterTable& table, const char* op, const char* title) {
+  std::string items;
+  for (const Parameter& row : table.rows) {
+    if (row.op != op) continue;
+    items += Element("span", Code(row.lhs + " " + row.op + " " + row.rhs), "term") + "\n";
+  }
+  return items.empty() ? "" : Element("p", Escape(title) + " " + items, "terms") + "\n";
+}
+
+// Sigma = F (I - A)^-1 S (I - A)^-T F^T, mu = F (I - A)^-1 m (methods.md, 1.1).
+std::string General(bool means) {
+  const std::string inverse =
+      Mo("(") + Mi("I") + Mo("\u2212") + Mi("A") + Mo(")");
+  const auto power = [&](const std::string& base, const std::string& exponent) {
+    return Element("msup", Element("mrow", base) + Element("mrow", exponent));
+  };
+  const std::string minus_one = Mo("\u2212") + Mn("1"), transpose = Mi("T");
+  const std::string sigma = Mi("\u03A3") + Mo("(") + Mi("\u03B8") + Mo(")") + Mo("=") + Mi("F") +
+                            power(inverse, minus_one) + Mi("S") +
+                            power(inverse, Mo("\u2212") + transpose) + power(Mi("F"), transpose);
+  const std::string mu = Mi("\u03BC") + Mo("(") + Mi("\u03B8") + Mo(")") + Mo("=") + Mi("F") +
+                         power(inverse, minus_one) + Mi("m");
+  return Element("p", Escape(means ? "The rows are taken as independent draws from a normal "
+                                     "distribution with "
+                                   : "The rows are taken as independent draws from a normal "
+                                     "distribution with free means and ") +
+                          (means ? Math(mu) + " and " : "") + Math(sigma) +
+                          Escape(", where A holds the coefficients above, S the variances and "
+                                 "covariances, and F picks the observed variables.")) +
+         "\n";
+}
+
+}  // namespace
+
+std::vector<std::string> ParameterSymbols(const ParameterTable& table) {
+  const std::map<Key, Occurrences> found = Collect(table);
+  std::map<Key, std::string> symbols;
+  std::map<std::string, int> numbers;
+  std::vector<std::string> out;
+  for (const Parameter& row : table.rows) {
+    std::string& symbol = out.emplace_back();
+    if (!IsModelRow(row)) continue;
+    const Occurrences& occurrences = found.at(KeyOf(row));
+    if (!occurrences.free) continue;
+    const auto [known, is_new] = symbols.emplace(KeyOf(row), "");
+    if (is_new) {
+      const std::string& label = *occurrences.labels.begin();
+      const std::string letter = Letter(table, row);
+      known->second = occurrences.labels.size() == 1 && !label.empty()
+                          ? Mi(label)
+                          : Sub(Mi(letter), Mn(std::to_string(++numbers[letter])));
+    }
+    symbol = known->second;
+  }
+  return out;
+}
+
+std::string ModelEquations(const MleResult& result) {
+  const Writer writer(result);
+  std::string out = Element("div", writer.Equations() + writer.Moments(), "equations") + "\n";
+  out += Texts(result.table, ":=", "Defined:") + Texts(result.table, "==", "Constraints:");
+  if (result.group_n.size() > 1) {
+    out += Paragraph(
+        "The equations hold in each group with parameters of its own, but for those with equal "
+        "labels or fixed values in the table below.");
+  }
+  return out + General(result.table.meanstructure);
+}
+
+}  // namespace partita::report

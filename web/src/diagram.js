@@ -1,0 +1,135 @@
+// The path diagram of a model: squares are observed variables, ellipses latent ones, arrows with one
+// head loadings and regressions, arrows with two heads covariances. Positions come from dagre; only
+// directed paths take part in the layout, covariances are drawn as arcs over it.
+import dagre from "@dagrejs/dagre";
+import {ink, place, shortNumber, width} from "./style.js";
+
+const namespace = "http://www.w3.org/2000/svg";
+
+function element(name, attributes, ...children) {
+  const node = document.createElementNS(namespace, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+// Beyond this a label is cut; the tables have it in full.
+const longest = 22;
+const cut = (text) => (text.length > longest ? `${text.slice(0, longest - 1)}\u2026` : text);
+
+function layout(graph) {
+  const g = new dagre.graphlib.Graph({multigraph: true});
+  g.setGraph({rankdir: "TB", nodesep: 18, ranksep: 64, edgesep: 12, marginx: 8, marginy: 8});
+  g.setDefaultEdgeLabel(() => ({}));
+  graph.nodes.forEach((node, i) => {
+    const size = 26 + 7.2 * cut(node.name).length;
+    g.setNode(String(i), {width: Math.max(node.latent ? 72 : 52, size), height: node.latent ? 40 : 30});
+  });
+  graph.edges.forEach((edge, i) => {
+    if (edge.kind === "covariance") return;
+    g.setEdge(String(edge.from), String(edge.to), {width: 34, height: 14, labelpos: "c"}, String(i));
+  });
+  dagre.layout(g);
+  return g;
+}
+
+// Where the line from the middle of a node towards `at` leaves the node.
+function border(node, at, round) {
+  const dx = at.x - node.x;
+  const dy = at.y - node.y;
+  if (dx === 0 && dy === 0) return {x: node.x, y: node.y};
+  const scale = round
+    ? 1 / Math.hypot(dx / (node.width / 2), dy / (node.height / 2))
+    : 1 / Math.max(Math.abs(dx) / (node.width / 2), Math.abs(dy) / (node.height / 2));
+  return {x: node.x + dx * scale, y: node.y + dy * scale};
+}
+
+// Twice: the first in the colour of the paper, so that lines do not run through the words.
+function label(at, text, kind) {
+  const words = (name) => element("text", {x: at.x, y: at.y, dy: "0.34em", class: name}, text);
+  return [words("halo"), words(`value ${kind}`)];
+}
+
+function drawPath(g, graph, edge, i, id) {
+  const points = g.edge({v: String(edge.from), w: String(edge.to), name: String(i)});
+  const from = g.node(String(edge.from));
+  const to = g.node(String(edge.to));
+  const middle = points.points.slice(1, -1);
+  const first = border(from, middle[0] ?? to, graph.nodes[edge.from].latent);
+  const last = border(to, middle.at(-1) ?? from, graph.nodes[edge.to].latent);
+  const all = [first, ...middle, last];
+  const d = all.map((p, k) => `${k === 0 ? "M" : "L"}${p.x.toFixed(1)},${p.y.toFixed(1)}`).join("");
+  return {
+    line: element("path", {d, class: "path", "marker-end": `url(#${id})`}),
+    label: edge.est === null ? [] : label(points, shortNumber(edge.est), "of-path")
+  };
+}
+
+// An arc above the upper of the two nodes (or below, for nodes in the lower half).
+function drawCovariance(g, graph, edge, middle, id) {
+  const a = g.node(String(edge.from));
+  const b = g.node(String(edge.to));
+  const up = (a.y + b.y) / 2 <= middle ? -1 : 1;
+  const reach = 26 + 0.16 * Math.abs(a.x - b.x);
+  const control = {x: (a.x + b.x) / 2, y: (up < 0 ? Math.min(a.y, b.y) : Math.max(a.y, b.y)) + up * (reach + 40)};
+  const p = border(a, control, graph.nodes[edge.from].latent);
+  const q = border(b, control, graph.nodes[edge.to].latent);
+  const top = {x: (p.x + 2 * control.x + q.x) / 4, y: (p.y + 2 * control.y + q.y) / 4};
+  const d = `M${p.x.toFixed(1)},${p.y.toFixed(1)}Q${control.x.toFixed(1)},${control.y.toFixed(1)} ${q.x.toFixed(1)},${q.y.toFixed(1)}`;
+  return {
+    line: element("path", {d, class: "covariance", "marker-end": `url(#${id})`, "marker-start": `url(#${id})`}),
+    label: edge.est === null ? [] : label(top, shortNumber(edge.est), "of-covariance")
+  };
+}
+
+function drawNode(node, place) {
+  const shape = node.latent
+    ? element("ellipse", {cx: place.x, cy: place.y, rx: place.width / 2, ry: place.height / 2})
+    : element("rect", {
+        x: place.x - place.width / 2,
+        y: place.y - place.height / 2,
+        width: place.width,
+        height: place.height
+      });
+  const text = element("text", {x: place.x, y: place.y, dy: "0.34em"}, cut(node.name));
+  return element("g", {class: node.latent ? "node latent" : "node observed"}, shape, text);
+}
+
+// Every diagram has an arrow head of its own.
+let heads = 0;
+const head = (id) =>
+  element(
+    "defs",
+    {},
+    element(
+      "marker",
+      {id, viewBox: "0 0 8 8", refX: 7.2, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse"},
+      element("path", {d: "M0,0.8L8,4L0,7.2Z", fill: ink})
+    )
+  );
+
+export function drawDiagram(figure, graph) {
+  const g = layout(graph);
+  const id = `head-${++heads}`;
+  const middle = g.graph().height / 2;
+  const drawn = graph.edges.map((edge, i) =>
+    edge.kind === "covariance" ? drawCovariance(g, graph, edge, middle, id) : drawPath(g, graph, edge, i, id)
+  );
+  const picture = element(
+    "svg",
+    {class: "diagram"},
+    head(id),
+    ...drawn.map((edge) => edge.line),
+    ...graph.nodes.map((node, i) => drawNode(node, g.node(String(i)))),
+    ...drawn.flatMap((edge) => edge.label)
+  );
+  place(figure, picture);
+  // Arcs reach beyond the layout's own box.
+  const box = picture.getBBox();
+  const margin = 10;
+  const size = {width: box.width + 2 * margin, height: box.height + 2 * margin};
+  picture.setAttribute("viewBox", `${box.x - margin} ${box.y - margin} ${size.width} ${size.height}`);
+  const scale = Math.min(1, width / size.width);
+  picture.setAttribute("width", Math.round(size.width * Math.max(scale, 0.45)));
+  picture.setAttribute("height", Math.round(size.height * Math.max(scale, 0.45)));
+}

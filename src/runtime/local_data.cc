@@ -8,14 +8,14 @@
 namespace partita::runtime {
 
 LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesystem::path& path,
-                        crypto::RandomSource& random, Progress& progress) {
+                        const crypto::Key& salt, Progress& progress) {
   const SteadyClock::time_point start = SteadyClock::now();
   const data::Schema schema =
       data::SchemaForParty(study.file.dictionary, study.partition, party, study.row_columns);
   data::CsvOptions csv;
   csv.separator = study.file.table.separator;
   csv.decimal = study.file.table.decimal;
-  data::SnapshotHasher snapshot(random);
+  data::SnapshotHasher snapshot(salt);
   data::CsvContents contents = data::ReadCsvFile(path, schema, csv, [&](ByteView bytes) {
     snapshot.Update(bytes);
     progress.CheckCancelled();

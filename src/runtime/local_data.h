@@ -23,9 +23,9 @@ struct LocalData {
          seconds_order = 0;  // CSV and checks; sorting and digests of the row order
 };
 
-// Reads `path` as `party`. Throws kBadData (details for the owner only), or kBadInput if the file
+// Reads `path` as `party` and commits to it under `salt`. Throws kBadData (details for the owner only), or kBadInput if the file
 // cannot be read.
 LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesystem::path& path,
-                        crypto::RandomSource& random, Progress& progress);
+                        const crypto::Key& salt, Progress& progress);
 
 }  // namespace partita::runtime

@@ -24,6 +24,9 @@ using LocatedText = Located<std::string>;
 [[noreturn]] void FailAt(const std::string& file_name, Position position, const std::string& what,
                          const std::string& hint);
 
+// Throws kBadInput with the place if the text is not TOML.
+toml::table ParseToml(const std::string& text, const std::string& file_name);
+
 class TableReader {
  public:
   // `where` names the table in messages: "[engine]", "the study file". Throws for the first key of

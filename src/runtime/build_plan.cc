@@ -8,6 +8,7 @@
 #include "crypto/hash.h"
 #include "mpc/plan_engine.h"
 #include "net/hello.h"
+#include "runtime/approvals.h"
 #include "runtime/leakage.h"
 #include "runtime/protocol.h"
 
@@ -70,6 +71,13 @@ void AddHello(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
   });
   builder.Step(phase,
                [&](size_t, size_t) -> std::optional<uint64_t> { return net::kHelloAckBytes; });
+  builder.Close(plan, std::move(phase));
+}
+
+void AddApprovals(PhaseBuilder& builder, study::Plan& plan) {
+  study::PlanPhase phase{kApprovalsPhase, 0, {}};
+  builder.Step(phase,
+               [](size_t, size_t) -> std::optional<uint64_t> { return study::kApprovalBytes; });
   builder.Close(plan, std::move(phase));
 }
 
@@ -248,6 +256,7 @@ study::Plan BuildPlan(const MleStudy& study) {
   }
   PhaseBuilder builder(PartyNames(study));
   AddHello(study, builder, plan);
+  AddApprovals(builder, plan);
   AddRowOrder(study, builder, plan);
   AddMoments(study, builder, plan);
   AddFinish(builder, plan);

@@ -8,6 +8,8 @@
 #include <ctime>
 
 #include "base/version.h"
+#include "crypto/hash.h"
+#include "study/utc_time.h"
 
 namespace partita::cli {
 namespace {
@@ -43,6 +45,23 @@ void AddReleases(const runtime::PartyOutcome& outcome, report::RunFacts& facts) 
   }
   for (const runtime::CheckOutcome& check : outcome.checks)
     facts.disclosure.push_back({check.variable, check.rule, check.passed});
+}
+
+void AddApprovals(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
+  for (const study::SignedApproval& document : outcome.approvals) {
+    const study::Approval& approval = document.approval;
+    report::ApprovalFacts fact;
+    fact.party = approval.party;
+    fact.decision = approval.decision == study::Decision::kApprove ? "approved" : "rejected";
+    fact.kind = approval.envelope == study::Digest{} ? "study" : "envelope";
+    if (!document.signature.certificate.empty())
+      fact.signed_by = ToHex(crypto::Sha256Of(document.signature.certificate));
+    fact.approved_at = study::FormatUtc(approval.approved_at);
+    fact.valid_until = study::FormatUtc(approval.valid_until);
+    fact.min_cell = approval.disclosure.min_cell;
+    fact.min_rows = approval.disclosure.min_rows;
+    facts.approvals.push_back(std::move(fact));
+  }
 }
 
 // This party's own rows by reason, and all rows that took part.
@@ -105,6 +124,7 @@ report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
                      std::string("libsodium ") + sodium_version_string()};
   AddPhases(outcome, facts);
   AddReleases(outcome, facts);
+  AddApprovals(outcome, facts);
   AddRows(outcome, facts);
   AddVariables(outcome, facts);
   AddLeakage(outcome.plan, facts);

@@ -33,6 +33,8 @@ void AddPhases(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
       phase.messages_received += link.messages_received;
       phase.bytes_sent += link.bytes_sent;
       phase.bytes_received += link.bytes_received;
+      phase.wire_bytes_sent += link.wire_sent;
+      phase.wire_bytes_received += link.wire_received;
     }
     facts.phases.push_back(std::move(phase));
   }

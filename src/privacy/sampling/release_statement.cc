@@ -122,11 +122,12 @@ Statement StateRelease(const GaussianRelease& release) {
   Statement statement;
   statement.mechanism = MechanismText(release);
   statement.rows.push_back(PublicRow(release, AdversaryKind::kOutsideAnalyst));
+  Adversary party;
+  party.kind = AdversaryKind::kParty;
+  StatementRow party_row = CoalitionRow(release, party, 1);
   for (const std::string& name : release.parties) {
-    Adversary party;
-    party.kind = AdversaryKind::kParty;
-    party.party = name;
-    statement.rows.push_back(CoalitionRow(release, party, 1));
+    party_row.adversary.party = name;
+    statement.rows.push_back(party_row);
   }
   // Up to what the noise was sized for, and one row at least where a coalition can exist.
   const uint32_t largest = std::min(sharing.parties - 1, std::max(2U, sharing.known_shares));

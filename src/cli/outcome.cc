@@ -21,24 +21,18 @@ namespace {
 
 std::string Now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-}  // namespace
-
-report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
-  report::RunFacts facts;
-  facts.party = outcome.party;
-  facts.study_file_hash = outcome.study_file_hash;
-  facts.study_hash = outcome.study_hash;
-  facts.plan_hash = outcome.plan_hash;
-  facts.run_id = outcome.run_id;
-  facts.software_version = kVersion;
-  facts.started_at = Now();
-  facts.seconds_total = outcome.seconds;
+// Local work, in the order of the run: the fit comes last.
+void AppendSteps(const runtime::PartyOutcome& outcome, bool fit, report::RunFacts& facts) {
   for (const runtime::LocalStep& step : outcome.local_steps) {
+    if ((step.name == "fit") != fit) continue;
     report::PhaseFacts phase;
     phase.phase = step.name;
     phase.seconds = step.seconds;
     facts.phases.push_back(std::move(phase));
   }
+}
+
+void AppendTraffic(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
   for (const net::PhaseTraffic& traffic : outcome.traffic) {
     report::PhaseFacts phase;
     phase.phase = traffic.phase;
@@ -52,6 +46,23 @@ report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
     }
     facts.phases.push_back(std::move(phase));
   }
+}
+
+}  // namespace
+
+report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
+  report::RunFacts facts;
+  facts.party = outcome.party;
+  facts.study_file_hash = outcome.study_file_hash;
+  facts.study_hash = outcome.study_hash;
+  facts.plan_hash = outcome.plan_hash;
+  facts.run_id = outcome.run_id;
+  facts.software_version = kVersion;
+  facts.started_at = Now();
+  facts.seconds_total = outcome.seconds;
+  AppendSteps(outcome, false, facts);
+  AppendTraffic(outcome, facts);
+  AppendSteps(outcome, true, facts);
   for (const mpc::CountingReleaseGate::Count& count : outcome.releases) {
     facts.releases.push_back({count.release.id, count.release.what, count.release.to,
                               count.release.mechanism, count.release.max_count, count.opened});

@@ -154,7 +154,8 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
   command->add_option("--latency", options->latency, "Add one-way latency, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Cap the bandwidth of every link, for example 100Mbit/s");
-  command->add_option("--output", options->output, "Write result.json here, and the HTML report beside it");
+  command->add_option("--output", options->output,
+                      "Write result.json here, and the HTML report beside it");
   command->add_flag("--force", options->force, "Overwrite it");
 }
 

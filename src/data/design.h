@@ -23,7 +23,7 @@ struct DerivedVariable {
   int degree = 1;                   // kPoly: columns NAME.1 .. NAME.degree
   std::vector<double> points;       // kCut: inner cut points, ascending; intervals (a, b]
   std::vector<std::string> labels;  // kCut: one per interval; the result is a factor
-  std::vector<double> knots;        // kNs: inner knots, as splines::ns(x, knots =, Boundary.knots =)
+  std::vector<double> knots;  // kNs: inner knots, as splines::ns(x, knots =, Boundary.knots =)
   double boundary_lower = 0, boundary_upper = 1;  // kNs
 };
 
@@ -38,7 +38,8 @@ struct DesignColumn {
 // Every column that a model can name, in the order of the dictionary and then of `derived`:
 //   numeric, integer         NAME
 //   date                     NAME, days since 1970-01-01
-//   factor, ordered          NAME.LEVEL for each level but the reference (treatment contrasts: 0/1),
+//   factor, ordered          NAME.LEVEL for each level but the reference (treatment contrasts:
+//   0/1),
 //                            NAME.LEVEL for each but the last (sum: -1/0/1), NAME.L, .Q, .C, .4 ..
 //                            (polynomial, R's contr.poly), NAME (scores 1..k); characters of a
 //                            level that cannot stand in a name become '_'

@@ -76,16 +76,19 @@ ReleaseFacts ReadRelease(const Json& json) {
 }
 
 Json ApprovalJson(const ApprovalFacts& approval) {
-  return {{"party", approval.party},         {"decision", approval.decision},
-          {"kind", approval.kind},           {"signed_by", approval.signed_by},
-          {"approved_at", approval.approved_at}, {"valid_until", approval.valid_until},
-          {"min_cell", approval.min_cell},   {"min_rows", approval.min_rows}};
+  return {{"party", approval.party},
+          {"decision", approval.decision},
+          {"kind", approval.kind},
+          {"signed_by", approval.signed_by},
+          {"approved_at", approval.approved_at},
+          {"valid_until", approval.valid_until},
+          {"min_cell", approval.min_cell},
+          {"min_rows", approval.min_rows}};
 }
 
 ApprovalFacts ReadApproval(const Json& json) {
-  return {json.at("party"),       json.at("decision"),    json.at("kind"),
-          json.at("signed_by"),   json.at("approved_at"), json.at("valid_until"),
-          json.at("min_cell"),    json.at("min_rows")};
+  return {json.at("party"),       json.at("decision"),    json.at("kind"),     json.at("signed_by"),
+          json.at("approved_at"), json.at("valid_until"), json.at("min_cell"), json.at("min_rows")};
 }
 
 Json RowsJson(const RowFacts& rows) {
@@ -170,20 +173,19 @@ double NumberOrNan(const Json& json) {
 }
 
 Json HeadJson(const std::string& status, const study::Plan& plan, const RunFacts& facts) {
-  return {{"schema_version", kResultSchemaVersion},
-          {"status", status},
-          {"software",
-           {{"name", "partita"},
-            {"version", facts.software_version},
-            {"libraries", facts.libraries}}},
-          {"study", {{"name", plan.study}, {"title", plan.title}}},
-          {"party", facts.party},
-          {"started_at", facts.started_at},
-          {"hashes",
-           {{"study_file", facts.study_file_hash},
-            {"study", facts.study_hash},
-            {"plan", facts.plan_hash},
-            {"run_id", facts.run_id}}}};
+  return {
+      {"schema_version", kResultSchemaVersion},
+      {"status", status},
+      {"software",
+       {{"name", "partita"}, {"version", facts.software_version}, {"libraries", facts.libraries}}},
+      {"study", {{"name", plan.study}, {"title", plan.title}}},
+      {"party", facts.party},
+      {"started_at", facts.started_at},
+      {"hashes",
+       {{"study_file", facts.study_file_hash},
+        {"study", facts.study_hash},
+        {"plan", facts.plan_hash},
+        {"run_id", facts.run_id}}}};
 }
 
 void AppendFacts(const study::Plan& plan, const RunFacts& facts, Json& json) {

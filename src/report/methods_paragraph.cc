@@ -43,8 +43,8 @@ std::string ModelSentence(const MleResult& result) {
   }
   text += ") was fitted by maximum likelihood";
   if (result.group_n.size() > 1) {
-    text += " in " + FormatCount(result.group_n.size()) + " groups (" + List(result.group_labels) +
-            ")";
+    text +=
+        " in " + FormatCount(result.group_n.size()) + " groups (" + List(result.group_labels) + ")";
   }
   return text + " to n = " + FormatCount(static_cast<uint64_t>(std::llround(Rows(result)))) +
          " rows.";

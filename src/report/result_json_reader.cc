@@ -41,9 +41,10 @@ stats::Parameter ReadParameter(const Json& json) {
 }
 
 stats::ParameterEstimate ReadEstimate(const Json& json) {
-  return {NumberOrNan(json.at("est")),    NumberOrNan(json.at("se")),       NumberOrNan(json.at("z")),
-          NumberOrNan(json.at("pvalue")), NumberOrNan(json.at("ci.lower")), NumberOrNan(json.at("ci.upper")),
-          NumberOrNan(json.at("std.lv")), NumberOrNan(json.at("std.all"))};
+  return {NumberOrNan(json.at("est")),      NumberOrNan(json.at("se")),
+          NumberOrNan(json.at("z")),        NumberOrNan(json.at("pvalue")),
+          NumberOrNan(json.at("ci.lower")), NumberOrNan(json.at("ci.upper")),
+          NumberOrNan(json.at("std.lv")),   NumberOrNan(json.at("std.all"))};
 }
 
 void ReadFit(const Json& json, methods::mle::MleResult& result) {
@@ -58,7 +59,8 @@ void ReadFit(const Json& json, methods::mle::MleResult& result) {
     result.table.rows.push_back(ReadParameter(parameter));
     fit.estimates.push_back(ReadEstimate(parameter));
   }
-  for (const auto& [name, value] : json.at("fit").items()) fit.fit_measures[name] = NumberOrNan(value);
+  for (const auto& [name, value] : json.at("fit").items())
+    fit.fit_measures[name] = NumberOrNan(value);
 }
 
 Eigen::MatrixXd ReadVcov(const Json& values) {
@@ -66,7 +68,8 @@ Eigen::MatrixXd ReadVcov(const Json& values) {
   Eigen::MatrixXd vcov(size, size);
   for (Eigen::Index i = 0; i < size; ++i) {
     const Json& row = values.at(static_cast<size_t>(i));
-    for (Eigen::Index j = 0; j < size; ++j) vcov(i, j) = NumberOrNan(row.at(static_cast<size_t>(j)));
+    for (Eigen::Index j = 0; j < size; ++j)
+      vcov(i, j) = NumberOrNan(row.at(static_cast<size_t>(j)));
   }
   return vcov;
 }

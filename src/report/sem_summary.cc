@@ -32,7 +32,8 @@ std::string Measure(const stats::SemFit& fit, const char* name, const std::strin
   const auto found = fit.fit_measures.find(name);
   if (found == fit.fit_measures.end()) return {};
   const bool is_count = std::string(name).ends_with("df") && !std::isnan(found->second);
-  return Line(label, is_count ? std::to_string(std::llround(found->second)) : Fixed3(found->second));
+  return Line(label,
+              is_count ? std::to_string(std::llround(found->second)) : Fixed3(found->second));
 }
 
 // A heading with its lines; nothing without lines.

@@ -112,7 +112,7 @@ struct AnalysisSpec {
   Position position;
   std::vector<data::Condition> subset;
   std::vector<ReleaseSpec> releases;
-  bool robust = false;  // Huber-White standard errors and a scaled chi-square
+  bool robust = false;   // Huber-White standard errors and a scaled chi-square
   std::string method;    // "mle"
   std::string protocol;  // "pooled-moments"
   std::string function;  // "cfa", "sem", "growth" or "lavaan": lavaan's wrapper of that name

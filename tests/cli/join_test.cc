@@ -83,7 +83,8 @@ TEST_F(JoinTest, OneProcessPerRoleGivesTheSameAsSimulate) {
             0);
   const auto joined = nlohmann::json::parse(StudyFolder::Read(Home("north") + "/result.json"));
   const auto expected = nlohmann::json::parse(StudyFolder::Read(simulated));
-  ASSERT_EQ(joined["analyses"][0]["parameters"].size(), expected["analyses"][0]["parameters"].size());
+  ASSERT_EQ(joined["analyses"][0]["parameters"].size(),
+            expected["analyses"][0]["parameters"].size());
   ASSERT_GT(joined["analyses"][0]["parameters"].size(), 0u);
   for (size_t i = 0; i < joined["analyses"][0]["parameters"].size(); ++i) {
     // The moments of fixed covariates are the sample's, which a result does not repeat.

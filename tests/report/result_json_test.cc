@@ -32,12 +32,12 @@ std::vector<std::string> Keys(const json& object) {
 
 TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
   const json document = Document(SmallResult());
-  EXPECT_THAT(Keys(document),
-              ElementsAre("analyses", "approvals", "digits_of_agreement", "disclosure", "hashes",
-                          "history", "leakage", "learned", "methods", "min_cell", "party", "plan",
-                          "prediction", "privacy", "releases", "rows", "schema_version",
-                          "seconds_total", "software", "started_at", "statements", "status",
-                          "study", "traffic", "variables"));
+  EXPECT_THAT(
+      Keys(document),
+      ElementsAre("analyses", "approvals", "digits_of_agreement", "disclosure", "hashes", "history",
+                  "leakage", "learned", "methods", "min_cell", "party", "plan", "prediction",
+                  "privacy", "releases", "rows", "schema_version", "seconds_total", "software",
+                  "started_at", "statements", "status", "study", "traffic", "variables"));
   const json& analysis = document["analyses"][0];
   EXPECT_THAT(Keys(analysis), ElementsAre("convergence", "fit", "model", "name", "parameters",
                                           "status", "vcov", "warnings"));

@@ -71,8 +71,7 @@ TEST(TerminalSummaryTest, PrintsTheAnalysesOneAfterTheOther) {
   ASSERT_NE(adjusted, std::string::npos) << text;
   EXPECT_LT(crude, adjusted);
   EXPECT_LT(adjusted, text.find("\nReleased:\n"));
-  const std::string one =
-      TerminalSummary(std::vector{SmallResult()}, SamplePlan(), SampleFacts());
+  const std::string one = TerminalSummary(std::vector{SmallResult()}, SamplePlan(), SampleFacts());
   EXPECT_EQ(one.find("Analysis"), std::string::npos);
 }
 

@@ -16,13 +16,18 @@ namespace {
 
 std::string Now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
-void AddPhases(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
+// Local work, in the order of the run: the fit comes last.
+void AddSteps(const runtime::PartyOutcome& outcome, bool fit, report::RunFacts& facts) {
   for (const runtime::LocalStep& step : outcome.local_steps) {
+    if ((step.name == "fit") != fit) continue;
     report::PhaseFacts phase;
     phase.phase = step.name;
     phase.seconds = step.seconds;
     facts.phases.push_back(std::move(phase));
   }
+}
+
+void AddTraffic(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
   for (const net::PhaseTraffic& traffic : outcome.traffic) {
     report::PhaseFacts phase;
     phase.phase = traffic.phase;
@@ -124,7 +129,9 @@ report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
   facts.min_cell = outcome.disclosure.min_cell;
   facts.libraries = {OpenSSL_version(OPENSSL_VERSION),
                      std::string("libsodium ") + sodium_version_string()};
-  AddPhases(outcome, facts);
+  AddSteps(outcome, false, facts);
+  AddTraffic(outcome, facts);
+  AddSteps(outcome, true, facts);
   AddReleases(outcome, facts);
   AddApprovals(outcome, facts);
   AddRows(outcome, facts);

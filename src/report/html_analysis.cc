@@ -1,5 +1,6 @@
 #include "report/html_analysis.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>
@@ -81,7 +82,7 @@ std::vector<std::string> EstimateCells(const MleResult& result, size_t i,
   const bool estimated = row.free > 0 || row.op == ":=";
   const auto cell = [&](double value) { return estimated ? Escape(Fixed3(value)) : ""; };
   return {Escape(ParameterName(row)),
-          symbol.empty() ? "" : Element("math", symbol),
+          symbol,
           Escape(row.op == ":=" || row.label.starts_with(".") ? "" : row.label),
           Escape(Fixed3(estimate.estimate)),
           estimated ? cell(estimate.standard_error) : Element("small", "fixed"),
@@ -148,6 +149,11 @@ std::string Diagrams(const MleResult& result, size_t index) {
   return out;
 }
 
+bool HasFixedCovariates(const MleResult& result) {
+  const std::vector<stats::Parameter>& rows = result.table.rows;
+  return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.exogenous; });
+}
+
 std::string Model(const MleResult& result, const RunFacts& facts) {
   const bool expected = result.information == stats::Information::kExpected;
   std::vector<std::pair<std::string, std::string>> items = {
@@ -161,7 +167,9 @@ std::string Model(const MleResult& result, const RunFacts& facts) {
   items.push_back({"Free parameters", FormatCount(static_cast<uint64_t>(result.table.num_free)) +
                                           " before equality constraints"});
   items.push_back({"Mean structure", result.table.meanstructure ? "yes" : "no"});
-  items.push_back({"Covariates", result.table.fixed_x ? "fixed" : "random"});
+  if (HasFixedCovariates(result)) {
+    items.push_back({"Covariates", "fixed: their moments are the sample's, and not shown"});
+  }
   for (size_t i = 0; i < result.group_n.size(); ++i) {
     const std::string name =
         result.group_n.size() > 1 ? "Rows, group " + result.group_labels.at(i) : "Rows";

@@ -29,8 +29,9 @@
 //                folded into the window is at most r max, and so is what is missing above. Upper:
 //                what is folded in is left in (it only adds), what is missing above is added.
 //                Lower: r max is taken off.
-//   summation    in extended precision; charged as (c |l| + 32) u times the sums of positive terms.
-//   scale        S carries a relative error of sum_k T_k 4u + 4u |log S|.
+//   summation    in extended precision; charged as (4 (c + 1) span + 512) u times the sums of
+//                positive terms.
+//   scale        S carries a relative error of 8u (sum_k T_k |log M_k| + |log S| + c eps).
 // Everything is added for the upper bound and taken off for the lower one.  []
 //
 // Cost: one real FFT of length N per law and one back; memory 40 N bytes.
@@ -102,7 +103,8 @@ class ComposedLoss {
   Side side_ = Side::kUpper;
   double tilt_ = 0;
   double spacing_ = 0;
-  double bottom_ = 0;       // loss of the first cell of the window
+  double bottom_ = 0;       // loss of the first cell kept
+  bool cut_below_ = false;  // cells of positive loss below it were left out
   double reference_ = 0;    // losses enter exponentials relative to this
   double scale_ = 0;        // S e^(-c reference)
   double scale_error_ = 0;  // relative

@@ -125,6 +125,12 @@ std::string CorrelationName(const mpc::Correlation& correlation) {
       return "pairwise masks, " + shapes;
     case Kind::kOracleRows:
       return "rows of a linear oracle, " + product;
+    case Kind::kBitTriple:
+      return "bit triples, " + shapes;
+    case Kind::kBitMask:
+      return "masks with their bits, " + shapes;
+    case Kind::kBitConversion:
+      return "bits as ring elements, " + shapes;
   }
   return "";
 }

@@ -107,7 +107,11 @@ std::string MomentsText(const MleStudy& study, const Computation& computation, c
 
 std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
   const std::string& receiver = study.parties[study.receiver].name;
-  std::vector<mpc::Release> releases;
+  std::vector<mpc::Release> releases = {
+      {methods::mle::kDisclosureRelease,
+       fmt::format("whether each of {} counts reaches its minimum, one bit each",
+                   study.checks.size()),
+       "all", "exact", 1, mpc::kEverybody, study.checks.size()}};
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
       releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver, "exact",

@@ -272,7 +272,8 @@ study::Plan BuildPlan(const MleStudy& study) {
   }
   AddAnalyses(study, plan);
   for (const methods::mle::DisclosureCheck& check : study.checks)
-    plan.checks.push_back({check.variable, check.rule, check.minimum, check.warning});
+    plan.checks.push_back(
+        {check.analysis, check.variable, check.rule, check.minimum, check.warning});
   plan.exposures = Exposures(study);
   plan.leakage_level = LeakageLevel(plan.exposures);
   plan.privacy = PrivacyRows(study);

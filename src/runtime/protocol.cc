@@ -18,7 +18,8 @@ void RequirePassed(const std::vector<CheckOutcome>& checks) {
   std::string failed;
   for (const CheckOutcome& check : checks) {
     if (!check.passed && !check.warning)
-      failed += (failed.empty() ? "" : "; ") + check.variable + ": " + check.rule;
+      failed += fmt::format("{}analysis '{}', {}: {}", failed.empty() ? "" : "; ", check.analysis,
+                            check.variable, check.rule);
   }
   if (failed.empty()) return;
   throw Error(ErrorCode::kRefused, "nothing was released, because this does not hold: " + failed,
@@ -36,7 +37,8 @@ std::vector<CheckOutcome> RunChecks(mpc::Engine& engine, const MleStudy& study,
   const std::vector<bool> passed = methods::mle::RunDisclosureChecks(engine, checks, moments);
   std::vector<CheckOutcome> outcomes;
   for (size_t i = 0; i < passed.size(); ++i)
-    outcomes.push_back({checks[i].variable, checks[i].rule, passed[i], checks[i].warning});
+    outcomes.push_back(
+        {checks[i].analysis, checks[i].variable, checks[i].rule, passed[i], checks[i].warning});
   return outcomes;
 }
 
@@ -118,11 +120,11 @@ std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, Protocol
                                                  Progress& progress) {
   std::vector<methods::mle::MleResult> fitted;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    if (result.results[a]) {
-      fitted.push_back(std::move(*result.results[a]));
-      continue;
+    fitted.push_back(result.results[a] ? *result.results[a] : Fit(study, a, result, progress));
+    for (const CheckOutcome& check : result.checks) {
+      if (!check.passed && check.analysis == study.file.analyses[a].name)
+        fitted.back().notes.push_back("Warning: this does not hold: " + check.rule + ".");
     }
-    fitted.push_back(Fit(study, a, result, progress));
   }
   return fitted;
 }

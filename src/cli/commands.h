@@ -23,5 +23,9 @@ void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::stri
 void AddStudyCommands(CLI::App& app, Invocation& invocation);
 void AddCertCommands(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
+void AddDataCommands(CLI::App& app, Invocation& invocation);
+void AddDoctorCommand(CLI::App& app, Invocation& invocation);
+// A command of `study`.
+void AddRehearseCommand(CLI::App& study, Invocation& invocation);
 
 }  // namespace partita::cli

@@ -1,4 +1,4 @@
-// partita study new | validate | plan | simulate | join | report
+// partita study new | validate | plan | rehearse | simulate | join | report
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -159,7 +159,8 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
   command->add_option("--latency", options->latency, "Add one-way latency, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Cap the bandwidth of every link, for example 100Mbit/s");
-  command->add_option("--output", options->output, "Write result.json here, and the HTML report beside it");
+  command->add_option("--output", options->output,
+                      "Write result.json here, and the HTML report beside it");
   command->add_flag("--force", options->force, "Overwrite it");
 }
 
@@ -277,6 +278,7 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   AddNew(study, invocation);
   AddValidate(study, invocation);
   AddPlan(study, invocation);
+  AddRehearseCommand(*study, invocation);
   AddSimulate(study, invocation);
   AddJoin(study, invocation);
   AddReport(study, invocation);

@@ -4,22 +4,10 @@
 
 #include "base/error.h"
 #include "cli/output.h"
+#include "cli/schema_parts.h"
 
 namespace partita::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json Type(const char* type) { return {{"type", type}}; }
-Json ListOf(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
-Json Nullable(const char* type) { return {{"type", {type, "null"}}}; }
-
-// An object of which all properties are always there; more may be added by later releases.
-Json Object(Json properties) {
-  Json required = Json::array();
-  for (const auto& [key, value] : properties.items()) required.push_back(key);
-  return {{"type", "object"}, {"required", required}, {"properties", std::move(properties)}};
-}
 
 Json Release() {
   return Object({{"id", Type("string")},
@@ -160,6 +148,7 @@ Json Data(const std::string& command) {
                                               {"address", Type("string")},
                                               {"fingerprint", Type("string")}}))}});
   }
+  if (std::optional<Json> schema = StewardSchema(command)) return *schema;
   throw Error(ErrorCode::kInternal, "no schema for the command " + command);
 }
 
@@ -168,7 +157,7 @@ Json Data(const std::string& command) {
 std::string OutputSchema(const std::string& command) {
   const Json version = {{"const", kEnvelopeSchemaVersion}};
   const Json success = Object({{"schema_version", version},
-                               {"status", {{"enum", {"done", "not-converged"}}}},
+                               {"status", {{"enum", {"done", "not-converged", "problems"}}}},
                                {"data", Data(command)}});
   const Json failure = Object({{"schema_version", version},
                                {"status", {{"const", "error"}}},

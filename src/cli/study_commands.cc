@@ -1,4 +1,5 @@
-// partita study new | validate | plan | simulate | join | report (approvals: approval_commands.cc)
+// partita study new | validate | plan | rehearse | simulate | join | report (approvals:
+// approval_commands.cc)
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -285,6 +286,7 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   AddNew(study, invocation);
   AddValidate(study, invocation);
   AddPlan(study, invocation);
+  AddRehearseCommand(*study, invocation);
   AddSimulate(study, invocation);
   AddJoin(study, invocation);
   AddReport(study, invocation);

@@ -350,6 +350,14 @@ bool TableChecker::ReadHeader(CsvTokenizer& tokenizer) {
   std::set<std::string> seen;
   for (const CsvField& field : tokenizer.fields()) {
     names.emplace_back(CsvTokenizer::Text(field, scratch_));
+    if (!IsUtf8(names.back())) {
+      problems_.push_back({Severity::kProblem,
+                           Printable(names.back()),
+                           "the column name is not valid UTF-8",
+                           "export the table as UTF-8 (not Latin-1 or Windows-1252)",
+                           1,
+                           {1}});
+    }
     if (!names.back().empty() && !seen.insert(names.back()).second) {
       problems_.push_back({Severity::kProblem,
                            Printable(names.back()),

@@ -1,13 +1,6 @@
 #include "runtime/mock_tables.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-
-#include "net/socket.h"
+#include "runtime/new_file.h"
 
 namespace partita::runtime {
 namespace {
@@ -26,22 +19,6 @@ void AddClusters(const methods::mle::MleAnalysis& analysis,
     }
     if (!cluster.empty()) clusters.push_back(std::move(cluster));
   }
-}
-
-void WriteNewFile(const std::filesystem::path& path, const std::string& text) {
-  const net::Socket file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  size_t written = 0;
-  while (file.valid() && written < text.size()) {
-    const ssize_t now = ::write(file.fd(), text.data() + written, text.size() - written);
-    if (now < 0 && errno == EINTR) continue;
-    if (now <= 0) break;
-    written += static_cast<size_t>(now);
-  }
-  if (file.valid() && written == text.size()) return;
-  const std::string reason = std::strerror(errno);
-  if (file.valid()) ::unlink(path.c_str());
-  throw Error(ErrorCode::kUsage, fmt::format("cannot write {}: {}", path.string(), reason),
-              "choose another folder: mock data never replaces a file");
 }
 
 }  // namespace
@@ -67,7 +44,7 @@ std::vector<std::filesystem::path> WriteMockTables(const MleStudy& study,
     const std::filesystem::path home = folder / study.parties[table.party].name;
     std::filesystem::create_directories(home);
     paths[table.party] = home / "data.csv";
-    WriteNewFile(paths[table.party], table.csv);
+    WriteNewFile(paths[table.party], table.csv, 0644);
   }
   return paths;
 }

@@ -75,18 +75,18 @@ struct Channel::State {
     phase_depth = depth;
     phase_start = SteadyClock::now();
     phase_wire.clear();
-    for (PartyIndex peer = 0; peer < parties(); ++peer) phase_wire.push_back(Wire(peer));
+    for (PartyIndex peer = 0; peer < parties(); ++peer) phase_wire.push_back(CarriedBytes(peer));
   }
 
-  WireBytes Wire(PartyIndex peer) const {
-    return peer == transport->self() ? WireBytes{} : transport->Wire(peer);
+  WireBytes CarriedBytes(PartyIndex peer) const {
+    return peer == transport->self() ? WireBytes{} : transport->CarriedBytes(peer);
   }
 
   void UpdatePhase(PhaseTraffic& phase) const {
     phase.rounds = depth - phase_depth;
     phase.seconds = SecondsSince(phase_start);
     for (PartyIndex peer = 0; peer < parties(); ++peer) {
-      const WireBytes now = Wire(peer);
+      const WireBytes now = CarriedBytes(peer);
       phase.links[peer].wire_sent = now.sent - phase_wire[peer].sent;
       phase.links[peer].wire_received = now.received - phase_wire[peer].received;
     }

@@ -82,7 +82,7 @@ class Conversation {
     traffic_.seconds = SecondsSince(start);
     for (PartyIndex peer = 0; peer < hellos_.size(); ++peer) {
       if (peer == transport_.self()) continue;
-      const WireBytes wire = transport_.Wire(peer);
+      const WireBytes wire = transport_.CarriedBytes(peer);
       traffic_.links[peer].wire_sent = wire.sent;
       traffic_.links[peer].wire_received = wire.received;
     }

@@ -48,7 +48,7 @@ class TlsTransport : public Transport {
   }
 
   const crypto::Key& PairwiseSecret(PartyIndex peer) const override { return secrets_[peer]; }
-  WireBytes Wire(PartyIndex peer) const override {
+  WireBytes CarriedBytes(PartyIndex peer) const override {
     return streams_[peer] == nullptr ? WireBytes{} : streams_[peer]->wire_bytes();
   }
 

@@ -56,7 +56,7 @@ class Transport {
   virtual const crypto::Key& PairwiseSecret(PartyIndex peer) const = 0;
 
   // Since the connection was opened. Zero where there is no network.
-  virtual WireBytes Wire(PartyIndex peer) const {
+  virtual WireBytes CarriedBytes(PartyIndex peer) const {
     static_cast<void>(peer);
     return {};
   }

@@ -158,7 +158,7 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
       {"the release of analysis 'main' 'robust'", [](auto& s) { s.analyses[0].robust = true; }},
       {"the group of analysis 'main' 'income'", [](auto& s) { s.analyses[0].group = "income"; }},
       {"the variable in the subset of analysis 'main' 'income'",
-       [](auto& s) { s.analyses[0].subset = {{"income", {}, 0, {}}}; }},
+       [](auto& s) { s.analyses[0].subset = {{"income", {}, 0, false, {}}}; }},
       {"the engine 'replicated'", [](auto& s) { s.engine.name = "replicated"; }},
       {"the receiver 'south'",
        [](auto& s) { s.parties[0].receiver = false, s.parties[1].receiver = true; }},
@@ -173,7 +173,7 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
          s.derived[0].name = "d", s.derived[0].from = "income";
        }},
       {"the variable in the population's subset 'income'",
-       [](auto& s) { s.population.subset = {{"income", {}, 0, {}}}; }},
+       [](auto& s) { s.population.subset = {{"income", {}, 0, false, {}}}; }},
       {"the weights 'income'", [](auto& s) { s.design.weights = "income"; }},
       {"the cluster 'income'", [](auto& s) { s.design.cluster = "income"; }},
   };

@@ -114,6 +114,27 @@ void AddLeakage(const study::Plan& plan, report::RunFacts& facts) {
   }
 }
 
+// The plan's numbers for this machine against what this party counted. Bytes of links that it does
+// not see are in neither.
+void AddPrediction(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
+  if (outcome.plan.predictions.empty()) return;
+  report::PredictionFacts prediction;
+  prediction.predicted.seconds = outcome.plan.predictions.front().seconds;
+  for (const study::PlanPhase& phase : outcome.plan.phases) {
+    prediction.predicted.rounds += phase.rounds;
+    for (const study::PlanLink& link : phase.links) {
+      if (link.from == outcome.party || link.to == outcome.party)
+        prediction.predicted.bytes += link.bytes;
+    }
+  }
+  prediction.measured.seconds = outcome.seconds;
+  for (const report::PhaseFacts& phase : facts.phases) {
+    prediction.measured.rounds += phase.rounds;
+    prediction.measured.bytes += phase.bytes_sent + phase.bytes_received;
+  }
+  facts.prediction = prediction;
+}
+
 }  // namespace
 
 report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
@@ -137,6 +158,7 @@ report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
   AddRows(outcome, facts);
   AddVariables(outcome, facts);
   AddLeakage(outcome.plan, facts);
+  AddPrediction(outcome, facts);
   return facts;
 }
 

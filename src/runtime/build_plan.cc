@@ -10,6 +10,7 @@
 #include "net/hello.h"
 #include "runtime/approvals.h"
 #include "runtime/leakage.h"
+#include "runtime/predict.h"
 #include "runtime/protocol.h"
 
 namespace partita::runtime {
@@ -294,6 +295,7 @@ study::Plan BuildPlan(const MleStudy& study) {
       "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
       fmt::format("2^-{}; nothing is truncated after that.",
                   study.computations.front().task.fraction_bits));
+  plan.predictions = Predictions(study, plan);
   return plan;
 }
 

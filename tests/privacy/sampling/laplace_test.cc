@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 
 #include "base/error.h"
+#include "tests/privacy/sampling/expect_error.h"
 #include "tests/privacy/sampling/goodness.h"
 #include "tests/privacy/sampling/tape.h"
 
@@ -168,15 +168,6 @@ TEST(DiscreteLaplaceTest, ScaleOfADoubleIsExact) {
   EXPECT_EQ(ScaleOf(0.1), (GridScale{3602879701896397, UInt128{1} << 55}));
   EXPECT_EQ(ScaleOf(0x1p100), (GridScale{UInt128{1} << 100, 1}));
   EXPECT_EQ(ScaleOf(0x1p-59).denominator, UInt128{1} << 59);
-}
-
-void ExpectUsage(const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUsage) << error.what();
-  }
 }
 
 TEST(DiscreteLaplaceTest, RefusesScalesOutOfRange) {

@@ -1,5 +1,5 @@
-// Calibration of the continuous mechanisms and of the discrete Laplace mechanism: the stored reference (40-digit
-// closed forms), round trips, the safe side, brute force, bad input.
+// Calibration of the continuous mechanisms and of the discrete Laplace mechanism: the stored
+// reference (40-digit closed forms), round trips, the safe side, brute force, bad input.
 #include "privacy/sampling/calibrate.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,8 @@ nlohmann::json Reference() {
 bool HasShared() { return std::ifstream(PARTITA_SOURCE_DIR "/../shared").good(); }
 
 double Number(const nlohmann::json& value) {
-  return value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr) : value.get<double>();
+  return value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr)
+                           : value.get<double>();
 }
 
 TEST(GaussianCalibrationTest, StoredSigmas) {
@@ -186,14 +187,13 @@ TEST(DiscreteLaplaceCalibrationTest, ProfileIsTheSum) {
       for (const double part : {0.0, 0.1, 0.5, 0.77, 0.999}) {
         const double epsilon = part * shift / t;
         const double exact = LaplaceHockeyStick(t, shift, epsilon);
-        const Bounds ours =
-            DiscreteLaplaceDelta(GridL1Sensitivity(shift), scale, Epsilon(epsilon));
+        const Bounds ours = DiscreteLaplaceDelta(GridL1Sensitivity(shift), scale, Epsilon(epsilon));
         EXPECT_NEAR(ours.upper, exact, 1e-13) << t << " " << shift << " " << epsilon;
         EXPECT_NEAR(ours.lower, exact, 1e-13);
       }
-      EXPECT_EQ(DiscreteLaplaceDelta(GridL1Sensitivity(shift), scale, Epsilon(shift / t * 1.001))
-                    .upper,
-                0);
+      EXPECT_EQ(
+          DiscreteLaplaceDelta(GridL1Sensitivity(shift), scale, Epsilon(shift / t * 1.001)).upper,
+          0);
     }
   }
   // A whole number is what integers differ by.

@@ -1,5 +1,5 @@
-// Discrete Gaussian noise: stored exact profiles, brute force over all shifts in one and two dimensions, sums
-// of shares by convolution, calibration, sharing among parties.
+// Discrete Gaussian noise: stored exact profiles, brute force over all shifts in one and two
+// dimensions, sums of shares by convolution, calibration, sharing among parties.
 #include "privacy/sampling/discrete_gaussian_mechanism.h"
 
 #include <gtest/gtest.h>
@@ -56,8 +56,8 @@ TEST(DiscreteGaussianMechanismTest, StoredProfiles) {
     const GridL2Sensitivity sensitivity(row["inputs"]["sensitivity"].get<double>());
     const DiscreteGaussianNoise noise = Noise(row["inputs"]["sigma"].get<double>());
     const double exact = row["exact"]["epsilon"].get<double>();
-    const Bounds epsilon = DiscreteGaussianEpsilon(sensitivity, noise,
-                                                   Delta(row["inputs"]["delta"].get<double>()));
+    const Bounds epsilon =
+        DiscreteGaussianEpsilon(sensitivity, noise, Delta(row["inputs"]["delta"].get<double>()));
     EXPECT_NEAR(epsilon.lower, exact, exact * 1e-9) << row.dump();
     EXPECT_NEAR(epsilon.upper, exact, exact * 1e-9) << row.dump();
     for (const auto& point : row["delta_at_epsilon"]) {
@@ -76,8 +76,8 @@ TEST(DiscreteGaussianMechanismTest, OneCoordinateIsExact) {
     for (const int shift : {1, 2, 7}) {
       for (const double epsilon : {0.0, 0.05, 0.5, 2.0, 9.0}) {
         const double exact = HockeyStick(masses, shift, epsilon);
-        const Bounds ours = DiscreteGaussianDelta(GridL2Sensitivity(shift), Noise(stddev),
-                                                  Epsilon(epsilon));
+        const Bounds ours =
+            DiscreteGaussianDelta(GridL2Sensitivity(shift), Noise(stddev), Epsilon(epsilon));
         EXPECT_NEAR(ours.lower, exact, 1e-13 + exact * 1e-11) << stddev << " " << shift;
         EXPECT_NEAR(ours.upper, exact, 1e-13 + exact * 1e-11) << stddev << " " << shift;
         EXPECT_LE(ours.lower, ours.upper);
@@ -118,7 +118,8 @@ TEST(DiscreteGaussianMechanismTest, TwoCoordinatesAreBounded) {
         const Bounds ours = DiscreteGaussianDelta(GridL2Sensitivity(sensitivity), Noise(stddev, 2),
                                                   Epsilon(epsilon));
         // The sum ends at 9 sigma, where masses of 1e-19 are taken for certain differences.
-        EXPECT_GE(ours.upper, worst * (1 - 1e-9) - 1e-18) << stddev << " " << sensitivity << " " << epsilon;
+        EXPECT_GE(ours.upper, worst * (1 - 1e-9) - 1e-18)
+            << stddev << " " << sensitivity << " " << epsilon;
         EXPECT_LE(ours.lower, worst * (1 + 1e-9)) << stddev << " " << sensitivity << " " << epsilon;
         // At 12 grid units the gap to the continuous law is d/(8 s) = 2e-3 at most.
         if (stddev == 12.0 && sensitivity == 1.0) {
@@ -134,14 +135,15 @@ TEST(DiscreteGaussianMechanismTest, FineGridsApproachTheContinuousMechanism) {
   for (const size_t dimension : {size_t{1}, size_t{65}, size_t{5000}}) {
     const double unit = 0x1p40;
     const Bounds continuous = GaussianDelta(L2Sensitivity(1), 4.5, Epsilon(1));
-    const Bounds ours = DiscreteGaussianDelta(GridL2Sensitivity(unit), Noise(4.5 * unit, dimension),
-                                              Epsilon(1));
+    const Bounds ours =
+        DiscreteGaussianDelta(GridL2Sensitivity(unit), Noise(4.5 * unit, dimension), Epsilon(1));
     EXPECT_GE(ours.upper, continuous.lower);
     EXPECT_NEAR(ours.upper / continuous.upper, 1, 1e-12);
     EXPECT_NEAR(ours.lower / continuous.upper, 1, 1e-9);
-    const Bounds epsilon = DiscreteGaussianEpsilon(
-        GridL2Sensitivity(unit), Noise(4.5 * unit, dimension), Delta(1e-6));
-    EXPECT_NEAR(epsilon.upper / GaussianEpsilon(L2Sensitivity(1), 4.5, Delta(1e-6)).upper, 1, 1e-10);
+    const Bounds epsilon =
+        DiscreteGaussianEpsilon(GridL2Sensitivity(unit), Noise(4.5 * unit, dimension), Delta(1e-6));
+    EXPECT_NEAR(epsilon.upper / GaussianEpsilon(L2Sensitivity(1), 4.5, Delta(1e-6)).upper, 1,
+                1e-10);
     EXPECT_LE(epsilon.lower, epsilon.upper);
     EXPECT_NEAR(epsilon.lower / epsilon.upper, 1, 1e-8);
   }
@@ -231,16 +233,12 @@ TEST(DiscreteGaussianMechanismTest, RefusesNonsense) {
   ExpectUsage([] {
     DiscreteGaussianDelta(GridL2Sensitivity(1), {VarianceOfStddev(10), 0, 1}, Epsilon(1));
   });
-  ExpectUsage([] {
-    CalibrateDiscreteGaussian(GridL2Sensitivity(1), 0, Epsilon(1), Delta(1e-6));
-  });
-  ExpectUsage([] {
-    CalibrateDiscreteGaussian(GridL2Sensitivity(0.1), 1, Epsilon(1), Delta(1e-6));
-  });
+  ExpectUsage([] { CalibrateDiscreteGaussian(GridL2Sensitivity(1), 0, Epsilon(1), Delta(1e-6)); });
+  ExpectUsage(
+      [] { CalibrateDiscreteGaussian(GridL2Sensitivity(0.1), 1, Epsilon(1), Delta(1e-6)); });
   // More noise than the grid holds.
-  ExpectUsage([] {
-    CalibrateDiscreteGaussian(GridL2Sensitivity(0x1p99), 1, Epsilon(1e-6), Delta(1e-12));
-  });
+  ExpectUsage(
+      [] { CalibrateDiscreteGaussian(GridL2Sensitivity(0x1p99), 1, Epsilon(1e-6), Delta(1e-12)); });
 }
 
 TEST(DistributedNoiseTest, AnyRemainingSharesSuffice) {
@@ -254,7 +252,8 @@ TEST(DistributedNoiseTest, AnyRemainingSharesSuffice) {
   EXPECT_EQ(RemainingNoise(noise, 0).shares, 5U);
 }
 
-// Heikkila et al. 2017, Theorem 1: sigma_j^2 = s/(N - T - 1) protects a party among T + 1 who know their shares.
+// Heikkila et al. 2017, Theorem 1: sigma_j^2 = s/(N - T - 1) protects a party among T + 1 who know
+// their shares.
 TEST(DistributedNoiseTest, StoredFactors) {
   if (!std::ifstream(PARTITA_SOURCE_DIR "/../shared")) GTEST_SKIP();
   std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/dp_accounting.json");
@@ -269,8 +268,7 @@ TEST(DistributedNoiseTest, StoredFactors) {
     const DistributedNoise noise = ShareNoise(unit, {parties, colluding + 1}, 1);
     const double share = StddevUpperBound(noise.share_variance) * 0x1p-20;
     EXPECT_NEAR(share * share / row["exact"]["sigma2_j"].get<double>(), 1, 1e-14);
-    const double total =
-        StddevUpperBound(Multiply(noise.share_variance, parties)) * 0x1p-20;
+    const double total = StddevUpperBound(Multiply(noise.share_variance, parties)) * 0x1p-20;
     const double factor = row["exact"]["extra_total_variance_factor_N/(N-T-1)"].get<double>();
     EXPECT_NEAR(total * total / factor, 1, 1e-14);
   }
@@ -279,7 +277,9 @@ TEST(DistributedNoiseTest, StoredFactors) {
 TEST(DistributedNoiseTest, RefusesWhatCannotProtect) {
   ExpectUsage([] { ShareNoise(VarianceOfStddev(1000), {3, 3}, 1); });
   ExpectUsage([] { ShareNoise(VarianceOfStddev(1000), {0, 0}, 1); });
-  ExpectUsage([] { ShareNoise(VarianceOfStddev(8), {4, 0}, 1); });  // shares of exactly 4 grid units
+  ExpectUsage([] {
+    ShareNoise(VarianceOfStddev(8), {4, 0}, 1);
+  });  // shares of exactly 4 grid units
   ExpectUsage([] { RemainingNoise(ShareNoise(VarianceOfStddev(1000), {3, 1}, 1), 3); });
 }
 

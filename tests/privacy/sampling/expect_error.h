@@ -19,8 +19,6 @@ inline void ExpectError(ErrorCode code, const std::function<void()>& call) {
   }
 }
 
-inline void ExpectUsage(const std::function<void()>& call) {
-  ExpectError(ErrorCode::kUsage, call);
-}
+inline void ExpectUsage(const std::function<void()>& call) { ExpectError(ErrorCode::kUsage, call); }
 
 }  // namespace partita::privacy

@@ -8,9 +8,16 @@ namespace partita::privacy {
 namespace {
 
 TEST(GaussianTapesTest, HundredThousandTapes) {
-  const std::vector<GridVariance> variances = {
-      {1, 100, 0}, {1, 1, -2}, {1, 1, 0}, {9, 4, 0}, {100, 1, 0}, {1000000, 1, 0},
-      {UInt128{3000001} * 3000001, 9, 0}, {1, 1, 80}, {1, 1, 108}, {1, 9, 160}};
+  const std::vector<GridVariance> variances = {{1, 100, 0},
+                                               {1, 1, -2},
+                                               {1, 1, 0},
+                                               {9, 4, 0},
+                                               {100, 1, 0},
+                                               {1000000, 1, 0},
+                                               {UInt128{3000001} * 3000001, 9, 0},
+                                               {1, 1, 80},
+                                               {1, 1, 108},
+                                               {1, 9, 160}};
   for (const GridVariance& variance : variances) {
     const DiscreteGaussian sampler(variance);
     const GaussianReference reference(sampler.table());

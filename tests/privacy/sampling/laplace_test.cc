@@ -1,13 +1,12 @@
-// The discrete Laplace and geometric samplers against a big-rational reference on the same tape, and their
-// goodness of fit.
-#include "privacy/sampling/discrete_laplace.h"
-
+// The discrete Laplace and geometric samplers against a big-rational reference on the same tape,
+// and their goodness of fit.
 #include <gmp.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "base/error.h"
+#include "privacy/sampling/discrete_laplace.h"
 #include "tests/privacy/sampling/expect_error.h"
 #include "tests/privacy/sampling/goodness.h"
 #include "tests/privacy/sampling/tape.h"
@@ -40,7 +39,8 @@ class Big {
   mpz_t value_;
 };
 
-// Canonne, Kamath & Steinke, Algorithms 1 and 2, over integers of any size, reading the tape as documented.
+// Canonne, Kamath & Steinke, Algorithms 1 and 2, over integers of any size, reading the tape as
+// documented.
 class LaplaceReference {
  public:
   explicit LaplaceReference(const GridScale& scale)
@@ -107,8 +107,17 @@ class LaplaceReference {
 
 std::vector<GridScale> Scales() {
   const UInt128 largest = (UInt128{1} << 112) - 1;
-  return {{1, 10}, {1, 2}, {1, 1}, {3, 2}, {10, 1}, {1000003, 3}, {UInt128{1} << 40, 1},
-          {UInt128{1} << 64, 1}, {(UInt128{1} << 64) + 1, 7}, {largest, 1}, {largest, largest - 2}};
+  return {{1, 10},
+          {1, 2},
+          {1, 1},
+          {3, 2},
+          {10, 1},
+          {1000003, 3},
+          {UInt128{1} << 40, 1},
+          {UInt128{1} << 64, 1},
+          {(UInt128{1} << 64) + 1, 7},
+          {largest, 1},
+          {largest, largest - 2}};
 }
 
 TEST(DiscreteLaplaceTest, SameTapeSameSamples) {

@@ -1,5 +1,5 @@
-// Types that refuse what is no epsilon, delta, sensitivity or scale; arithmetic that rounds up; R67 for
-// clipping and for the moments.
+// Types that refuse what is no epsilon, delta, sensitivity or scale; arithmetic that rounds up; R67
+// for clipping and for the moments.
 #include "privacy/sampling/sensitivity.h"
 
 #include <gmp.h>
@@ -110,7 +110,8 @@ bool WithinBound(const std::vector<Int128>& row, const ClipBound& bound) {
   mpz_t sum, term, limit;
   mpz_inits(sum, term, limit, static_cast<mpz_ptr>(nullptr));
   for (const Int128 value : row) {
-    const UInt128 magnitude = value < 0 ? -static_cast<UInt128>(value) : static_cast<UInt128>(value);
+    const UInt128 magnitude =
+        value < 0 ? -static_cast<UInt128>(value) : static_cast<UInt128>(value);
     mpz_set_ui(term, static_cast<unsigned long>(magnitude >> 64));
     mpz_mul_2exp(term, term, 64);
     mpz_add_ui(term, term, static_cast<unsigned long>(magnitude));
@@ -172,12 +173,12 @@ TEST(ClippingTest, IntegerRowsLieWithinTheBound) {
     const size_t dimension = 1 + tape.Word() % 12;
     const int fraction_bits = static_cast<int>(tape.Word() % 60);
     // From the smallest bound that the theorem covers.
-    const double spread = norm == Norm::kL1 ? static_cast<double>(dimension)
+    const double spread = norm == Norm::kL1   ? static_cast<double>(dimension)
                           : norm == Norm::kL2 ? std::sqrt(static_cast<double>(dimension))
                                               : 1.0;
     const double smallest = std::ldexp(spread, 17 - fraction_bits);
-    const ClipBound bound = {
-        norm, smallest * (1 + 1e-15 + (trial % 2) * Uniform(tape) * 1000), fraction_bits};
+    const ClipBound bound = {norm, smallest * (1 + 1e-15 + (trial % 2) * Uniform(tape) * 1000),
+                             fraction_bits};
     const std::vector<double> row = HardRow(tape, dimension, bound.bound);
     std::vector<Int128> out(dimension);
     ClipToGrid(row, bound, out);
@@ -277,7 +278,8 @@ std::vector<std::vector<double>> BallPoints(size_t dimension, double bound, int 
   return points;
 }
 
-// R67: over all pairs the bound holds, and the largest distance comes within the spacing of the points.
+// R67: over all pairs the bound holds, and the largest distance comes within the spacing of the
+// points.
 TEST(MomentsSensitivityTest, IsTheLargestDistance) {
   for (const size_t dimension : {size_t{1}, size_t{2}, size_t{3}}) {
     const int steps = dimension == 1 ? 400 : dimension == 2 ? 90 : 15;
@@ -336,8 +338,8 @@ TEST(MomentsSensitivityTest, IsAttained) {
 TEST(MomentsSensitivityTest, HoldsForSumsOfClippedIntegerRows) {
   const ClipBound bound = {Norm::kL2, 1.0, 18};
   std::vector<std::vector<double>> rows;
-  for (const auto& raw : std::vector<std::vector<double>>{
-           {0, 0}, {3, 0.1}, {-0.2, -3}, {0.7, 0.7}, {0.05, -0.3}}) {
+  for (const auto& raw :
+       std::vector<std::vector<double>>{{0, 0}, {3, 0.1}, {-0.2, -3}, {0.7, 0.7}, {0.05, -0.3}}) {
     std::vector<Int128> integers(2);
     ClipToGrid(raw, bound, integers);
     std::vector<double> z;

@@ -1,4 +1,5 @@
-// Privacy statements: who faces which noise, what the sentence says, and that no rendering loses an infinity.
+// Privacy statements: who faces which noise, what the sentence says, and that no rendering loses an
+// infinity.
 #include "privacy/statement.h"
 
 #include <gmock/gmock.h>
@@ -76,14 +77,14 @@ TEST(ReleaseStatementTest, SingleNoiseGiverKnowsItAll) {
   EXPECT_TRUE(statement.rows[1].loss.infinite);
 }
 
-// beta(5 %) of the Gaussian with mu = D / sigma is Phi(z - mu); ours is a lower bound and nearly that.
+// beta(5 %) of the Gaussian with mu = D / sigma is Phi(z - mu); ours is a lower bound and nearly
+// that.
 TEST(ReleaseStatementTest, GuessesFollowTheGaussianCurve) {
   const boost::math::normal normal;
   for (const double mu : {0.05, 0.3, 1.0, 2.0, 4.0}) {
     const DiscreteGaussianNoise noise = {VarianceOfStddev(kUnit / mu), 1, 10};
     const PrivacyLoss loss = GaussianLoss(GridL2Sensitivity(kUnit), noise, Delta(1e-6));
-    const double exact =
-        boost::math::cdf(normal, boost::math::quantile(normal, 0.95) - mu);
+    const double exact = boost::math::cdf(normal, boost::math::quantile(normal, 0.95) - mu);
     EXPECT_LE(*loss.beta_at_5_percent, exact * (1 + 1e-12));
     EXPECT_GE(*loss.beta_at_5_percent, exact - 1e-9) << mu;
   }
@@ -130,9 +131,10 @@ TEST(StatementTest, Sentence) {
             "Whoever guesses whether one person is in the data, with 5 % false alarms, is right at "
             "most 12.4 % of the time.");
   loss.beta_at_5_percent = 0.875;
-  EXPECT_EQ(PlainSentence(Adjacency::kReplace, loss),
-            "Whoever guesses which of two people is in the data, with 5 % false alarms, is right at "
-            "most 12.5 % of the time.");
+  EXPECT_EQ(
+      PlainSentence(Adjacency::kReplace, loss),
+      "Whoever guesses which of two people is in the data, with 5 % false alarms, is right at "
+      "most 12.5 % of the time.");
   EXPECT_EQ(PlainSentence(Adjacency::kReplace, Infinite()),
             "Nothing limits what this adversary learns about one person.");
 }
@@ -158,10 +160,9 @@ Statement Example() {
   Adversary nodes;
   nodes.kind = AdversaryKind::kComputeNodes;
   nodes.size = 2;
-  statement.rows = {
-      {{}, Adjacency::kAddRemove, Loss(1.23449, 1.23451, 1e-6), "all noise"},
-      {party, Adjacency::kReplace, Loss(0, 2.0001e-7, 1e-6), "most noise"},
-      {nodes, Adjacency::kReplace, Infinite(), "they hold all shares"}};
+  statement.rows = {{{}, Adjacency::kAddRemove, Loss(1.23449, 1.23451, 1e-6), "all noise"},
+                    {party, Adjacency::kReplace, Loss(0, 2.0001e-7, 1e-6), "most noise"},
+                    {nodes, Adjacency::kReplace, Infinite(), "they hold all shares"}};
   statement.caveats = {"Only if it rains."};
   return statement;
 }

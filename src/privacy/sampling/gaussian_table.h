@@ -1,32 +1,27 @@
-// The proposal of the discrete Gaussian sampler, and why its output is exactly the discrete
-// Gaussian.
+// The proposal of the discrete Gaussian sampler, and why its output is exactly that law.
 //
 // The half line 0, 1, 2, .. is cut into bins [j 2^s, (j + 1) 2^s), j = 0 .. J - 1, and a tail from
 // J 2^s on. With e(m) = exp(-m^2 / (2 sigma^2)), a positive integer S and integer weights
-//   w_j = at least S e(j 2^s),   w_J (tail) = at least 128 S e(J 2^s),   sum of all + reject slot =
-//   2^64,
+//   w_j >= S e(j 2^s),   w_J (the tail) >= 128 S e(J 2^s),   sum with the reject slot = 2^64,
 // one candidate is
-//   1. a slot, with probability w / 2^64 exactly (alias table); the reject slot ends the candidate;
+//   1. a slot, with probability w / 2^64 exactly (alias table); the reject slot ends it;
 //   2. in bin j: m = j 2^s + low, low uniform in 2^s. In the tail: block g with probability
-//   2^-(g+1), each of 64
-//      bins long, a bin of it uniformly, low uniform: m = (J + 64 g + b) 2^s + low;
-//   3. a sign; (-, 0) ends the candidate;
+//      2^-(g+1), one of its 64 bins b and low uniformly: m = (J + 64 g + b) 2^s + low;
+//   3. a sign; (-, 0) ends it;
 //   4. accepted with probability  S e(m) / w_j,  in the tail  S e(m) 64 2^(g+1) / w_J.
-// Both are at most 1: in the bin because e falls; in the tail because e falls by more than 1/2 per
-// block (64 2^s > sigma and J 2^s >= sigma, so the exponent grows by more than 1 + 1/2). Every
-// candidate (sign, m) is accepted with probability S e(m) 2^-(64+s+1), whatever slot it came from:
-// the accepted ones have exactly the law.
+// Both are at most 1: in the bin because e falls; in the tail because e falls to less than 1/2 per
+// block (64 2^s > sigma and J 2^s >= sigma: the exponent grows by more than 1 + 1/2). Every
+// candidate (sign, m) is accepted with probability S e(m) 2^-(64+s+1), whatever slot it came from,
+// so the accepted ones have exactly the law.
 //
 // Step 4 compares a uniform U, whose bits are read when needed, with the ratio:
-//   - 16 bits: accept if U's top 16 bits are below quick_j = min(65535, floor(2^16 S e(last of bin
-//   j) / w_j));
-//   - 64 more bits and doubles: with d = low (2 j 2^s + low) / (2 sigma^2) <= 1/2 the computed
-//   ratio
-//     r = (S e(j 2^s) / w_j) exp(-d) has relative error below 2^-48: d carries 5 roundings of
-//     2^-53, exp is good to 8 units in the last place or better in every C library, two more
-//     roundings. Decided outside r (1 +- 2^-45);
-//   - else AcceptBelow (lazy_uniform.h), with directed rounding and more bits of U: exact.
-// The stages only differ in cost: each decides as the exact comparison would.
+//   - 16 bits: accept if they are below quick_j = min(65535, floor(2^16 S e(end of bin) / w_j));
+//   - 64 more bits and doubles: with d = low (2 j 2^s + low) / (2 sigma^2) < 0.51 the computed
+//     r = (S e(j 2^s) / w_j) exp(-d) has a relative error below 2^-48: five roundings of 2^-53 in
+//     d, two outside, and exp within 8 units in the last place (C libraries promise 1 or 2).
+//     Decided unless U and r are within r 2^-45 of each other;
+//   - else AcceptBelow (lazy_uniform.h): directed rounding and more bits of U, exact.
+// The stages differ in cost only: each decides as the exact comparison would.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// A slow reference of the discrete Gaussian sampler: reads the same tape in the same order (documented in
-// discrete_gaussian.h and gaussian_table.h) and makes every comparison with 1024-bit bounds. Its own arithmetic; it shares
-// with the product only the layout of the alias table, whose masses the test verifies one by one.
+// A slow reference of the discrete Gaussian sampler: reads the same tape in the same order
+// (documented in discrete_gaussian.h and gaussian_table.h) and makes every comparison with 1024-bit
+// bounds. Its own arithmetic; it shares with the product only the layout of the alias table, whose
+// masses the test verifies one by one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,7 +51,8 @@ class GaussianReference {
     mpfr_clears(square, numerator, denominator, low, high, static_cast<mpfr_ptr>(nullptr));
   }
 
-  // The top 16 + 64 bits of the ratio of an inner bin: a uniform that begins so is as undecided as can be.
+  // The top 16 + 64 bits of the ratio of an inner bin: a uniform that begins so is as undecided as
+  // can be.
   std::pair<uint16_t, uint64_t> RatioBits(size_t slot, UInt128 m) const {
     Bracket ratio;
     Ratio(m, 16, table_.weights[slot], ratio);

@@ -1,11 +1,13 @@
-// R63: the sampler equals a rational reference on the same random tape, value by value and byte by byte.
+// R63: the sampler equals a rational reference on the same random tape, value by value and byte by
+// byte.
+#include "tests/privacy/sampling/gaussian_reference.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "base/error.h"
 #include "privacy/sampling/discrete_gaussian.h"
-#include "tests/privacy/sampling/gaussian_reference.h"
 
 namespace partita::privacy {
 namespace {

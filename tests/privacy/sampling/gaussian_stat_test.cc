@@ -1,5 +1,5 @@
-// R64: goodness of fit of the discrete Gaussian sampler, 1e6 samples per scale, false-alarm probability
-// 1e-6 per check.
+// R64: goodness of fit of the discrete Gaussian sampler, 1e6 samples per scale, false-alarm
+// probability 1e-6 per check.
 #include <gtest/gtest.h>
 
 #include <boost/math/distributions/normal.hpp>
@@ -49,7 +49,8 @@ Fit FitOfIntegers(const std::vector<double>& values, double stddev) {
   return ChiSquare(counts, cells.probabilities);
 }
 
-// 2000 cells of equal probability, and tails of 1e-5 each; for scales at which a grid unit is nothing.
+// 2000 cells of equal probability, and tails of 1e-5 each; for scales at which a grid unit is
+// nothing.
 Fit FitOfQuantiles(const std::vector<double>& values, double stddev) {
   const boost::math::normal normal;
   std::vector<double> levels = {1e-5};
@@ -73,13 +74,13 @@ Fit FitOfQuantiles(const std::vector<double>& values, double stddev) {
 }
 
 double CountPositive(const std::vector<double>& values) {
-  return static_cast<double>(std::count_if(values.begin(), values.end(),
-                                           [](double value) { return value > 0; }));
+  return static_cast<double>(
+      std::count_if(values.begin(), values.end(), [](double value) { return value > 0; }));
 }
 
 double CountNegative(const std::vector<double>& values) {
-  return static_cast<double>(std::count_if(values.begin(), values.end(),
-                                           [](double value) { return value < 0; }));
+  return static_cast<double>(
+      std::count_if(values.begin(), values.end(), [](double value) { return value < 0; }));
 }
 
 // Five standard deviations: 6e-7 two-sided.
@@ -94,8 +95,7 @@ TEST(GaussianStatTest, SmallScales) {
   uint64_t seed = 100;
   for (const double stddev : {0.3, 0.5, 1.0, 1.5, 10.0, 40.0, 100.0, 1000.0}) {
     SCOPED_TRACE(stddev);
-    const std::vector<double> values =
-        Draw(DiscreteGaussian(VarianceOfStddev(stddev)), seed++);
+    const std::vector<double> values = Draw(DiscreteGaussian(VarianceOfStddev(stddev)), seed++);
     const Fit fit = FitOfIntegers(values, stddev);
     EXPECT_FALSE(fit.rejected()) << fit.statistic << " against " << fit.critical;
     ExpectSymmetricAndIndependent(values);
@@ -109,8 +109,7 @@ TEST(GaussianStatTest, LargeScales) {
   uint64_t seed = 200;
   for (const double stddev : {1e6 + 1.0 / 3, 0x1p20, 0x1p40, 0x1.8p52, 0x1p60, 0x1p80}) {
     SCOPED_TRACE(stddev);
-    const std::vector<double> values =
-        Draw(DiscreteGaussian(VarianceOfStddev(stddev)), seed++);
+    const std::vector<double> values = Draw(DiscreteGaussian(VarianceOfStddev(stddev)), seed++);
     const Fit fit = FitOfQuantiles(values, stddev);
     EXPECT_FALSE(fit.rejected()) << fit.statistic << " against " << fit.critical;
     ExpectSymmetricAndIndependent(values);

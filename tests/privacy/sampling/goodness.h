@@ -1,5 +1,5 @@
-// Goodness of fit at a false-alarm probability of 1e-6. A cell without observations counts with its full
-// expectation: a value that never occurs is seen.
+// Goodness of fit at a false-alarm probability of 1e-6. A cell without observations counts with its
+// full expectation: a value that never occurs is seen.
 #pragma once
 
 #include <boost/math/distributions/chi_squared.hpp>
@@ -18,7 +18,8 @@ struct Fit {
 };
 
 // probabilities sum to 1; every expected count should be 5 or more.
-inline Fit ChiSquare(const std::vector<uint64_t>& counts, const std::vector<double>& probabilities) {
+inline Fit ChiSquare(const std::vector<uint64_t>& counts,
+                     const std::vector<double>& probabilities) {
   double total = 0;
   for (const uint64_t count : counts) total += static_cast<double>(count);
   Fit fit;
@@ -43,8 +44,8 @@ inline double LagOneCorrelation(const std::vector<double>& values) {
   return product / square;
 }
 
-// Cells of a law on the integers: single values where `minimum` of `samples` are expected, the rest pooled
-// into one cell at each end.
+// Cells of a law on the integers: single values where `minimum` of `samples` are expected, the rest
+// pooled into one cell at each end.
 struct IntegerCells {
   int64_t first = 0;
   std::vector<double> probabilities;  // below first, first, first + 1, .., above

@@ -1,14 +1,13 @@
-// The discrete Laplace and geometric samplers against a big-rational reference on the same tape, and their
-// goodness of fit.
-#include "privacy/sampling/discrete_laplace.h"
-
+// The discrete Laplace and geometric samplers against a big-rational reference on the same tape,
+// and their goodness of fit.
 #include <gmp.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 
 #include "base/error.h"
+#include "privacy/sampling/discrete_laplace.h"
+#include "tests/privacy/sampling/expect_error.h"
 #include "tests/privacy/sampling/goodness.h"
 #include "tests/privacy/sampling/tape.h"
 
@@ -40,7 +39,8 @@ class Big {
   mpz_t value_;
 };
 
-// Canonne, Kamath & Steinke, Algorithms 1 and 2, over integers of any size, reading the tape as documented.
+// Canonne, Kamath & Steinke, Algorithms 1 and 2, over integers of any size, reading the tape as
+// documented.
 class LaplaceReference {
  public:
   explicit LaplaceReference(const GridScale& scale)
@@ -107,8 +107,17 @@ class LaplaceReference {
 
 std::vector<GridScale> Scales() {
   const UInt128 largest = (UInt128{1} << 112) - 1;
-  return {{1, 10}, {1, 2}, {1, 1}, {3, 2}, {10, 1}, {1000003, 3}, {UInt128{1} << 40, 1},
-          {UInt128{1} << 64, 1}, {(UInt128{1} << 64) + 1, 7}, {largest, 1}, {largest, largest - 2}};
+  return {{1, 10},
+          {1, 2},
+          {1, 1},
+          {3, 2},
+          {10, 1},
+          {1000003, 3},
+          {UInt128{1} << 40, 1},
+          {UInt128{1} << 64, 1},
+          {(UInt128{1} << 64) + 1, 7},
+          {largest, 1},
+          {largest, largest - 2}};
 }
 
 TEST(DiscreteLaplaceTest, SameTapeSameSamples) {
@@ -168,15 +177,6 @@ TEST(DiscreteLaplaceTest, ScaleOfADoubleIsExact) {
   EXPECT_EQ(ScaleOf(0.1), (GridScale{3602879701896397, UInt128{1} << 55}));
   EXPECT_EQ(ScaleOf(0x1p100), (GridScale{UInt128{1} << 100, 1}));
   EXPECT_EQ(ScaleOf(0x1p-59).denominator, UInt128{1} << 59);
-}
-
-void ExpectUsage(const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUsage) << error.what();
-  }
 }
 
 TEST(DiscreteLaplaceTest, RefusesScalesOutOfRange) {

@@ -1,4 +1,5 @@
-// Polya shares: the bounds that make the sampler exact, the tape, the law of a share and of the sum.
+// Polya shares: the bounds that make the sampler exact, the tape, the law of a share and of the
+// sum.
 #include "privacy/sampling/polya.h"
 
 #include <gtest/gtest.h>
@@ -22,11 +23,18 @@ struct Case {
 };
 
 std::vector<Case> Cases() {
-  return {{1, 2}, {7, 1}, {10, 3}, {1000, 2}, {UInt128{1} << 20, 5}, {UInt128{1} << 40, 2},
-          {(UInt128{1} << 80) + 12345, 10}, {UInt128{1} << 100, 1000000}};
+  return {{1, 2},
+          {7, 1},
+          {10, 3},
+          {1000, 2},
+          {UInt128{1} << 20, 5},
+          {UInt128{1} << 40, 2},
+          {(UInt128{1} << 80) + 12345, 10},
+          {UInt128{1} << 100, 1000000}};
 }
 
-// a_k exp(-k/t) without the product's code: log-gamma of MPFR at 512 bits, rounded to nearest; good to 2^-380.
+// a_k exp(-k/t) without the product's code: log-gamma of MPFR at 512 bits, rounded to nearest; good
+// to 2^-380.
 double LogDensity(const Case& law, UInt128 k, mpfr_ptr out) {
   mpfr_t r, position, term;
   mpfr_inits2(kBits, r, position, term, static_cast<mpfr_ptr>(nullptr));
@@ -92,7 +100,8 @@ TEST(PolyaDensityTest, BoundsContainTheDensity) {
   mpfr_clear(exact);
 }
 
-// What the proof in polya_table.h needs of the table: bins without gaps, weights that dominate, masses that the alias table has.
+// What the proof in polya_table.h needs of the table: bins without gaps, weights that dominate,
+// masses that the alias table has.
 TEST(PolyaTableTest, WeightsDominateAndAddUp) {
   mpfr_t mass, scale;
   mpfr_inits2(kBits, mass, scale, static_cast<mpfr_ptr>(nullptr));
@@ -165,8 +174,7 @@ class PolyaReference {
         EXPECT_GE(Ratio(slot, k, shift), (head + 1) * 0x1p-16 * (1 - 1e-12));
         return static_cast<Int128>(k);
       }
-      const double uniform =
-          (std::ldexp(head, 64) + static_cast<double>(tape.Word())) * 0x1p-80;
+      const double uniform = (std::ldexp(head, 64) + static_cast<double>(tape.Word())) * 0x1p-80;
       const double ratio = Ratio(slot, k, shift);
       EXPECT_GT(std::abs(uniform - ratio), 1e-14) << "choose another seed";
       if (uniform < ratio) return static_cast<Int128>(k);
@@ -215,7 +223,8 @@ std::vector<double> PolyaMasses(double t, double r) {
 }
 
 template <typename Draw, typename Mass>
-void ExpectFit(const Draw& draw, const Mass& mass, int64_t lowest, int64_t highest, size_t samples) {
+void ExpectFit(const Draw& draw, const Mass& mass, int64_t lowest, int64_t highest,
+               size_t samples) {
   const IntegerCells cells = MakeCells(mass, lowest, highest, static_cast<double>(samples));
   std::vector<uint64_t> counts(cells.probabilities.size(), 0);
   for (size_t i = 0; i < samples; ++i) ++counts[cells.CellOf(static_cast<double>(draw()))];
@@ -224,8 +233,8 @@ void ExpectFit(const Draw& draw, const Mass& mass, int64_t lowest, int64_t highe
 }
 
 TEST(PolyaShareTest, OneShareFitsItsLaw) {
-  for (const auto& [t, parties] : std::vector<std::pair<int, uint32_t>>{
-           {1, 2}, {3, 5}, {20, 2}, {300, 3}, {300, 1}}) {
+  for (const auto& [t, parties] :
+       std::vector<std::pair<int, uint32_t>>{{1, 2}, {3, 5}, {20, 2}, {300, 3}, {300, 1}}) {
     SCOPED_TRACE(t);
     const PolyaShare share(static_cast<UInt128>(t), parties);
     const std::vector<double> masses = PolyaMasses(t, 1.0 / parties);
@@ -268,12 +277,11 @@ TEST(DiscreteLaplaceShareTest, SharesAddUpToADiscreteLaplaceVariable) {
   const DiscreteLaplaceShare share(9, 3);
   const double a = std::exp(-1.0 / 9);
   Tape tape(24);
-  ExpectFit(
-      [&] { return share.Sample(tape) + share.Sample(tape) + share.Sample(tape); },
-      [&](int64_t k) {
-        return (1 - a) / (1 + a) * std::exp(-static_cast<double>(std::abs(k)) / 9);
-      },
-      -600, 600, 200000);
+  ExpectFit([&] { return share.Sample(tape) + share.Sample(tape) + share.Sample(tape); },
+            [&](int64_t k) {
+              return (1 - a) / (1 + a) * std::exp(-static_cast<double>(std::abs(k)) / 9);
+            },
+            -600, 600, 200000);
 }
 
 // The whole of a Gamma-grid variable is the integer part of an exponential one: mean and tail.
@@ -284,17 +292,15 @@ TEST(GammaShareTest, SumIsExponentialOnTheGrid) {
   std::vector<uint64_t> counts(400, 0);
   Tape tape(25);
   for (int i = 0; i < 200000; ++i) {
-    const double x =
-        static_cast<double>(share.Sample(tape) + share.Sample(tape)) * 0x1p-30;
+    const double x = static_cast<double>(share.Sample(tape) + share.Sample(tape)) * 0x1p-30;
     ++counts[std::min<size_t>(399, static_cast<size_t>(-std::expm1(-x) * 400))];
   }
   EXPECT_FALSE(ChiSquare(counts, std::vector<double>(400, 1.0 / 400)).rejected());
 }
 
 TEST(PolyaShareTest, RefusesWhatIsOutOfRange) {
-  for (const auto& [scale, parties] :
-       std::vector<std::pair<UInt128, uint32_t>>{{0, 2}, {(UInt128{1} << 100) + 1, 2},
-                                                 {10, 0}, {10, 1000001}}) {
+  for (const auto& [scale, parties] : std::vector<std::pair<UInt128, uint32_t>>{
+           {0, 2}, {(UInt128{1} << 100) + 1, 2}, {10, 0}, {10, 1000001}}) {
     try {
       PolyaShare(scale, parties);
       ADD_FAILURE();

@@ -27,8 +27,7 @@ class Tape : public crypto::RandomSource {
   void Fill(std::span<uint8_t> out) override {
     read_ += out.size();
     const auto* bytes = reinterpret_cast<const uint8_t*>(script_.data());
-    const size_t scripted =
-        std::min(out.size(), script_.size() * sizeof(uint64_t) - position_);
+    const size_t scripted = std::min(out.size(), script_.size() * sizeof(uint64_t) - position_);
     std::copy_n(bytes + position_, scripted, out.begin());
     position_ += scripted;
     if (scripted < out.size()) stream_.Fill(out.subspan(scripted));

@@ -243,8 +243,36 @@ double TiltForEpsilon(const std::vector<WeightedPmf>& parts, double epsilon, dou
   });
 }
 
-ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, double tilt, double outside,
+CompositionPlan PlanComposition(const std::vector<WeightedPmf>& parts, double saddle, double accuracy) {
+  const Cumulants k = TiltedCumulants(parts, saddle);
+  const double epsilon = std::max(0.0, SaddleEpsilon(k, saddle));
+  const double log_delta = std::min(0.0, SaddleLogDelta(k, saddle));
+  CompositionPlan best;
+  double best_size = kInfinity;
+  for (double factor : {1.0, 0.8, 0.6, 0.4, 0.2, 0.05}) {
+    const double tilt = saddle * factor;
+    const Problem problem = MakeProblem(parts, tilt);
+    // The charge for the mass outside, relative to delta (v in the header is at most this).
+    const double log_charge = problem.at.value - tilt * epsilon + tilt * std::log(tilt / (1 + tilt)) -
+                              std::log1p(tilt) - log_delta;
+    const double room = std::log(accuracy) - log_charge;
+    // The same for the rounding of the transform, about: it must stay below the accuracy too.
+    const double rounding = static_cast<double>(problem.uses) * 400 * kRounding / std::sqrt(tilt * problem.spacing);
+    if (factor < 1 && (room < -80 || std::log(rounding) > room)) break;
+    const double outside = std::exp(std::clamp(room, -80.0, -5.0));
+    const double size = ChooseWindow(problem, outside).size;
+    if (size < 0.7 * best_size) {
+      best = {tilt, outside};
+      best_size = size;
+    }
+    if (best_size <= 32768) break;
+  }
+  return best;
+}
+
+ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const CompositionPlan& plan,
                      size_t max_size, FftWorkspace& fft) {
+  const double tilt = plan.tilt;
   ComposedLoss out;
   out.side_ = side;
   out.tilt_ = tilt;
@@ -267,7 +295,7 @@ ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, double ti
   if (empty) return out;
 
   Problem problem = MakeProblem(parts, tilt);
-  const Window window = ChooseWindow(problem, outside);
+  const Window window = ChooseWindow(problem, plan.outside);
   if (window.size > static_cast<double>(max_size)) {
     throw Error(ErrorCode::kUsage,
                 "the composed privacy loss needs a transform of more than the permitted length",
@@ -394,8 +422,17 @@ double ComposedLoss::Epsilon(double delta) const {
   const bool upper = side_ == Side::kUpper;
   if (infinity_ > delta) return kInfinity;
   double low = 0, high = suffix_p_.empty() ? 0 : std::max(0.0, top()) + loss_slack_ + spacing_;
-  if (Delta(0) <= delta) return 0;
   if (Delta(high) > delta) return upper ? kInfinity : high;
+  if (upper) {
+    if (Delta(0) <= delta) return 0;
+  } else {
+    // Far below its target a lower bound is lost in the charges: begin where it is not.
+    constexpr int kSteps = 64;
+    int step = 0;
+    while (step < kSteps && !(Delta(reference_ * (1 - step / double{kSteps})) > delta)) ++step;
+    low = reference_ * (1 - step / double{kSteps});
+    if (!(Delta(low) > delta)) return 0;
+  }
   for (int i = 0; i < 200; ++i) {
     const double middle = 0.5 * (low + high);
     if (middle <= low || middle >= high) break;

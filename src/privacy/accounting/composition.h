@@ -68,6 +68,16 @@ Cumulants TiltedCumulants(const std::vector<WeightedPmf>& parts, double tilt);
 double TiltForDelta(const std::vector<WeightedPmf>& parts, double delta, double guess);
 double TiltForEpsilon(const std::vector<WeightedPmf>& parts, double epsilon, double guess);
 
+// Tilt and tilted mass outside the window for a composition. Close to the saddle point the tilted law can have a
+// second bump far away (rare large losses); then a smaller tilt needs a much shorter window, at the price of
+// charges that are larger relative to delta, which a smaller mass outside makes up for.
+struct CompositionPlan {
+  double tilt = 0;
+  double outside = 0;
+};
+// saddle: of TiltForDelta or TiltForEpsilon. accuracy: the error of delta, relative, that may come from the window.
+CompositionPlan PlanComposition(const std::vector<WeightedPmf>& parts, double saddle, double accuracy);
+
 // The transforms keep their tables between calls. Not thread safe.
 class FftWorkspace {
  public:
@@ -96,8 +106,8 @@ class ComposedLoss {
   double top() const;  // the largest loss in the window
 
  private:
-  friend ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, double tilt,
-                              double outside, size_t max_size, FftWorkspace& fft);
+  friend ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side,
+                              const CompositionPlan& plan, size_t max_size, FftWorkspace& fft);
   double RawDelta(double epsilon) const;
 
   Side side_ = Side::kUpper;
@@ -116,9 +126,8 @@ class ComposedLoss {
   std::vector<double> suffix_q_;  // the same times e^-(l - reference)
 };
 
-// outside: the tilted mass that may lie outside the window; max_size: the longest transform (throws
-// kUsage if the window needs more).
-ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, double tilt, double outside,
+// max_size: the longest transform (throws kUsage if the window needs more).
+ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const CompositionPlan& plan,
                      size_t max_size, FftWorkspace& fft);
 
 }  // namespace partita::privacy

@@ -115,16 +115,23 @@ size_t Junction(const std::vector<LossCell>& cells) {
   return static_cast<size_t>(light - cells.begin());
 }
 
-// Collects cells into blocks whose merged loss is a grid point. Two walks, from both ends to the junction: a walk
-// towards larger masses keeps blocks of even width, and what is left over at its end has little mass.
+// Collects cells into blocks whose merged loss is a grid point, in two walks. Where atoms fix the grid the walks
+// go from both ends to the junction: a walk towards larger masses keeps blocks of even width, and what
+// is left over at its end has little mass. Else the grid is put where the heaviest cells merge to and
+// the walks go outwards from there, so that nothing is lost of a bulk that is narrower than the grid.
 class Merger {
  public:
   Merger(const std::vector<LossCell>& cells, const LossGrid& grid) : cells_(cells), grid_(grid) {}
 
-  LossPmf Run() {
-    const size_t junction = Junction(cells_);
-    Walk(+1, 0, junction);
-    Walk(-1, cells_.size(), junction);
+  LossPmf Run(bool fixed_anchor) {
+    size_t low = Junction(cells_), high = low;
+    if (!fixed_anchor && PlaceBulk(low, high)) {
+      Walk(-1, low, 0);
+      Walk(+1, high, cells_.size());
+    } else {
+      Walk(+1, 0, low);
+      Walk(-1, cells_.size(), low);
+    }
     return Finish(grid_, sparse_, infinity_, slack_);
   }
 
@@ -138,6 +145,32 @@ class Merger {
   static double LowP(const LossCell& cell) { return cell.p * (1 - cell.error); }
   static bool Reliable(const LossCell& cell) {
     return cell.p >= kTiny && cell.q >= kTiny && cell.error <= 0.5;
+  }
+
+  // The cells within half a step of the heaviest one become one block, whose merged loss (errors on the low
+  // side) becomes the anchor. False if that cell has no finite loss.
+  bool PlaceBulk(size_t& low, size_t& high) {
+    const auto heaviest = std::max_element(cells_.begin(), cells_.end(),
+                                           [](const LossCell& a, const LossCell& b) { return a.p < b.p; });
+    if (heaviest == cells_.end() || !Reliable(*heaviest)) return false;
+    const double loss = std::log(heaviest->p / heaviest->q);
+    const auto near = [&](const LossCell& cell) {
+      return Reliable(cell) && std::abs(std::log(cell.p / cell.q) - loss) <= grid_.spacing / 2;
+    };
+    low = static_cast<size_t>(heaviest - cells_.begin());
+    high = low + 1;
+    while (low > 0 && near(cells_[low - 1])) --low;
+    while (high < cells_.size() && near(cells_[high])) ++high;
+    double p = 0, q = 0;
+    for (size_t i = low; i < high; ++i) {
+      p += LowP(cells_[i]);
+      q += cells_[i].q * (1 + cells_[i].error);
+    }
+    const double count = static_cast<double>(high - low);
+    const double merged = std::log(p / q);
+    grid_.anchor = merged - (2 * count + 8 + 8 * std::abs(merged)) * kRounding;
+    sparse_.Add(0, p * (1 - count * kRounding));
+    return true;
   }
 
   // side +1: cells at, at+1, ... end-1; side -1: cells at-1, ... end.
@@ -264,8 +297,8 @@ LossPmf Dominating(const std::vector<LossCell>& cells, const LossGrid& grid) {
   return Finish(grid, sparse, infinity, 0);
 }
 
-LossPmf Dominated(const std::vector<LossCell>& cells, const LossGrid& grid) {
-  return Merger(cells, grid).Run();
+LossPmf Dominated(const std::vector<LossCell>& cells, const LossGrid& grid, bool fixed_anchor) {
+  return Merger(cells, grid).Run(fixed_anchor);
 }
 
 double FittingSpacing(double wanted, double period) {

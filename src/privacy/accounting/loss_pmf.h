@@ -17,7 +17,7 @@
 //              (U2). The error of the masses is charged by adding it (U2). Per use the variance of
 //              the loss grows by spacing^2/6 at most where cells fill the grid.
 // Dominated    Collects neighbouring cells, the last one in part, until their merged loss log P/Q is a grid
-//              point (L1), errors of masses taken on the low side; from both ends to a cell of little mass. If the
+//              point (L1), errors of masses taken on the low side. If the
 //              law has gaps and the balance would need cells further than a few grid steps away, the merged
 //              loss is lowered to the grid point below it instead (L2). The variance shrinks by
 //              spacing^2/12 where cells fill the grid.
@@ -52,7 +52,8 @@ struct LossGrid {
 };
 
 LossPmf Dominating(const std::vector<LossCell>& cells, const LossGrid& grid);
-LossPmf Dominated(const std::vector<LossCell>& cells, const LossGrid& grid);
+// fixed_anchor: atoms lie on the grid as given; else only its spacing is kept.
+LossPmf Dominated(const std::vector<LossCell>& cells, const LossGrid& grid, bool fixed_anchor);
 
 // The spacing at most `wanted` that divides the period (if any) and whose multiples are exact
 // doubles (if there is no period).

@@ -15,6 +15,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMaxRounds = 16;
 constexpr double kLargestGaussianPart = 4;  // mu of one use of what Gaussians are combined to
 constexpr int kSubdivisions = 2;
+// Shares of the width that the window and the tails may take, relative to delta.
+constexpr double kWindowShare = 0.02;
+constexpr double kTailShare = 0.01;
 
 struct Use {
   std::shared_ptr<const LossPair> pair;
@@ -101,7 +104,7 @@ class Accountant {
   void Run(double irrelevant_below, PldResult& result, Interval& value) {
     double wanted = FirstSpacing();
     std::optional<Round> best;
-    double tail = question_.delta.value_or(1e-9) * 1e-7 / Uses();
+    double tail = question_.delta.value_or(1e-9) * kTailShare * options_.relative_width / Uses();
     bool grew = false;
     for (int round = 0; round < kMaxRounds; ++round) {
       std::optional<Round> next = Try(wanted, tail, best ? best->tilt : 0);
@@ -122,7 +125,7 @@ class Accountant {
       const double allowed = std::max(options_.absolute_width, options_.relative_width * best->value.upper);
       if (width <= allowed || best->value.lower == kInfinity || best->value.upper < irrelevant_below) break;
       if (grew) break;
-      if (!question_.delta) tail = std::min(tail, std::max(best->upper_delta, 1e-280) * 1e-7 / Uses());
+      if (!question_.delta) tail = std::min(tail, std::max(best->upper_delta, 1e-280) * kTailShare * options_.relative_width / Uses());
       // The width falls with the square of the spacing.
       const double ratio = std::isfinite(width) ? std::sqrt(0.8 * allowed / width) : 0.25;
       wanted *= std::clamp(ratio, 1.0 / 16, 0.75);
@@ -162,7 +165,7 @@ class Accountant {
       const LossGrid grid{anchor, spacing};
       const std::vector<LossCell> cells = use.pair->cells({anchor, spacing, kSubdivisions, tail});
       upper.push_back(Dominating(cells, grid));
-      lower.push_back(Dominated(cells, grid));
+      lower.push_back(Dominated(cells, grid, use.pair->period > 0));
     }
     std::vector<WeightedPmf> upper_parts, lower_parts;
     for (size_t i = 0; i < uses_.size(); ++i) {
@@ -170,14 +173,15 @@ class Accountant {
       lower_parts.push_back({&lower[i], uses_[i].count});
     }
     Round round;
+    CompositionPlan plan;
     if (std::none_of(upper.begin(), upper.end(), [](const LossPmf& pmf) { return pmf.mass.empty(); })) {
       round.tilt = question_.delta ? TiltForDelta(upper_parts, *question_.delta, guess)
                                    : TiltForEpsilon(upper_parts, *question_.epsilon, guess);
+      plan = PlanComposition(upper_parts, round.tilt, kWindowShare * options_.relative_width);
     }
-    const double outside = 1e-4 * options_.relative_width;
     try {
-      const ComposedLoss above = Compose(upper_parts, Side::kUpper, round.tilt, outside, options_.max_cells, fft_);
-      const ComposedLoss below = Compose(lower_parts, Side::kLower, round.tilt, outside, options_.max_cells, fft_);
+      const ComposedLoss above = Compose(upper_parts, Side::kUpper, plan, options_.max_cells, fft_);
+      const ComposedLoss below = Compose(lower_parts, Side::kLower, plan, options_.max_cells, fft_);
       round.cells = above.size();
       if (question_.delta) {
         round.value = {below.Epsilon(*question_.delta), above.Epsilon(*question_.delta)};

@@ -1,5 +1,5 @@
-// Comparisons over TLS on loopback, the dealer live: one benchmark iteration compares all entries of
-// an array with zero.
+// Comparisons over TLS on loopback, the dealer live: one benchmark iteration compares all entries
+// of an array with zero.
 #include <cmath>
 
 #include "bench/mpc_processes.h"

@@ -24,9 +24,8 @@ void Transpose(Block& rows) {
 
 template <typename R>
 typename R::Word LowMask(size_t width) {
-  return width >= static_cast<size_t>(R::kBits)
-             ? R::Reduce(~UInt128{0})
-             : R::Reduce((UInt128{1} << width) - 1);
+  return width >= static_cast<size_t>(R::kBits) ? R::Reduce(~UInt128{0})
+                                                : R::Reduce((UInt128{1} << width) - 1);
 }
 
 }  // namespace
@@ -90,10 +89,10 @@ std::vector<typename R::Word> UnpackLow(std::span<const uint8_t> bytes, size_t w
   return values;
 }
 
-#define PARTITA_INSTANTIATE(R)                                          \
-  template std::vector<uint64_t> ToPlanes<R>(ConstWords<R>, size_t);    \
+#define PARTITA_INSTANTIATE(R)                                                \
+  template std::vector<uint64_t> ToPlanes<R>(ConstWords<R>, size_t);          \
   template std::vector<R::Word> FromPlanes<R>(ConstBitWords, size_t, size_t); \
-  template std::vector<uint8_t> PackLow<R>(ConstWords<R>, size_t);      \
+  template std::vector<uint8_t> PackLow<R>(ConstWords<R>, size_t);            \
   template std::vector<R::Word> UnpackLow<R>(std::span<const uint8_t>, size_t);
 PARTITA_INSTANTIATE(Ring128)
 PARTITA_INSTANTIATE(Ring64)

@@ -43,8 +43,8 @@ std::vector<typename R::Word> FromPlanes(ConstBitWords planes, size_t size, size
 
 // Bytes of an element of `width` bits in a packed message.
 constexpr size_t PackedBytes(size_t width) { return (width + 7) / 8; }
-// The lowest PackedBytes(width) bytes of every value, one after the other; the bits of the last byte
-// above `width` are cleared, so that a message tells nothing but the value modulo 2^width.
+// The lowest PackedBytes(width) bytes of every value, one after the other; the bits of the last
+// byte above `width` are cleared, so that a message tells nothing but the value modulo 2^width.
 template <typename R>
 std::vector<uint8_t> PackLow(ConstWords<R> values, size_t width);
 // The values modulo 2^width that PackLow packed.

@@ -13,10 +13,10 @@ namespace {
 
 SharedBits Equal(const char* what, Shape a_shape, size_t a_width, Shape b_shape, size_t b_width) {
   if (a_shape == b_shape && a_width == b_width) return {a_shape, a_width, nullptr};
-  Misuse(fmt::format("{} needs equal shapes and widths, not {} x {} entries of {} bits and {} x {} "
-                     "of {}",
-                     what, a_shape.rows, a_shape.cols, a_width, b_shape.rows, b_shape.cols,
-                     b_width));
+  Misuse(
+      fmt::format("{} needs equal shapes and widths, not {} x {} entries of {} bits and {} x {} "
+                  "of {}",
+                  what, a_shape.rows, a_shape.cols, a_width, b_shape.rows, b_shape.cols, b_width));
 }
 
 void CheckInput(const PrivateBits& input, const EngineFacts& facts) {

@@ -1,5 +1,6 @@
 // What every engine computes from public facts alone about operations on bits (as rules.h does for
-// matrices): checks, and the shapes of results, without payloads. Mistakes in a method throw kUsage.
+// matrices): checks, and the shapes of results, without payloads. Mistakes in a method throw
+// kUsage.
 #pragma once
 
 #include "mpc/operation.h"

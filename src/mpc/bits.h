@@ -2,8 +2,8 @@
 //
 // A matrix of `width` bits per entry is stored in planes, plane 0 holding the lowest bit of every
 // entry: bit j of entry i is bit i % 64 of words[j * WordsPerPlane(shape) + i / 64]. So one machine
-// word does 64 entries at once, and a message carries whole planes: width * WordsPerPlane(shape) * 8
-// bytes. Bits beyond the last entry of a plane mean nothing.
+// word does 64 entries at once, and a message carries whole planes: width * WordsPerPlane(shape) *
+// 8 bytes. Bits beyond the last entry of a plane mean nothing.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ struct BitProduct {
 };
 
 // A shared integer modulo 2^width as what the first layer of an adder makes of two addends a and b:
-// propagate = a XOR b, generate = a AND b, bit by bit. The addends themselves are masks; the carries
-// are still to be computed (compare.h).
+// propagate = a XOR b, generate = a AND b, bit by bit. The addends themselves are masks; the
+// carries are still to be computed (compare.h).
 struct CarryBits {
   SharedBits propagate, generate;
 };

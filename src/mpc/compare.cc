@@ -32,8 +32,8 @@ SharedBits Join(Engine& engine, const SharedBits& a, const SharedBits& b) {
   return engine.JoinPlanes(parts);
 }
 
-// Joins neighbours: (g, p) high with low is (g_high ^ p_high g_low, p_high p_low). A group without a
-// neighbour stays. Once only two are left, what the result passes on is not needed.
+// Joins neighbours: (g, p) high with low is (g_high ^ p_high g_low, p_high p_low). A group without
+// a neighbour stays. Once only two are left, what the result passes on is not needed.
 std::vector<Groups> JoinNeighbours(Engine& engine, const std::vector<Groups>& all) {
   std::vector<BitProduct> products;
   for (const Groups& groups : all) {
@@ -55,8 +55,7 @@ std::vector<Groups> JoinNeighbours(Engine& engine, const std::vector<Groups>& al
       continue;
     }
     Groups result;
-    result.generate =
-        engine.Xor(engine.SelectPlanes(groups.generate, Every(1, 2, pairs)), *next++);
+    result.generate = engine.Xor(engine.SelectPlanes(groups.generate, Every(1, 2, pairs)), *next++);
     if (groups.size() > 2) result.propagate = *next++;
     if (groups.size() % 2 == 1) {
       const size_t top = groups.size() - 1;
@@ -107,8 +106,7 @@ std::vector<Groups> PrefixLevel(Engine& engine, const std::vector<Groups>& all, 
       continue;
     }
     // The joined planes stand behind the old ones; then every plane is taken from where it is.
-    const SharedBits generate =
-        engine.Xor(engine.SelectPlanes(groups.generate, highs[g]), *next++);
+    const SharedBits generate = engine.Xor(engine.SelectPlanes(groups.generate, highs[g]), *next++);
     std::vector<size_t> from(groups.size());
     std::iota(from.begin(), from.end(), size_t{0});
     for (size_t i = 0; i < highs[g].size(); ++i) from[highs[g][i]] = groups.size() + i;
@@ -129,11 +127,12 @@ size_t BitsFor(const Shared& value, int ring_bits) {
   int exponent = 0;  // largest <= 2^exponent
   if (std::frexp(largest, &exponent) == 0.5) --exponent;
   if (!(largest < std::ldexp(1.0, ring_bits - 1))) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("a value that may reach {:.6g} with {} fraction bits cannot be compared "
-                            "in a ring of {} bits",
-                            value.bound, value.fraction_bits, ring_bits),
-                "use tighter bounds or fewer fraction bits");
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("a value that may reach {:.6g} with {} fraction bits cannot be compared "
+                    "in a ring of {} bits",
+                    value.bound, value.fraction_bits, ring_bits),
+        "use tighter bounds or fewer fraction bits");
   }
   return static_cast<size_t>(exponent) + 1;
 }
@@ -145,8 +144,8 @@ std::vector<SharedBits> ToBits(Engine& engine, std::span<const Shared> values) {
   size_t widest = 0;
   for (const CarryBits& carry : carries) {
     const size_t width = carry.propagate.width - 1;
-    all.push_back({Planes(engine, carry.generate, 0, width),
-                   Planes(engine, carry.propagate, 0, width)});
+    all.push_back(
+        {Planes(engine, carry.generate, 0, width), Planes(engine, carry.propagate, 0, width)});
     widest = std::max(widest, width);
   }
   for (size_t level = 0; (size_t{1} << level) < widest; ++level) {
@@ -168,16 +167,15 @@ std::vector<SharedBits> IsNegative(Engine& engine, std::span<const Shared> value
   std::vector<Groups> all;
   for (const CarryBits& carry : carries) {
     const size_t width = carry.propagate.width - 1;
-    all.push_back({Planes(engine, carry.generate, 0, width),
-                   Planes(engine, carry.propagate, 0, width)});
+    all.push_back(
+        {Planes(engine, carry.generate, 0, width), Planes(engine, carry.propagate, 0, width)});
   }
   auto unfinished = [](const Groups& groups) { return groups.size() > 1; };
   while (std::any_of(all.begin(), all.end(), unfinished)) all = JoinNeighbours(engine, all);
   std::vector<SharedBits> signs;
   for (size_t i = 0; i < all.size(); ++i) {
     const SharedBits& sums = carries[i].propagate;
-    signs.push_back(
-        engine.Xor(Planes(engine, sums, sums.width - 1, 1), all[i].generate));
+    signs.push_back(engine.Xor(Planes(engine, sums, sums.width - 1, 1), all[i].generate));
   }
   return signs;
 }
@@ -189,8 +187,8 @@ std::vector<SharedBits> IsZero(Engine& engine, std::span<const Shared> values) {
   std::vector<SharedBits> agree;
   for (const auto& [propagate, generate] : engine.Decompose(values, WidthsOf(engine, values))) {
     const size_t below = propagate.width - 1;
-    const SharedBits carry = engine.Xor(Planes(engine, propagate, 0, below),
-                                        Planes(engine, generate, 0, below));
+    const SharedBits carry =
+        engine.Xor(Planes(engine, propagate, 0, below), Planes(engine, generate, 0, below));
     const SharedBits high = engine.Xor(Planes(engine, propagate, 1, below), carry);
     agree.push_back(engine.Not(Join(engine, Planes(engine, propagate, 0, 1), high)));
   }

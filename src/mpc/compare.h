@@ -1,9 +1,9 @@
 // Comparisons, equality and selection of shared values, whole arrays at a time.
 //
-// A value x with bound B and f fraction bits is an integer of w = BitsFor(x) bits, two's complement,
-// where w depends on the public B 2^f only, so a comparison costs as many bits as the bound says.
-// Exact for every value within its bound: no failure probability. Everything is a list of
-// independent operands in one set of rounds; operands of different widths finish together.
+// A value x with bound B and f fraction bits is an integer of w = BitsFor(x) bits, two's
+// complement, where w depends on the public B 2^f only, so a comparison costs as many bits as the
+// bound says. Exact for every value within its bound: no failure probability. Everything is a list
+// of independent operands in one set of rounds; operands of different widths finish together.
 //
 // Method. Engine::Decompose writes x modulo 2^w as a sum of two addends, of which the engine gives
 // propagate and generate bits; a tree of carries gives the top bit (as in Damgard, Fitzi, Kiltz,
@@ -46,8 +46,8 @@ std::vector<SharedBits> LessThan(Engine& engine, std::span<const Comparison> com
 // [left = right].
 std::vector<SharedBits> Equal(Engine& engine, std::span<const Comparison> comparisons);
 
-// Where `condition` (one plane) is set if_true, elsewhere if_false. All of one shape; the values have
-// equal fraction bits.
+// Where `condition` (one plane) is set if_true, elsewhere if_false. All of one shape; the values
+// have equal fraction bits.
 struct Selection {
   SharedBits condition;
   Shared if_true, if_false;

@@ -25,7 +25,7 @@ struct Correlation {
   };
   Kind kind = Kind::kTriple;
   Product::Kind product = Product::Kind::kElementwise;  // of the three kinds of products
-  Shape left, right;  // right is empty where nothing is said
+  Shape left, right;                                    // right is empty where nothing is said
   bool operator==(const Correlation&) const = default;
 };
 

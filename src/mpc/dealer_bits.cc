@@ -136,8 +136,7 @@ void DealerBits<R>::FinishDecompose(size_t i) {
   BitVector generate(plan.words);
   AndInto(generate, planes, state.dealt);
   if (self_ == 0) XorInto(state.dealt, planes);
-  CarryBits& result =
-      std::get<DecomposeOperation>(operations_[plan.operation]).results[plan.index];
+  CarryBits& result = std::get<DecomposeOperation>(operations_[plan.operation]).results[plan.index];
   result = {Bits::WithBits(result.propagate, {std::move(state.dealt)}),
             Bits::WithBits(result.generate, {std::move(generate)})};
 }
@@ -174,8 +173,8 @@ template <typename R>
 void DealerBits<R>::PrepareReveal(size_t i, StepMessages& messages) {
   const ScheduledBitReveal& plan = plan_.reveals[i];
   Opening& opening = reveals_[i];
-  opening.own =
-      Bits::BitsOf(std::get<RevealBitsOperation>(operations_[plan.operation]).values[plan.index])[0];
+  opening.own = Bits::BitsOf(
+      std::get<RevealBitsOperation>(operations_[plan.operation]).values[plan.index])[0];
   BitVector zero(plan.words);
   for (PartyIndex peer = 0; peer < num_parties_; ++peer) {
     if (peer == self_ || zero.empty()) continue;

@@ -44,8 +44,8 @@ std::vector<SharedBits> Engine::And(std::span<const BitProduct> products) {
 
 std::vector<CarryBits> Engine::Decompose(std::span<const Shared> values,
                                          std::span<const size_t> widths) {
-  Operation operation = DecomposeOperation{
-      {values.begin(), values.end()}, {widths.begin(), widths.end()}, {}};
+  Operation operation =
+      DecomposeOperation{{values.begin(), values.end()}, {widths.begin(), widths.end()}, {}};
   Execute({&operation, 1});
   return std::move(std::get<DecomposeOperation>(operation).results);
 }

@@ -139,14 +139,13 @@ class Engine {
   std::vector<SharedBits> InputBits(std::span<const PrivateBits> inputs);
   std::vector<SharedBits> And(std::span<const BitProduct> products);
   // The lowest widths[i] bits of values[i] (at least one, at most the ring's), two's complement.
-  std::vector<CarryBits> Decompose(std::span<const Shared> values,
-                                   std::span<const size_t> widths);
+  std::vector<CarryBits> Decompose(std::span<const Shared> values, std::span<const size_t> widths);
   // Every bit as a ring element 0 or 1 without fraction bits. Plane j of a matrix of r rows becomes
   // the rows [j r, (j + 1) r) of the result.
   std::vector<Shared> ToRing(std::span<const SharedBits> bits);
   // As Reveal; an opening counts entries times width.
-  std::vector<BitMatrix> RevealBits(std::string_view release_id,
-                                    std::span<const SharedBits> values, PartyIndex to);
+  std::vector<BitMatrix> RevealBits(std::string_view release_id, std::span<const SharedBits> values,
+                                    PartyIndex to);
   // Local.
   virtual SharedBits PublicBits(const BitMatrix& value) = 0;
   virtual SharedBits Xor(const SharedBits& a, const SharedBits& b) = 0;

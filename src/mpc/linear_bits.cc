@@ -31,8 +31,7 @@ SharedBits LinearBits<kComponents>::PublicBits(const BitMatrix& value) {
   CheckBits(value);
   BitComponents components;
   for (size_t c = 0; c < kComponents; ++c) {
-    components[c] =
-        carries_public_[c] ? value.words : std::vector<uint64_t>(value.words.size());
+    components[c] = carries_public_[c] ? value.words : std::vector<uint64_t>(value.words.size());
   }
   return WithBits({value.shape, value.width, nullptr}, std::move(components));
 }

@@ -49,7 +49,7 @@ Shared LinearEngine<R, kComponents>::Public(const PublicMatrix& value) {
   Components components;
   for (size_t c = 0; c < kComponents; ++c) {
     components[c] = this->carries_public(c) ? ToWords<R>(value.values)
-                                       : std::vector<Word>(value.values.values.size());
+                                            : std::vector<Word>(value.values.values.size());
   }
   return WithShares(std::move(result), std::move(components));
 }

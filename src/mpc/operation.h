@@ -77,10 +77,9 @@ inline uint64_t NumValues(const RevealBitsOperation& reveal) {
   return count;
 }
 
-struct Operation
-    : std::variant<InputOperation, MultiplyOperation, RescaleOperation, RevealOperation,
-                   InputBitsOperation, AndOperation, DecomposeOperation, ToRingOperation,
-                   RevealBitsOperation> {
+struct Operation : std::variant<InputOperation, MultiplyOperation, RescaleOperation,
+                                RevealOperation, InputBitsOperation, AndOperation,
+                                DecomposeOperation, ToRingOperation, RevealBitsOperation> {
   using variant::variant;
 };
 

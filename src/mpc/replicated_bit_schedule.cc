@@ -50,8 +50,7 @@ void Scheduler::AddBits(Schedule& schedule, std::span<const Operation> operation
       for (size_t i = 0; i < to_ring->bits.size(); ++i) {
         const auto& [shape, width, payload] = to_ring->bits[i];
         const Shape elements = {shape.size(), width};
-        bits.to_rings.push_back(
-            {op, i, shape.size(), width, Reserve(elements), Reserve(elements)});
+        bits.to_rings.push_back({op, i, shape.size(), width, Reserve(elements), Reserve(elements)});
         schedule.cost.requirements.push_back(
             {Correlation::Kind::kBitConversion, {}, {width, shape.size()}, {}});
       }

@@ -5,15 +5,15 @@
 // Input, and, reveal: as input, product and reveal of ring elements, with exclusive or for sums.
 //   One bit per entry and party; one step. Random bits: component i from tape i, no message.
 // Decompose of x modulo 2^v. a = x_0 + x_2 is known to party 0, b = x_1 to parties 1 and 2.
-//   step 0: party 0 inputs the v bits of a: a_0 from tape 0, a_1 = 0, a_2 = a ^ a_0 goes to party 2.
-//   Those of b are component 1 of a sharing whose other components are zero. propagate = a ^ b.
-//   step 1: generate = a AND b as any product.
+//   step 0: party 0 inputs the v bits of a: a_0 from tape 0, a_1 = 0, a_2 = a ^ a_0 goes to
+//   party 2. Those of b are component 1 of a sharing whose other components are zero. propagate = a
+//   ^ b. step 1: generate = a AND b as any product.
 // To ring. t = b_0 ^ b_2 is known to party 0, s = b_1 to parties 1 and 2; the bit is
 //   s + (1 - 2 s) t.
 //   step 0: t_0 from tape 0, t_2 = t - t_0 goes to party 2, as in an input.
 //   step 1: y_1 = s + (1 - 2 s) t_0 at party 1 and y_2 = (1 - 2 s) t_2 at party 2 add up to it. The
-//   result has component 0 from tape 0 and component 2 from tape 2 (fresh); parties 1 and 2 exchange
-//   their parts of component 1, y_1 - (component 0) and y_2 - (component 2).
+//   result has component 0 from tape 0 and component 2 from tape 2 (fresh); parties 1 and 2
+//   exchange their parts of component 1, y_1 - (component 0) and y_2 - (component 2).
 // Privacy, one party: what party 2 gets in step 0 is masked by tape 0, what parties 1 and 2 get in
 // step 1 by components of the result that they do not hold; products as in replicated_schedule.h.
 // Enumerated in tests/mpc/bit_view_test.cc.

@@ -120,8 +120,7 @@ void ReplicatedBits<R>::ShareAnd(const BitComponents& a, const BitComponents& b,
 template <typename R>
 void ReplicatedBits<R>::StartAnd(size_t i, StepMessages& messages) {
   const ScheduledAnd& at = schedule_.ands[i];
-  const auto& [left, right] =
-      std::get<AndOperation>(operations_[at.operation]).products[at.index];
+  const auto& [left, right] = std::get<AndOperation>(operations_[at.operation]).products[at.index];
   ShareAnd(Engine::BitsOf(left), Engine::BitsOf(right), at.zero_offset, ands_[i], messages);
 }
 

@@ -35,7 +35,7 @@ class ReplicatedBits {
     BitComponents a, b, generate;
   };
   struct ToRingState {
-    Vector part;      // t_0 or t_2; at party 0 the message
+    Vector part;          // t_0 or t_2; at party 0 the message
     Vector mine, theirs;  // of component 1
     std::array<Vector, 2> shares;
   };

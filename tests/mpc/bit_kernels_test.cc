@@ -73,7 +73,8 @@ TEST(BitKernelsTest, SingleBitsCanBeSetAndCleared) {
   EXPECT_FALSE(GetBit(bits, 1, 64));
   bits.words.assign(6, ~uint64_t{0});
   ClearUnused(bits);
-  EXPECT_EQ(bits.words, (std::vector<uint64_t>{~uint64_t{0}, 63, ~uint64_t{0}, 63, ~uint64_t{0}, 63}));
+  EXPECT_EQ(bits.words,
+            (std::vector<uint64_t>{~uint64_t{0}, 63, ~uint64_t{0}, 63, ~uint64_t{0}, 63}));
 }
 
 }  // namespace

@@ -426,7 +426,9 @@ TEST(BitsErrorsTest, OpeningsPassTheGateWithTheirNumberOfBits) {
         const SharedBits bits = engine.PublicBits(MakeBits({3, 1}, 2));
         engine.RevealBits("out", {&bits, 1}, kEverybody);
         if (engine.self()) {
-          EXPECT_EQ(CodeOf([&] { engine.RevealBits("out", {&bits, 1}, kEverybody); }),
+          EXPECT_EQ(CodeOf([&] {
+                      engine.RevealBits("out", {&bits, 1}, kEverybody);
+                    }),
                     ErrorCode::kRefused);
         }
       });
@@ -434,8 +436,7 @@ TEST(BitsErrorsTest, OpeningsPassTheGateWithTheirNumberOfBits) {
         if (declared == 6) {
           EXPECT_EQ(result.errors[p], nullptr);
         } else {
-          EXPECT_EQ(CodeOf([&] { std::rethrow_exception(result.errors[p]); }),
-                    ErrorCode::kRefused);
+          EXPECT_EQ(CodeOf([&] { std::rethrow_exception(result.errors[p]); }), ErrorCode::kRefused);
         }
       }
     }

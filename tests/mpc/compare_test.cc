@@ -1,5 +1,5 @@
-// Comparisons, equality, bits and selection of both engines against plaintext integers, at the edges
-// of every width, with the rounds that compare.h states.
+// Comparisons, equality, bits and selection of both engines against plaintext integers, at the
+// edges of every width, with the rounds that compare.h states.
 #include "mpc/compare.h"
 
 #include <gtest/gtest.h>
@@ -49,12 +49,16 @@ IntMatrix Edges(Int128 largest) {
   return Column(std::move(values));
 }
 
-// Largest integer and fraction bits of bounds from tiny to as large as the ring allows.
-const std::pair<double, int> kBounds[] = {{1, 0},    {2, 0},   {3, 0},   {7, 3},     {1, 40},
-                                          {1.9, 40}, {100, 0}, {64, 58}, {0x1p85, 40}};
+// From tiny to as large as the ring allows.
+struct Format {
+  double bound;
+  int fraction_bits;
+};
+const Format kFormats[] = {{1, 0},    {2, 0},   {3, 0},   {7, 3},      {1, 40},
+                           {1.9, 40}, {100, 0}, {64, 58}, {0x1p85, 40}};
 
-Int128 LargestOf(double bound, int fraction_bits) {
-  return static_cast<Int128>(std::ldexp(bound, fraction_bits));
+Int128 LargestOf(const Format& format) {
+  return static_cast<Int128>(std::ldexp(format.bound, format.fraction_bits));
 }
 
 TEST(CompareTest, WidthIsWhatTheBoundNeeds) {
@@ -73,11 +77,11 @@ TEST(CompareTest, WidthIsWhatTheBoundNeeds) {
 
 TEST(CompareTest, SignsAndBitsOfAllEdges) {
   for (const Setting& setting : kSettings) {
-    for (auto [bound, fraction_bits] : kBounds) {
-      SCOPED_TRACE(setting.kind + " " + std::to_string(bound));
-      const IntMatrix x = Edges(LargestOf(bound, fraction_bits));
+    for (const Format& format : kFormats) {
+      SCOPED_TRACE(setting.kind + " " + std::to_string(format.bound));
+      const IntMatrix x = Edges(LargestOf(format));
       RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
-        const Shared value = InputOf(engine, 1, x, bound, fraction_bits);
+        const Shared value = InputOf(engine, 1, x, format.bound, format.fraction_bits);
         const SharedBits all[] = {IsNegative(engine, {&value, 1})[0],
                                   IsZero(engine, {&value, 1})[0], ToBits(engine, {&value, 1})[0]};
         const auto opened = engine.RevealBits("out", all, kEverybody);
@@ -154,8 +158,9 @@ TEST(CompareTest, RoundsAreThoseOfTheWidestOperand) {
     const bool dealer = setting.kind == "dealer";
     const size_t decompose = dealer ? 1 : 2;
     std::vector<Shared> values;
-    for (auto [bound, fraction_bits] : kBounds) {
-      values.push_back({{5, 1}, fraction_bits, bound, std::make_shared<Shared::Payload>()});
+    for (const Format& format : kFormats) {
+      values.push_back(
+          {{5, 1}, format.fraction_bits, format.bound, std::make_shared<Shared::Payload>()});
     }
     // The longest chain of messages, whoever waits for its end.
     auto rounds = [&](auto function, std::span<const Shared> operands) {
@@ -181,9 +186,9 @@ TEST(CompareTest, RoundsAreThoseOfTheWidestOperand) {
     RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
       std::vector<Shared> mixed;
       std::vector<IntMatrix> plain;
-      for (auto [bound, fraction_bits] : kBounds) {
-        plain.push_back(Edges(LargestOf(bound, fraction_bits)));
-        mixed.push_back(InputOf(engine, 0, plain.back(), bound, fraction_bits));
+      for (const Format& format : kFormats) {
+        plain.push_back(Edges(LargestOf(format)));
+        mixed.push_back(InputOf(engine, 0, plain.back(), format.bound, format.fraction_bits));
       }
       std::vector<SharedBits> all = IsNegative(engine, mixed);
       for (const SharedBits& zero : IsZero(engine, mixed)) all.push_back(zero);
@@ -218,8 +223,8 @@ TEST(CompareTest, WhatCannotBeComparedIsRefused) {
   EXPECT_THROW(LessThan(engine, {&shapes, 1}), Error);
   const Comparison formats = {value({2, 1}, 0, 1), value({2, 1}, 1, 1)};
   EXPECT_THROW(Equal(engine, {&formats, 1}), Error);
-  const Selection wide = {{{2, 1}, 2, std::make_shared<SharedBits::Payload>()}, shapes.left,
-                          shapes.left};
+  const Selection wide = {
+      {{2, 1}, 2, std::make_shared<SharedBits::Payload>()}, shapes.left, shapes.left};
   EXPECT_THROW(Select(engine, {&wide, 1}), Error);
 }
 

@@ -15,6 +15,28 @@ const std::vector<std::string> kRootKeys = {
     "partita",  "name",    "title",  "party",      "rows",   "table",   "population",
     "variable", "derived", "design", "disclosure", "engine", "network", "analysis"};
 
+// What somebody who writes TOML for the first time most likely did.
+std::string TomlHint(std::string_view what) {
+  const auto says = [&](std::string_view words) {
+    return what.find(words) != std::string_view::npos;
+  };
+  if (says("could not determine value type")) {
+    return "texts stand between double quotes; the only words without are true and false";
+  }
+  if (says("unescaped control characters")) {
+    return "the closing quote is missing on this line; a text of several lines stands between "
+           "\"\"\" and \"\"\"";
+  }
+  if (says("as array-of-tables") || says("cannot redefine existing table")) {
+    return "a header of that name stands above in single brackets: where there may be several "
+           "tables, every header has two, such as [[party]]";
+  }
+  if (says("cannot redefine existing")) {
+    return "the key stands twice in one table: remove one of them";
+  }
+  return "this is not valid TOML: one 'key = value' per line, texts between double quotes";
+}
+
 toml::table ParseToml(const std::string& text, const std::string& file_name) {
   try {
     return toml::parse(std::string_view(text));
@@ -22,8 +44,7 @@ toml::table ParseToml(const std::string& text, const std::string& file_name) {
     const auto begin = error.source().begin;
     std::string what(error.description());
     for (char& c : what) c = (c < ' ' || c > '~') ? ' ' : c;
-    FailAt(file_name, {begin.line, begin.column}, what,
-           "this is not valid TOML; texts stand between double quotes, one key per line");
+    FailAt(file_name, {begin.line, begin.column}, what, TomlHint(what));
   }
 }
 
@@ -67,9 +88,9 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
   study.dictionary = dictionary.schema;
   study.blocks = ReadBlocks(root);
   study.table = ReadTable(root, study.dictionary, study.blocks);
-  study.population = ReadPopulation(root, study.dictionary);
-  study.dictionary.max_rows_per_person = study.population.max_rows_per_person;
   study.derived = ReadDerived(root, dictionary, study.table);
+  study.population = ReadPopulation(root, study.dictionary, study.derived);
+  study.dictionary.max_rows_per_person = study.population.max_rows_per_person;
   study.design = ReadDesign(root, study.dictionary);
   study.disclosure = ReadDisclosure(root);
   study.engine = ReadEngine(root);

@@ -29,8 +29,12 @@ std::string_view TypeName(const toml::node& node) {
       return "a number";
     case toml::node_type::boolean:
       return "true or false";
+    case toml::node_type::date:
+      return "a date";
+    case toml::node_type::time:
+      return "a time of day";
     default:
-      return "a date or time";
+      return "a date with a time of day";
   }
 }
 
@@ -77,10 +81,13 @@ void TableReader::FailMissing(std::string_view key, std::string_view example) co
 void TableReader::FailType(std::string_view key, const toml::node& node,
                            std::string_view wanted) const {
   const bool text = wanted == "text";
+  // A number, a truth value or a date that was put between quotes.
+  const bool quoted = node.is_string() && (wanted == "a number" || wanted == "a whole number");
   Fail(ToPosition(node.source()),
        "'" + std::string(key) + "' in " + where_ + " must be " + std::string(wanted) + ", not " +
            std::string(TypeName(node)),
-       text ? "put the value between double quotes" : "write " + std::string(wanted));
+       text ? "put the value between double quotes"
+            : "write " + std::string(wanted) + (quoted ? ", without quotes" : ""));
 }
 
 LocatedText TableReader::TextOf(std::string_view key, const toml::node& node) const {
@@ -239,6 +246,10 @@ std::optional<TableReader> TableReader::OptionalTable(std::string_view key,
   if (node == nullptr) return std::nullopt;
   const std::string header = "[" + std::string(key) + "]";
   const toml::table* table = node->as_table();
+  if (table == nullptr && node->is_array_of_tables()) {
+    Fail(ToPosition(node->source()), "[" + header + "] is written with double brackets",
+         "write " + header + ": there is only one");
+  }
   if (table == nullptr) FailType(key, *node, "a table under the header " + header);
   return TableReader(*file_name_, *table, header, std::move(keys));
 }

@@ -27,9 +27,9 @@ std::string TomlHint(std::string_view what) {
     return "the closing quote is missing on this line; a text of several lines stands between "
            "\"\"\" and \"\"\"";
   }
-  if (says("as array-of-tables") || says("cannot redefine existing table")) {
-    return "a header of that name stands above in single brackets: where there may be several "
-           "tables, every header has two, such as [[party]]";
+  if (says("as array-of-tables") || says("as table") || says("cannot redefine existing table")) {
+    return "where there may be several tables of one name, every header has double brackets, such "
+           "as [[party]]; the others stand once";
   }
   if (says("cannot redefine existing")) {
     return "the key stands twice in one table: remove one of them";

@@ -380,7 +380,8 @@ TEST(DesignTest, RefusesWhatDoesNotFit) {
   DerivedVariable vanishing = Derived("z", "x", TransformKind::kScale);
   vanishing.centre = 1e300;
   const std::vector<Case> cases = {
-      {Derived("z", "weight", TransformKind::kLog), "derived from 'weight', which is not in", "known names"},
+      {Derived("z", "weight", TransformKind::kLog), "derived from 'weight', which is not in",
+       "known names"},
       {Derived("z", "f", TransformKind::kLog), "of type factor", "numeric"},
       {Derived("z", "age", TransformKind::kLog), "the log of 'age', which can be as low as 0",
        "above 0: raise the bound of 'age' in the dictionary if it is not possible, or write "

@@ -28,8 +28,8 @@ std::string WithDesign(const std::string& lines) {
 
 // kSmallStudy with one more variable, held by south.
 std::string WithVariable(const std::string& name, const std::string& lines) {
-  const std::string text = Edited(kSmallStudy, "[\"x3\", \"school\"]",
-                                  "[\"x3\", \"school\", \"" + name + "\"]");
+  const std::string text =
+      Edited(kSmallStudy, "[\"x3\", \"school\"]", "[\"x3\", \"school\", \"" + name + "\"]");
   return text + "[[variable]]\nname = \"" + name + "\"\n" + lines;
 }
 
@@ -54,15 +54,16 @@ TEST(VocabularyTest, DefaultsOfWhatMayBeLeftOut) {
 }
 
 TEST(VocabularyTest, PopulationAndItsSubset) {
-  const StudyFile study = Parse(
-      WithVariable("visit", "type = \"date\"\nlower = 2019-01-01\nupper = \"2025-12-31\"\n") +
-      "[[variable]]\nname = \"stage\"\ntype = \"ordered\"\nlevels = [\"I\", \"II\"]\n"
-      "[population]\nunit = \"pupil\"\nmax_rows_per_person = 4\n"
-      "subset = [{variable = \"x1\", at_least = 2}, {variable = \"x2\", below = 0.5},\n"
-      "  {variable = \"school\", is = \"Pasteur\"}, {variable = \"school\", is_not = [\"Pasteur\"]},\n"
-      "  {variable = \"visit\", at_most = 2020-01-31}, {variable = \"visit\", above = "
-      "\"2020-01-31\"},\n"
-      "  {variable = \"stage\", at_least = \"II\"}, {variable = \"x3\", present = true}]\n");
+  const StudyFile study =
+      Parse(WithVariable("visit", "type = \"date\"\nlower = 2019-01-01\nupper = \"2025-12-31\"\n") +
+            "[[variable]]\nname = \"stage\"\ntype = \"ordered\"\nlevels = [\"I\", \"II\"]\n"
+            "[population]\nunit = \"pupil\"\nmax_rows_per_person = 4\n"
+            "subset = [{variable = \"x1\", at_least = 2}, {variable = \"x2\", below = 0.5},\n"
+            "  {variable = \"school\", is = \"Pasteur\"}, {variable = \"school\", is_not = "
+            "[\"Pasteur\"]},\n"
+            "  {variable = \"visit\", at_most = 2020-01-31}, {variable = \"visit\", above = "
+            "\"2020-01-31\"},\n"
+            "  {variable = \"stage\", at_least = \"II\"}, {variable = \"x3\", present = true}]\n");
   EXPECT_EQ(study.population.unit, "pupil");
   EXPECT_EQ(study.population.max_rows_per_person, 4);
   EXPECT_EQ(study.dictionary.max_rows_per_person, 4);
@@ -83,11 +84,13 @@ TEST(VocabularyTest, EveryTypeOfVariable) {
       "\"scores\"\n"
       "[[variable]]\nname = \"diet\"\ntype = \"factor\"\nlevels = [\"a\", \"b\"]\ncontrasts = "
       "\"sum\"\n"
-      "[[variable]]\nname = \"dose\"\ntype = \"ordered\"\nlevels = [\"low\", \"high\"]\ncontrasts = "
+      "[[variable]]\nname = \"dose\"\ntype = \"ordered\"\nlevels = [\"low\", \"high\"]\ncontrasts "
+      "= "
       "\"treatment\"\nreference = \"high\"\n"
       "[[variable]]\nname = \"visit\"\ntype = \"date\"\nlower = 2019-01-01\nupper = "
       "\"2025-12-31\"\n"
-      "[[variable]]\nname = \"os\"\ntype = \"survival\"\ntime = \"months\"\nevent = \"died\"\nlower "
+      "[[variable]]\nname = \"os\"\ntype = \"survival\"\ntime = \"months\"\nevent = "
+      "\"died\"\nlower "
       "= 0\nupper = 60\nunit = \"months\"\nmissing_codes = [\"NA\"]\n");
   const auto& columns = study.dictionary.columns;
   ASSERT_EQ(columns.size(), 10u);
@@ -174,11 +177,13 @@ TEST(VocabularyTest, Design) {
       {"sampling", WeightsKind::kSampling},
       {"precision", WeightsKind::kPrecision}};
   for (const auto& [name, kind] : kinds) {
-    const std::string text = WithDesign("[design]\nsite = \"ignore\"\nmissing = \"refuse\"\nweights "
-                                        "= \"w\"\nweights_type = \"" +
-                                        name + "\"\ncluster = \"school\"\n");
+    const std::string text = WithDesign(
+        "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\nweights "
+        "= \"w\"\nweights_type = \"" +
+        name + "\"\ncluster = \"school\"\n");
     const DesignSpec spec =
-        Parse(text + "[[variable]]\nname = \"w\"\ntype = \"integer\"\nlower = 1\nupper = 9\n").design;
+        Parse(text + "[[variable]]\nname = \"w\"\ntype = \"integer\"\nlower = 1\nupper = 9\n")
+            .design;
     EXPECT_EQ(spec.weights, "w");
     EXPECT_EQ(spec.weights_kind, kind);
     EXPECT_EQ(spec.cluster, "school");
@@ -187,7 +192,8 @@ TEST(VocabularyTest, Design) {
 
 TEST(VocabularyTest, Disclosure) {
   const DisclosureSpec disclosure =
-      Parse(kSmallStudy + "[disclosure]\nmin_cell = 10\nmin_rows = 100\nsmall_samples = \"refuse\"\n")
+      Parse(kSmallStudy +
+            "[disclosure]\nmin_cell = 10\nmin_rows = 100\nsmall_samples = \"refuse\"\n")
           .disclosure;
   EXPECT_EQ(disclosure.min_cell, 10u);
   EXPECT_EQ(disclosure.min_rows, 100u);
@@ -198,14 +204,16 @@ TEST(VocabularyTest, ReleasesNameTheirAddressees) {
   const auto releases = [](const std::string& list) {
     std::vector<std::string> texts;
     const std::string text = Edited(kSmallStudy, "release = [\"moments\"]", "release = " + list);
-    for (const ReleaseSpec& release : Parse(text).analyses[0].releases) {
+    const StudyFile study = Parse(text);
+    for (const ReleaseSpec& release : study.analyses[0].releases) {
       texts.push_back(release.what + ">" + release.to);
     }
     return texts;
   };
   EXPECT_THAT(releases("[\"moments\", \"estimates\"]"), ElementsAre("moments>", "estimates>"));
-  EXPECT_THAT(releases("[\"likelihood\", {what = \"estimates\", to = \"all\"}, {what = \"robust\"}]"),
-              ElementsAre("likelihood>", "estimates>all", "robust>"));
+  EXPECT_THAT(
+      releases("[\"likelihood\", {what = \"estimates\", to = \"all\"}, {what = \"robust\"}]"),
+      ElementsAre("likelihood>", "estimates>all", "robust>"));
   // Naming the receiver says what leaving the addressee out says.
   EXPECT_THAT(releases("[{what = \"moments\", to = \"north\"}, {what = \"moments\", to = "
                        "\"south\"}]"),
@@ -234,10 +242,10 @@ TEST(VocabularyTest, SeveralAnalysesKeepTheirOrder) {
 }
 
 TEST(VocabularyTest, GroupsMayBeMadeByACut) {
-  const StudyFile study = Parse(
-      Edited(kSmallStudy, "group = \"school\"", "group = \"x3_class\"") +
-      "[[derived]]\nname = \"x3_class\"\nfrom = \"x3\"\ntransform = \"cut\"\npoints = [3]\nlabels = "
-      "[\"low\", \"high\"]\n");
+  const StudyFile study = Parse(Edited(kSmallStudy, "group = \"school\"", "group = \"x3_class\"") +
+                                "[[derived]]\nname = \"x3_class\"\nfrom = \"x3\"\ntransform = "
+                                "\"cut\"\npoints = [3]\nlabels = "
+                                "[\"low\", \"high\"]\n");
   EXPECT_EQ(study.analyses[0].group, "x3_class");
 }
 
@@ -275,9 +283,9 @@ TEST(VocabularyTest, TheDocumentedExampleIsRight) {
     names.push_back(column.schema.name);
   }
   // Every name on the right-hand sides of the models is a column.
-  for (const char* name : {"sbp", "log_alcohol", "age_curve.1", "age_curve.4", "bmi_class.under",
-                           "bmi_class.obese", "sex.male", "smoking.current", "education.L",
-                           "education.Q"}) {
+  for (const char* name :
+       {"sbp", "log_alcohol", "age_curve.1", "age_curve.4", "bmi_class.under", "bmi_class.obese",
+        "sex.male", "smoking.current", "education.L", "education.Q"}) {
     EXPECT_THAT(names, testing::Contains(name));
   }
 }

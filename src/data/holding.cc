@@ -145,7 +145,7 @@ void AddBlockColumn(const std::string& block_column, const Partition& partition,
       column.levels.push_back(partition.blocks[block].name);
     }
     schema.columns.push_back(std::move(column));
-  } else if (present->type != ColumnType::kFactor) {
+  } else if (!HasLevels(present->type)) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("column '{}' names row blocks, but is a {}", present->name,
                             ColumnTypeName(present->type)),

@@ -10,7 +10,7 @@ const std::vector<std::string> kAnalysisKeys = {
     "group", "group_equal", "std_lv",   "meanstructure", "fixed_x", "information", "robust"};
 
 const std::vector<std::string> kReleasable = {"moments", "likelihood", "estimates", "robust"};
-constexpr std::string_view kReleaseExample = "{what = \"estimates\", to = \"all\"}";
+constexpr std::string_view kReleaseExample = "\"moments\", {what = \"estimates\", to = \"all\"}";
 
 // lavaan's group.equal for continuous data.
 const std::vector<std::string> kGroupEqual = {
@@ -97,7 +97,11 @@ std::string ReadAddressee(const TableReader& entry, const std::vector<Party>& pa
     }
     if (!party.dealer) names.push_back(party.name);
   }
-  return entry.Choice(*to, "to", names);
+  const std::string name = entry.Choice(*to, "to", names);
+  for (const Party& party : parties) {
+    if (party.receiver && party.name == name) return "";
+  }
+  return name;
 }
 
 ReleaseSpec ReadRelease(const TableReader& reader, const TextOrTable& item,
@@ -120,7 +124,7 @@ void ReadReleases(const TableReader& reader, const std::vector<Party>& parties,
   if (!reader.Has("release")) {
     reader.Fail(reader.position(), "[[analysis]] needs the key 'release', which has no default",
                 "say what is opened, and to whom if not to the receiver only: release = "
-                "[\"moments\"], or release = [\"moments\", " +
+                "[\"moments\"], or release = [" +
                     std::string(kReleaseExample) + "]");
   }
   for (const TextOrTable& item :
@@ -164,7 +168,7 @@ AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study) {
                                     {"cfa", "sem", "growth", "lavaan"});
   ReadModel(reader, study.text, analysis);
   ReadReleases(reader, study.parties, analysis);
-  analysis.subset = ReadSubset(reader, study.dictionary);
+  analysis.subset = ReadSubset(reader, study.dictionary, study.derived);
   ReadGroups(reader, study, analysis);
   analysis.std_lv = reader.OptionalBool("std_lv").value_or(false);
   analysis.meanstructure = reader.OptionalBool("meanstructure");

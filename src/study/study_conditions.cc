@@ -55,8 +55,15 @@ void ReadPresent(const TableReader& entry) {
              "rows cannot be chosen because a value is missing; leave the entry out");
 }
 
-data::Condition ReadCondition(const TableReader& entry, const data::Schema& dictionary) {
+data::Condition ReadCondition(const TableReader& entry, const data::Schema& dictionary,
+                              const std::vector<data::DerivedVariable>& derived) {
   const LocatedText name = entry.Text("variable", "variable = \"age\"");
+  for (const data::DerivedVariable& other : derived) {
+    if (other.name != name.value) continue;
+    entry.Fail(name.position, Quote(other.name) + " is a derived variable",
+               "rows are chosen by variables of the dictionary: write the condition on " +
+                   Quote(other.from));
+  }
   const data::ColumnSchema& variable = FindVariable(entry, name, "variable", dictionary);
   const NamedKind& named = FindKind(entry);
   data::Condition condition;
@@ -90,11 +97,12 @@ data::Condition ReadCondition(const TableReader& entry, const data::Schema& dict
 
 }  // namespace
 
-std::vector<data::Condition> ReadSubset(const TableReader& reader, const data::Schema& dictionary) {
+std::vector<data::Condition> ReadSubset(const TableReader& reader, const data::Schema& dictionary,
+                                        const std::vector<data::DerivedVariable>& derived) {
   static const std::vector<std::string> kKeys = ConditionKeys();
   std::vector<data::Condition> conditions;
   for (const TableReader& entry : reader.Entries("subset", kKeys, kExample)) {
-    conditions.push_back(ReadCondition(entry, dictionary));
+    conditions.push_back(ReadCondition(entry, dictionary, derived));
     for (size_t i = 0; i + 1 < conditions.size(); ++i) {
       if (conditions[i] != conditions.back()) continue;
       entry.Fail(entry.position(),

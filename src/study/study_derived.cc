@@ -47,6 +47,21 @@ std::vector<std::string> KeysOf(TransformKind kind) {
   }
 }
 
+// Where a transform that does not fit its source is to be corrected.
+std::string_view DecisiveKey(TransformKind kind) {
+  switch (kind) {
+    case TransformKind::kScale:
+    case TransformKind::kPoly:
+      return "scale";
+    case TransformKind::kCut:
+      return "points";
+    case TransformKind::kNs:
+      return "knots";
+    default:
+      return "from";
+  }
+}
+
 // Keys of other transforms.
 void CheckKeys(const TableReader& reader, TransformKind kind) {
   const std::vector<std::string> own = KeysOf(kind);
@@ -126,6 +141,12 @@ DerivedVariable ReadOne(const TableReader& reader, const data::Schema& dictionar
   const LocatedText from = reader.Text("from", "from = \"income\"");
   const data::ColumnSchema& source = FindVariable(reader, from, "from", dictionary);
   derived.from = source.name;
+  if (!data::HasBounds(source.type) || source.type == data::ColumnType::kSurvival) {
+    reader.Fail(from.position,
+                Quote(source.name) + " is of type " +
+                    std::string(data::ColumnTypeName(source.type)) + " and cannot be transformed",
+                "derive from a numeric, integer or date variable");
+  }
   derived.kind = ReadTransform(reader);
   CheckKeys(reader, derived.kind);
   const bool date = source.type == data::ColumnType::kDate;
@@ -205,7 +226,7 @@ std::vector<DerivedVariable> ReadDerived(const TableReader& root, const Dictiona
     try {
       columns = data::ColumnsOf(all.back(), dictionary.schema);
     } catch (const Error& error) {
-      FailWith(reader, reader.position(), error);
+      FailWith(reader, reader.PositionOf(DecisiveKey(all.back().kind)), error);
     }
     names.TakeColumns(reader, name.position, name.value, columns);
   }

@@ -22,6 +22,11 @@ constexpr std::string_view kMissingChoices =
     "  missing = \"complete\"  rows that miss a variable of any analysis are left out\n"
     "  missing = \"fiml\"      full-information maximum likelihood uses what is there\n"
     "  missing = \"mi\"        multiple imputation";
+constexpr std::string_view kWeightsChoices =
+    "say what the weights are:\n"
+    "  weights_type = \"frequency\"  a row stands for so many equal rows\n"
+    "  weights_type = \"sampling\"   a row stands for so many members of the population\n"
+    "  weights_type = \"precision\"  inverse variance of a row's measurement error";
 constexpr std::string_view kBothChoices =
     "add [design] with two lines, neither of which has a default:\n"
     "  site = \"ignore\", \"fixed\", \"strata\" or \"random\": how the institutions enter\n"
@@ -48,14 +53,13 @@ constexpr std::array<Named<WeightsKind>, 3> kWeights = {{{"frequency", WeightsKi
 
 template <typename T, size_t N>
 T ChooseNamed(const TableReader& reader, const LocatedText& text, std::string_view key,
-              const std::array<Named<T>, N>& choices) {
-  std::vector<std::string> names;
+              const std::array<Named<T>, N>& choices, std::string_view explanation) {
   for (const auto& choice : choices) {
     if (text.value == choice.name) return choice.value;
-    names.emplace_back(choice.name);
   }
-  reader.Choice(text, key, names);  // throws
-  return choices[0].value;
+  reader.Fail(text.position,
+              "'" + std::string(key) + "' in [design] cannot be " + Quote(text.value),
+              std::string(explanation));
 }
 
 LocatedText RequireChoice(const TableReader& reader, std::string_view key,
@@ -73,12 +77,10 @@ void ReadWeights(const TableReader& reader, const data::Schema& dictionary, Desi
   if (!weights || !kind) {
     reader.Fail(reader.PositionOf(weights ? "weights" : "weights_type"),
                 weights ? "'weights' without 'weights_type'" : "'weights_type' without 'weights'",
-                weights ? "add weights_type = \"frequency\" (a row stands for so many equal ones), "
-                          "\"sampling\" (for so many of the population) or \"precision\" (inverse "
-                          "variance)"
+                weights ? std::string(kWeightsChoices)
                         : "name the variable that holds the weights: weights = \"w\"");
   }
-  design.weights_kind = ChooseNamed(reader, *kind, "weights_type", kWeights);
+  design.weights_kind = ChooseNamed(reader, *kind, "weights_type", kWeights, kWeightsChoices);
   const data::ColumnSchema& variable = FindVariable(reader, *weights, "weights", dictionary);
   design.weights = variable.name;
   const bool integer = variable.type == data::ColumnType::kInteger;
@@ -132,7 +134,8 @@ uint64_t ReadMinimum(const TableReader& reader, std::string_view key, uint64_t o
 
 }  // namespace
 
-PopulationSpec ReadPopulation(const TableReader& root, const data::Schema& dictionary) {
+PopulationSpec ReadPopulation(const TableReader& root, const data::Schema& dictionary,
+                              const std::vector<data::DerivedVariable>& derived) {
   PopulationSpec population;
   const auto reader = root.OptionalTable("population", {"unit", "max_rows_per_person", "subset"});
   if (!reader) return population;
@@ -149,7 +152,7 @@ PopulationSpec ReadPopulation(const TableReader& root, const data::Schema& dicti
     }
     population.max_rows_per_person = static_cast<int>(rows->value);
   }
-  population.subset = ReadSubset(*reader, dictionary);
+  population.subset = ReadSubset(*reader, dictionary, derived);
   return population;
 }
 
@@ -162,9 +165,10 @@ DesignSpec ReadDesign(const TableReader& root, const data::Schema& dictionary) {
   }
   DesignSpec design;
   design.position = reader->position();
-  design.site = ChooseNamed(*reader, RequireChoice(*reader, "site", kSiteChoices), "site", kSites);
+  design.site = ChooseNamed(*reader, RequireChoice(*reader, "site", kSiteChoices), "site", kSites,
+                            kSiteChoices);
   design.missing = ChooseNamed(*reader, RequireChoice(*reader, "missing", kMissingChoices),
-                               "missing", kPolicies);
+                               "missing", kPolicies, kMissingChoices);
   ReadWeights(*reader, dictionary, design);
   ReadCluster(*reader, dictionary, design);
   return design;

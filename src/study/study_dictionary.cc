@@ -18,6 +18,11 @@ const std::vector<std::string> kVariableKeys = {"name",      "type",          "l
                                                 "unit",      "missing_codes", "levels", "reference",
                                                 "contrasts", "time",          "event"};
 
+constexpr std::string_view kLowerExample =
+    "lower = 0 (the least that the variable can be; public, so never taken from the data)";
+constexpr std::string_view kUpperExample =
+    "upper = 100 (the most that the variable can be; public, so never taken from the data)";
+
 const std::vector<std::string> kTypes = {"numeric", "integer", "factor",
                                          "ordered", "date",    "survival"};
 
@@ -85,8 +90,10 @@ void ReadBounds(const TableReader& reader, data::ColumnSchema& column) {
   Refuse(reader, {"levels", "reference", "contrasts"},
          "only factors and ordered variables have levels");
   const bool date = column.type == data::ColumnType::kDate;
-  const auto lower = reader.Value("lower", date, date ? "lower = 2000-01-01" : "lower = 0");
-  const auto upper = reader.Value("upper", date, date ? "upper = 2030-12-31" : "upper = 100");
+  const auto lower =
+      reader.Value("lower", date, date ? std::string_view("lower = 2000-01-01") : kLowerExample);
+  const auto upper =
+      reader.Value("upper", date, date ? std::string_view("upper = 2030-12-31") : kUpperExample);
   for (const auto& bound : {lower, upper}) CheckBound(reader, bound, column.type);
   if (lower.value >= upper.value || !std::isfinite(upper.value - lower.value)) {
     reader.Fail(upper.position, "'upper' of " + Quote(column.name) + " must be above 'lower'",

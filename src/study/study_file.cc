@@ -55,9 +55,9 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
   study.dictionary = dictionary.schema;
   study.blocks = ReadBlocks(root);
   study.table = ReadTable(root, study.dictionary, study.blocks);
-  study.population = ReadPopulation(root, study.dictionary);
-  study.dictionary.max_rows_per_person = study.population.max_rows_per_person;
   study.derived = ReadDerived(root, dictionary, study.table);
+  study.population = ReadPopulation(root, study.dictionary, study.derived);
+  study.dictionary.max_rows_per_person = study.population.max_rows_per_person;
   study.design = ReadDesign(root, study.dictionary);
   study.disclosure = ReadDisclosure(root);
   study.engine = ReadEngine(root);

@@ -60,10 +60,16 @@ size_t CountHolders(const std::vector<Party>& parties, const std::string& block)
   }));
 }
 
-char ReadCharacter(const TableReader& reader, std::string_view key, char otherwise,
-                   const std::vector<std::string>& choices) {
+// `choices`: the characters that are possible; `hint` lists them.
+char ReadCharacter(const TableReader& reader, std::string_view key, std::string_view choices,
+                   const std::string& hint) {
   const auto text = reader.OptionalText(key);
-  return text ? reader.Choice(*text, key, choices)[0] : otherwise;
+  if (!text) return choices[0];
+  if (text->value.size() == 1 && choices.find(text->value) != std::string_view::npos) {
+    return text->value[0];
+  }
+  reader.Fail(text->position,
+              "'" + std::string(key) + "' in [table] cannot be " + Quote(text->value), hint);
 }
 
 void RefuseSurvivalColumn(const TableReader& reader, const LocatedText& name,
@@ -114,8 +120,9 @@ TableSpec ReadTable(const TableReader& root, const data::Schema& dictionary,
   const auto optional = root.OptionalTable("table", {"key", "block", "separator", "decimal"});
   if (!optional) return table;
   const TableReader& reader = *optional;
-  table.separator = ReadCharacter(reader, "separator", ',', {",", ";", "\t"});
-  table.decimal = ReadCharacter(reader, "decimal", '.', {".", ","});
+  table.separator =
+      ReadCharacter(reader, "separator", ",;\t", "write \",\", \";\" or \"\\t\" (a tab)");
+  table.decimal = ReadCharacter(reader, "decimal", ".,", "write \".\" or \",\"");
   if (table.separator == table.decimal) {
     reader.Fail(reader.PositionOf("decimal"), "'separator' and 'decimal' are the same character",
                 "tables with decimal commas have separator = \";\"");

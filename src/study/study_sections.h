@@ -20,11 +20,13 @@ TableSpec ReadTable(const TableReader& root, const data::Schema& dictionary,
 std::vector<data::DerivedVariable> ReadDerived(const TableReader& root,
                                                const Dictionary& dictionary,
                                                const TableSpec& table);
-PopulationSpec ReadPopulation(const TableReader& root, const data::Schema& dictionary);
+PopulationSpec ReadPopulation(const TableReader& root, const data::Schema& dictionary,
+                              const std::vector<data::DerivedVariable>& derived);
 DesignSpec ReadDesign(const TableReader& root, const data::Schema& dictionary);
 DisclosureSpec ReadDisclosure(const TableReader& root);
 // The key `subset` of a table.
-std::vector<data::Condition> ReadSubset(const TableReader& reader, const data::Schema& dictionary);
+std::vector<data::Condition> ReadSubset(const TableReader& reader, const data::Schema& dictionary,
+                                        const std::vector<data::DerivedVariable>& derived);
 EngineSpec ReadEngine(const TableReader& root);
 NetworkSpec ReadNetwork(const TableReader& root);
 std::vector<Party> ReadParties(const TableReader& root, const data::Schema& dictionary,

@@ -29,8 +29,12 @@ std::string_view TypeName(const toml::node& node) {
       return "a number";
     case toml::node_type::boolean:
       return "true or false";
+    case toml::node_type::date:
+      return "a date";
+    case toml::node_type::time:
+      return "a time of day";
     default:
-      return "a date or time";
+      return "a date with a time of day";
   }
 }
 
@@ -44,6 +48,32 @@ void FailAt(const std::string& file_name, Position position, const std::string& 
               hint);
 }
 
+namespace {
+
+// What somebody who writes TOML for the first time most likely did.
+std::string TomlHint(std::string_view what) {
+  const auto says = [&](std::string_view words) {
+    return what.find(words) != std::string_view::npos;
+  };
+  if (says("could not determine value type")) {
+    return "texts stand between double quotes; the only words without are true and false";
+  }
+  if (says("unescaped control characters")) {
+    return "the closing quote is missing on this line; a text of several lines stands between "
+           "\"\"\" and \"\"\"";
+  }
+  if (says("as array-of-tables") || says("as table") || says("cannot redefine existing table")) {
+    return "where there may be several tables of one name, every header has double brackets, such "
+           "as [[party]]; the others stand once";
+  }
+  if (says("cannot redefine existing")) {
+    return "the key stands twice in one table: remove one of them";
+  }
+  return "this is not valid TOML: one 'key = value' per line, texts between double quotes";
+}
+
+}  // namespace
+
 toml::table ParseToml(const std::string& text, const std::string& file_name) {
   try {
     return toml::parse(std::string_view(text));
@@ -51,8 +81,7 @@ toml::table ParseToml(const std::string& text, const std::string& file_name) {
     const auto begin = error.source().begin;
     std::string what(error.description());
     for (char& c : what) c = (c < ' ' || c > '~') ? ' ' : c;
-    FailAt(file_name, {begin.line, begin.column}, what,
-           "this is not valid TOML; texts stand between double quotes, one key per line");
+    FailAt(file_name, {begin.line, begin.column}, what, TomlHint(what));
   }
 }
 
@@ -89,10 +118,13 @@ void TableReader::FailMissing(std::string_view key, std::string_view example) co
 void TableReader::FailType(std::string_view key, const toml::node& node,
                            std::string_view wanted) const {
   const bool text = wanted == "text";
+  // A number, a truth value or a date that was put between quotes.
+  const bool quoted = node.is_string() && (wanted == "a number" || wanted == "a whole number");
   Fail(ToPosition(node.source()),
        "'" + std::string(key) + "' in " + where_ + " must be " + std::string(wanted) + ", not " +
            std::string(TypeName(node)),
-       text ? "put the value between double quotes" : "write " + std::string(wanted));
+       text ? "put the value between double quotes"
+            : "write " + std::string(wanted) + (quoted ? ", without quotes" : ""));
 }
 
 LocatedText TableReader::TextOf(std::string_view key, const toml::node& node) const {
@@ -251,6 +283,10 @@ std::optional<TableReader> TableReader::OptionalTable(std::string_view key,
   if (node == nullptr) return std::nullopt;
   const std::string header = "[" + std::string(key) + "]";
   const toml::table* table = node->as_table();
+  if (table == nullptr && node->is_array_of_tables()) {
+    Fail(ToPosition(node->source()), "[" + header + "] is written with double brackets",
+         "write " + header + ": there is only one");
+  }
   if (table == nullptr) FailType(key, *node, "a table under the header " + header);
   return TableReader(*file_name_, *table, header, std::move(keys));
 }

@@ -114,7 +114,7 @@ TEST(StudyFileErrorsTest, WrongTypes) {
        "'lower' in [[variable]] must be a number, not text", "number"},
       {"std_lv = true", "std_lv = \"true\"", "56:10",
        "'std_lv' in [[analysis]] must be true or false", "without quotes"},
-      {"fixed_x = false", "fixed_x = 2020-01-01", "58:11", "not a date or time", "true or false"},
+      {"fixed_x = false", "fixed_x = 2020-01-01", "58:11", "not a date", "true or false"},
       {"[engine]\nname = \"dealer\"\nfraction_bits = 38\n", "", "1:1", "needs the key 'engine'",
        "dealer"},
       {"[[rows]]\nname = \"all\"\ncount = 156\n", "[rows]\nname = \"all\"\n", "14:1",
@@ -289,9 +289,9 @@ TEST(StudyFileErrorsTest, SharedRowsNeedCountAndKey) {
 
 TEST(StudyFileErrorsTest, NotToml) {
   ExpectMistakes({
-      {"name = \"small\"", "name = small", "2:8", "", "TOML"},
-      {"name = \"small\"", "name = \"small", "2:14", "", "TOML"},
-      {"name = \"small\"", "name = \"small\"\nname = \"again\"", "3:8", "name", "TOML"},
+      {"name = \"small\"", "name = small", "2:8", "", "double quotes"},
+      {"name = \"small\"", "name = \"small", "2:14", "", "closing quote"},
+      {"name = \"small\"", "name = \"small\"\nname = \"again\"", "3:8", "name", "twice"},
       {"name = \"small\"", "name = \"\xff\"", "2:8", "", "TOML"},
   });
 }

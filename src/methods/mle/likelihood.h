@@ -61,7 +61,7 @@ struct LikelihoodTask {
   int fraction_bits = kLikelihoodFractionBits;  // f of the statistics
   size_t max_rows = 0;                          // public upper bound on the rows of all groups
   mpc::PartyIndex centre = 0;
-  int max_values = 200;  // evaluations of either kind, at most
+  int max_values = 100;  // evaluations of either kind, at most
   int max_gradients = 100;
 };
 

@@ -29,6 +29,7 @@ constexpr double kTarget = 1e-8;            // of the scaled gradient
 constexpr double kStandardErrors = 1e-5;    // distance to the optimum that is close enough
 constexpr double kValuesStillTell = 1e-9;   // predicted decrease per row below which values do not
 constexpr double kHalfWidthDeviations = 3;  // assumed before anything is known
+constexpr double kSecantBelow = 0.3;        // scaled gradient
 constexpr int kMaxSteps = 500;              // tried, most of them refused without a question
 
 // fixed.x takes covariates' moments from the sample, which is not there: they are estimated.
@@ -197,6 +198,7 @@ class Scoring {
   Point Run(const VectorXd& start, int& steps, std::string& reason) {
     Point at;
     at.x = start;
+    correction_ = MatrixXd::Zero(start.size(), start.size());
     reason = "the model-implied covariance matrix is not positive definite at the start values";
     if (!Inside(start) || !questions_.Ask(start, at.value, &at.gradient)) return at;
     try {
@@ -236,13 +238,34 @@ class Scoring {
       feasible =
           at.constraints.jacobian.completeOrthogonalDecomposition().solve(-at.constraints.values);
     }
-    MatrixXd damped = at.on_tangent;
-    damped.diagonal() *= 1 + damping;
-    const VectorXd right = -z.transpose() * (at.gradient + at.information * feasible);
+    const MatrixXd curvature = Curvature(at);
+    MatrixXd damped = z.transpose() * curvature * z;
+    damped += damping * at.on_tangent.diagonal().asDiagonal();
+    const VectorXd right = -z.transpose() * (at.gradient + curvature * feasible);
     Step out;
     out.step = feasible + z * SolveSemidefinite(damped, right);
-    out.predicted = -at.gradient.dot(out.step) - 0.5 * out.step.dot(at.information * out.step);
+    out.predicted = -at.gradient.dot(out.step) - 0.5 * out.step.dot(curvature * out.step);
     return out;
+  }
+
+  // The expected information plus what past gradients say about its difference from the Hessian
+  // (structured BFGS; Dennis, Gay & Welsch 1981): where the model does not fit, scoring alone
+  // converges slowly, and every step is one more question.
+  MatrixXd Curvature(const Point& at) const {
+    const MatrixXd secant = at.information + correction_;
+    const MatrixXd& z = at.tangent.basis;
+    if (SmallestScaledEigenvalue(z.transpose() * secant * z, at.on_tangent) > 1e-2) return secant;
+    return at.information;
+  }
+
+  void Learn(const Point& from, const Point& to) {
+    const VectorXd step = to.x - from.x, change = to.gradient - from.gradient;
+    const MatrixXd before = Curvature(to);
+    const VectorXd expected = before * step;
+    const double along = change.dot(step), expected_along = expected.dot(step);
+    if (!(along > 1e-2 * expected_along) || !(expected_along > 0)) return;
+    correction_ = before - to.information + change * change.transpose() / along -
+                  expected * expected.transpose() / expected_along;
   }
 
   // The merit of a point is its value plus a penalty, larger than any multiplier, for leaving the
@@ -289,6 +312,8 @@ class Scoring {
       Point next;
       double ratio = 0;
       if (Try(at, Propose(at, damping), refused, next, ratio)) {
+        const bool slow = next.scaled_gradient > 0.05 * at.scaled_gradient;
+        if (slow && at.scaled_gradient < kSecantBelow) Learn(at, next);
         at = std::move(next);
         ++steps;
         refused = false;
@@ -312,6 +337,7 @@ class Scoring {
   const SemObjective& objective_;
   const ModelExpressions& expressions_;
   Questions& questions_;
+  MatrixXd correction_;  // of the information towards the Hessian
   double total_ = 0;
 };
 

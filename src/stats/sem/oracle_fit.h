@@ -39,7 +39,7 @@ struct OracleFitInput {
 };
 
 struct OracleFitOptions {
-  int max_values = 200;     // evaluations of the log-likelihood alone
+  int max_values = 100;     // evaluations of the log-likelihood alone
   int max_gradients = 100;  // and with its gradient
   double confidence_level = 0.95;
 };

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,10 +41,11 @@ struct ScorePoint {
   std::vector<Eigen::VectorXd> mean;
 };
 
-// num_parameters: what a ScorePoint's x has. Depends on the table and the scale alone.
+// Depends on the table and the scale alone.
 RamModel PublicModel(const ParameterTable& table, const StatisticsScale& scale);
-// Natural estimates (one per table row) as x of PublicModel.
-Eigen::VectorXd PublicPoint(const RamModel& model, const std::vector<double>& row_values);
+// The point of a fit, and the sample means if the scores need them.
+ScorePoint PointOf(const ParameterTable& table, const StatisticsScale& scale, const SemFit& fit,
+                   const std::vector<GroupMoments>& moments);
 
 // The reference point of the features of one group.
 struct FeatureFrame {
@@ -55,34 +57,40 @@ FeatureFrame FrameOf(const ScorePoint& point, std::size_t group);
 
 inline Eigen::Index NumFeatures(Eigen::Index p) { return 1 + p + p * (p + 1) / 2; }
 
-// Adds rows up to Q. Without clusters every row is a unit of its own.
+// Adds rows up to Q. Without clusters every row is a unit of its own. O(D^2) per row.
 class FeatureProducts {
  public:
   explicit FeatureProducts(FeatureFrame frame);
-  // One row of natural values.
+  // One row of natural values; cluster: of its group, any number.
   void AddRow(const Eigen::VectorXd& row);
   void AddRow(const Eigen::VectorXd& row, std::uint64_t cluster);
-  // Q, symmetric; and the number of clusters (0 without).
-  Eigen::MatrixXd Products() const;
+
   std::size_t num_clusters() const { return clusters_.size(); }
+  // Q of all rows so far, symmetric.
+  Eigen::MatrixXd Products();
 
  private:
-  void Flush() const;
   Eigen::VectorXd Features(const Eigen::VectorXd& row) const;
+  void AddUnit(const Eigen::VectorXd& features);
+  void Flush();
 
   FeatureFrame frame_;
   std::map<std::uint64_t, Eigen::VectorXd> clusters_;
-  mutable Eigen::MatrixXd pending_;  // rows waiting for the next rank update
-  mutable Eigen::Index num_pending_ = 0;
-  mutable Eigen::MatrixXd products_;
+  Eigen::MatrixXd pending_;  // columns waiting for the next rank update
+  Eigen::Index num_pending_ = 0;
+  Eigen::MatrixXd products_;  // lower triangle
 };
 
 // A_g: parameters x features, with respect to x; score of a row = A_g t.
 Eigen::MatrixXd ScoreMap(const ScorePoint& point, std::size_t group);
 
-// <form, Q> as weights of the upper triangle of Q, (0,0), (0,1), ...
-Eigen::VectorXd UpperWeights(const Eigen::MatrixXd& form);
+// (0,0), (0,1), ..., (1,1), ...: UpperWeights(G).dot(UpperTriangle(Q)) = <G, Q>, both symmetric.
 Eigen::VectorXd UpperTriangle(const Eigen::MatrixXd& symmetric);
+Eigen::VectorXd UpperWeights(const Eigen::MatrixXd& symmetric);
+
+// c_g of the header: 1 without clusters. One cluster says nothing about variances between clusters:
+// kBadInput.
+double ClusterFactor(std::size_t num_clusters);
 
 // G_g of the saturated and of the baseline model at these sample moments (natural units, in which
 // the frame is as well), such that tr(A^-1 B) = c_g / n_g <G_g, Q_g>.

@@ -93,7 +93,7 @@ Axis ReadAxis(const std::string& picture) {
   // Until the next group with a name; with facets there are groups inside.
   const size_t start = std::min(picture.find("x-axis tick label"), picture.size());
   const std::string ticks = picture.substr(start, picture.find("<g aria-label", start) - start);
-  std::vector<double> pixels = Numbers(ticks, R"(translate\(([-0-9.e]+))"), values;
+  std::vector<double> pixels = Numbers(ticks, R"(<text[^>]*translate\(([-0-9.e]+))"), values;
   for (std::string label : Matches(ticks, ">([^<>]+)</text>")) {
     values.push_back(std::stod(std::regex_replace(label, std::regex("\u2212"), "-")));
   }

@@ -191,8 +191,8 @@ std::string General(bool means) {
                             (means ? Symbol("m") + " the intercepts, " : "") + "and " + f +
                             " picks the observed variables.";
   return Element("p", "The rows are taken as independent draws from a normal distribution with " +
-                          (means ? "mean " + mu : "free means") + " and covariance " + sigma +
-                          where) +
+                          (means ? "mean " + Element("span", mu, "formula") : "free means") +
+                          " and covariance " + Element("span", sigma, "formula") + where) +
          "\n";
 }
 

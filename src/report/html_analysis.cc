@@ -59,8 +59,7 @@ std::string MeasureText(const MeasureName& measure, double value) {
 }
 
 std::string FitTable(const MleResult& result) {
-  HtmlTable table{
-      "Fit measures (names of lavaan in brackets)", {"Measure", "Value"}, {1}, {}, "fit"};
+  HtmlTable table{"Fit measures, with lavaan's names", {"Measure", "Value"}, {1}, {}, "fit"};
   std::set<std::string> shown;
   for (const MeasureName& measure : kMeasures) {
     const auto found = result.fit.fit_measures.find(measure.name);

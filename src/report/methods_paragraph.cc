@@ -32,14 +32,15 @@ double Rows(const MleResult& result) {
 }
 
 std::string ModelSentence(const MleResult& result) {
-  std::string text = ModelKind(result) + " (" +
-                     Plural(result.table.observed.size(), "observed variable") + ", " +
-                     Plural(result.table.latent.size(), "latent variable") + ", " +
-                     Plural(static_cast<size_t>(result.table.num_free), "free parameter");
+  std::string text =
+      ModelKind(result) + " (" + Plural(result.table.observed.size(), "observed variable");
+  const size_t latent = result.table.latent.size();
+  if (latent > 0) text += ", " + Plural(latent, "latent variable");
+  text += ", " + Plural(static_cast<size_t>(result.table.num_free), "free parameter");
   const double npar = Measure(result, "npar");
   if (npar < result.table.num_free) {
-    text += ", " + FormatCount(static_cast<uint64_t>(result.table.num_free - npar)) +
-            " equality constraints";
+    text += ", " + Plural(static_cast<size_t>(std::llround(result.table.num_free - npar)),
+                          "equality constraint");
   }
   text += ") was fitted by maximum likelihood";
   if (result.group_n.size() > 1) {

@@ -94,6 +94,38 @@ TEST(CommandsTest, ProcessesAndThreadsAgreeAndReportReadsBack) {
   EXPECT_EQ(report.out, processes.out);
 }
 
+TEST(CommandsTest, WritesPagesAndTables) {
+  StudyFolder folder;
+  const std::string result = folder.path() + "/result.json", page = folder.path() + "/report.html";
+  const std::string csv = folder.path() + "/estimates.csv", again = folder.path() + "/again.html";
+  const std::string plan = folder.path() + "/plan.html";
+  const auto simulate = [&](const std::string& option) {
+    return Partita({"study", "simulate", folder.study_file(), "--output", result, option});
+  };
+  ASSERT_EQ(simulate("--quiet").exit_code, 0);
+  const std::string html = StudyFolder::Read(page);
+  EXPECT_THAT(html, AllOf(HasSubstr("<!DOCTYPE html>"), HasSubstr("NOT differentially private"),
+                          HasSubstr("x3 ~ x1")));
+  struct stat status {};
+  ASSERT_EQ(::stat(page.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  // Neither file is overwritten unasked.
+  std::filesystem::remove(result);
+  const ProcessResult refused = simulate("--quiet");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("report.html exists already"));
+  ASSERT_EQ(simulate("--force").exit_code, 0);
+
+  ASSERT_EQ(Partita({"study", "report", result, "--html", again, "--csv", csv}).exit_code, 0);
+  EXPECT_EQ(StudyFolder::Read(again), StudyFolder::Read(page));
+  EXPECT_THAT(StudyFolder::Read(csv), HasSubstr(",x3,~,x1,"));
+  ASSERT_EQ(Partita({"study", "plan", folder.study_file(), "--html", plan}).exit_code, 0);
+  const auto json = nlohmann::json::parse(
+      Partita({"study", "plan", folder.study_file(), "--format", "json"}).out);
+  EXPECT_THAT(StudyFolder::Read(plan), HasSubstr(json["data"]["plan_hash"].get<std::string>()));
+  EXPECT_EQ(Partita({"study", "report", result, "--html", "/no/such/folder/a.html"}).exit_code, 2);
+}
+
 TEST(CommandsTest, JsonIsOneObjectOnStandardOutput) {
   StudyFolder folder;
   const ProcessResult result =

@@ -156,29 +156,29 @@ TEST(ReportHtmlTest, ShowsEveryEstimateThatTheJsonHas) {
 TEST(ReportHtmlTest, ShowsEveryFactOfTheRun) {
   const std::string html = Html({SmallResult()});
   for (const std::string& text : {std::string(64, 'a'),
-                                 std::string(64, 'b'),
-                                 std::string(64, 'c'),
-                                 std::string(64, 'd'),
-                                 std::string(64, 'e'),
-                                 std::string(64, 'f'),
-                                 std::string("an envelope"),
-                                 std::string("2024-06-30T00:00:00Z"),
-                                 std::string("no end"),
-                                 std::string("smoker = yes"),
-                                 std::string("NOT passed"),
-                                 std::string("likelihood-oracle"),
-                                 std::string("12 of 54 sufficient statistics"),
-                                 std::string("1,240,000"),
-                                 std::string("Exact releases: 1 before this study."),
-                                 std::string("OpenSSL 3.0.17"),
-                                 std::string("points"),
-                                 std::string("4.94"),
-                                 std::string("1.17"),
-                                 std::string("1,237,067"),
-                                 std::string("-3737.750"),
-                                 std::string("The dealer sees no data"),
-                                 std::string("2*b"),
-                                 std::string("b == 1/3")}) {
+                                  std::string(64, 'b'),
+                                  std::string(64, 'c'),
+                                  std::string(64, 'd'),
+                                  std::string(64, 'e'),
+                                  std::string(64, 'f'),
+                                  std::string("an envelope"),
+                                  std::string("2024-06-30T00:00:00Z"),
+                                  std::string("no end"),
+                                  std::string("smoker = yes"),
+                                  std::string("NOT passed"),
+                                  std::string("likelihood-oracle"),
+                                  std::string("12 of 54 sufficient statistics"),
+                                  std::string("1,240,000"),
+                                  std::string("Exact releases: 1 before this study."),
+                                  std::string("OpenSSL 3.0.17"),
+                                  std::string("points"),
+                                  std::string(">4.94<"),
+                                  std::string(">1.17<"),
+                                  std::string("1,237,067"),
+                                  std::string("-3737.750"),
+                                  std::string("The dealer sees no data"),
+                                  std::string("2*b"),
+                                  std::string("b == 1/3")}) {
     EXPECT_THAT(html, HasSubstr(text));
   }
   EXPECT_THAT(Html({SmallResult()}, SampleFacts()),
@@ -202,7 +202,7 @@ TEST(ReportHtmlTest, SuppressesSmallCountsAndWhatGivesThemAway) {
   // A moment of few rows, and a group of few.
   facts = FullFacts();
   facts.variables[0].n = 9;
-  EXPECT_THAT(Html({SmallResult()}, facts), Not(HasSubstr("4.94")));
+  EXPECT_THAT(Html({SmallResult()}, facts), Not(HasSubstr(">4.94<")));
   MleResult small = SmallResult();
   small.group_n[0] = 4;
   EXPECT_THAT(Html({small}, facts), HasSubstr("<dd>fewer than 10</dd>"));

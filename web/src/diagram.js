@@ -92,17 +92,67 @@ function drawPath(g, graph, edge, i, id) {
   };
 }
 
-// An arc above the upper of the two nodes (or below, for nodes in the lower half).
-function drawCovariance(g, graph, edge, middle, id) {
+const between = (p, control, q, t) => ({
+  x: (1 - t) ** 2 * p.x + 2 * t * (1 - t) * control.x + t ** 2 * q.x,
+  y: (1 - t) ** 2 * p.y + 2 * t * (1 - t) * control.y + t ** 2 * q.y
+});
+
+// How many variables an arc or its label runs into.
+function collisions(g, arc, edge) {
+  const inside = (node, point, margin) =>
+    Math.abs(point.x - node.x) < node.width / 2 + margin &&
+    Math.abs(point.y - node.y) < node.height / 2 + margin;
+  let count = 0;
+  for (const name of g.nodes()) {
+    const node = g.node(name);
+    if (inside(node, arc.top, 12)) ++count;
+    if (name === String(edge.from) || name === String(edge.to)) continue;
+    for (let t = 0.05; t < 1; t += 0.05) {
+      if (inside(node, between(arc.p, arc.control, arc.q, t), 2)) {
+        ++count;
+        break;
+      }
+    }
+  }
+  return count;
+}
+
+// An arc of a given height between two variables; positive: above, or to the right.
+function arcBetween(g, graph, edge, height) {
   const a = g.node(String(edge.from));
   const b = g.node(String(edge.to));
-  const up = (a.y + b.y) / 2 <= middle ? -1 : 1;
-  const reach = 36 + 0.3 * Math.abs(a.x - b.x);
-  const edgeY = up < 0 ? Math.min(a.y, b.y) : Math.max(a.y, b.y);
-  const control = {x: (a.x + b.x) / 2, y: edgeY + up * reach};
+  const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+  const upright = Math.abs(b.x - a.x) < 1;
+  const sign = (upright ? b.y < a.y : b.x < a.x) ? -1 : 1;
+  const normal = {x: (sign * (b.y - a.y)) / length, y: (-sign * (b.x - a.x)) / length};
+  const control = {
+    x: (a.x + b.x) / 2 + normal.x * height,
+    y: (a.y + b.y) / 2 + normal.y * height
+  };
   const p = border(a, control, graph.nodes[edge.from].latent);
   const q = border(b, control, graph.nodes[edge.to].latent);
-  const top = {x: (p.x + 2 * control.x + q.x) / 4, y: (p.y + 2 * control.y + q.y) / 4};
+  return {p, control, q, top: between(p, control, q, 0.5)};
+}
+
+// The flattest arc that runs into the fewest variables: above for the upper half, else below.
+function bestArc(g, graph, edge) {
+  const a = g.node(String(edge.from));
+  const b = g.node(String(edge.to));
+  const length = Math.hypot(b.x - a.x, b.y - a.y);
+  const up = (a.y + b.y) / 2 <= g.graph().height / 2 ? 1 : -1;
+  let best = null;
+  for (const share of [0.32, 0.6, 1, 1.5]) {
+    for (const side of [up, -up]) {
+      const arc = arcBetween(g, graph, edge, side * (36 + share * length));
+      const count = collisions(g, arc, edge);
+      if (best === null || count < best.count) best = {arc, count};
+    }
+  }
+  return best.arc;
+}
+
+function drawCovariance(g, graph, edge, id) {
+  const {p, control, q, top} = bestArc(g, graph, edge);
   const at = (point) => `${point.x.toFixed(1)},${point.y.toFixed(1)}`;
   const d = `M${at(p)}Q${at(control)} ${at(q)}`;
   const ends = {"marker-end": `url(#${id})`, "marker-start": `url(#${id})`};
@@ -141,9 +191,8 @@ const head = (id) =>
 export function drawDiagram(figure, graph) {
   const g = bestLayout(graph);
   const id = `head-${++heads}`;
-  const middle = g.graph().height / 2;
   const drawn = graph.edges.map((edge, i) =>
-    edge.kind === "covariance" ? drawCovariance(g, graph, edge, middle, id) : drawPath(g, graph, edge, i, id)
+    edge.kind === "covariance" ? drawCovariance(g, graph, edge, id) : drawPath(g, graph, edge, i, id)
   );
   const picture = element(
     "svg",

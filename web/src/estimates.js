@@ -20,7 +20,7 @@ function intervals(rows, labels, names, left) {
   const stroke = several ? color : accent;
   const lines = several ? seriesHeight * names.length + 10 : rowHeight;
   const marks = [
-    Plot.gridX({stroke: rule, strokeOpacity: 1}),
+    Plot.gridX({ticks: 6, stroke: rule, strokeOpacity: 1}),
     Plot.ruleX([0], {stroke: faint}),
     Plot.ruleY(rows, {...place, x1: "lower", x2: "upper", stroke, strokeWidth: 1.6, className: "interval"}),
     Plot.dot(rows, {

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 struct SignOptions {
   std::string study_file, party, folder = ".", data, key, certificate, roster, until, envelope,
-      output, reason;
+                                 output, reason;
   std::optional<uint64_t> min_cell, min_rows;
   bool refuse_small_samples = false;
 };
@@ -114,9 +114,8 @@ std::string Text(const study::Envelope& envelope) {
       envelope.party, envelope.name, fmt::join(envelope.methods, ", "),
       fmt::join(envelope.protocols, ", "), fmt::join(envelope.functions, ", "),
       fmt::join(envelope.engines, ", "), fmt::join(envelope.receivers, ", "),
-      fmt::join(envelope.releases, ", "), fmt::join(envelope.variables, ", "),
-      envelope.max_results, Thresholds(envelope.disclosure),
-      study::FormatUtc(envelope.valid_until));
+      fmt::join(envelope.releases, ", "), fmt::join(envelope.variables, ", "), envelope.max_results,
+      Thresholds(envelope.disclosure), study::FormatUtc(envelope.valid_until));
 }
 
 std::string ReadText(const std::string& file) {
@@ -130,8 +129,7 @@ std::string ReadText(const std::string& file) {
 }
 
 int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
-  study::Envelope envelope =
-      study::ParseEnvelopeFile(ReadText(options.envelope), options.envelope);
+  study::Envelope envelope = study::ParseEnvelopeFile(ReadText(options.envelope), options.envelope);
   envelope.party = options.party;
   const crypto::Identity identity = LoadOwnIdentity(options);
   const fs::path file =
@@ -143,8 +141,9 @@ int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
   const study::SignedEnvelope signed_envelope = runtime::SaveEnvelope(envelope, identity, file);
   nlohmann::ordered_json data = Described(signed_envelope.envelope);
   data["file"] = file.string();
-  PrintResult(output, fmt::format("party {} signed the envelope '{}': {}", options.party,
-                                  envelope.name, file.string()),
+  PrintResult(output,
+              fmt::format("party {} signed the envelope '{}': {}", options.party, envelope.name,
+                          file.string()),
               data.dump());
   PrintNote(output, fmt::format("it stays here, with {}; use it with: partita study join STUDY "
                                 "--party {} --approval {}",
@@ -169,13 +168,13 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   request.refuse_small_samples = options.refuse_small_samples;
   if (!options.until.empty()) request.valid_until = UntilOf(options.until);
   const study::Plan plan = runtime::BuildPlan(prepared);
-  const study::ApprovalTerms terms = runtime::TermsOf(
-      prepared, runtime::StudyIdentityOf(prepared, request.fingerprints), plan);
+  const study::ApprovalTerms terms =
+      runtime::TermsOf(prepared, runtime::StudyIdentityOf(prepared, request.fingerprints), plan);
   crypto::SystemRandom random;
   const runtime::MadeApproval made = runtime::MakeApproval(prepared, terms, request, random);
   const study::Approval& approval = made.document.approval;
-  const fs::path file = OutputFolder(options, options.study_file) /
-                        runtime::DefaultApprovalPath("", options.party);
+  const fs::path file =
+      OutputFolder(options, options.study_file) / runtime::DefaultApprovalPath("", options.party);
   const bool approve = decision == study::Decision::kApprove;
   if (approve) {
     Confirm(output,
@@ -282,20 +281,19 @@ int PrintShown(const OutputOptions& output, const ShowOptions& options, const st
                nlohmann::ordered_json data, const std::string& fingerprint) {
   data["fingerprint"] = fingerprint;
   data["compared_with_roster"] = !options.roster.empty();
-  PrintResult(output,
-              fmt::format("{}signed by     {}\n\nThe signature is good; the certificate {}.", text,
-                          fingerprint,
-                          options.roster.empty() ? "was not compared with a roster (--roster)"
-                                                 : "is the roster's"),
-              data.dump());
+  PrintResult(
+      output,
+      fmt::format(
+          "{}signed by     {}\n\nThe signature is good; the certificate {}.", text, fingerprint,
+          options.roster.empty() ? "was not compared with a roster (--roster)" : "is the roster's"),
+      data.dump());
   return kDone;
 }
 
 int ShowEnvelope(const OutputOptions& output, const ShowOptions& options, const std::string& text) {
   const study::SignedEnvelope document = study::ParseEnvelope(text, options.file);
   const study::Envelope& envelope = document.envelope;
-  const std::string fingerprint =
-      ExpectedFingerprint(options, envelope.party, document.signature);
+  const std::string fingerprint = ExpectedFingerprint(options, envelope.party, document.signature);
   study::RequireSigned(document, envelope.party, fingerprint);
   study::RequireValid(envelope, envelope.party, study::NowUtc());
   if (!options.study_file.empty())
@@ -313,8 +311,7 @@ int Show(const OutputOptions& output, const ShowOptions& options) {
   if (study::IsEnvelope(text)) return ShowEnvelope(output, options, text);
   const study::SignedApproval document = study::ParseApproval(text, options.file);
   const study::Approval& approval = document.approval;
-  const std::string fingerprint =
-      ExpectedFingerprint(options, approval.party, document.signature);
+  const std::string fingerprint = ExpectedFingerprint(options, approval.party, document.signature);
   study::RequireSigned(document, approval.party, fingerprint);
   if (!options.study_file.empty()) {
     if (options.roster.empty()) {
@@ -325,9 +322,8 @@ int Show(const OutputOptions& output, const ShowOptions& options) {
         runtime::PrepareMleStudy(study::LoadStudyFile(options.study_file));
     const std::vector<std::string> fingerprints =
         runtime::Fingerprints(runtime::ChannelRoster(prepared, options.roster));
-    const study::ApprovalTerms terms =
-        runtime::TermsOf(prepared, runtime::StudyIdentityOf(prepared, fingerprints),
-                         runtime::BuildPlan(prepared));
+    const study::ApprovalTerms terms = runtime::TermsOf(
+        prepared, runtime::StudyIdentityOf(prepared, fingerprints), runtime::BuildPlan(prepared));
     study::RequireApproves(approval, approval.party, terms, study::NowUtc());
   }
   return PrintShown(output, options, Text(approval), Described(approval), fingerprint);

@@ -159,8 +159,8 @@ net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) 
 }
 
 struct JoinCommand {
-  std::string study_file, party, folder = ".", data, key, certificate, roster, approval, listen, wait = "10m",
-                                 output, latency, bandwidth;
+  std::string study_file, party, folder = ".", data, key, certificate, roster, approval, listen,
+                                 wait = "10m", output, latency, bandwidth;
   int listen_descriptor = -1;
   bool no_output = false, force = false;
 };

@@ -48,8 +48,9 @@ Context NewContext() {
 Bytes Sign(const Identity& identity, std::string_view domain, ByteView message) {
   const Scheme scheme = SchemeOf(identity.key.get());
   if (scheme == Scheme::kNone) {
-    throw Error(ErrorCode::kBadInput, "the private key is not of a kind that signs approvals",
-                "Make an Ed25519 key with 'partita cert new', and give the others its certificate.");
+    throw Error(
+        ErrorCode::kBadInput, "the private key is not of a kind that signs approvals",
+        "Make an Ed25519 key with 'partita cert new', and give the others its certificate.");
   }
   const Bytes bytes = SignedBytes(domain, message);
   const Context context = NewContext();

@@ -107,10 +107,10 @@ fs::path UsesPath(const fs::path& envelope) { return Beside(envelope, ".uses"); 
 
 std::string ReadApprovalFile(const fs::path& file, const std::string& party) {
   if (auto text = ReadFile(file, /*is_private=*/false)) return *std::move(text);
-  throw Error(ErrorCode::kRefused,
-              fmt::format("party {} has not approved the study: {} does not exist", party,
-                          file.string()),
-              kApproveHint);
+  throw Error(
+      ErrorCode::kRefused,
+      fmt::format("party {} has not approved the study: {} does not exist", party, file.string()),
+      kApproveHint);
 }
 
 crypto::Key ReadSalt(const fs::path& secret, const study::Approval& approval) {
@@ -123,8 +123,7 @@ crypto::Key ReadSalt(const fs::path& secret, const study::Approval& approval) {
   }
   const study::ApprovalSecret kept = study::ParseSecret(*text, secret.string());
   if (kept.party != approval.party || kept.commitment != approval.commitment) {
-    throw Error(ErrorCode::kRefused,
-                fmt::format("{} belongs to another approval", secret.string()),
+    throw Error(ErrorCode::kRefused, fmt::format("{} belongs to another approval", secret.string()),
                 "Put back the file that was written with the approval, or approve again.");
   }
   return kept.salt;
@@ -143,10 +142,8 @@ MadeApproval MakeApproval(const MleStudy& study, const study::ApprovalTerms& ter
   approval.study = terms.study;
   approval.study_file_hash = terms.study_file_hash;
   approval.plan_hash = terms.plan_hash;
-  approval.disclosure.min_cell =
-      Raised(request.min_cell, terms.disclosure.min_cell, "min_cell");
-  approval.disclosure.min_rows =
-      Raised(request.min_rows, terms.disclosure.min_rows, "min_rows");
+  approval.disclosure.min_cell = Raised(request.min_cell, terms.disclosure.min_cell, "min_cell");
+  approval.disclosure.min_rows = Raised(request.min_rows, terms.disclosure.min_rows, "min_rows");
   approval.disclosure.refuse_small_samples =
       terms.disclosure.refuse_small_samples || request.refuse_small_samples;
   approval.approved_at = study::NowUtc();

@@ -55,8 +55,9 @@ MadeApproval MakeApproval(const MleStudy& study, const study::ApprovalTerms& ter
 // Writes the document and its secret part in place of earlier ones. Throws kUsage.
 void SaveApproval(const MadeApproval& made, const std::filesystem::path& file);
 
-// Signs an envelope and starts its count at zero, in place of an earlier one. party, name, lists and
-// limits are the caller's. Throws kUsage if it has expired or the certificate is not the party's.
+// Signs an envelope and starts its count at zero, in place of an earlier one. party, name, lists
+// and limits are the caller's. Throws kUsage if it has expired or the certificate is not the
+// party's.
 study::SignedEnvelope SaveEnvelope(study::Envelope envelope, const crypto::Identity& identity,
                                    const std::filesystem::path& file);
 

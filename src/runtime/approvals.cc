@@ -54,11 +54,11 @@ class Signed : public Approvals {
   study::SignedApproval Show(const crypto::Digest& commitment) override {
     if (envelope_) return ShowUnderEnvelope(commitment);
     if (commitment != approval_.approval.commitment) {
-      throw Error(ErrorCode::kRefused,
-                  fmt::format("the table of party {} has changed since it approved the study",
-                              party_),
-                  "Restore the table as it was, or approve again with the new one: partita study "
-                  "approve STUDY --party PARTY.");
+      throw Error(
+          ErrorCode::kRefused,
+          fmt::format("the table of party {} has changed since it approved the study", party_),
+          "Restore the table as it was, or approve again with the new one: partita study "
+          "approve STUDY --party PARTY.");
     }
     return approval_;
   }
@@ -179,10 +179,11 @@ study::ApprovalTerms TermsOf(const MleStudy& study, const study::StudyIdentity& 
           study.file.disclosure};
 }
 
-std::vector<study::SignedApproval> ExchangeApprovals(
-    net::Channel& channel, const MleStudy& study, const study::ApprovalTerms& terms,
-    const study::SignedApproval& own, const std::vector<crypto::Digest>& commitments,
-    const Approvals& approvals) {
+std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, const MleStudy& study,
+                                                     const study::ApprovalTerms& terms,
+                                                     const study::SignedApproval& own,
+                                                     const std::vector<crypto::Digest>& commitments,
+                                                     const Approvals& approvals) {
   channel.BeginPhase(kApprovalsPhase);
   const Bytes shown = study::EncodeApproval(own);
   std::vector<Bytes> seen(channel.num_parties(), Bytes(study::kApprovalBytes));
@@ -191,8 +192,12 @@ std::vector<study::SignedApproval> ExchangeApprovals(
   for (net::PartyIndex peer = 0; peer < channel.num_parties(); ++peer) {
     if (peer == channel.self()) continue;
     sends.push_back({.to = peer, .bytes = shown, .size = 0, .producer = {}});
-    receives.push_back({.from = peer, .into = seen[peer], .size = 0, .consumer = {},
-                        .body = nullptr, .max_bytes = 0});
+    receives.push_back({.from = peer,
+                        .into = seen[peer],
+                        .size = 0,
+                        .consumer = {},
+                        .body = nullptr,
+                        .max_bytes = 0});
   }
   channel.Exchange(sends, receives);
   const int64_t now = study::NowUtc();

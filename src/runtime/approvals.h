@@ -63,9 +63,10 @@ std::unique_ptr<Approvals> UnsignedApprovals(crypto::RandomSource& random);
 
 // The phase. own: of Show. commitments: of the hello, by channel index. Returns all documents by
 // channel index. Throws kRefused naming the party; kPeerFault for a damaged document.
-std::vector<study::SignedApproval> ExchangeApprovals(
-    net::Channel& channel, const MleStudy& study, const study::ApprovalTerms& terms,
-    const study::SignedApproval& own, const std::vector<crypto::Digest>& commitments,
-    const Approvals& approvals);
+std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, const MleStudy& study,
+                                                     const study::ApprovalTerms& terms,
+                                                     const study::SignedApproval& own,
+                                                     const std::vector<crypto::Digest>& commitments,
+                                                     const Approvals& approvals);
 
 }  // namespace partita::runtime

@@ -76,7 +76,8 @@ class LockedRecord {
     Fail("cannot open the record of the envelope's uses");
   }
   bool HasTheName() const {
-    struct stat locked {}, named {};
+    struct stat locked {
+    }, named{};
     return ::fstat(descriptor_.fd(), &locked) == 0 && ::stat(file_.c_str(), &named) == 0 &&
            locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
   }
@@ -117,8 +118,8 @@ uint64_t CountEnvelopeUse(const std::filesystem::path& file, const crypto::Diges
            "Approve the study by itself, or sign a new envelope.");
   }
   const bool torn = text.back() != '\n';
-  record.Append(fmt::format("{}{} {}\n", torn ? "\n" : "", study::FormatUtc(now),
-                            ToHex(study_file_hash)));
+  record.Append(
+      fmt::format("{}{} {}\n", torn ? "\n" : "", study::FormatUtc(now), ToHex(study_file_hash)));
   return used + 1;
 }
 

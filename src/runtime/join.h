@@ -29,7 +29,8 @@ struct JoinOptions {
 std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> transport,
                                              const net::LinkModel& link);
 
-// The roster's entries in the order of the channel. Throws kBadInput if a party of the study has none.
+// The roster's entries in the order of the channel. Throws kBadInput if a party of the study has
+// none.
 net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& file);
 std::vector<std::string> Fingerprints(const net::Roster& roster);
 

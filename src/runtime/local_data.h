@@ -23,8 +23,8 @@ struct LocalData {
          seconds_order = 0;  // CSV and checks; sorting and digests of the row order
 };
 
-// Reads `path` as `party` and commits to it under `salt`. Throws kBadData (details for the owner only), or kBadInput if the file
-// cannot be read.
+// Reads `path` as `party` and commits to it under `salt`. Throws kBadData (details for the owner
+// only), or kBadInput if the file cannot be read.
 LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesystem::path& path,
                         const crypto::Key& salt, Progress& progress);
 

@@ -30,8 +30,8 @@ struct PartyOutcome {
   std::string study_file_hash, study_hash, plan_hash, run_id;  // hexadecimal
   std::vector<net::PhaseTraffic> traffic;
   std::vector<mpc::CountingReleaseGate::Count> releases;
-  std::vector<study::SignedApproval> approvals;   // of all parties, by channel index
-  study::DisclosureSpec disclosure;               // the strictest of the study and all approvals
+  std::vector<study::SignedApproval> approvals;  // of all parties, by channel index
+  study::DisclosureSpec disclosure;              // the strictest of the study and all approvals
   std::vector<LocalStep> local_steps;
   double seconds = 0;                             // from RunParty's first step to its last
   std::optional<methods::mle::MleResult> result;  // at the receiver
@@ -50,8 +50,8 @@ struct PartyInput {
 // worth a long wait.
 using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_stop)>;
 
-// Opens its own approval, reads and checks the table, connects, says hello, compares approvals and row orders, computes, opens, and
-// (receiver) fits.
+// Opens its own approval, reads and checks the table, connects, says hello, compares approvals and
+// row orders, computes, opens, and (receiver) fits.
 //
 // Errors are those of every layer, as Error. When this party fails after the connection was made,
 // its peers are told (public facts only) and stop too; when its table fails the checks it still

@@ -54,9 +54,10 @@ Decision ReadDecision(const DocumentReader& reader) {
 void RequireHash(const Digest& theirs, const Digest& ours, const std::string& party,
                  std::string_view what) {
   if (theirs == ours) return;
-  Refuse(fmt::format("the approval of party {} is for another {}: it names the hash {}..., here it "
-                     "is {}...",
-                     party, what, ToHex(theirs).substr(0, 16), ToHex(ours).substr(0, 16)));
+  Refuse(
+      fmt::format("the approval of party {} is for another {}: it names the hash {}..., here it "
+                  "is {}...",
+                  party, what, ToHex(theirs).substr(0, 16), ToHex(ours).substr(0, 16)));
 }
 
 void RequireThreshold(uint64_t theirs, uint64_t least, const std::string& party,
@@ -164,8 +165,8 @@ void RequireSigned(const SignedApproval& document, const std::string& party,
                    "the approval of party " + party, party, fingerprint);
 }
 
-void RequireApproves(const Approval& approval, const std::string& party,
-                     const ApprovalTerms& terms, int64_t now) {
+void RequireApproves(const Approval& approval, const std::string& party, const ApprovalTerms& terms,
+                     int64_t now) {
   const std::string what = "the approval of party " + party;
   if (approval.party != party) Refuse(what + " was made by party " + approval.party);
   if (approval.study != terms.study)
@@ -181,8 +182,7 @@ void RequireApproves(const Approval& approval, const std::string& party,
                FormatUtc(now),
            "Set the clocks of both parties right.");
   }
-  if (approval.valid_until <= now)
-    Refuse(what + " expired at " + FormatUtc(approval.valid_until));
+  if (approval.valid_until <= now) Refuse(what + " expired at " + FormatUtc(approval.valid_until));
   RequireThreshold(approval.disclosure.min_cell, terms.disclosure.min_cell, party, "min_cell");
   RequireThreshold(approval.disclosure.min_rows, terms.disclosure.min_rows, party, "min_rows");
   if (terms.disclosure.refuse_small_samples && !approval.disclosure.refuse_small_samples)

@@ -1,10 +1,10 @@
 // A party's signed word on one study: approved or rejected, which table, until when.
 //
 // The document is JSON for people to read (docs/approvals.md). What is signed is not the JSON text
-// but its fields, length-prefixed (base/bytes.h), together with the signer's certificate; reading is
-// strict, and a document that is not exactly what RenderApproval writes is refused, so that nobody
-// can read one thing and sign another. An approval is for sharing: all that it says about a table is
-// a salted commitment (data/snapshot.h).
+// but its fields, length-prefixed (base/bytes.h), together with the signer's certificate; reading
+// is strict, and a document that is not exactly what RenderApproval writes is refused, so that
+// nobody can read one thing and sign another. An approval is for sharing: all that it says about a
+// table is a salted commitment (data/snapshot.h).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ using crypto::Digest;
 // A document on the wire: its text, padded with blanks.
 inline constexpr size_t kApprovalBytes = 4096;
 inline constexpr size_t kMaxReasonBytes = 400;
-inline constexpr uint64_t kMaxThreshold = 1'000'000'000;  // of min_cell and min_rows
+inline constexpr uint64_t kMaxThreshold = 1'000'000'000;           // of min_cell and min_rows
 inline constexpr int64_t kApprovalSeconds = int64_t{90} * 86'400;  // of validity, by default
 // How far the clocks of two parties may be apart.
 inline constexpr int64_t kClockSkewSeconds = 300;
@@ -95,8 +95,8 @@ struct ApprovalTerms {
 
 // Throws kRefused saying what differs unless `approval` is the party's, approves exactly `terms`,
 // and holds at the time `now`. Does not look at signature and commitment.
-void RequireApproves(const Approval& approval, const std::string& party,
-                     const ApprovalTerms& terms, int64_t now);
+void RequireApproves(const Approval& approval, const std::string& party, const ApprovalTerms& terms,
+                     int64_t now);
 
 // What the run has to keep to: the strictest of the study and of all approvals.
 DisclosureSpec StrictestDisclosure(DisclosureSpec disclosure,

@@ -82,8 +82,7 @@ void CheckAnalysis(const AnalysisSpec& analysis, const Envelope& envelope, Outsi
     if (!release.to.empty())
       outside.Check(envelope.receivers, "the receiver of a release" + of, release.to);
   }
-  if (!analysis.group.empty())
-    outside.Check(envelope.variables, "the group" + of, analysis.group);
+  if (!analysis.group.empty()) outside.Check(envelope.variables, "the group" + of, analysis.group);
   for (const data::Condition& condition : analysis.subset)
     outside.Check(envelope.variables, "the variable in the subset" + of, condition.variable);
 }
@@ -141,8 +140,7 @@ SignedEnvelope ParseEnvelope(std::string_view text, std::string_view file) {
   Envelope& envelope = document.envelope;
   envelope.party = reader.PartyName("party");
   envelope.name = reader.StudyName("name");
-  for (const ListField& list : kLists)
-    envelope.*list.names = reader.Texts(list.key, kMaxNameBytes);
+  for (const ListField& list : kLists) envelope.*list.names = reader.Texts(list.key, kMaxNameBytes);
   envelope.max_results = reader.Number("max_results", 1, kMaxEnvelopeResults);
   envelope.disclosure = reader.Disclosure();
   envelope.approved_at = reader.Time("approved_at");

@@ -70,11 +70,10 @@ Envelope ParseEnvelopeFile(const std::string& text, const std::string& file) {
     FailAt(file, {1, 1}, "the file is larger than 1 MiB", "an envelope lists a few names");
   }
   const toml::table tree = ParseToml(text, file);
-  const TableReader root(
-      file, tree, "the envelope",
-      {"partita_envelope", "name", "methods", "protocols", "functions", "engines", "receivers",
-       "releases", "variables", "max_results", "valid_until", "min_cell", "min_rows",
-       "refuse_small_samples"});
+  const TableReader root(file, tree, "the envelope",
+                         {"partita_envelope", "name", "methods", "protocols", "functions",
+                          "engines", "receivers", "releases", "variables", "max_results",
+                          "valid_until", "min_cell", "min_rows", "refuse_small_samples"});
   CheckFormat(root);
   Envelope envelope;
   const LocatedText name = root.Text("name", "name = \"asthma\"");

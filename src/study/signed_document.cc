@@ -160,8 +160,7 @@ void WriteDisclosure(const DisclosureSpec& disclosure, ByteWriter& writer) {
 Signature SignFields(const crypto::Identity& identity, std::string_view domain, ByteView fields) {
   Signature signature;
   signature.certificate = crypto::EncodeCertificate(*identity.certificate);
-  signature.signature =
-      crypto::Sign(identity, domain, SignedBytes(fields, signature.certificate));
+  signature.signature = crypto::Sign(identity, domain, SignedBytes(fields, signature.certificate));
   return signature;
 }
 

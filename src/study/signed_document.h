@@ -1,5 +1,5 @@
-// What approvals and envelopes have in common: strict reading of a flat JSON object, and a signature
-// beside the fields. Private to those documents (heavy include).
+// What approvals and envelopes have in common: strict reading of a flat JSON object, and a
+// signature beside the fields. Private to those documents (heavy include).
 #pragma once
 
 #include <cstdint>

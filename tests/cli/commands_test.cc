@@ -27,6 +27,9 @@ TEST(CommandsTest, EveryCommandHasHelp) {
                                              {"study", "simulate"},
                                              {"study", "join"},
                                              {"study", "report"},
+                                             {"study", "approve"},
+                                             {"study", "reject"},
+                                             {"study", "approval"},
                                              {"cert"},
                                              {"cert", "new"},
                                              {"cert", "show"},
@@ -192,7 +195,24 @@ TEST(CommandsTest, JsonOutputConformsToItsSchema) {
       {"cert", "show", home + "/cert.pem"},
       {"cert", "roster", roster, "--certificate", home + "/cert.pem", "--address",
        "127.0.0.1:7400"},
+      {"study", "approve", folder.study_file(), "--party", "north", "--folder", home, "--roster",
+       roster, "--data", folder.data("north"), "--output", home, "--yes"},
+      {"study", "approval", home + "/approval-north.json", "--roster", roster, "--study",
+       folder.study_file()},
+      {"study", "reject", folder.study_file(), "--party", "north", "--folder", home, "--roster",
+       roster, "--output", home, "--reason", "too few rows"},
+      {"study", "approval", home + "/approval-north.json"},
   };
+  // The roster of an approval has all parties.
+  for (const std::string other : {"south", "dealer"}) {
+    const std::string other_home = folder.path() + "/" + other;
+    const std::string address = other == "south" ? "127.0.0.1:7401" : "127.0.0.1:7402";
+    ASSERT_EQ(Partita({"cert", "new", other, "--folder", other_home}).exit_code, 0);
+    ASSERT_EQ(Partita({"cert", "roster", roster, "--certificate", other_home + "/cert.pem",
+                       "--address", address})
+                  .exit_code,
+              0);
+  }
   for (std::vector<std::string> command : commands) {
     SCOPED_TRACE(command[0] + " " + command[1]);
     const ProcessResult shown = Partita({command[0], command[1], "--schema"});

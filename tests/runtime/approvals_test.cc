@@ -126,19 +126,19 @@ class ApprovalsTest : public ::testing::Test {
     }
     std::vector<std::thread> threads;
     for (size_t i = 0; i < transports.size(); ++i) {
-      threads.emplace_back([&, i, name = PartyNames(study_)[i],
-                            transport = std::move(transports[i])]() mutable {
-        const PartyInput input{i, folder_.data(name), fingerprints_, given.at(name).get()};
-        crypto::SystemRandom random;
-        SilentProgress progress;
-        try {
-          ends.at(name).outcome = RunParty(
-              study_, input, [&](bool) { return std::move(transport); }, random, progress);
-        } catch (const Error& error) {
-          ends.at(name).error = error;
-        }
-        transport.reset();  // the others notice that this party is gone
-      });
+      threads.emplace_back(
+          [&, i, name = PartyNames(study_)[i], transport = std::move(transports[i])]() mutable {
+            const PartyInput input{i, folder_.data(name), fingerprints_, given.at(name).get()};
+            crypto::SystemRandom random;
+            SilentProgress progress;
+            try {
+              ends.at(name).outcome = RunParty(
+                  study_, input, [&](bool) { return std::move(transport); }, random, progress);
+            } catch (const Error& error) {
+              ends.at(name).error = error;
+            }
+            transport.reset();  // the others notice that this party is gone
+          });
     }
     for (std::thread& thread : threads) thread.join();
     return ends;
@@ -357,8 +357,9 @@ TEST_F(ApprovalsTest, BadRequestsAreRefused) {
   EXPECT_EQ(problem([](auto& r) { r.reason = std::string(study::kMaxReasonBytes + 1, 'a'); }),
             "usage: this cannot be the reason of a decision");
   EXPECT_THAT(problem([](auto& r) { r.data = "/nowhere.csv"; }), HasSubstr("/nowhere.csv"));
-  EXPECT_THAT(problem([&](auto& r) { r.identity = crypto::MakeIdentity({.name = "south"}); }),
-              HasSubstr("refused: the certificate does not count for party south: its fingerprint"));
+  EXPECT_THAT(
+      problem([&](auto& r) { r.identity = crypto::MakeIdentity({.name = "south"}); }),
+      HasSubstr("refused: the certificate does not count for party south: its fingerprint"));
 }
 
 TEST_F(ApprovalsTest, PeersFindOutWhatIsWrongWithAnApproval) {
@@ -367,14 +368,16 @@ TEST_F(ApprovalsTest, PeersFindOutWhatIsWrongWithAnApproval) {
     a.decision = study::Decision::kReject;
     a.reason = "no";
   });
-  ExpectFoundOut("the approval of party south is for another plan: it names the hash "
-                 "0100000000000000..., here it is " +
-                     ToHex(terms_.plan_hash).substr(0, 16) + "...",
-                 [](auto& a) { a.plan_hash = {1}; });
-  ExpectFoundOut("the approval of party south is for another study file or roster: it names the "
-                 "hash 0100000000000000..., here it is " +
-                     ToHex(terms_.study_file_hash).substr(0, 16) + "...",
-                 [](auto& a) { a.study_file_hash = {1}; });
+  ExpectFoundOut(
+      "the approval of party south is for another plan: it names the hash "
+      "0100000000000000..., here it is " +
+          ToHex(terms_.plan_hash).substr(0, 16) + "...",
+      [](auto& a) { a.plan_hash = {1}; });
+  ExpectFoundOut(
+      "the approval of party south is for another study file or roster: it names the "
+      "hash 0100000000000000..., here it is " +
+          ToHex(terms_.study_file_hash).substr(0, 16) + "...",
+      [](auto& a) { a.study_file_hash = {1}; });
   ExpectFoundOut("the approval of party south expired at 1970-01-02T00:00:00Z",
                  [](auto& a) { a.approved_at = 0, a.valid_until = 86'400; });
   ExpectFoundOut("the approval of party south asks for min_cell = 0, below the study's 5",
@@ -394,17 +397,18 @@ TEST_F(ApprovalsTest, PeersFindOutForgeriesAndOtherTables) {
   ExpectFoundOut("the approval of party south is not signed", {made.document.approval, {}},
                  *made.salt);
   const crypto::Identity impostor = crypto::MakeIdentity({.name = "south"});
-  ExpectFoundOut("the approval of party south was signed with a certificate that does not count: "
-                 "its fingerprint is " +
-                     crypto::Fingerprint(*impostor.certificate) + ", the roster says " +
-                     fingerprints_[Index("south")],
-                 study::SignApproval(made.document.approval, impostor), *made.salt);
+  ExpectFoundOut(
+      "the approval of party south was signed with a certificate that does not count: "
+      "its fingerprint is " +
+          crypto::Fingerprint(*impostor.certificate) + ", the roster says " +
+          fingerprints_[Index("south")],
+      study::SignApproval(made.document.approval, impostor), *made.salt);
   // North's own approval, played back to it by south.
-  ExpectFoundOut("the approval of party south was signed with a certificate that does not count: "
-                 "its fingerprint is " +
-                     fingerprints_[Index("north")] + ", the roster says " +
-                     fingerprints_[Index("south")],
-                 Make("north").document, *made.salt);
+  ExpectFoundOut(
+      "the approval of party south was signed with a certificate that does not count: "
+      "its fingerprint is " +
+          fingerprints_[Index("north")] + ", the roster says " + fingerprints_[Index("south")],
+      Make("north").document, *made.salt);
   // A good approval of a table other than the one that the hello committed to.
   ExpectFoundOut("party south does not bring the table that it approved", made.document,
                  crypto::RandomKey(random_));
@@ -423,9 +427,8 @@ TEST_F(ApprovalsTest, UnsignedApprovalsCountInOneProcessOnly) {
   ExpectError(ErrorCode::kRefused, "the approval of party south is not signed", "approve",
               [&] { signed_approvals->RequireSigner(Index("south"), shown); });
   EXPECT_NO_THROW(unsigned_approvals->RequireSigner(Index("south"), shown));
-  ExpectError(ErrorCode::kRefused, "has nothing to verify it with", "", [&] {
-    unsigned_approvals->RequireSigner(Index("south"), Make("south").document);
-  });
+  ExpectError(ErrorCode::kRefused, "has nothing to verify it with", "",
+              [&] { unsigned_approvals->RequireSigner(Index("south"), Make("south").document); });
 }
 
 TEST_F(ApprovalsTest, AnEnvelopeApprovesStudiesUntilItIsUsedUp) {
@@ -480,11 +483,13 @@ TEST_F(ApprovalsTest, EnvelopesAreCheckedLikeApprovals) {
   ExpectOwnRefusal(
       "the signature of the envelope of party south is wrong: it was changed after it was signed",
       EnvelopeFile());
-  forged = study::SignEnvelope([&] {
-    study::Envelope expired = Envelope();
-    expired.valid_until = 1;
-    return expired;
-  }(), IdentityOf("south"));
+  forged = study::SignEnvelope(
+      [&] {
+        study::Envelope expired = Envelope();
+        expired.valid_until = 1;
+        return expired;
+      }(),
+      IdentityOf("south"));
   partita::testing::StudyFolder::Write(EnvelopeFile().string(), study::RenderEnvelope(forged));
   ExpectOwnRefusal("the envelope 'small-ones' of party south expired at 1970-01-01T00:00:01Z",
                    EnvelopeFile());

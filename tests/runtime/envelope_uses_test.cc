@@ -58,9 +58,8 @@ TEST_F(EnvelopeUsesTest, CountsUpToTheLimit) {
   ExpectError(ErrorCode::kRefused, "all 2 runs that the envelope allows are used up",
               "sign a new envelope", [&] { Count(2); });
   EXPECT_EQ(Text(), full) << "a refused run is not counted";
-  EXPECT_EQ(full, "partita envelope uses 1 " + ToHex(envelope_) +
-                      "\n2026-09-21T14:13:20Z " + ToHex(study_) + "\n2026-09-21T14:13:20Z " +
-                      ToHex(study_) + "\n");
+  EXPECT_EQ(full, "partita envelope uses 1 " + ToHex(envelope_) + "\n2026-09-21T14:13:20Z " +
+                      ToHex(study_) + "\n2026-09-21T14:13:20Z " + ToHex(study_) + "\n");
 }
 
 TEST_F(EnvelopeUsesTest, IsNotForOthers) {
@@ -162,9 +161,8 @@ TEST_F(EnvelopeUsesTest, AFullDiskWastes) {
       Count(2);
       return 0;
     } catch (const Error& error) {
-      return error.message().find("cannot count this use of the envelope") != std::string::npos
-                 ? 5
-                 : 1;
+      return error.message().find("cannot count this use of the envelope") != std::string::npos ? 5
+                                                                                                : 1;
     }
   });
   EXPECT_EQ(ended[0], 5);

@@ -145,8 +145,8 @@ TEST(ApprovalTest, OnlyTheRostersKeySigns) {
   damaged.signature.certificate.pop_back();
   EXPECT_EQ(refusal(damaged, NorthFingerprint()),
             "the approval of party north carries no readable certificate");
-  const crypto::Identity old = crypto::MakeIdentity(
-      {.name = "north", .days = 1, .start = std::chrono::hours(-48)});
+  const crypto::Identity old =
+      crypto::MakeIdentity({.name = "north", .days = 1, .start = std::chrono::hours(-48)});
   EXPECT_THAT(refusal(SignApproval(Example(), old), crypto::Fingerprint(*old.certificate)),
               HasSubstr("it expired on"));
   const crypto::Identity south = crypto::MakeIdentity({.name = "south"});
@@ -309,7 +309,9 @@ TEST(ApprovalTest, TheSecretReadsBack) {
   EXPECT_EQ(back.salt.Expose(), secret.salt.Expose());
   EXPECT_EQ(back.commitment, secret.commitment);
   ExpectError(ErrorCode::kBadInput, "a.secret.json: it has no key 'partita_approval_secret'", "",
-              [] { ParseSecret(RenderApproval({Example(), {}}), "a.secret.json"); });
+              [] {
+                ParseSecret(RenderApproval({Example(), {}}), "a.secret.json");
+              });
   // The salt is nowhere in what is shared.
   EXPECT_THAT(RenderApproval({Example(), {}}), Not(HasSubstr(ToHex(secret.salt.Expose()))));
 }
@@ -321,11 +323,10 @@ TEST(UtcTimeTest, FormatsAndParses) {
   EXPECT_EQ(FormatUtc(kMaxUtc), "9999-12-31T23:59:59Z");
   for (int64_t utc : {int64_t{0}, int64_t{951'782'400}, kNow, kMaxUtc})
     EXPECT_EQ(ParseUtc(FormatUtc(utc)), utc);
-  for (const char* bad :
-       {"", "2026-09-01", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-09-01T24:00:00Z",
-        "2026-09-01T00:60:00Z", "2026-09-01T00:00:60Z", "2026-09-01t00:00:00Z",
-        "2026-09-01T00:00:00", "1969-12-31T23:59:59Z", "+026-09-01T00:00:00Z",
-        "2026-09-01T00:00:00Z "}) {
+  for (const char* bad : {"", "2026-09-01", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z",
+                          "2026-09-01T24:00:00Z", "2026-09-01T00:60:00Z", "2026-09-01T00:00:60Z",
+                          "2026-09-01t00:00:00Z", "2026-09-01T00:00:00", "1969-12-31T23:59:59Z",
+                          "+026-09-01T00:00:00Z", "2026-09-01T00:00:00Z "}) {
     EXPECT_EQ(ParseUtc(bad), std::nullopt) << bad;
   }
   EXPECT_EQ(FormatUtc(*ParseUntil("2026-12-31")), "2026-12-31T23:59:59Z");

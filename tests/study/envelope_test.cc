@@ -53,8 +53,7 @@ TEST(EnvelopeTest, IsReadAsItIsWritten) {
 
 TEST(EnvelopeTest, MistakesAreNamedWithTheirPlace) {
   const auto problem = [](const std::string& from, const std::string& to) {
-    const auto error =
-        ThrownBy([&] { ParseEnvelopeFile(Edited(kEnvelope, from, to), "e.toml"); });
+    const auto error = ThrownBy([&] { ParseEnvelopeFile(Edited(kEnvelope, from, to), "e.toml"); });
     if (!error) return std::string("none");
     EXPECT_EQ(error->code(), ErrorCode::kBadInput);
     EXPECT_NE(error->hint(), "");
@@ -109,9 +108,8 @@ TEST(EnvelopeTest, HoldsForItsPartyAndTime) {
   const Envelope envelope = Example();
   const int64_t now = envelope.approved_at;
   EXPECT_NO_THROW(RequireValid(envelope, "north", now));
-  ExpectError(ErrorCode::kRefused,
-              "the envelope 'schools' of party south was made by party north", "own envelope",
-              [&] { RequireValid(envelope, "south", now); });
+  ExpectError(ErrorCode::kRefused, "the envelope 'schools' of party south was made by party north",
+              "own envelope", [&] { RequireValid(envelope, "south", now); });
   ExpectError(ErrorCode::kRefused,
               "the envelope 'schools' of party north expired at 2030-12-31T23:59:59Z", "new one",
               [&] { RequireValid(envelope, "north", envelope.valid_until); });
@@ -129,8 +127,7 @@ class InsideTest : public testing::Test {
     if (!error) return "nothing";
     EXPECT_EQ(error->code(), ErrorCode::kRefused);
     EXPECT_THAT(error->hint(), HasSubstr("Approve this study by itself"));
-    const std::string start =
-        "study.toml: outside the envelope 'schools' of party north: ";
+    const std::string start = "study.toml: outside the envelope 'schools' of party north: ";
     EXPECT_THAT(error->message(), testing::StartsWith(start));
     return error->message().substr(start.size());
   }
@@ -152,13 +149,19 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
       {"the function of analysis 'main' 'growth'",
        [](auto& s) { s.analyses[0].function = "growth"; }},
       {"the release of analysis 'main' 'estimates'",
-       [](auto& s) { s.analyses[0].releases = {{"moments", "", {}}, {"estimates", "", {}}}; }},
+       [](auto& s) {
+         s.analyses[0].releases = {{"moments", "", {}}, {"estimates", "", {}}};
+       }},
       {"the receiver of a release of analysis 'main' 'all'",
-       [](auto& s) { s.analyses[0].releases = {{"moments", "all", {}}}; }},
+       [](auto& s) {
+         s.analyses[0].releases = {{"moments", "all", {}}};
+       }},
       {"the release of analysis 'main' 'robust'", [](auto& s) { s.analyses[0].robust = true; }},
       {"the group of analysis 'main' 'income'", [](auto& s) { s.analyses[0].group = "income"; }},
       {"the variable in the subset of analysis 'main' 'income'",
-       [](auto& s) { s.analyses[0].subset = {{"income", {}, 0, false, {}}}; }},
+       [](auto& s) {
+         s.analyses[0].subset = {{"income", {}, 0, {}}};
+       }},
       {"the engine 'replicated'", [](auto& s) { s.engine.name = "replicated"; }},
       {"the receiver 'south'",
        [](auto& s) { s.parties[0].receiver = false, s.parties[1].receiver = true; }},
@@ -173,7 +176,9 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
          s.derived[0].name = "d", s.derived[0].from = "income";
        }},
       {"the variable in the population's subset 'income'",
-       [](auto& s) { s.population.subset = {{"income", {}, 0, false, {}}}; }},
+       [](auto& s) {
+         s.population.subset = {{"income", {}, 0, {}}};
+       }},
       {"the weights 'income'", [](auto& s) { s.design.weights = "income"; }},
       {"the cluster 'income'", [](auto& s) { s.design.cluster = "income"; }},
   };

@@ -45,8 +45,7 @@ void GaussianOneByOne(benchmark::State& state) {
 BENCHMARK(GaussianOneByOne);
 
 void GaussianConstruction(benchmark::State& state) {
-  const GridVariance variance =
-      VarianceOfStddev(std::ldexp(1.3, static_cast<int>(state.range(0))));
+  const GridVariance variance = VarianceOfStddev(std::ldexp(1.3, static_cast<int>(state.range(0))));
   for (auto _ : state) benchmark::DoNotOptimize(BuildGaussianTable(variance).scale);
 }
 BENCHMARK(GaussianConstruction)->Arg(0)->Arg(41)->Unit(benchmark::kMillisecond);

@@ -21,6 +21,8 @@ struct Invocation {
 void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::string& name);
 
 void AddStudyCommands(CLI::App& app, Invocation& invocation);
+// approve, reject, approval: below `study`.
+void AddApprovalCommands(CLI::App& study, Invocation& invocation);
 void AddCertCommands(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);

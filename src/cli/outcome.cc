@@ -1,6 +1,5 @@
 #include "cli/outcome.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,7 +9,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/version.h"
+#include "cli/facts.h"
 #include "cli/output.h"
 #include "report/atomic_file.h"
 #include "report/report_html.h"
@@ -18,48 +17,6 @@
 #include "report/terminal_summary.h"
 
 namespace partita::cli {
-namespace {
-
-std::string Now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
-
-}  // namespace
-
-report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
-  report::RunFacts facts;
-  facts.party = outcome.party;
-  facts.study_file_hash = outcome.study_file_hash;
-  facts.study_hash = outcome.study_hash;
-  facts.plan_hash = outcome.plan_hash;
-  facts.run_id = outcome.run_id;
-  facts.software_version = kVersion;
-  facts.started_at = Now();
-  facts.seconds_total = outcome.seconds;
-  for (const runtime::LocalStep& step : outcome.local_steps) {
-    report::PhaseFacts phase;
-    phase.phase = step.name;
-    phase.seconds = step.seconds;
-    facts.phases.push_back(std::move(phase));
-  }
-  for (const net::PhaseTraffic& traffic : outcome.traffic) {
-    report::PhaseFacts phase;
-    phase.phase = traffic.phase;
-    phase.rounds = traffic.rounds;
-    phase.seconds = traffic.seconds;
-    for (const net::LinkTraffic& link : traffic.links) {
-      phase.messages_sent += link.messages_sent;
-      phase.messages_received += link.messages_received;
-      phase.bytes_sent += link.bytes_sent;
-      phase.bytes_received += link.bytes_received;
-    }
-    facts.phases.push_back(std::move(phase));
-  }
-  for (const mpc::CountingReleaseGate::Count& count : outcome.releases) {
-    facts.releases.push_back({count.release.id, count.release.what, count.release.to,
-                              count.release.mechanism, count.release.max_count, count.opened});
-  }
-  return facts;
-}
-
 std::string ReportFile(const std::string& result_file) {
   std::filesystem::path path = result_file;
   if (path.filename() == "result.json") return path.replace_filename("report.html").string();
@@ -100,7 +57,7 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
     if (!result_file.empty()) {
       report::WriteFileAtomically(result_file, json);
       report::WriteFileAtomically(ReportFile(result_file),
-                                  report::RenderReportHtml(results, outcome.plan, facts));
+                                  report::RenderReportHtml(outcome.results, outcome.plan, facts));
     }
   } catch (const Error& error) {
     not_written = error;

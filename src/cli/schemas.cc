@@ -97,6 +97,24 @@ Json Certificate() {
                  {"fingerprint", Type("string")}});
 }
 
+// An approval, a rejection or an envelope, as it was written or as it was verified.
+Json SignedDocument(bool with_file) {
+  Json document = Object({{"kind", {{"enum", {"approval", "envelope"}}}},
+                          {"party", Type("string")},
+                          {"valid_until", Type("string")}});
+  const auto require = [&](const char* name, const char* type) {
+    document["properties"][name] = Type(type);
+    document["required"].push_back(name);
+  };
+  if (with_file) {
+    require("file", "string");
+    return document;
+  }
+  require("fingerprint", "string");
+  require("compared_with_roster", "boolean");
+  return document;
+}
+
 Json Data(const std::string& command) {
   if (command == "study new") return Object({{"file", Type("string")}});
   if (command == "study validate") {
@@ -121,6 +139,9 @@ Json Data(const std::string& command) {
         {"required",
          {"schema_version", "status", "study", "party", "hashes", "traffic", "learned", "plan"}}};
   }
+  if (command == "study approve") return SignedDocument(/*with_file=*/true);
+  if (command == "study reject") return SignedDocument(/*with_file=*/true);
+  if (command == "study approval") return SignedDocument(/*with_file=*/false);
   if (command == "cert new" || command == "cert show") return Certificate();
   if (command == "cert roster") {
     return Object({{"parties", ListOf(Object({{"name", Type("string")},

@@ -99,8 +99,9 @@ Json AdversaryJson(const Adversary& adversary) {
 void CheckStatement(const Statement& statement) {
   for (const StatementRow& row : statement.rows) {
     if (!IsWellFormed(row.loss)) {
-      throw Error(ErrorCode::kInternal, fmt::format("the privacy loss against {} is not well formed",
-                                                    AdversaryText(row.adversary)));
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("the privacy loss against {} is not well formed",
+                              AdversaryText(row.adversary)));
     }
   }
   if (statement.rows.empty()) {
@@ -129,12 +130,10 @@ std::string AdversaryText(const Adversary& adversary) {
 
 std::string PlainSentence(Adjacency adjacency, const PrivacyLoss& loss) {
   if (loss.infinite) return "Nothing limits what this adversary learns about one person.";
-  const char* question = adjacency == Adjacency::kAddRemove
-                             ? "whether one person is in the data"
-                             : "which of two people is in the data";
-  return fmt::format(
-      "Whoever guesses {}, with 5 % false alarms, is right at most {} of the time.", question,
-      PowerText(loss));
+  const char* question = adjacency == Adjacency::kAddRemove ? "whether one person is in the data"
+                                                            : "which of two people is in the data";
+  return fmt::format("Whoever guesses {}, with 5 % false alarms, is right at most {} of the time.",
+                     question, PowerText(loss));
 }
 
 double BetaAt5Percent(double epsilon, double delta) {

@@ -16,17 +16,17 @@ using methods::mle::MleResult;
 using stats::Parameter;
 using stats::ParameterTable;
 
-std::string Mi(const std::string& text) { return Element("mi", Escape(text)); }
-std::string Mn(const std::string& text) { return Element("mn", Escape(text)); }
-std::string Mo(const char* html) { return Element("mo", html); }
+// Names are upright, symbols italic.
+std::string Name(const std::string& text) { return Escape(text); }
+std::string Symbol(const std::string& text) { return Element("var", Escape(text)); }
 std::string Sub(const std::string& base, const std::string& index) {
-  return Element("msub", base + Element("mrow", index));
+  return base + Element("sub", index);
 }
-std::string Math(const std::string& html) { return Element("math", Element("mrow", html)); }
+std::string Sup(const std::string& base, const std::string& exponent) {
+  return base + Element("sup", exponent);
+}
 
-bool IsModelRow(const Parameter& row) {
-  return row.op != ":=" && row.op != "==" && !row.exogenous;
-}
+bool IsModelRow(const Parameter& row) { return row.op != ":=" && row.op != "==" && !row.exogenous; }
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -75,7 +75,8 @@ class Writer {
 
   std::string Equations() const {
     std::string out;
-    for (const std::string& name : Explained()) out += Element("p", Equation(name), "equation") + "\n";
+    for (const std::string& name : Explained())
+      out += Element("p", Equation(name), "equation") + "\n";
     return out;
   }
 
@@ -84,13 +85,12 @@ class Writer {
     for (size_t i = 0; i < rows().size(); ++i) {
       const Parameter& row = rows()[i];
       if (!InFirstGroup(row) || row.op != "~~" || Zero(i)) continue;
-      (row.lhs == row.rhs ? variances : covariances) += Element("span", Math(Moment(i)), "term") + "\n";
+      (row.lhs == row.rhs ? variances : covariances) += Element("span", Moment(i), "term") + "\n";
     }
     for (size_t i = 0; i < rows().size(); ++i) {
       const Parameter& row = rows()[i];
       if (!InFirstGroup(row) || row.op != "~1" || Zero(i) || IsExplained(row.lhs)) continue;
-      const std::string mean = Mi("E") + Mo("(") + Mi(row.lhs) + Mo(")") + Mo("=") + Value(i);
-      variances += Element("span", Math(mean), "term") + "\n";
+      variances += Element("span", "E(" + Name(row.lhs) + ") = " + Value(i), "term") + "\n";
     }
     std::string out;
     if (!variances.empty()) out += Element("p", variances, "terms") + "\n";
@@ -107,7 +107,7 @@ class Writer {
   }
 
   std::string Value(size_t i) const {
-    return symbols_[i].empty() ? Mn(Plain(result_.fit.estimates[i].estimate)) : symbols_[i];
+    return symbols_[i].empty() ? Plain(result_.fit.estimates[i].estimate) : symbols_[i];
   }
 
   // Measured by a latent variable or regressed on something, in the order of the table.
@@ -124,13 +124,13 @@ class Writer {
 
   std::string Residual(const std::string& name) const {
     const bool latent = Contains(result_.table.latent, name);
-    return Sub(Mi(latent ? "\u03B6" : "\u03B5"), Mi(name));
+    return Sub(Symbol(latent ? "\u03B6" : "\u03B5"), Name(name));
   }
 
   // "lambda_2 visual"; "visual" for a fixed 1.
   std::string Term(size_t i, const std::string& variable) const {
     const bool one = symbols_[i].empty() && result_.fit.estimates[i].estimate == 1;
-    return one ? Mi(variable) : Value(i) + "<mspace width=\"0.17em\"></mspace>" + Mi(variable);
+    return one ? Name(variable) : Value(i) + "\u00A0" + Name(variable);
   }
 
   std::string Equation(const std::string& name) const {
@@ -152,19 +152,18 @@ class Writer {
       if (InFirstGroup(row) && own && !Zero(i)) terms.push_back(Residual(name));
     }
     std::string sum;
-    for (const std::string& term : terms) sum += (sum.empty() ? "" : Mo("+")) + term;
-    return Math(Mi(name) + Mo("=") + (sum.empty() ? Mn("0") : sum));
+    for (const std::string& term : terms) sum += (sum.empty() ? "" : " + ") + term;
+    return Name(name) + " = " + (sum.empty() ? "0" : sum);
   }
 
   std::string Moment(size_t i) const {
     const Parameter& row = rows()[i];
     const auto side = [&](const std::string& name) {
-      return IsExplained(name) ? Residual(name) : Mi(name);
+      return IsExplained(name) ? Residual(name) : Name(name);
     };
     const bool variance = row.lhs == row.rhs;
-    const std::string inside =
-        variance ? side(row.lhs) : side(row.lhs) + Mo(",") + side(row.rhs);
-    return Mi(variance ? "var" : "cov") + Mo("(") + inside + Mo(")") + Mo("=") + Value(i);
+    if (variance) return "var(" + side(row.lhs) + ") = " + Value(i);
+    return "cov(" + side(row.lhs) + ", " + side(row.rhs) + ") = " + Value(i);
   }
 
   const MleResult& result_;
@@ -182,24 +181,18 @@ std::string Texts(const ParameterTable& table, const char* op, const char* title
 
 // Sigma = F (I - A)^-1 S (I - A)^-T F^T, mu = F (I - A)^-1 m (methods.md, 1.1).
 std::string General(bool means) {
-  const std::string inverse =
-      Mo("(") + Mi("I") + Mo("\u2212") + Mi("A") + Mo(")");
-  const auto power = [&](const std::string& base, const std::string& exponent) {
-    return Element("msup", Element("mrow", base) + Element("mrow", exponent));
-  };
-  const std::string minus_one = Mo("\u2212") + Mn("1"), transpose = Mi("T");
-  const std::string sigma = Mi("\u03A3") + Mo("(") + Mi("\u03B8") + Mo(")") + Mo("=") + Mi("F") +
-                            power(inverse, minus_one) + Mi("S") +
-                            power(inverse, Mo("\u2212") + transpose) + power(Mi("F"), transpose);
-  const std::string mu = Mi("\u03BC") + Mo("(") + Mi("\u03B8") + Mo(")") + Mo("=") + Mi("F") +
-                         power(inverse, minus_one) + Mi("m");
-  return Element("p", Escape(means ? "The rows are taken as independent draws from a normal "
-                                     "distribution with "
-                                   : "The rows are taken as independent draws from a normal "
-                                     "distribution with free means and ") +
-                          (means ? Math(mu) + " and " : "") + Math(sigma) +
-                          Escape(", where A holds the coefficients above, S the variances and "
-                                 "covariances, and F picks the observed variables.")) +
+  const std::string inverse = "(" + Symbol("I") + " \u2212 " + Symbol("A") + ")";
+  const std::string theta = "(" + Symbol("\u03B8") + ") = ", f = Symbol("F");
+  const std::string sigma = Symbol("\u03A3") + theta + f + Sup(inverse, "\u22121") + Symbol("S") +
+                            Sup(inverse, "\u2212T") + Sup(f, "T");
+  const std::string mu = Symbol("\u03BC") + theta + f + Sup(inverse, "\u22121") + Symbol("m");
+  const std::string where = ", where " + Symbol("A") + " holds the coefficients above, " +
+                            Symbol("S") + " the variances and covariances, " +
+                            (means ? Symbol("m") + " the intercepts, " : "") + "and " + f +
+                            " picks the observed variables.";
+  return Element("p", "The rows are taken as independent draws from a normal distribution with " +
+                          (means ? "mean " + mu : "free means") + " and covariance " + sigma +
+                          where) +
          "\n";
 }
 
@@ -220,8 +213,8 @@ std::vector<std::string> ParameterSymbols(const ParameterTable& table) {
       const std::string& label = *occurrences.labels.begin();
       const std::string letter = Letter(table, row);
       known->second = occurrences.labels.size() == 1 && !label.empty()
-                          ? Mi(label)
-                          : Sub(Mi(letter), Mn(std::to_string(++numbers[letter])));
+                          ? Name(label)
+                          : Sub(Symbol(letter), std::to_string(++numbers[letter]));
     }
     symbol = known->second;
   }

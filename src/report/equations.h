@@ -1,5 +1,6 @@
-// A model as the equations that a statistician would write, in MathML: made from the parameter
-// table, so they say what was fitted, defaults included.
+// A model as the equations that a statistician would write: made from the parameter table, so they
+// say what was fitted, defaults included. Plain HTML (sub, sup, var) rather than MathML, which
+// needs a mathematical font to look right and does not break long lines.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace partita::report {
 
-// The symbol of every row of the table, as MathML without <math>: the user's label where all groups
+// The symbol of every row of the table, as HTML: the user's label where all groups
 // share it, else a letter with a number (lambda loadings, beta regressions, nu and alpha intercepts
 // of observed and latent variables, theta and psi variances and covariances of observed and latent
 // variables). A parameter has the same symbol in all groups. Empty for rows that are fixed in every

@@ -1,5 +1,6 @@
 #include "report/html_analysis.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>
@@ -58,7 +59,8 @@ std::string MeasureText(const MeasureName& measure, double value) {
 }
 
 std::string FitTable(const MleResult& result) {
-  HtmlTable table{"Fit measures (names of lavaan in brackets)", {"Measure", "Value"}, {1}, {}, "fit"};
+  HtmlTable table{
+      "Fit measures (names of lavaan in brackets)", {"Measure", "Value"}, {1}, {}, "fit"};
   std::set<std::string> shown;
   for (const MeasureName& measure : kMeasures) {
     const auto found = result.fit.fit_measures.find(measure.name);
@@ -80,7 +82,7 @@ std::vector<std::string> EstimateCells(const MleResult& result, size_t i,
   const bool estimated = row.free > 0 || row.op == ":=";
   const auto cell = [&](double value) { return estimated ? Escape(Fixed3(value)) : ""; };
   return {Escape(ParameterName(row)),
-          symbol.empty() ? "" : Element("math", symbol),
+          symbol,
           Escape(row.op == ":=" || row.label.starts_with(".") ? "" : row.label),
           Escape(Fixed3(estimate.estimate)),
           estimated ? cell(estimate.standard_error) : Element("small", "fixed"),
@@ -127,8 +129,9 @@ std::string Estimates(const MleResult& result, size_t index) {
 std::string Diagrams(const MleResult& result, size_t index) {
   std::string out = Element("h3", "Path diagram") + "\n";
   if (!HasDiagram(result)) {
-    return out + Paragraph("The model has too many variables for a legible diagram; the table of "
-                           "estimates lists every path.");
+    return out + Paragraph(
+                     "The model has too many variables for a legible diagram; the table of "
+                     "estimates lists every path.");
   }
   for (size_t group = 0; group < result.group_n.size(); ++group) {
     const std::string where =
@@ -146,6 +149,11 @@ std::string Diagrams(const MleResult& result, size_t index) {
   return out;
 }
 
+bool HasFixedCovariates(const MleResult& result) {
+  const std::vector<stats::Parameter>& rows = result.table.rows;
+  return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.exogenous; });
+}
+
 std::string Model(const MleResult& result, const RunFacts& facts) {
   const bool expected = result.information == stats::Information::kExpected;
   std::vector<std::pair<std::string, std::string>> items = {
@@ -159,7 +167,9 @@ std::string Model(const MleResult& result, const RunFacts& facts) {
   items.push_back({"Free parameters", FormatCount(static_cast<uint64_t>(result.table.num_free)) +
                                           " before equality constraints"});
   items.push_back({"Mean structure", result.table.meanstructure ? "yes" : "no"});
-  items.push_back({"Covariates", result.table.fixed_x ? "fixed" : "random"});
+  if (HasFixedCovariates(result)) {
+    items.push_back({"Covariates", "fixed: their moments are the sample's, and not shown"});
+  }
   for (size_t i = 0; i < result.group_n.size(); ++i) {
     const std::string name =
         result.group_n.size() > 1 ? "Rows, group " + result.group_labels.at(i) : "Rows";
@@ -182,13 +192,14 @@ std::string Convergence(const MleResult& result, const RunFacts& facts, size_t i
   out += Figure({{"plot", "history"}, {"analysis", std::to_string(index)}},
                 "Log-likelihood and gradient over the iterations; the table has the numbers",
                 "The optimiser's way to the maximum.");
-  HtmlTable table{"", {"Iteration", "Log-likelihood", "Largest scaled gradient"}, {0, 1, 2}, {}, ""};
+  HtmlTable table{
+      "", {"Iteration", "Log-likelihood", "Largest scaled gradient"}, {0, 1, 2}, {}, ""};
   for (const HistoryPoint& point : history->points) {
     table.Add({std::to_string(point.iteration), Escape(Fixed3(point.log_likelihood)),
                Escape(Significant3(point.max_scaled_gradient))});
   }
-  return out + Element("details", Element("summary", "Iterations as a table") +
-                                      RenderHtmlTable(table)) +
+  return out +
+         Element("details", Element("summary", "Iterations as a table") + RenderHtmlTable(table)) +
          "\n";
 }
 
@@ -196,7 +207,8 @@ std::string Vcov(const MleResult& result) {
   const Eigen::MatrixXd& vcov = result.fit.vcov;
   if (vcov.rows() == 0) return {};
   if (vcov.rows() > kMaxVcov) {
-    return Paragraph("The covariance matrix of the " + FormatCount(static_cast<uint64_t>(vcov.rows())) +
+    return Paragraph("The covariance matrix of the " +
+                     FormatCount(static_cast<uint64_t>(vcov.rows())) +
                      " free parameters is in result.json.");
   }
   std::vector<std::string> names(static_cast<size_t>(vcov.rows()));
@@ -219,9 +231,8 @@ std::string Vcov(const MleResult& result) {
     }
     table.Add(std::move(cells));
   }
-  return Element("details",
-                 Element("summary", "Covariance matrix of the free parameters") +
-                     RenderHtmlTable(table)) +
+  return Element("details", Element("summary", "Covariance matrix of the free parameters") +
+                                RenderHtmlTable(table)) +
          "\n";
 }
 
@@ -236,23 +247,24 @@ std::string AnalysisHtml(const MleResult& result, const RunFacts& facts, size_t 
 }
 
 std::string ComparisonHtml(std::span<const MleResult> results) {
-  HtmlTable table{"Fit of the analyses",
-                  {"Analysis", "Rows", "Chi-square", "df", "p", "CFI", "RMSEA", "SRMR", "AIC", "BIC"},
-                  {1, 2, 3, 4, 5, 6, 7, 8, 9},
-                  {},
-                  ""};
+  HtmlTable table{
+      "Fit of the analyses",
+      {"Analysis", "Rows", "Chi-square", "df", "p", "CFI", "RMSEA", "SRMR", "AIC", "BIC"},
+      {1, 2, 3, 4, 5, 6, 7, 8, 9},
+      {},
+      ""};
   for (const MleResult& result : results) {
     const std::string mark = result.fit.converged ? "" : " (did not converge)";
     std::vector<std::string> cells = {Escape(AnalysisName(result) + mark)};
     for (const MeasureName& measure : std::array<MeasureName, 9>{{{"ntotal", "", true},
-                                                                 {"chisq", ""},
-                                                                 {"df", "", true},
-                                                                 {"pvalue", "", false, true},
-                                                                 {"cfi", ""},
-                                                                 {"rmsea", ""},
-                                                                 {"srmr", ""},
-                                                                 {"aic", ""},
-                                                                 {"bic", ""}}}) {
+                                                                  {"chisq", ""},
+                                                                  {"df", "", true},
+                                                                  {"pvalue", "", false, true},
+                                                                  {"cfi", ""},
+                                                                  {"rmsea", ""},
+                                                                  {"srmr", ""},
+                                                                  {"aic", ""},
+                                                                  {"bic", ""}}}) {
       const auto found = result.fit.fit_measures.find(measure.name);
       const bool known = found != result.fit.fit_measures.end();
       cells.push_back(known ? Escape(MeasureText(measure, found->second)) : "");

@@ -11,8 +11,8 @@ namespace partita::report {
 
 // All of one analysis: model, diagram, estimates, fit, convergence. `index`: its place in the
 // result, where the plots find their numbers; `alone`: the study has no other.
-std::string AnalysisHtml(const methods::mle::MleResult& result, const RunFacts& facts,
-                         size_t index, bool alone);
+std::string AnalysisHtml(const methods::mle::MleResult& result, const RunFacts& facts, size_t index,
+                         bool alone);
 
 // Fit measures of all analyses side by side, and the parameters that they share as a plot.
 std::string ComparisonHtml(std::span<const methods::mle::MleResult> results);

@@ -7,7 +7,8 @@ namespace partita::report {
 namespace {
 
 std::string Head(const HtmlPage& page) {
-  return "<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"" +
+  return "<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" "
+         "content=\"" +
          Escape(web_assets::Policy()) +
          "\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +

@@ -36,8 +36,11 @@ std::string Approvals(const RunFacts& facts) {
 
 std::string ReleasesTable(const RunFacts& facts) {
   if (facts.releases.empty()) return Paragraph("Nothing was released.");
-  HtmlTable table{
-      "What was opened", {"Release", "What", "To", "Mechanism", "Opened", "Allowed"}, {4, 5}, {}, ""};
+  HtmlTable table{"What was opened",
+                  {"Release", "What", "To", "Mechanism", "Opened", "Allowed"},
+                  {4, 5},
+                  {},
+                  ""};
   for (const ReleaseFacts& release : facts.releases) {
     table.Add({Escape(release.id), Escape(release.what), Escape(release.to),
                Escape(release.mechanism), FormatCount(release.opened),
@@ -92,11 +95,12 @@ std::string RowsTable(const RunFacts& facts) {
 }
 
 std::string VariablesTable(const RunFacts& facts) {
-  HtmlTable table{"Variables",
-                  {"Variable", "Type", "Unit", "Held by", "Lower bound", "Upper bound", "Mean", "SD"},
-                  {4, 5, 6, 7},
-                  {},
-                  ""};
+  HtmlTable table{
+      "Variables",
+      {"Variable", "Type", "Unit", "Held by", "Lower bound", "Upper bound", "Mean", "SD"},
+      {4, 5, 6, 7},
+      {},
+      ""};
   for (const VariableFacts& variable : facts.variables) {
     const auto bound = [](const std::optional<double>& value) {
       return value ? Escape(Significant3(*value)) : std::string();
@@ -110,9 +114,10 @@ std::string VariablesTable(const RunFacts& facts) {
                moment(variable.mean), moment(variable.sd)});
   }
   return RenderHtmlTable(table) +
-         Paragraph("Bounds are the dictionary's. Means and standard deviations are shown to three "
-                   "digits, where a release told them.",
-                   "note");
+         Paragraph(
+             "Bounds are the dictionary's. Means and standard deviations are shown to three "
+             "digits, where a release told them.",
+             "note");
 }
 
 std::string Number(uint64_t count) { return count == 0 ? "" : FormatCount(count); }
@@ -131,9 +136,9 @@ std::string PhasesTable(const RunFacts& facts) {
   table.header.push_back("Time");
   PhaseFacts total;
   const auto cells = [&](const PhaseFacts& phase, double seconds) {
-    std::vector<std::string> row = {Escape(phase.phase),          Number(phase.rounds),
-                                    Number(phase.messages_sent),  Number(phase.messages_received),
-                                    Number(phase.bytes_sent),     Number(phase.bytes_received)};
+    std::vector<std::string> row = {Escape(phase.phase),         Number(phase.rounds),
+                                    Number(phase.messages_sent), Number(phase.messages_received),
+                                    Number(phase.bytes_sent),    Number(phase.bytes_received)};
     if (wire) {
       row.push_back(Number(phase.wire_bytes_sent));
       row.push_back(Number(phase.wire_bytes_received));
@@ -159,7 +164,8 @@ std::string PhasesTable(const RunFacts& facts) {
 std::string PredictionTable(const PredictionFacts& prediction) {
   HtmlTable table{"What the plan predicted", {"", "Predicted", "Measured"}, {1, 2}, {}, ""};
   const auto& [predicted, measured] = prediction;
-  table.Add({"Time", Escape(FormatSeconds(predicted.seconds)), Escape(FormatSeconds(measured.seconds))});
+  table.Add(
+      {"Time", Escape(FormatSeconds(predicted.seconds)), Escape(FormatSeconds(measured.seconds))});
   table.Add({"Rounds", FormatCount(predicted.rounds), FormatCount(measured.rounds)});
   table.Add({"Bytes", FormatCount(predicted.bytes), FormatCount(measured.bytes)});
   return RenderHtmlTable(table);
@@ -198,10 +204,10 @@ std::string StudyHtml(const study::Plan& plan, const RunFacts& facts) {
                        {"Report of", facts.party},
                        {"Started", OrUnknown(facts.started_at)}};
   HtmlTable hashes{"Hashes (SHA-256)", {"Of", "Value"}, {}, {}, "hashes"};
-  for (const auto& [name, hash] : {std::pair{"study file", &facts.study_file_hash},
-                                   std::pair{"study, with tables", &facts.study_hash},
-                                   std::pair{"plan", &facts.plan_hash},
-                                   std::pair{"run", &facts.run_id}}) {
+  for (const auto& [name, hash] :
+       {std::pair{"study file", &facts.study_file_hash},
+        std::pair{"study, with tables", &facts.study_hash}, std::pair{"plan", &facts.plan_hash},
+        std::pair{"run", &facts.run_id}}) {
     hashes.Add({name, hash->empty() ? "not recorded" : Code(*hash)});
   }
   return Section("study", "Study and approvals",
@@ -209,7 +215,8 @@ std::string StudyHtml(const study::Plan& plan, const RunFacts& facts) {
 }
 
 std::string PartiesTable(const study::Plan& plan) {
-  HtmlTable table{"Who puts in and learns what", {"Party", "Roles", "Puts in", "Learns"}, {}, {}, ""};
+  HtmlTable table{
+      "Who puts in and learns what", {"Party", "Roles", "Puts in", "Learns"}, {}, {}, ""};
   for (const study::PlanParty& party : plan.parties) {
     const std::string learns =
         party.learns.empty() ? "nothing beyond the plan" : Bullets(party.learns);

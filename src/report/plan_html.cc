@@ -51,7 +51,8 @@ std::string Messages(const study::Plan& plan) {
 
 std::string Estimates(const study::Plan& plan, std::span<const study::NetworkModel> networks) {
   if (networks.empty()) return {};
-  HtmlTable table{"Estimated network time (not part of what is approved)", {"Network", "Time"}, {1}, {}, ""};
+  HtmlTable table{
+      "Estimated network time (not part of what is approved)", {"Network", "Time"}, {1}, {}, ""};
   for (const study::NetworkModel& network : networks) {
     table.Add({Escape(network.name), Escape(FormatSeconds(study::EstimateSeconds(plan, network)))});
   }
@@ -60,7 +61,8 @@ std::string Estimates(const study::Plan& plan, std::span<const study::NetworkMod
 
 std::string Correlations(const study::Plan& plan) {
   if (plan.correlations.empty()) return {};
-  HtmlTable table{"Correlated randomness that the computation uses up", {"Kind", "Count"}, {1}, {}, ""};
+  HtmlTable table{
+      "Correlated randomness that the computation uses up", {"Kind", "Count"}, {1}, {}, ""};
   for (const study::PlanCorrelation& correlation : plan.correlations) {
     table.Add({Escape(correlation.name), FormatCount(correlation.count)});
   }
@@ -88,17 +90,18 @@ std::string RenderPlanHtml(const study::Plan& plan, std::span<const study::Netwo
   page.title = title + " - Partita plan";
   page.header = Paragraph("Plan of Partita study " + plan.study, "kicker") +
                 Element("h1", Escape(title)) + "\n" +
-                Paragraph("What will be computed, who learns what, and what it costs: agreed "
-                          "before any data moves.",
-                          "about");
-  page.main = StatementsHtml(PlanStatements(plan)) +
-              Section("computed", "What is computed", Computed(plan, plan_hash)) +
-              Section("learned", "Who learns what",
-                      Paragraph("Leakage level: " + plan.leakage_level + ".") + PartiesTable(plan) +
-                          Element("h3", "Releases") + "\n" + Releases(plan) +
-                          AssumptionsHtml(plan)) +
-              Section("cost", "What it costs",
-                      Estimates(plan, networks) + Messages(plan) + Correlations(plan));
+                Paragraph(
+                    "What will be computed, who learns what, and what it costs: agreed "
+                    "before any data moves.",
+                    "about");
+  page.main =
+      StatementsHtml(PlanStatements(plan)) +
+      Section("computed", "What is computed", Computed(plan, plan_hash)) +
+      Section("learned", "Who learns what",
+              Paragraph("Leakage level: " + plan.leakage_level + ".") + PartiesTable(plan) +
+                  Element("h3", "Releases") + "\n" + Releases(plan) + AssumptionsHtml(plan)) +
+      Section("cost", "What it costs",
+              Estimates(plan, networks) + Messages(plan) + Correlations(plan));
   if (!plan.notes.empty()) page.main += Section("notes", "Notes", Bullets(plan.notes));
   page.footer = Paragraph("Made by Partita. This file needs no network.");
   return RenderHtmlPage(page);

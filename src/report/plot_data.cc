@@ -59,8 +59,8 @@ Json SectionsJson(const MleResult& result) {
       std::string series = GroupLabel(result, section.group);
       // Defined parameters belong to no group; the first series shows them.
       if (section.group == 0 && result.group_n.size() > 1) series = result.group_labels.front();
-      sections.Add(section.title, IntervalJson(result, row, ParameterName(result.table.rows[row]),
-                                               series));
+      sections.Add(section.title,
+                   IntervalJson(result, row, ParameterName(result.table.rows[row]), series));
     }
   }
   return sections.Take();

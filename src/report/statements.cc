@@ -30,8 +30,8 @@ std::vector<std::string> ComputingParties(const study::Plan& plan) {
 Statement Agreement(const RunFacts& facts) {
   if (!facts.digits_of_agreement) {
     return {"agreement",
-            "To how many digits this result is that of the pooled fit was not measured for this "
-            "study: a rehearsal on mock data (partita study rehearse) does that."};
+            "Agreement with the pooled fit was not measured for this study; a rehearsal on mock "
+            "data (partita study rehearse) measures it, in digits."};
   }
   const int digits = *facts.digits_of_agreement;
   return {"agreement", "Equal to the pooled fit to " + std::to_string(digits) +
@@ -57,11 +57,11 @@ Statement DifferentialPrivacy(const study::Plan& plan) {
     return {"differential-privacy",
             "Differentially private as the privacy statement says; it covers " + List(noisy) + "."};
   }
-  return {"differential-privacy",
-          "NOT differentially private: " + List(exact) + (exact.size() == 1 ? " is" : " are") +
-              " released exactly, to " + List(receivers) +
-              ". Secure computation hides the rows from the parties, but nothing limits what the "
-              "released numbers themselves say about single persons."};
+  return {"differential-privacy", "NOT differentially private: what is released to " +
+                                      List(receivers) + " (" + List(exact) +
+                                      ") is exact. Secure computation hides the rows from the "
+                                      "parties, but nothing limits what the "
+                                      "released numbers themselves say about single persons."};
 }
 
 // Who together could undo the protection: by the engine's trust assumption.

@@ -9,7 +9,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include "net/channel.h"
 #include "runtime/mle_study.h"
 #include "study/approval.h"
-#include "study/envelope.h"
 #include "study/hashes.h"
 #include "study/plan.h"
 
@@ -52,7 +50,7 @@ class Approvals {
 };
 
 struct ApprovalSources {
-  std::filesystem::path document;  // approval or envelope; the parts beside it are found by name
+  std::filesystem::path document;  // approval or envelope; approval_files.h says what is beside it
   crypto::Identity identity;       // signs approvals under an envelope
   std::vector<std::string> fingerprints;  // of the roster, by channel index
 };
@@ -70,42 +68,5 @@ std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, cons
                                                      const study::SignedApproval& own,
                                                      const std::vector<crypto::Digest>& commitments,
                                                      const Approvals& approvals);
-
-// STUDY_FOLDER/approval-PARTY.json.
-std::filesystem::path DefaultApprovalPath(const std::filesystem::path& study_file,
-                                          const std::string& party);
-// approval-PARTY.secret.json: the salt; mode 0600, never leaves its owner.
-std::filesystem::path SecretPath(const std::filesystem::path& approval);
-// envelope-PARTY.uses: the runs so far.
-std::filesystem::path UsesPath(const std::filesystem::path& envelope);
-
-struct ApprovalRequest {
-  std::string party;
-  study::Decision decision = study::Decision::kApprove;
-  std::string reason;
-  crypto::Identity identity;
-  std::vector<std::string> fingerprints;  // of the roster, by channel index
-  std::filesystem::path data;             // holders that approve
-  // Raised over the study's by the steward.
-  std::optional<uint64_t> min_cell, min_rows;
-  bool refuse_small_samples = false;
-  std::optional<int64_t> valid_until;  // default: kApprovalSeconds from now
-};
-
-// The document and the salt of its commitment. Throws kUsage for a threshold below the study's or a
-// date that has passed, kRefused if the roster pins another certificate, kBadInput if the table
-// cannot be read.
-struct MadeApproval {
-  study::SignedApproval document;
-  std::optional<crypto::Key> salt;  // holders that approve
-};
-MadeApproval MakeApproval(const MleStudy& study, const ApprovalRequest& request,
-                          crypto::RandomSource& random);
-// Writes the document and its secret part, in place of earlier ones.
-void SaveApproval(const MadeApproval& made, const std::filesystem::path& file);
-
-// Signs an envelope and starts its count at zero, in place of an earlier one.
-study::SignedEnvelope SaveEnvelope(study::Envelope envelope, const crypto::Identity& identity,
-                                   const std::filesystem::path& file);
 
 }  // namespace partita::runtime

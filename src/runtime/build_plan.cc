@@ -8,6 +8,7 @@
 #include "crypto/hash.h"
 #include "mpc/plan_engine.h"
 #include "net/hello.h"
+#include "runtime/approvals.h"
 #include "runtime/leakage.h"
 #include "runtime/protocol.h"
 
@@ -73,6 +74,13 @@ void AddHello(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
   builder.Close(plan, std::move(phase));
 }
 
+void AddApprovals(PhaseBuilder& builder, study::Plan& plan) {
+  study::PlanPhase phase{kApprovalsPhase, 0, {}};
+  builder.Step(phase,
+               [](size_t, size_t) -> std::optional<uint64_t> { return study::kApprovalBytes; });
+  builder.Close(plan, std::move(phase));
+}
+
 void AddRowOrder(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
   if (study.shared_blocks.empty()) return;
   study::PlanPhase phase{"row-order", 0, {}};
@@ -117,6 +125,12 @@ std::string CorrelationName(const mpc::Correlation& correlation) {
       return "pairwise masks, " + shapes;
     case Kind::kOracleRows:
       return "rows of a linear oracle, " + product;
+    case Kind::kBitTriple:
+      return "bit triples, " + shapes;
+    case Kind::kBitMask:
+      return "masks with their bits, " + shapes;
+    case Kind::kBitConversion:
+      return "bits as ring elements, " + shapes;
   }
   return "";
 }
@@ -197,10 +211,12 @@ size_t OtherHolders(const MleStudy& study) {
 
 std::vector<std::string> Learns(const MleStudy& study, size_t party) {
   std::vector<std::string> learns;
+  if (study.parties[party].dealer) return learns;
+  for (const mpc::Release& release : study.releases) {
+    if (release.to_party == party) learns.push_back(release.what + ", exactly");
+    if (release.to_party == mpc::kEverybody) learns.push_back(release.what);
+  }
   if (party == study.receiver) {
-    for (const mpc::Release& release : study.releases) {
-      if (release.to_party == party) learns.push_back(release.what + ", exactly");
-    }
     learns.push_back("with them the fitted models");
     if (study.parties[party].holder && study.partition.kind == data::PartitionKind::kHorizontal) {
       learns.push_back(
@@ -246,6 +262,7 @@ study::Plan BuildPlan(const MleStudy& study) {
   }
   PhaseBuilder builder(PartyNames(study));
   AddHello(study, builder, plan);
+  AddApprovals(builder, plan);
   AddRowOrder(study, builder, plan);
   AddMoments(study, builder, plan);
   AddFinish(builder, plan);
@@ -255,7 +272,8 @@ study::Plan BuildPlan(const MleStudy& study) {
   }
   AddAnalyses(study, plan);
   for (const methods::mle::DisclosureCheck& check : study.checks)
-    plan.checks.push_back({check.variable, check.rule, check.minimum, check.warning});
+    plan.checks.push_back(
+        {check.analysis, check.variable, check.rule, check.minimum, check.warning});
   plan.exposures = Exposures(study);
   plan.leakage_level = LeakageLevel(plan.exposures);
   plan.privacy = PrivacyRows(study);

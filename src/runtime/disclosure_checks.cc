@@ -42,8 +42,7 @@ class CheckList {
   void Add(const std::string& variable, const std::string& rule, CountForm count, uint64_t minimum,
            bool warning = false) {
     count.computation = index_;
-    checks_.push_back({variable, fmt::format("{} (analysis '{}')", rule, name_), std::move(count),
-                       minimum, warning});
+    checks_.push_back({name_, variable, rule, std::move(count), minimum, warning});
   }
 
   void CheckRows() {

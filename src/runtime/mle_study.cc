@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "data/suggest.h"
+#include "methods/mle/publish.h"
 #include "runtime/computations.h"
 #include "runtime/supported.h"
 
@@ -106,11 +107,27 @@ std::string MomentsText(const MleStudy& study, const Computation& computation, c
 
 std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
   const std::string& receiver = study.parties[study.receiver].name;
-  std::vector<mpc::Release> releases;
+  std::vector<mpc::Release> releases = {
+      {methods::mle::kDisclosureRelease,
+       fmt::format("whether each of {} counts reaches its minimum, one bit each",
+                   study.checks.size()),
+       "all", "exact", 1, mpc::kEverybody, study.checks.size()}};
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
       releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver, "exact",
                           1, study.receiver, NumReleasedValues(rows.release)});
+    }
+  }
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    for (const study::ReleaseSpec& release : study.file.analyses[a].releases) {
+      const std::optional<size_t> to = TellsEstimatesTo(study, release);
+      if (!to) continue;
+      releases.push_back(
+          {methods::mle::ResultRelease(analysis),
+           fmt::format("estimates, standard errors and fit measures of analysis '{}'",
+                       study.file.analyses[a].name),
+           release.to, "exact", 1, *to, methods::mle::NumPublishedValues(analysis)});
     }
   }
   return releases;
@@ -152,6 +169,13 @@ std::string RowsText(const MleStudy& study, const RowSet& rows) {
   if (!study.file.design.weights.empty()) text += ", weighted by " + study.file.design.weights;
   if (!rows.group.empty()) text += ", for each level of " + rows.group;
   return text;
+}
+
+std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::ReleaseSpec& release) {
+  if (release.what != "estimates" || release.to.empty()) return std::nullopt;
+  if (release.to == "all") return mpc::kEverybody;
+  const size_t to = PartyByName(study, release.to);
+  return to == study.receiver ? std::nullopt : std::optional<size_t>(to);
 }
 
 std::string SourceVariable(const MleStudy& study, const std::string& name) {

@@ -3,6 +3,7 @@
 // same.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,10 @@ size_t PartyByName(const MleStudy& study, const std::string& name);
 
 // "over the rows where age >= 18, for each level of school".
 std::string RowsText(const MleStudy& study, const RowSet& rows);
+
+// To whom (a channel index or mpc::kEverybody) an entry of a release list tells the result; empty
+// if it is not such an entry, or the receiver's own.
+std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::ReleaseSpec& release);
 
 // The variable of the dictionary that `name` (of the dictionary or derived) is computed from.
 std::string SourceVariable(const MleStudy& study, const std::string& name);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "methods/mle/publish.h"
 #include "runtime/computations.h"
 
 namespace partita::runtime {
@@ -17,7 +18,8 @@ void RequirePassed(const std::vector<CheckOutcome>& checks) {
   std::string failed;
   for (const CheckOutcome& check : checks) {
     if (!check.passed && !check.warning)
-      failed += (failed.empty() ? "" : "; ") + check.variable + ": " + check.rule;
+      failed += fmt::format("{}analysis '{}', {}: {}", failed.empty() ? "" : "; ", check.analysis,
+                            check.variable, check.rule);
   }
   if (failed.empty()) return;
   throw Error(ErrorCode::kRefused, "nothing was released, because this does not hold: " + failed,
@@ -35,7 +37,8 @@ std::vector<CheckOutcome> RunChecks(mpc::Engine& engine, const MleStudy& study,
   const std::vector<bool> passed = methods::mle::RunDisclosureChecks(engine, checks, moments);
   std::vector<CheckOutcome> outcomes;
   for (size_t i = 0; i < passed.size(); ++i)
-    outcomes.push_back({checks[i].variable, checks[i].rule, passed[i], checks[i].warning});
+    outcomes.push_back(
+        {checks[i].analysis, checks[i].variable, checks[i].rule, passed[i], checks[i].warning});
   return outcomes;
 }
 
@@ -48,6 +51,36 @@ void OpenComputation(mpc::Engine& engine, const MleStudy& study, const Computati
     for (size_t a : rows.analyses) {
       for (const IntegerMoments& group : opened)
         result.moments[a].push_back(Restrict(group, study.analyses[a].variables));
+    }
+  }
+}
+
+methods::mle::MleResult Fit(const MleStudy& study, size_t index, const ProtocolResult& result,
+                            Progress& progress) {
+  const PreparedAnalysis& analysis = study.analyses[index];
+  try {
+    return methods::mle::FitMoments(analysis.analysis, result.moments[index],
+                                    study.computations[analysis.computation].task.fraction_bits,
+                                    progress);
+  } catch (const Error& error) {
+    if (study.analyses.size() == 1) throw;
+    throw Error(error.code(),
+                fmt::format("analysis '{}': {}", study.file.analyses[index].name, error.message()),
+                error.hint());
+  }
+}
+
+// The estimates that the study file releases to others than the receiver.
+void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& result,
+                 Progress& progress) {
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    for (const study::ReleaseSpec& release : study.file.analyses[a].releases) {
+      const std::optional<size_t> to = TellsEstimatesTo(study, release);
+      if (!to) continue;
+      if (engine.self() == study.receiver && !result.results[a])
+        result.results[a] = Fit(study, a, result, progress);
+      result.results[a] = methods::mle::PublishResult(engine, study.analyses[a].analysis,
+                                                      study.receiver, *to, result.results[a]);
     }
   }
 }
@@ -79,6 +112,7 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
   engine.BeginPhase("release");
   for (size_t c = 0; c < study.computations.size(); ++c)
     OpenComputation(engine, study, study.computations[c], shared[c], result);
+  TellResults(engine, study, result, progress);
   return result;
 }
 
@@ -86,20 +120,10 @@ std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, Protocol
                                                  Progress& progress) {
   std::vector<methods::mle::MleResult> fitted;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    if (result.results[a]) {
-      fitted.push_back(std::move(*result.results[a]));
-      continue;
-    }
-    const PreparedAnalysis& analysis = study.analyses[a];
-    try {
-      fitted.push_back(methods::mle::FitMoments(
-          analysis.analysis, result.moments[a],
-          study.computations[analysis.computation].task.fraction_bits, progress));
-    } catch (const Error& error) {
-      if (study.analyses.size() == 1) throw;
-      throw Error(error.code(),
-                  fmt::format("analysis '{}': {}", study.file.analyses[a].name, error.message()),
-                  error.hint());
+    fitted.push_back(result.results[a] ? *result.results[a] : Fit(study, a, result, progress));
+    for (const CheckOutcome& check : result.checks) {
+      if (!check.passed && check.analysis == study.file.analyses[a].name)
+        fitted.back().notes.push_back("Warning: this does not hold: " + check.rule + ".");
     }
   }
   return fitted;

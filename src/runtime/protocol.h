@@ -13,7 +13,7 @@
 namespace partita::runtime {
 
 struct CheckOutcome {
-  std::string variable, rule;
+  std::string analysis, variable, rule;
   bool passed = false;
   bool warning = false;  // did not stop the study
 };

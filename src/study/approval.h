@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "crypto/certificate.h"
 #include "crypto/hash.h"
+#include "crypto/random.h"
 #include "study/study_file.h"
 
 namespace partita::study {
@@ -69,6 +70,16 @@ SignedApproval ParseApproval(std::string_view text, std::string_view file);
 // Exactly kApprovalBytes, and back. `party`: whose message it is; throws kPeerFault.
 Bytes EncodeApproval(const SignedApproval& document);
 SignedApproval DecodeApproval(ByteView bytes, std::string_view party);
+
+// What the owner of a table keeps beside its approval, to show later that the table is the same.
+struct ApprovalSecret {
+  std::string party;
+  Digest commitment{};
+  crypto::Key salt;
+};
+std::string RenderSecret(const ApprovalSecret& secret);
+// Throws kBadInput.
+ApprovalSecret ParseSecret(std::string_view text, std::string_view file);
 
 // Throws kRefused naming the party unless the document was signed by the key of the certificate
 // that the roster pins for `party` at `fingerprint`, and that certificate is valid now.

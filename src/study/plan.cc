@@ -65,6 +65,7 @@ void WriteContract(const Plan& plan, ByteWriter& writer) {
   }
   writer.U64(plan.checks.size());
   for (const PlanCheck& check : plan.checks) {
+    writer.String(check.analysis);
     writer.String(check.variable);
     writer.String(check.rule);
     writer.U64(check.minimum);

@@ -56,6 +56,7 @@ struct PlanAnalysis {
 
 // A count that is compared with its minimum before anything opens.
 struct PlanCheck {
+  std::string analysis;
   std::string variable;  // "smoker", or "rows"
   std::string rule;      // full clause with the threshold
   uint64_t minimum = 0;

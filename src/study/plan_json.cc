@@ -80,7 +80,8 @@ Json AnalysesJson(const Plan& plan) {
 Json ChecksJson(const Plan& plan) {
   Json checks = Json::array();
   for (const PlanCheck& check : plan.checks) {
-    checks.push_back({{"variable", check.variable},
+    checks.push_back({{"analysis", check.analysis},
+                      {"variable", check.variable},
                       {"rule", check.rule},
                       {"minimum", check.minimum},
                       {"warning", check.warning}});
@@ -139,7 +140,8 @@ void ParseContract(const Json& json, Plan& plan) {
   }
   for (const Json& item : json.at("checks")) {
     plan.checks.push_back(
-        {item.at("variable"), item.at("rule"), item.at("minimum"), item.at("warning")});
+        {item.at("analysis"), item.at("variable"), item.at("rule"), item.at("minimum"),
+         item.at("warning")});
   }
   for (const Json& item : json.at("exposures")) {
     plan.exposures.push_back({item.at("of"), item.at("to"), item.at("opened"),

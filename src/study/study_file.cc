@@ -15,18 +15,6 @@ const std::vector<std::string> kRootKeys = {
     "partita",  "name",    "title",  "party",      "rows",   "table",   "population",
     "variable", "derived", "design", "disclosure", "engine", "network", "analysis"};
 
-toml::table ParseToml(const std::string& text, const std::string& file_name) {
-  try {
-    return toml::parse(std::string_view(text));
-  } catch (const toml::parse_error& error) {
-    const auto begin = error.source().begin;
-    std::string what(error.description());
-    for (char& c : what) c = (c < ' ' || c > '~') ? ' ' : c;
-    FailAt(file_name, {begin.line, begin.column}, what,
-           "this is not valid TOML; texts stand between double quotes, one key per line");
-  }
-}
-
 void CheckFormat(const TableReader& root) {
   const auto format = root.OptionalInteger("partita");
   if (!format) root.FailMissing("partita", "partita = 1");

@@ -44,6 +44,18 @@ void FailAt(const std::string& file_name, Position position, const std::string& 
               hint);
 }
 
+toml::table ParseToml(const std::string& text, const std::string& file_name) {
+  try {
+    return toml::parse(std::string_view(text));
+  } catch (const toml::parse_error& error) {
+    const auto begin = error.source().begin;
+    std::string what(error.description());
+    for (char& c : what) c = (c < ' ' || c > '~') ? ' ' : c;
+    FailAt(file_name, {begin.line, begin.column}, what,
+           "this is not valid TOML; texts stand between double quotes, one key per line");
+  }
+}
+
 TableReader::TableReader(const std::string& file_name, const toml::table& table, std::string where,
                          std::vector<std::string> keys)
     : file_name_(&file_name), table_(&table), where_(std::move(where)) {

@@ -191,4 +191,80 @@ inline RunFacts FullFacts() {
   return facts;
 }
 
+// Two factors with three indicators each, a regression, a covariate, a residual covariance and a
+// defined parameter; every number is different. `shift` is added to every estimate.
+inline methods::mle::MleResult FactorResult(const std::string& name,
+                                            std::vector<std::string> groups = {""},
+                                            double shift = 0) {
+  methods::mle::MleResult result;
+  result.name = name;
+  result.function = "sem";
+  result.group_labels = groups;
+  result.table.groups = groups;
+  result.table.observed = {"x1", "x2", "x3", "y1", "y2", "y3", "age"};
+  result.table.latent = {"verbal", "speed"};
+  result.table.fixed_x = true;
+  int group = 0;
+  const auto add = [&](const char* lhs, const char* op, const char* rhs, bool free,
+                       const char* label) {
+    const double index = static_cast<double>(result.table.rows.size());
+    stats::Parameter row;
+    row.lhs = lhs;
+    row.op = op;
+    row.rhs = rhs;
+    row.group = group;
+    row.label = label;
+    row.user = true;
+    row.exogenous = row.lhs == "age" && row.op == "~~";
+    if (free) row.free = ++result.table.num_free;
+    result.table.rows.push_back(row);
+    const double value = free || row.op == ":=" ? 0.3 + 0.0617 * index + shift : 1;
+    const double error = 0.05 + 0.011 * index;
+    result.fit.estimates.push_back({value, error, value / error, 0.0123, value - 1.96 * error,
+                                    value + 1.96 * error, 0.5, 0.25});
+  };
+  for (size_t i = 0; i < groups.size(); ++i) {
+    group = static_cast<int>(i) + 1;
+    result.group_n.push_back(156 - 11.0 * static_cast<double>(i));
+    for (const char* item : {"x1", "x2", "x3"}) add("verbal", "=~", item, item[1] != '1', "");
+    for (const char* item : {"y1", "y2", "y3"}) add("speed", "=~", item, item[1] != '1', "");
+    add("speed", "~", "verbal", true, "b");
+    add("speed", "~", "age", true, "");
+    add("x2", "~~", "y2", true, "");
+    for (const char* item : {"x1", "x2", "x3", "y1", "y2", "y3", "verbal", "speed"}) {
+      add(item, "~~", item, true, "");
+    }
+    add("age", "~~", "age", false, "");
+  }
+  group = 0;
+  add("twice", ":=", "2*b", false, "twice");
+  result.fit.converged = true;
+  result.fit.optimizer = "Fisher scoring";
+  result.fit.iterations = 7;
+  result.fit.max_scaled_gradient = 2e-11;
+  result.fit.fit_measures = {{"npar", result.table.num_free},
+                             {"ntotal", 301},
+                             {"chisq", 41.25},
+                             {"df", 19},
+                             {"pvalue", 0.0022},
+                             {"cfi", 0.971},
+                             {"tli", 0.958},
+                             {"rmsea", 0.0625},
+                             {"rmsea.ci.lower", 0.036},
+                             {"rmsea.ci.upper", 0.0883},
+                             {"rmsea.pvalue", 0.1935},
+                             {"srmr", 0.0412},
+                             {"aic", 5012.25},
+                             {"bic", 5075.5}};
+  result.fit.vcov =
+      Eigen::MatrixXd::Identity(result.table.num_free, result.table.num_free) * 0.0025;
+  return result;
+}
+
+// A crude and an adjusted analysis, and one by group.
+inline std::vector<methods::mle::MleResult> ThreeAnalyses() {
+  return {FactorResult("crude"), FactorResult("adjusted", {""}, 0.08),
+          FactorResult("by-school", {"Pasteur", "Grant-White"}, -0.03)};
+}
+
 }  // namespace partita::report

@@ -2,6 +2,7 @@
 // frequency weights, groups and site effects, however rows and columns are split, against a fit of
 // the pooled rows that selects and weights them in plain code.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -86,6 +87,8 @@ std::vector<Split> Splits() {
 
 struct Design {
   std::string population, design = "site = \"ignore\"\nmissing = \"refuse\"\n";
+  std::string release = "[\"moments\"]";
+  std::string disclosure;
   std::vector<std::string> analyses;  // TOML of each [[analysis]] without the common keys
 };
 
@@ -126,11 +129,12 @@ std::string StudyText(const Split& split, const Design& design, const std::strin
   toml += "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n";
   toml += "[[variable]]\nname = \"region\"\ntype = \"factor\"\nlevels = [\"a\", \"b\", \"c\"]\n";
   toml += fmt::format("[design]\n{}[engine]\nname = \"{}\"\n", design.design, engine);
+  if (!design.disclosure.empty()) toml += "[disclosure]\n" + design.disclosure;
   for (const std::string& analysis : design.analyses) {
-    toml +=
+    toml += fmt::format(
         "[[analysis]]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\n"
-        "release = [\"moments\"]\nfunction = \"sem\"\n" +
-        analysis;
+        "release = {}\nfunction = \"sem\"\n{}",
+        design.release, analysis);
   }
   return toml;
 }
@@ -222,14 +226,20 @@ void ExpectPlanned(const std::vector<runtime::PartyEnd>& ends) {
   EXPECT_EQ(planned, counted);
 }
 
-std::vector<methods::mle::MleResult> RunSplit(const Split& split, const Design& design,
-                                              const std::string& engine,
-                                              const std::vector<Row>& rows) {
+std::vector<runtime::PartyEnd> RunEnds(const Split& split, const Design& design,
+                                       const std::string& engine, const std::vector<Row>& rows) {
   const std::string folder = testing::MakeTemporaryFolder("design");
   std::ofstream(folder + "/study.toml") << StudyText(split, design, engine, rows);
   WriteTables(split, rows, folder);
-  const std::vector<runtime::PartyEnd> ends = Run(folder + "/study.toml");
+  std::vector<runtime::PartyEnd> ends = Run(folder + "/study.toml");
   std::filesystem::remove_all(folder);
+  return ends;
+}
+
+std::vector<methods::mle::MleResult> RunSplit(const Split& split, const Design& design,
+                                              const std::string& engine,
+                                              const std::vector<Row>& rows) {
+  const std::vector<runtime::PartyEnd> ends = RunEnds(split, design, engine, rows);
   std::vector<methods::mle::MleResult> results;
   for (const runtime::PartyEnd& end : ends) {
     EXPECT_FALSE(end.error) << end.party << ": " << end.error->message();
@@ -345,6 +355,112 @@ TEST(DesignTest, SeveralAnalysesShareTheMoments) {
   };
   ExpectFits(design, MakeRows(300, 7, true),
              {{{Complete}}, {{Complete}}, {{sex(0)}}, {{sex(0), sex(1)}}});
+}
+
+// Every computing party refuses, for the same public reason, and nothing was released.
+void ExpectRefused(const Design& design, const std::vector<Row>& rows,
+                   const std::vector<std::string>& reasons) {
+  for (const Split& split : Splits()) {
+    for (const std::string engine : {"dealer", "replicated"}) {
+      if (engine == "replicated" && split.columns.size() != 3) continue;
+      SCOPED_TRACE(split.name + " " + engine);
+      for (const runtime::PartyEnd& end : RunEnds(split, design, engine, rows)) {
+        ASSERT_TRUE(end.error) << end.party;
+        if (end.party == "dealer") continue;
+        // By itself, or told by a party that was a message ahead.
+        EXPECT_THAT(end.error->message(), ::testing::HasSubstr("nothing was released"));
+        for (const std::string& reason : reasons)
+          EXPECT_THAT(end.error->message(), ::testing::HasSubstr(reason));
+      }
+    }
+  }
+}
+
+TEST(DisclosureTest, ARareLevelIsNamed) {
+  Design design;
+  design.disclosure = "min_cell = 6\n";
+  design.analyses = {"model = \"y ~ x1 + region.b + region.c\"\n"};
+  auto rows = MakeRows(200, 9, false);
+  for (Row& row : rows) row.region %= 2;
+  for (size_t i = 0; i < 5; ++i) rows[i * 30].region = 2;
+  ExpectRefused(design, rows, {"analysis 'main', region: at least 6 rows where region is c"});
+  rows[199].region = 2;  // the sixth
+  ExpectFits(design, rows, {{{All}}});
+}
+
+TEST(DisclosureTest, ASmallGroupIsNamed) {
+  Design design;
+  design.analyses = {"model = \"y ~ x1\"\ngroup = \"sex\"\n"};
+  auto rows = MakeRows(200, 10, false);
+  for (Row& row : rows) row.sex = 0;
+  for (size_t i = 0; i < 4; ++i) rows[i].sex = 1;
+  ExpectRefused(design, rows, {"sex: at least 5 rows where sex is m"});
+}
+
+// Nobody may learn the few rows between two sets by subtraction.
+TEST(DisclosureTest, FewRowsOutsideOfASubsetAreRefused) {
+  Design design;
+  design.analyses = {"name = \"all\"\nmodel = \"y ~ x1\"\n",
+                     "name = \"women\"\nmodel = \"y ~ x1\"\n"
+                     "subset = [{variable = \"sex\", is = [\"f\"]}]\n"};
+  auto rows = MakeRows(200, 11, false);
+  for (Row& row : rows) row.sex = 0;
+  for (size_t i = 0; i < 3; ++i) rows[i].sex = 1;
+  ExpectRefused(design, rows, {"analysis 'women', rows: at least 5 rows are outside"});
+}
+
+TEST(DisclosureTest, TooFewRowsAreRefusedAndSmallSamplesAreWarnedOf) {
+  Design design;
+  design.analyses = {kModel};  // 3 free parameters
+  const auto rows = MakeRows(14, 12, false);
+  ExpectRefused(design, rows, {"rows: at least min_rows = 20 rows"});
+  design.disclosure = "min_rows = 10\n";
+  const auto results = RunSplit(Splits()[0], design, "dealer", rows);
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_THAT(
+      results[0].notes,
+      ::testing::Contains(::testing::HasSubstr("at least five rows for each of the 3 parameters")));
+  design.disclosure += "small_samples = \"refuse\"\n";
+  ExpectRefused(design, rows, {"at least five rows for each of the 3 parameters"});
+}
+
+// To whom the study file says, every number but the sample moments of fixed covariates, to the last
+// bit; to nobody else.
+TEST(DesignTest, EstimatesAreToldToThoseWhomTheStudyNames) {
+  const auto rows = MakeRows(200, 8, false);
+  for (const std::string to : {"all", "q"}) {
+    for (const std::string engine : {"dealer", "replicated"}) {
+      SCOPED_TRACE(to + " " + engine);
+      Design design;
+      design.release = "[\"moments\", {what = \"estimates\", to = \"" + to + "\"}]";
+      design.analyses = {kModel};
+      const std::vector<runtime::PartyEnd> ends = RunEnds(Splits()[1], design, engine, rows);
+      for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
+      ExpectPlanned(ends);
+      const methods::mle::MleResult& own = ends[0].outcome->results.at(0);
+      for (size_t i = 1; i < ends.size(); ++i) {
+        const bool told = ends[i].party != "dealer" && (to == "all" || ends[i].party == to);
+        ASSERT_EQ(ends[i].outcome->results.size(), told ? 1u : 0u) << ends[i].party;
+        if (!told) continue;
+        const methods::mle::MleResult& result = ends[i].outcome->results[0];
+        EXPECT_EQ(result.group_n, own.group_n);
+        ASSERT_EQ(result.fit.fit_measures.size(), own.fit.fit_measures.size());
+        for (const auto& [name, value] : own.fit.fit_measures) {
+          const double told_value = result.fit.fit_measures.at(name);
+          EXPECT_TRUE(told_value == value || (std::isnan(told_value) && std::isnan(value))) << name;
+        }
+        EXPECT_EQ(result.fit.vcov.size(), 0);
+        for (size_t r = 0; r < own.table.rows.size(); ++r) {
+          if (own.table.rows[r].exogenous) {
+            EXPECT_TRUE(std::isnan(result.fit.estimates[r].estimate));
+          } else {
+            EXPECT_EQ(result.fit.estimates[r].estimate, own.fit.estimates[r].estimate);
+            EXPECT_EQ(result.fit.estimates[r].standard_error, own.fit.estimates[r].standard_error);
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -17,20 +17,47 @@ function element(name, attributes, ...children) {
 const longest = 22;
 const cut = (text) => (text.length > longest ? `${text.slice(0, longest - 1)}\u2026` : text);
 
-function layout(graph) {
+function layout(graph, options) {
   const g = new dagre.graphlib.Graph({multigraph: true});
   g.setGraph({rankdir: "TB", nodesep: 18, ranksep: 64, edgesep: 12, marginx: 8, marginy: 8});
   g.setDefaultEdgeLabel(() => ({}));
   graph.nodes.forEach((node, i) => {
     const size = 26 + 7.2 * cut(node.name).length;
-    g.setNode(String(i), {width: Math.max(node.latent ? 72 : 52, size), height: node.latent ? 40 : 30});
+    g.setNode(String(i), {
+      width: Math.max(node.latent ? 72 : 52, size),
+      height: node.latent ? 40 : 30
+    });
   });
   graph.edges.forEach((edge, i) => {
     if (edge.kind === "covariance") return;
-    g.setEdge(String(edge.from), String(edge.to), {width: 34, height: 14, labelpos: "c"}, String(i));
+    const space = {width: 34, height: 14, labelpos: "c"};
+    g.setEdge(String(edge.from), String(edge.to), space, String(i));
   });
-  dagre.layout(g);
+  dagre.layout(g, options);
   return g;
+}
+
+function crossings(g) {
+  const segments = g.edges().flatMap((edge) => {
+    const {points} = g.edge(edge);
+    return points.slice(1).map((p, i) => [points[i], p]);
+  });
+  const side = (a, b, c) => Math.sign((b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x));
+  let count = 0;
+  segments.forEach(([a, b], i) => {
+    for (const [c, d] of segments.slice(i + 1)) {
+      if (side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0) ++count;
+    }
+  });
+  return count;
+}
+
+// Variables in the order of the model, as its author expects them, unless that crosses more lines.
+function bestLayout(graph) {
+  const inOrder = layout(graph, {disableOptimalOrderHeuristic: true});
+  if (crossings(inOrder) === 0) return inOrder;
+  const optimised = layout(graph, {});
+  return crossings(optimised) < crossings(inOrder) ? optimised : inOrder;
 }
 
 // Where the line from the middle of a node towards `at` leaves the node.
@@ -70,14 +97,17 @@ function drawCovariance(g, graph, edge, middle, id) {
   const a = g.node(String(edge.from));
   const b = g.node(String(edge.to));
   const up = (a.y + b.y) / 2 <= middle ? -1 : 1;
-  const reach = 26 + 0.16 * Math.abs(a.x - b.x);
-  const control = {x: (a.x + b.x) / 2, y: (up < 0 ? Math.min(a.y, b.y) : Math.max(a.y, b.y)) + up * (reach + 40)};
+  const reach = 36 + 0.3 * Math.abs(a.x - b.x);
+  const edgeY = up < 0 ? Math.min(a.y, b.y) : Math.max(a.y, b.y);
+  const control = {x: (a.x + b.x) / 2, y: edgeY + up * reach};
   const p = border(a, control, graph.nodes[edge.from].latent);
   const q = border(b, control, graph.nodes[edge.to].latent);
   const top = {x: (p.x + 2 * control.x + q.x) / 4, y: (p.y + 2 * control.y + q.y) / 4};
-  const d = `M${p.x.toFixed(1)},${p.y.toFixed(1)}Q${control.x.toFixed(1)},${control.y.toFixed(1)} ${q.x.toFixed(1)},${q.y.toFixed(1)}`;
+  const at = (point) => `${point.x.toFixed(1)},${point.y.toFixed(1)}`;
+  const d = `M${at(p)}Q${at(control)} ${at(q)}`;
+  const ends = {"marker-end": `url(#${id})`, "marker-start": `url(#${id})`};
   return {
-    line: element("path", {d, class: "covariance", "marker-end": `url(#${id})`, "marker-start": `url(#${id})`}),
+    line: element("path", {d, class: "covariance", ...ends}),
     label: edge.est === null ? [] : label(top, shortNumber(edge.est), "of-covariance")
   };
 }
@@ -109,7 +139,7 @@ const head = (id) =>
   );
 
 export function drawDiagram(figure, graph) {
-  const g = layout(graph);
+  const g = bestLayout(graph);
   const id = `head-${++heads}`;
   const middle = g.graph().height / 2;
   const drawn = graph.edges.map((edge, i) =>

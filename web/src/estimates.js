@@ -1,9 +1,14 @@
 // Estimates with their intervals.
 import * as Plot from "@observablehq/plot";
-import {accent, faint, labelWidth, plotOptions, rule, series, shapes} from "./style.js";
+import {accent, faint, labelWidth, plotOptions, rule, series, shapes, shortNumber} from "./style.js";
 
 const rowHeight = 22;
 const seriesHeight = 15;
+
+const describe = (row) =>
+  [row.label, row.series, shortNumber(row.est), `(${shortNumber(row.lower)} to ${shortNumber(row.upper)})`]
+    .filter((word) => word !== "")
+    .join(" ");
 
 // One interval per row, all on one axis with a line at zero. `rows`: label, est, lower, upper and,
 // with several series, which one.
@@ -17,14 +22,15 @@ function intervals(rows, labels, names, left) {
   const marks = [
     Plot.gridX({stroke: rule, strokeOpacity: 1}),
     Plot.ruleX([0], {stroke: faint}),
-    Plot.ruleY(rows, {...place, x1: "lower", x2: "upper", stroke, strokeWidth: 1.6}),
+    Plot.ruleY(rows, {...place, x1: "lower", x2: "upper", stroke, strokeWidth: 1.6, className: "interval"}),
     Plot.dot(rows, {
       ...place,
       x: "est",
       r: 3.6,
       fill: stroke,
       symbol: several ? (row) => shapes[names.indexOf(row.series) % shapes.length] : "circle",
-      className: "estimate"
+      className: "estimate",
+      ariaLabel: describe
     }),
     Plot.axisX({label: null, tickSize: 4, ticks: 6})
   ];

@@ -2,6 +2,7 @@
 
 export const width = 860;
 export const ink = "#1c2733";
+export const muted = "#5a6672";
 export const faint = "#8a96a3";
 export const rule = "#d5dbe1";
 export const accent = "#1f5a96";

@@ -1,6 +1,6 @@
 // What a party did when: one bar per phase on the clock of the run, and the bytes beside it.
 import * as Plot from "@observablehq/plot";
-import {accent, faint, labelWidth, place, plotOptions, rule} from "./style.js";
+import {accent, labelWidth, muted, place, plotOptions, rule, shortNumber} from "./style.js";
 
 export function drawTraffic(figure, phases) {
   const labels = phases.map((phase) => phase.phase);
@@ -17,16 +17,15 @@ export function drawTraffic(figure, phases) {
     Plot.plot({
       ...plotOptions,
       marginLeft: labelWidth(labels),
-      marginRight: 190,
+      marginRight: 230,
       marginTop: 6,
       marginBottom: 36,
       height: 46 + 24 * phases.length,
-      x: {label: `${unit.name} since the start of this party`, labelArrow: "none", labelAnchor: "center"},
+      x: {label: `${unit.name}, one phase after the other`, labelArrow: "none", labelAnchor: "center"},
       y: {domain: labels, label: null, tickSize: 0, padding: 0.35},
       marks: [
         Plot.gridX({stroke: rule, strokeOpacity: 1}),
-        Plot.rect(bars, {x1: "start", x2: "end", y: "phase", fill: accent, className: "phase"}),
-        Plot.ruleY(bars, {x: "start", y: "phase", stroke: accent, strokeWidth: 1}),
+        Plot.rect(bars, {x1: "start", x2: "end", y: "phase", fill: accent, className: "phase", ariaLabel: (bar) => `${bar.phase}: ${shortNumber(bar.end - bar.start)} ${unit.name}`}),
         // A phase shorter than a pixel still has a mark.
         Plot.tickX(bars, {x: "start", y: "phase", stroke: accent, strokeWidth: 2}),
         Plot.text(bars, {
@@ -35,7 +34,7 @@ export function drawTraffic(figure, phases) {
           text: "note",
           textAnchor: "start",
           dx: 8,
-          fill: faint
+          fill: muted
         })
       ]
     })

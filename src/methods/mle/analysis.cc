@@ -91,6 +91,7 @@ MleAnalysis PrepareAnalysis(const MleOptions& options, const data::Schema& dicti
 MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
                      int fraction_bits, Progress& progress) {
   MleResult result;
+  result.name = analysis.options.name;
   result.table = analysis.table;
   result.information = analysis.options.information;
   result.function = analysis.options.function;

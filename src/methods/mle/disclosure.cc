@@ -1,6 +1,9 @@
 #include "methods/mle/disclosure.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "mpc/compare.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -82,9 +85,43 @@ Int128 PlaintextCount(const CountForm& form, int fraction_bits,
 
 std::vector<bool> RunDisclosureChecks(Engine& engine, const std::vector<DisclosureCheck>& checks,
                                       const std::vector<ComputationMoments>& moments) {
-  for (const DisclosureCheck& check : checks)
-    Evaluate(engine, check.count, moments.at(check.count.computation));
-  return {};
+  // One row of differences, count less minimum, for each computation that has checks.
+  std::vector<std::vector<Shared>> counts(moments.size());
+  std::vector<std::vector<Int128>> minima(moments.size());
+  for (const DisclosureCheck& check : checks) {
+    const size_t c = check.count.computation;
+    counts[c].push_back(Evaluate(engine, check.count, moments.at(c)));
+    // More than there can be rows is as unreachable as any larger number.
+    const uint64_t most = moments[c].task->max_rows + 1;
+    minima[c].push_back(static_cast<Int128>(4 * std::min(check.minimum, most))
+                        << (2 * moments[c].task->fraction_bits));
+  }
+  std::vector<Shared> differences;
+  for (size_t c = 0; c < moments.size(); ++c) {
+    if (counts[c].empty()) continue;
+    const Shared row = engine.Concatenate(counts[c], false);
+    const Shared minimum =
+        engine.Public({IntMatrix{row.shape, std::move(minima[c])}, row.fraction_bits});
+    Shared difference = engine.Subtract(row, minimum);
+    difference.bound = 4 * static_cast<double>(moments[c].task->max_rows + 1);
+    differences.push_back(std::move(difference));
+  }
+  std::vector<mpc::SharedBits> reached;
+  for (const mpc::SharedBits& below : mpc::IsNegative(engine, differences))
+    reached.push_back(engine.Not(below));
+  const std::vector<mpc::BitMatrix> opened =
+      engine.RevealBits(kDisclosureRelease, reached, mpc::kEverybody);
+  if (!engine.self()) return {};
+
+  std::vector<bool> passed;
+  std::vector<size_t> taken(moments.size(), 0);
+  std::vector<size_t> place(moments.size(), 0);
+  for (size_t c = 0, next = 0; c < moments.size(); ++c) place[c] = counts[c].empty() ? 0 : next++;
+  for (const DisclosureCheck& check : checks) {
+    const size_t c = check.count.computation;
+    passed.push_back(mpc::GetBit(opened.at(place[c]), 0, taken[c]++));
+  }
+  return passed;
 }
 
 }  // namespace partita::methods::mle

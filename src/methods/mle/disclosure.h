@@ -48,8 +48,9 @@ CountForm CountBoth(size_t cell, size_t i, bool i_is_one, size_t j, bool j_is_on
 CountForm Combine(CountForm a, const CountForm& b, int sign);
 
 struct DisclosureCheck {
+  std::string analysis;
   std::string variable;  // "smoker", or "rows"
-  std::string rule;      // "at least 5 rows where smoker is 1 (analysis adjusted)"
+  std::string rule;      // "at least 5 rows where smoker is 1"
   CountForm count;
   uint64_t minimum = 0;
   bool warning = false;  // a 0 does not stop the study

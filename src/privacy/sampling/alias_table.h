@@ -1,5 +1,5 @@
-// Exact choice of an index with integer weights out of 2^64, from one 64-bit word (Walker 1977; Vose
-// 1991, in integers: no weight is rounded).
+// Exact choice of an index with integer weights out of 2^64, from one 64-bit word (Walker 1977;
+// Vose 1991, in integers: no weight is rounded).
 #pragma once
 
 #include <array>
@@ -28,7 +28,8 @@ struct AliasTable {
   }
 };
 
-// weights: their sum is exactly 2^64 (kInternal otherwise), at most 65535 of them. quick: per weight.
+// weights: their sum is exactly 2^64 (kInternal otherwise), at most 65535 of them. quick: per
+// weight.
 AliasTable BuildAliasTable(std::span<const uint64_t> weights, std::span<const uint16_t> quick);
 
 }  // namespace partita::privacy

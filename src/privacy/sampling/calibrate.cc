@@ -128,8 +128,8 @@ Bounds DiscreteLaplaceDelta(GridL1Sensitivity sensitivity, const GridScale& scal
   const Interval t = ScaleInterval(scale);
   const Interval room = ShiftLeft(shift - Interval::Of(epsilon.value()) * t, -1);
   if (mpfr_sgn(room.upper().get()) <= 0) return {0, 0};
-  // The best threshold is one of these two (one, unless the interval contains a whole number); every threshold is a
-  // lower bound, so the larger value is the divergence.
+  // The best threshold is one of these two (one, unless the interval contains a whole number);
+  // every threshold is a lower bound, so the larger value is the divergence.
   const Interval first = LaplaceThreshold(t, shift, LastBelow(room.lower()), epsilon.value());
   const Interval second = LaplaceThreshold(t, shift, LastBelow(room.upper()), epsilon.value());
   const Bounds a = ToBounds(Positive(first));

@@ -23,7 +23,8 @@ struct Bounds {
   double upper = 0;
 };
 
-// --- Continuous Gaussian, any dimension, L2 sensitivity D (Balle & Wang, ICML 2018, Theorem 8) -----
+// --- Continuous Gaussian, any dimension, L2 sensitivity D (Balle & Wang, ICML 2018, Theorem 8)
+// -----
 //   delta(eps) = Phi(D/(2s) - eps s/D) - e^eps Phi(-D/(2s) - eps s/D),   s the noise_stddev.
 
 Bounds GaussianDelta(L2Sensitivity sensitivity, double noise_stddev, Epsilon epsilon);
@@ -31,8 +32,8 @@ Bounds GaussianDelta(L2Sensitivity sensitivity, double noise_stddev, Epsilon eps
 Bounds GaussianEpsilon(L2Sensitivity sensitivity, double noise_stddev, Delta delta);
 // The smallest noise_stddev, rounded up.
 double AnalyticGaussianStddev(L2Sensitivity sensitivity, Epsilon epsilon, Delta delta);
-// sqrt(2 ln(1.25/delta)) D / eps, for the reproduction of papers. Proved for 0 < eps <= 1 only; throws
-// kUsage above, for it then claims more than is true.
+// sqrt(2 ln(1.25/delta)) D / eps, for the reproduction of papers. Proved for 0 < eps <= 1 only;
+// throws kUsage above, for it then claims more than is true.
 double ClassicalGaussianStddev(L2Sensitivity sensitivity, Epsilon epsilon, Delta delta);
 
 // --- Laplace: pure epsilon = D1 / b, and its profile in one dimension ---------------------------
@@ -49,9 +50,8 @@ Bounds LaplaceDelta(L1Sensitivity sensitivity, double scale, Epsilon epsilon);
 // The scale t, rounded up to a rational of at most 112 bits.
 GridScale DiscreteLaplaceScale(GridL1Sensitivity sensitivity, Epsilon epsilon);
 Bounds DiscreteLaplaceEpsilon(GridL1Sensitivity sensitivity, const GridScale& scale);
-// One coordinate, whole sensitivity (rounded down to a whole number, which loses nothing: differences of
-// integers are whole). The exact hockey-stick divergence.
-Bounds DiscreteLaplaceDelta(GridL1Sensitivity sensitivity, const GridScale& scale,
-                            Epsilon epsilon);
+// One coordinate, whole sensitivity (rounded down to a whole number, which loses nothing:
+// differences of integers are whole). The exact hockey-stick divergence.
+Bounds DiscreteLaplaceDelta(GridL1Sensitivity sensitivity, const GridScale& scale, Epsilon epsilon);
 
 }  // namespace partita::privacy

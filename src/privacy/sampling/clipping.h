@@ -1,19 +1,22 @@
 // Clipping a row to a public norm, with the bound proved for the INTEGERS that enter the protocol.
 //
-// clip(x) = round(2^f x min(1, C (1 - 2^-16) / |x|)): what is charged is C, what is aimed at is C (1 -
-// 2^-16) (methods.md, R-f), and the gap pays for all rounding:
+// clip(x) = round(2^f x min(1, C (1 - 2^-16) / |x|)): what is charged is C, what is aimed at is C
+// (1 - 2^-16) (methods.md, R-f), and the gap pays for all rounding:
 //
-// Theorem. For d <= 2^30 coordinates and 2^f C >= 2^17 d^(1/p) (p = 1, 2, infinity) every output k has
+// Theorem. For d <= 2^30 coordinates and 2^f C >= 2^17 d^(1/p) (p = 1, 2, infinity) every output k
+// has
 //   |k|_p <= 2^f C.
 // Proof. Let u = 2^-53. The computed norm n of x (scaled by a power of two, so nothing overflows
-//   or is lost) satisfies n >= |x| (1 - (d/2 + 3) u) for p = 2 and n >= |x| (1 - (d + 1) u) for p = 1 (Higham, Accuracy
-//   and Stability, sec. 3.1); for p = infinity it is exact. The factor and the products add 4 u. With d <= 2^30 the real
-//   vector before rounding has norm <= 2^f C (1 - 2^-16)(1 + 2^-22). Rounding to nearest adds at most
-//   d^(1/p) / 2 <= 2^f C 2^-18. The sum is below 2^f C, for 2^-16 > 2^-22 + 2^-18 (1 + 2^-22).  []
+//   or is lost) satisfies n >= |x| (1 - (d/2 + 3) u) for p = 2 and n >= |x| (1 - (d + 1) u) for p =
+//   1 (Higham, Accuracy and Stability, sec. 3.1); for p = infinity it is exact. The factor and the
+//   products add 4 u. With d <= 2^30 the real vector before rounding has norm <= 2^f C (1 -
+//   2^-16)(1 + 2^-22). Rounding to nearest adds at most d^(1/p) / 2 <= 2^f C 2^-18. The sum is
+//   below 2^f C, for 2^-16 > 2^-22 + 2^-18 (1 + 2^-22).  []
 // Values below 2^-1000 times the largest are taken as they are; they change no bound.
 //
-// The rows then have sensitivity C (add/remove) or 2 C (replace) on the grid, with no further term for
-// rounding. NaN and infinities throw kBadData (with the coordinate), a bound that the theorem does not cover kUsage.
+// The rows then have sensitivity C (add/remove) or 2 C (replace) on the grid, with no further term
+// for rounding. NaN and infinities throw kBadData (with the coordinate), a bound that the theorem
+// does not cover kUsage.
 #pragma once
 
 #include <span>

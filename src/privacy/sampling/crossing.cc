@@ -25,7 +25,8 @@ double LastAbove(const FallingFunction& f, double level, double start) {
   return 0;
 }
 
-// Starting from 1 both ways would evaluate f at both sides of a far crossing; from above it does not.
+// Starting from 1 both ways would evaluate f at both sides of a far crossing; from above it does
+// not.
 double Tighten(const FallingFunction& f, double level, double upper) {
   while (upper / 2 >= kSmallest && f(upper / 2).upper <= level) upper /= 2;
   return upper;

@@ -11,8 +11,8 @@ namespace partita::privacy {
 using FallingFunction = std::function<Bounds(double x)>;
 
 // lower: f(lower) > level for certain (or 0). upper: f(upper) <= level for certain. Narrowed until
-// upper / lower <= 1 + relative_width, or until the intervals of f do not decide. Throws kUsage if f
-// stays above the level up to 2^1000.
+// upper / lower <= 1 + relative_width, or until the intervals of f do not decide. Throws kUsage if
+// f stays above the level up to 2^1000.
 Bounds FindCrossing(const FallingFunction& f, double level, double relative_width);
 
 }  // namespace partita::privacy

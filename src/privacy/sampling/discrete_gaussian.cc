@@ -49,8 +49,8 @@ bool AcceptExactly(const GaussianTable& table, const Candidate& candidate, UInt1
                    long log2_multiplier, uint64_t word, crypto::RandomSource& source) {
   return AcceptBelow(candidate.head, word, source, [&](mpfr_prec_t precision) {
     const Interval position = Interval::Of(magnitude, precision);
-    const Interval exponent = ShiftLeft(
-        position * position / Interval::Of(table.variance, precision), -1);
+    const Interval exponent =
+        ShiftLeft(position * position / Interval::Of(table.variance, precision), -1);
     const Interval mass = Interval::Of(UInt128{table.scale}, precision) * Exp(-exponent);
     return ShiftLeft(mass, log2_multiplier) /
            Interval::Of(UInt128{table.weights[candidate.slot]}, precision);
@@ -73,8 +73,8 @@ bool AcceptInBin(const GaussianTable& table, const Candidate& candidate, UInt128
   return AcceptExactly(table, candidate, magnitude, 0, word, source);
 }
 
-// The slow half of a candidate: those near the upper end of a bin, zero, the tail and the reject slot. Returns
-// whether it is accepted, and its magnitude.
+// The slow half of a candidate: those near the upper end of a bin, zero, the tail and the reject
+// slot. Returns whether it is accepted, and its magnitude.
 [[gnu::noinline]] bool Settle(const GaussianTable& table, const Candidate& candidate, bool negative,
                               crypto::RandomSource& source, UInt128& magnitude) {
   if (candidate.slot > table.bins) return false;
@@ -113,7 +113,8 @@ size_t FillBlock(const GaussianTable& table, const uint64_t* words, size_t candi
     if (head >= entry.quick[side] || magnitude == 0) [[unlikely]] {
       UInt128 settled = 0;
       if (!Settle(table, {slot, head, low}, negative != 0, source, settled)) continue;
-      out[accepted++] = negative != 0 ? -static_cast<Int128>(settled) : static_cast<Int128>(settled);
+      out[accepted++] =
+          negative != 0 ? -static_cast<Int128>(settled) : static_cast<Int128>(settled);
       continue;
     }
     using Signed = std::conditional_t<kWide, Int128, int64_t>;
@@ -141,9 +142,8 @@ void DiscreteGaussian::Sample(crypto::RandomSource& source, std::span<Int128> ou
   while (!out.empty()) {
     const size_t candidates = std::min(out.size(), kBlockCandidates);
     const uint64_t* words = buffer.Fill(source, candidates * (wide ? 3 : 2));
-    const size_t accepted =
-        wide ? FillBlock<true>(*table_, words, candidates, source, out.data())
-             : FillBlock<false>(*table_, words, candidates, source, out.data());
+    const size_t accepted = wide ? FillBlock<true>(*table_, words, candidates, source, out.data())
+                                 : FillBlock<false>(*table_, words, candidates, source, out.data());
     out = out.subspan(accepted);
   }
 }

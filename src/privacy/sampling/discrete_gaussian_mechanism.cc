@@ -65,8 +65,8 @@ double BestOrderExcess(double rho, double epsilon) {
 double ConcentratedUpper(const Interval& rho, double epsilon) {
   const Interval excess = Interval::Of(BestOrderExcess(rho.UpperBound(), epsilon));
   const Interval order = One() + excess;
-  const Interval log_delta = excess * (order * rho - Interval::Of(epsilon)) - Log(excess) +
-                             order * Log(excess / order);
+  const Interval log_delta =
+      excess * (order * rho - Interval::Of(epsilon)) - Log(excess) + order * Log(excess / order);
   return Exp(log_delta).UpperBound();
 }
 
@@ -106,7 +106,8 @@ Bounds SingleDelta(double sensitivity, const GridVariance& exact, size_t dimensi
   return bounds;
 }
 
-// delta_sum(eps) from the single one's: eps and delta move by the gap of all coordinates, either way.
+// delta_sum(eps) from the single one's: eps and delta move by the gap of all coordinates, either
+// way.
 Bounds WithGap(double gap, double epsilon, const std::function<Bounds(double)>& single) {
   if (gap == 0) return single(epsilon);
   const Interval shift = Interval::Of(2 * gap);
@@ -147,11 +148,12 @@ double ShareGap(const GridVariance& share_variance, uint32_t shares) {
   if (shares <= 1) return 0;
   const double stddev = StddevLowerBound(share_variance);
   if (!(stddev > kMinShareStddev)) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("noise shares of standard deviation {:.3g} are too small to add up to a "
-                            "discrete Gaussian: more than 4 grid units are needed",
-                            stddev),
-                "use more fraction bits");
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("noise shares of standard deviation {:.3g} are too small to add up to a "
+                    "discrete Gaussian: more than 4 grid units are needed",
+                    stddev),
+        "use more fraction bits");
   }
   // pi^2 > 9.8696.
   const Interval decay = Exp(-(Interval::Of(9.8696) * Interval::Of(share_variance)));
@@ -162,9 +164,9 @@ Bounds DiscreteGaussianDelta(GridL2Sensitivity sensitivity, const DiscreteGaussi
                              Epsilon epsilon) {
   CheckNoise(noise);
   CheckWholeUnits(sensitivity);
-  const double gap = (Interval::Of(ShareGap(noise.share_variance, noise.shares)) *
-                      Whole(noise.dimension))
-                         .UpperBound();
+  const double gap =
+      (Interval::Of(ShareGap(noise.share_variance, noise.shares)) * Whole(noise.dimension))
+          .UpperBound();
   const GridVariance total = Multiply(noise.share_variance, noise.shares);
   return WithGap(gap, epsilon.value(), [&](double at) {
     return SingleDelta(sensitivity.value(), total, noise.dimension, at);

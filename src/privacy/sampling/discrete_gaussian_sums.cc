@@ -11,8 +11,8 @@ namespace {
 
 constexpr mpfr_prec_t kPrecision = kDefaultPrecision;
 
-// Sums from `first` on of exp(-k^2 / (2 s)), one per requested `first` >= 0, in one pass over k, without a
-// temporary per term: masses follow from each other by products.
+// Sums from `first` on of exp(-k^2 / (2 s)), one per requested `first` >= 0, in one pass over k,
+// without a temporary per term: masses follow from each other by products.
 class TailSums {
  public:
   TailSums(const GridVariance& variance, std::array<int64_t, 3> firsts)
@@ -61,7 +61,8 @@ class TailSums {
   std::vector<Interval> sums_;
 };
 
-// A threshold beyond this is as good as at this: nothing is summed there, the bound of the rest covers it.
+// A threshold beyond this is as good as at this: nothing is summed there, the bound of the rest
+// covers it.
 int64_t Clamped(double k) {
   return static_cast<int64_t>(std::clamp(k, -kMaxSummedShift, kMaxSummedShift));
 }
@@ -85,9 +86,9 @@ Interval Threshold(const GridVariance& variance, int64_t from, int64_t shift, do
 
 Interval DiscreteGaussianProfile(const GridVariance& variance, double shift, double epsilon) {
   const Interval distance = Interval::Of(shift, kPrecision);
-  const Interval cut = Interval::Of(epsilon, kPrecision) * Interval::Of(variance, kPrecision) /
-                           distance -
-                       ShiftLeft(distance, -1);
+  const Interval cut =
+      Interval::Of(epsilon, kPrecision) * Interval::Of(variance, kPrecision) / distance -
+      ShiftLeft(distance, -1);
   // The best threshold is one of these two; one, unless `cut` straddles a whole number.
   const int64_t first = Clamped(std::floor(cut.LowerBound())) + 1;
   const int64_t second = Clamped(std::floor(cut.UpperBound())) + 1;

@@ -15,9 +15,9 @@ constexpr UInt128 kMaxTerm = UInt128{1} << kMaxScaleBits;
 // Multiples of t beyond this do not happen: probability e^-10000.
 constexpr int kMaxMultiple = 10000;
 
-// Whether Bernoulli(exp(-numerator / denominator)), numerator <= denominator: the first k at which a
-// Bernoulli(numerator / (denominator k)) fails is odd. A trial with 1/k is drawn only if the one with numerator /
-// denominator succeeded.
+// Whether Bernoulli(exp(-numerator / denominator)), numerator <= denominator: the first k at which
+// a Bernoulli(numerator / (denominator k)) fails is odd. A trial with 1/k is drawn only if the one
+// with numerator / denominator succeeded.
 bool BernoulliExp(crypto::RandomSource& source, UInt128 numerator, UInt128 denominator) {
   uint64_t k = 1;
   while (ReadBelow(source, denominator) < numerator && ReadBelow(source, k) == 0) ++k;
@@ -36,10 +36,10 @@ void CheckScale(const GridScale& scale) {
 
 GridScale ScaleOf(double grid_units) {
   if (!(grid_units >= 0x1p-59 && grid_units < 0x1p111)) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("the noise scale {} is not between 2^-59 and 2^111 grid units",
-                            grid_units),
-                "change the number of fraction bits");
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("the noise scale {} is not between 2^-59 and 2^111 grid units", grid_units),
+        "change the number of fraction bits");
   }
   int exponent = 0;
   const double fraction = std::frexp(grid_units, &exponent);

@@ -3,9 +3,10 @@
 //   geometric          P(k) = (1 - a) a^k, k >= 0,             a = exp(-1 / t)
 //   discrete Laplace   P(k) = (1 - a) / (1 + a) a^|k|, k integer
 //
-// t = numerator / denominator in grid units, exact. Canonne, Kamath & Steinke (NeurIPS 2020), Algorithm
-// 2: the remainder modulo t by rejection with Bernoulli(exp(-u / numerator)), the multiple of t by
-// counting Bernoulli(exp(-1)), both by von Neumann's alternating series (their Algorithm 1).
+// t = numerator / denominator in grid units, exact. Canonne, Kamath & Steinke (NeurIPS 2020),
+// Algorithm 2: the remainder modulo t by rejection with Bernoulli(exp(-u / numerator)), the
+// multiple of t by counting Bernoulli(exp(-1)), both by von Neumann's alternating series (their
+// Algorithm 1).
 //
 // Timing  NOT constant: the number of trials grows with the value. Draw noise ahead of time (R65).
 #pragma once
@@ -32,8 +33,8 @@ constexpr int kMaxScaleBits = 112;
 // Throws kUsage unless 0 < terms < 2^112.
 void CheckScale(const GridScale& scale);
 
-// The exact value of a double. Throws kUsage if it is not positive and finite, or the terms do not fit
-// (below 2^-60 or above 2^111).
+// The exact value of a double. Throws kUsage if it is not positive and finite, or the terms do not
+// fit (below 2^-60 or above 2^111).
 GridScale ScaleOf(double grid_units);
 
 class DiscreteLaplace {

@@ -1,9 +1,10 @@
 // Noise that m parties add together, so that nobody knows all of it.
 //
-// Each party draws its share itself and adds it to its input (R-b). With share variance s/(m - c), any m - c shares
-// together have at least the variance s: c parties may pool what they know of their own noise, and still face s. The
-// published sum carries s m/(m - c). (Heikkila et al. 2017, Theorem 1, uses N - T - 1: it protects a party that also
-// subtracts its own share, that is c = T + 1 here.)
+// Each party draws its share itself and adds it to its input (R-b). With share variance s/(m - c),
+// any m - c shares together have at least the variance s: c parties may pool what they know of
+// their own noise, and still face s. The published sum carries s m/(m - c). (Heikkila et al. 2017,
+// Theorem 1, uses N - T - 1: it protects a party that also subtracts its own share, that is c = T +
+// 1 here.)
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ struct DistributedNoise {
 };
 
 // variance: s, what must remain against the adversary. Throws kUsage if c >= m, or if m > 1 and a
-// share's sigma is not above 4 grid units (then the sum is not close to a discrete Gaussian: use more
-// fraction bits).
+// share's sigma is not above 4 grid units (then the sum is not close to a discrete Gaussian: use
+// more fraction bits).
 DistributedNoise ShareNoise(const GridVariance& variance, const NoiseSharing& sharing,
                             size_t dimension);
 

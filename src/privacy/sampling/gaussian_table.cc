@@ -15,9 +15,8 @@ constexpr mpfr_prec_t kPrecision = 128;
 class Density {
  public:
   explicit Density(const GridVariance& variance)
-      : inverse_two_variance_(
-            ShiftLeft(Interval::Of(UInt128{1}, kPrecision) / Interval::Of(variance, kPrecision),
-                      -1)) {}
+      : inverse_two_variance_(ShiftLeft(
+            Interval::Of(UInt128{1}, kPrecision) / Interval::Of(variance, kPrecision), -1)) {}
   Interval At(UInt128 m) const {
     const Interval position = Interval::Of(m, kPrecision);
     return Exp(-(position * position * inverse_two_variance_));
@@ -36,8 +35,7 @@ uint64_t Scale(const std::vector<Interval>& starts, const Interval& tail) {
   Interval sum = ShiftLeft(tail, 7);
   for (const Interval& start : starts) sum = sum + start;
   // Every weight is rounded up by less than 1.
-  const Interval room =
-      Interval::Of((UInt128{1} << 64) - starts.size() - 2, kPrecision) / sum;
+  const Interval room = Interval::Of((UInt128{1} << 64) - starts.size() - 2, kPrecision) / sum;
   return Floor(room);
 }
 
@@ -53,8 +51,8 @@ GaussianTable BuildGaussianTable(const GridVariance& variance, double tail_stdde
   const double stddev = StddevUpperBound(variance);
   // sigma / 64 < 2^s <= sigma / 32, but never below one grid unit.
   table.width_bits = std::max(0, std::ilogb(StddevLowerBound(variance)) - 5);
-  table.bins = static_cast<uint32_t>(
-      std::ceil(tail_stddevs * std::ldexp(stddev, -table.width_bits)));
+  table.bins =
+      static_cast<uint32_t>(std::ceil(tail_stddevs * std::ldexp(stddev, -table.width_bits)));
 
   const Density density(variance);
   const auto start_of = [&](uint32_t bin) { return static_cast<UInt128>(bin) << table.width_bits; };

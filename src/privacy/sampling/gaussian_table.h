@@ -1,23 +1,30 @@
-// The proposal of the discrete Gaussian sampler, and why its output is exactly the discrete Gaussian.
+// The proposal of the discrete Gaussian sampler, and why its output is exactly the discrete
+// Gaussian.
 //
-// The half line 0, 1, 2, .. is cut into bins [j 2^s, (j + 1) 2^s), j = 0 .. J - 1, and a tail from J 2^s on.
-// With e(m) = exp(-m^2 / (2 sigma^2)), a positive integer S and integer weights
-//   w_j = at least S e(j 2^s),   w_J (tail) = at least 128 S e(J 2^s),   sum of all + reject slot = 2^64,
+// The half line 0, 1, 2, .. is cut into bins [j 2^s, (j + 1) 2^s), j = 0 .. J - 1, and a tail from
+// J 2^s on. With e(m) = exp(-m^2 / (2 sigma^2)), a positive integer S and integer weights
+//   w_j = at least S e(j 2^s),   w_J (tail) = at least 128 S e(J 2^s),   sum of all + reject slot =
+//   2^64,
 // one candidate is
 //   1. a slot, with probability w / 2^64 exactly (alias table); the reject slot ends the candidate;
-//   2. in bin j: m = j 2^s + low, low uniform in 2^s. In the tail: block g with probability 2^-(g+1), each of 64
+//   2. in bin j: m = j 2^s + low, low uniform in 2^s. In the tail: block g with probability
+//   2^-(g+1), each of 64
 //      bins long, a bin of it uniformly, low uniform: m = (J + 64 g + b) 2^s + low;
 //   3. a sign; (-, 0) ends the candidate;
 //   4. accepted with probability  S e(m) / w_j,  in the tail  S e(m) 64 2^(g+1) / w_J.
-// Both are at most 1: in the bin because e falls; in the tail because e falls by more than 1/2 per block
-// (64 2^s > sigma and J 2^s >= sigma, so the exponent grows by more than 1 + 1/2). Every candidate (sign, m) is
-// accepted with probability S e(m) 2^-(64+s+1), whatever slot it came from: the accepted ones have exactly the law.
+// Both are at most 1: in the bin because e falls; in the tail because e falls by more than 1/2 per
+// block (64 2^s > sigma and J 2^s >= sigma, so the exponent grows by more than 1 + 1/2). Every
+// candidate (sign, m) is accepted with probability S e(m) 2^-(64+s+1), whatever slot it came from:
+// the accepted ones have exactly the law.
 //
 // Step 4 compares a uniform U, whose bits are read when needed, with the ratio:
-//   - 16 bits: accept if U's top 16 bits are below quick_j = min(65535, floor(2^16 S e(last of bin j) / w_j));
-//   - 64 more bits and doubles: with d = low (2 j 2^s + low) / (2 sigma^2) <= 1/2 the computed ratio
-//     r = (S e(j 2^s) / w_j) exp(-d) has relative error below 2^-48: d carries 5 roundings of 2^-53, exp is good
-//     to 8 units in the last place or better in every C library, two more roundings. Decided outside r (1 +- 2^-45);
+//   - 16 bits: accept if U's top 16 bits are below quick_j = min(65535, floor(2^16 S e(last of bin
+//   j) / w_j));
+//   - 64 more bits and doubles: with d = low (2 j 2^s + low) / (2 sigma^2) <= 1/2 the computed
+//   ratio
+//     r = (S e(j 2^s) / w_j) exp(-d) has relative error below 2^-48: d carries 5 roundings of
+//     2^-53, exp is good to 8 units in the last place or better in every C library, two more
+//     roundings. Decided outside r (1 +- 2^-45);
 //   - else AcceptBelow (lazy_uniform.h), with directed rounding and more bits of U: exact.
 // The stages only differ in cost: each decides as the exact comparison would.
 #pragma once
@@ -32,11 +39,11 @@ namespace partita::privacy {
 
 struct GaussianTable {
   GridVariance variance;
-  int width_bits = 0;              // s
-  uint32_t bins = 0;               // J; slot J is the tail, slot J + 1 rejects
-  uint64_t scale = 0;              // S
-  std::vector<uint64_t> weights;   // w_0 .. w_J, then the reject slot
-  std::vector<uint16_t> quick;     // quick_0 .. quick_{J-1}, then 0, 0
+  int width_bits = 0;                  // s
+  uint32_t bins = 0;                   // J; slot J is the tail, slot J + 1 rejects
+  uint64_t scale = 0;                  // S
+  std::vector<uint64_t> weights;       // w_0 .. w_J, then the reject slot
+  std::vector<uint16_t> quick;         // quick_0 .. quick_{J-1}, then 0, 0
   std::vector<double> ratio_at_start;  // S e(j 2^s) / w_j, to nearest
   double inverse_two_variance = 0;     // to nearest
   AliasTable alias;
@@ -52,8 +59,8 @@ constexpr int kNarrowWidthBits = 47;
 // The tail starts here unless told otherwise: a candidate in 10^17 gets there.
 constexpr double kTailStddevs = 9.5;
 
-// tail_stddevs: where the tail starts, 1 to 16 sigma. It changes the cost, never the law. Throws kUsage
-// for a variance that is not accepted.
+// tail_stddevs: where the tail starts, 1 to 16 sigma. It changes the cost, never the law. Throws
+// kUsage for a variance that is not accepted.
 GaussianTable BuildGaussianTable(const GridVariance& variance, double tail_stddevs = kTailStddevs);
 
 }  // namespace partita::privacy

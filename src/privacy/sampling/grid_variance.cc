@@ -59,10 +59,10 @@ void CheckVariance(const GridVariance& variance) {
 
 GridVariance VarianceOfStddev(double stddev_grid_units) {
   if (!std::isfinite(stddev_grid_units) || stddev_grid_units <= 0) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("the noise standard deviation {} is not a positive number",
-                            stddev_grid_units),
-                kScaleHint);
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("the noise standard deviation {} is not a positive number", stddev_grid_units),
+        kScaleHint);
   }
   int exponent = 0;
   const double fraction = std::frexp(stddev_grid_units, &exponent);

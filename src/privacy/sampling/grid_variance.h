@@ -1,8 +1,8 @@
 // The exact scale of noise on the integer grid.
 //
-// Noise is drawn on the grid of the fixed-point number that is opened: with f fraction bits one grid
-// unit is 2^-f. A scale is an exact rational, so that "the discrete Gaussian of this variance" names
-// one distribution and not a neighbourhood of it.
+// Noise is drawn on the grid of the fixed-point number that is opened: with f fraction bits one
+// grid unit is 2^-f. A scale is an exact rational, so that "the discrete Gaussian of this variance"
+// names one distribution and not a neighbourhood of it.
 #pragma once
 
 #include <cstdint>

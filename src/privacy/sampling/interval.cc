@@ -21,8 +21,8 @@ void SetInteger(mpfr_ptr out, UInt128 value, mpfr_rnd_t direction) {
 using BinaryFunction = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
 using Function = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 
-// For functions that are monotone in each operand with a sign that depends on the other: the ends are
-// among the four corners.
+// For functions that are monotone in each operand with a sign that depends on the other: the ends
+// are among the four corners.
 Interval Corners(const Interval& a, const Interval& b, BinaryFunction function) {
   const mpfr_prec_t precision = Wider(a, b);
   Interval out(precision);

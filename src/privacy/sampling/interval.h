@@ -1,6 +1,7 @@
 // Interval arithmetic with directed rounding over MPFR: every result contains the true value for all
 // values in the operands. For table construction, calibration and the rare exact comparison of a
-// sampler; microseconds per operation. Include in .cc files only.
+// sampler; microseconds per operation. Include in few places. (mpfr_set is a macro that copies the pointer first:
+// never hand it a number inside a temporary.)
 #pragma once
 
 #include <mpfr.h>

@@ -2,26 +2,28 @@
 //   T(z) = (z_1 .. z_d, z_i z_j for i <= j), optionally with a leading 1 that counts rows.
 // The statistic is sum_rows T(z); the upper triangle is released once, the diagonal unscaled.
 //
-// Add/remove. |T(z)|^2 = |z|^2 + (|z|^4 + sum z_i^4) / 2 (+ 1 for the count), since the squares above the
-//   diagonal are half of |z z'|_F^2 = |z|^4 less the diagonal. It grows with |z|, and sum z_i^4 <= |z|^4 with
-//   equality at z = C e_i:
+// Add/remove. |T(z)|^2 = |z|^2 + (|z|^4 + sum z_i^4) / 2 (+ 1 for the count), since the squares
+// above the
+//   diagonal are half of |z z'|_F^2 = |z|^4 less the diagonal. It grows with |z|, and sum z_i^4 <=
+//   |z|^4 with equality at z = C e_i:
 //     Delta = sqrt(C^2 + C^4)                    with the count: sqrt(1 + C^2 + C^4).
 //
 // Replace. With a = |z|, b = |w|, c = <z, w> and A = z z' - w w',
 //   |T(z) - T(w)|^2 = a^2 + b^2 - 2c + (|A|_F^2 + sum A_ii^2) / 2
 //                  <= a^2 + b^2 - 2c + |A|_F^2 = a^2 + b^2 - 2c + a^4 + b^4 - 2c^2,
-//   with equality if A is diagonal. For fixed c this grows in a and b, so a = b = C; then over |c| <= C^2 the
-//   maximum is at c = -1/2 if C^2 >= 1/2, else at c = -C^2:
+//   with equality if A is diagonal. For fixed c this grows in a and b, so a = b = C; then over |c|
+//   <= C^2 the maximum is at c = -1/2 if C^2 >= 1/2, else at c = -C^2:
 //     Delta^2 = 2 C^4 + 2 C^2 + 1/2  (C^2 >= 1/2),       4 C^2  (C^2 <= 1/2).
-//   Attained: C^2 <= 1/2 by w = -z; else, for d >= 2, by z = (x, y), w = -(y, x) with x^2 + y^2 = C^2 and
-//   x y = 1/4 (A is diagonal, c = -2xy). For d = 1 the maximum over z - w = t, z + w = 2C - t of t^2 (1 + (2C - t)^2) is
-//   at t = 2C or at s = 2C - t = (C + sqrt(C^2 - 2)) / 2:
+//   Attained: C^2 <= 1/2 by w = -z; else, for d >= 2, by z = (x, y), w = -(y, x) with x^2 + y^2 =
+//   C^2 and x y = 1/4 (A is diagonal, c = -2xy). For d = 1 the maximum over z - w = t, z + w = 2C -
+//   t of t^2 (1 + (2C - t)^2) is at t = 2C or at s = 2C - t = (C + sqrt(C^2 - 2)) / 2:
 //     Delta^2 = max(4 C^2, (2C - s)^2 (1 + s^2))  (C^2 >= 2),  4 C^2  (else).
 //   The count does not change under replace and adds nothing.
 //
-// These are exact suprema over real rows; the integer rows of clipping.h lie inside the same ball, so they hold on the
-// grid without a rounding term, the cross products of the moments being exact. Both parts are on ONE grid: z is lifted
-// to 2f fraction bits by a public shift before noise is added.
+// These are exact suprema over real rows; the integer rows of clipping.h lie inside the same ball,
+// so they hold on the grid without a rounding term, the cross products of the moments being exact.
+// Both parts are on ONE grid: z is lifted to 2f fraction bits by a public shift before noise is
+// added.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +33,7 @@
 namespace partita::privacy {
 
 struct MomentsShape {
-  size_t dimension = 0;       // d >= 1
+  size_t dimension = 0;         // d >= 1
   bool releases_count = false;  // the number of rows is released with noise in the same vector
 };
 

@@ -40,8 +40,8 @@ bool AcceptInBin(const PolyaTable& table, size_t slot, UInt128 k, uint16_t head,
   const double r = 1.0 / table.parties();
   const auto steps = static_cast<double>(k - bin.start);
   const auto start = static_cast<double>(bin.start);
-  const double change = (r - 1) * std::log1p(steps / (start + r / 2)) -
-                        steps / static_cast<double>(table.scale());
+  const double change =
+      (r - 1) * std::log1p(steps / (start + r / 2)) - steps / static_cast<double>(table.scale());
   const double upper = bin.ratio_at_start * std::exp(change) * (1 + kBand);
   const double gap = bin.start < kExactCoefficients ? 0.0 : 0.125 / start;
   const double lower = upper * (1 - 2 * kBand) * (1 - gap);
@@ -62,12 +62,11 @@ std::optional<UInt128> Candidate(const PolyaTable& table, crypto::RandomSource& 
   if (slot == table.bins().size()) return std::nullopt;
   const auto head = static_cast<uint16_t>(word[2] >> 48);
   const PolyaBin& bin = table.bins()[slot];
-  const UInt128 low = ((static_cast<UInt128>(word[2]) << 64) | word[1]) &
-                      ((UInt128{1} << bin.width_bits) - 1);
+  const UInt128 low =
+      ((static_cast<UInt128>(word[2]) << 64) | word[1]) & ((UInt128{1} << bin.width_bits) - 1);
   if (slot + 1 < table.bins().size()) {
     const UInt128 k = bin.start + low;
-    const bool accepted =
-        head < entry.quick[side] || AcceptInBin(table, slot, k, head, source);
+    const bool accepted = head < entry.quick[side] || AcceptInBin(table, slot, k, head, source);
     return accepted ? std::optional<UInt128>(k) : std::nullopt;
   }
   const uint64_t block = ReadZeroBits(source);

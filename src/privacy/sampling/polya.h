@@ -1,16 +1,18 @@
 // Shares whose sum is a geometric or a discrete Laplace variable, and shares of an exponential
 // variable on a grid.
 //
-//   Polya (negative binomial)   P(k) = (1 - a)^r (r)_k / k! a^k, k >= 0,   r = 1 / m, a = exp(-1 / t)
+//   Polya (negative binomial)   P(k) = (1 - a)^r (r)_k / k! a^k, k >= 0,   r = 1 / m, a = exp(-1 /
+//   t)
 //
 // The sum of m independent Polya(1/m) variables is geometric; the sum of m differences of two is
-// discrete Laplace of scale t (Goryczka & Xiong 2017; Agarwal, Kairouz & Liu 2021). A coalition of c
-// that subtracts its own shares faces Polya((m - c)/m): heavier at 0 and NOT discrete Laplace; its loss is
-// that law's, not epsilon.
+// discrete Laplace of scale t (Goryczka & Xiong 2017; Agarwal, Kairouz & Liu 2021). A coalition of
+// c that subtracts its own shares faces Polya((m - c)/m): heavier at 0 and NOT discrete Laplace;
+// its loss is that law's, not epsilon.
 //
 // Gamma on a grid  With t = 2^f, a share times 2^-f stands in for Gamma(1/m, 1). Error: the
-//   sum of all m is EXACTLY floor(2^f E) 2^-f with E ~ Exp(1), that is within [0, 2^-f) below a true
-//   exponential variable, whatever m is. (Rounded Gamma variables would lie up to m 2^-f below.)
+//   sum of all m is EXACTLY floor(2^f E) 2^-f with E ~ Exp(1), that is within [0, 2^-f) below a
+//   true exponential variable, whatever m is. (Rounded Gamma variables would lie up to m 2^-f
+//   below.)
 //
 // Law     Exactly that law: bins with integer weights that dominate the density by Kershaw's
 //         inequality (Math. Comp. 41, 1983), and acceptance decided by MPFR whenever doubles do not

@@ -18,7 +18,8 @@ class PolyaLaw {
 
   // f(k), as narrow as the precision allows; by log-gamma from kExactCoefficients on (0.1 ms).
   Interval Density(UInt128 k) const;
-  // Contains f(k): Kershaw's bounds (polya_table.h) from kExactCoefficients on, of relative width 1 / (8 k).
+  // Contains f(k): Kershaw's bounds (polya_table.h) from kExactCoefficients on, of relative width 1
+  // / (8 k).
   Interval DensityBounds(UInt128 k) const;
 
  private:

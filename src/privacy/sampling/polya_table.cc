@@ -16,8 +16,8 @@ constexpr unsigned kTailScales = 45;
 
 int FloorLog2(UInt128 value) {
   const auto high = static_cast<uint64_t>(value >> 64);
-  const auto width = high != 0 ? 64 + std::bit_width(high)
-                               : std::bit_width(static_cast<uint64_t>(value));
+  const auto width =
+      high != 0 ? 64 + std::bit_width(high) : std::bit_width(static_cast<uint64_t>(value));
   return static_cast<int>(width) - 1;
 }
 
@@ -26,7 +26,8 @@ int FloorLog2(UInt128 value) {
 PolyaTable::PolyaTable(UInt128 scale_grid_units, uint32_t parties)
     : scale_(scale_grid_units), parties_(parties) {
   if (scale_ == 0 || scale_ > kMaxScale || parties_ == 0 || parties_ > kMaxParties) {
-    throw Error(ErrorCode::kUsage, "the scale or the number of parties of a Polya share is out of range",
+    throw Error(ErrorCode::kUsage,
+                "the scale or the number of parties of a Polya share is out of range",
                 "use a scale of 1 to 2^100 grid units and 1 to 1000000 parties");
   }
   AddBins();
@@ -41,8 +42,7 @@ void PolyaTable::AddBins() {
   const UInt128 end = scale_ * kTailScales;
   UInt128 start = 0;
   while (start < end) {
-    const int width_bits =
-        start < kExactCoefficients ? 0 : std::min(widest, FloorLog2(start) - 5);
+    const int width_bits = start < kExactCoefficients ? 0 : std::min(widest, FloorLog2(start) - 5);
     bins_.push_back({start, width_bits, 0});
     start += UInt128{1} << width_bits;
   }
@@ -66,8 +66,7 @@ void PolyaTable::ChooseScale(const std::vector<Interval>& masses) {
   const UInt128 room = (UInt128{1} << 64) - bins_.size() - 1;
   const Interval scale = Interval::Of(room, kPrecision) / sum;
   scale_exponent_ = mpfr_get_exp(scale.lower().get()) - 64;
-  scale_mantissa_ =
-      mpfr_get_ui(ShiftLeft(scale, -scale_exponent_).lower().get(), MPFR_RNDD);
+  scale_mantissa_ = mpfr_get_ui(ShiftLeft(scale, -scale_exponent_).lower().get(), MPFR_RNDD);
 }
 
 Interval PolyaTable::Scale(mpfr_prec_t precision) const {
@@ -92,9 +91,8 @@ void PolyaTable::AddWeights(const PolyaLaw& law, const std::vector<Interval>& ma
     uint64_t head = 0;
     if (i + 1 < bins_.size()) {
       const UInt128 last = bin.start + (UInt128{1} << bin.width_bits) - 1;
-      const Interval at_last = ShiftLeft(
-          scale * law.DensityBounds(last) / divisor,
-          bin.width_bits + 16);
+      const Interval at_last =
+          ShiftLeft(scale * law.DensityBounds(last) / divisor, bin.width_bits + 16);
       head = std::min<uint64_t>(0xffff, mpfr_get_ui(at_last.lower().get(), MPFR_RNDD));
     }
     quick.push_back(static_cast<uint16_t>(head));

@@ -1,19 +1,23 @@
 // The proposal of the Polya sampler, and why its output is exactly the Polya law.
 //
-//   f(k) = a_k exp(-k / t),   a_k = (r)_k / k! = Gamma(k + r) / (Gamma(r) Gamma(k + 1)),   r = 1 / m.
+//   f(k) = a_k exp(-k / t),   a_k = (r)_k / k! = Gamma(k + r) / (Gamma(r) Gamma(k + 1)),   r = 1 /
+//   m.
 //
-// f falls in k, for a_k / a_{k-1} = (k - 1 + r) / k <= 1. Bins [start_j, start_j + 2^b_j) of width 1 below 64,
-// then at most start / 32 and t / 8, cover 0 .. K; the tail from K on consists of blocks of length 2^c >= t, block g
-// with probability 2^-(g+1). With a rational S and integer weights
+// f falls in k, for a_k / a_{k-1} = (k - 1 + r) / k <= 1. Bins [start_j, start_j + 2^b_j) of width
+// 1 below 64, then at most start / 32 and t / 8, cover 0 .. K; the tail from K on consists of
+// blocks of length 2^c >= t, block g with probability 2^-(g+1). With a rational S and integer
+// weights
 //   w_j >= S 2^b_j f(start_j),      w_tail >= S 2^(c+1) f(K),      sum + reject slot = 2^64,
 // a candidate k, uniform in its bin or block, is accepted with probability
 //   S 2^b_j f(k) / w_j,             in the tail  S 2^(c+g+1) f(k) / w_tail,
-// both at most 1 (f falls; by e^-1 < 1/2 per block). Every k is then accepted with probability S f(k) 2^-64: exact.
+// both at most 1 (f falls; by e^-1 < 1/2 per block). Every k is then accepted with probability S
+// f(k) 2^-64: exact.
 //
 // Bounds of a_k (Kershaw 1983, x = k, s = r), for k >= 1:
 //   (k - 1/2 + sqrt(r + 1/4))^(r-1) <= Gamma(r) a_k <= (k + r/2)^(r-1),
-// whose ratio is at least 1 - 1/(8k), because sqrt(r + 1/4) - (1 + r)/2 <= 1/8. The upper one makes the weights, the two decide
-// in doubles (with a band of 2^-44 for rounding); what is left goes to AcceptBelow with MPFR's log-gamma.
+// whose ratio is at least 1 - 1/(8k), because sqrt(r + 1/4) - (1 + r)/2 <= 1/8. The upper one makes
+// the weights, the two decide in doubles (with a band of 2^-44 for rounding); what is left goes to
+// AcceptBelow with MPFR's log-gamma.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +32,8 @@ namespace partita::privacy {
 
 struct PolyaBin {
   UInt128 start = 0;
-  int width_bits = 0;          // b_j; for the tail c
-  double ratio_at_start = 0;   // S 2^b (upper bound of f(start)) / w, to nearest
+  int width_bits = 0;         // b_j; for the tail c
+  double ratio_at_start = 0;  // S 2^b (upper bound of f(start)) / w, to nearest
 };
 
 class PolyaTable {

@@ -56,12 +56,10 @@ StatementRow PublicRow(const GaussianRelease& release, AdversaryKind kind) {
   StatementRow row;
   row.adversary.kind = kind;
   row.adjacency = release.adjacency;
-  row.loss =
-      GaussianLoss(release.sensitivity, RemainingNoise(release.noise, 0), release.delta);
-  row.reason = kind == AdversaryKind::kDealer
-                   ? "sees no inputs, and the noise is not from it"
-                   : fmt::format("all {} noise shares are unknown to it",
-                                 release.noise.sharing.parties);
+  row.loss = GaussianLoss(release.sensitivity, RemainingNoise(release.noise, 0), release.delta);
+  row.reason = kind == AdversaryKind::kDealer ? "sees no inputs, and the noise is not from it"
+                                              : fmt::format("all {} noise shares are unknown to it",
+                                                            release.noise.sharing.parties);
   return row;
 }
 
@@ -79,7 +77,8 @@ std::string MechanismText(const GaussianRelease& release) {
   const double share = StddevUpperBound(release.noise.share_variance);
   return fmt::format(
       "Discrete Gaussian noise on {} coordinates: each of {} parties adds a share of standard "
-      "deviation {:.6g} grid units, so that any {} shares suffice; one row changes the result by at "
+      "deviation {:.6g} grid units, so that any {} shares suffice; one row changes the result by "
+      "at "
       "most {:.6g} grid units (L2 norm, {}).",
       release.noise.dimension, sharing.parties, share, sharing.parties - sharing.known_shares,
       release.sensitivity.value(), AdjacencyName(release.adjacency));
@@ -117,18 +116,18 @@ PrivacyLoss GaussianLoss(GridL2Sensitivity sensitivity, const DiscreteGaussianNo
 Statement StateRelease(const GaussianRelease& release) {
   const NoiseSharing& sharing = release.noise.sharing;
   if (release.parties.size() != sharing.parties) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("{} names for {} parties that add noise", release.parties.size(),
-                            sharing.parties));
+    throw Error(ErrorCode::kUsage, fmt::format("{} names for {} parties that add noise",
+                                               release.parties.size(), sharing.parties));
   }
   Statement statement;
   statement.mechanism = MechanismText(release);
   statement.rows.push_back(PublicRow(release, AdversaryKind::kOutsideAnalyst));
+  Adversary party;
+  party.kind = AdversaryKind::kParty;
+  StatementRow party_row = CoalitionRow(release, party, 1);
   for (const std::string& name : release.parties) {
-    Adversary party;
-    party.kind = AdversaryKind::kParty;
-    party.party = name;
-    statement.rows.push_back(CoalitionRow(release, party, 1));
+    party_row.adversary.party = name;
+    statement.rows.push_back(party_row);
   }
   // Up to what the noise was sized for, and one row at least where a coalition can exist.
   const uint32_t largest = std::min(sharing.parties - 1, std::max(2U, sharing.known_shares));

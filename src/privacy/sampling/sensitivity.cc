@@ -12,10 +12,10 @@ namespace {
 
 void CheckGrid(int fraction_bits, size_t dimension, double error_grid_units) {
   if (fraction_bits < 0 || fraction_bits > 125 || dimension == 0) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("{} fraction bits or dimension {} make no grid", fraction_bits,
-                            dimension),
-                "use 0 to 125 fraction bits and at least one coordinate");
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("{} fraction bits or dimension {} make no grid", fraction_bits, dimension),
+        "use 0 to 125 fraction bits and at least one coordinate");
   }
   if (!std::isfinite(error_grid_units) || error_grid_units < 0) {
     throw Error(ErrorCode::kUsage,
@@ -45,7 +45,8 @@ double Times(double value, Adjacency adjacency) {
 
 Epsilon::Epsilon(double value) : value_(value) {
   if (!std::isfinite(value) || value < 0) {
-    throw Error(ErrorCode::kUsage, fmt::format("epsilon {} is not a number that is 0 or more", value),
+    throw Error(ErrorCode::kUsage,
+                fmt::format("epsilon {} is not a number that is 0 or more", value),
                 "epsilon is finite and at least 0; values of 0.1 to 10 are usual");
   }
 }
@@ -59,7 +60,8 @@ Delta::Delta(double value) : value_(value) {
 
 double CheckSensitivity(double value) {
   if (!std::isfinite(value) || value <= 0) {
-    throw Error(ErrorCode::kUsage, fmt::format("the sensitivity {} is not a positive number", value),
+    throw Error(ErrorCode::kUsage,
+                fmt::format("the sensitivity {} is not a positive number", value),
                 "bound the data first: a sensitivity follows from public bounds");
   }
   return value;
@@ -82,8 +84,7 @@ GridL2Sensitivity ToGrid(L2Sensitivity exact, int fraction_bits, size_t dimensio
 GridLinfSensitivity ToGrid(LinfSensitivity exact, int fraction_bits, size_t dimension,
                            double error_grid_units) {
   CheckGrid(fraction_bits, dimension, error_grid_units);
-  return GridLinfSensitivity(
-      OnGrid(exact.value(), fraction_bits, error_grid_units, Count(1)));
+  return GridLinfSensitivity(OnGrid(exact.value(), fraction_bits, error_grid_units, Count(1)));
 }
 
 L2Sensitivity L2FromL1(L1Sensitivity l1) { return L2Sensitivity(l1.value()); }

@@ -1,7 +1,7 @@
 // Epsilon, delta and sensitivities as types: a norm or a unit that is mixed up does not compile.
 //
-// Every constructor throws kUsage for NaN, infinities and values out of range. Sensitivities are UPPER
-// bounds; arithmetic on them rounds up.
+// Every constructor throws kUsage for NaN, infinities and values out of range. Sensitivities are
+// UPPER bounds; arithmetic on them rounds up.
 #pragma once
 
 #include <cstddef>
@@ -55,10 +55,11 @@ using GridL1Sensitivity = Sensitivity<Norm::kL1, Unit::kGrid>;
 using GridL2Sensitivity = Sensitivity<Norm::kL2, Unit::kGrid>;
 using GridLinfSensitivity = Sensitivity<Norm::kLinf, Unit::kGrid>;
 
-// The sensitivity of what is computed on the grid, when each of `dimension` coordinates of each of the two
-// neighbours differs from the exact statistic by at most error_grid_units (rounding, truncation in
-// fixed point: 0.5 for one rounding to nearest, the number of rows times 0.5 if every row is
-// rounded, unless the integer rows themselves are bounded (clipping.h), which needs no error term):
+// The sensitivity of what is computed on the grid, when each of `dimension` coordinates of each of
+// the two neighbours differs from the exact statistic by at most error_grid_units (rounding,
+// truncation in fixed point: 0.5 for one rounding to nearest, the number of rows times 0.5 if every
+// row is rounded, unless the integer rows themselves are bounded (clipping.h), which needs no error
+// term):
 //   L2:   2^f value + 2 error sqrt(dimension)
 //   L1:   2^f value + 2 error dimension
 //   Linf: 2^f value + 2 error
@@ -76,7 +77,8 @@ L2Sensitivity L2FromL1(L1Sensitivity l1);
 L2Sensitivity L2FromLinf(LinfSensitivity linf, size_t dimension);
 L1Sensitivity L1FromL2(L2Sensitivity l2, size_t dimension);
 
-// Sensitivity of a sum of rows of norm at most `bound`: bound under add/remove, 2 bound under replace.
+// Sensitivity of a sum of rows of norm at most `bound`: bound under add/remove, 2 bound under
+// replace.
 L2Sensitivity SumSensitivity(L2Sensitivity bound, Adjacency adjacency);
 L1Sensitivity SumSensitivity(L1Sensitivity bound, Adjacency adjacency);
 

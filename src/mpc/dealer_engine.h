@@ -41,6 +41,7 @@ class DealerEngine : public LinearEngine<R, 1> {
   FixedOperand Register(PrivateMatrix matrix) override;
   OracleUse RunOracle(const Shared& values, const OracleTask& task,
                       const OracleQueries& queries) override;
+  SharedBits RandomBits(Shape shape, size_t width, crypto::RandomSource& own) override;
 
  protected:
   void Execute(std::span<Operation> operations) override;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "mpc/dealer_bits.h"
 #include "mpc/oracle_session.h"
 
 namespace partita::mpc {
@@ -149,6 +150,8 @@ void DealerNode<R>::Execute(std::span<Operation> operations) {
     truncations.push_back(DealTruncation(rescale));
     messages.Send(num_parties() - 1, WireBytes(ConstWords<R>(truncations.back())));
   }
+  BitDealer<R> bits(plan.bits, tapes_);
+  bits.Deal(messages);
   for (size_t step = 0; step < plan.cost.steps; ++step) {
     messages.Exchange(channel_, plan.cost, step);
   }

@@ -48,8 +48,12 @@ DealerSchedule::DealerSchedule(size_t num_parties, size_t element_bytes,
 }
 
 uint64_t DealerSchedule::Reserve(uint64_t elements) {
+  return ReserveBytes(elements * element_bytes_);
+}
+
+uint64_t DealerSchedule::ReserveBytes(uint64_t bytes) {
   uint64_t begin = next_offset_;
-  next_offset_ += (elements * element_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+  next_offset_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
   return begin;
 }
 
@@ -167,6 +171,7 @@ ScheduledExecution DealerSchedule::Next(std::span<const Operation> operations) {
       }
     }
   }
+  AddBits(execution, operations);
   AddCost(execution);
   for (const MaskedOperand& masked : execution.masked) {
     if (!masked.keep) continue;
@@ -209,6 +214,7 @@ void DealerSchedule::AddCost(ScheduledExecution& execution) const {
       }
     }
   }
+  AddBitCost(execution);
   cost.steps = cost.parts.empty() ? 0 : 1;
 }
 

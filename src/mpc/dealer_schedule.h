@@ -49,8 +49,10 @@
 #include <vector>
 
 #include "mpc/cost.h"
+#include "mpc/dealer_bit_schedule.h"
 #include "mpc/oracle_schedule.h"
 #include "mpc/rules.h"
+#include "mpc/tape.h"
 
 namespace partita::mpc {
 
@@ -99,6 +101,7 @@ struct ScheduledExecution {
   std::vector<ScheduledProduct> products;
   std::vector<ScheduledRescale> rescales;
   std::vector<ScheduledReveal> reveals;
+  DealerBitPlan bits;
   ExecutionCost cost;
 };
 
@@ -137,6 +140,12 @@ class DealerSchedule {
     std::set<PartyIndex> holders;
   };
   uint64_t Reserve(uint64_t elements);
+  uint64_t ReserveBytes(uint64_t bytes);
+  uint64_t ReserveBits(size_t words);
+  size_t MaskBits(DealerBitPlan& plan, const SharedBits& operand);
+  // dealer_bit_schedule.cc
+  void AddBits(ScheduledExecution& execution, std::span<const Operation> operations);
+  void AddBitCost(ScheduledExecution& execution) const;
   size_t Mask(ScheduledExecution& execution, const Operand& operand, Product::Kind kind);
   void AddProduct(ScheduledExecution& execution, const Product& product,
                   ScheduledProduct scheduled);
@@ -147,6 +156,7 @@ class DealerSchedule {
   DealerOptions options_;
   // One address space for all tapes: an interval belongs to one use, whichever tapes carry it.
   uint64_t next_offset_ = 0;
+  uint64_t next_bit_offset_ = kBitTapeBase;
   std::map<uint64_t, Fixed> fixed_;
 };
 

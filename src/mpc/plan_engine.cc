@@ -98,11 +98,10 @@ void PlanEngine::AddStep(const ExecutionCost& cost, size_t step) {
 
 void PlanEngine::Execute(std::span<Operation> operations) {
   for (Operation& operation : operations) RunOnShapes(operation);
+  if (gate_ != nullptr) AskGate(*gate_, operations);
   for (Operation& operation : operations) {
-    auto* reveal = std::get_if<RevealOperation>(&operation);
-    if (reveal == nullptr) continue;
-    if (gate_ != nullptr) gate_->Opening(reveal->release_id, reveal->to, NumValues(*reveal));
-    ++openings_[reveal->release_id];
+    if (auto* reveal = std::get_if<RevealOperation>(&operation)) ++openings_[reveal->release_id];
+    if (auto* bits = std::get_if<RevealBitsOperation>(&operation)) ++openings_[bits->release_id];
   }
   ExecutionCost cost = costs_->Execute(operations);
   AddSteps(cost);

@@ -128,6 +128,7 @@ Schedule Scheduler::Next(std::span<const Operation> operations) {
       }
     }
   }
+  AddBits(schedule, operations);
   AddCost(schedule);
   return schedule;
 }
@@ -168,6 +169,7 @@ void Scheduler::AddCost(Schedule& schedule) const {
       }
     }
   }
+  AddBitCost(schedule);
   for (const MessagePart& part : cost.parts) cost.steps = std::max(cost.steps, part.step + 1);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "mpc/bit_rules.h"
 #include "mpc/oracle_schedule.h"
 
 namespace partita::mpc {
@@ -196,6 +197,7 @@ void CheckOperation(Operation& operation, const EngineFacts& facts) {
     }
     reveal->results.assign(reveal->values.size(), IntMatrix{});
   }
+  CheckBitOperation(operation, facts);
 }
 
 double CheckOracle(const Shared& values, const OracleTask& task, const EngineFacts& facts) {

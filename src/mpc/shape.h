@@ -9,7 +9,7 @@ using PartyIndex = std::size_t;
 
 struct Shape {
   std::size_t rows = 0, cols = 0;
-  std::size_t size() const { return rows * cols; }
+  constexpr std::size_t size() const { return rows * cols; }
   bool operator==(const Shape&) const = default;
 };
 

@@ -142,9 +142,10 @@ TEST(LinearOracleTest, PlanIsExactWhenEverythingAllowedIsAsked) {
     std::mt19937_64 random(5);
     const Parts parts = MakeParts(random, setting.num_parties, kValues);
     OracleTask task = MakeTask(setting.num_parties - 1, kValues.rows);
-    for (auto [values, gradients] : {std::pair{1u, 1u}, {3u, 7u}, {16u, 9u}, {40u, 1u}}) {
-      task.kinds[0].max_count = values;
-      task.kinds[1].max_count = gradients;
+    using Counts = std::vector<uint64_t>;
+    for (const Counts& counts : {Counts{1, 1}, {3, 7}, {16, 9}, {40, 1}}) {
+      task.kinds[0].max_count = counts[0];
+      task.kinds[1].max_count = counts[1];
       RunAndComparePlan(OptionsOf(setting, task), [&](Engine& engine, size_t) {
         const Shared shares = Share(engine, parts);
         const OracleUse use = engine.RunOracle(shares, task, [&](const OracleEvaluate& evaluate) {
@@ -155,7 +156,7 @@ TEST(LinearOracleTest, PlanIsExactWhenEverythingAllowedIsAsked) {
           }
         });
         if (engine.self()) {
-          EXPECT_EQ(use.evaluations, (std::vector<uint64_t>{values, gradients}));
+          EXPECT_EQ(use.evaluations, counts);
         }
       });
       if (HasFailure()) return;

@@ -28,6 +28,7 @@ struct LikelihoodFacts {
 };
 
 struct MleResult {
+  std::string name;  // of its analysis; "main" or empty where a study has one without a name
   stats::ParameterTable table;
   stats::SemFit fit;
   stats::Information information = stats::Information::kExpected;

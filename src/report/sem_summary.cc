@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <set>
 
 #include "base/text_table.h"
+#include "report/numbers.h"
 #include "report/terminal_summary.h"
 
 namespace partita::report {
@@ -21,13 +21,6 @@ constexpr size_t kNumberWidth = 9;  // of one number with its leading blank, at 
 constexpr std::array<const char*, 8> kColumns = {"Estimate", "Std.Err",  "z-value", "P(>|z|)",
                                                  "ci.lower", "ci.upper", "Std.lv",  "Std.all"};
 
-std::string Fixed(double value) {
-  if (std::isnan(value)) return "NA";
-  std::array<char, 400> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.3f", value);
-  return buffer.data();
-}
-
 std::string Line(const std::string& label, const std::string& value, size_t indent = 2) {
   const size_t used = indent + TextWidth(label) + TextWidth(value);
   const size_t gap = used + 1 < kLineWidth ? kLineWidth - used : 1;
@@ -39,7 +32,8 @@ std::string Measure(const stats::SemFit& fit, const char* name, const std::strin
   const auto found = fit.fit_measures.find(name);
   if (found == fit.fit_measures.end()) return {};
   const bool is_count = std::string(name).ends_with("df") && !std::isnan(found->second);
-  return Line(label, is_count ? std::to_string(std::llround(found->second)) : Fixed(found->second));
+  return Line(label,
+              is_count ? std::to_string(std::llround(found->second)) : Fixed3(found->second));
 }
 
 // A heading with its lines; nothing without lines.
@@ -134,17 +128,17 @@ std::set<std::string> DependentVariables(const stats::ParameterTable& table) {
 TableLine ParameterLine(const Parameter& row, const ParameterEstimate& estimate,
                         const std::string& name) {
   TableLine line{name, row.label.empty() ? "" : "(" + row.label + ")", {}};
-  line.cells[0] = Fixed(estimate.estimate);
+  line.cells[0] = Fixed3(estimate.estimate);
   if (row.free > 0 || row.op == ":=") {
-    line.cells[1] = Fixed(estimate.standard_error);
-    line.cells[2] = Fixed(estimate.z);
-    line.cells[3] = Fixed(estimate.p_value);
+    line.cells[1] = Fixed3(estimate.standard_error);
+    line.cells[2] = Fixed3(estimate.z);
+    line.cells[3] = Fixed3(estimate.p_value);
   }
   const bool estimated = !line.cells[1].empty();
-  line.cells[4] = Fixed(estimated ? estimate.ci_lower : estimate.estimate);
-  line.cells[5] = Fixed(estimated ? estimate.ci_upper : estimate.estimate);
-  line.cells[6] = Fixed(estimate.std_lv);
-  line.cells[7] = Fixed(estimate.std_all);
+  line.cells[4] = Fixed3(estimated ? estimate.ci_lower : estimate.estimate);
+  line.cells[5] = Fixed3(estimated ? estimate.ci_upper : estimate.estimate);
+  line.cells[6] = Fixed3(estimate.std_lv);
+  line.cells[7] = Fixed3(estimate.std_all);
   return line;
 }
 

@@ -22,22 +22,6 @@ bool InSet(char c, std::string_view set) {
   return false;
 }
 
-// Characters that a terminal obeys instead of showing: C0, DEL, C1, line separators and changes of
-// writing direction. The text is valid UTF-8, as TOML demands.
-bool HasControl(std::string_view text) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte == 0x7F) return true;
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
-    if (byte == 0xC2 && next < 0xA0) return true;  // U+0080 to U+009F
-    if (byte != 0xE2 || i + 2 >= text.size()) continue;
-    const auto last = static_cast<unsigned char>(text[i + 2]);
-    if (next == 0x80 && last >= 0xA8 && last <= 0xAE) return true;  // U+2028 to U+202E
-    if (next == 0x81 && last >= 0xA6 && last <= 0xA9) return true;  // U+2066 to U+2069
-  }
-  return false;
-}
-
 }  // namespace
 
 const NameRule kStudyName = {"study", "a-z0-9", "a-z0-9-", 64,

@@ -48,6 +48,43 @@ void FailAt(const std::string& file_name, Position position, const std::string& 
               hint);
 }
 
+namespace {
+
+// What somebody who writes TOML for the first time most likely did.
+std::string TomlHint(std::string_view what) {
+  const auto says = [&](std::string_view words) {
+    return what.find(words) != std::string_view::npos;
+  };
+  if (says("could not determine value type")) {
+    return "texts stand between double quotes; the only words without are true and false";
+  }
+  if (says("unescaped control characters")) {
+    return "the closing quote is missing on this line; a text of several lines stands between "
+           "\"\"\" and \"\"\"";
+  }
+  if (says("as array-of-tables") || says("as table") || says("cannot redefine existing table")) {
+    return "where there may be several tables of one name, every header has double brackets, such "
+           "as [[party]]; the others stand once";
+  }
+  if (says("cannot redefine existing")) {
+    return "the key stands twice in one table: remove one of them";
+  }
+  return "this is not valid TOML: one 'key = value' per line, texts between double quotes";
+}
+
+}  // namespace
+
+toml::table ParseToml(const std::string& text, const std::string& file_name) {
+  try {
+    return toml::parse(std::string_view(text));
+  } catch (const toml::parse_error& error) {
+    const auto begin = error.source().begin;
+    std::string what(error.description());
+    for (char& c : what) c = (c < ' ' || c > '~') ? ' ' : c;
+    FailAt(file_name, {begin.line, begin.column}, what, TomlHint(what));
+  }
+}
+
 TableReader::TableReader(const std::string& file_name, const toml::table& table, std::string where,
                          std::vector<std::string> keys)
     : file_name_(&file_name), table_(&table), where_(std::move(where)) {

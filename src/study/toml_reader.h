@@ -25,6 +25,8 @@ using LocatedText = Located<std::string>;
                          const std::string& hint);
 
 struct TextOrTable;
+// Throws kBadInput with the place if the text is not TOML.
+toml::table ParseToml(const std::string& text, const std::string& file_name);
 
 class TableReader {
  public:

@@ -27,6 +27,9 @@ TEST(CommandsTest, EveryCommandHasHelp) {
                                              {"study", "simulate"},
                                              {"study", "join"},
                                              {"study", "report"},
+                                             {"study", "approve"},
+                                             {"study", "reject"},
+                                             {"study", "approval"},
                                              {"cert"},
                                              {"cert", "new"},
                                              {"cert", "show"},
@@ -87,11 +90,43 @@ TEST(CommandsTest, ProcessesAndThreadsAgreeAndReportReadsBack) {
       0);
   const auto first = nlohmann::json::parse(StudyFolder::Read(a)),
              second = nlohmann::json::parse(StudyFolder::Read(b));
-  EXPECT_EQ(first["parameters"], second["parameters"])
+  EXPECT_EQ(first["analyses"][0]["parameters"], second["analyses"][0]["parameters"])
       << "opened moments are exact: the same to the last bit";
   const ProcessResult report = Partita({"study", "report", a});
   EXPECT_EQ(report.exit_code, 0) << report.err;
   EXPECT_EQ(report.out, processes.out);
+}
+
+TEST(CommandsTest, WritesPagesAndTables) {
+  StudyFolder folder;
+  const std::string result = folder.path() + "/result.json", page = folder.path() + "/report.html";
+  const std::string csv = folder.path() + "/estimates.csv", again = folder.path() + "/again.html";
+  const std::string plan = folder.path() + "/plan.html";
+  const auto simulate = [&](const std::string& option) {
+    return Partita({"study", "simulate", folder.study_file(), "--output", result, option});
+  };
+  ASSERT_EQ(simulate("--quiet").exit_code, 0);
+  const std::string html = StudyFolder::Read(page);
+  EXPECT_THAT(html, AllOf(HasSubstr("<!DOCTYPE html>"), HasSubstr("NOT differentially private"),
+                          HasSubstr("x3 ~ x1")));
+  struct stat status {};
+  ASSERT_EQ(::stat(page.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  // Neither file is overwritten unasked.
+  std::filesystem::remove(result);
+  const ProcessResult refused = simulate("--quiet");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("report.html exists already"));
+  ASSERT_EQ(simulate("--force").exit_code, 0);
+
+  ASSERT_EQ(Partita({"study", "report", result, "--html", again, "--csv", csv}).exit_code, 0);
+  EXPECT_EQ(StudyFolder::Read(again), StudyFolder::Read(page));
+  EXPECT_THAT(StudyFolder::Read(csv), HasSubstr(",x3,~,x1,"));
+  ASSERT_EQ(Partita({"study", "plan", folder.study_file(), "--html", plan}).exit_code, 0);
+  const auto json = nlohmann::json::parse(
+      Partita({"study", "plan", folder.study_file(), "--format", "json"}).out);
+  EXPECT_THAT(StudyFolder::Read(plan), HasSubstr(json["data"]["plan_hash"].get<std::string>()));
+  EXPECT_EQ(Partita({"study", "report", result, "--html", "/no/such/folder/a.html"}).exit_code, 2);
 }
 
 TEST(CommandsTest, JsonIsOneObjectOnStandardOutput) {
@@ -102,7 +137,7 @@ TEST(CommandsTest, JsonIsOneObjectOnStandardOutput) {
   const auto envelope = nlohmann::json::parse(result.out);
   EXPECT_EQ(envelope["schema_version"], 1);
   EXPECT_EQ(envelope["status"], "done");
-  EXPECT_TRUE(envelope["data"].contains("parameters"));
+  EXPECT_TRUE(envelope["data"]["analyses"][0].contains("parameters"));
 }
 
 // Enough of JSON Schema for what --schema prints: type, required, properties, items, const, enum,
@@ -160,7 +195,24 @@ TEST(CommandsTest, JsonOutputConformsToItsSchema) {
       {"cert", "show", home + "/cert.pem"},
       {"cert", "roster", roster, "--certificate", home + "/cert.pem", "--address",
        "127.0.0.1:7400"},
+      {"study", "approve", folder.study_file(), "--party", "north", "--folder", home, "--roster",
+       roster, "--data", folder.data("north"), "--output", home, "--yes"},
+      {"study", "approval", home + "/approval-north.json", "--roster", roster, "--study",
+       folder.study_file()},
+      {"study", "reject", folder.study_file(), "--party", "north", "--folder", home, "--roster",
+       roster, "--output", home, "--reason", "too few rows"},
+      {"study", "approval", home + "/approval-north.json"},
   };
+  // The roster of an approval has all parties.
+  for (const std::string other : {"south", "dealer"}) {
+    const std::string other_home = folder.path() + "/" + other;
+    const std::string address = other == "south" ? "127.0.0.1:7401" : "127.0.0.1:7402";
+    ASSERT_EQ(Partita({"cert", "new", other, "--folder", other_home}).exit_code, 0);
+    ASSERT_EQ(Partita({"cert", "roster", roster, "--certificate", other_home + "/cert.pem",
+                       "--address", address})
+                  .exit_code,
+              0);
+  }
   for (std::vector<std::string> command : commands) {
     SCOPED_TRACE(command[0] + " " + command[1]);
     const ProcessResult shown = Partita({command[0], command[1], "--schema"});

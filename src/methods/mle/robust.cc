@@ -1,0 +1,1 @@
+#include "methods/mle/robust.h"

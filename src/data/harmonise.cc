@@ -57,10 +57,14 @@ ColumnShare ShareOf(const ColumnFacts& facts, uint64_t min_cell) {
   return share;
 }
 
+std::string SizeText(double size) {
+  return size >= 10 && size < 1e6 ? fmt::format("{:.0f}", size) : fmt::format("{:.2g}", size);
+}
+
 // "10 to 32"
 std::string HalfDecadeText(int half_decade) {
-  return fmt::format("{:.2g} to {:.2g}", std::pow(10, half_decade / 2.0),
-                     std::pow(10, (half_decade + 1) / 2.0));
+  return fmt::format("{} to {}", SizeText(std::pow(10, half_decade / 2.0)),
+                     SizeText(std::pow(10, (half_decade + 1) / 2.0)));
 }
 
 std::string DescribeColumn(const ColumnShare& column, uint64_t min_cell) {
@@ -226,27 +230,38 @@ void Comparison::CompareLevels(const std::vector<Sited>& sites) {
   }
 }
 
+// Sites a factor of ten apart are two half decades apart; less is no suspicion.
 void Comparison::CompareSizes(const std::vector<Sited>& sites) {
   std::vector<Sited> sized;
   for (const Sited& sited : sites) {
     if (sited.column->half_decade) sized.push_back(sited);
   }
   if (sized.size() < 2) return;
-  std::vector<int> classes;
-  for (const Sited& sited : sized) classes.push_back(*sited.column->half_decade);
-  std::nth_element(classes.begin(),
-                   classes.begin() + static_cast<std::ptrdiff_t>(classes.size() / 2),
-                   classes.end());
-  const int usual = classes[classes.size() / 2];
+  const auto half_decade = [](const Sited& sited) { return *sited.column->half_decade; };
+  std::vector<Sited> ordered = sized;
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const Sited& a, const Sited& b) { return half_decade(a) < half_decade(b); });
+  const auto apart = [&](const Sited& a, const Sited& b) {
+    return std::abs(half_decade(a) - half_decade(b));
+  };
+  const auto add = [&](const Sited& sited, const Sited& usual, std::vector<std::string> parties) {
+    const std::string& unit = sited.column->unit;
+    Add(Severity::kWarning, sited.column->name, std::move(parties),
+        fmt::format("the typical size is {} at {} and {} at {}, about a factor of {} apart",
+                    HalfDecadeText(half_decade(usual)), usual.site->party,
+                    HalfDecadeText(half_decade(sited)), sited.site->party,
+                    SizeText(std::pow(10, apart(sited, usual) / 2))),
+        fmt::format("is the unit {} at both?", unit.empty() ? "the same" : unit));
+  };
+  // Of two sites nobody knows which is right; of more, the one in the middle is.
+  if (sized.size() == 2) {
+    if (apart(sized[0], sized[1]) >= 2)
+      add(sized[1], sized[0], {sized[0].site->party, sized[1].site->party});
+    return;
+  }
+  const Sited& usual = ordered[ordered.size() / 2];
   for (const Sited& sited : sized) {
-    const int apart = *sited.column->half_decade - usual;
-    if (std::abs(apart) < 2) continue;
-    Add(Severity::kWarning, sited.column->name, {sited.site->party},
-        fmt::format("the typical size is {} here and {} elsewhere, about a factor of {:.0g} {}",
-                    HalfDecadeText(*sited.column->half_decade), HalfDecadeText(usual),
-                    std::pow(10, std::abs(apart) / 2), apart > 0 ? "more" : "less"),
-        sited.column->unit.empty() ? "is the unit the same?"
-                                   : fmt::format("is the unit {} here?", sited.column->unit));
+    if (apart(sited, usual) >= 2) add(sited, usual, {sited.site->party});
   }
 }
 

@@ -190,17 +190,27 @@ TableProblem Problem(Severity severity, const std::string& column, std::string w
   return {severity, column, std::move(what), std::move(fix), where.count, where.lines};
 }
 
-// If most cells lie outside of the bounds and a power of ten would bring nearly all inside.
+// If three quarters of the cells, and not just two, lie outside of the bounds and a power of ten
+// would bring nearly all inside.
 std::string ColumnChecker::UnitSuspicion() const {
-  const uint64_t numbers = facts_.whole + facts_.fractional;
-  if (2 * (facts_.below + facts_.above) < numbers || numbers == 0) return "";
+  const uint64_t numbers = facts_.whole + facts_.fractional, outside = facts_.below + facts_.above;
+  if (outside < 3 || 4 * outside < 3 * numbers) return "";
   for (size_t k = 0; k < shifted_inside_.size(); ++k) {
     if (10 * shifted_inside_[k] < 9 * numbers) continue;
-    return fmt::format("; divided by {:g} nearly all would fit: is the unit really {}?",
-                       kFactors[k],
-                       facts_.schema.unit.empty() ? "the dictionary's" : facts_.schema.unit);
+    const std::string scaled = kFactors[k] > 1 ? fmt::format("divided by {:g}", kFactors[k])
+                                               : fmt::format("times {:g}", 1 / kFactors[k]);
+    return fmt::format("; {} nearly all would fit: is the unit {}?", scaled,
+                       facts_.schema.unit.empty() ? "right" : "really " + facts_.schema.unit);
   }
   return "";
+}
+
+std::string LevelList(const std::vector<std::string>& levels) {
+  constexpr size_t kShown = 10;
+  std::string list;
+  for (size_t i = 0; i < std::min(kShown, levels.size()); ++i)
+    list += fmt::format("{}'{}'", i == 0 ? "" : ", ", levels[i]);
+  return levels.size() > kShown ? list + ", ..." : list;
 }
 
 void ColumnChecker::ReportStrange(std::vector<TableProblem>& problems) const {
@@ -210,8 +220,7 @@ void ColumnChecker::ReportStrange(std::vector<TableProblem>& problems) const {
     for (const auto& [text, count] : facts_.strange)
       texts += fmt::format("{}'{}' ({})", texts.empty() ? "" : ", ", text, count);
     what = fmt::format("{} not among the levels: {}", Count(facts_.unreadable, "cell"), texts);
-    fix = "write the levels of the dictionary; " +
-          SuggestionHint(unreadable_.first_text, facts_.schema.levels);
+    fix = "write the levels of the dictionary: " + LevelList(facts_.schema.levels);
   } else if (facts_.schema.type == ColumnType::kDate) {
     what = fmt::format("{} not dates, the first is '{}'", Count(facts_.unreadable, "cell"),
                        unreadable_.first_text);

@@ -33,7 +33,14 @@ TEST(CommandsTest, EveryCommandHasHelp) {
                                              {"cert"},
                                              {"cert", "new"},
                                              {"cert", "show"},
-                                             {"cert", "roster"}}) {
+                                             {"cert", "roster"},
+                                             {"data"},
+                                             {"data", "describe"},
+                                             {"data", "check"},
+                                             {"data", "compare"},
+                                             {"data", "mock"},
+                                             {"doctor"},
+                                             {"study", "rehearse"}}) {
     std::vector<std::string> arguments = command;
     arguments.push_back("--help");
     const ProcessResult result = Partita(arguments);
@@ -147,7 +154,8 @@ bool Conforms(const nlohmann::json& schema, const nlohmann::json& value) {
     return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
            (type == "string" && value.is_string()) ||
            (type == "integer" && value.is_number_integer()) ||
-           (type == "number" && value.is_number()) || (type == "null" && value.is_null());
+           (type == "number" && value.is_number()) || (type == "boolean" && value.is_boolean()) ||
+           (type == "null" && value.is_null());
   };
   if (schema.contains("oneOf")) {
     return std::count_if(schema["oneOf"].begin(), schema["oneOf"].end(),
@@ -202,6 +210,15 @@ TEST(CommandsTest, JsonOutputConformsToItsSchema) {
       {"study", "reject", folder.study_file(), "--party", "north", "--folder", home, "--roster",
        roster, "--output", home, "--reason", "too few rows"},
       {"study", "approval", home + "/approval-north.json"},
+      {"study", "rehearse", folder.study_file()},
+      {"data", "describe", folder.data("north"), "--draft"},
+      {"data", "check", folder.data("north"), "--study", folder.study_file(), "--party", "north",
+       "--share", folder.path() + "/north.json"},
+      {"data", "check", folder.data("south"), "--study", folder.study_file(), "--party", "south",
+       "--share", folder.path() + "/south.json"},
+      {"data", "compare", folder.path() + "/north.json", folder.path() + "/south.json"},
+      {"data", "mock", "--study", folder.study_file(), "--output", folder.path() + "/mock"},
+      {"doctor", "--quiet", "--folder", folder.path()},
   };
   // The roster of an approval has all parties.
   for (const std::string other : {"south", "dealer"}) {

@@ -135,9 +135,9 @@ TEST_F(StewardTest, SummariesFindASiteThatMeasuresInOtherUnits) {
   EXPECT_EQ(Check("south", {"--share", south}).exit_code, 7);
   const ProcessResult compared = Partita({"data", "compare", north, south});
   EXPECT_EQ(compared.exit_code, 7);
-  EXPECT_THAT(compared.out, AllOf(HasSubstr("x3 at south"), HasSubstr("the typical size is"),
-                                  HasSubstr("the bounds (most)")));
-  EXPECT_THAT(compared.out, Not(HasSubstr("at north")));
+  EXPECT_THAT(compared.out, AllOf(HasSubstr("problem: x3 at south: cells"),
+                                  HasSubstr("warning: x3 at north, south: the typical size is")));
+  EXPECT_THAT(compared.out, Not(HasSubstr("problem: x3 at north")));
   EXPECT_THAT(StudyFolder::Read(north), Not(HasSubstr("p00")));
   EXPECT_EQ(Check("north", {"--share", north}).exit_code, 2) << "nothing is overwritten";
 }

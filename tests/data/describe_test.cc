@@ -64,15 +64,15 @@ TEST(DescribeTest, GuessesTypes) {
 }
 
 TEST(DescribeTest, AFewWordsAmongNumbersAreMissingCodes) {
-  const TableProfile profile = Profile(
-      OneColumn("x", [](int i) { return i == 3   ? "NA"
-                                        : i == 4 ? ""
-                                                 : std::to_string(i % 5); }),
-      ',');
+  std::string text = "x,y\n";
+  for (int i = 0; i < 30; ++i)
+    text += (i == 3 ? "NA" : i == 4 ? "" : std::to_string(i % 5)) + ",1\n";
+  const TableProfile profile = Profile(text);
   const ColumnProfile& x = ColumnOf(profile, "x");
   EXPECT_EQ(GuessType(x), DraftType::kInteger);
   EXPECT_EQ(x.missing_words, 1u);
-  EXPECT_EQ(x.empty, 0u);  // an empty line is no row of a table with one column
+  EXPECT_EQ(x.empty, 1u);
+  EXPECT_EQ(x.present(), 28u);
   EXPECT_THAT(DraftDictionary(profile), HasSubstr("missing_codes = [\"NA\"]"));
 }
 

@@ -97,20 +97,32 @@ TEST(HarmoniseTest, FindsADecimalComma) {
               Contains(HasSubstr("problem weight south: numbers with another decimal mark")));
 }
 
+// Weights of one site in another unit, with three decimals.
+std::string Scaled(double factor) {
+  return Rows([&](int i) {
+    return fmt::format("{},{:.3f},{}", i % 2 ? "m" : "f", factor * (60.512 + i), i % 4);
+  });
+}
+
 TEST(HarmoniseTest, FindsUnitsThatAreTenOrAThousandTimesApart) {
-  for (const auto& [factor, words] : {std::pair(10.0, "about a factor of 10 more"),
-                                      {1000.0, "about a factor of 1e+03 more"},
-                                      {0.1, "about a factor of 10 less"}}) {
-    const auto lines = AgainstUsual(Rows([&](int i) {
-      return fmt::format("{},{:.3f},{}", i % 2 ? "m" : "f", factor * (60.5 + i), i % 4);
-    }));
-    EXPECT_THAT(lines, ElementsAre(AllOf(HasSubstr("warning weight"), HasSubstr(words))));
-  }
+  EXPECT_THAT(AgainstUsual(Scaled(10)),
+              ElementsAre("warning weight north south: the typical size is 32 to 100 at north and "
+                          "316 to 1000 at south, about a factor of 10 apart"));
+  EXPECT_THAT(AgainstUsual(Scaled(1000)), ElementsAre(HasSubstr("about a factor of 1000 apart")));
+  EXPECT_THAT(AgainstUsual(Scaled(0.1)), ElementsAre(HasSubstr("about a factor of 10 apart")));
   // Half as heavy is no other unit, even across the edge of a class.
-  EXPECT_THAT(AgainstUsual(Rows([](int i) {
-                return fmt::format("{},{:.3f},{}", i % 2 ? "m" : "f", 0.5 * (60.5 + i), i % 4);
-              })),
-              ElementsAre());
+  EXPECT_THAT(AgainstUsual(Scaled(0.5)), ElementsAre());
+}
+
+TEST(HarmoniseTest, OfThreeSitesTheOddOneIsNamed) {
+  for (int odd = 0; odd < 3; ++odd) {
+    std::vector<ShareSummary> summaries;
+    const std::vector<std::string> names = {"north", "south", "west"};
+    for (int site = 0; site < 3; ++site)
+      summaries.push_back(Share(Scaled(site == odd ? 1000 : 1), names[static_cast<size_t>(site)]));
+    EXPECT_THAT(Lines(summaries),
+                ElementsAre(HasSubstr("warning weight " + names[static_cast<size_t>(odd)] + ":")));
+  }
 }
 
 TEST(HarmoniseTest, FindsLevelsThatOneSiteLacks) {
@@ -202,7 +214,7 @@ TEST(HarmoniseTest, DescribesWhatItTells) {
   EXPECT_THAT(DescribeShare(Share(Rows(Usual), "north")),
               AllOf(HasSubstr("sex (factor): missing none; levels in 5 rows or more: m, f"),
                     HasSubstr("weight (numeric, kg): missing none; fractional all; typical size 32 "
-                              "to 1e+02"),
+                              "to 100"),
                     HasSubstr("none: fewer than 5 cells")));
 }
 

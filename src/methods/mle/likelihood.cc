@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "data/scaling.h"
+#include "methods/mle/public_scale.h"
 #include "mpc/batch.h"
 #include "mpc/fixed_point.h"
 
@@ -29,17 +29,6 @@ int CeilLog2(size_t n) {
   int bits = 0;
   while ((size_t{1} << bits) < n) ++bits;
   return bits;
-}
-
-stats::StatisticsScale ScaleOf(const MleAnalysis& analysis) {
-  const auto p = static_cast<Eigen::Index>(analysis.variables.size());
-  stats::StatisticsScale scale{Eigen::VectorXd(p), Eigen::VectorXd(p)};
-  for (Eigen::Index i = 0; i < p; ++i) {
-    const data::ColumnScale column = data::ScaleOf(analysis.variables[static_cast<size_t>(i)]);
-    scale.centre[i] = column.centre;
-    scale.half_width[i] = column.half_width;
-  }
-  return scale;
 }
 
 // The column of statistics that the oracle holds, in the layout of stats/sem/linear_statistics.h.
@@ -286,7 +275,7 @@ std::optional<MleResult> FitByLikelihood(Engine& engine, const MleAnalysis& anal
   engine.RunOracle(column, oracle, [&](const mpc::OracleEvaluate& evaluate) {
     const std::vector<double> sizes = GroupSizes(analysis, opened);
     stats::OracleFitInput input{
-        sizes, ScaleOf(analysis),
+        sizes, PublicScale(analysis),
         Centre(evaluate, oracle.weight_fraction_bits, 2 * task.fraction_bits,
                ColumnFactors(analysis, sizes, builder.shift()))};
     stats::OracleFitOptions options;

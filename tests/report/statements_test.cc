@@ -73,7 +73,7 @@ TEST(StatementsTest, NameWhoTogetherCouldLearnMore) {
   study::Plan plan = SamplePlan();
   EXPECT_THAT(TextAbout("adversary", plan, SampleFacts()),
               AllOf(StartsWith("Protects against parties that follow the protocol"),
-                    HasSubstr("helper and any one of north and south together could "),
+                    HasSubstr("Together, the dealer helper and any one of north and south could "),
                     HasSubstr("north together with all other holders but one")));
   plan.engine = "replicated";
   plan.parties[2] = {"west", {"holder"}, "x3", {}};

@@ -21,7 +21,13 @@ struct Invocation {
 void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::string& name);
 
 void AddStudyCommands(CLI::App& app, Invocation& invocation);
+// approve, reject, approval: below `study`.
+void AddApprovalCommands(CLI::App& study, Invocation& invocation);
 void AddCertCommands(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
+void AddDataCommands(CLI::App& app, Invocation& invocation);
+void AddDoctorCommand(CLI::App& app, Invocation& invocation);
+// A command of `study`.
+void AddRehearseCommand(CLI::App& study, Invocation& invocation);
 
 }  // namespace partita::cli

@@ -4,12 +4,9 @@
 #include <string>
 
 #include "cli/output.h"
-#include "report/run_facts.h"
 #include "runtime/party.h"
 
 namespace partita::cli {
-
-report::RunFacts FactsOf(const runtime::PartyOutcome& outcome);
 
 // Prints the outcome and returns the exit code: the receiver's full report, or what another party
 // did and learned. Writes result.json to `result_file` first, and the HTML report beside it

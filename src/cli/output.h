@@ -13,6 +13,7 @@ inline constexpr int kEnvelopeSchemaVersion = 1;
 struct OutputOptions {
   std::string format = "text";  // text | json (indented) | jsonl (one line)
   bool quiet = false;           // no progress, no notes
+  bool yes = false;             // no questions: the answer is yes
   std::string timeout;          // a duration; empty: no limit
 
   bool json() const { return format != "text"; }

@@ -17,8 +17,8 @@ void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::stri
       },
       "Show the JSON Schema of the JSON output and stop");
   command.add_flag("--quiet", invocation.output.quiet, "No progress and no remarks");
-  command.add_flag_callback(
-      "--yes", [] {}, "Accepted everywhere: no command asks a question");
+  command.add_flag("--yes", invocation.output.yes,
+                   "Answer yes to every question (accepted everywhere)");
   command.add_option("--timeout", invocation.output.timeout,
                      "Stop after this long, for example 5m");
 }

@@ -4,22 +4,10 @@
 
 #include "base/error.h"
 #include "cli/output.h"
+#include "cli/schema_parts.h"
 
 namespace partita::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json Type(const char* type) { return {{"type", type}}; }
-Json ListOf(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
-Json Nullable(const char* type) { return {{"type", {type, "null"}}}; }
-
-// An object of which all properties are always there; more may be added by later releases.
-Json Object(Json properties) {
-  Json required = Json::array();
-  for (const auto& [key, value] : properties.items()) required.push_back(key);
-  return {{"type", "object"}, {"required", required}, {"properties", std::move(properties)}};
-}
 
 Json Release() {
   return Object({{"id", Type("string")},
@@ -109,6 +97,24 @@ Json Certificate() {
                  {"fingerprint", Type("string")}});
 }
 
+// An approval, a rejection or an envelope, as it was written or as it was verified.
+Json SignedDocument(bool with_file) {
+  Json document = Object({{"kind", {{"enum", {"approval", "envelope"}}}},
+                          {"party", Type("string")},
+                          {"valid_until", Type("string")}});
+  const auto require = [&](const char* name, const char* type) {
+    document["properties"][name] = Type(type);
+    document["required"].push_back(name);
+  };
+  if (with_file) {
+    require("file", "string");
+    return document;
+  }
+  require("fingerprint", "string");
+  require("compared_with_roster", "boolean");
+  return document;
+}
+
 Json Data(const std::string& command) {
   if (command == "study new") return Object({{"file", Type("string")}});
   if (command == "study validate") {
@@ -133,12 +139,16 @@ Json Data(const std::string& command) {
         {"required",
          {"schema_version", "status", "study", "party", "hashes", "traffic", "learned", "plan"}}};
   }
+  if (command == "study approve") return SignedDocument(/*with_file=*/true);
+  if (command == "study reject") return SignedDocument(/*with_file=*/true);
+  if (command == "study approval") return SignedDocument(/*with_file=*/false);
   if (command == "cert new" || command == "cert show") return Certificate();
   if (command == "cert roster") {
     return Object({{"parties", ListOf(Object({{"name", Type("string")},
                                               {"address", Type("string")},
                                               {"fingerprint", Type("string")}}))}});
   }
+  if (std::optional<Json> schema = StewardSchema(command)) return *schema;
   throw Error(ErrorCode::kInternal, "no schema for the command " + command);
 }
 
@@ -147,7 +157,7 @@ Json Data(const std::string& command) {
 std::string OutputSchema(const std::string& command) {
   const Json version = {{"const", kEnvelopeSchemaVersion}};
   const Json success = Object({{"schema_version", version},
-                               {"status", {{"enum", {"done", "not-converged"}}}},
+                               {"status", {{"enum", {"done", "not-converged", "problems"}}}},
                                {"data", Data(command)}});
   const Json failure = Object({{"schema_version", version},
                                {"status", {{"const", "error"}}},

@@ -1,4 +1,5 @@
-// partita study new | validate | plan | simulate | join | report
+// partita study new | validate | plan | rehearse | simulate | join | report (approvals:
+// approval_commands.cc)
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -24,6 +25,7 @@
 #include "report/report_html.h"
 #include "report/result_json.h"
 #include "report/terminal_summary.h"
+#include "runtime/approval_files.h"
 #include "runtime/build_plan.h"
 #include "runtime/join.h"
 #include "study/hashes.h"
@@ -86,16 +88,21 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
       [&invocation, file] {
         const runtime::MleStudy prepared = runtime::PrepareMleStudy(study::LoadStudyFile(*file));
         const std::string_view kind = data::PartitionKindName(prepared.partition.kind);
+        size_t variables = 0;
+        for (const runtime::Computation& computation : prepared.computations)
+          variables = std::max(variables, computation.variables.size());
+        int free_parameters = 0;
+        for (const runtime::PreparedAnalysis& analysis : prepared.analyses)
+          free_parameters += analysis.analysis.table.num_free;
         PrintResult(
             invocation.output,
             fmt::format("{} is valid: {} parties, {} partition, {} variables, {} free parameters",
-                        *file, prepared.parties.size(), kind, prepared.task.num_variables,
-                        prepared.analysis.table.num_free),
+                        *file, prepared.parties.size(), kind, variables, free_parameters),
             nlohmann::json{{"study", prepared.file.name},
                            {"parties", prepared.parties.size()},
                            {"partition", kind},
-                           {"variables", prepared.task.num_variables},
-                           {"free_parameters", prepared.analysis.table.num_free}}
+                           {"variables", variables},
+                           {"free_parameters", free_parameters}}
                 .dump());
         return kDone;
       });
@@ -167,8 +174,8 @@ net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) 
 }
 
 struct JoinCommand {
-  std::string study_file, party, folder = ".", data, key, certificate, roster, listen, wait = "10m",
-                                 output, latency, bandwidth;
+  std::string study_file, party, folder = ".", data, key, certificate, roster, approval, listen,
+                                 wait = "10m", output, latency, bandwidth;
   int listen_descriptor = -1;
   bool no_output = false, force = false;
 };
@@ -185,6 +192,9 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   options.key = in_folder(command.key, "key.pem");
   options.certificate = in_folder(command.certificate, "cert.pem");
   options.roster = in_folder(command.roster, "roster.toml");
+  options.approval = command.approval.empty()
+                         ? runtime::DefaultApprovalPath(command.study_file, command.party)
+                         : fs::path(command.approval);
   options.connect_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(command.wait));
   options.listen_address = command.listen;
@@ -224,6 +234,9 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
                       "The certificate (default: cert.pem in the folder)");
   command->add_option("--roster", options->roster,
                       "The roster (default: roster.toml in the folder)");
+  command->add_option("--approval", options->approval,
+                      "This party's approval or envelope (default: approval-PARTY.json beside the "
+                      "study file)");
   command->add_option("--listen", options->listen,
                       "HOST:PORT to listen on (default: this party's address in the roster)");
   command->add_option("--wait", options->wait, "How long to wait for the others to come up")
@@ -273,9 +286,11 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   AddNew(study, invocation);
   AddValidate(study, invocation);
   AddPlan(study, invocation);
+  AddRehearseCommand(*study, invocation);
   AddSimulate(study, invocation);
   AddJoin(study, invocation);
   AddReport(study, invocation);
+  AddApprovalCommands(*study, invocation);
 }
 
 }  // namespace partita::cli

@@ -1,14 +1,10 @@
-// Files that are there whole or not at all.
+// Where reports are written: base/atomic_file.h.
 #pragma once
 
-#include <string>
-#include <string_view>
+#include "base/atomic_file.h"
 
 namespace partita::report {
 
-// Writes `content` to a temporary file beside `path` (mode 0600: results are for their receiver),
-// syncs it and renames it to `path`. On failure throws kUsage naming the path and the system's
-// reason, removes the temporary file and leaves whatever was at `path`.
-void WriteFileAtomically(const std::string& path, std::string_view content);
+using partita::WriteFileAtomically;
 
 }  // namespace partita::report

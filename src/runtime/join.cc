@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "crypto/certificate.h"
-#include "net/roster.h"
 #include "net/tls_transport.h"
 
 namespace partita::runtime {
@@ -14,7 +13,8 @@ namespace {
 // How long a party whose table failed its checks waits for peers to tell.
 constexpr std::chrono::milliseconds kWaitToStop = std::chrono::seconds(20);
 
-// The roster's entries in the order of the channel.
+}  // namespace
+
 net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& file) {
   const net::Roster all = net::LoadRoster(file);
   net::Roster roster;
@@ -32,7 +32,11 @@ net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& fi
   return roster;
 }
 
-}  // namespace
+std::vector<std::string> Fingerprints(const net::Roster& roster) {
+  std::vector<std::string> fingerprints;
+  for (const net::RosterEntry& entry : roster) fingerprints.push_back(entry.fingerprint);
+  return fingerprints;
+}
 
 std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> transport,
                                              const net::LinkModel& link) {
@@ -45,10 +49,13 @@ PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& p
   PartyInput input;
   input.party = PartyByName(study, options.party);
   input.data = options.data;
-  for (const net::RosterEntry& entry : roster) input.fingerprints.push_back(entry.fingerprint);
+  input.fingerprints = Fingerprints(roster);
 
   net::TlsOptions tls;
   tls.identity = crypto::LoadIdentity(options.certificate, options.key);
+  const std::unique_ptr<Approvals> approvals =
+      SignedApprovals({options.approval, tls.identity, input.fingerprints});
+  input.approvals = approvals.get();
   tls.roster = roster;
   tls.self = input.party;
   tls.listen_address = options.listen_address;

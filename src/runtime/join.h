@@ -8,6 +8,7 @@
 #include <string>
 
 #include "net/delayed_transport.h"
+#include "net/roster.h"
 #include "runtime/party.h"
 
 namespace partita::runtime {
@@ -15,6 +16,7 @@ namespace partita::runtime {
 struct JoinOptions {
   std::string party;
   std::filesystem::path data, key, certificate, roster;
+  std::filesystem::path approval;  // an approval of this study, or an envelope that it is inside of
   // How long to wait for the others to come up.
   std::chrono::milliseconds connect_timeout = std::chrono::minutes(10);
   std::optional<int>
@@ -26,6 +28,11 @@ struct JoinOptions {
 // The transport itself, or behind a DelayTransport if the link asks for latency or a cap.
 std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> transport,
                                              const net::LinkModel& link);
+
+// The roster's entries in the order of the channel. Throws kBadInput if a party of the study has
+// none.
+net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& file);
+std::vector<std::string> Fingerprints(const net::Roster& roster);
 
 // Errors as RunParty's; kUnreachable and kUntrusted while connecting.
 PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& progress);

@@ -9,6 +9,7 @@
 #include "net/hello.h"
 #include "runtime/build_plan.h"
 #include "runtime/local_data.h"
+#include "runtime/protocol.h"
 #include "study/hashes.h"
 
 namespace partita::runtime {
@@ -18,25 +19,6 @@ std::unique_ptr<mpc::Engine> MakeEngine(const MleStudy& study, net::Channel& cha
                                         mpc::ReleaseGate& gate) {
   if (study.file.engine.name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
   return mpc::MakeDealerEngine(channel, gate);
-}
-
-study::StudyIdentity Identity(const MleStudy& study, const std::vector<std::string>& fingerprints) {
-  study::StudyIdentity identity;
-  identity.wire_version = net::kWireVersion;
-  identity.method = methods::mle::kMethodName;
-  identity.method_version = methods::mle::kMethodVersion;
-  identity.study_text = study.file.text;
-  for (size_t i = 0; i < study.parties.size(); ++i) {
-    study::PartyIdentity party;
-    party.name = study.parties[i].name;
-    if (study.parties[i].holder) {
-      party.schema = data::SchemaDigest(
-          data::SchemaForParty(study.file.dictionary, study.partition, i, study.row_columns));
-    }
-    party.fingerprint = fingerprints.empty() ? "" : fingerprints[i];
-    identity.parties.push_back(std::move(party));
-  }
-  return identity;
 }
 
 // Everybody tells everybody that it is done, so that a connection is closed only when nothing is
@@ -55,10 +37,9 @@ void ConfirmFinish(net::Channel& channel) {
 }
 
 // Everything between the hello and the last message.
-std::vector<methods::mle::IntegerMoments> RunProtocol(const MleStudy& study, const LocalData& local,
-                                                      net::Channel& channel,
-                                                      crypto::RandomSource& random,
-                                                      Progress& progress, PartyOutcome& outcome) {
+ProtocolResult RunProtocol(const MleStudy& study, const LocalData& local, net::Channel& channel,
+                           crypto::RandomSource& random, Progress& progress,
+                           PartyOutcome& outcome) {
   mpc::CountingReleaseGate gate;
   gate.Reserve(study.releases);
   if (!study.shared_blocks.empty()) {
@@ -67,23 +48,30 @@ std::vector<methods::mle::IntegerMoments> RunProtocol(const MleStudy& study, con
     match::CompareRowOrder(channel, study.shared_blocks, local.row_order, PartyNames(study),
                            random);
   }
-  progress.Phase("moments");
   const std::unique_ptr<mpc::Engine> engine = MakeEngine(study, channel, gate);
-  std::vector<methods::mle::IntegerMoments> moments =
-      methods::mle::PooledMoments(*engine, study.task, local.blocks);
+  ProtocolResult result = RunAnalyses(*engine, study, local.blocks, outcome.disclosure, progress);
   gate.Finish();
   ConfirmFinish(channel);
   outcome.releases = gate.counts();
   outcome.traffic = channel.traffic();
-  return moments;
+  return result;
+}
+
+// What went wrong with a table or the own approval of it, its place included, is its owner's
+// business.
+Error ToldToPeers(const Error& own) {
+  if (own.code() != ErrorCode::kRefused) return Error(ErrorCode::kBadData, "");
+  return Error(ErrorCode::kRefused, "its own approval does not allow this run");
 }
 
 // Connects, says hello and runs the protocol. If anything fails after the hello, a table that
 // failed its checks beforehand included, the peers are told that this party stops.
-std::vector<methods::mle::IntegerMoments> ConnectAndRun(
-    const MleStudy& study, const Connector& connect, const net::HelloInput& hello,
-    const LocalData& local, const std::optional<Error>& data_error, crypto::RandomSource& random,
-    Progress& progress, PartyOutcome& outcome, std::vector<crypto::Digest>& commitments) {
+ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
+                             const net::HelloInput& hello, const study::ApprovalTerms& terms,
+                             const study::SignedApproval& own, const Approvals& approvals,
+                             const LocalData& local, const std::optional<Error>& data_error,
+                             crypto::RandomSource& random, Progress& progress,
+                             PartyOutcome& outcome, std::vector<crypto::Digest>& commitments) {
   progress.Phase(data_error ? "the table failed its checks; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(data_error.has_value());
@@ -99,10 +87,11 @@ std::vector<methods::mle::IntegerMoments> ConnectAndRun(
   channel.SetProgress(&progress);
   try {
     if (data_error) throw Error(*data_error);
+    outcome.approvals = ExchangeApprovals(channel, study, terms, own, commitments, approvals);
+    outcome.disclosure = study::StrictestDisclosure(terms.disclosure, outcome.approvals);
     return RunProtocol(study, local, channel, random, progress, outcome);
   } catch (const Error& error) {
-    // What went wrong with a table, its place included, is its owner's business.
-    channel.Abort(data_error ? Error(ErrorCode::kBadData, "") : error);
+    channel.Abort(data_error ? ToldToPeers(*data_error) : error);
     throw;
   } catch (const std::exception& error) {
     channel.Abort(Error(ErrorCode::kInternal, "an internal error"));
@@ -118,22 +107,23 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   PartyOutcome outcome;
   outcome.party = study.parties[input.party].name;
   outcome.plan = BuildPlan(study);
-  const study::StudyIdentity identity = Identity(study, input.fingerprints);
+  const study::StudyIdentity identity = StudyIdentityOf(study, input.fingerprints);
+  const study::ApprovalTerms terms = TermsOf(study, identity, outcome.plan);
+  input.approvals->Open(study, input.party, terms);
   net::HelloInput hello;
-  hello.study_hash = study::StudyFileHash(identity);
-  hello.plan_hash = study::PlanHash(outcome.plan);
+  hello.study_hash = terms.study_file_hash;
+  hello.plan_hash = terms.plan_hash;
   outcome.study_file_hash = ToHex(hello.study_hash);
   outcome.plan_hash = ToHex(hello.plan_hash);
 
   // A table that fails its checks is reported after the hello, so that nobody waits for this party.
-  LocalData local;
-  local.row_order.resize(study.shared_blocks.size());
-  local.blocks.resize(study.task.blocks.size());
+  LocalData local = NoLocalData(study);
   std::optional<Error> data_error;
   if (study.parties[input.party].holder) {
     progress.Phase("read data");
     try {
-      local = LoadLocalData(study, input.party, input.data, random, progress);
+      local = LoadLocalData(study, input.party, input.data, input.approvals->salt(), progress);
+      outcome.rows = local.rows;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCancelled) throw;
       data_error = error;
@@ -143,25 +133,36 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }
   hello.commitment = local.snapshot.commitment;
+  study::SignedApproval own;
+  try {
+    if (!data_error) own = input.approvals->Show(hello.commitment);
+  } catch (const Error& error) {
+    data_error = error;
+  }
 
   std::vector<crypto::Digest> commitments;
-  std::vector<methods::mle::IntegerMoments> moments;
+  ProtocolResult result;
   try {
-    moments = ConnectAndRun(study, connect, hello, local, data_error, random, progress, outcome,
-                            commitments);
+    result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, local, data_error,
+                           random, progress, outcome, commitments);
   } catch (const Error&) {
     if (data_error) throw Error(*data_error);
     throw;
   }
+  outcome.checks = result.checks;
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));
 
-  // The connections are closed: what the fit says, its errors included, is the receiver's alone.
   if (input.party == study.receiver) {
+    // The connections are closed: what the fit says, its errors included, is the receiver's alone.
     progress.Phase("fit");
     const SteadyClock::time_point fit_start = SteadyClock::now();
-    outcome.result =
-        methods::mle::FitMoments(study.analysis, moments, study.task.fraction_bits, progress);
+    outcome.variables = SummariseVariables(study, result);
+    outcome.results = FitAnalyses(study, std::move(result), progress);
     outcome.local_steps.push_back({"fit", SecondsSince(fit_start)});
+  } else {
+    for (std::optional<methods::mle::MleResult>& told : result.results) {
+      if (told) outcome.results.push_back(std::move(*told));
+    }
   }
   outcome.seconds = SecondsSince(start);
   return outcome;

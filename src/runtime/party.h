@@ -12,7 +12,11 @@
 #include "methods/mle/result.h"
 #include "mpc/release_gate.h"
 #include "net/transport.h"
+#include "runtime/approvals.h"
+#include "runtime/local_data.h"
 #include "runtime/mle_study.h"
+#include "runtime/protocol.h"
+#include "runtime/variables.h"
 #include "study/plan.h"
 
 namespace partita::runtime {
@@ -29,9 +33,15 @@ struct PartyOutcome {
   std::string study_file_hash, study_hash, plan_hash, run_id;  // hexadecimal
   std::vector<net::PhaseTraffic> traffic;
   std::vector<mpc::CountingReleaseGate::Count> releases;
+  std::vector<study::SignedApproval> approvals;  // of all parties, by channel index
+  study::DisclosureSpec disclosure;              // the strictest of the study and all approvals
   std::vector<LocalStep> local_steps;
-  double seconds = 0;                             // from RunParty's first step to its last
-  std::optional<methods::mle::MleResult> result;  // at the receiver
+  double seconds = 0;                      // from RunParty's first step to its last
+  std::vector<CheckOutcome> checks;        // at computing parties
+  OwnRows rows;                            // at holders, by their own columns
+  std::vector<VariableSummary> variables;  // at the receiver
+  std::vector<methods::mle::MleResult>
+      results;  // by analysis: at the receiver, and where a release tells them
 };
 
 struct PartyInput {
@@ -39,6 +49,7 @@ struct PartyInput {
   std::filesystem::path data;  // the table; holders only
   std::vector<std::string>
       fingerprints;  // of the certificates, by channel index; empty strings without TLS
+  Approvals* approvals = nullptr;  // this party's own, and how the others' are verified; borrowed
 };
 
 // Makes the connection; called once the party's own table has been read and checked.
@@ -46,8 +57,8 @@ struct PartyInput {
 // worth a long wait.
 using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_stop)>;
 
-// Reads and checks the table, connects, says hello, compares row orders, computes, opens, and
-// (receiver) fits.
+// Opens its own approval, reads and checks the table, connects, says hello, compares approvals and
+// row orders, computes, opens, and (receiver) fits.
 //
 // Errors are those of every layer, as Error. When this party fails after the connection was made,
 // its peers are told (public facts only) and stop too; when its table fails the checks it still

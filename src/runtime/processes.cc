@@ -8,6 +8,8 @@
 #include "crypto/certificate.h"
 #include "net/roster.h"
 #include "net/socket.h"
+#include "runtime/approval_files.h"
+#include "runtime/build_plan.h"
 #include "runtime/child.h"
 #include "runtime/simulate.h"
 
@@ -38,6 +40,27 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
+std::string ApprovalIn(const std::filesystem::path& folder, const std::string& party) {
+  return (folder / party / "approval.json").string();
+}
+
+// What the stewards do before a study between hosts.
+void Approve(const MleStudy& study, const std::vector<std::filesystem::path>& data,
+             const net::Roster& roster, const std::vector<crypto::Identity>& identities,
+             const std::filesystem::path& folder) {
+  crypto::SystemRandom random;
+  ApprovalRequest request;
+  request.fingerprints = Fingerprints(roster);
+  const study::ApprovalTerms terms =
+      TermsOf(study, StudyIdentityOf(study, request.fingerprints), BuildPlan(study));
+  for (size_t i = 0; i < study.parties.size(); ++i) {
+    request.party = study.parties[i].name;
+    request.identity = identities[i];
+    request.data = data[i];
+    SaveApproval(MakeApproval(study, terms, request, random), ApprovalIn(folder, request.party));
+  }
+}
+
 }  // namespace
 
 std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
@@ -45,17 +68,20 @@ std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
   TemporaryFolder folder;
   std::vector<net::Listener> listeners;
   net::Roster roster;
+  std::vector<crypto::Identity> identities;
   for (const study::Party& party : study.parties) {
     listeners.push_back(net::Listen("127.0.0.1", "0"));
     const std::filesystem::path home = folder.path() / party.name;
     std::filesystem::create_directory(home);
     const crypto::Identity identity = crypto::MakeIdentity({.name = party.name, .days = 1});
     crypto::SaveIdentity(identity, home / "cert.pem", home / "key.pem");
+    identities.push_back(identity);
     roster.push_back(
         {party.name, listeners.back().address, crypto::Fingerprint(*identity.certificate)});
   }
   const std::filesystem::path roster_file = folder.path() / "roster.toml";
   net::SaveRoster(roster, roster_file);
+  Approve(study, simulation.data, roster, identities, folder.path());
 
   std::vector<Child> children;
   try {
@@ -71,6 +97,8 @@ std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
                                             home.string(),
                                             "--roster",
                                             roster_file.string(),
+                                            "--approval",
+                                            ApprovalIn(folder.path(), study.parties[i].name),
                                             "--listen-descriptor",
                                             "3",
                                             "--format",

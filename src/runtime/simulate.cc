@@ -33,7 +33,8 @@ PartyEnd RunThread(const MleStudy& study, size_t party, const std::filesystem::p
   try {
     crypto::SystemRandom random;
     const Connector connect = [&](bool) { return DelayIfAsked(std::move(transport), link); };
-    end.outcome = RunParty(study, {party, data, {}}, connect, random, progress);
+    const std::unique_ptr<Approvals> approvals = UnsignedApprovals(random);
+    end.outcome = RunParty(study, {party, data, {}, approvals.get()}, connect, random, progress);
   } catch (const Error& error) {
     end.error = error;
   } catch (const std::exception& error) {

@@ -57,8 +57,8 @@ struct ProcessSimulation {
   std::filesystem::path output;  // where the receiver writes result.json; empty: nowhere
 };
 
-// Makes keys, certificates and a roster for this run only, in a folder that is removed afterwards,
-// and runs `partita study join` once per role. Returns when all have ended.
+// Makes keys, certificates, a roster and approvals for this run only, in a folder that is removed
+// afterwards, and runs `partita study join` once per role. Returns when all have ended.
 std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
                                           const ProcessSimulation& simulation);
 

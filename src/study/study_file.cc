@@ -11,20 +11,9 @@ namespace {
 
 constexpr size_t kMaxTitleBytes = 200;
 
-const std::vector<std::string> kRootKeys = {"partita", "name",     "title",  "party",   "rows",
-                                            "table",   "variable", "engine", "network", "analysis"};
-
-toml::table ParseToml(const std::string& text, const std::string& file_name) {
-  try {
-    return toml::parse(std::string_view(text));
-  } catch (const toml::parse_error& error) {
-    const auto begin = error.source().begin;
-    std::string what(error.description());
-    for (char& c : what) c = (c < ' ' || c > '~') ? ' ' : c;
-    FailAt(file_name, {begin.line, begin.column}, what,
-           "this is not valid TOML; texts stand between double quotes, one key per line");
-  }
-}
+const std::vector<std::string> kRootKeys = {
+    "partita",  "name",    "title",  "party",      "rows",   "table",   "population",
+    "variable", "derived", "design", "disclosure", "engine", "network", "analysis"};
 
 void CheckFormat(const TableReader& root) {
   const auto format = root.OptionalInteger("partita");
@@ -62,17 +51,22 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
   const TableReader root(study.file_name, tree, "the study file", kRootKeys);
   CheckFormat(root);
   ReadNames(root, study);
-  study.dictionary = ReadDictionary(root);
+  const Dictionary dictionary = ReadDictionary(root);
+  study.dictionary = dictionary.schema;
   study.blocks = ReadBlocks(root);
   study.table = ReadTable(root, study.dictionary, study.blocks);
-  study.dictionary.max_rows_per_person = study.table.max_rows_per_person;
+  study.derived = ReadDerived(root, dictionary, study.table);
+  study.population = ReadPopulation(root, study.dictionary, study.derived);
+  study.dictionary.max_rows_per_person = study.population.max_rows_per_person;
+  study.design = ReadDesign(root, study.dictionary);
+  study.disclosure = ReadDisclosure(root);
   study.engine = ReadEngine(root);
   study.network = ReadNetwork(root);
   study.parties = ReadParties(root, study.dictionary, study.blocks);
   CheckRoles(root, study.parties, study.engine);
   CheckSharing(root, study.parties, study.blocks, study.table);
-  study.analysis = ReadAnalysis(root, study.text, study.dictionary);
-  study.analyses = {study.analysis};
+  study.analyses = ReadAnalyses(root, study);
+  study.analysis = study.analyses.front();
   return study;
 }
 

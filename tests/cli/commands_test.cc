@@ -27,10 +27,20 @@ TEST(CommandsTest, EveryCommandHasHelp) {
                                              {"study", "simulate"},
                                              {"study", "join"},
                                              {"study", "report"},
+                                             {"study", "approve"},
+                                             {"study", "reject"},
+                                             {"study", "approval"},
                                              {"cert"},
                                              {"cert", "new"},
                                              {"cert", "show"},
-                                             {"cert", "roster"}}) {
+                                             {"cert", "roster"},
+                                             {"data"},
+                                             {"data", "describe"},
+                                             {"data", "check"},
+                                             {"data", "compare"},
+                                             {"data", "mock"},
+                                             {"doctor"},
+                                             {"study", "rehearse"}}) {
     std::vector<std::string> arguments = command;
     arguments.push_back("--help");
     const ProcessResult result = Partita(arguments);
@@ -144,7 +154,8 @@ bool Conforms(const nlohmann::json& schema, const nlohmann::json& value) {
     return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
            (type == "string" && value.is_string()) ||
            (type == "integer" && value.is_number_integer()) ||
-           (type == "number" && value.is_number()) || (type == "null" && value.is_null());
+           (type == "number" && value.is_number()) || (type == "boolean" && value.is_boolean()) ||
+           (type == "null" && value.is_null());
   };
   if (schema.contains("oneOf")) {
     return std::count_if(schema["oneOf"].begin(), schema["oneOf"].end(),
@@ -192,7 +203,33 @@ TEST(CommandsTest, JsonOutputConformsToItsSchema) {
       {"cert", "show", home + "/cert.pem"},
       {"cert", "roster", roster, "--certificate", home + "/cert.pem", "--address",
        "127.0.0.1:7400"},
+      {"study", "approve", folder.study_file(), "--party", "north", "--folder", home, "--roster",
+       roster, "--data", folder.data("north"), "--output", home, "--yes"},
+      {"study", "approval", home + "/approval-north.json", "--roster", roster, "--study",
+       folder.study_file()},
+      {"study", "reject", folder.study_file(), "--party", "north", "--folder", home, "--roster",
+       roster, "--output", home, "--reason", "too few rows"},
+      {"study", "approval", home + "/approval-north.json"},
+      {"study", "rehearse", folder.study_file()},
+      {"data", "describe", folder.data("north"), "--draft"},
+      {"data", "check", folder.data("north"), "--study", folder.study_file(), "--party", "north",
+       "--share", folder.path() + "/north.json"},
+      {"data", "check", folder.data("south"), "--study", folder.study_file(), "--party", "south",
+       "--share", folder.path() + "/south.json"},
+      {"data", "compare", folder.path() + "/north.json", folder.path() + "/south.json"},
+      {"data", "mock", "--study", folder.study_file(), "--output", folder.path() + "/mock"},
+      {"doctor", "--quiet", "--folder", folder.path()},
   };
+  // The roster of an approval has all parties.
+  for (const std::string other : {"south", "dealer"}) {
+    const std::string other_home = folder.path() + "/" + other;
+    const std::string address = other == "south" ? "127.0.0.1:7401" : "127.0.0.1:7402";
+    ASSERT_EQ(Partita({"cert", "new", other, "--folder", other_home}).exit_code, 0);
+    ASSERT_EQ(Partita({"cert", "roster", roster, "--certificate", other_home + "/cert.pem",
+                       "--address", address})
+                  .exit_code,
+              0);
+  }
   for (std::vector<std::string> command : commands) {
     SCOPED_TRACE(command[0] + " " + command[1]);
     const ProcessResult shown = Partita({command[0], command[1], "--schema"});

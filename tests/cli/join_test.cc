@@ -40,7 +40,7 @@ class JoinTest : public ::testing::Test {
 
   std::string Home(const std::string& party) { return folder_.path() + "/" + party; }
 
-  // Keys, certificates and one roster, made as the documentation says.
+  // Keys, certificates, one roster and everybody's approval, made as the documentation says.
   void MakeIdentities() {
     for (const std::string& party : parties_) {
       addresses_[party] = FreeAddress();
@@ -50,6 +50,15 @@ class JoinTest : public ::testing::Test {
                     .exit_code,
                 0);
     }
+    for (const std::string& party : parties_) Approve(party, folder_.study_file(), Roster());
+  }
+  void Approve(const std::string& party, const std::string& study, const std::string& roster) {
+    const ProcessResult approved = Partita({"study", "approve", study, "--party", party, "--folder",
+                                            Home(party), "--roster", roster, "--yes"});
+    ASSERT_EQ(approved.exit_code, 0) << approved.err;
+  }
+  std::string Approval(const std::string& party) {
+    return folder_.path() + "/approval-" + party + ".json";
   }
   std::string Roster() { return folder_.path() + "/roster.toml"; }
 
@@ -118,6 +127,7 @@ TEST_F(JoinTest, AStrangersCertificateIsRefusedByTheOthers) {
                      "--address", addresses_["south"]})
                 .exit_code,
             0);
+  Approve("south", folder_.study_file(), own_roster);
   std::vector<std::string> arguments = Arguments("south");
   for (std::string& argument : arguments) {
     if (argument == Roster()) argument = own_roster;
@@ -140,6 +150,7 @@ TEST_F(JoinTest, ADifferentStudyFileStopsBothSides) {
   StudyFolder::Write(other, StudyFolder::Read(folder_.study_file()) + "\n# a remark\n");
   std::vector<std::string> arguments = Arguments("south");
   arguments[3] = other;
+  Approve("south", other, Roster());
   Process north(Arguments("north")), dealer(Arguments("dealer")), south(arguments);
   const ProcessResult north_result = north.Wait(), south_result = south.Wait();
   EXPECT_EQ(north_result.exit_code, 3) << north_result.err;
@@ -148,6 +159,98 @@ TEST_F(JoinTest, ADifferentStudyFileStopsBothSides) {
   EXPECT_THAT(north_result.err, HasSubstr("south"));
   EXPECT_THAT(south_result.err, HasSubstr("study file"));
   EXPECT_NE(dealer.Wait().exit_code, 0);
+}
+
+// What holds a party back before it connects to anybody: exit code 5, at once, with the remedy.
+TEST_F(JoinTest, WithoutItsApprovalAPartyDoesNotJoin) {
+  MakeIdentities();
+  const auto expect_refused = [&](const std::string& message) {
+    const ProcessResult result = Process(Arguments("south")).Wait();
+    EXPECT_EQ(result.exit_code, 5) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("error: " + message));
+    EXPECT_THAT(result.err, HasSubstr("hint: "));
+  };
+  const std::string approved = StudyFolder::Read(Approval("south"));
+  std::filesystem::remove(Approval("south"));
+  expect_refused("party south has not approved the study: " + Approval("south") +
+                 " does not exist");
+
+  StudyFolder::Write(Approval("south"), approved);
+  folder_.Edit(Approval("south"), "\"min_cell\": 5", "\"min_cell\": 9");
+  expect_refused("the signature of the approval of party south is wrong: it was changed");
+
+  ASSERT_EQ(Partita({"study", "reject", folder_.study_file(), "--party", "south", "--folder",
+                     Home("south"), "--roster", Roster(), "--reason", "ask the ethics board first"})
+                .exit_code,
+            0);
+  expect_refused("party south rejected the study: ask the ethics board first");
+
+  Approve("south", folder_.study_file(), Roster());
+  const std::string study = StudyFolder::Read(folder_.study_file());
+  StudyFolder::Write(folder_.study_file(), study + "# a remark\n");
+  expect_refused("the approval of party south is for another study file or roster");
+  StudyFolder::Write(folder_.study_file(), study);
+
+  std::filesystem::copy_file(Approval("north"), Approval("south"),
+                             std::filesystem::copy_options::overwrite_existing);
+  expect_refused("the approval of party south was signed with a certificate that does not count");
+}
+
+TEST_F(JoinTest, ATableThatChangedAfterItsApprovalStopsEverybody) {
+  MakeIdentities();
+  folder_.Edit(Home("south") + "/data.csv", "p001,", "p001, ");
+  auto results = RunAll();
+  EXPECT_EQ(results["south"].exit_code, 5) << results["south"].err;
+  EXPECT_THAT(results["south"].err,
+              HasSubstr("the table of party south has changed since it approved the study"));
+  for (const char* other : {"north", "dealer"}) {
+    EXPECT_EQ(results[other].exit_code, 9) << results[other].err;
+    EXPECT_THAT(results[other].err, HasSubstr("south"));
+    EXPECT_THAT(results[other].err, Not(HasSubstr("data.csv")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(Home("north") + "/result.json"));
+}
+
+TEST_F(JoinTest, AnEnvelopeStandsForAnApproval) {
+  MakeIdentities();
+  const std::string text = folder_.path() + "/small.toml";
+  StudyFolder::Write(text, R"(partita_envelope = 1
+name = "small"
+methods = ["mle"]
+protocols = ["pooled-moments"]
+functions = ["sem"]
+engines = ["dealer"]
+receivers = ["north"]
+releases = ["moments"]
+variables = ["x1", "x2", "x3"]
+max_results = 1
+valid_until = "2099-12-31"
+)");
+  const ProcessResult signed_envelope = Partita({"study", "approve", "--envelope", text, "--party",
+                                                 "south", "--folder", Home("south"), "--yes"});
+  ASSERT_EQ(signed_envelope.exit_code, 0) << signed_envelope.err;
+  EXPECT_THAT(signed_envelope.out, HasSubstr("variables     x1, x2, x3"));
+  const std::string envelope = folder_.path() + "/envelope-south.json";
+  std::filesystem::remove(Approval("south"));
+  const auto run = [&] {
+    std::vector<std::string> arguments = Arguments("south");
+    arguments.insert(arguments.end(), {"--approval", envelope});
+    Process north(Arguments("north")), dealer(Arguments("dealer")), south(arguments);
+    north.Wait();
+    dealer.Wait();
+    return south.Wait();
+  };
+  const ProcessResult first = run();
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_TRUE(std::filesystem::exists(Home("north") + "/result.json"));
+  std::filesystem::remove(Home("north") + "/result.json");
+  const ProcessResult shown = Partita({"study", "approval", envelope, "--roster", Roster()});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("used          1 runs"));
+  const ProcessResult second = run();
+  EXPECT_EQ(second.exit_code, 5) << second.err;
+  EXPECT_THAT(second.err, HasSubstr("all 1 runs that the envelope allows are used up"));
+  EXPECT_FALSE(std::filesystem::exists(Home("north") + "/result.json"));
 }
 
 TEST_F(JoinTest, APeerThatDiesIsNamed) {

@@ -26,8 +26,8 @@ inline void ExpectError(ErrorCode code, const std::string& message, const std::s
   std::optional<Error> error = ThrownBy(statement);
   ASSERT_TRUE(error.has_value()) << "nothing was thrown; expected: " << message;
   EXPECT_EQ(ErrorCodeName(error->code()), ErrorCodeName(code)) << error->message();
-  EXPECT_THAT(error->message(), testing::HasSubstr(message));
-  EXPECT_THAT(error->hint(), testing::HasSubstr(hint));
+  EXPECT_THAT(error->message(), ::testing::HasSubstr(message));
+  EXPECT_THAT(error->hint(), ::testing::HasSubstr(hint));
 }
 
 }  // namespace partita

@@ -149,6 +149,22 @@ inline study::Plan SamplePlan() {
   return plan;
 }
 
+// With everything that a plan can say.
+inline study::Plan FullPlan() {
+  study::Plan plan = SamplePlan();
+  plan.analyses = {{"main", "pooled-moments", "sem of x1, x2, 3 free parameters",
+                    "over all rows", 3}};
+  plan.checks = {{"main", "rows", "at least min_rows = 20 rows", 20, false},
+                 {"main", "rows", "at least five rows for each of the 3 parameters", 15, true}};
+  plan.exposures = {{"moments", "north", 6, 6, "sufficient-statistics",
+                     {"n and the exact means of x1, x2", "all 3 of their covariances"}}};
+  plan.privacy = {{"north, the receiver", "", "no bound: the releases are exact"},
+                  {"south", "replace", "eps <= 1 at delta = 1e-06"}};
+  plan.utility = {{"main", "x1~x2", 0.1, 1.5, 0.28, 0.42}};
+  plan.predictions = {{"this machine", 0.25, 1300000}};
+  return plan;
+}
+
 inline RunFacts SampleFacts() {
   RunFacts facts;
   facts.party = "north";

@@ -1,4 +1,4 @@
-#include "report/atomic_file.h"
+#include "base/atomic_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace partita::report {
+namespace partita {
 namespace {
 
 // A temporary file that is removed unless it was renamed to its final name.
@@ -80,4 +80,4 @@ void WriteFileAtomically(const std::string& path, std::string_view content) {
   SyncFolder(path);
 }
 
-}  // namespace partita::report
+}  // namespace partita

@@ -1,0 +1,353 @@
+// partita study approve | reject | approval
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "crypto/signature.h"
+#include "runtime/approval_files.h"
+#include "runtime/approvals.h"
+#include "runtime/build_plan.h"
+#include "runtime/envelope_uses.h"
+#include "runtime/join.h"
+#include "study/plan.h"
+#include "study/utc_time.h"
+
+namespace partita::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SignOptions {
+  std::string study_file, party, folder = ".", data, key, certificate, roster, until, envelope,
+                                 output, reason;
+  std::optional<uint64_t> min_cell, min_rows;
+  bool refuse_small_samples = false;
+};
+
+fs::path InFolder(const SignOptions& options, const std::string& given, const char* name) {
+  return given.empty() ? fs::path(options.folder) / name : fs::path(given);
+}
+
+fs::path OutputFolder(const SignOptions& options, const std::string& beside) {
+  return options.output.empty() ? fs::path(beside).parent_path() : fs::path(options.output);
+}
+
+crypto::Identity LoadOwnIdentity(const SignOptions& options) {
+  return crypto::LoadIdentity(InFolder(options, options.certificate, "cert.pem"),
+                              InFolder(options, options.key, "key.pem"));
+}
+
+// Shows `page` and, unless --yes, asks at the terminal. Throws kRefused for any answer but yes.
+void Confirm(const OutputOptions& output, const std::string& page, const std::string& question) {
+  if (output.json()) {
+    PrintNote(output, page);
+  } else {
+    std::cout << page << std::flush;
+  }
+  if (output.yes) return;
+  if (::isatty(STDIN_FILENO) != 1) {
+    throw Error(ErrorCode::kUsage, "there is no terminal at which to ask whether you approve",
+                "read the plan (partita study plan STUDY) and say --yes");
+  }
+  std::cerr << question << " Type yes: " << std::flush;
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer != "yes") throw Error(ErrorCode::kRefused, "not approved; nothing was written");
+}
+
+int64_t UntilOf(const std::string& text) {
+  if (const auto until = study::ParseUntil(text)) return *until;
+  throw Error(ErrorCode::kUsage, fmt::format("--until {} is not a day", text),
+              "for example --until 2030-12-31");
+}
+
+nlohmann::ordered_json Described(const study::Approval& approval) {
+  return {{"kind", "approval"},
+          {"party", approval.party},
+          {"decision", approval.decision == study::Decision::kApprove ? "approve" : "reject"},
+          {"reason", approval.reason},
+          {"study", approval.study},
+          {"valid_until", study::FormatUtc(approval.valid_until)}};
+}
+
+std::string Thresholds(const study::DisclosureSpec& disclosure) {
+  return fmt::format("min_cell {}, min_rows {}{}", disclosure.min_cell, disclosure.min_rows,
+                     disclosure.refuse_small_samples ? ", small samples are refused" : "");
+}
+
+std::string DigestText(const crypto::Digest& digest) {
+  return digest == crypto::Digest{} ? "none" : ToHex(digest);
+}
+
+std::string Text(const study::Approval& approval) {
+  const bool approved = approval.decision == study::Decision::kApprove;
+  return fmt::format(
+      "party         {}\ndecision      {}{}\nstudy         {}\nstudy file    {}\nplan          {}\n"
+      "table         {}\ndisclosure    {}\napproved at   {}\nvalid until   {}\nsoftware      {}\n"
+      "envelope      {}\n",
+      approval.party, approved ? "approve" : "reject",
+      approval.reason.empty() ? "" : ": " + approval.reason, approval.study,
+      DigestText(approval.study_file_hash), DigestText(approval.plan_hash),
+      DigestText(approval.commitment), Thresholds(approval.disclosure),
+      study::FormatUtc(approval.approved_at), study::FormatUtc(approval.valid_until),
+      approval.software_version, DigestText(approval.envelope));
+}
+
+nlohmann::ordered_json Described(const study::Envelope& envelope) {
+  return {{"kind", "envelope"},
+          {"party", envelope.party},
+          {"name", envelope.name},
+          {"max_results", envelope.max_results},
+          {"valid_until", study::FormatUtc(envelope.valid_until)}};
+}
+
+std::string Text(const study::Envelope& envelope) {
+  return fmt::format(
+      "party         {}\nenvelope      {}\nmethods       {}\nprotocols     {}\nfunctions     {}\n"
+      "engines       {}\nreceivers     {}\nreleases      {}\nvariables     {}\n"
+      "at most       {} runs\ndisclosure    {}\nvalid until   {}\n",
+      envelope.party, envelope.name, fmt::join(envelope.methods, ", "),
+      fmt::join(envelope.protocols, ", "), fmt::join(envelope.functions, ", "),
+      fmt::join(envelope.engines, ", "), fmt::join(envelope.receivers, ", "),
+      fmt::join(envelope.releases, ", "), fmt::join(envelope.variables, ", "), envelope.max_results,
+      Thresholds(envelope.disclosure), study::FormatUtc(envelope.valid_until));
+}
+
+std::string ReadText(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in.is_open() || in.bad()) {
+    throw Error(ErrorCode::kBadInput, "cannot read " + file,
+                "check the path and that you may read it");
+  }
+  return text;
+}
+
+int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
+  study::Envelope envelope = study::ParseEnvelopeFile(ReadText(options.envelope), options.envelope);
+  envelope.party = options.party;
+  const crypto::Identity identity = LoadOwnIdentity(options);
+  const fs::path file =
+      OutputFolder(options, options.envelope) / ("envelope-" + options.party + ".json");
+  Confirm(output, Text(envelope) + "\n",
+          fmt::format("Approve as party {}, without being asked again, every study within this "
+                      "envelope?",
+                      options.party));
+  const study::SignedEnvelope signed_envelope = runtime::SaveEnvelope(envelope, identity, file);
+  nlohmann::ordered_json data = Described(signed_envelope.envelope);
+  data["file"] = file.string();
+  PrintResult(output,
+              fmt::format("party {} signed the envelope '{}': {}", options.party, envelope.name,
+                          file.string()),
+              data.dump());
+  PrintNote(output, fmt::format("it stays here, with {}; use it with: partita study join STUDY "
+                                "--party {} --approval {}",
+                                runtime::UsesPath(file).string(), options.party, file.string()));
+  return kDone;
+}
+
+// Signs a decision on one study; the caller has said what and, for an approval, which table.
+int Sign(const OutputOptions& output, const SignOptions& options, study::Decision decision) {
+  const runtime::MleStudy prepared =
+      runtime::PrepareMleStudy(study::LoadStudyFile(options.study_file));
+  runtime::ApprovalRequest request;
+  request.party = options.party;
+  request.decision = decision;
+  request.reason = options.reason;
+  request.fingerprints = runtime::Fingerprints(
+      runtime::ChannelRoster(prepared, InFolder(options, options.roster, "roster.toml")));
+  request.identity = LoadOwnIdentity(options);
+  request.data = InFolder(options, options.data, "data.csv");
+  request.min_cell = options.min_cell;
+  request.min_rows = options.min_rows;
+  request.refuse_small_samples = options.refuse_small_samples;
+  if (!options.until.empty()) request.valid_until = UntilOf(options.until);
+  const study::Plan plan = runtime::BuildPlan(prepared);
+  const study::ApprovalTerms terms =
+      runtime::TermsOf(prepared, runtime::StudyIdentityOf(prepared, request.fingerprints), plan);
+  crypto::SystemRandom random;
+  const runtime::MadeApproval made = runtime::MakeApproval(prepared, terms, request, random);
+  const study::Approval& approval = made.document.approval;
+  const fs::path file =
+      OutputFolder(options, options.study_file) / runtime::DefaultApprovalPath("", options.party);
+  const bool approve = decision == study::Decision::kApprove;
+  if (approve) {
+    Confirm(output,
+            fmt::format("{}\nWhat will be signed\n{}\n",
+                        study::RenderPlanText(plan, study::DefaultNetworks()), Text(approval)),
+            fmt::format("Approve this study as party {} until {}?", options.party,
+                        study::FormatUtc(approval.valid_until)));
+  }
+  runtime::SaveApproval(made, file);
+  nlohmann::ordered_json data = Described(approval);
+  data["file"] = file.string();
+  PrintResult(output,
+              fmt::format("party {} {} the study '{}': {}", options.party,
+                          approve ? "approves" : "rejects", approval.study, file.string()),
+              data.dump());
+  if (made.salt) {
+    PrintNote(output, fmt::format("keep {} beside it and show it to nobody",
+                                  runtime::SecretPath(file).string()));
+  }
+  return kDone;
+}
+
+void AddSigningOptions(CLI::App* command, const std::shared_ptr<SignOptions>& options) {
+  command->add_option("--party", options->party, "Which party decides")->required();
+  command
+      ->add_option("--folder", options->folder,
+                   "Where data.csv, key.pem, cert.pem and roster.toml are")
+      ->capture_default_str();
+  command->add_option("--key", options->key, "The private key (default: key.pem in the folder)");
+  command->add_option("--certificate", options->certificate,
+                      "The certificate (default: cert.pem in the folder)");
+  command->add_option("--roster", options->roster,
+                      "The roster (default: roster.toml in the folder)");
+  command->add_option("--output", options->output,
+                      "The folder to write to (default: where the study file is)");
+}
+
+void AddApprove(CLI::App& study, Invocation& invocation) {
+  auto options = std::make_shared<SignOptions>();
+  CLI::App* command = study.add_subcommand(
+      "approve", "Show the plan of a study and sign that this party's table may be used for it");
+  AddOutputOptions(*command, invocation, "study approve");
+  CLI::Option* file = command->add_option("STUDY", options->study_file, "The study file");
+  CLI::Option* envelope = command->add_option(
+      "--envelope", options->envelope,
+      "Approve in advance every study within this envelope (docs/approvals.md)");
+  envelope->excludes(file);
+  AddSigningOptions(command, options);
+  command->add_option("--data", options->data, "The table (default: data.csv in the folder)");
+  command->add_option("--until", options->until, "Last day of validity (default: 90 days)")
+      ->excludes(envelope);
+  command->add_option("--min-cell", options->min_cell, "Raise the study's min_cell")
+      ->excludes(envelope);
+  command->add_option("--min-rows", options->min_rows, "Raise the study's min_rows")
+      ->excludes(envelope);
+  command
+      ->add_flag("--refuse-small-samples", options->refuse_small_samples,
+                 "Refuse results on fewer than five rows per parameter")
+      ->excludes(envelope);
+  command->callback([&invocation, options] {
+    invocation.run = [&invocation, options]() -> int {
+      if (!options->envelope.empty()) return ApproveEnvelope(invocation.output, *options);
+      if (options->study_file.empty()) {
+        throw Error(ErrorCode::kUsage, "neither a study nor an envelope to approve",
+                    "partita study approve STUDY --party PARTY");
+      }
+      return Sign(invocation.output, *options, study::Decision::kApprove);
+    };
+  });
+}
+
+void AddReject(CLI::App& study, Invocation& invocation) {
+  auto options = std::make_shared<SignOptions>();
+  CLI::App* command =
+      study.add_subcommand("reject", "Sign that this party takes no part in a study, and why");
+  AddOutputOptions(*command, invocation, "study reject");
+  command->add_option("STUDY", options->study_file, "The study file")->required();
+  AddSigningOptions(command, options);
+  command->add_option("--reason", options->reason, "Why: one line that all parties may read")
+      ->required();
+  command->callback([&invocation, options] {
+    invocation.run = [&invocation, options] {
+      return Sign(invocation.output, *options, study::Decision::kReject);
+    };
+  });
+}
+
+struct ShowOptions {
+  std::string file, roster, study_file;
+};
+
+// The fingerprint to expect: the roster's, or without one that of the certificate in the document.
+std::string ExpectedFingerprint(const ShowOptions& options, const std::string& party,
+                                const study::Signature& signature) {
+  if (!options.roster.empty()) {
+    const net::Roster roster = net::LoadRoster(options.roster);
+    return roster[net::FindParty(roster, party)].fingerprint;
+  }
+  const auto certificate = crypto::DecodeCertificate(signature.certificate);
+  return certificate == nullptr ? "" : crypto::Fingerprint(*certificate);
+}
+
+int PrintShown(const OutputOptions& output, const ShowOptions& options, const std::string& text,
+               nlohmann::ordered_json data, const std::string& fingerprint) {
+  data["fingerprint"] = fingerprint;
+  data["compared_with_roster"] = !options.roster.empty();
+  PrintResult(
+      output,
+      fmt::format(
+          "{}signed by     {}\n\nThe signature is good; the certificate {}.", text, fingerprint,
+          options.roster.empty() ? "was not compared with a roster (--roster)" : "is the roster's"),
+      data.dump());
+  return kDone;
+}
+
+int ShowEnvelope(const OutputOptions& output, const ShowOptions& options, const std::string& text) {
+  const study::SignedEnvelope document = study::ParseEnvelope(text, options.file);
+  const study::Envelope& envelope = document.envelope;
+  const std::string fingerprint = ExpectedFingerprint(options, envelope.party, document.signature);
+  study::RequireSigned(document, envelope.party, fingerprint);
+  study::RequireValid(envelope, envelope.party, study::NowUtc());
+  if (!options.study_file.empty())
+    study::RequireInside(study::LoadStudyFile(options.study_file), envelope);
+  const uint64_t uses =
+      runtime::EnvelopeUses(runtime::UsesPath(options.file), study::EnvelopeDigest(envelope));
+  nlohmann::ordered_json data = Described(envelope);
+  data["uses"] = uses;
+  return PrintShown(output, options, fmt::format("{}used          {} runs\n", Text(envelope), uses),
+                    data, fingerprint);
+}
+
+int Show(const OutputOptions& output, const ShowOptions& options) {
+  const std::string text = ReadText(options.file);
+  if (study::IsEnvelope(text)) return ShowEnvelope(output, options, text);
+  const study::SignedApproval document = study::ParseApproval(text, options.file);
+  const study::Approval& approval = document.approval;
+  const std::string fingerprint = ExpectedFingerprint(options, approval.party, document.signature);
+  study::RequireSigned(document, approval.party, fingerprint);
+  if (!options.study_file.empty()) {
+    if (options.roster.empty()) {
+      throw Error(ErrorCode::kUsage, "--study without --roster",
+                  "the certificates of the roster are part of what was approved: say --roster too");
+    }
+    const runtime::MleStudy prepared =
+        runtime::PrepareMleStudy(study::LoadStudyFile(options.study_file));
+    const std::vector<std::string> fingerprints =
+        runtime::Fingerprints(runtime::ChannelRoster(prepared, options.roster));
+    const study::ApprovalTerms terms = runtime::TermsOf(
+        prepared, runtime::StudyIdentityOf(prepared, fingerprints), runtime::BuildPlan(prepared));
+    study::RequireApproves(approval, approval.party, terms, study::NowUtc());
+  }
+  return PrintShown(output, options, Text(approval), Described(approval), fingerprint);
+}
+
+void AddShow(CLI::App& study, Invocation& invocation) {
+  auto options = std::make_shared<ShowOptions>();
+  CLI::App* command =
+      study.add_subcommand("approval", "Show and verify a signed approval, rejection or envelope");
+  AddOutputOptions(*command, invocation, "study approval");
+  command->add_option("FILE", options->file, "The document")->required();
+  command->add_option("--roster", options->roster, "Compare its certificate with this roster");
+  command->add_option("--study", options->study_file, "Check that it approves this study");
+  command->callback([&invocation, options] {
+    invocation.run = [&invocation, options] { return Show(invocation.output, *options); };
+  });
+}
+
+}  // namespace
+
+void AddApprovalCommands(CLI::App& study, Invocation& invocation) {
+  AddApprove(study, invocation);
+  AddReject(study, invocation);
+  AddShow(study, invocation);
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,218 @@
+#include "runtime/approvals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/version.h"
+#include "net/frame.h"
+#include "runtime/approval_files.h"
+#include "runtime/envelope_uses.h"
+#include "study/utc_time.h"
+
+namespace partita::runtime {
+namespace {
+
+study::DisclosureSpec Stricter(study::DisclosureSpec a, const study::DisclosureSpec& b) {
+  a.min_cell = std::max(a.min_cell, b.min_cell);
+  a.min_rows = std::max(a.min_rows, b.min_rows);
+  a.refuse_small_samples |= b.refuse_small_samples;
+  return a;
+}
+
+study::Approval ApprovalOf(const study::ApprovalTerms& terms, const std::string& party) {
+  study::Approval approval;
+  approval.party = party;
+  approval.study = terms.study;
+  approval.study_file_hash = terms.study_file_hash;
+  approval.plan_hash = terms.plan_hash;
+  approval.disclosure = terms.disclosure;
+  approval.approved_at = study::NowUtc();
+  approval.valid_until = approval.approved_at + study::kApprovalSeconds;
+  approval.software_version = kVersion;
+  return approval;
+}
+
+class Signed : public Approvals {
+ public:
+  explicit Signed(ApprovalSources sources) : sources_(std::move(sources)) {}
+
+  void Open(const MleStudy& study, size_t party, const study::ApprovalTerms& terms) override {
+    names_ = PartyNames(study);
+    party_ = names_[party];
+    terms_ = terms;
+    const std::string text = ReadApprovalFile(sources_.document, party_);
+    if (study::IsEnvelope(text)) {
+      OpenEnvelope(text, study, sources_.fingerprints[party]);
+    } else {
+      OpenApproval(text, study.parties[party].holder, sources_.fingerprints[party]);
+    }
+  }
+
+  const crypto::Key& salt() const override { return salt_; }
+
+  study::SignedApproval Show(const crypto::Digest& commitment) override {
+    if (envelope_) return ShowUnderEnvelope(commitment);
+    if (commitment != approval_.approval.commitment) {
+      throw Error(
+          ErrorCode::kRefused,
+          fmt::format("the table of party {} has changed since it approved the study", party_),
+          "Restore the table as it was, or approve again with the new one: partita study "
+          "approve STUDY --party PARTY.");
+    }
+    return approval_;
+  }
+
+  void RequireSigner(size_t party, const study::SignedApproval& document) const override {
+    study::RequireSigned(document, names_[party], sources_.fingerprints[party]);
+  }
+
+ private:
+  void OpenApproval(const std::string& text, bool holder, const std::string& fingerprint) {
+    approval_ = study::ParseApproval(text, sources_.document.string());
+    study::RequireSigned(approval_, party_, fingerprint);
+    study::RequireApproves(approval_.approval, party_, terms_, study::NowUtc());
+    if (holder) salt_ = ReadSalt(SecretPath(sources_.document), approval_.approval);
+  }
+
+  void OpenEnvelope(const std::string& text, const MleStudy& study,
+                    const std::string& fingerprint) {
+    const study::SignedEnvelope document = study::ParseEnvelope(text, sources_.document.string());
+    study::RequireSigned(document, party_, fingerprint);
+    study::RequireValid(document.envelope, party_, study::NowUtc());
+    study::RequireInside(study.file, document.envelope);
+    envelope_ = document.envelope;
+    crypto::SystemRandom random;
+    salt_ = crypto::RandomKey(random);
+  }
+
+  study::SignedApproval ShowUnderEnvelope(const crypto::Digest& commitment) const {
+    study::Approval approval = ApprovalOf(terms_, party_);
+    approval.commitment = commitment;
+    approval.disclosure = Stricter(approval.disclosure, envelope_->disclosure);
+    approval.valid_until = envelope_->valid_until;
+    approval.envelope = study::EnvelopeDigest(*envelope_);
+    CountEnvelopeUse(UsesPath(sources_.document), approval.envelope, envelope_->max_results,
+                     terms_.study_file_hash, approval.approved_at);
+    return study::SignApproval(std::move(approval), sources_.identity);
+  }
+
+  ApprovalSources sources_;
+  std::vector<std::string> names_;
+  std::string party_;
+  study::ApprovalTerms terms_;
+  crypto::Key salt_;
+  study::SignedApproval approval_;
+  std::optional<study::Envelope> envelope_;  // instead of an approval
+};
+
+class Unsigned : public Approvals {
+ public:
+  explicit Unsigned(crypto::RandomSource& random) : salt_(crypto::RandomKey(random)) {}
+
+  void Open(const MleStudy& study, size_t party, const study::ApprovalTerms& terms) override {
+    names_ = PartyNames(study);
+    approval_ = ApprovalOf(terms, names_[party]);
+  }
+  const crypto::Key& salt() const override { return salt_; }
+  study::SignedApproval Show(const crypto::Digest& commitment) override {
+    approval_.commitment = commitment;
+    return {approval_, {}};
+  }
+  void RequireSigner(size_t party, const study::SignedApproval& document) const override {
+    if (document.signature.certificate.empty() && document.signature.signature.empty()) return;
+    throw Error(ErrorCode::kRefused,
+                fmt::format("the approval of party {} is signed, but this process has nothing to "
+                            "verify it with",
+                            names_[party]));
+  }
+
+ private:
+  crypto::Key salt_;
+  std::vector<std::string> names_;
+  study::Approval approval_;
+};
+
+// What a peer showed, against what it said in the hello.
+void RequireTable(const MleStudy& study, size_t party, const study::Approval& approval,
+                  const crypto::Digest& commitment) {
+  const bool table = approval.commitment != crypto::Digest{};
+  if (approval.commitment == commitment && table == study.parties[party].holder) return;
+  throw Error(ErrorCode::kRefused,
+              fmt::format("party {} does not bring the table that it approved", approval.party),
+              "Let that party restore its table, or approve again with the new one.");
+}
+
+}  // namespace
+
+std::unique_ptr<Approvals> SignedApprovals(ApprovalSources sources) {
+  return std::make_unique<Signed>(std::move(sources));
+}
+
+std::unique_ptr<Approvals> UnsignedApprovals(crypto::RandomSource& random) {
+  return std::make_unique<Unsigned>(random);
+}
+
+study::StudyIdentity StudyIdentityOf(const MleStudy& study,
+                                     const std::vector<std::string>& fingerprints) {
+  study::StudyIdentity identity;
+  identity.wire_version = net::kWireVersion;
+  identity.method = methods::mle::kMethodName;
+  identity.method_version = methods::mle::kMethodVersion;
+  identity.study_text = study.file.text;
+  for (size_t i = 0; i < study.parties.size(); ++i) {
+    study::PartyIdentity party;
+    party.name = study.parties[i].name;
+    if (study.parties[i].holder) {
+      party.schema = data::SchemaDigest(
+          data::SchemaForParty(study.file.dictionary, study.partition, i, study.row_columns));
+    }
+    party.fingerprint = fingerprints.empty() ? "" : fingerprints[i];
+    identity.parties.push_back(std::move(party));
+  }
+  return identity;
+}
+
+study::ApprovalTerms TermsOf(const MleStudy& study, const study::StudyIdentity& identity,
+                             const study::Plan& plan) {
+  return {study.file.name, study::StudyFileHash(identity), study::PlanHash(plan),
+          study.file.disclosure};
+}
+
+std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, const MleStudy& study,
+                                                     const study::ApprovalTerms& terms,
+                                                     const study::SignedApproval& own,
+                                                     const std::vector<crypto::Digest>& commitments,
+                                                     const Approvals& approvals) {
+  channel.BeginPhase(kApprovalsPhase);
+  const Bytes shown = study::EncodeApproval(own);
+  std::vector<Bytes> seen(channel.num_parties(), Bytes(study::kApprovalBytes));
+  std::vector<net::Send> sends;
+  std::vector<net::Receive> receives;
+  for (net::PartyIndex peer = 0; peer < channel.num_parties(); ++peer) {
+    if (peer == channel.self()) continue;
+    sends.push_back({.to = peer, .bytes = shown, .size = 0, .producer = {}});
+    receives.push_back({.from = peer,
+                        .into = seen[peer],
+                        .size = 0,
+                        .consumer = {},
+                        .body = nullptr,
+                        .max_bytes = 0});
+  }
+  channel.Exchange(sends, receives);
+  const int64_t now = study::NowUtc();
+  const std::vector<std::string> names = PartyNames(study);
+  std::vector<study::SignedApproval> documents(names.size());
+  documents[channel.self()] = own;
+  for (net::PartyIndex peer = 0; peer < names.size(); ++peer) {
+    if (peer == channel.self()) continue;
+    documents[peer] = study::DecodeApproval(seen[peer], names[peer]);
+    const study::Approval& approval = documents[peer].approval;
+    approvals.RequireSigner(peer, documents[peer]);
+    study::RequireApproves(approval, names[peer], terms, now);
+    RequireTable(study, peer, approval, commitments[peer]);
+  }
+  return documents;
+}
+
+}  // namespace partita::runtime

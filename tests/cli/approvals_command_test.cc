@@ -1,0 +1,193 @@
+// `study approve`, `reject` and `approval` as a steward meets them.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process.h"
+#include "tests/cli/study_folder.h"
+
+namespace partita::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ApprovalsCommandTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int port = 7400;
+    for (const char* party : {"north", "south", "dealer"}) {
+      ASSERT_EQ(Partita({"cert", "new", party, "--folder", Home(party)}).exit_code, 0);
+      ASSERT_EQ(Partita({"cert", "roster", Roster(), "--certificate", Home(party) + "/cert.pem",
+                         "--address", "127.0.0.1:" + std::to_string(port++)})
+                    .exit_code,
+                0);
+    }
+  }
+  std::string Home(const std::string& party) { return folder_.path() + "/" + party; }
+  std::string Roster() { return folder_.path() + "/roster.toml"; }
+  std::string File() { return folder_.path() + "/approval-south.json"; }
+  std::string Secret() { return folder_.path() + "/approval-south.secret.json"; }
+
+  std::vector<std::string> Approve(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"study",       "approve",  folder_.study_file(),
+                                          "--party",     "south",    "--folder",
+                                          Home("south"), "--roster", Roster()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  nlohmann::json Written() { return nlohmann::json::parse(StudyFolder::Read(File())); }
+
+  // Runs the program at a terminal of its own and types `answer`; everything that it showed.
+  ProcessResult AtTerminal(std::vector<std::string> arguments, const std::string& answer) {
+    arguments.insert(arguments.begin(), PartitaProgram());
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    int terminal = -1;
+    const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (child == 0) {
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    ProcessResult result;
+    bool answered = false;
+    char buffer[4096];
+    ssize_t got = 0;
+    while ((got = ::read(terminal, buffer, sizeof buffer)) > 0) {
+      result.out.append(buffer, static_cast<size_t>(got));
+      if (answered || result.out.find("Type yes: ") == std::string::npos) continue;
+      answered = true;
+      EXPECT_EQ(::write(terminal, answer.data(), answer.size()),
+                static_cast<ssize_t>(answer.size()));
+    }
+    ::close(terminal);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return result;
+  }
+
+  StudyFolder folder_;
+};
+
+TEST_F(ApprovalsCommandTest, ShowsThePlanAndAsks) {
+  const ProcessResult no = AtTerminal(Approve(), "no\n");
+  EXPECT_EQ(no.exit_code, 5) << no.out;
+  EXPECT_THAT(no.out, AllOf(HasSubstr("north (holder and receiver) learns"),
+                            HasSubstr("What will be signed"), HasSubstr("min_cell 5, min_rows 20"),
+                            HasSubstr("Approve this study as party south until 20"),
+                            HasSubstr("not approved; nothing was written")));
+  EXPECT_FALSE(std::filesystem::exists(File()));
+  EXPECT_FALSE(std::filesystem::exists(Secret()));
+  const ProcessResult yes = AtTerminal(Approve(), "yes\n");
+  EXPECT_EQ(yes.exit_code, 0) << yes.out;
+  EXPECT_THAT(yes.out, HasSubstr("party south approves the study 'small': " + File()));
+  EXPECT_EQ(Written()["decision"], "approve");
+}
+
+TEST_F(ApprovalsCommandTest, NeverSignsUnasked) {
+  const ProcessResult result = Partita(Approve());
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("there is no terminal"), HasSubstr("--yes")));
+  EXPECT_FALSE(std::filesystem::exists(File()));
+}
+
+TEST_F(ApprovalsCommandTest, WritesWhatTheStewardAskedFor) {
+  const ProcessResult result =
+      Partita(Approve({"--yes", "--until", "2099-06-30", "--min-cell", "12", "--min-rows", "40",
+                       "--refuse-small-samples", "--output", Home("south")}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string file = Home("south") + "/approval-south.json";
+  const auto written = nlohmann::json::parse(StudyFolder::Read(file));
+  EXPECT_EQ(written["party"], "south");
+  EXPECT_EQ(written["min_cell"], 12);
+  EXPECT_EQ(written["min_rows"], 40);
+  EXPECT_EQ(written["refuse_small_samples"], true);
+  EXPECT_EQ(written["valid_until"], "2099-06-30T23:59:59Z");
+  EXPECT_EQ(
+      written["plan_hash"],
+      nlohmann::json::parse(Partita({"study", "plan", folder_.study_file(), "--format", "json"})
+                                .out)["data"]["plan_hash"]);
+  // The salt is in the secret part alone.
+  const auto secret =
+      nlohmann::json::parse(StudyFolder::Read(Home("south") + "/approval-south.secret.json"));
+  EXPECT_EQ(secret["snapshot_commitment"], written["snapshot_commitment"]);
+  EXPECT_THAT(StudyFolder::Read(file), Not(HasSubstr(secret["salt"].get<std::string>())));
+  EXPECT_THAT(result.out + result.err, Not(HasSubstr(secret["salt"].get<std::string>())));
+}
+
+TEST_F(ApprovalsCommandTest, TheDealerApprovesWithoutATable) {
+  ASSERT_EQ(Partita({"study", "approve", folder_.study_file(), "--party", "dealer", "--folder",
+                     Home("dealer"), "--roster", Roster(), "--yes"})
+                .exit_code,
+            0);
+  const auto written =
+      nlohmann::json::parse(StudyFolder::Read(folder_.path() + "/approval-dealer.json"));
+  EXPECT_TRUE(written["snapshot_commitment"].is_null());
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/approval-dealer.secret.json"));
+}
+
+TEST_F(ApprovalsCommandTest, MistakesAreNamed) {
+  const auto expect = [&](int code, const std::string& message,
+                          const std::vector<std::string>& arguments) {
+    const ProcessResult result = Partita(arguments);
+    EXPECT_EQ(result.exit_code, code) << result.err;
+    EXPECT_THAT(result.err, AllOf(HasSubstr("error: "), HasSubstr(message)));
+    EXPECT_FALSE(std::filesystem::exists(File()));
+  };
+  expect(2, "--until soon is not a day", Approve({"--yes", "--until", "soon"}));
+  expect(2, "it would have expired at 2001-01-01T23:59:59Z",
+         Approve({"--yes", "--until", "2001-01-01"}));
+  expect(2, "min_cell = 1 is not from the study's 5", Approve({"--yes", "--min-cell", "1"}));
+  expect(2, "neither a study nor an envelope", {"study", "approve", "--party", "south", "--yes"});
+  expect(2, "STUDY excludes --envelope", Approve({"--yes", "--envelope", "e.toml"}));
+  expect(2, "cannot read /nowhere.toml",
+         {"study", "approve", "--envelope", "/nowhere.toml", "--party", "south", "--yes"});
+  expect(2, "has no party 'west'",
+         {"study", "approve", folder_.study_file(), "--party", "west", "--folder", Home("south"),
+          "--roster", Roster(), "--yes"});
+  expect(5, "the certificate does not count for party south",
+         {"study", "approve", folder_.study_file(), "--party", "south", "--folder", Home("north"),
+          "--roster", Roster(), "--yes"});
+  expect(2, "--reason", {"study", "reject", folder_.study_file(), "--party", "south"});
+  std::filesystem::remove(folder_.data("south"));
+  expect(2, "south/data.csv", Approve({"--yes"}));
+}
+
+TEST_F(ApprovalsCommandTest, ShowsAndVerifies) {
+  ASSERT_EQ(Partita(Approve({"--yes"})).exit_code, 0);
+  const ProcessResult alone = Partita({"study", "approval", File()});
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_THAT(alone.out, AllOf(HasSubstr("decision      approve"),
+                               HasSubstr("The signature is good; the certificate was not compared "
+                                         "with a roster")));
+  const ProcessResult compared =
+      Partita({"study", "approval", File(), "--roster", Roster(), "--study", folder_.study_file()});
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_THAT(compared.out, HasSubstr("the certificate is the roster's"));
+  EXPECT_EQ(Partita({"study", "approval", File(), "--study", folder_.study_file()}).exit_code, 2);
+
+  StudyFolder::Write(folder_.path() + "/other.toml",
+                     StudyFolder::Read(folder_.study_file()) + "#\n");
+  const ProcessResult other = Partita({"study", "approval", File(), "--roster", Roster(), "--study",
+                                       folder_.path() + "/other.toml"});
+  EXPECT_EQ(other.exit_code, 5);
+  EXPECT_THAT(other.err, HasSubstr("is for another study file or roster"));
+
+  folder_.Edit(File(), "\"min_rows\": 20", "\"min_rows\": 21");
+  const ProcessResult forged = Partita({"study", "approval", File()});
+  EXPECT_EQ(forged.exit_code, 5);
+  EXPECT_THAT(forged.err, HasSubstr("it was changed after it was signed"));
+  EXPECT_EQ(forged.out, "");
+}
+
+}  // namespace
+}  // namespace partita::testing

@@ -1,0 +1,201 @@
+#include "study/envelope.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "study/utc_time.h"
+#include "tests/data/expect_error.h"
+#include "tests/study/study_text.h"
+
+namespace partita::study {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kEnvelope = R"(partita_envelope = 1
+name = "schools"
+methods = ["mle"]
+protocols = ["pooled-moments"]
+functions = ["cfa", "sem"]
+engines = ["dealer"]
+receivers = ["north"]
+releases = ["moments"]
+variables = ["x1", "x2", "x3", "school"]
+max_results = 3
+valid_until = "2030-12-31"
+min_cell = 8
+)";
+
+const crypto::Identity& North() {
+  static const crypto::Identity identity = crypto::MakeIdentity({.name = "north"});
+  return identity;
+}
+
+Envelope Example() {
+  Envelope envelope = ParseEnvelopeFile(kEnvelope, "e.toml");
+  envelope.party = "north";
+  envelope.approved_at = 1'790'000'000;
+  envelope.software_version = "0.1.0";
+  return envelope;
+}
+
+TEST(EnvelopeTest, IsReadAsItIsWritten) {
+  const Envelope envelope = ParseEnvelopeFile(kEnvelope, "e.toml");
+  EXPECT_EQ(envelope.name, "schools");
+  EXPECT_EQ(envelope.functions, (std::vector<std::string>{"cfa", "sem"}));
+  EXPECT_EQ(envelope.max_results, 3u);
+  EXPECT_EQ(FormatUtc(envelope.valid_until), "2030-12-31T23:59:59Z");
+  EXPECT_EQ(envelope.disclosure.min_cell, 8u);
+  EXPECT_EQ(envelope.disclosure.min_rows, DisclosureSpec().min_rows);
+}
+
+TEST(EnvelopeTest, MistakesAreNamedWithTheirPlace) {
+  const auto problem = [](const std::string& from, const std::string& to) {
+    const auto error = ThrownBy([&] { ParseEnvelopeFile(Edited(kEnvelope, from, to), "e.toml"); });
+    if (!error) return std::string("none");
+    EXPECT_EQ(error->code(), ErrorCode::kBadInput);
+    EXPECT_NE(error->hint(), "");
+    return error->message();
+  };
+  EXPECT_EQ(problem("partita_envelope = 1\n", ""),
+            "e.toml:1:1: the envelope needs the key 'partita_envelope'");
+  EXPECT_EQ(problem("partita_envelope = 1", "partita_envelope = 2"),
+            "e.toml:1:20: this version of Partita cannot read format 2");
+  EXPECT_EQ(problem("max_results", "max_result"),
+            "e.toml:10:1: unknown key 'max_result' in the envelope");
+  EXPECT_EQ(problem("max_results = 3\n", ""),
+            "e.toml:1:1: the envelope needs the key 'max_results'");
+  EXPECT_EQ(problem("max_results = 3", "max_results = 0"),
+            "e.toml:10:15: 'max_results' cannot be 0");
+  EXPECT_EQ(problem("max_results = 3", "max_results = -1"),
+            "e.toml:10:15: 'max_results' cannot be -1");
+  EXPECT_EQ(problem("[\"mle\"]", "[]"), "e.toml:3:11: 'methods' lists nothing");
+  EXPECT_EQ(problem("methods = [\"mle\"]\n", ""),
+            "e.toml:1:1: the envelope needs the key 'methods'");
+  EXPECT_EQ(problem("\"x2\"", "\"x1\""), "e.toml:9:20: variables 'x1' is there twice");
+  EXPECT_EQ(problem("2030-12-31", "2030-12-32"),
+            "e.toml:11:15: 'valid_until' cannot be '2030-12-32'");
+  EXPECT_EQ(problem("\"schools\"", "\"Schools\""), "e.toml:2:8: 'Schools' is no study name");
+  EXPECT_THAT(problem("\"schools\"", "schools"), HasSubstr("e.toml:2"));
+}
+
+TEST(EnvelopeTest, ReadsBackAndEveryFieldIsSigned) {
+  const SignedEnvelope good = SignEnvelope(Example(), North());
+  const std::string text = RenderEnvelope(good);
+  const std::string fingerprint = crypto::Fingerprint(*North().certificate);
+  EXPECT_TRUE(IsEnvelope(text));
+  EXPECT_EQ(RenderEnvelope(ParseEnvelope(text, "e.json")), text);
+  EXPECT_NO_THROW(RequireSigned(ParseEnvelope(text, "e.json"), "north", fingerprint));
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    std::string forged = text;
+    forged[i] = static_cast<char>(forged[i] ^ (i % 2 == 0 ? 1 : 0x20));
+    EXPECT_TRUE(ThrownBy([&] {
+                  RequireSigned(ParseEnvelope(forged, "e.json"), "north", fingerprint);
+                }).has_value())
+        << "position " << i << ": " << forged.substr(i, 20);
+  }
+  EXPECT_FALSE(IsEnvelope(RenderApproval({})));
+  // A name that moves from one list to the next.
+  Envelope moved = Example();
+  moved.functions.push_back("dealer");
+  moved.engines.clear();
+  EXPECT_NE(EnvelopeDigest(moved), EnvelopeDigest(Example()));
+}
+
+TEST(EnvelopeTest, HoldsForItsPartyAndTime) {
+  const Envelope envelope = Example();
+  const int64_t now = envelope.approved_at;
+  EXPECT_NO_THROW(RequireValid(envelope, "north", now));
+  ExpectError(ErrorCode::kRefused, "the envelope 'schools' of party south was made by party north",
+              "own envelope", [&] { RequireValid(envelope, "south", now); });
+  ExpectError(ErrorCode::kRefused,
+              "the envelope 'schools' of party north expired at 2030-12-31T23:59:59Z", "new one",
+              [&] { RequireValid(envelope, "north", envelope.valid_until); });
+  ExpectError(ErrorCode::kRefused, "but here it is only", "clock",
+              [&] { RequireValid(envelope, "north", now - kClockSkewSeconds - 1); });
+}
+
+class InsideTest : public testing::Test {
+ protected:
+  InsideTest() : study_(ParseStudyFile(kSmallStudy, "study.toml")) {}
+
+  // What lies outside after a change; "nothing" if all is inside.
+  std::string Outside() const {
+    const auto error = ThrownBy([&] { RequireInside(study_, envelope_); });
+    if (!error) return "nothing";
+    EXPECT_EQ(error->code(), ErrorCode::kRefused);
+    EXPECT_THAT(error->hint(), HasSubstr("Approve this study by itself"));
+    const std::string start = "study.toml: outside the envelope 'schools' of party north: ";
+    EXPECT_THAT(error->message(), testing::StartsWith(start));
+    return error->message().substr(start.size());
+  }
+
+  StudyFile study_;
+  Envelope envelope_ = Example();
+};
+
+TEST_F(InsideTest, AStudyThatKeepsWithin) { EXPECT_EQ(Outside(), "nothing"); }
+
+TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
+  AnalysisSpec& analysis = study_.analyses[0];
+  analysis.name = "main";
+  using Change = std::function<void(StudyFile&)>;
+  const std::vector<std::pair<std::string, Change>> cases = {
+      {"the method of analysis 'main' 'lca'", [](auto& s) { s.analyses[0].method = "lca"; }},
+      {"the protocol of analysis 'main' 'likelihood', the release of analysis 'main' 'likelihood'",
+       [](auto& s) { s.analyses[0].protocol = "likelihood"; }},
+      {"the function of analysis 'main' 'growth'",
+       [](auto& s) { s.analyses[0].function = "growth"; }},
+      {"the release of analysis 'main' 'estimates'",
+       [](auto& s) {
+         s.analyses[0].releases = {{"moments", "", {}}, {"estimates", "", {}}};
+       }},
+      {"the receiver of a release of analysis 'main' 'all'",
+       [](auto& s) {
+         s.analyses[0].releases = {{"moments", "all", {}}};
+       }},
+      {"the release of analysis 'main' 'robust'", [](auto& s) { s.analyses[0].robust = true; }},
+      {"the group of analysis 'main' 'income'", [](auto& s) { s.analyses[0].group = "income"; }},
+      {"the variable in the subset of analysis 'main' 'income'",
+       [](auto& s) {
+         s.analyses[0].subset = {{"income", {}, 0, {}}};
+       }},
+      {"the engine 'replicated'", [](auto& s) { s.engine.name = "replicated"; }},
+      {"the receiver 'south'",
+       [](auto& s) { s.parties[0].receiver = false, s.parties[1].receiver = true; }},
+      {"the variable 'income'", [](auto& s) { s.dictionary.columns[2].name = "income"; }},
+      {"the column of 'x1' 'income'",
+       [](auto& s) { s.dictionary.columns[0].time_column = "income"; }},
+      {"the column of 'x1' 'income'",
+       [](auto& s) { s.dictionary.columns[0].event_column = "income"; }},
+      {"the source of 'd' 'income'",
+       [](auto& s) {
+         s.derived.emplace_back();
+         s.derived[0].name = "d", s.derived[0].from = "income";
+       }},
+      {"the variable in the population's subset 'income'",
+       [](auto& s) {
+         s.population.subset = {{"income", {}, 0, {}}};
+       }},
+      {"the weights 'income'", [](auto& s) { s.design.weights = "income"; }},
+      {"the cluster 'income'", [](auto& s) { s.design.cluster = "income"; }},
+  };
+  const StudyFile original = study_;
+  for (const auto& [expected, change] : cases) {
+    study_ = original;
+    change(study_);
+    EXPECT_EQ(Outside(), expected);
+  }
+}
+
+TEST_F(InsideTest, EveryAnalysisCounts) {
+  study_.analyses.push_back(study_.analyses[0]);
+  study_.analyses[1].name = "second";
+  study_.analyses[1].function = "growth";
+  EXPECT_EQ(Outside(), "the function of analysis 'second' 'growth'");
+}
+
+}  // namespace
+}  // namespace partita::study

@@ -95,12 +95,10 @@ Statement Adversary(const study::Plan& plan) {
   return {"adversary", text};
 }
 
-bool IsRobust(const MleResult& result) { return result.fit.fit_measures.contains("chisq.scaled"); }
-
 Statement StandardErrors(std::span<const MleResult> results) {
   std::vector<std::string> standard, robust;
   for (const MleResult& result : results) {
-    (IsRobust(result) ? robust : standard).push_back(AnalysisName(result));
+    (result.robust ? robust : standard).push_back(AnalysisName(result));
   }
   std::string text;
   if (!standard.empty()) {

@@ -152,11 +152,15 @@ inline study::Plan SamplePlan() {
 // With everything that a plan can say.
 inline study::Plan FullPlan() {
   study::Plan plan = SamplePlan();
-  plan.analyses = {{"main", "pooled-moments", "sem of x1, x2, 3 free parameters",
-                    "over all rows", 3}};
+  plan.analyses = {
+      {"main", "pooled-moments", "sem of x1, x2, 3 free parameters", "over all rows", 3}};
   plan.checks = {{"main", "rows", "at least min_rows = 20 rows", 20, false},
                  {"main", "rows", "at least five rows for each of the 3 parameters", 15, true}};
-  plan.exposures = {{"moments", "north", 6, 6, "sufficient-statistics",
+  plan.exposures = {{"moments",
+                     "north",
+                     6,
+                     6,
+                     "sufficient-statistics",
                      {"n and the exact means of x1, x2", "all 3 of their covariances"}}};
   plan.privacy = {{"north, the receiver", "", "no bound: the releases are exact"},
                   {"south", "replace", "eps <= 1 at delta = 1e-06"}};
@@ -275,6 +279,26 @@ inline methods::mle::MleResult FactorResult(const std::string& name,
   result.fit.vcov =
       Eigen::MatrixXd::Identity(result.table.num_free, result.table.num_free) * 0.0025;
   return result;
+}
+
+// Robust standard errors 1.25 times as large.
+inline stats::RobustFit RobustOf(const methods::mle::MleResult& result) {
+  stats::RobustFit robust;
+  robust.estimates = result.fit.estimates;
+  for (stats::ParameterEstimate& estimate : robust.estimates) {
+    estimate.standard_error *= 1.25;
+    estimate.z /= 1.25;
+    estimate.p_value *= 1.5;
+    estimate.ci_lower = estimate.estimate - 1.96 * estimate.standard_error;
+    estimate.ci_upper = estimate.estimate + 1.96 * estimate.standard_error;
+  }
+  robust.vcov = result.fit.vcov * 1.5625;
+  robust.scaling_factor = 1.125;
+  robust.fit_measures = {{"chisq.scaled", 36.5},    {"df.scaled", 19},
+                         {"pvalue.scaled", 0.0092}, {"chisq.scaling.factor", 1.125},
+                         {"cfi.robust", 0.9777},    {"rmsea.robust", 0.0555}};
+  robust.warnings = {"A warning about robust standard errors."};
+  return robust;
 }
 
 // A crude and an adjusted analysis, and one by group.

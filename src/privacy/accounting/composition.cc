@@ -184,19 +184,34 @@ Window ChooseWindow(const Problem& problem, double outside) {
 
 using Spectrum = std::vector<std::complex<double>>;
 
-void MultiplyPower(Spectrum& product, const Spectrum& factor, uint64_t count) {
+// product *= factor^count; bound *= max(|factor|^2, 1/4)^count, the square of the header's Z.
+void MultiplyPower(Spectrum& product, std::vector<double>& bound, const Spectrum& factor, uint64_t count) {
   for (size_t i = 0; i < product.size(); ++i) {
-    std::complex<double> power = factor[i], result = product[i];
+    double x = factor[i].real(), y = factor[i].imag();
+    double re = product[i].real(), im = product[i].imag();
+    double square = std::max(x * x + y * y, 0.25), squares = bound[i];
     for (uint64_t n = count; n > 0; n >>= 1) {
       if (n & 1) {
-        result = {result.real() * power.real() - result.imag() * power.imag(),
-                  result.real() * power.imag() + result.imag() * power.real()};
+        const double old = re;
+        re = old * x - im * y;
+        im = old * y + im * x;
+        squares *= square;
       }
-      power = {power.real() * power.real() - power.imag() * power.imag(),
-               2 * power.real() * power.imag()};
+      const double old = x;
+      x = old * old - y * y;
+      y = 2 * old * y;
+      square *= square;
     }
-    product[i] = result;
+    product[i] = {re, im};
+    bound[i] = squares;
   }
+}
+
+// sqrt of the mean over all frequencies of min(1, 2Z)^2.
+double SpectralShare(const std::vector<double>& bound) {
+  double sum = 0;
+  for (double square : bound) sum += std::min(1.0, 4 * square);
+  return std::sqrt(std::min(1.0, sum / static_cast<double>(bound.size() - 1))) * (1 + 1e-6);
 }
 
 // The stored weights of one part: p e^(c loss) / M with M rounded up and their own rounding charged.
@@ -257,7 +272,9 @@ CompositionPlan PlanComposition(const std::vector<WeightedPmf>& parts, double sa
                               std::log1p(tilt) - log_delta;
     const double room = std::log(accuracy) - log_charge;
     // The same for the rounding of the transform, about: it must stay below the accuracy too.
-    const double rounding = static_cast<double>(problem.uses) * 400 * kRounding / std::sqrt(tilt * problem.spacing);
+    const double cells = std::sqrt(problem.at.variance) / problem.spacing;
+    const double rounding = static_cast<double>(problem.uses) * 400 * kRounding /
+                            std::sqrt(tilt * problem.spacing * (1 + 3.5 * cells));
     if (factor < 1 && (room < -80 || std::log(rounding) > room)) break;
     const double outside = std::exp(std::clamp(room, -80.0, -5.0));
     const double size = ChooseWindow(problem, outside).size;
@@ -311,6 +328,7 @@ ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const Com
   double log_scale = 0, log_scale_error = 0, transform_error = 0, back_error = 0;
   std::vector<double> composed;
   Spectrum product, spectrum;
+  std::vector<double> bound;
   for (const WeightedPmf& part : parts) {
     const LossPmf& pmf = *part.pmf;
     const double count = static_cast<double>(part.count);
@@ -331,13 +349,16 @@ ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const Com
     std::vector<double> wrapped(size, 0.0);
     for (size_t i = 0; i < weights.size(); ++i) wrapped[i & (size - 1)] += weights[i];
     fft.Forward(wrapped, spectrum);
-    if (product.empty()) product.assign(spectrum.size(), 1.0);
-    MultiplyPower(product, spectrum, part.count);
+    if (product.empty()) {
+      product.assign(spectrum.size(), 1.0);
+      bound.assign(spectrum.size(), 1.0);
+    }
+    MultiplyPower(product, bound, spectrum, part.count);
     const double wraps = std::ceil(static_cast<double>(weights.size()) / static_cast<double>(size));
     transform_error += count * (2 * (8 * log_size + 24) + 4 + wraps) * kRounding;
   }
   if (!direct) {
-    const double power_error = transform_error * std::exp(transform_error);
+    const double power_error = transform_error * std::exp(3 * transform_error) * SpectralShare(bound);
     back_error = (power_error + 2 * (8 * log_size + 24) * kRounding) * (1 + power_error);
     fft.Inverse(product, composed);
   }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "privacy/accounting/composition_theorems.h"
 #include "privacy/accounting/noise_law.h"
 
 namespace partita::privacy {
@@ -32,6 +33,12 @@ Mechanism FromNoise(const NoiseLaw& law, const SamplingSpec& spec, const std::st
   // Without sampling the add pair is the remove pair mirrored.
   mechanism.backward = rate == 1 ? mechanism.forward : NoisePair(law, Direction::kAdd, rate);
   return mechanism;
+}
+
+// The largest loss of a mechanism whose unsampled losses stay within `loss`.
+double PureEpsilon(double loss, const SamplingSpec& spec) {
+  const bool sampled_pair = spec.adjacency == Adjacency::kAddRemove && spec.sampling_rate < 1;
+  return sampled_pair ? MixedLogRatio(loss, spec.sampling_rate) : loss;
 }
 
 struct Atom {
@@ -121,19 +128,34 @@ std::vector<Atom> Zip(std::span<const double> p, std::span<const double> q, doub
 Mechanism GaussianMechanism(double noise_multiplier, const SamplingSpec& spec) {
   Mechanism mechanism = FromNoise(GaussianNoise(noise_multiplier), spec,
                                   fmt::format("Gaussian, noise {:.6g} x sensitivity", noise_multiplier));
-  if (spec.sampling_rate == 1)
-    mechanism.gaussian_mu = (spec.adjacency == Adjacency::kReplace ? 2 : 1) / noise_multiplier;
+  const bool replace = spec.adjacency == Adjacency::kReplace;
+  if (spec.sampling_rate == 1) mechanism.gaussian_mu = (replace ? 2 : 1) / noise_multiplier;
+  if (spec.sampling_rate == 1) {
+    mechanism.rdp = GaussianRdp(1 / mechanism.gaussian_mu);
+    mechanism.clt_mu = mechanism.gaussian_mu;
+  } else if (!replace) {
+    mechanism.rdp = SampledGaussianRdp(noise_multiplier, spec.sampling_rate);
+    mechanism.clt_mu = CltMuPoisson(noise_multiplier, spec.sampling_rate, 1);
+  }
   return mechanism;
 }
 
 Mechanism LaplaceMechanism(double noise_multiplier, const SamplingSpec& spec) {
-  return FromNoise(LaplaceNoise(noise_multiplier), spec,
-                   fmt::format("Laplace, scale {:.6g} x sensitivity", noise_multiplier));
+  Mechanism mechanism = FromNoise(LaplaceNoise(noise_multiplier), spec,
+                                  fmt::format("Laplace, scale {:.6g} x sensitivity", noise_multiplier));
+  const double loss = (spec.adjacency == Adjacency::kReplace ? 2 : 1) / noise_multiplier;
+  mechanism.pure_epsilon = PureEpsilon(loss, spec);
+  mechanism.rdp = spec.sampling_rate == 1 ? LaplaceRdp(1 / loss) : PureDpRdp(mechanism.pure_epsilon);
+  return mechanism;
 }
 
 Mechanism DiscreteGaussianMechanism(double sigma, uint64_t sensitivity, const SamplingSpec& spec) {
-  return FromNoise(DiscreteGaussianNoiseLaw(sigma, sensitivity), spec,
-                   fmt::format("discrete Gaussian, sigma {:.6g}, sensitivity {}", sigma, sensitivity));
+  Mechanism mechanism =
+      FromNoise(DiscreteGaussianNoiseLaw(sigma, sensitivity), spec,
+                fmt::format("discrete Gaussian, sigma {:.6g}, sensitivity {}", sigma, sensitivity));
+  const double shift = (spec.adjacency == Adjacency::kReplace ? 2.0 : 1.0) * static_cast<double>(sensitivity);
+  if (spec.sampling_rate == 1) mechanism.rdp = GaussianRdp(sigma / shift);
+  return mechanism;
 }
 
 Mechanism DiscreteGaussianSumMechanism(double share_sigma, uint32_t shares, uint64_t sensitivity,
@@ -144,8 +166,13 @@ Mechanism DiscreteGaussianSumMechanism(double share_sigma, uint32_t shares, uint
 }
 
 Mechanism DiscreteLaplaceMechanism(double scale, uint64_t sensitivity, const SamplingSpec& spec) {
-  return FromNoise(DiscreteLaplaceNoise(scale, sensitivity), spec,
-                   fmt::format("discrete Laplace, scale {:.6g}, sensitivity {}", scale, sensitivity));
+  Mechanism mechanism =
+      FromNoise(DiscreteLaplaceNoise(scale, sensitivity), spec,
+                fmt::format("discrete Laplace, scale {:.6g}, sensitivity {}", scale, sensitivity));
+  const double shift = (spec.adjacency == Adjacency::kReplace ? 2.0 : 1.0) * static_cast<double>(sensitivity);
+  mechanism.pure_epsilon = PureEpsilon(shift / scale, spec);
+  mechanism.rdp = PureDpRdp(mechanism.pure_epsilon);
+  return mechanism;
 }
 
 Mechanism RandomisedResponse(double epsilon, const SamplingSpec& spec) {
@@ -164,6 +191,8 @@ Mechanism RandomisedResponse(double epsilon, const SamplingSpec& spec) {
   mechanism.name = fmt::format("randomised response, epsilon {:.6g}", epsilon) + Suffix(spec);
   mechanism.forward = FromAtoms(atoms);
   mechanism.backward = rate == 1 ? mechanism.forward : FromAtoms(Exchanged(atoms));
+  mechanism.pure_epsilon = PureEpsilon(epsilon, spec);
+  mechanism.rdp = rate == 1 ? RandomisedResponseRdp(epsilon) : PureDpRdp(mechanism.pure_epsilon);
   return mechanism;
 }
 

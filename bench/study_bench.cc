@@ -75,14 +75,17 @@ void WriteVertical(const StudyFolder& folder, size_t n, size_t p, size_t num_par
   }
   toml += "\n[[party]]\nname = \"dealer\"\nroles = [\"dealer\"]\n";
   toml += fmt::format(
-      "\n[[rows]]\nname = \"all\"\ncount = {}\n\n[table]\nkey = \"id\"\nmissing = \"refuse\"\n", n);
+      "\n[[rows]]\nname = \"all\"\ncount = {}\n\n[table]\nkey = \"id\"\n"
+      "\n[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n",
+      n);
   for (size_t j = 0; j < p; ++j) {
     toml +=
         fmt::format("\n[[variable]]\nname = \"t{}\"\ntype = \"numeric\"\nlower = {}\nupper = {}\n",
                     j + 1, -bound, bound);
   }
   toml += fmt::format(
-      "\n[engine]\nname = \"dealer\"\n\n[analysis]\nmethod = \"mle\"\nprotocol = "
+      "\n[engine]\nname = \"dealer\"\n\n[[analysis]]\nrelease = [\"moments\"]\nmethod = "
+      "\"mle\"\nprotocol = "
       "\"pooled-moments\"\nfunction = \"{}\"\n"
       "model = \"\"\"\n{}\n\"\"\"\n",
       function, model);

@@ -43,7 +43,8 @@ void AddDemoCommand(CLI::App& app, Invocation& invocation) {
                       "Add one-way latency, for example 20ms");
   command->add_option("--bandwidth", options->simulate.bandwidth,
                       "Cap the bandwidth of every link, for example 100Mbit/s");
-  command->add_option("--output", options->simulate.output, "Write result.json here");
+  command->add_option("--output", options->simulate.output,
+                      "Write result.json here, and the HTML report beside it");
   command->add_flag("--force", options->simulate.force, "Overwrite it");
   command->callback([&invocation, options] {
     invocation.run = [&invocation, options] {

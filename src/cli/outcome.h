@@ -4,21 +4,22 @@
 #include <string>
 
 #include "cli/output.h"
-#include "report/run_facts.h"
 #include "runtime/party.h"
 
 namespace partita::cli {
 
-report::RunFacts FactsOf(const runtime::PartyOutcome& outcome);
-
 // Prints the outcome and returns the exit code: the receiver's full report, or what another party
-// did and learned. Writes result.json to `result_file` first (receiver only; empty: nowhere).
-
+// did and learned. Writes result.json to `result_file` first, and the HTML report beside it
+// (receiver only; empty: nowhere).
 int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
                  const std::string& result_file);
 
+// Where the HTML report of a result file goes: result.json has report.html beside it, any other
+// NAME.json has NAME.html.
+std::string ReportFile(const std::string& result_file);
+
 // Before a run whose result goes to `file`: throws kUsage if it exists (unless forced) or cannot be
-// made there.
+// made there. The same for its HTML report.
 void RequireNewFile(const std::string& file, bool force);
 
 }  // namespace partita::cli

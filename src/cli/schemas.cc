@@ -4,22 +4,10 @@
 
 #include "base/error.h"
 #include "cli/output.h"
+#include "cli/schema_parts.h"
 
 namespace partita::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json Type(const char* type) { return {{"type", type}}; }
-Json ListOf(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
-Json Nullable(const char* type) { return {{"type", {type, "null"}}}; }
-
-// An object of which all properties are always there; more may be added by later releases.
-Json Object(Json properties) {
-  Json required = Json::array();
-  for (const auto& [key, value] : properties.items()) required.push_back(key);
-  return {{"type", "object"}, {"required", required}, {"properties", std::move(properties)}};
-}
 
 Json Release() {
   return Object({{"id", Type("string")},
@@ -75,16 +63,26 @@ Json Result() {
                              {"bytes_sent", Type("integer")},
                              {"bytes_received", Type("integer")},
                              {"seconds", Type("number")}});
+  const Json analysis = Object({{"name", Type("string")},
+                                {"status", Type("string")},
+                                {"model", Type("object")},
+                                {"convergence", Type("object")},
+                                {"warnings", ListOf(Type("string"))},
+                                {"parameters", ListOf(parameter)},
+                                {"fit", Type("object")},
+                                {"vcov", Type("object")}});
+  const Json statement = Object({{"about", Type("string")}, {"text", Type("string")}});
   return Object({{"schema_version", Type("integer")},
                  {"status", Type("string")},
                  {"study", Type("object")},
                  {"party", Type("string")},
                  {"hashes", Type("object")},
-                 {"convergence", Type("object")},
-                 {"warnings", ListOf(Type("string"))},
-                 {"parameters", ListOf(parameter)},
-                 {"fit", Type("object")},
-                 {"vcov", Type("object")},
+                 {"analyses", ListOf(analysis)},
+                 {"statements", ListOf(statement)},
+                 {"methods", Type("string")},
+                 {"approvals", ListOf(Type("object"))},
+                 {"rows", ListOf(Type("object"))},
+                 {"privacy", ListOf(Type("string"))},
                  {"traffic", ListOf(phase)},
                  {"seconds_total", Type("number")},
                  {"releases", ListOf(Release())},
@@ -150,6 +148,7 @@ Json Data(const std::string& command) {
                                               {"address", Type("string")},
                                               {"fingerprint", Type("string")}}))}});
   }
+  if (std::optional<Json> schema = StewardSchema(command)) return *schema;
   throw Error(ErrorCode::kInternal, "no schema for the command " + command);
 }
 
@@ -158,7 +157,7 @@ Json Data(const std::string& command) {
 std::string OutputSchema(const std::string& command) {
   const Json version = {{"const", kEnvelopeSchemaVersion}};
   const Json success = Object({{"schema_version", version},
-                               {"status", {{"enum", {"done", "not-converged"}}}},
+                               {"status", {{"enum", {"done", "not-converged", "problems"}}}},
                                {"data", Data(command)}});
   const Json failure = Object({{"schema_version", version},
                                {"status", {{"const", "error"}}},

@@ -1,4 +1,5 @@
-// partita study new | validate | plan | simulate | join | report (approvals: approval_commands.cc)
+// partita study new | validate | plan | rehearse | simulate | join | report (approvals:
+// approval_commands.cc)
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -17,7 +18,11 @@
 #include "cli/outcome.h"
 #include "cli/simulate.h"
 #include "cli/units.h"
+#include "report/atomic_file.h"
+#include "report/estimates_csv.h"
+#include "report/plan_html.h"
 #include "report/progress.h"
+#include "report/report_html.h"
 #include "report/result_json.h"
 #include "report/terminal_summary.h"
 #include "runtime/approval_files.h"
@@ -83,16 +88,21 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
       [&invocation, file] {
         const runtime::MleStudy prepared = runtime::PrepareMleStudy(study::LoadStudyFile(*file));
         const std::string_view kind = data::PartitionKindName(prepared.partition.kind);
+        size_t variables = 0;
+        for (const runtime::Computation& computation : prepared.computations)
+          variables = std::max(variables, computation.variables.size());
+        int free_parameters = 0;
+        for (const runtime::PreparedAnalysis& analysis : prepared.analyses)
+          free_parameters += analysis.analysis.table.num_free;
         PrintResult(
             invocation.output,
             fmt::format("{} is valid: {} parties, {} partition, {} variables, {} free parameters",
-                        *file, prepared.parties.size(), kind, prepared.task.num_variables,
-                        prepared.analysis.table.num_free),
+                        *file, prepared.parties.size(), kind, variables, free_parameters),
             nlohmann::json{{"study", prepared.file.name},
                            {"parties", prepared.parties.size()},
                            {"partition", kind},
-                           {"variables", prepared.task.num_variables},
-                           {"free_parameters", prepared.analysis.table.num_free}}
+                           {"variables", variables},
+                           {"free_parameters", free_parameters}}
                 .dump());
         return kDone;
       });
@@ -101,7 +111,7 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
 
 void AddPlan(CLI::App* study, Invocation& invocation) {
   struct Options {
-    std::string file, latency, bandwidth;
+    std::string file, latency, bandwidth, html;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
@@ -121,6 +131,9 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
         nlohmann::ordered_json data =
             nlohmann::ordered_json::parse(study::RenderPlanJson(plan, networks));
         data["plan_hash"] = hash;
+        if (!options->html.empty()) {
+          report::WriteFileAtomically(options->html, report::RenderPlanHtml(plan, networks, hash));
+        }
         PrintResult(invocation.output,
                     fmt::format("{}\nPlan hash (the parties compare it when they connect)\n  {}\n",
                                 study::RenderPlanText(plan, networks), hash),
@@ -132,6 +145,7 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
                       "One-way latency to estimate for, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Bandwidth to estimate for, for example 100Mbit/s");
+  command->add_option("--html", options->html, "Also write the plan as a page to this file");
 }
 
 void AddSimulate(CLI::App* study, Invocation& invocation) {
@@ -147,7 +161,8 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
   command->add_option("--latency", options->latency, "Add one-way latency, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Cap the bandwidth of every link, for example 100Mbit/s");
-  command->add_option("--output", options->output, "Write result.json here");
+  command->add_option("--output", options->output,
+                      "Write result.json here, and the HTML report beside it");
   command->add_flag("--force", options->force, "Overwrite it");
 }
 
@@ -227,7 +242,8 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   command->add_option("--wait", options->wait, "How long to wait for the others to come up")
       ->capture_default_str();
   command->add_option("--output", options->output,
-                      "Where the receiver's result goes (default: result.json in the folder)");
+                      "Where the receiver's result goes (default: result.json in the folder; the "
+                      "HTML report goes beside it)");
   command->add_flag("--force", options->force, "Overwrite an earlier result");
   // What `study simulate` passes to its processes.
   command->add_option("--listen-descriptor", options->listen_descriptor)->group("");
@@ -237,16 +253,29 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
 }
 
 void AddReport(CLI::App* study, Invocation& invocation) {
-  auto file = std::make_shared<std::string>();
+  struct Options {
+    std::string file, html, csv;
+  };
+  auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
-      study, "report", "Show the report of a result.json again", invocation, [&invocation, file] {
-        const report::StoredResult stored = report::LoadResultJson(*file);
+      study, "report", "Show the report of a result.json again, as text, page or table", invocation,
+      [&invocation, options] {
+        const report::StoredResult stored = report::LoadResultJson(options->file);
+        if (!options->html.empty()) {
+          report::WriteFileAtomically(
+              options->html, report::RenderReportHtml(stored.results, stored.plan, stored.facts));
+        }
+        if (!options->csv.empty()) {
+          report::WriteFileAtomically(options->csv, report::EstimatesCsv(stored.results));
+        }
         PrintResult(invocation.output,
-                    report::TerminalSummary(stored.result, stored.plan, stored.facts),
-                    report::ResultJson(stored.result, stored.plan, stored.facts));
+                    report::TerminalSummary(stored.results, stored.plan, stored.facts),
+                    report::ResultJson(stored.results, stored.plan, stored.facts));
         return kDone;
       });
-  command->add_option("RESULT", *file, "A result.json")->required();
+  command->add_option("RESULT", options->file, "A result.json")->required();
+  command->add_option("--html", options->html, "Also write it as a page to this file");
+  command->add_option("--csv", options->csv, "Also write the estimates as a table to this file");
 }
 
 }  // namespace
@@ -257,6 +286,7 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   AddNew(study, invocation);
   AddValidate(study, invocation);
   AddPlan(study, invocation);
+  AddRehearseCommand(*study, invocation);
   AddSimulate(study, invocation);
   AddJoin(study, invocation);
   AddReport(study, invocation);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "data/date.h"
 #include "data/utf8.h"
 
 namespace partita::data {
@@ -10,6 +11,14 @@ namespace partita::data {
 namespace {
 
 std::string Cells(uint64_t count) { return fmt::format("{} cell{}", count, count == 1 ? "" : "s"); }
+
+std::string BoundsText(const ColumnCheck& column) {
+  ColumnSchema schema;
+  schema.type = column.type;
+  schema.lower = column.lower;
+  schema.upper = column.upper;
+  return data::BoundsText(schema);
+}
 
 // Collects everything that is wrong, so that the owner repairs a table once.
 struct Findings {
@@ -27,22 +36,24 @@ void AddFindings(const ColumnCheck& column, const CheckRules& rules, Findings& f
     findings.Add(fmt::format("column '{}' has {} without a value (first at line {}, character {})",
                              column.name, Cells(column.missing), column.first_missing.line,
                              column.first_missing.character),
-                 "missing values are refused: leave out the rows or fill in the cells");
+                 "missing values are refused by this study: leave out the rows, or agree on "
+                 "missing = \"complete\" in its [design]");
   }
   if (column.out_of_bounds > 0) {
-    findings.Add(
-        fmt::format("column '{}' has {} outside its bounds [{}, {}] (first '{}' at line {}, "
-                    "character {})",
-                    column.name, Cells(column.out_of_bounds), column.lower, column.upper,
-                    Printable(column.first_out_of_bounds_text), column.first_out_of_bounds.line,
-                    column.first_out_of_bounds.character),
-        "correct the cells, or agree on wider bounds in the study file");
+    findings.Add(fmt::format("column '{}' has {} outside its bounds {} (first '{}' at line {}, "
+                             "character {})",
+                             column.name, Cells(column.out_of_bounds), BoundsText(column),
+                             Printable(column.first_out_of_bounds_text),
+                             column.first_out_of_bounds.line, column.first_out_of_bounds.character),
+                 "correct the cells, or agree on wider bounds in the study file");
   }
-  bool is_number = column.type == ColumnType::kNumeric || column.type == ColumnType::kInteger;
+  const bool date = column.type == ColumnType::kDate;
+  const bool is_number =
+      column.type == ColumnType::kNumeric || column.type == ColumnType::kInteger || date;
   if (column.constant && is_number && !rules.allow_constant) {
-    findings.Add(
-        fmt::format("column '{}' is constant: every cell is {}", column.name, column.minimum),
-        "a constant column has no variance: leave it out of the study");
+    findings.Add(fmt::format("column '{}' is constant: every cell is {}", column.name,
+                             date ? FormatDate(column.minimum) : fmt::format("{}", column.minimum)),
+                 "a constant column has no variance: leave it out of the study");
   }
 }
 

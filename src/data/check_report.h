@@ -22,11 +22,11 @@ struct ColumnCheck {
   ColumnType type = ColumnType::kNumeric;
   uint64_t missing = 0;
   CellPosition first_missing;
-  uint64_t out_of_bounds = 0;  // numeric and integer; such cells are kept as read
+  uint64_t out_of_bounds = 0;  // of types with bounds; such cells are kept as read
   CellPosition first_out_of_bounds;
   std::string first_out_of_bounds_text;
   double lower = 0, upper = 0;      // the schema's bounds
-  double minimum = 0, maximum = 0;  // of the cells present; 0 without any
+  double minimum = 0, maximum = 0;  // of the cells present (numbers or codes); 0 without any
   bool constant = false;            // two or more cells present and all of them equal
 };
 
@@ -38,13 +38,14 @@ struct CheckReport {
 
 // What RequireClean lets pass.
 struct CheckRules {
+  // The study leaves out rows with missing cells (or models them) instead of refusing the table.
   bool allow_missing = false;
   // A column may be constant at one holder and vary over all of them when rows are split.
   bool allow_constant = false;
 };
 
-// Throws kBadData unless the table has a row, no cell is missing or out of bounds, and no numeric
-// or integer column is constant (a factor may be: a holder of one school has one level). The
+// Throws kBadData unless the table has a row, no cell is missing or out of bounds, and no numeric,
+// integer or date column is constant (a factor may be: a holder of one school has one level). The
 // message names every offending column with its count and its first line.
 void RequireClean(const CheckReport& report, const CheckRules& rules = {});
 

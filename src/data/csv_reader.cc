@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "data/csv_tokenizer.h"
+#include "data/date.h"
 #include "data/number_text.h"
 #include "data/suggest.h"
 #include "data/utf8.h"
@@ -40,11 +41,40 @@ void CheckOptions(const CsvOptions& options) {
   }
 }
 
-// Reads the cells of one column of the schema.
+// A cell while it is read.
+struct Cell {
+  const CsvTokenizer& tokenizer;
+  const CsvField& field;
+  const std::string& column;  // as the header has it
+  std::string_view text;
+
+  [[noreturn]] void Fail(const std::string& problem, std::string hint) const {
+    CellPosition position = tokenizer.PositionOf(field);
+    throw Error(ErrorCode::kBadData,
+                fmt::format("{}:{}:{}: column '{}': {}", tokenizer.source_name(), position.line,
+                            position.character, column, problem),
+                std::move(hint));
+  }
+
+  void RequireUtf8() const {
+    if (IsUtf8(text)) return;
+    Fail(fmt::format("'{}' is not valid UTF-8", Printable(text)),
+         "export the table as UTF-8 (not Latin-1 or Windows-1252)");
+  }
+};
+
+std::string_view TrimSpaces(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+// Reads the cells of one column of the schema; of two columns of the file for a survival variable.
 class ColumnReader {
  public:
-  ColumnReader(const ColumnSchema& schema, size_t field_index, char decimal)
-      : field_index_(field_index), decimal_(decimal) {
+  // event_index: survival only.
+  ColumnReader(const ColumnSchema& schema, size_t field_index, size_t event_index, char decimal)
+      : field_index_(field_index), event_index_(event_index), decimal_(decimal) {
     column_.schema = schema;
     check_.name = schema.name;
     check_.type = schema.type;
@@ -56,12 +86,16 @@ class ColumnReader {
   }
 
   void Append(const CsvTokenizer& tokenizer) {
+    const ColumnSchema& schema = column_.schema;
     const CsvField& field = tokenizer.fields()[field_index_];
-    std::string_view text = CsvTokenizer::Text(field, scratch_);
-    if (column_.schema.type == ColumnType::kKey) return AppendKey(tokenizer, field, text);
-    if (IsMissing(text)) return AppendMissing(tokenizer, field);
-    if (column_.schema.type == ColumnType::kFactor) return AppendLevel(tokenizer, field, text);
-    AppendNumber(tokenizer, field, text);
+    const bool survival = schema.type == ColumnType::kSurvival;
+    const Cell cell{tokenizer, field, survival ? schema.time_column : schema.name,
+                    CsvTokenizer::Text(field, scratch_)};
+    if (schema.type == ColumnType::kKey) return AppendKey(cell);
+    if (survival) return AppendSurvival(cell);
+    if (IsMissing(cell.text)) return AppendMissing(cell);
+    if (HasLevels(schema.type)) return AppendLevel(cell);
+    schema.type == ColumnType::kDate ? AppendDate(cell) : AppendNumber(cell);
   }
 
   Column TakeColumn() { return std::move(column_); }
@@ -74,93 +108,105 @@ class ColumnReader {
   }
 
  private:
-  [[noreturn]] void Fail(const CsvTokenizer& tokenizer, const CsvField& field,
-                         const std::string& problem, std::string hint) const {
-    CellPosition position = tokenizer.PositionOf(field);
-    throw Error(ErrorCode::kBadData,
-                fmt::format("{}:{}:{}: column '{}': {}", tokenizer.source_name(), position.line,
-                            position.character, column_.schema.name, problem),
-                std::move(hint));
-  }
-
   bool IsMissing(std::string_view text) const {
     if (text.empty()) return true;
     const auto& codes = column_.schema.missing_codes;
     return !codes.empty() && std::find(codes.begin(), codes.end(), text) != codes.end();
   }
 
-  void AppendMissing(const CsvTokenizer& tokenizer, const CsvField& field) {
-    if (check_.missing++ == 0) check_.first_missing = tokenizer.PositionOf(field);
-    if (column_.schema.type == ColumnType::kFactor) {
-      column_.codes.push_back(-1);
-    } else {
-      column_.numbers.push_back(std::numeric_limits<double>::quiet_NaN());
-    }
+  void AppendMissing(const Cell& cell) {
+    if (check_.missing++ == 0) check_.first_missing = cell.tokenizer.PositionOf(cell.field);
+    const ColumnType type = column_.schema.type;
+    if (HasLevels(type) || type == ColumnType::kSurvival) column_.codes.push_back(-1);
+    if (HasBounds(type)) column_.numbers.push_back(std::numeric_limits<double>::quiet_NaN());
   }
 
-  void AppendKey(const CsvTokenizer& tokenizer, const CsvField& field, std::string_view text) {
+  void AppendKey(const Cell& cell) {
+    const std::string_view text = cell.text;
     if (text.empty()) {
-      Fail(tokenizer, field, "the key is missing", "give every row its key, or leave out the row");
+      cell.Fail("the key is missing", "give every row its key, or leave out the row");
     }
-    RequireUtf8(tokenizer, field, text);
+    cell.RequireUtf8();
     if (std::strchr(" \t", text.front()) != nullptr || std::strchr(" \t", text.back()) != nullptr) {
-      Fail(tokenizer, field,
-           fmt::format("the key '{}' begins or ends with a space", Printable(text)),
-           "remove the space: keys must be written alike by all holders");
+      cell.Fail(fmt::format("the key '{}' begins or ends with a space", Printable(text)),
+                "remove the space: keys must be written alike by all holders");
     }
     column_.keys.emplace_back(text);
   }
 
-  void AppendLevel(const CsvTokenizer& tokenizer, const CsvField& field, std::string_view text) {
-    auto found = level_codes_.find(text);
+  void AppendLevel(const Cell& cell) {
+    auto found = level_codes_.find(cell.text);
     if (found == level_codes_.end()) {
-      RequireUtf8(tokenizer, field, text);
-      Fail(tokenizer, field, fmt::format("'{}' is not a level of this factor", Printable(text)),
-           SuggestionHint(text, column_.schema.levels));
+      cell.RequireUtf8();
+      cell.Fail(fmt::format("'{}' is not a level of this factor", Printable(cell.text)),
+                SuggestionHint(cell.text, column_.schema.levels));
     }
     column_.codes.push_back(found->second);
     Observe(found->second);
   }
 
-  void AppendNumber(const CsvTokenizer& tokenizer, const CsvField& field, std::string_view text) {
-    std::optional<double> number = ParseNumber(text, decimal_);
-    if (!number) FailNotANumber(tokenizer, field, text);
+  void AppendNumber(const Cell& cell) {
+    std::optional<double> number = ParseNumber(cell.text, decimal_);
+    if (!number) FailNotANumber(cell);
     if (column_.schema.type == ColumnType::kInteger && std::trunc(*number) != *number) {
-      Fail(tokenizer, field, fmt::format("'{}' is not a whole number", Printable(text)),
-           "correct the cell, or make the column numeric");
+      cell.Fail(fmt::format("'{}' is not a whole number", Printable(cell.text)),
+                "correct the cell, or make the column numeric");
     }
-    if (*number < column_.schema.lower || *number > column_.schema.upper) {
-      if (check_.out_of_bounds++ == 0) {
-        check_.first_out_of_bounds = tokenizer.PositionOf(field);
-        check_.first_out_of_bounds_text = std::string(text);
-      }
-    }
-    column_.numbers.push_back(*number);
-    Observe(*number);
+    AppendValue(cell, *number);
   }
 
-  [[noreturn]] void FailNotANumber(const CsvTokenizer& tokenizer, const CsvField& field,
-                                   std::string_view text) const {
-    RequireUtf8(tokenizer, field, text);
+  void AppendDate(const Cell& cell) {
+    const std::optional<double> days = ParseDate(TrimSpaces(cell.text));
+    if (!days) {
+      cell.RequireUtf8();
+      cell.Fail(fmt::format("'{}' is not a date", Printable(cell.text)),
+                "dates are written year-month-day, for example 2020-01-31, without a time of day");
+    }
+    AppendValue(cell, *days);
+  }
+
+  // `time` is the cell of the time; the row's event is looked up.
+  void AppendSurvival(const Cell& time) {
+    const CsvField& field = time.tokenizer.fields()[event_index_];
+    const Cell event{time.tokenizer, field, column_.schema.event_column,
+                     CsvTokenizer::Text(field, event_scratch_)};
+    if (IsMissing(time.text)) return AppendMissing(time);
+    if (IsMissing(event.text)) return AppendMissing(event);
+    const std::optional<double> happened = ParseNumber(event.text, decimal_);
+    if (happened != 0.0 && happened != 1.0) {
+      event.RequireUtf8();
+      event.Fail(fmt::format("'{}' is neither 0 nor 1", Printable(event.text)),
+                 "write 1 where the event was observed at this time and 0 where follow-up ended "
+                 "without it");
+    }
+    AppendNumber(time);
+    column_.codes.push_back(*happened == 1 ? 1 : 0);
+  }
+
+  void AppendValue(const Cell& cell, double value) {
+    if (value < column_.schema.lower || value > column_.schema.upper) {
+      if (check_.out_of_bounds++ == 0) {
+        check_.first_out_of_bounds = cell.tokenizer.PositionOf(cell.field);
+        check_.first_out_of_bounds_text = std::string(cell.text);
+      }
+    }
+    column_.numbers.push_back(value);
+    Observe(value);
+  }
+
+  [[noreturn]] void FailNotANumber(const Cell& cell) const {
+    cell.RequireUtf8();
     char other = decimal_ == '.' ? ',' : '.';
     std::string hint =
         "numbers are decimal (hexadecimal, inf and nan are not accepted); missing cells are empty "
         "or one of the column's missing_codes";
-    if (text.find(other) != std::string_view::npos) {
+    if (cell.text.find(other) != std::string_view::npos) {
       hint = fmt::format(
           "the decimal mark of this table is '{}' (change it with `decimal`), and thousands are "
-          "not "
-          "separated",
+          "not separated",
           decimal_);
     }
-    Fail(tokenizer, field, fmt::format("'{}' is not a number", Printable(text)), std::move(hint));
-  }
-
-  void RequireUtf8(const CsvTokenizer& tokenizer, const CsvField& field,
-                   std::string_view text) const {
-    if (IsUtf8(text)) return;
-    Fail(tokenizer, field, fmt::format("'{}' is not valid UTF-8", Printable(text)),
-         "export the table as UTF-8 (not Latin-1 or Windows-1252)");
+    cell.Fail(fmt::format("'{}' is not a number", Printable(cell.text)), std::move(hint));
   }
 
   void Observe(double value) {
@@ -174,11 +220,11 @@ class ColumnReader {
 
   Column column_;
   ColumnCheck check_;
-  size_t field_index_;
+  size_t field_index_, event_index_;
   char decimal_;
   bool any_ = false;
   std::unordered_map<std::string_view, int32_t> level_codes_;  // views of the caller's schema
-  std::string scratch_;
+  std::string scratch_, event_scratch_;
 };
 
 std::vector<std::string> ReadHeader(CsvTokenizer& tokenizer) {
@@ -233,9 +279,13 @@ CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Sch
   CsvTokenizer tokenizer(source, std::move(source_name), options, observer);
   const std::vector<std::string> header = ReadHeader(tokenizer);
   std::vector<ColumnReader> readers;
+  const auto find = [&](const std::string& name) {
+    return FindColumn(header, name, tokenizer, options.separator);
+  };
   for (const ColumnSchema& column : schema.columns) {
-    readers.emplace_back(column, FindColumn(header, column.name, tokenizer, options.separator),
-                         options.decimal);
+    const bool survival = column.type == ColumnType::kSurvival;
+    readers.emplace_back(column, find(survival ? column.time_column : column.name),
+                         survival ? find(column.event_column) : 0, options.decimal);
   }
   CsvContents contents;
   contents.report.source = tokenizer.source_name();

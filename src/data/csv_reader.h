@@ -8,7 +8,9 @@
 // Numbers    Decimal notation, optionally with an exponent, spaces around it allowed. Hexadecimal,
 //            inf, nan and thousands separators are refused. Nearest double.
 // Integers   As numbers, and the value is whole.
-// Texts      Factor levels and keys exactly as written, valid UTF-8. Keys are never missing and
+// Dates      ISO 8601, "2020-01-31", spaces around it allowed.
+// Survival   Two columns: the time as a number, the event as 0 or 1; the row is missing if either
+// is. Texts      Levels and keys exactly as written, valid UTF-8. Keys are never missing and
 //            have no space at either end, since such a key would match nobody's.
 // Errors     kBadData with file, line, column name and character; the reader stops at the first.
 //            Missing and out-of-bounds cells do not stop it: they are counted in the CheckReport,

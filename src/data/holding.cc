@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -144,7 +145,7 @@ void AddBlockColumn(const std::string& block_column, const Partition& partition,
       column.levels.push_back(partition.blocks[block].name);
     }
     schema.columns.push_back(std::move(column));
-  } else if (present->type != ColumnType::kFactor) {
+  } else if (!HasLevels(present->type)) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("column '{}' names row blocks, but is a {}", present->name,
                             ColumnTypeName(present->type)),
@@ -152,19 +153,22 @@ void AddBlockColumn(const std::string& block_column, const Partition& partition,
   }
 }
 
-// Readers clamp and must not meet NaN: a table that RequireClean has not seen is a bug of the
-// caller.
-void CheckWasClean(const Table& table) {
+// Readers clamp, and give missing cells a value: a table that RequireClean has not seen is a bug of
+// the caller.
+void CheckWasClean(const Table& table, const CheckRules& rules) {
+  const bool missing = rules.allow_missing;
   for (const Column& column : table.columns) {
     const double lower = column.schema.lower, upper = column.schema.upper;
-    bool clean = std::all_of(column.numbers.begin(), column.numbers.end(),
-                             [&](double x) { return x >= lower && x <= upper; }) &&
-                 std::all_of(column.codes.begin(), column.codes.end(),
-                             [](int32_t code) { return code >= 0; });
-    if (!clean) {
-      throw Error(ErrorCode::kInternal,
-                  fmt::format("column '{}' was not checked before its use", column.schema.name));
+    const auto number_is_clean = [&](double x) {
+      return (x >= lower && x <= upper) || (missing && std::isnan(x));
+    };
+    const auto code_is_clean = [&](int32_t code) { return code >= 0 || missing; };
+    if (std::all_of(column.numbers.begin(), column.numbers.end(), number_is_clean) &&
+        std::all_of(column.codes.begin(), column.codes.end(), code_is_clean)) {
+      continue;
     }
+    throw Error(ErrorCode::kInternal,
+                fmt::format("column '{}' was not checked before its use", column.schema.name));
   }
 }
 
@@ -203,12 +207,12 @@ std::span<const std::string> Holding::Keys(size_t block) const {
 }
 
 Holding MakeHolding(Table table, const Partition& partition, size_t party,
-                    const RowColumns& row_columns) {
+                    const RowColumns& row_columns, const CheckRules& rules) {
   const Holder& holder = RequireHolder(partition, party);
   if (table.num_rows > std::numeric_limits<RowIndex>::max()) {
     throw Error(ErrorCode::kBadData, "the table has more than 2^32 - 1 rows");
   }
-  CheckWasClean(table);
+  CheckWasClean(table, rules);
   Holding holding{.party = party, .table = nullptr, .blocks = {}, .key_column = {}};
   if (partition.SharesRows(party)) holding.key_column = row_columns.key;
   auto rows_by_block = RowsByBlock(table, partition, party, row_columns.block);
@@ -238,14 +242,19 @@ RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::
   std::vector<Source> sources;
   for (const std::string& name : columns) {
     const Column& column = holding.table->Get(name);
-    sources.push_back({column.numbers.data() + rows.first_row, ScaleOf(column.schema)});
+    const ColumnScale scale = ScaleOf(column.schema);
+    if (column.numbers.size() != holding.table->num_rows) {
+      throw Error(ErrorCode::kInternal, fmt::format("column '{}' has no numbers yet", name));
+    }
+    sources.push_back({column.numbers.data() + rows.first_row, scale});
   }
   return [table = holding.table, rows, sources, fraction_bits](size_t first_row, size_t num_rows,
                                                                Int128* out) {
     CheckRows(first_row, num_rows, rows);
     for (size_t row = first_row; row < first_row + num_rows; ++row) {
       for (const Source& source : sources) {
-        *out++ = RoundToGrid(ToUnitInterval(source.numbers[row], source.scale), fraction_bits);
+        const double x = source.numbers[row];
+        *out++ = std::isnan(x) ? 0 : RoundToGrid(ToUnitInterval(x, source.scale), fraction_bits);
       }
     }
   };
@@ -256,7 +265,7 @@ RowReader IndicatorRows(const Holding& holding, size_t block, std::string_view f
   CheckFractionBits(fraction_bits);
   const BlockRows rows = holding.Block(block);
   const Column& column = holding.table->Get(factor);
-  if (column.schema.type != ColumnType::kFactor) {
+  if (!HasLevels(column.schema.type)) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("column '{}' is a {}, not a factor", column.schema.name,
                             ColumnTypeName(column.schema.type)));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/int128.h"
+#include "data/check_report.h"
 #include "data/partition.h"
 #include "data/scaling.h"
 #include "data/table.h"
@@ -59,20 +60,23 @@ struct Holding {
 
 // Orders the rows of a table read with SchemaForParty. Throws kBadData, for the owner's eyes, when
 // a row names a block that the party does not hold, a key stands twice in a shared block (naming
-// it), a block has no rows, or its number of rows differs from the declared count. Missing or
-// out-of-bounds cells are RequireClean's business and must have been refused before
-// (else kInternal).
+// it), a block has no rows, or its number of rows differs from the declared count. Out-of-bounds
+// cells, and missing ones unless rules.allow_missing, are RequireClean's business and must have
+// been refused before (else kInternal). Design columns may have been added (data/design.h).
 Holding MakeHolding(Table table, const Partition& partition, size_t party,
-                    const RowColumns& row_columns);
+                    const RowColumns& row_columns, const CheckRules& rules = {});
 
-// The numeric and integer columns of one block as z = (x - centre) / half-width in [-1, 1]
-// (data/scaling.h), rounded half away from zero to the grid 2^-fraction_bits; 1 <= fraction_bits
+// Columns of numbers of one block, design columns included, as z = (x - centre) / half-width in
+// [-1, 1] (data/scaling.h), rounded half away from zero to the grid 2^-fraction_bits; 1 <=
+// fraction_bits
 // <= 62. A deterministic function of cell, bounds and fraction_bits: no holder, engine or run
-// changes it. Throws kBadInput for a column that is not numeric or integer.
+// changes it. A missing cell gives 0, the centre of the bounds: its row is one that CompleteRows
+// (data/condition.h) leaves out. Throws kBadInput for a column that ScaleOf does not accept.
 RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::string> columns,
                      int fraction_bits);
 
-// One column per level of a factor: 2^fraction_bits where the row has the level, else 0.
+// One column per level of a factor or ordered variable: 2^fraction_bits where the row has the
+// level, else 0; all 0 where the cell is missing.
 RowReader IndicatorRows(const Holding& holding, size_t block, std::string_view factor,
                         int fraction_bits);
 

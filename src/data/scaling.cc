@@ -69,12 +69,15 @@ double ExactMean(Int128 sum, const PooledMoments& moments, const ColumnScale& sc
 }  // namespace
 
 ColumnScale ScaleOf(const ColumnSchema& column) {
-  bool is_number = column.type == ColumnType::kNumeric || column.type == ColumnType::kInteger;
-  if (!is_number) {
+  const bool has_scores =
+      column.type == ColumnType::kOrdered && column.contrasts == Contrasts::kScores;
+  const bool is_number = column.type == ColumnType::kNumeric ||
+                         column.type == ColumnType::kInteger || column.type == ColumnType::kDate;
+  if (!is_number && !has_scores) {
     throw Error(
         ErrorCode::kBadInput,
         fmt::format("column '{}' is a {}, not a number", column.name, ColumnTypeName(column.type)),
-        "only numeric and integer columns can be scaled");
+        "only numbers, dates and scores can be scaled; a factor has columns such as NAME.LEVEL");
   }
   if (!(column.lower < column.upper) || !std::isfinite(column.upper - column.lower)) {
     throw Error(ErrorCode::kBadInput, fmt::format("column '{}' has no usable bounds", column.name));

@@ -17,7 +17,8 @@ struct ColumnScale {
   double centre = 0, half_width = 1;
 };
 
-// Throws kBadInput unless the column is numeric or integer with lower < upper.
+// Throws kBadInput unless the column is numeric, integer, a date or an ordered variable with scores
+// (data/design.h), with lower < upper.
 ColumnScale ScaleOf(const ColumnSchema& column);
 
 // z, clamped to [-1, 1] against the last rounding at the bounds.

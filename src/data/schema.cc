@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "data/date.h"
 #include "data/utf8.h"
 
 namespace partita::data {
@@ -39,6 +40,16 @@ void CheckName(const ColumnSchema& column, size_t position) {
   }
 }
 
+// Days of 0001-01-01 and 9999-12-31.
+constexpr double kFirstDay = -719162, kLastDay = 2932896;
+
+void CheckDays(const ColumnSchema& column) {
+  for (double bound : {column.lower, column.upper}) {
+    if (std::trunc(bound) == bound && bound >= kFirstDay && bound <= kLastDay) continue;
+    Refuse(fmt::format("a bound of date '{}' is not a day of the years 1 to 9999", column.name));
+  }
+}
+
 void CheckBounds(const ColumnSchema& column) {
   const std::string bounds = fmt::format("[{}, {}]", column.lower, column.upper);
   if (!std::isfinite(column.lower) || !std::isfinite(column.upper) ||
@@ -49,6 +60,12 @@ void CheckBounds(const ColumnSchema& column) {
   if (!(column.lower < column.upper)) {
     Refuse(fmt::format("the bounds {} of column '{}' are not in order", bounds, column.name),
            "lower must be less than upper");
+  }
+  if (column.type == ColumnType::kDate) CheckDays(column);
+  if (column.type == ColumnType::kSurvival && column.lower < 0) {
+    Refuse(fmt::format("the bounds {} of survival variable '{}' allow negative times", bounds,
+                       column.name),
+           "a follow-up time is 0 at least");
   }
   if (column.type != ColumnType::kInteger) return;
   for (double bound : {column.lower, column.upper}) {
@@ -61,8 +78,9 @@ void CheckBounds(const ColumnSchema& column) {
 
 void CheckLevels(const ColumnSchema& column) {
   if (column.levels.size() < 2) {
-    Refuse(fmt::format("factor '{}' has fewer than two levels", column.name),
-           "list every level that may occur");
+    Refuse(
+        fmt::format("{} '{}' has fewer than two levels", ColumnTypeName(column.type), column.name),
+        "list every level that may occur");
   }
   std::set<std::string_view> seen;
   for (const std::string& level : column.levels) {
@@ -86,17 +104,46 @@ void CheckLevels(const ColumnSchema& column) {
   }
 }
 
+void CheckContrasts(const ColumnSchema& column) {
+  const bool needs_order =
+      column.contrasts == Contrasts::kPolynomial || column.contrasts == Contrasts::kScores;
+  if (column.contrasts == Contrasts::kTreatment || column.type == ColumnType::kOrdered) return;
+  if (column.type == ColumnType::kFactor && !needs_order) return;
+  Refuse(fmt::format("the contrasts of '{}' do not go with its type {}", column.name,
+                     ColumnTypeName(column.type)),
+         "treatment and sum contrasts are for factors; ordered variables may also have polynomials "
+         "and scores");
+}
+
+void CheckSurvivalColumns(const ColumnSchema& column) {
+  const bool is_survival = column.type == ColumnType::kSurvival;
+  for (const std::string& name : {column.time_column, column.event_column}) {
+    if (is_survival ? !name.empty() && IsPlainText(name) && !HasOuterSpace(name) : name.empty()) {
+      continue;
+    }
+    Refuse(is_survival
+               ? fmt::format("survival variable '{}' needs two columns of the table, not '{}'",
+                             column.name, Printable(name))
+               : fmt::format("'{}' has columns of time and event but is of type {}", column.name,
+                             ColumnTypeName(column.type)),
+           "a survival variable has a column of the time and a column of the event");
+  }
+  if (is_survival && column.time_column == column.event_column) {
+    Refuse(fmt::format("survival variable '{}' has one column for time and event", column.name),
+           "name two columns");
+  }
+}
+
 void CheckColumn(const ColumnSchema& column) {
-  const bool is_factor = column.type == ColumnType::kFactor;
-  if (is_factor) {
+  if (HasLevels(column.type)) {
     CheckLevels(column);
   } else if (!column.levels.empty() || !column.reference.empty()) {
     Refuse(fmt::format("column '{}' has levels but is not a factor", column.name),
            "give it the type \"factor\", or remove its levels");
   }
-  if (column.type == ColumnType::kNumeric || column.type == ColumnType::kInteger) {
-    CheckBounds(column);
-  }
+  CheckContrasts(column);
+  CheckSurvivalColumns(column);
+  if (HasBounds(column.type)) CheckBounds(column);
   if (column.type == ColumnType::kKey && !column.missing_codes.empty()) {
     Refuse(fmt::format("key column '{}' has missing codes", column.name),
            "a key is never missing: remove them");
@@ -130,6 +177,17 @@ std::string_view ColumnTypeName(ColumnType type) {
   throw Error(ErrorCode::kInternal, "unknown column type");
 }
 
+bool HasLevels(ColumnType type) {
+  return type == ColumnType::kFactor || type == ColumnType::kOrdered;
+}
+
+bool HasBounds(ColumnType type) { return !HasLevels(type) && type != ColumnType::kKey; }
+
+std::string BoundsText(const ColumnSchema& column) {
+  if (column.type != ColumnType::kDate) return fmt::format("[{}, {}]", column.lower, column.upper);
+  return fmt::format("[{}, {}]", FormatDate(column.lower), FormatDate(column.upper));
+}
+
 const ColumnSchema* Schema::Find(std::string_view name) const {
   auto found = std::find_if(columns.begin(), columns.end(),
                             [&](const ColumnSchema& column) { return column.name == name; });
@@ -151,11 +209,20 @@ void ValidateSchema(const Schema& schema) {
     }
     CheckColumn(column);
   }
+  for (const ColumnSchema& column : schema.columns) {
+    if (column.type != ColumnType::kSurvival) continue;
+    for (const std::string* name : {&column.time_column, &column.event_column}) {
+      if (names.insert(*name).second) continue;
+      Refuse(fmt::format("column '{}' of survival variable '{}' is also another variable", *name,
+                         column.name),
+             "a column of the table belongs to one variable");
+    }
+  }
 }
 
 crypto::Digest SchemaDigest(const Schema& schema) {
   ByteWriter writer;
-  writer.String("partita schema v1");
+  writer.String("partita schema v2");
   writer.U64(static_cast<uint64_t>(schema.max_rows_per_person));
   writer.U64(schema.columns.size());
   for (const ColumnSchema& column : schema.columns) {
@@ -166,6 +233,9 @@ crypto::Digest SchemaDigest(const Schema& schema) {
     writer.String(column.unit);
     HashStrings(writer, column.levels);
     writer.String(column.reference);
+    writer.U8(static_cast<uint8_t>(column.contrasts));
+    writer.String(column.time_column);
+    writer.String(column.event_column);
     HashStrings(writer, column.missing_codes);
   }
   return crypto::Sha256Of(writer.bytes());

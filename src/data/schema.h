@@ -45,11 +45,20 @@ struct Schema {
   const ColumnSchema* Find(std::string_view name) const;
 };
 
+bool HasLevels(ColumnType type);  // factor, ordered
+bool HasBounds(ColumnType type);  // numeric, integer, date, survival
+
+// "[0, 120]", dates as dates: for messages.
+std::string BoundsText(const ColumnSchema& column);
+
 // Throws kBadInput naming the column unless: there is a column; names are not empty, unique, valid
-// UTF-8 and without control characters; numeric and integer bounds are finite and lower < upper
-// (integer bounds are whole and below 2^53 in magnitude, so that every integer is exact); a factor
-// has two or more levels, unique and not empty, with `reference` empty or among them and no missing
-// code among them; levels stand at factors only; max_rows_per_person >= 1.
+// UTF-8 and without control characters, the table's columns of survival variables included; bounds
+// are finite and lower < upper (those of integers are whole and below 2^53 in magnitude, so that
+// every integer is exact; dates are whole days of the years 1 to 9999; times are not negative); a
+// factor or ordered variable has two or more levels, unique and not empty, with `reference` empty
+// or among them and no missing code among them; levels and contrasts stand at those only,
+// polynomials and scores at ordered variables only; a survival variable has two different columns;
+// max_rows_per_person >= 1.
 void ValidateSchema(const Schema& schema);
 
 // SHA-256 over a length-prefixed encoding of every field in order: two schemas have one digest

@@ -12,8 +12,11 @@ namespace partita::data {
 
 struct Column {
   ColumnSchema schema;
-  std::vector<double> numbers;    // kNumeric, kInteger; NaN = missing
-  std::vector<int32_t> codes;     // kFactor: index into levels; -1 = missing
+  // kNumeric, kInteger; kDate: days since 1970-01-01; kSurvival: time; kOrdered, once
+  // AddDesignColumns has seen it and its contrasts are scores: 1, 2, ... NaN = missing.
+  std::vector<double> numbers;
+  std::vector<int32_t> codes;     // kFactor, kOrdered: index into levels; kSurvival: event, 0 or 1;
+                                  // -1 = missing
   std::vector<std::string> keys;  // kKey
 };
 

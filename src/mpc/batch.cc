@@ -6,14 +6,15 @@ namespace partita::mpc {
 namespace {
 
 // Moves an operation's results out, whichever operation of result type T it is.
-void TakeResults(Operation& operation, std::vector<Shared>& out) {
-  if (auto* input = std::get_if<InputOperation>(&operation)) out = std::move(input->results);
-  if (auto* product = std::get_if<MultiplyOperation>(&operation)) out = std::move(product->results);
-  if (auto* rescale = std::get_if<RescaleOperation>(&operation)) out = std::move(rescale->results);
-}
-
-void TakeResults(Operation& operation, std::vector<IntMatrix>& out) {
-  out = std::move(std::get<RevealOperation>(operation).results);
+template <typename T>
+void TakeResults(Operation& operation, std::vector<T>& out) {
+  std::visit(
+      [&](auto& done) {
+        if constexpr (std::is_same_v<decltype(done.results), std::vector<T>>) {
+          out = std::move(done.results);
+        }
+      },
+      static_cast<Operation::variant&>(operation));
 }
 
 }  // namespace
@@ -45,6 +46,30 @@ Pending<IntMatrix> Batch::Reveal(std::string_view release_id, std::span<const Sh
                                  PartyIndex to) {
   return Record<IntMatrix>(
       RevealOperation{std::string(release_id), {values.begin(), values.end()}, to, {}});
+}
+
+Pending<SharedBits> Batch::InputBits(std::span<const PrivateBits> inputs) {
+  return Record<SharedBits>(InputBitsOperation{{inputs.begin(), inputs.end()}, {}});
+}
+
+Pending<SharedBits> Batch::And(std::span<const BitProduct> products) {
+  return Record<SharedBits>(AndOperation{{products.begin(), products.end()}, {}});
+}
+
+Pending<CarryBits> Batch::Decompose(std::span<const Shared> values,
+                                    std::span<const size_t> widths) {
+  return Record<CarryBits>(
+      DecomposeOperation{{values.begin(), values.end()}, {widths.begin(), widths.end()}, {}});
+}
+
+Pending<Shared> Batch::ToRing(std::span<const SharedBits> bits) {
+  return Record<Shared>(ToRingOperation{{bits.begin(), bits.end()}, {}});
+}
+
+Pending<BitMatrix> Batch::RevealBits(std::string_view release_id,
+                                     std::span<const SharedBits> values, PartyIndex to) {
+  return Record<BitMatrix>(
+      RevealBitsOperation{std::string(release_id), {values.begin(), values.end()}, to, {}});
 }
 
 void Batch::Flush() {

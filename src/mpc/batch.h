@@ -54,6 +54,13 @@ class Batch {
   Pending<IntMatrix> Reveal(std::string_view release_id, std::span<const Shared> values,
                             PartyIndex to);
 
+  Pending<SharedBits> InputBits(std::span<const PrivateBits> inputs);
+  Pending<SharedBits> And(std::span<const BitProduct> products);
+  Pending<CarryBits> Decompose(std::span<const Shared> values, std::span<const size_t> widths);
+  Pending<Shared> ToRing(std::span<const SharedBits> bits);
+  Pending<BitMatrix> RevealBits(std::string_view release_id, std::span<const SharedBits> values,
+                                PartyIndex to);
+
   // Runs everything recorded since the last flush. If it throws, no result becomes ready and the
   // recorded operations are dropped.
   void Flush();

@@ -1,6 +1,7 @@
 // Where a party of the engine `dealer` gets its correlated randomness from.
 #pragma once
 
+#include "mpc/bit_kernels.h"
 #include "mpc/row_source.h"
 #include "mpc/step_messages.h"
 #include "mpc/tape.h"
@@ -18,6 +19,9 @@ class CorrelationSource {
   // This party's share of something dealt (a product of masks, a truncation pair), in `out` once
   // `messages` were exchanged. `last`: this party is the last of those that get a share.
   virtual void Deal(uint64_t offset, bool last, Words<R> out, StepMessages& messages) = 0;
+  // As Mask and Deal for what is not ring elements: planes of bits, packed masks.
+  virtual void Random(uint64_t offset, std::span<uint8_t> out) = 0;
+  virtual void DealBits(uint64_t offset, bool last, BitWords out, StepMessages& messages) = 0;
 };
 
 // A dealer that takes part in the run: everything comes from the tape shared with it, except what
@@ -39,6 +43,18 @@ class LiveDealer : public CorrelationSource<R> {
     }
     tape_->Read(offset, WireBytes(out));
     ReduceWords<R>(out);
+  }
+
+  void Random(uint64_t offset, std::span<uint8_t> out) override {
+    if (!out.empty()) tape_->Read(offset, out);
+  }
+
+  void DealBits(uint64_t offset, bool last, BitWords out, StepMessages& messages) override {
+    if (last) {
+      messages.Receive(dealer_, BitBytes(out));
+    } else {
+      Random(offset, BitBytes(out));
+    }
   }
 
  private:

@@ -29,8 +29,11 @@ struct ExecutionCost {
   Requirements requirements;
 };
 
+struct OracleCost;  // oracle_schedule.h
+
 // The cost declarations of one engine. Keeps what decides later costs (which masked openings a peer
-// already holds), so every Execute and every Register must pass through it, in program order.
+// already holds), so every Execute, Register and Oracle must pass through it, in program
+// order.
 class CostModel {
  public:
   virtual ~CostModel() = default;
@@ -42,6 +45,8 @@ class CostModel {
   virtual void Register(const FixedOperand& operand) = 0;
   // The operations have passed CheckOperation.
   virtual ExecutionCost Execute(std::span<const Operation> operations) = 0;
+  // The task has passed CheckOracle.
+  virtual OracleCost Oracle(Shape values, const OracleTask& task) = 0;
 };
 
 }  // namespace partita::mpc

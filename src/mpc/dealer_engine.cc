@@ -1,7 +1,9 @@
 #include "mpc/dealer_engine.h"
 
 #include "base/error.h"
+#include "mpc/dealer_bits.h"
 #include "mpc/dealer_node.h"
+#include "mpc/dealer_oracle.h"
 
 namespace partita::mpc {
 
@@ -25,7 +27,8 @@ class DealerEngine<R>::Run {
         masked_(plan_.masked.size()),
         products_(plan_.products.size()),
         rescales_(plan_.rescales.size()),
-        reveals_(plan_.reveals.size()) {}
+        reveals_(plan_.reveals.size()),
+        bits_(plan_.bits, operations, me_, num_parties_, *engine.source_, engine.peer_tapes_) {}
 
   void Execute() {
     ShareInputs();
@@ -33,6 +36,7 @@ class DealerEngine<R>::Run {
     for (size_t i = 0; i < masked_.size(); ++i) PrepareMasked(i);
     for (size_t i = 0; i < rescales_.size(); ++i) PrepareRescale(i);
     for (size_t i = 0; i < reveals_.size(); ++i) PrepareReveal(i);
+    bits_.Prepare(messages_);
     for (size_t step = 0; step < plan_.cost.steps; ++step) {
       messages_.Exchange(engine_.channel_, plan_.cost, step);
     }
@@ -40,6 +44,7 @@ class DealerEngine<R>::Run {
     for (size_t i = 0; i < products_.size(); ++i) FinishProduct(i);
     for (size_t i = 0; i < rescales_.size(); ++i) FinishRescale(i);
     for (size_t i = 0; i < reveals_.size(); ++i) FinishReveal(i);
+    bits_.Finish();
     ScaleUp();
   }
 
@@ -424,6 +429,7 @@ class DealerEngine<R>::Run {
   std::vector<ProductState> products_;
   std::vector<RescaleState> rescales_;
   std::vector<Opening> reveals_;
+  DealerBits<R> bits_;
 };
 
 template <typename R>
@@ -450,12 +456,27 @@ FixedOperand DealerEngine<R>::Register(PrivateMatrix matrix) {
 }
 
 template <typename R>
+OracleUse DealerEngine<R>::RunOracle(const Shared& values, const OracleTask& task,
+                                     const OracleQueries& queries) {
+  OracleSession session(channel_, gate_, values, task, this->facts());
+  const DealerOracleLayout layout = schedule_.NextOracle(values.shape, task);
+  DealerOracle<R>(session, *source_, layout, this->num_parties(),
+                  this->SharesOf(values).components[0])
+      .Run(queries);
+  return session.use();
+}
+
+template <typename R>
+SharedBits DealerEngine<R>::RandomBits(Shape shape, size_t width, crypto::RandomSource& own) {
+  BitMatrix share = MakeBits(shape, width);
+  own.Fill(BitBytes(BitWords(share.words)));
+  return this->WithBits({shape, width, nullptr}, {std::move(share.words)});
+}
+
+template <typename R>
 void DealerEngine<R>::Execute(std::span<Operation> operations) {
   for (Operation& operation : operations) CheckOperation(operation, this->facts());
-  for (Operation& operation : operations) {
-    if (auto* reveal = std::get_if<RevealOperation>(&operation))
-      gate_.Opening(reveal->release_id, reveal->to, NumValues(*reveal));
-  }
+  AskGate(gate_, operations);
   Run(*this, operations).Execute();
 }
 

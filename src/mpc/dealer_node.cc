@@ -1,6 +1,12 @@
 #include "mpc/dealer_node.h"
 
+#include <fmt/format.h>
+
 #include <map>
+
+#include "base/error.h"
+#include "mpc/dealer_bits.h"
+#include "mpc/oracle_session.h"
 
 namespace partita::mpc {
 
@@ -144,8 +150,64 @@ void DealerNode<R>::Execute(std::span<Operation> operations) {
     truncations.push_back(DealTruncation(rescale));
     messages.Send(num_parties() - 1, WireBytes(ConstWords<R>(truncations.back())));
   }
+  BitDealer<R> bits(plan.bits, tapes_);
+  bits.Deal(messages);
   for (size_t step = 0; step < plan.cost.steps; ++step) {
     messages.Exchange(channel_, plan.cost, step);
+  }
+}
+
+// A b - sum C_i.
+template <typename R>
+auto DealerNode<R>::DealOracleRows(const DealerOracleLayout& layout, PartyIndex centre,
+                                   Shape values, const Vector& b, uint64_t row, size_t num_rows)
+    -> Vector {
+  const auto [d, m] = values;
+  Vector weights(num_rows * d), dealt(num_rows * m);
+  FromTape<R>({num_rows, d}, *tapes_[centre], layout.row_offset + row * d * R::kBytes)
+      .fill(0, num_rows, weights);
+  MatMul<R>(weights, b, num_rows, d, m, dealt);
+  std::vector<bool> sharers(num_parties(), true);
+  SubtractShares(sharers, centre, layout.dealt_offset + row * m * R::kBytes, dealt);
+  return dealt;
+}
+
+template <typename R>
+OracleUse DealerNode<R>::RunOracle(const Shared& values, const OracleTask& task,
+                                   const OracleQueries&) {
+  CheckOracle(values, task, facts());
+  const DealerOracleLayout layout = schedule_.NextOracle(values.shape, task);
+  Vector b(values.shape.size()), mask(b.size());
+  for (PartyIndex party = 0; party < num_parties(); ++party) {
+    if (party == task.centre) continue;
+    FromTape<R>(values.shape, *tapes_[party], layout.mask_offset).fill(0, values.shape.rows, mask);
+    mpc::Add<R>(b, mask, b);
+  }
+  uint64_t row = 0;
+  auto send = [&](uint64_t chunks) {
+    const uint64_t rows = chunks * layout.cost.rows_per_chunk;
+    const Vector dealt = DealOracleRows(layout, task.centre, values.shape, b, row, rows);
+    row += rows;
+    const net::Send part{task.centre, WireBytes(ConstWords<R>(dealt)), 0, nullptr};
+    channel_.Exchange({&part, 1}, {});
+  };
+  send(std::min(kFirstChunks, layout.cost.num_chunks));
+  for (;;) {
+    std::array<uint8_t, kOracleHeadBytes> head{};
+    net::Receive receive;
+    receive.from = task.centre;
+    receive.into = head;
+    channel_.Exchange({}, {&receive, 1});
+    if (head == OracleHead(kOracleStop)) return {};
+    if (head != OracleHead(kOracleMore) ||
+        row >= layout.cost.num_chunks * layout.cost.rows_per_chunk) {
+      throw Error(ErrorCode::kPeerFault,
+                  fmt::format("party {}, the centre of an oracle, asked the dealer for rows beyond "
+                              "the plan",
+                              channel_.names()[task.centre]),
+                  "compare versions and run the study again");
+    }
+    send(1);
   }
 }
 

@@ -1,7 +1,8 @@
 // The dealer of the engine `dealer`: runs the same method code as the parties, on shapes alone, and
 // sends the corrections that the tapes it shares with the parties cannot carry.
 //
-// It learns shapes and operand kinds, never a value, and receives no message. Corrections go to the
+// It learns shapes and operand kinds, never a value, and receives no message but an oracle's
+// requests for more rows. Corrections go to the
 // last party that gets a share: one element per entry of a dealt product, two per entry of a
 // truncation. Cross products of masks are computed block by block, all that have the same number of
 // rows in one pass, so memory does not grow with the rows.
@@ -28,6 +29,8 @@ class DealerNode : public ShapeEngine {
   const Capabilities& capabilities() const override { return DealerCapabilities(); }
   void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }
   FixedOperand Register(PrivateMatrix matrix) override;
+  OracleUse RunOracle(const Shared& values, const OracleTask& task,
+                      const OracleQueries& queries) override;
 
  protected:
   void Execute(std::span<Operation> operations) override;
@@ -45,6 +48,9 @@ class DealerNode : public ShapeEngine {
   void SubtractShares(const std::vector<bool>& sharers, PartyIndex last, uint64_t offset,
                       Vector& value);
   Vector DealTruncation(const ScheduledRescale& plan);
+  // Rows of C_c (linear_oracle.h) from `row` on; b is the sum of all masks b_i.
+  Vector DealOracleRows(const DealerOracleLayout& layout, PartyIndex centre, Shape values,
+                        const Vector& b, uint64_t row, size_t num_rows);
 
   net::Channel& channel_;
   DealerSchedule schedule_;

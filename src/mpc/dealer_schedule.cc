@@ -1,5 +1,7 @@
 #include "mpc/dealer_schedule.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace partita::mpc {
@@ -7,6 +9,9 @@ namespace {
 
 // Intervals of tapes begin at whole cipher blocks.
 constexpr uint64_t kAlignment = 16;
+
+// An oracle's dealer sends the rows of so many of the largest evaluations at once.
+constexpr uint64_t kEvaluationsPerChunk = 4;
 
 using Route = ScheduledProduct::Route;
 
@@ -43,8 +48,12 @@ DealerSchedule::DealerSchedule(size_t num_parties, size_t element_bytes,
 }
 
 uint64_t DealerSchedule::Reserve(uint64_t elements) {
+  return ReserveBytes(elements * element_bytes_);
+}
+
+uint64_t DealerSchedule::ReserveBytes(uint64_t bytes) {
   uint64_t begin = next_offset_;
-  next_offset_ += (elements * element_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+  next_offset_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
   return begin;
 }
 
@@ -162,6 +171,7 @@ ScheduledExecution DealerSchedule::Next(std::span<const Operation> operations) {
       }
     }
   }
+  AddBits(execution, operations);
   AddCost(execution);
   for (const MaskedOperand& masked : execution.masked) {
     if (!masked.keep) continue;
@@ -204,7 +214,45 @@ void DealerSchedule::AddCost(ScheduledExecution& execution) const {
       }
     }
   }
+  AddBitCost(execution);
   cost.steps = cost.parts.empty() ? 0 : 1;
+}
+
+DealerOracleLayout DealerSchedule::NextOracle(Shape values, const OracleTask& task) {
+  const uint64_t rows = MaxOracleRows(task);
+  const PartyIndex dealer = num_parties_, centre = task.centre;
+  DealerOracleLayout layout;
+  OracleCost& cost = layout.cost;
+  cost.rows_per_chunk = std::min(rows, kEvaluationsPerChunk * MaxOracleRowsAtOnce(task));
+  cost.num_chunks = (rows + cost.rows_per_chunk - 1) / cost.rows_per_chunk;
+  const uint64_t dealt_rows = cost.num_chunks * cost.rows_per_chunk;
+  layout.mask_offset = Reserve(values.size());
+  layout.row_offset = Reserve(dealt_rows * values.rows);
+  layout.dealt_offset = Reserve(dealt_rows * values.cols);
+
+  const uint64_t chunk_bytes = cost.rows_per_chunk * values.cols * element_bytes_;
+  cost.evaluations.resize(task.kinds.size());
+  for (PartyIndex party = 0; party < num_parties_; ++party) {
+    if (party == centre) continue;
+    cost.setup.parts.push_back({0, party, centre, values.size() * element_bytes_});
+    for (size_t k = 0; k < task.kinds.size(); ++k) {
+      const uint64_t q = task.kinds[k].rows;
+      auto& parts = cost.evaluations[k].parts;
+      parts.push_back({0, centre, party, kOracleHeadBytes + q * values.rows * element_bytes_});
+      parts.push_back({1, party, centre, q * values.cols * element_bytes_});
+    }
+    cost.stop.parts.push_back({0, centre, party, kOracleHeadBytes});
+  }
+  const uint64_t first_chunks = std::min(kFirstChunks, cost.num_chunks);
+  cost.setup.parts.push_back({0, dealer, centre, first_chunks * chunk_bytes});
+  cost.chunk.parts = {{0, centre, dealer, kOracleHeadBytes}, {1, dealer, centre, chunk_bytes}};
+  cost.stop.parts.push_back({0, centre, dealer, kOracleHeadBytes});
+  cost.setup.steps = cost.stop.steps = 1;
+  for (ExecutionCost& evaluation : cost.evaluations) evaluation.steps = 2;
+  cost.chunk.steps = 2;
+  cost.setup.requirements = {
+      {Correlation::Kind::kOracleRows, {}, values, {static_cast<size_t>(rows), values.rows}}};
+  return layout;
 }
 
 const Capabilities& DealerCapabilities() {
@@ -232,6 +280,9 @@ class DealerCostModel : public CostModel {
   void Register(const FixedOperand& operand) override { schedule_.Register(operand); }
   ExecutionCost Execute(std::span<const Operation> operations) override {
     return schedule_.Next(operations).cost;
+  }
+  OracleCost Oracle(Shape values, const OracleTask& task) override {
+    return schedule_.NextOracle(values, task).cost;
   }
 
  private:

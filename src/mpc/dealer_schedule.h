@@ -49,7 +49,10 @@
 #include <vector>
 
 #include "mpc/cost.h"
+#include "mpc/dealer_bit_schedule.h"
+#include "mpc/oracle_schedule.h"
 #include "mpc/rules.h"
+#include "mpc/tape.h"
 
 namespace partita::mpc {
 
@@ -98,7 +101,15 @@ struct ScheduledExecution {
   std::vector<ScheduledProduct> products;
   std::vector<ScheduledRescale> rescales;
   std::vector<ScheduledReveal> reveals;
+  DealerBitPlan bits;
   ExecutionCost cost;
+};
+
+struct DealerOracleLayout {
+  uint64_t mask_offset = 0;   // b_i, on the tape of every party but the centre
+  uint64_t row_offset = 0;    // A, row by row, on the centre's tape
+  uint64_t dealt_offset = 0;  // C_i, row by row, on the tape of every party but the centre
+  OracleCost cost;
 };
 
 // Public, and the same at every process.
@@ -116,6 +127,8 @@ class DealerSchedule {
   void Register(const FixedOperand& operand);
   // The operations have passed CheckOperation. Must be called for every Execute, in order.
   ScheduledExecution Next(std::span<const Operation> operations);
+  // The task has passed CheckOracle.
+  DealerOracleLayout NextOracle(Shape values, const OracleTask& task);
   // Parties that hold the opening of a fixed operand from an earlier step.
   bool Holds(uint64_t fixed_id, PartyIndex party) const;
 
@@ -127,6 +140,12 @@ class DealerSchedule {
     std::set<PartyIndex> holders;
   };
   uint64_t Reserve(uint64_t elements);
+  uint64_t ReserveBytes(uint64_t bytes);
+  uint64_t ReserveBits(size_t words);
+  size_t MaskBits(DealerBitPlan& plan, const SharedBits& operand);
+  // dealer_bit_schedule.cc
+  void AddBits(ScheduledExecution& execution, std::span<const Operation> operations);
+  void AddBitCost(ScheduledExecution& execution) const;
   size_t Mask(ScheduledExecution& execution, const Operand& operand, Product::Kind kind);
   void AddProduct(ScheduledExecution& execution, const Product& product,
                   ScheduledProduct scheduled);
@@ -137,6 +156,7 @@ class DealerSchedule {
   DealerOptions options_;
   // One address space for all tapes: an interval belongs to one use, whichever tapes carry it.
   uint64_t next_offset_ = 0;
+  uint64_t next_bit_offset_ = kBitTapeBase;
   std::map<uint64_t, Fixed> fixed_;
 };
 

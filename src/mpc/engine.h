@@ -17,17 +17,13 @@
 #include <vector>
 
 #include "base/int128.h"
+#include "crypto/random.h"
+#include "mpc/bits.h"
+#include "mpc/linear_oracle.h"
 #include "mpc/release_gate.h"
+#include "mpc/shape.h"
 
 namespace partita::mpc {
-
-using PartyIndex = std::size_t;
-
-struct Shape {
-  size_t rows = 0, cols = 0;
-  size_t size() const { return rows * cols; }
-  bool operator==(const Shape&) const = default;
-};
 
 // A plaintext matrix of ring integers, row-major: value = integer / 2^fraction_bits of whatever it
 // is used with.
@@ -114,6 +110,7 @@ class Engine {
   virtual const Capabilities& capabilities() const = 0;
   virtual size_t num_parties() const = 0;              // computing parties, without a dealer
   virtual std::optional<PartyIndex> self() const = 0;  // empty at the dealer and on PlanEngine
+  virtual int ring_bits() const = 0;
 
   // Names the phase for counters (channel phases follow).
   virtual void BeginPhase(std::string_view name) = 0;
@@ -136,6 +133,37 @@ class Engine {
   // once, before anything is sent. Empty matrices are returned where the value is not learned.
   std::vector<IntMatrix> Reveal(std::string_view release_id, std::span<const Shared> values,
                                 PartyIndex to);
+
+  // Bits (bits.h). AND and the ways between ring and bits communicate; comparisons, equality and
+  // selection are put together from them in compare.h. As above, a list is one set of rounds.
+  std::vector<SharedBits> InputBits(std::span<const PrivateBits> inputs);
+  std::vector<SharedBits> And(std::span<const BitProduct> products);
+  // The lowest widths[i] bits of values[i] (at least one, at most the ring's), two's complement.
+  std::vector<CarryBits> Decompose(std::span<const Shared> values, std::span<const size_t> widths);
+  // Every bit as a ring element 0 or 1 without fraction bits. Plane j of a matrix of r rows becomes
+  // the rows [j r, (j + 1) r) of the result.
+  std::vector<Shared> ToRing(std::span<const SharedBits> bits);
+  // As Reveal; an opening counts entries times width.
+  std::vector<BitMatrix> RevealBits(std::string_view release_id, std::span<const SharedBits> values,
+                                    PartyIndex to);
+  // Local.
+  virtual SharedBits PublicBits(const BitMatrix& value) = 0;
+  virtual SharedBits Xor(const SharedBits& a, const SharedBits& b) = 0;
+  virtual SharedBits Not(const SharedBits& a) = 0;
+  virtual SharedBits AndPublic(const SharedBits& a, const BitMatrix& b) = 0;
+  // The planes with these numbers, in this order; a number may occur more than once.
+  virtual SharedBits SelectPlanes(const SharedBits& a, std::span<const size_t> planes) = 0;
+  // The planes of all parts, one part after the other.
+  virtual SharedBits JoinPlanes(std::span<const SharedBits> parts) = 0;
+  // Uniform bits that neither the dealer nor any coalition that the engine tolerates knows (R-b).
+  // own: this party's randomness, not used by every engine.
+  virtual SharedBits RandomBits(Shape shape, size_t width, crypto::RandomSource& own) = 0;
+
+  // Lets task.centre ask for products of private weights with `values` until it has enough
+  // (linear_oracle.h). Every process calls this; `queries` is called at the centre only. On the
+  // PlanEngine every kind is evaluated as often as it may be, one kind after the other.
+  virtual OracleUse RunOracle(const Shared& values, const OracleTask& task,
+                              const OracleQueries& queries) = 0;
 
   // Local linear algebra: no communication.
   virtual Shared Public(const PublicMatrix& value) = 0;

@@ -48,8 +48,8 @@ Shared LinearEngine<R, kComponents>::Public(const PublicMatrix& value) {
   Shared result = PublicResult(value, facts_);
   Components components;
   for (size_t c = 0; c < kComponents; ++c) {
-    components[c] = carries_public_[c] ? ToWords<R>(value.values)
-                                       : std::vector<Word>(value.values.values.size());
+    components[c] = this->carries_public(c) ? ToWords<R>(value.values)
+                                            : std::vector<Word>(value.values.values.size());
   }
   return WithShares(std::move(result), std::move(components));
 }

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "mpc/kernels.h"
+#include "mpc/linear_bits.h"
 #include "mpc/ring.h"
 #include "mpc/rules.h"
 
@@ -22,13 +23,14 @@ struct RingPayload : Shared::Payload {
 };
 
 template <typename R, size_t kComponents>
-class LinearEngine : public Engine {
+class LinearEngine : public LinearBits<kComponents> {
  public:
   using Word = typename R::Word;
   using Payload = RingPayload<R, kComponents>;
   using Components = std::array<std::vector<Word>, kComponents>;
 
   size_t num_parties() const override { return facts_.num_parties; }
+  int ring_bits() const override { return facts_.ring_bits; }
   std::optional<PartyIndex> self() const override { return facts_.self; }
 
   Shared Public(const PublicMatrix& value) override;
@@ -42,23 +44,21 @@ class LinearEngine : public Engine {
   Shared Concatenate(std::span<const Shared> parts, bool by_rows) override;
   Shared SumRows(const Shared& a) override;
 
- protected:
-  LinearEngine(EngineFacts facts, std::array<bool, kComponents> carries_public)
-      : facts_(std::move(facts)), carries_public_(carries_public) {}
-
-  const EngineFacts& facts() const { return facts_; }
-  bool carries_public(size_t component) const { return carries_public_[component]; }
-
   // The shares behind a handle. Throws kUsage for a handle of another engine.
   static const Payload& SharesOf(const Shared& value);
   // Gives `result` (shape, fraction bits, bound) its shares.
   static Shared WithShares(Shared result, Components components);
-  // As above, all zero.
+
+ protected:
+  LinearEngine(EngineFacts facts, std::array<bool, kComponents> carries_public)
+      : LinearBits<kComponents>(carries_public), facts_(std::move(facts)) {}
+
+  const EngineFacts& facts() const { return facts_; }
+  // As WithShares, all zero.
   static Shared WithZeroShares(Shared result);
 
  private:
   EngineFacts facts_;
-  std::array<bool, kComponents> carries_public_;
 };
 
 // The ring elements of a public matrix, and back.

@@ -1,4 +1,4 @@
-// The four operations that communicate, as data: what Engine::Execute runs.
+// The operations that communicate, as data: what Engine::Execute runs.
 //
 // Methods do not build these; they call Engine's list methods or record a Batch. An engine reads
 // the operands and fills in the results.
@@ -42,9 +42,48 @@ inline uint64_t NumValues(const RevealOperation& reveal) {
   return count;
 }
 
-struct Operation
-    : std::variant<InputOperation, MultiplyOperation, RescaleOperation, RevealOperation> {
+struct InputBitsOperation {
+  std::vector<PrivateBits> inputs;
+  std::vector<SharedBits> results;  // out
+};
+
+struct AndOperation {
+  std::vector<BitProduct> products;
+  std::vector<SharedBits> results;  // out
+};
+
+struct DecomposeOperation {
+  std::vector<Shared> values;
+  std::vector<size_t> widths;
+  std::vector<CarryBits> results;  // out
+};
+
+struct ToRingOperation {
+  std::vector<SharedBits> bits;
+  std::vector<Shared> results;  // out
+};
+
+struct RevealBitsOperation {
+  std::string release_id;
+  std::vector<SharedBits> values;
+  PartyIndex to = kEverybody;
+  std::vector<BitMatrix> results;  // out; without words where nothing is learned
+};
+
+// Bits that a reveal opens.
+inline uint64_t NumValues(const RevealBitsOperation& reveal) {
+  uint64_t count = 0;
+  for (const SharedBits& value : reveal.values) count += value.shape.size() * value.width;
+  return count;
+}
+
+struct Operation : std::variant<InputOperation, MultiplyOperation, RescaleOperation,
+                                RevealOperation, InputBitsOperation, AndOperation,
+                                DecomposeOperation, ToRingOperation, RevealBitsOperation> {
   using variant::variant;
 };
+
+// Asks the gate for every opening among the operations, in order.
+void AskGate(ReleaseGate& gate, std::span<const Operation> operations);
 
 }  // namespace partita::mpc

@@ -98,16 +98,61 @@ void PlanEngine::AddStep(const ExecutionCost& cost, size_t step) {
 
 void PlanEngine::Execute(std::span<Operation> operations) {
   for (Operation& operation : operations) RunOnShapes(operation);
+  if (gate_ != nullptr) AskGate(*gate_, operations);
   for (Operation& operation : operations) {
-    auto* reveal = std::get_if<RevealOperation>(&operation);
-    if (reveal == nullptr) continue;
-    if (gate_ != nullptr) gate_->Opening(reveal->release_id, reveal->to, NumValues(*reveal));
-    ++openings_[reveal->release_id];
+    if (auto* reveal = std::get_if<RevealOperation>(&operation)) ++openings_[reveal->release_id];
+    if (auto* bits = std::get_if<RevealBitsOperation>(&operation)) ++openings_[bits->release_id];
   }
   ExecutionCost cost = costs_->Execute(operations);
+  AddSteps(cost);
+}
+
+OracleUse PlanEngine::RunOracle(const Shared& values, const OracleTask& task,
+                                const OracleQueries&) {
+  CheckOracle(values, task, facts());
+  const OracleCost& cost = oracles_.emplace_back(costs_->Oracle(values.shape, task));
+  AddSteps(cost.setup);
+  OracleChunks chunks(cost.rows_per_chunk, cost.num_chunks);
+  OracleUse use;
+  for (size_t k = 0; k < task.kinds.size(); ++k) {
+    const OracleKind& kind = task.kinds[k];
+    for (uint64_t i = 0; i < kind.max_count; ++i) {
+      if (gate_ != nullptr) {
+        gate_->Opening(kind.release_id, task.centre, kind.rows * values.shape.cols);
+      }
+      AddSteps(CostOfEvaluation(cost, k, chunks.Take(kind.rows)));
+    }
+    openings_[kind.release_id] += kind.max_count;
+    use.evaluations.push_back(kind.max_count);
+  }
+  AddSteps(CostOfStop(cost, chunks.outstanding()));
+  return use;
+}
+
+void PlanEngine::AddSteps(const ExecutionCost& cost) {
   for (size_t step = 0; step < cost.steps; ++step) AddStep(cost, step);
   Requirements& requirements = phases_.back().requirements;
   requirements.insert(requirements.end(), cost.requirements.begin(), cost.requirements.end());
+}
+
+std::vector<std::vector<LinkCost>> OracleTraffic(const OracleCost& cost, const OracleTask& task,
+                                                 const OracleUse& use, size_t num_processes) {
+  std::vector<std::vector<LinkCost>> links(num_processes, std::vector<LinkCost>(num_processes));
+  auto add = [&](const ExecutionCost& execution) {
+    for (const MessagePart& part : execution.parts) {
+      ++links[part.from][part.to].messages;
+      links[part.from][part.to].bytes += part.bytes;
+    }
+  };
+  add(cost.setup);
+  OracleChunks chunks(cost.rows_per_chunk, cost.num_chunks);
+  for (size_t k = 0; k < task.kinds.size(); ++k) {
+    for (uint64_t i = 0; i < use.evaluations[k]; ++i) {
+      add(CostOfEvaluation(cost, k, chunks.Take(task.kinds[k].rows)));
+    }
+  }
+  add(CostOfStop(cost, chunks.outstanding()));
+  return links;
 }
 
 }  // namespace partita::mpc

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mpc/cost.h"
+#include "mpc/oracle_schedule.h"
 #include "mpc/release_gate.h"
 #include "mpc/shape_engine.h"
 
@@ -44,10 +45,16 @@ class PlanEngine : public ShapeEngine {
   void StartAt(std::vector<uint64_t> depths);
   void BeginPhase(std::string_view name) override;
   FixedOperand Register(PrivateMatrix matrix) override;
+  // Adds every evaluation that the task allows, one kind after the other: an upper limit. What a
+  // run with fewer evaluations costs is OracleTraffic of oracles().
+  OracleUse RunOracle(const Shared& values, const OracleTask& task,
+                      const OracleQueries& queries) override;
 
   // All phases so far, the current one included. As in a channel, what happens before the first
   // BeginPhase belongs to a phase "start", which is left out if nothing was sent in it.
   std::vector<PhaseCost> phases() const;
+  // The costs of every oracle so far, in program order.
+  const std::vector<OracleCost>& oracles() const { return oracles_; }
   // How often each release was opened.
   const std::map<std::string, uint64_t, std::less<>>& openings() const { return openings_; }
   // Computing parties, and the dealer if there is one.
@@ -58,6 +65,7 @@ class PlanEngine : public ShapeEngine {
 
  private:
   void StartPhase(std::string_view name);
+  void AddSteps(const ExecutionCost& cost);
   void AddStep(const ExecutionCost& cost, size_t step);
 
   std::unique_ptr<CostModel> costs_;
@@ -67,6 +75,12 @@ class PlanEngine : public ShapeEngine {
   std::vector<PhaseCost> phases_;  // never empty
   bool named_ = false;             // BeginPhase was called
   std::map<std::string, uint64_t, std::less<>> openings_;
+  std::vector<OracleCost> oracles_;
 };
+
+// What crosses every link ([from][to]) during an oracle with exactly so many evaluations, in
+// whatever order: set-up, requests, replies, chunks and the stop.
+std::vector<std::vector<LinkCost>> OracleTraffic(const OracleCost& cost, const OracleTask& task,
+                                                 const OracleUse& use, size_t num_processes);
 
 }  // namespace partita::mpc

@@ -2,7 +2,9 @@
 
 #include <optional>
 
+#include "mpc/bit_kernels.h"
 #include "mpc/replicated_execution.h"
+#include "mpc/replicated_oracle.h"
 
 namespace partita::mpc {
 
@@ -32,12 +34,31 @@ FixedOperand ReplicatedEngine<R>::Register(PrivateMatrix matrix) {
 }
 
 template <typename R>
+OracleUse ReplicatedEngine<R>::RunOracle(const Shared& values, const OracleTask& task,
+                                         const OracleQueries& queries) {
+  OracleSession session(channel_, gate_, values, task, this->facts());
+  const replicated::OracleLayout layout = scheduler_.NextOracle(values.shape, task);
+  ReplicatedOracle<R>(session, *own_tape_, *previous_tape_, layout,
+                      this->SharesOf(values).components)
+      .Run(queries);
+  return session.use();
+}
+
+template <typename R>
+SharedBits ReplicatedEngine<R>::RandomBits(Shape shape, size_t width, crypto::RandomSource&) {
+  BitMatrix own = MakeBits(shape, width), previous = own;
+  const uint64_t offset = scheduler_.ReserveBits(own.words.size());
+  if (!own.words.empty()) {
+    own_tape_->Read(offset, BitBytes(BitWords(own.words)));
+    previous_tape_->Read(offset, BitBytes(BitWords(previous.words)));
+  }
+  return this->WithBits({shape, width, nullptr}, {std::move(own.words), std::move(previous.words)});
+}
+
+template <typename R>
 void ReplicatedEngine<R>::Execute(std::span<Operation> operations) {
   for (Operation& operation : operations) CheckOperation(operation, this->facts());
-  for (Operation& operation : operations) {
-    if (auto* reveal = std::get_if<RevealOperation>(&operation))
-      gate_.Opening(reveal->release_id, reveal->to, NumValues(*reveal));
-  }
+  AskGate(gate_, operations);
   ReplicatedExecution<R>(*this, operations).Run();
 }
 

@@ -43,6 +43,9 @@ class ReplicatedEngine : public LinearEngine<R, 2> {
   const Capabilities& capabilities() const override { return replicated::ReplicatedCapabilities(); }
   void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }
   FixedOperand Register(PrivateMatrix matrix) override;
+  OracleUse RunOracle(const Shared& values, const OracleTask& task,
+                      const OracleQueries& queries) override;
+  SharedBits RandomBits(Shape shape, size_t width, crypto::RandomSource& own) override;
 
  protected:
   void Execute(std::span<Operation> operations) override;

@@ -16,7 +16,8 @@ ReplicatedExecution<R>::ReplicatedExecution(Engine& engine, std::span<Operation>
       dealt_(schedule_.dealt.size()),
       products_(schedule_.products.size()),
       rescales_(schedule_.rescales.size()),
-      reveals_(schedule_.reveals.size()) {}
+      reveals_(schedule_.reveals.size()),
+      bits_(schedule_.bits, operations, self_, *engine.own_tape_, *engine.previous_tape_) {}
 
 template <typename R>
 void ReplicatedExecution<R>::Run() {
@@ -39,6 +40,7 @@ void ReplicatedExecution<R>::RunStep(size_t step) {
   if (step == 0) {
     for (size_t i = 0; i < reveals_.size(); ++i) StartReveal(i);
   }
+  bits_.Start(step, messages_);
   messages_.Exchange(engine_.channel_, schedule_.cost, step);
 }
 
@@ -79,6 +81,7 @@ void ReplicatedExecution<R>::StoreResults() {
     result = Engine::WithShares(std::move(result), std::move(rescales_[i].shares));
   }
   for (size_t i = 0; i < reveals_.size(); ++i) FinishReveal(i);
+  bits_.Finish();
 }
 
 template <typename R>

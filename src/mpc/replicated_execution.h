@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "mpc/replicated_bits.h"
 #include "mpc/replicated_engine.h"
 #include "mpc/row_source.h"
 #include "mpc/step_messages.h"
@@ -106,6 +107,7 @@ class ReplicatedExecution {
   std::vector<ProductWork> products_;
   std::vector<RescaleWork> rescales_;
   std::vector<Vector> reveals_;  // the component that this party lacks
+  ReplicatedBits<R> bits_;
 };
 
 }  // namespace partita::mpc

@@ -128,6 +128,7 @@ Schedule Scheduler::Next(std::span<const Operation> operations) {
       }
     }
   }
+  AddBits(schedule, operations);
   AddCost(schedule);
   return schedule;
 }
@@ -168,7 +169,32 @@ void Scheduler::AddCost(Schedule& schedule) const {
       }
     }
   }
+  AddBitCost(schedule);
   for (const MessagePart& part : cost.parts) cost.steps = std::max(cost.steps, part.step + 1);
+}
+
+OracleLayout Scheduler::NextOracle(Shape values, const OracleTask& task) {
+  const size_t rows = MaxOracleRows(task);
+  const PartyIndex centre = task.centre;
+  const PartyIndex with_tape = replicated::Next(centre), with_rest = Previous(centre);
+  OracleLayout layout;
+  layout.split_offset = Reserve({rows, values.rows});
+  layout.zero_offset = Reserve({rows, values.cols});
+  OracleCost& cost = layout.cost;
+  for (const OracleKind& kind : task.kinds) {
+    const uint64_t request = kind.rows * values.rows * element_bytes_;
+    const uint64_t reply = kind.rows * values.cols * element_bytes_;
+    cost.evaluations.push_back({2,
+                                {{0, centre, with_tape, kOracleHeadBytes},
+                                 {0, centre, with_rest, kOracleHeadBytes + request},
+                                 {1, with_tape, centre, reply},
+                                 {1, with_rest, centre, reply}},
+                                {}});
+  }
+  cost.stop = {
+      1, {{0, centre, with_tape, kOracleHeadBytes}, {0, centre, with_rest, kOracleHeadBytes}}, {}};
+  cost.setup.requirements = {{Correlation::Kind::kOracleRows, {}, values, {rows, values.rows}}};
+  return layout;
 }
 
 const Capabilities& ReplicatedCapabilities() {
@@ -194,6 +220,9 @@ class ReplicatedCostModel : public CostModel {
   void Register(const FixedOperand& operand) override { scheduler_.Register(operand); }
   ExecutionCost Execute(std::span<const Operation> operations) override {
     return scheduler_.Next(operations).cost;
+  }
+  OracleCost Oracle(Shape values, const OracleTask& task) override {
+    return scheduler_.NextOracle(values, task).cost;
   }
 
  private:

@@ -56,6 +56,9 @@
 
 #include "mpc/cost.h"
 #include "mpc/operation.h"
+#include "mpc/oracle_schedule.h"
+#include "mpc/replicated_bit_schedule.h"
+#include "mpc/tape.h"
 
 namespace partita::mpc::replicated {
 
@@ -127,7 +130,14 @@ struct Schedule {
   std::vector<ScheduledProduct> products;
   std::vector<ScheduledRescale> rescales;
   std::vector<ScheduledReveal> reveals;
+  BitSchedule bits;
   ExecutionCost cost;
+};
+
+struct OracleLayout {
+  uint64_t split_offset = 0;  // U, row by row, on tape c of the centre c
+  uint64_t zero_offset = 0;   // z, row by row, on tape c + 1
+  OracleCost cost;
 };
 
 class Scheduler {
@@ -139,6 +149,10 @@ class Scheduler {
   void Register(const FixedOperand& operand);
   // The operations have passed CheckOperation. Must be called for every Execute, in order.
   Schedule Next(std::span<const Operation> operations);
+  // The task has passed CheckOracle.
+  OracleLayout NextOracle(Shape values, const OracleTask& task);
+  // Room for so many words of bits on every tape.
+  uint64_t ReserveBits(size_t words);
 
  private:
   struct Fixed {
@@ -151,10 +165,14 @@ class Scheduler {
   void AddProduct(Schedule& schedule, const Product& product, ScheduledProduct scheduled);
   size_t Deal(Schedule& schedule, const Operand& operand, Product::Kind kind);
   void AddCost(Schedule& schedule) const;
+  // replicated_bit_schedule.cc
+  void AddBits(Schedule& schedule, std::span<const Operation> operations);
+  void AddBitCost(Schedule& schedule) const;
 
   size_t element_bytes_;
   Options options_;
   uint64_t next_offset_ = 0;  // one address space for all tapes
+  uint64_t next_bit_offset_ = kBitTapeBase;
   std::map<uint64_t, Fixed> fixed_;
 };
 

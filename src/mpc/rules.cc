@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "mpc/bit_rules.h"
+#include "mpc/oracle_schedule.h"
 
 namespace partita::mpc {
 namespace {
@@ -195,6 +197,42 @@ void CheckOperation(Operation& operation, const EngineFacts& facts) {
     }
     reveal->results.assign(reveal->values.size(), IntMatrix{});
   }
+  CheckBitOperation(operation, facts);
+}
+
+double CheckOracle(const Shared& values, const OracleTask& task, const EngineFacts& facts) {
+  if (task.centre >= facts.num_parties) {
+    Misuse(
+        fmt::format("the centre of an oracle is party {} of {}", task.centre, facts.num_parties));
+  }
+  if (values.shape.size() == 0) Misuse("an oracle was asked about an empty matrix");
+  if (task.kinds.empty()) Misuse("an oracle has no kind of evaluation");
+  const double width = static_cast<double>(values.shape.rows + values.shape.cols);
+  double elements = 0;
+  for (const OracleKind& kind : task.kinds) {
+    if (kind.rows == 0 || kind.max_count == 0) {
+      Misuse(fmt::format("evaluations for release '{}' have no rows or may never happen",
+                         kind.release_id));
+    }
+    elements += static_cast<double>(kind.rows) * static_cast<double>(kind.max_count) * width;
+  }
+  if (!(elements < 0x1p52)) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("an oracle that may be asked for {:.3g} elements is too much for one "
+                            "run",
+                            elements),
+                "declare fewer evaluations");
+  }
+  // Rounding to the grid moves each weight by at most half a unit.
+  const double bound =
+      values.bound * (task.weight_bound + std::ldexp(static_cast<double>(values.shape.rows),
+                                                     -task.weight_fraction_bits));
+  CheckFits({{MaxOracleRowsAtOnce(task), values.shape.cols},
+             values.fraction_bits + task.weight_fraction_bits,
+             bound,
+             nullptr},
+            facts.ring_bits);
+  return bound;
 }
 
 Shared PublicResult(const PublicMatrix& value, const EngineFacts& facts) {

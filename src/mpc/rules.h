@@ -38,6 +38,9 @@ Shared RescaleResult(const Shared& value, int fraction_bits, const EngineFacts& 
 // Checks a communicating operation and fills its shared results in, without payloads (kReveal:
 // makes the results empty matrices).
 void CheckOperation(Operation& operation, const EngineFacts& facts);
+// Checks a linear oracle over `values`; the bound of its results, from the weights as rounded to
+// their grid.
+double CheckOracle(const Shared& values, const OracleTask& task, const EngineFacts& facts);
 void CheckPrivate(const PrivateMatrix& matrix, const EngineFacts& facts);
 
 // Local operations.

@@ -1,5 +1,7 @@
 #include "mpc/shape_engine.h"
 
+#include "mpc/bit_rules.h"
+
 namespace partita::mpc {
 namespace {
 
@@ -9,16 +11,28 @@ Shared WithToken(Shared value) {
   return value;
 }
 
+SharedBits WithToken(SharedBits value) {
+  value.payload = std::make_shared<const SharedBits::Payload>();
+  return value;
+}
+
+CarryBits WithToken(CarryBits value) {
+  return {WithToken(std::move(value.propagate)), WithToken(std::move(value.generate))};
+}
+
+// Openings have no payload.
+IntMatrix WithToken(IntMatrix value) { return value; }
+BitMatrix WithToken(BitMatrix value) { return value; }
+
 }  // namespace
 
 void ShapeEngine::RunOnShapes(Operation& operation) const {
   CheckOperation(operation, facts_);
-  auto add_tokens = [](std::vector<Shared>& values) {
-    for (Shared& value : values) value = WithToken(std::move(value));
-  };
-  if (auto* input = std::get_if<InputOperation>(&operation)) add_tokens(input->results);
-  if (auto* multiply = std::get_if<MultiplyOperation>(&operation)) add_tokens(multiply->results);
-  if (auto* rescale = std::get_if<RescaleOperation>(&operation)) add_tokens(rescale->results);
+  std::visit(
+      [](auto& checked) {
+        for (auto& value : checked.results) value = WithToken(std::move(value));
+      },
+      static_cast<Operation::variant&>(operation));
 }
 
 Shared ShapeEngine::Public(const PublicMatrix& value) {
@@ -47,5 +61,28 @@ Shared ShapeEngine::Concatenate(std::span<const Shared> parts, bool by_rows) {
   return WithToken(ConcatenateResult(parts, by_rows));
 }
 Shared ShapeEngine::SumRows(const Shared& a) { return WithToken(SumRowsResult(a, facts_)); }
+
+SharedBits ShapeEngine::PublicBits(const BitMatrix& value) {
+  CheckBits(value);
+  return WithToken(SharedBits{value.shape, value.width, nullptr});
+}
+SharedBits ShapeEngine::Xor(const SharedBits& a, const SharedBits& b) {
+  return WithToken(XorResult(a, b));
+}
+SharedBits ShapeEngine::Not(const SharedBits& a) {
+  return WithToken(SharedBits{a.shape, a.width, nullptr});
+}
+SharedBits ShapeEngine::AndPublic(const SharedBits& a, const BitMatrix& b) {
+  return WithToken(AndPublicResult(a, b));
+}
+SharedBits ShapeEngine::SelectPlanes(const SharedBits& a, std::span<const size_t> planes) {
+  return WithToken(SelectPlanesResult(a, planes));
+}
+SharedBits ShapeEngine::JoinPlanes(std::span<const SharedBits> parts) {
+  return WithToken(JoinPlanesResult(parts));
+}
+SharedBits ShapeEngine::RandomBits(Shape shape, size_t width, crypto::RandomSource&) {
+  return WithToken(SharedBits{shape, width, nullptr});
+}
 
 }  // namespace partita::mpc

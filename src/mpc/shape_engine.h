@@ -10,6 +10,7 @@ namespace partita::mpc {
 class ShapeEngine : public Engine {
  public:
   size_t num_parties() const override { return facts_.num_parties; }
+  int ring_bits() const override { return facts_.ring_bits; }
   std::optional<PartyIndex> self() const override { return {}; }
 
   Shared Public(const PublicMatrix& value) override;
@@ -22,6 +23,14 @@ class ShapeEngine : public Engine {
   Shared Slice(const Shared& a, size_t row, size_t col, Shape shape) override;
   Shared Concatenate(std::span<const Shared> parts, bool by_rows) override;
   Shared SumRows(const Shared& a) override;
+
+  SharedBits PublicBits(const BitMatrix& value) override;
+  SharedBits Xor(const SharedBits& a, const SharedBits& b) override;
+  SharedBits Not(const SharedBits& a) override;
+  SharedBits AndPublic(const SharedBits& a, const BitMatrix& b) override;
+  SharedBits SelectPlanes(const SharedBits& a, std::span<const size_t> planes) override;
+  SharedBits JoinPlanes(std::span<const SharedBits> parts) override;
+  SharedBits RandomBits(Shape shape, size_t width, crypto::RandomSource& own) override;
 
  protected:
   explicit ShapeEngine(EngineFacts facts) : facts_(std::move(facts)) {}

@@ -14,6 +14,9 @@
 
 namespace partita::mpc {
 
+// Ring elements lie below this offset, bits, in words of 64, from it on.
+inline constexpr uint64_t kBitTapeBase = uint64_t{1} << 62;
+
 class Tape {
  public:
   virtual ~Tape() = default;

@@ -63,6 +63,7 @@ struct Channel::State {
   uint64_t phase_number = 0;
   uint64_t phase_depth = 0;  // at its beginning
   SteadyClock::time_point phase_start;
+  std::vector<WireBytes> phase_wire;  // by peer, at its beginning
 
   std::vector<OutFrame> out;
   std::vector<InFrame> in;
@@ -73,11 +74,22 @@ struct Channel::State {
     phase_tag = MakePhaseTag(name, phase_number++);
     phase_depth = depth;
     phase_start = SteadyClock::now();
+    phase_wire.clear();
+    for (PartyIndex peer = 0; peer < parties(); ++peer) phase_wire.push_back(CarriedBytes(peer));
+  }
+
+  WireBytes CarriedBytes(PartyIndex peer) const {
+    return peer == transport->self() ? WireBytes{} : transport->CarriedBytes(peer);
   }
 
   void UpdatePhase(PhaseTraffic& phase) const {
     phase.rounds = depth - phase_depth;
     phase.seconds = SecondsSince(phase_start);
+    for (PartyIndex peer = 0; peer < parties(); ++peer) {
+      const WireBytes now = CarriedBytes(peer);
+      phase.links[peer].wire_sent = now.sent - phase_wire[peer].sent;
+      phase.links[peer].wire_received = now.received - phase_wire[peer].received;
+    }
   }
 
   void CheckPeer(PartyIndex peer) const {

@@ -59,6 +59,9 @@ struct Receive {
 struct LinkTraffic {
   uint64_t messages_sent = 0, bytes_sent = 0;
   uint64_t messages_received = 0, bytes_received = 0;
+  // On the wire: frame headers, encryption, signs of life, and in the phase "hello" the handshake.
+  // What is under way between two phases counts for one of them. Zero where there is no network.
+  uint64_t wire_sent = 0, wire_received = 0;
 };
 
 struct PhaseTraffic {

@@ -80,6 +80,12 @@ class Conversation {
     }
     traffic_.rounds = 2;
     traffic_.seconds = SecondsSince(start);
+    for (PartyIndex peer = 0; peer < hellos_.size(); ++peer) {
+      if (peer == transport_.self()) continue;
+      const WireBytes wire = transport_.CarriedBytes(peer);
+      traffic_.links[peer].wire_sent = wire.sent;
+      traffic_.links[peer].wire_received = wire.received;
+    }
     return MakeSession();
   }
 

@@ -69,6 +69,7 @@ struct TlsWire {
   size_t queue_begin = 0;
   bool end_of_stream = false;
   bool send_failed = false;
+  WireBytes bytes;
 
   size_t unsent() const { return queue.size() - queue_begin; }
 
@@ -79,6 +80,7 @@ struct TlsWire {
           send(socket.fd(), queue.data() + queue_begin, unsent(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (sent >= 0) {
         queue_begin += static_cast<size_t>(sent);
+        bytes.sent += static_cast<uint64_t>(sent);
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         break;
       } else if (errno != EINTR) {
@@ -120,6 +122,8 @@ int WireRead(BIO* bio, char* data, int size) {
     BIO_set_retry_read(bio);
   } else if (received <= 0) {
     wire->end_of_stream = true;
+  } else {
+    wire->bytes.received += static_cast<uint64_t>(received);
   }
   return static_cast<int>(received);
 }
@@ -194,6 +198,8 @@ TlsStream::~TlsStream() {
     if (recv(wire_->socket.fd(), discarded.data(), discarded.size(), MSG_DONTWAIT) <= 0) break;
   }
 }
+
+WireBytes TlsStream::wire_bytes() const { return wire_->bytes; }
 
 int TlsStream::fd() const { return wire_->socket.fd(); }
 bool TlsStream::unsent() const { return wire_->unsent() != 0; }

@@ -63,6 +63,8 @@ class TlsStream {
   // RFC 8446, section 7.5: the same at both ends, different for every connection.
   crypto::Key ExportSecret() const;
   int fd() const;
+  // Handed to and taken from the socket so far.
+  WireBytes wire_bytes() const;
 
  private:
   void Fail(int result);

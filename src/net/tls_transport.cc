@@ -48,6 +48,9 @@ class TlsTransport : public Transport {
   }
 
   const crypto::Key& PairwiseSecret(PartyIndex peer) const override { return secrets_[peer]; }
+  WireBytes CarriedBytes(PartyIndex peer) const override {
+    return streams_[peer] == nullptr ? WireBytes{} : streams_[peer]->wire_bytes();
+  }
 
  private:
   std::vector<std::unique_ptr<TlsStream>> streams_;  // by party, empty for self

@@ -21,6 +21,11 @@ struct Io {
   bool closed = false;  // the peer closed this direction: no more bytes will ever move
 };
 
+// Bytes of one stream as the network carries them: handshake, encryption and all.
+struct WireBytes {
+  uint64_t sent = 0, received = 0;
+};
+
 // What a Wait is for.
 struct Interest {
   PartyIndex peer = 0;
@@ -49,6 +54,12 @@ class Transport {
 
   // Known to this party and `peer` only, new for every connection. Used through a KDF.
   virtual const crypto::Key& PairwiseSecret(PartyIndex peer) const = 0;
+
+  // Since the connection was opened. Zero where there is no network.
+  virtual WireBytes CarriedBytes(PartyIndex peer) const {
+    static_cast<void>(peer);
+    return {};
+  }
 };
 
 }  // namespace partita::net

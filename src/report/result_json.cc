@@ -2,25 +2,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/estimate_rows.h"
+#include "report/facts_json.h"
+#include "report/statements.h"
+
 namespace partita::report {
 namespace {
 
-// nlohmann-json writes the shortest text of a double and null for what is not finite.
 using Json = nlohmann::ordered_json;
 
-Json HeadJson(const std::string& status, const study::Plan& plan, const RunFacts& facts) {
-  return {{"schema_version", kResultSchemaVersion},
-          {"status", status},
-          {"software", {{"name", "partita"}, {"version", facts.software_version}}},
-          {"study", {{"name", plan.study}, {"title", plan.title}}},
-          {"party", facts.party},
-          {"started_at", facts.started_at},
-          {"hashes",
-           {{"study_file", facts.study_file_hash},
-            {"study", facts.study_hash},
-            {"plan", facts.plan_hash},
-            {"run_id", facts.run_id}}}};
-}
+const char* StatusOf(bool converged) { return converged ? "converged" : "not-converged"; }
 
 Json ModelJson(const methods::mle::MleResult& result) {
   const stats::ParameterTable& table = result.table;
@@ -66,9 +57,7 @@ Json ParameterJson(const stats::Parameter& row, const stats::ParameterEstimate& 
 }
 
 Json ParametersJson(const methods::mle::MleResult& result) {
-  if (result.fit.estimates.size() != result.table.rows.size()) {
-    throw Error(ErrorCode::kInternal, "the fit does not belong to its parameter table");
-  }
+  CheckEstimates(result);
   Json parameters = Json::array();
   for (size_t i = 0; i < result.table.rows.size(); ++i) {
     parameters.push_back(ParameterJson(result.table.rows[i], result.fit.estimates[i]));
@@ -91,43 +80,63 @@ std::vector<std::string> FreeNames(const stats::ParameterTable& table) {
   return names;
 }
 
-Json VcovJson(const methods::mle::MleResult& result) {
+Json MatrixJson(const Eigen::MatrixXd& matrix) {
   Json values = Json::array();
-  const Eigen::MatrixXd& vcov = result.fit.vcov;
-  for (Eigen::Index i = 0; i < vcov.rows(); ++i) {
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
     Json row = Json::array();
-    for (Eigen::Index j = 0; j < vcov.cols(); ++j) row.push_back(vcov(i, j));
+    for (Eigen::Index j = 0; j < matrix.cols(); ++j) row.push_back(matrix(i, j));
     values.push_back(std::move(row));
   }
-  return {{"names", FreeNames(result.table)}, {"values", values}};
+  return values;
 }
 
-void AppendRun(const study::Plan& plan, const RunFacts& facts, Json& json) {
-  Json& traffic = json["traffic"] = Json::array();
-  for (const PhaseFacts& phase : facts.phases) {
-    traffic.push_back({{"phase", phase.phase},
-                       {"rounds", phase.rounds},
-                       {"messages_sent", phase.messages_sent},
-                       {"messages_received", phase.messages_received},
-                       {"bytes_sent", phase.bytes_sent},
-                       {"bytes_received", phase.bytes_received},
-                       {"seconds", phase.seconds}});
+Json VcovJson(const methods::mle::MleResult& result) {
+  return {{"names", FreeNames(result.table)}, {"values", MatrixJson(result.fit.vcov)}};
+}
+
+// Standard errors, tests and intervals of the robust kind; estimates are the same.
+Json RobustJson(const methods::mle::MleResult& result) {
+  if (!result.robust) return {};
+  const stats::RobustFit& robust = *result.robust;
+  Json parameters = Json::array();
+  for (size_t i = 0; i < robust.estimates.size(); ++i) {
+    Json parameter = ParameterJson(result.table.rows[i], robust.estimates[i]);
+    for (const char* key : {"lhs", "op", "rhs", "group", "label", "free", "user", "exo"}) {
+      parameter.erase(key);
+    }
+    parameters.push_back(std::move(parameter));
   }
-  json["seconds_total"] = facts.seconds_total;
-  Json& releases = json["releases"] = Json::array();
-  for (const ReleaseFacts& release : facts.releases) {
-    releases.push_back({{"id", release.id},
-                        {"what", release.what},
-                        {"to", release.to},
-                        {"mechanism", release.mechanism},
-                        {"max_count", release.max_count},
-                        {"opened", release.opened}});
-  }
-  Json& learned = json["learned"] = Json::array();
-  for (const study::PlanParty& party : plan.parties) {
-    learned.push_back({{"party", party.name}, {"roles", party.roles}, {"learns", party.learns}});
-  }
-  json["plan"] = Json::parse(study::RenderPlanJson(plan, {}));
+  return {{"parameters", parameters},
+          {"fit", robust.fit_measures},
+          {"scaling_factor", robust.scaling_factor},
+          {"vcov", MatrixJson(robust.vcov)},
+          {"warnings", robust.warnings}};
+}
+
+Json LikelihoodJson(const methods::mle::MleResult& result) {
+  if (!result.likelihood) return {};
+  const stats::OracleUsage& usage = result.likelihood->usage;
+  return {{"values", usage.values},
+          {"gradients", usage.gradients},
+          {"opened_numbers", usage.opened_numbers},
+          {"rank", usage.rank},
+          {"num_statistics", usage.num_statistics},
+          {"leakage_level", result.likelihood->leakage_level}};
+}
+
+Json AnalysisJson(const methods::mle::MleResult& result) {
+  return {{"name", result.name},
+          {"status", StatusOf(result.fit.converged)},
+          {"model", ModelJson(result)},
+          {"convergence", ConvergenceJson(result.fit)},
+          {"warnings", result.fit.warnings},
+          {"parameters", ParametersJson(result)},
+          {"fit", result.fit.fit_measures},
+          {"vcov", VcovJson(result)},
+          {"robust", RobustJson(result)},
+          {"likelihood", LikelihoodJson(result)},
+          {"fit_measures_available", result.fit_measures_available},
+          {"notes", result.notes}};
 }
 
 std::string Dump(const Json& json) {
@@ -136,22 +145,29 @@ std::string Dump(const Json& json) {
 
 }  // namespace
 
-std::string ResultJson(const methods::mle::MleResult& result, const study::Plan& plan,
+std::string ResultJson(std::span<const methods::mle::MleResult> results, const study::Plan& plan,
                        const RunFacts& facts) {
-  Json json = HeadJson(result.fit.converged ? "converged" : "not-converged", plan, facts);
-  json["model"] = ModelJson(result);
-  json["convergence"] = ConvergenceJson(result.fit);
-  json["warnings"] = result.fit.warnings;
-  json["parameters"] = ParametersJson(result);
-  json["fit"] = result.fit.fit_measures;
-  json["vcov"] = VcovJson(result);
-  AppendRun(plan, facts, json);
+  if (results.empty()) throw Error(ErrorCode::kInternal, "a result without an analysis");
+  bool converged = true;
+  Json analyses = Json::array();
+  for (const methods::mle::MleResult& result : results) {
+    analyses.push_back(AnalysisJson(result));
+    converged = converged && result.fit.converged;
+  }
+  Json json = HeadJson(StatusOf(converged), plan, facts);
+  json["analyses"] = std::move(analyses);
+  json["statements"] = Json::array();
+  for (const Statement& statement : Statements(results, plan, facts)) {
+    json["statements"].push_back({{"about", statement.about}, {"text", statement.text}});
+  }
+  json["methods"] = MethodsParagraph(results, plan, facts);
+  AppendFacts(plan, facts, json);
   return Dump(json);
 }
 
 std::string RunJson(const study::Plan& plan, const RunFacts& facts) {
   Json json = HeadJson("finished", plan, facts);
-  AppendRun(plan, facts, json);
+  AppendFacts(plan, facts, json);
   return Dump(json);
 }
 

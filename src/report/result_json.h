@@ -3,7 +3,9 @@
 // prints: the rows of fixed covariates (lavaan's fixed.x) have null numbers.
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "methods/mle/result.h"
 #include "report/run_facts.h"
@@ -11,20 +13,22 @@
 
 namespace partita::report {
 
-inline constexpr int kResultSchemaVersion = 1;
+inline constexpr int kResultSchemaVersion = 2;
 
-// What the receiver keeps. UTF-8, two spaces of indentation, a final line break.
-std::string ResultJson(const methods::mle::MleResult& result, const study::Plan& plan,
+// What the receiver keeps: all analyses of the study, in the study file's order. UTF-8, two spaces
+// of indentation, a final line break. Throws kInternal for no result, or for a fit that does not
+// belong to its parameter table.
+std::string ResultJson(std::span<const methods::mle::MleResult> results, const study::Plan& plan,
                        const RunFacts& facts);
 
 // What a party that receives no result keeps: the same document without the statistics, with the
 // status "finished".
 std::string RunJson(const study::Plan& plan, const RunFacts& facts);
 
-// What ResultJson wrote, as far as the report needs it: the summary and the JSON of a stored result
-// are those of the original one. Matrices that are not in the document stay empty.
+// What ResultJson wrote, as far as the report needs it: every rendering of a stored result is that
+// of the original one. Matrices that are not in the document stay empty.
 struct StoredResult {
-  methods::mle::MleResult result;
+  std::vector<methods::mle::MleResult> results;  // one at least
   study::Plan plan;
   RunFacts facts;
 };

@@ -1,7 +1,7 @@
 #include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "report/facts_json.h"
 #include "report/result_json.h"
 
 namespace partita::report {
@@ -10,10 +10,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxFileBytes = size_t{64} << 20;
-
-double Number(const Json& json) {
-  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
-}
 
 void ReadModel(const Json& model, methods::mle::MleResult& result) {
   result.function = model.at("function");
@@ -26,7 +22,7 @@ void ReadModel(const Json& model, methods::mle::MleResult& result) {
   result.table.num_free = model.at("free_parameters");
   for (const Json& group : model.at("groups")) {
     result.group_labels.push_back(group.at("label"));
-    result.group_n.push_back(Number(group.at("n")));
+    result.group_n.push_back(NumberOrNan(group.at("n")));
   }
   result.table.groups = result.group_labels;
 }
@@ -45,9 +41,10 @@ stats::Parameter ReadParameter(const Json& json) {
 }
 
 stats::ParameterEstimate ReadEstimate(const Json& json) {
-  return {Number(json.at("est")),    Number(json.at("se")),       Number(json.at("z")),
-          Number(json.at("pvalue")), Number(json.at("ci.lower")), Number(json.at("ci.upper")),
-          Number(json.at("std.lv")), Number(json.at("std.all"))};
+  return {NumberOrNan(json.at("est")),      NumberOrNan(json.at("se")),
+          NumberOrNan(json.at("z")),        NumberOrNan(json.at("pvalue")),
+          NumberOrNan(json.at("ci.lower")), NumberOrNan(json.at("ci.upper")),
+          NumberOrNan(json.at("std.lv")),   NumberOrNan(json.at("std.all"))};
 }
 
 void ReadFit(const Json& json, methods::mle::MleResult& result) {
@@ -56,13 +53,14 @@ void ReadFit(const Json& json, methods::mle::MleResult& result) {
   fit.converged = convergence.at("converged");
   fit.optimizer = convergence.at("optimizer");
   fit.iterations = convergence.at("iterations");
-  fit.max_scaled_gradient = Number(convergence.at("max_scaled_gradient"));
+  fit.max_scaled_gradient = NumberOrNan(convergence.at("max_scaled_gradient"));
   fit.warnings = json.at("warnings").get<std::vector<std::string>>();
   for (const Json& parameter : json.at("parameters")) {
     result.table.rows.push_back(ReadParameter(parameter));
     fit.estimates.push_back(ReadEstimate(parameter));
   }
-  for (const auto& [name, value] : json.at("fit").items()) fit.fit_measures[name] = Number(value);
+  for (const auto& [name, value] : json.at("fit").items())
+    fit.fit_measures[name] = NumberOrNan(value);
 }
 
 Eigen::MatrixXd ReadVcov(const Json& values) {
@@ -70,33 +68,53 @@ Eigen::MatrixXd ReadVcov(const Json& values) {
   Eigen::MatrixXd vcov(size, size);
   for (Eigen::Index i = 0; i < size; ++i) {
     const Json& row = values.at(static_cast<size_t>(i));
-    for (Eigen::Index j = 0; j < size; ++j) vcov(i, j) = Number(row.at(static_cast<size_t>(j)));
+    for (Eigen::Index j = 0; j < size; ++j)
+      vcov(i, j) = NumberOrNan(row.at(static_cast<size_t>(j)));
   }
   return vcov;
 }
 
-RunFacts ReadFacts(const Json& json) {
-  RunFacts facts;
-  facts.party = json.at("party");
-  facts.started_at = json.at("started_at");
-  facts.software_version = json.at("software").at("version");
-  const Json& hashes = json.at("hashes");
-  facts.study_file_hash = hashes.at("study_file");
-  facts.study_hash = hashes.at("study");
-  facts.plan_hash = hashes.at("plan");
-  facts.run_id = hashes.at("run_id");
-  facts.seconds_total = Number(json.at("seconds_total"));
-  for (const Json& phase : json.at("traffic")) {
-    facts.phases.push_back({phase.at("phase"), phase.at("rounds"), phase.at("messages_sent"),
-                            phase.at("messages_received"), phase.at("bytes_sent"),
-                            phase.at("bytes_received"), Number(phase.at("seconds"))});
+std::optional<stats::RobustFit> ReadRobust(const Json& json) {
+  if (json.is_null()) return {};
+  stats::RobustFit robust;
+  for (const Json& parameter : json.at("parameters")) {
+    robust.estimates.push_back(ReadEstimate(parameter));
   }
-  for (const Json& release : json.at("releases")) {
-    facts.releases.push_back({release.at("id"), release.at("what"), release.at("to"),
-                              release.at("mechanism"), release.at("max_count"),
-                              release.at("opened")});
+  for (const auto& [name, value] : json.at("fit").items()) {
+    robust.fit_measures[name] = NumberOrNan(value);
   }
+  robust.scaling_factor = NumberOrNan(json.at("scaling_factor"));
+  robust.vcov = ReadVcov(json.at("vcov"));
+  robust.warnings = json.at("warnings").get<std::vector<std::string>>();
+  return robust;
+}
+
+std::optional<methods::mle::LikelihoodFacts> ReadLikelihood(const Json& json) {
+  if (json.is_null()) return {};
+  methods::mle::LikelihoodFacts facts;
+  facts.usage.values = json.at("values");
+  facts.usage.gradients = json.at("gradients");
+  facts.usage.opened_numbers = json.at("opened_numbers");
+  facts.usage.rank = json.at("rank");
+  facts.usage.num_statistics = json.at("num_statistics");
+  facts.leakage_level = json.at("leakage_level");
   return facts;
+}
+
+methods::mle::MleResult ReadAnalysis(const Json& json) {
+  methods::mle::MleResult result;
+  result.name = json.at("name");
+  ReadModel(json.at("model"), result);
+  ReadFit(json, result);
+  result.fit.vcov = ReadVcov(json.at("vcov").at("values"));
+  result.robust = ReadRobust(json.at("robust"));
+  result.likelihood = ReadLikelihood(json.at("likelihood"));
+  result.fit_measures_available = json.at("fit_measures_available");
+  result.notes = json.at("notes").get<std::vector<std::string>>();
+  if (result.robust && result.robust->estimates.size() != result.table.rows.size()) {
+    throw Json::other_error::create(501, "the robust parameters are not those of the fit", nullptr);
+  }
+  return result;
 }
 
 [[noreturn]] void Refuse(const std::string& file_name, const std::string& why) {
@@ -116,9 +134,10 @@ StoredResult ParseResultJson(const std::string& text, const std::string& file_na
       Refuse(file_name, "it is the record of a party that received no result");
     }
     StoredResult stored;
-    ReadModel(json.at("model"), stored.result);
-    ReadFit(json, stored.result);
-    stored.result.fit.vcov = ReadVcov(json.at("vcov").at("values"));
+    for (const Json& analysis : json.at("analyses")) {
+      stored.results.push_back(ReadAnalysis(analysis));
+    }
+    if (stored.results.empty()) Refuse(file_name, "it has no analysis");
     stored.plan = study::ParsePlanJson(json.at("plan").dump());
     stored.facts = ReadFacts(json);
     return stored;

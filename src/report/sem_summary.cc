@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <set>
 
 #include "base/text_table.h"
+#include "report/estimate_rows.h"
+#include "report/numbers.h"
 #include "report/terminal_summary.h"
 
 namespace partita::report {
@@ -21,13 +22,6 @@ constexpr size_t kNumberWidth = 9;  // of one number with its leading blank, at 
 constexpr std::array<const char*, 8> kColumns = {"Estimate", "Std.Err",  "z-value", "P(>|z|)",
                                                  "ci.lower", "ci.upper", "Std.lv",  "Std.all"};
 
-std::string Fixed(double value) {
-  if (std::isnan(value)) return "NA";
-  std::array<char, 400> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.3f", value);
-  return buffer.data();
-}
-
 std::string Line(const std::string& label, const std::string& value, size_t indent = 2) {
   const size_t used = indent + TextWidth(label) + TextWidth(value);
   const size_t gap = used + 1 < kLineWidth ? kLineWidth - used : 1;
@@ -39,7 +33,8 @@ std::string Measure(const stats::SemFit& fit, const char* name, const std::strin
   const auto found = fit.fit_measures.find(name);
   if (found == fit.fit_measures.end()) return {};
   const bool is_count = std::string(name).ends_with("df") && !std::isnan(found->second);
-  return Line(label, is_count ? std::to_string(std::llround(found->second)) : Fixed(found->second));
+  return Line(label,
+              is_count ? std::to_string(std::llround(found->second)) : Fixed3(found->second));
 }
 
 // A heading with its lines; nothing without lines.
@@ -134,17 +129,17 @@ std::set<std::string> DependentVariables(const stats::ParameterTable& table) {
 TableLine ParameterLine(const Parameter& row, const ParameterEstimate& estimate,
                         const std::string& name) {
   TableLine line{name, row.label.empty() ? "" : "(" + row.label + ")", {}};
-  line.cells[0] = Fixed(estimate.estimate);
+  line.cells[0] = Fixed3(estimate.estimate);
   if (row.free > 0 || row.op == ":=") {
-    line.cells[1] = Fixed(estimate.standard_error);
-    line.cells[2] = Fixed(estimate.z);
-    line.cells[3] = Fixed(estimate.p_value);
+    line.cells[1] = Fixed3(estimate.standard_error);
+    line.cells[2] = Fixed3(estimate.z);
+    line.cells[3] = Fixed3(estimate.p_value);
   }
   const bool estimated = !line.cells[1].empty();
-  line.cells[4] = Fixed(estimated ? estimate.ci_lower : estimate.estimate);
-  line.cells[5] = Fixed(estimated ? estimate.ci_upper : estimate.estimate);
-  line.cells[6] = Fixed(estimate.std_lv);
-  line.cells[7] = Fixed(estimate.std_all);
+  line.cells[4] = Fixed3(estimated ? estimate.ci_lower : estimate.estimate);
+  line.cells[5] = Fixed3(estimated ? estimate.ci_upper : estimate.estimate);
+  line.cells[6] = Fixed3(estimate.std_lv);
+  line.cells[7] = Fixed3(estimate.std_all);
   return line;
 }
 
@@ -182,7 +177,7 @@ std::vector<TableLine> SectionLines(const MleResult& result, const Section& sect
       left = row.lhs;
     }
     const std::string& name = section.by_left ? row.rhs : row.lhs;
-    lines.push_back(ParameterLine(row, result.fit.estimates.at(i), marked(name, 4)));
+    lines.push_back(ParameterLine(row, ReportedEstimates(result).at(i), marked(name, 4)));
   }
   return lines;
 }
@@ -193,7 +188,7 @@ std::vector<TableLine> DefinedLines(const MleResult& result) {
     Parameter row = result.table.rows[i];
     if (row.op != ":=") continue;
     row.label.clear();  // it is the name
-    lines.push_back(ParameterLine(row, result.fit.estimates.at(i), "    " + row.lhs));
+    lines.push_back(ParameterLine(row, ReportedEstimates(result).at(i), "    " + row.lhs));
   }
   return lines;
 }
@@ -251,8 +246,9 @@ std::string RenderTables(const std::vector<TitledLines>& tables) {
 std::string Parameters(const MleResult& result) {
   const bool expected = result.information == stats::Information::kExpected;
   std::string out =
-      Block("Parameter Estimates:", Line("Standard errors", "Standard") +
-                                        Line("Information", expected ? "Expected" : "Observed"));
+      Block("Parameter Estimates:",
+            Line("Standard errors", result.robust ? "Robust (Huber-White)" : "Standard") +
+                Line("Information", expected && !result.robust ? "Expected" : "Observed"));
   std::vector<TitledLines> tables;
   for (size_t group = 0; group < result.group_n.size(); ++group) {
     if (result.group_n.size() > 1) {
@@ -278,14 +274,40 @@ std::string Constraints(const MleResult& result) {
   return out.empty() ? "" : "\nConstraints:\n" + out;
 }
 
+// What robust standard errors come with, under lavaan's names.
+std::string ScaledTests(const MleResult& result) {
+  if (!result.robust) return {};
+  stats::SemFit scaled;
+  scaled.fit_measures = result.robust->fit_measures;
+  const auto measure = [&](const char* name, const char* label) {
+    return Measure(scaled, name, label);
+  };
+  std::string out =
+      Block("Scaled Test User Model (Yuan-Bentler):",
+            measure("chisq.scaled", "Test statistic") + measure("df.scaled", "Degrees of freedom") +
+                measure("pvalue.scaled", "P-value (Chi-square)") +
+                measure("chisq.scaling.factor", "Scaling correction factor") +
+                measure("cfi.robust", "Robust Comparative Fit Index (CFI)") +
+                measure("tli.robust", "Robust Tucker-Lewis Index (TLI)") +
+                measure("rmsea.robust", "Robust RMSEA"));
+  for (const std::string& warning : result.robust->warnings) {
+    out += WrapText("Warning: " + warning, 2);
+  }
+  return out;
+}
+
+std::string Notes(const MleResult& result) {
+  std::string out;
+  for (const std::string& note : result.notes) out += WrapText(note, 2);
+  return Block("Notes:", out);
+}
+
 }  // namespace
 
 std::string SemSummary(const MleResult& result) {
-  if (result.fit.estimates.size() != result.table.rows.size()) {
-    throw Error(ErrorCode::kInternal, "the fit does not belong to its parameter table");
-  }
-  return Convergence(result.fit) + "\n" + Sizes(result) + Tests(result.fit) + Parameters(result) +
-         Constraints(result);
+  CheckEstimates(result);
+  return Convergence(result.fit) + "\n" + Sizes(result) + Tests(result.fit) + ScaledTests(result) +
+         Parameters(result) + Constraints(result) + Notes(result);
 }
 
 }  // namespace partita::report

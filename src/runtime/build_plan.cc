@@ -9,6 +9,9 @@
 #include "mpc/plan_engine.h"
 #include "net/hello.h"
 #include "runtime/approvals.h"
+#include "runtime/leakage.h"
+#include "runtime/predict.h"
+#include "runtime/protocol.h"
 
 namespace partita::runtime {
 namespace {
@@ -121,6 +124,14 @@ std::string CorrelationName(const mpc::Correlation& correlation) {
       return "truncation pairs, " + shapes;
     case Kind::kRandomSharing:
       return "pairwise masks, " + shapes;
+    case Kind::kOracleRows:
+      return "rows of a linear oracle, " + product;
+    case Kind::kBitTriple:
+      return "bit triples, " + shapes;
+    case Kind::kBitMask:
+      return "masks with their bits, " + shapes;
+    case Kind::kBitConversion:
+      return "bits as ring elements, " + shapes;
   }
   return "";
 }
@@ -130,7 +141,8 @@ void AddMoments(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan)
   gate.Reserve(study.releases);
   mpc::PlanEngine engine(study.file.engine.name, study.num_computing, &gate);
   engine.StartAt(builder.depth());
-  methods::mle::PooledMoments(engine, study.task, {});
+  SilentProgress progress;
+  RunAnalyses(engine, study, {}, study.file.disclosure, progress);
   gate.Finish();
   std::map<std::string, uint64_t> correlations;
   for (const mpc::PhaseCost& cost : engine.phases()) {
@@ -153,6 +165,22 @@ void AddFinish(PhaseBuilder& builder, study::Plan& plan) {
   study::PlanPhase phase{"finish", 0, {}};
   builder.Step(phase, [](size_t, size_t) -> std::optional<uint64_t> { return 0; });
   builder.Close(plan, std::move(phase));
+}
+
+void AddAnalyses(const MleStudy& study, study::Plan& plan) {
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    const study::AnalysisSpec& spec = study.file.analyses[a];
+    const PreparedAnalysis& analysis = study.analyses[a];
+    const Computation& computation = study.computations[analysis.computation];
+    const auto free = static_cast<uint64_t>(analysis.analysis.table.num_free);
+    std::string variables;
+    for (const std::string& name : analysis.analysis.table.observed)
+      variables += (variables.empty() ? "" : ", ") + name;
+    plan.analyses.push_back({spec.name, spec.protocol,
+                             fmt::format("{} of {}, {} free parameters{}", spec.function, variables,
+                                         free, spec.robust ? ", robust standard errors" : ""),
+                             RowsText(study, computation.row_sets[analysis.row_set]), free});
+  }
 }
 
 std::string Join(const std::vector<std::string>& words) {
@@ -184,8 +212,13 @@ size_t OtherHolders(const MleStudy& study) {
 
 std::vector<std::string> Learns(const MleStudy& study, size_t party) {
   std::vector<std::string> learns;
+  if (study.parties[party].dealer) return learns;
+  for (const mpc::Release& release : study.releases) {
+    if (release.to_party == party) learns.push_back(release.what + ", exactly");
+    if (release.to_party == mpc::kEverybody) learns.push_back(release.what);
+  }
   if (party == study.receiver) {
-    learns.push_back(study.releases.front().what + ", exactly, and with them the fitted model");
+    learns.push_back("with them the fitted models");
     if (study.parties[party].holder && study.partition.kind == data::PartitionKind::kHorizontal) {
       learns.push_back(
           OtherHolders(study) == 1
@@ -214,7 +247,8 @@ study::Plan BuildPlan(const MleStudy& study) {
   plan.study_file_hash = ToHex(crypto::Sha256Of(AsBytes(study.file.text)));
   plan.method = methods::mle::kMethodName;
   plan.method_version = methods::mle::kMethodVersion;
-  plan.protocol = study.file.analysis.protocol;
+  for (const Computation& computation : study.computations)
+    plan.protocol += (plan.protocol.empty() ? "" : ", ") + computation.protocol;
   plan.engine = study.file.engine.name;
   plan.partition = data::PartitionKindName(study.partition.kind);
   for (size_t i = 0; i < study.parties.size(); ++i) {
@@ -237,7 +271,13 @@ study::Plan BuildPlan(const MleStudy& study) {
     plan.releases.push_back(
         {release.id, release.what, release.to, release.mechanism, release.max_count});
   }
-  plan.leakage_level = "sufficient-statistics";
+  AddAnalyses(study, plan);
+  for (const methods::mle::DisclosureCheck& check : study.checks)
+    plan.checks.push_back(
+        {check.analysis, check.variable, check.rule, check.minimum, check.warning});
+  plan.exposures = Exposures(study);
+  plan.leakage_level = LeakageLevel(plan.exposures);
+  plan.privacy = PrivacyRows(study);
   plan.assumptions.push_back(
       mpc::PlanEngine(study.file.engine.name, study.num_computing).capabilities().trust);
   plan.assumptions.push_back(
@@ -253,7 +293,9 @@ study::Plan BuildPlan(const MleStudy& study) {
       "contribution to the released moments.");
   plan.notes.push_back(
       "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
-      fmt::format("2^-{}; nothing is truncated after that.", study.task.fraction_bits));
+      fmt::format("2^-{}; nothing is truncated after that.",
+                  study.computations.front().task.fraction_bits));
+  plan.predictions = Predictions(study, plan);
   return plan;
 }
 

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/scaling.h"
 #include "data/suggest.h"
+#include "methods/mle/publish.h"
+#include "runtime/computations.h"
+#include "runtime/supported.h"
 
 namespace partita::runtime {
 namespace {
@@ -60,6 +62,7 @@ data::Partition MakeStudyPartition(const MleStudy& study) {
 
 methods::mle::MleOptions Options(const study::AnalysisSpec& spec) {
   methods::mle::MleOptions options;
+  options.name = spec.name;
   options.function = spec.function;
   options.model = spec.model;
   options.group = spec.group;
@@ -72,54 +75,62 @@ methods::mle::MleOptions Options(const study::AnalysisSpec& spec) {
   return options;
 }
 
-methods::mle::MomentsTask MakeTask(const MleStudy& study) {
-  methods::mle::MomentsTask task;
-  task.num_variables = study.analysis.variables.size();
-  task.num_groups = std::max<size_t>(1, study.analysis.group_levels.size());
-  task.receiver = study.receiver;
-  for (const data::Segment& segment : study.partition.segments) {
-    const data::RowBlock& rows = study.partition.blocks[segment.block];
-    methods::mle::RowBlock block;
-    block.name = rows.name;
-    if (segment.shared()) block.count = rows.count;
-    for (const data::SegmentPart& part : segment.parts) {
-      methods::mle::BlockHolder holder;
-      holder.party = part.party;
-      for (size_t v = 0; v < task.num_variables; ++v) {
-        for (size_t held : part.variables) {
-          if (study.partition.variables[held] == study.analysis.variables[v].name)
-            holder.variables.push_back(v);
-        }
-      }
-      for (size_t held : part.variables) {
-        if (study.partition.variables[held] == study.analysis.options.group)
-          holder.holds_group = true;
-      }
-      if (!holder.variables.empty() || holder.holds_group)
-        block.holders.push_back(std::move(holder));
+void PrepareModels(MleStudy& study) {
+  for (const study::AnalysisSpec& spec : study.file.analyses) {
+    PreparedAnalysis prepared;
+    try {
+      prepared.analysis =
+          methods::mle::PrepareAnalysis(Options(spec), study.factors, study.columns);
+    } catch (const Error& error) {
+      throw Error(error.code(), At(study.file, spec.model_position) + ": model: " + error.message(),
+                  error.hint());
     }
-    task.max_rows += rows.count.value_or(kMaxUndeclaredRows);
-    task.blocks.push_back(std::move(block));
+    study.analyses.push_back(std::move(prepared));
   }
-  task.fraction_bits = data::MomentFractionBits(task.max_rows);
-  return task;
 }
 
-std::string ListOf(const std::vector<data::ColumnSchema>& variables) {
+std::string ListOf(const Computation& computation, const std::vector<size_t>& variables) {
   std::string list;
-  for (const data::ColumnSchema& variable : variables)
-    list += (list.empty() ? "" : ", ") + variable.name;
+  for (size_t v : variables)
+    list += (list.empty() ? "" : ", ") + computation.variables[v].schema.name;
   return list;
 }
 
-void RefuseTooFewRows(const MleStudy& study) {
-  const std::optional<uint64_t> rows = study.partition.TotalRows();
-  if (rows && *rows <= study.task.num_variables) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("{}: {} rows cannot identify the covariances of {} variables",
-                            study.file.file_name, *rows, study.task.num_variables),
-                "use fewer variables or more rows");
+std::string MomentsText(const MleStudy& study, const Computation& computation, const RowSet& rows) {
+  const bool some =
+      rows.release.pairs.size() < methods::mle::AllPairs(rows.release.variables).size();
+  return fmt::format(
+      "n, sums and cross products of {} {}{}", ListOf(computation, rows.release.variables),
+      RowsText(study, rows),
+      some ? "; only cross products of variables that one analysis uses together" : "");
+}
+
+std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
+  const std::string& receiver = study.parties[study.receiver].name;
+  std::vector<mpc::Release> releases = {
+      {methods::mle::kDisclosureRelease,
+       fmt::format("whether each of {} counts reaches its minimum, one bit each",
+                   study.checks.size()),
+       "all", "exact", 1, mpc::kEverybody, study.checks.size()}};
+  for (const Computation& computation : study.computations) {
+    for (const RowSet& rows : computation.row_sets) {
+      releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver, "exact",
+                          1, study.receiver, NumReleasedValues(rows.release)});
+    }
   }
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    for (const study::ReleaseSpec& release : study.file.analyses[a].releases) {
+      const std::optional<size_t> to = TellsEstimatesTo(study, release);
+      if (!to) continue;
+      releases.push_back(
+          {methods::mle::ResultRelease(analysis),
+           fmt::format("estimates, standard errors and fit measures of analysis '{}'",
+                       study.file.analyses[a].name),
+           release.to, "exact", 1, *to, methods::mle::NumPublishedValues(analysis)});
+    }
+  }
+  return releases;
 }
 
 }  // namespace
@@ -130,30 +141,48 @@ MleStudy PrepareMleStudy(study::StudyFile file) {
   OrderParties(study);
   try {
     study.partition = MakeStudyPartition(study);
+    study.factors = data::WithDerivedFactors(study.file.dictionary, study.file.derived);
+    study.columns = data::DesignColumns(study.file.dictionary, study.file.derived);
   } catch (const Error& error) {
     throw Error(error.code(), study.file.file_name + ": " + error.message(), error.hint());
   }
   study.row_columns = {study.file.table.key, study.file.table.block};
-  try {
-    study.analysis =
-        methods::mle::PrepareAnalysis(Options(study.file.analysis), study.file.dictionary);
-  } catch (const Error& error) {
-    throw Error(error.code(),
-                At(study.file, study.file.analysis.model_position) + ": model: " + error.message(),
-                error.hint());
-  }
-  study.task = MakeTask(study);
-  RefuseTooFewRows(study);
+  RequireSupportedDesign(study);
+  PrepareModels(study);
+  PlanComputations(study);
+  RequireSupportedAnalyses(study);
+  study.checks = PlanDisclosureChecks(study, study.file.disclosure);
   study.shared_blocks = match::SharedBlocks(study.partition);
-  study.releases = {{methods::mle::kMomentsRelease,
-                     fmt::format("n, sums and cross products of {} over all rows{}",
-                                 ListOf(study.analysis.variables),
-                                 study.analysis.group_levels.empty()
-                                     ? std::string()
-                                     : ", for each level of " + study.analysis.options.group),
-                     study.parties[study.receiver].name, "exact", 1, study.receiver,
-                     methods::mle::NumReleasedValues(study.task)}};
+  study.releases = PlanReleases(study);
   return study;
+}
+
+std::string RowsText(const MleStudy& study, const RowSet& rows) {
+  std::vector<data::Condition> conditions = study.file.population.subset;
+  conditions.insert(conditions.end(), rows.subset.begin(), rows.subset.end());
+  std::string text =
+      conditions.empty() ? "over all rows" : "over the rows where " + ConditionsText(conditions);
+  if (study.file.design.missing == study::MissingPolicy::kComplete)
+    text += conditions.empty() ? " that are complete" : " and that are complete";
+  if (study.file.design.site == study::SiteEffect::kFixed)
+    text += ", of deviations from the means of each row block";
+  if (!study.file.design.weights.empty()) text += ", weighted by " + study.file.design.weights;
+  if (!rows.group.empty()) text += ", for each level of " + rows.group;
+  return text;
+}
+
+std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::ReleaseSpec& release) {
+  if (release.what != "estimates" || release.to.empty()) return std::nullopt;
+  if (release.to == "all") return mpc::kEverybody;
+  const size_t to = PartyByName(study, release.to);
+  return to == study.receiver ? std::nullopt : std::optional<size_t>(to);
+}
+
+std::string SourceVariable(const MleStudy& study, const std::string& name) {
+  for (const data::DerivedVariable& derived : study.file.derived) {
+    if (derived.name == name) return derived.from;
+  }
+  return name;
 }
 
 std::vector<std::string> PartyNames(const MleStudy& study) {

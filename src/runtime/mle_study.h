@@ -1,14 +1,18 @@
-// What an mle study file means for the protocol: who holds what, the model, the task, the releases.
-// All of it is public and follows from the study file alone, so every party derives the same.
+// What an mle study file means for the protocol: who holds what, the models, the sets of rows, the
+// releases. All of it is public and follows from the study file alone, so every party derives the
+// same.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "data/design.h"
 #include "data/holding.h"
 #include "data/partition.h"
 #include "match/row_order.h"
 #include "methods/mle/analysis.h"
+#include "methods/mle/disclosure.h"
 #include "methods/mle/pooled_moments.h"
 #include "mpc/release_gate.h"
 #include "study/study_file.h"
@@ -17,6 +21,42 @@ namespace partita::runtime {
 
 // Rows assumed at most in a block that declares no count; bounds the sums on the wire.
 inline constexpr uint64_t kMaxUndeclaredRows = uint64_t{1} << 20;
+
+inline constexpr char kPooledMoments[] = "pooled-moments";
+inline constexpr char kLikelihood[] = "likelihood";
+
+// Which rows are in a cell of the moments' task: all that pass the conditions, are complete where
+// the design drops incomplete ones, and have the group's level.
+struct RowSelection {
+  std::vector<data::Condition> conditions;  // of the population, then of the analysis
+  std::string group;                        // empty: all levels
+  int32_t level = 0;                        // index into the group's levels
+};
+
+// Analyses over the same rows share their moments and one release of them.
+struct RowSet {
+  std::vector<data::Condition> subset;  // of the analyses
+  std::string group;                    // empty: one group
+  std::vector<size_t> cells;            // by level of the group; one without
+  size_t total_cell = 0;                // all levels together
+  methods::mle::MomentsRelease release;
+  std::vector<size_t> analyses;
+};
+
+// Moments on shares, computed once for all analyses of one protocol.
+struct Computation {
+  std::string protocol;
+  methods::mle::MomentsTask task;
+  std::vector<data::DesignColumn> variables;  // of the task
+  std::vector<RowSelection> selections;       // by cell
+  std::vector<RowSet> row_sets;
+};
+
+struct PreparedAnalysis {
+  methods::mle::MleAnalysis analysis;
+  size_t computation = 0, row_set = 0;
+  std::vector<size_t> variables;  // of the analysis, as indices into the task's
+};
 
 struct MleStudy {
   study::StudyFile file;
@@ -28,19 +68,34 @@ struct MleStudy {
 
   data::Partition partition;
   data::RowColumns row_columns;
-  methods::mle::MleAnalysis analysis;
-  methods::mle::MomentsTask task;
+  data::Schema factors;                     // the dictionary with the derived factors
+  std::vector<data::DesignColumn> columns;  // all that a model can name
+  std::vector<std::string> used;            // variables of the dictionary that any analysis needs
+  std::vector<PreparedAnalysis> analyses;   // as in the file
+  std::vector<Computation> computations;
+  std::vector<methods::mle::DisclosureCheck> checks;  // with the thresholds of the study file
   std::vector<match::SharedBlock> shared_blocks;
   std::vector<mpc::Release> releases;
 };
 
-// Checks everything that can be checked before data is read: the tiling, the model and its
-// variables, the engine's number of parties, fewer declared rows than parameters. Throws kBadInput.
+// Checks everything that can be checked before data is read: the tiling, the models and their
+// variables, what protocol, design and partition allow together, the engine's number of parties,
+// fewer declared rows than parameters. Throws kBadInput.
 MleStudy PrepareMleStudy(study::StudyFile file);
 
 // "north", "south", "dealer": by channel index.
 std::vector<std::string> PartyNames(const MleStudy& study);
 // Channel index. Throws kBadInput with "did you mean" if there is none.
 size_t PartyByName(const MleStudy& study, const std::string& name);
+
+// "over the rows where age >= 18, for each level of school".
+std::string RowsText(const MleStudy& study, const RowSet& rows);
+
+// To whom (a channel index or mpc::kEverybody) an entry of a release list tells the result; empty
+// if it is not such an entry, or the receiver's own.
+std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::ReleaseSpec& release);
+
+// The variable of the dictionary that `name` (of the dictionary or derived) is computed from.
+std::string SourceVariable(const MleStudy& study, const std::string& name);
 
 }  // namespace partita::runtime

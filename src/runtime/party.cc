@@ -9,6 +9,7 @@
 #include "net/hello.h"
 #include "runtime/build_plan.h"
 #include "runtime/local_data.h"
+#include "runtime/protocol.h"
 #include "study/hashes.h"
 
 namespace partita::runtime {
@@ -36,10 +37,9 @@ void ConfirmFinish(net::Channel& channel) {
 }
 
 // Everything between the hello and the last message.
-std::vector<methods::mle::IntegerMoments> RunProtocol(const MleStudy& study, const LocalData& local,
-                                                      net::Channel& channel,
-                                                      crypto::RandomSource& random,
-                                                      Progress& progress, PartyOutcome& outcome) {
+ProtocolResult RunProtocol(const MleStudy& study, const LocalData& local, net::Channel& channel,
+                           crypto::RandomSource& random, Progress& progress,
+                           PartyOutcome& outcome) {
   mpc::CountingReleaseGate gate;
   gate.Reserve(study.releases);
   if (!study.shared_blocks.empty()) {
@@ -48,15 +48,13 @@ std::vector<methods::mle::IntegerMoments> RunProtocol(const MleStudy& study, con
     match::CompareRowOrder(channel, study.shared_blocks, local.row_order, PartyNames(study),
                            random);
   }
-  progress.Phase("moments");
   const std::unique_ptr<mpc::Engine> engine = MakeEngine(study, channel, gate);
-  std::vector<methods::mle::IntegerMoments> moments =
-      methods::mle::PooledMoments(*engine, study.task, local.blocks);
+  ProtocolResult result = RunAnalyses(*engine, study, local.blocks, outcome.disclosure, progress);
   gate.Finish();
   ConfirmFinish(channel);
   outcome.releases = gate.counts();
   outcome.traffic = channel.traffic();
-  return moments;
+  return result;
 }
 
 // What went wrong with a table or the own approval of it, its place included, is its owner's
@@ -68,11 +66,12 @@ Error ToldToPeers(const Error& own) {
 
 // Connects, says hello and runs the protocol. If anything fails after the hello, a table that
 // failed its checks beforehand included, the peers are told that this party stops.
-std::vector<methods::mle::IntegerMoments> ConnectAndRun(
-    const MleStudy& study, const Connector& connect, const net::HelloInput& hello,
-    const study::ApprovalTerms& terms, const study::SignedApproval& own, const Approvals& approvals,
-    const LocalData& local, const std::optional<Error>& data_error, crypto::RandomSource& random,
-    Progress& progress, PartyOutcome& outcome, std::vector<crypto::Digest>& commitments) {
+ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
+                             const net::HelloInput& hello, const study::ApprovalTerms& terms,
+                             const study::SignedApproval& own, const Approvals& approvals,
+                             const LocalData& local, const std::optional<Error>& data_error,
+                             crypto::RandomSource& random, Progress& progress,
+                             PartyOutcome& outcome, std::vector<crypto::Digest>& commitments) {
   progress.Phase(data_error ? "the table failed its checks; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(data_error.has_value());
@@ -118,14 +117,13 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   outcome.plan_hash = ToHex(hello.plan_hash);
 
   // A table that fails its checks is reported after the hello, so that nobody waits for this party.
-  LocalData local;
-  local.row_order.resize(study.shared_blocks.size());
-  local.blocks.resize(study.task.blocks.size());
+  LocalData local = NoLocalData(study);
   std::optional<Error> data_error;
   if (study.parties[input.party].holder) {
     progress.Phase("read data");
     try {
       local = LoadLocalData(study, input.party, input.data, input.approvals->salt(), progress);
+      outcome.rows = local.rows;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCancelled) throw;
       data_error = error;
@@ -143,23 +141,28 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   }
 
   std::vector<crypto::Digest> commitments;
-  std::vector<methods::mle::IntegerMoments> moments;
+  ProtocolResult result;
   try {
-    moments = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, local, data_error,
-                            random, progress, outcome, commitments);
+    result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, local, data_error,
+                           random, progress, outcome, commitments);
   } catch (const Error&) {
     if (data_error) throw Error(*data_error);
     throw;
   }
+  outcome.checks = result.checks;
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));
 
-  // The connections are closed: what the fit says, its errors included, is the receiver's alone.
   if (input.party == study.receiver) {
+    // The connections are closed: what the fit says, its errors included, is the receiver's alone.
     progress.Phase("fit");
     const SteadyClock::time_point fit_start = SteadyClock::now();
-    outcome.result =
-        methods::mle::FitMoments(study.analysis, moments, study.task.fraction_bits, progress);
+    outcome.variables = SummariseVariables(study, result);
+    outcome.results = FitAnalyses(study, std::move(result), progress);
     outcome.local_steps.push_back({"fit", SecondsSince(fit_start)});
+  } else {
+    for (std::optional<methods::mle::MleResult>& told : result.results) {
+      if (told) outcome.results.push_back(std::move(*told));
+    }
   }
   outcome.seconds = SecondsSince(start);
   return outcome;

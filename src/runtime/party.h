@@ -13,7 +13,10 @@
 #include "mpc/release_gate.h"
 #include "net/transport.h"
 #include "runtime/approvals.h"
+#include "runtime/local_data.h"
 #include "runtime/mle_study.h"
+#include "runtime/protocol.h"
+#include "runtime/variables.h"
 #include "study/plan.h"
 
 namespace partita::runtime {
@@ -33,8 +36,12 @@ struct PartyOutcome {
   std::vector<study::SignedApproval> approvals;  // of all parties, by channel index
   study::DisclosureSpec disclosure;              // the strictest of the study and all approvals
   std::vector<LocalStep> local_steps;
-  double seconds = 0;                             // from RunParty's first step to its last
-  std::optional<methods::mle::MleResult> result;  // at the receiver
+  double seconds = 0;                      // from RunParty's first step to its last
+  std::vector<CheckOutcome> checks;        // at computing parties
+  OwnRows rows;                            // at holders, by their own columns
+  std::vector<VariableSummary> variables;  // at the receiver
+  std::vector<methods::mle::MleResult>
+      results;  // by analysis: at the receiver, and where a release tells them
 };
 
 struct PartyInput {

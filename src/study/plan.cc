@@ -54,6 +54,40 @@ void WriteReleases(const Plan& plan, ByteWriter& writer) {
   }
 }
 
+void WriteContract(const Plan& plan, ByteWriter& writer) {
+  writer.U64(plan.analyses.size());
+  for (const PlanAnalysis& analysis : plan.analyses) {
+    writer.String(analysis.name);
+    writer.String(analysis.protocol);
+    writer.String(analysis.model);
+    writer.String(analysis.rows);
+    writer.U64(analysis.free_parameters);
+  }
+  writer.U64(plan.checks.size());
+  for (const PlanCheck& check : plan.checks) {
+    writer.String(check.analysis);
+    writer.String(check.variable);
+    writer.String(check.rule);
+    writer.U64(check.minimum);
+    writer.U8(check.warning ? 1 : 0);
+  }
+  writer.U64(plan.exposures.size());
+  for (const PlanExposure& exposure : plan.exposures) {
+    writer.String(exposure.of);
+    writer.String(exposure.to);
+    writer.U64(exposure.opened);
+    writer.U64(exposure.statistics);
+    writer.String(exposure.level);
+    WriteTexts(exposure.exposes, writer);
+  }
+  writer.U64(plan.privacy.size());
+  for (const PlanPrivacy& row : plan.privacy) {
+    writer.String(row.adversary);
+    writer.String(row.adjacency);
+    writer.String(row.loss);
+  }
+}
+
 // Bytes on the directed link that carries most of a phase.
 uint64_t BusiestLink(const PlanPhase& phase) {
   std::map<std::pair<std::string_view, std::string_view>, uint64_t> bytes;
@@ -117,6 +151,7 @@ Bytes NormativeBytes(const Plan& plan) {
   WriteParties(plan, writer);
   WritePhases(plan, writer);
   WriteReleases(plan, writer);
+  WriteContract(plan, writer);
   writer.String(plan.leakage_level);
   WriteTexts(plan.assumptions, writer);
   return writer.Take();

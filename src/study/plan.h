@@ -11,7 +11,7 @@
 
 namespace partita::study {
 
-inline constexpr int kPlanSchemaVersion = 1;  // of the plan's JSON
+inline constexpr int kPlanSchemaVersion = 2;  // of the plan's JSON
 
 struct PlanParty {
   std::string name;
@@ -45,6 +45,58 @@ struct PlanRelease {
   uint64_t max_count = 1;
 };
 
+// One analysis of the study file.
+struct PlanAnalysis {
+  std::string name;
+  std::string protocol;
+  std::string model;  // "cfa of x1..x9, 21 free parameters"
+  std::string rows;   // "over the rows where age >= 18, for each level of school"
+  uint64_t free_parameters = 0;
+};
+
+// A count that is compared with its minimum before anything opens.
+struct PlanCheck {
+  std::string analysis;
+  std::string variable;  // "smoker", or "rows"
+  std::string rule;      // full clause with the threshold
+  uint64_t minimum = 0;
+  bool warning = false;  // printed, does not stop the study
+};
+
+// Rule R-k: opened real numbers against what determines every analysis of these rows.
+struct PlanExposure {
+  std::string of;  // a release, or "all releases of this study"
+  std::string to;
+  uint64_t opened = 0;      // real numbers, at most
+  uint64_t statistics = 0;  // sufficient statistics of the rows and variables concerned
+  std::string level;        // methods.md 1.3
+  std::vector<std::string>
+      exposes;  // one clause each: "the exact number of rows where smoker is 1"
+};
+
+// One row of the privacy statement: how much whoever it is may learn about one person.
+struct PlanPrivacy {
+  std::string adversary;  // "the receiver", "any 2 parties together"
+  std::string adjacency;  // "replace"; empty where the loss is infinite whatever it is
+  std::string loss;       // "infinite: the release is exact", "eps <= 1.02 at delta = 1e-6"
+};
+
+// What noise does to one estimate, at the planning values.
+struct PlanUtility {
+  std::string analysis, parameter;
+  double standard_error = 0;   // without privacy
+  double inflation = 1;        // of the standard error by the noise
+  double smallest_effect = 0;  // detectable with power 0.8 at 0.05, without noise
+  double smallest_effect_dp = 0;
+};
+
+// Predictions, never normative; compared with what was counted after the run.
+struct PlanPrediction {
+  std::string network;
+  double seconds = 0;       // of the whole study: start, reading, computing, network, fit
+  uint64_t wire_bytes = 0;  // all links, with frame headers and TLS
+};
+
 struct Plan {
   std::string study, title;
   std::string study_file_hash;  // SHA-256 of the file's bytes, hexadecimal
@@ -57,9 +109,15 @@ struct Plan {
   std::vector<PlanPhase> phases;
   std::vector<PlanCorrelation> correlations;
   std::vector<PlanRelease> releases;
-  std::string leakage_level;             // methods.md 1.3: "sufficient-statistics", ...
-  std::vector<std::string> assumptions;  // full sentences: who may collude, what is trusted
-  std::vector<std::string> notes;        // for people; not normative
+  std::vector<PlanAnalysis> analyses;
+  std::vector<PlanCheck> checks;
+  std::vector<PlanExposure> exposures;  // by release, then cumulatively
+  std::vector<PlanPrivacy> privacy;
+  std::string leakage_level;                // methods.md 1.3: "sufficient-statistics", ...
+  std::vector<std::string> assumptions;     // full sentences: who may collude, what is trusted
+  std::vector<PlanUtility> utility;         // not normative
+  std::vector<PlanPrediction> predictions;  // not normative
+  std::vector<std::string> notes;           // for people; not normative
 };
 
 // A network to estimate for. Both numbers are positive.
@@ -86,7 +144,7 @@ double EstimateSeconds(const Plan& plan, const NetworkModel& network);
 // learns nothing "learns: nothing beyond this plan".
 std::vector<std::string> LearnsSentences(const Plan& plan);
 
-// The canonical encoding of everything above but `title`, `notes` and estimates.
+// The canonical encoding of everything above but `title`, `notes`, utility and predictions.
 Bytes NormativeBytes(const Plan& plan);
 
 // For people: plain ASCII apart from names, at most 100 columns. Estimates for `networks`.

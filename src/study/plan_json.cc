@@ -65,6 +65,100 @@ Json EstimatesJson(const Plan& plan, std::span<const NetworkModel> networks) {
   return estimates;
 }
 
+Json AnalysesJson(const Plan& plan) {
+  Json analyses = Json::array();
+  for (const PlanAnalysis& analysis : plan.analyses) {
+    analyses.push_back({{"name", analysis.name},
+                        {"protocol", analysis.protocol},
+                        {"model", analysis.model},
+                        {"rows", analysis.rows},
+                        {"free_parameters", analysis.free_parameters}});
+  }
+  return analyses;
+}
+
+Json ChecksJson(const Plan& plan) {
+  Json checks = Json::array();
+  for (const PlanCheck& check : plan.checks) {
+    checks.push_back({{"analysis", check.analysis},
+                      {"variable", check.variable},
+                      {"rule", check.rule},
+                      {"minimum", check.minimum},
+                      {"warning", check.warning}});
+  }
+  return checks;
+}
+
+Json ExposuresJson(const Plan& plan) {
+  Json exposures = Json::array();
+  for (const PlanExposure& exposure : plan.exposures) {
+    exposures.push_back({{"of", exposure.of},
+                         {"to", exposure.to},
+                         {"opened", exposure.opened},
+                         {"statistics", exposure.statistics},
+                         {"level", exposure.level},
+                         {"exposes", exposure.exposes}});
+  }
+  return exposures;
+}
+
+Json PrivacyJson(const Plan& plan) {
+  Json rows = Json::array();
+  for (const PlanPrivacy& row : plan.privacy) {
+    rows.push_back(
+        {{"adversary", row.adversary}, {"adjacency", row.adjacency}, {"loss", row.loss}});
+  }
+  return rows;
+}
+
+Json UtilityJson(const Plan& plan) {
+  Json rows = Json::array();
+  for (const PlanUtility& row : plan.utility) {
+    rows.push_back({{"analysis", row.analysis},
+                    {"parameter", row.parameter},
+                    {"standard_error", row.standard_error},
+                    {"inflation", row.inflation},
+                    {"smallest_effect", row.smallest_effect},
+                    {"smallest_effect_dp", row.smallest_effect_dp}});
+  }
+  return rows;
+}
+
+Json PredictionsJson(const Plan& plan) {
+  Json rows = Json::array();
+  for (const PlanPrediction& row : plan.predictions) {
+    rows.push_back(
+        {{"network", row.network}, {"seconds", row.seconds}, {"wire_bytes", row.wire_bytes}});
+  }
+  return rows;
+}
+
+void ParseContract(const Json& json, Plan& plan) {
+  for (const Json& item : json.at("analyses")) {
+    plan.analyses.push_back({item.at("name"), item.at("protocol"), item.at("model"),
+                             item.at("rows"), item.at("free_parameters")});
+  }
+  for (const Json& item : json.at("checks")) {
+    plan.checks.push_back({item.at("analysis"), item.at("variable"), item.at("rule"),
+                           item.at("minimum"), item.at("warning")});
+  }
+  for (const Json& item : json.at("exposures")) {
+    plan.exposures.push_back({item.at("of"), item.at("to"), item.at("opened"),
+                              item.at("statistics"), item.at("level"), item.at("exposes")});
+  }
+  for (const Json& item : json.at("privacy")) {
+    plan.privacy.push_back({item.at("adversary"), item.at("adjacency"), item.at("loss")});
+  }
+  for (const Json& item : json.at("utility")) {
+    plan.utility.push_back({item.at("analysis"), item.at("parameter"), item.at("standard_error"),
+                            item.at("inflation"), item.at("smallest_effect"),
+                            item.at("smallest_effect_dp")});
+  }
+  for (const Json& item : json.at("predictions")) {
+    plan.predictions.push_back({item.at("network"), item.at("seconds"), item.at("wire_bytes")});
+  }
+}
+
 Plan ParsePlan(const Json& json) {
   Plan plan;
   if (json.at("schema_version").get<int>() != kPlanSchemaVersion) {
@@ -102,6 +196,7 @@ Plan ParsePlan(const Json& json) {
     plan.releases.push_back({item.at("id"), item.at("what"), item.at("to"), item.at("mechanism"),
                              item.at("max_count")});
   }
+  ParseContract(json, plan);
   return plan;
 }
 
@@ -121,7 +216,13 @@ std::string RenderPlanJson(const Plan& plan, std::span<const NetworkModel> netwo
       {"partition", plan.partition},
       {"parties", PartiesJson(plan)},
       {"leakage_level", plan.leakage_level},
+      {"analyses", AnalysesJson(plan)},
       {"releases", ReleasesJson(plan)},
+      {"checks", ChecksJson(plan)},
+      {"exposures", ExposuresJson(plan)},
+      {"privacy", PrivacyJson(plan)},
+      {"utility", UtilityJson(plan)},
+      {"predictions", PredictionsJson(plan)},
       {"assumptions", plan.assumptions},
       {"phases", PhasesJson(plan)},
       {"totals",

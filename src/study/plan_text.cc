@@ -1,4 +1,6 @@
 // The plan as text.
+#include <cstdio>
+
 #include "base/text_table.h"
 #include "study/plan.h"
 #include "study/text.h"
@@ -50,6 +52,79 @@ std::vector<std::string> ReleaseTexts(const Plan& plan) {
   return texts;
 }
 
+std::vector<std::string> AnalysisTexts(const Plan& plan) {
+  std::vector<std::string> texts;
+  for (const PlanAnalysis& analysis : plan.analyses) {
+    texts.push_back(analysis.name + " (" + analysis.protocol + "): " + analysis.model + ", " +
+                    analysis.rows);
+  }
+  return texts;
+}
+
+// The warnings are last: they do not stop anything.
+std::vector<std::string> CheckTexts(const Plan& plan) {
+  std::vector<std::string> texts, warnings;
+  for (const PlanCheck& check : plan.checks) {
+    (check.warning ? warnings : texts)
+        .push_back((plan.analyses.size() > 1 ? check.analysis + ", " : "") + check.variable + ": " +
+                   check.rule + (check.warning ? "; otherwise a warning is printed" : ""));
+  }
+  texts.insert(texts.end(), warnings.begin(), warnings.end());
+  return texts;
+}
+
+std::vector<std::string> ExposureTexts(const Plan& plan) {
+  std::vector<std::string> texts;
+  for (const PlanExposure& exposure : plan.exposures) {
+    std::string text = exposure.of + ", to " + exposure.to + ": at most " +
+                       FormatCount(exposure.opened) + " numbers, where " +
+                       FormatCount(exposure.statistics) +
+                       " determine every analysis of these rows (level " + exposure.level + ")";
+    if (!exposure.exposes.empty()) text += ". It gives away " + Join(exposure.exposes, "; ");
+    texts.push_back(text + ".");
+  }
+  return texts;
+}
+
+std::vector<std::string> PrivacyTexts(const Plan& plan) {
+  std::vector<std::string> texts;
+  for (const PlanPrivacy& row : plan.privacy) {
+    texts.push_back(row.adversary + (row.adjacency.empty() ? "" : " (" + row.adjacency + ")") +
+                    ": " + row.loss);
+  }
+  return texts;
+}
+
+std::string Number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4g", value);
+  return text;
+}
+
+std::string Utility(const Plan& plan) {
+  if (plan.utility.empty()) return {};
+  TextTable table{{"analysis", "parameter", "SE", "inflation", "smallest effect", "with noise"},
+                  {2, 3, 4, 5},
+                  {}};
+  for (const PlanUtility& row : plan.utility) {
+    table.rows.push_back({row.analysis, row.parameter, Number(row.standard_error),
+                          Number(row.inflation), Number(row.smallest_effect),
+                          Number(row.smallest_effect_dp)});
+  }
+  return Section("Expected cost of the noise (power 0.8 at 0.05; planning values)") +
+         RenderTable(table, 2);
+}
+
+std::string Predictions(const Plan& plan) {
+  if (plan.predictions.empty()) return {};
+  TextTable table{{"network", "whole study", "bytes on the wire"}, {1, 2}, {}};
+  for (const PlanPrediction& row : plan.predictions) {
+    table.rows.push_back({row.network, FormatSeconds(row.seconds), FormatCount(row.wire_bytes)});
+  }
+  return Section("Predicted, to be compared with the run (not part of what is approved)") +
+         RenderTable(table, 2);
+}
+
 std::string Messages(const Plan& plan) {
   TextTable table{{"phase", "rounds", "from", "to", "messages", "bytes"}, {1, 4, 5}, {}};
   for (const PlanPhase& phase : plan.phases) {
@@ -96,11 +171,15 @@ std::string Estimates(const Plan& plan, std::span<const NetworkModel> networks) 
 
 std::string RenderPlanText(const Plan& plan, std::span<const NetworkModel> networks) {
   return Heading(plan) + Paragraphs("Parties", PartyTexts(plan)) +
+         Paragraphs("Analyses", AnalysisTexts(plan)) +
          Paragraphs("Who learns what (leakage level: " + plan.leakage_level + ")",
                     LearnsSentences(plan)) +
-         Paragraphs("Releases", ReleaseTexts(plan)) + Paragraphs("Assumptions", plan.assumptions) +
-         Messages(plan) + Correlations(plan) + Estimates(plan, networks) +
-         Paragraphs("Notes", plan.notes);
+         Paragraphs("Releases", ReleaseTexts(plan)) +
+         Paragraphs("What the released numbers give away", ExposureTexts(plan)) +
+         Paragraphs("How much about one person", PrivacyTexts(plan)) + Utility(plan) +
+         Paragraphs("Checked on shares before anything opens, one bit each", CheckTexts(plan)) +
+         Paragraphs("Assumptions", plan.assumptions) + Predictions(plan) + Messages(plan) +
+         Correlations(plan) + Estimates(plan, networks) + Paragraphs("Notes", plan.notes);
 }
 
 }  // namespace partita::study

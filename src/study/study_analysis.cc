@@ -1,4 +1,4 @@
-// [analysis].
+// [[analysis]].
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -6,8 +6,11 @@ namespace partita::study {
 namespace {
 
 const std::vector<std::string> kAnalysisKeys = {
-    "method",      "protocol", "function",      "model",   "group",
-    "group_equal", "std_lv",   "meanstructure", "fixed_x", "information"};
+    "name",  "method",      "protocol", "function",      "model",   "release",     "subset",
+    "group", "group_equal", "std_lv",   "meanstructure", "fixed_x", "information", "robust"};
+
+const std::vector<std::string> kReleasable = {"moments", "likelihood", "estimates", "robust"};
+constexpr std::string_view kReleaseExample = "\"moments\", {what = \"estimates\", to = \"all\"}";
 
 // lavaan's group.equal for continuous data.
 const std::vector<std::string> kGroupEqual = {
@@ -57,12 +60,17 @@ void ReadModel(const TableReader& reader, const std::string& text, AnalysisSpec&
   analysis.model_position = ContentStart(text, model.position);
 }
 
-void ReadGroups(const TableReader& reader, const data::Schema& dictionary, AnalysisSpec& analysis) {
+void ReadGroups(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis) {
   if (const auto group = reader.OptionalText("group")) {
-    analysis.group = reader.Choice(*group, "group", Names(dictionary));
-    if (dictionary.Find(analysis.group)->type != data::ColumnType::kFactor) {
+    const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
+    const data::ColumnSchema& variable = FindVariable(reader, *group, "group", factors);
+    analysis.group = variable.name;
+    if (variable.type != data::ColumnType::kFactor) {
       reader.Fail(group->position, "the group " + Quote(group->value) + " is not a factor",
-                  "give this variable type = \"factor\" and its levels in the dictionary");
+                  data::HasBounds(variable.type)
+                      ? "groups are the levels of a factor: make one of this variable by "
+                        "[[derived]] with transform = \"cut\""
+                      : "give this variable type = \"factor\" and its levels in the dictionary");
     }
   }
   const auto equal = reader.OptionalTexts("group_equal");
@@ -77,26 +85,119 @@ void ReadGroups(const TableReader& reader, const data::Schema& dictionary, Analy
   }
 }
 
-}  // namespace
+// Who gets a release; empty: the receiver, who gets what names nobody.
+std::string ReadAddressee(const TableReader& entry, const std::vector<Party>& parties) {
+  const auto to = entry.OptionalText("to");
+  if (!to) return "";
+  std::vector<std::string> names = {"all"};
+  for (const Party& party : parties) {
+    if (party.dealer && party.name == to->value) {
+      entry.Fail(to->position, "the dealer " + Quote(party.name) + " gets no results",
+                 "name another party, or \"all\"");
+    }
+    if (!party.dealer) names.push_back(party.name);
+  }
+  const std::string name = entry.Choice(*to, "to", names);
+  for (const Party& party : parties) {
+    if (party.receiver && party.name == name) return "";
+  }
+  return name;
+}
 
-AnalysisSpec ReadAnalysis(const TableReader& root, const std::string& text,
-                          const data::Schema& dictionary) {
-  const TableReader reader = root.Table("analysis", kAnalysisKeys, "[analysis] method = \"mle\"");
+ReleaseSpec ReadRelease(const TableReader& reader, const TextOrTable& item,
+                        const std::vector<Party>& parties) {
+  ReleaseSpec release;
+  if (item.text) {
+    release.what = reader.Choice(*item.text, "release", kReleasable);
+    release.position = item.text->position;
+  } else {
+    release.what =
+        item.table->Choice(item.table->Text("what", "what = \"estimates\""), "what", kReleasable);
+    release.to = ReadAddressee(*item.table, parties);
+    release.position = item.table->position();
+  }
+  return release;
+}
+
+void ReadReleases(const TableReader& reader, const std::vector<Party>& parties,
+                  AnalysisSpec& analysis) {
+  if (!reader.Has("release")) {
+    reader.Fail(reader.position(), "[[analysis]] needs the key 'release', which has no default",
+                "say what is opened, and to whom if not to the receiver only: release = "
+                "[\"moments\"], or release = [" +
+                    std::string(kReleaseExample) + "]");
+  }
+  for (const TextOrTable& item :
+       reader.TextsOrEntries("release", {"what", "to"}, kReleaseExample)) {
+    const ReleaseSpec release = ReadRelease(reader, item, parties);
+    for (const ReleaseSpec& other : analysis.releases) {
+      if (other.what != release.what || other.to != release.to) continue;
+      reader.Fail(release.position, "the release " + Quote(release.what) + " is there twice",
+                  "remove one of them");
+    }
+    analysis.releases.push_back(release);
+  }
+  if (analysis.releases.empty()) {
+    reader.Fail(reader.PositionOf("release"), "'release' is empty",
+                "an analysis that opens nothing has no result: write, for example, release = "
+                "[\"moments\"]");
+  }
+}
+
+LocatedText ReadName(const TableReader& reader, size_t num_analyses) {
+  const auto name = reader.OptionalText("name");
+  if (name) {
+    CheckName(reader, *name, kAnalysisName);
+    return *name;
+  }
+  if (num_analyses > 1) {
+    reader.Fail(reader.position(),
+                "[[analysis]] needs the key 'name', because there are several analyses",
+                "add, for example: name = \"adjusted\"");
+  }
+  return {"main", reader.position()};
+}
+
+AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study) {
   AnalysisSpec analysis;
+  analysis.position = reader.position();
   analysis.method = reader.Choice(reader.Text("method", "method = \"mle\""), "method", {"mle"});
   analysis.protocol = reader.Choice(reader.Text("protocol", "protocol = \"pooled-moments\""),
-                                    "protocol", {"pooled-moments"});
+                                    "protocol", {"pooled-moments", "likelihood"});
   analysis.function = reader.Choice(reader.Text("function", "function = \"cfa\""), "function",
                                     {"cfa", "sem", "growth", "lavaan"});
-  ReadModel(reader, text, analysis);
-  ReadGroups(reader, dictionary, analysis);
+  ReadModel(reader, study.text, analysis);
+  ReadReleases(reader, study.parties, analysis);
+  analysis.subset = ReadSubset(reader, study.dictionary, study.derived);
+  ReadGroups(reader, study, analysis);
   analysis.std_lv = reader.OptionalBool("std_lv").value_or(false);
   analysis.meanstructure = reader.OptionalBool("meanstructure");
   analysis.fixed_x = reader.OptionalBool("fixed_x");
+  analysis.robust = reader.OptionalBool("robust").value_or(false);
   if (const auto information = reader.OptionalText("information")) {
     analysis.information = reader.Choice(*information, "information", {"expected", "observed"});
   }
   return analysis;
+}
+
+}  // namespace
+
+std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile& study) {
+  const auto tables = root.Tables("analysis", kAnalysisKeys);
+  if (tables.empty()) root.FailMissing("analysis", "[[analysis]] method = \"mle\"");
+  if (tables.size() > kMaxAnalyses) {
+    root.Fail(tables[kMaxAnalyses].position(), "there are too many analyses",
+              "a study has at most " + std::to_string(kMaxAnalyses));
+  }
+  std::vector<AnalysisSpec> analyses;
+  std::vector<LocatedText> names;
+  for (const TableReader& reader : tables) {
+    names.push_back(ReadName(reader, tables.size()));
+    analyses.push_back(ReadAnalysis(reader, study));
+    analyses.back().name = names.back().value;
+  }
+  CheckDistinct(root, names, "analysis");
+  return analyses;
 }
 
 }  // namespace partita::study

@@ -11,8 +11,9 @@ namespace {
 
 constexpr size_t kMaxTitleBytes = 200;
 
-const std::vector<std::string> kRootKeys = {"partita", "name",     "title",  "party",   "rows",
-                                            "table",   "variable", "engine", "network", "analysis"};
+const std::vector<std::string> kRootKeys = {
+    "partita",  "name",    "title",  "party",      "rows",   "table",   "population",
+    "variable", "derived", "design", "disclosure", "engine", "network", "analysis"};
 
 void CheckFormat(const TableReader& root) {
   const auto format = root.OptionalInteger("partita");
@@ -50,17 +51,22 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
   const TableReader root(study.file_name, tree, "the study file", kRootKeys);
   CheckFormat(root);
   ReadNames(root, study);
-  study.dictionary = ReadDictionary(root);
+  const Dictionary dictionary = ReadDictionary(root);
+  study.dictionary = dictionary.schema;
   study.blocks = ReadBlocks(root);
   study.table = ReadTable(root, study.dictionary, study.blocks);
-  study.dictionary.max_rows_per_person = study.table.max_rows_per_person;
+  study.derived = ReadDerived(root, dictionary, study.table);
+  study.population = ReadPopulation(root, study.dictionary, study.derived);
+  study.dictionary.max_rows_per_person = study.population.max_rows_per_person;
+  study.design = ReadDesign(root, study.dictionary);
+  study.disclosure = ReadDisclosure(root);
   study.engine = ReadEngine(root);
   study.network = ReadNetwork(root);
   study.parties = ReadParties(root, study.dictionary, study.blocks);
   CheckRoles(root, study.parties, study.engine);
   CheckSharing(root, study.parties, study.blocks, study.table);
-  study.analysis = ReadAnalysis(root, study.text, study.dictionary);
-  study.analyses = {study.analysis};
+  study.analyses = ReadAnalyses(root, study);
+  study.analysis = study.analyses.front();
   return study;
 }
 

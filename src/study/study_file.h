@@ -24,7 +24,8 @@ inline constexpr int kStudyFormat = 1;  // the value of the key `partita`
 inline constexpr size_t kMaxStudyFileBytes = size_t{1} << 20;
 inline constexpr size_t kMaxParties = 64;
 inline constexpr size_t kMaxRowBlocks = 1024;
-inline constexpr size_t kMaxVariables = 2000;
+inline constexpr size_t kMaxVariables = 2000;  // and as many derived ones
+inline constexpr size_t kMaxAnalyses = 200;
 inline constexpr int kMaxRowsPerPerson = 1000000;
 inline constexpr size_t kMaxModelBytes = size_t{1} << 16;
 
@@ -66,8 +67,10 @@ struct DesignSpec {
   SiteEffect site = SiteEffect::kIgnore;
   MissingPolicy missing = MissingPolicy::kRefuse;
   WeightsKind weights_kind = WeightsKind::kNone;
-  std::string weights;  // a variable of the dictionary; empty: none
-  std::string cluster;  // a factor or key-like column, nested in a party; empty: none
+  // A numeric or integer variable of the dictionary, an integer for frequencies; never negative,
+  // for precisions positive. Empty: none.
+  std::string weights;
+  std::string cluster;  // a factor or integer of the dictionary, nested in a party; empty: none
   Position position;
 };
 
@@ -81,18 +84,16 @@ struct DisclosureSpec {
 // One entry of an analysis's `release` list.
 struct ReleaseSpec {
   std::string what;  // "moments", "likelihood", "estimates", "robust"
-  std::string to;    // party name or "all"; empty: the receiver
+  std::string to;    // name of a party but the dealer, or "all"; empty: the receiver
   Position position;
 };
 
 // [table]: how the holders' tables look.
 struct TableSpec {
-  std::string key;    // column that names the row; empty if no block is shared
-  std::string block;  // column that names the row block; empty if nobody holds several blocks
-  std::string missing = "refuse";
-  char separator = ',';         // , ; or tab
-  char decimal = '.';           // . or ,
-  int max_rows_per_person = 1;  // also in the dictionary's schema, and so in the study hash
+  std::string key;       // column that names the row; empty if no block is shared
+  std::string block;     // column that names the row block; empty if nobody holds several blocks
+  char separator = ',';  // , ; or tab
+  char decimal = '.';    // . or ,
 };
 
 struct EngineSpec {
@@ -112,15 +113,15 @@ struct AnalysisSpec {
   Position position;
   std::vector<data::Condition> subset;
   std::vector<ReleaseSpec> releases;
-  bool robust = false;  // Huber-White standard errors and a scaled chi-square
+  bool robust = false;   // Huber-White standard errors and a scaled chi-square
   std::string method;    // "mle"
-  std::string protocol;  // "pooled-moments"
+  std::string protocol;  // "pooled-moments" or "likelihood"
   std::string function;  // "cfa", "sem", "growth" or "lavaan": lavaan's wrapper of that name
   std::string model;     // lavaan syntax
   // Where the first character of the model stands, to turn a line of the model into one of the
   // file.
   Position model_position;
-  std::string group;  // a factor of the dictionary; empty: one group
+  std::string group;  // a factor of the dictionary or made by a cut; empty: one group
   std::vector<std::string> group_equal;
   bool std_lv = false;
   std::optional<bool> meanstructure, fixed_x;

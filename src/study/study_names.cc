@@ -6,6 +6,9 @@
 namespace partita::study {
 namespace {
 
+constexpr size_t kMaxLevels = 1000;
+constexpr size_t kMaxLevelBytes = 256;
+
 // `set` lists characters and ranges: "a-z0-9-".
 bool InSet(char c, std::string_view set) {
   for (size_t i = 0; i < set.size(); ++i) {
@@ -29,6 +32,9 @@ const NameRule kBlockName = {"row block", "A-Za-z0-9", "A-Za-z0-9._-", 64,
                              "letters, digits, '.', '_' and '-', starting with a letter or digit"};
 const NameRule kVariableName = {"variable", "A-Za-z.", "A-Za-z0-9._", 64,
                                 "letters, digits, '.' and '_', starting with a letter"};
+
+const NameRule kAnalysisName = {"analysis", "a-z0-9", "a-z0-9-", 64,
+                                "small letters, digits and -, starting with a letter or digit"};
 
 void CheckName(const TableReader& reader, const LocatedText& name, const NameRule& rule) {
   const std::string& text = name.value;
@@ -60,6 +66,32 @@ void CheckDistinct(const TableReader& reader, const std::vector<LocatedText>& te
                 "the first one is on line " + std::to_string(first->second.line) +
                     "; remove or rename one of them");
   }
+}
+
+std::vector<std::string> ReadLevelList(const TableReader& reader, std::string_view key,
+                                       const std::vector<LocatedText>& levels) {
+  if (levels.size() < 2 || levels.size() > kMaxLevels) {
+    reader.Fail(reader.PositionOf(key),
+                "a factor has 2 to " + std::to_string(kMaxLevels) + " levels, not " +
+                    std::to_string(levels.size()),
+                "list every value that the column can hold");
+  }
+  std::vector<std::string> names;
+  for (const LocatedText& level : levels) {
+    CheckPlainText(reader, level, key, kMaxLevelBytes);
+    names.push_back(level.value);
+  }
+  CheckDistinct(reader, levels, "level");
+  return names;
+}
+
+const data::ColumnSchema& FindVariable(const TableReader& reader, const LocatedText& name,
+                                       std::string_view key, const data::Schema& dictionary) {
+  return *dictionary.Find(reader.Choice(name, key, Names(dictionary)));
+}
+
+void FailWith(const TableReader& reader, Position position, const Error& error) {
+  reader.Fail(position, error.message(), error.hint());
 }
 
 std::vector<std::string> Names(const data::Schema& schema) {

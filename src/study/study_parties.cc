@@ -60,10 +60,27 @@ size_t CountHolders(const std::vector<Party>& parties, const std::string& block)
   }));
 }
 
-char ReadCharacter(const TableReader& reader, std::string_view key, char otherwise,
-                   const std::vector<std::string>& choices) {
+// `choices`: the characters that are possible; `hint` lists them.
+char ReadCharacter(const TableReader& reader, std::string_view key, std::string_view choices,
+                   const std::string& hint) {
   const auto text = reader.OptionalText(key);
-  return text ? reader.Choice(*text, key, choices)[0] : otherwise;
+  if (!text) return choices[0];
+  if (text->value.size() == 1 && choices.find(text->value) != std::string_view::npos) {
+    return text->value[0];
+  }
+  reader.Fail(text->position,
+              "'" + std::string(key) + "' in [table] cannot be " + Quote(text->value), hint);
+}
+
+void RefuseSurvivalColumn(const TableReader& reader, const LocatedText& name,
+                          const data::Schema& dictionary) {
+  for (const data::ColumnSchema& variable : dictionary.columns) {
+    if (name.value != variable.time_column && name.value != variable.event_column) continue;
+    reader.Fail(name.position,
+                "the column " + Quote(name.value) + " already belongs to the variable " +
+                    Quote(variable.name),
+                "use another column");
+  }
 }
 
 }  // namespace
@@ -96,26 +113,19 @@ std::vector<RowBlock> ReadBlocks(const TableReader& root) {
 
 TableSpec ReadTable(const TableReader& root, const data::Schema& dictionary,
                     const std::vector<RowBlock>& blocks) {
-  const TableReader reader = root.Table(
-      "table", {"key", "block", "missing", "separator", "decimal", "max_rows_per_person"},
-      "[table] missing = \"refuse\"");
+  root.RefuseMoved("table", "missing",
+                   "write it in [design], where it says what the analyses do about missing cells");
+  root.RefuseMoved("table", "max_rows_per_person", "write it in [population]");
   TableSpec table;
-  table.missing =
-      reader.Choice(reader.Text("missing", "missing = \"refuse\""), "missing", {"refuse"});
-  table.separator = ReadCharacter(reader, "separator", ',', {",", ";", "\t"});
-  table.decimal = ReadCharacter(reader, "decimal", '.', {".", ","});
+  const auto optional = root.OptionalTable("table", {"key", "block", "separator", "decimal"});
+  if (!optional) return table;
+  const TableReader& reader = *optional;
+  table.separator =
+      ReadCharacter(reader, "separator", ",;\t", "write \",\", \";\" or \"\\t\" (a tab)");
+  table.decimal = ReadCharacter(reader, "decimal", ".,", "write \".\" or \",\"");
   if (table.separator == table.decimal) {
     reader.Fail(reader.PositionOf("decimal"), "'separator' and 'decimal' are the same character",
                 "tables with decimal commas have separator = \";\"");
-  }
-  if (const auto rows = reader.OptionalInteger("max_rows_per_person")) {
-    if (rows->value < 1 || rows->value > kMaxRowsPerPerson) {
-      reader.Fail(
-          rows->position,
-          "'max_rows_per_person' must be between 1 and " + std::to_string(kMaxRowsPerPerson),
-          "write how many rows of the table one person can have; 1 if left out");
-    }
-    table.max_rows_per_person = static_cast<int>(rows->value);
   }
   if (const auto key = reader.OptionalText("key")) {
     CheckPlainText(reader, *key, "key", kMaxColumnNameBytes);
@@ -124,11 +134,13 @@ TableSpec ReadTable(const TableReader& root, const data::Schema& dictionary,
       reader.Fail(key->position, "the key " + Quote(table.key) + " is also a variable",
                   "the key only names rows: remove it from the dictionary, or use another column");
     }
+    RefuseSurvivalColumn(reader, *key, dictionary);
   }
   const auto block = reader.OptionalText("block");
   if (!block) return table;
   CheckPlainText(reader, *block, "block", kMaxColumnNameBytes);
   table.block = block->value;
+  RefuseSurvivalColumn(reader, *block, dictionary);
   if (table.block == table.key) {
     reader.Fail(block->position, "'block' and 'key' are the same column",
                 "'key' names the row, 'block' names the row block that it belongs to");

@@ -7,17 +7,32 @@
 
 namespace partita::study {
 
-data::Schema ReadDictionary(const TableReader& root);
+struct Dictionary {
+  data::Schema schema;
+  std::vector<Position> positions;  // of each [[variable]]
+};
+Dictionary ReadDictionary(const TableReader& root);
 std::vector<RowBlock> ReadBlocks(const TableReader& root);
 TableSpec ReadTable(const TableReader& root, const data::Schema& dictionary,
                     const std::vector<RowBlock>& blocks);
+// Also checks that no two columns of an analysis, and no column and a column of the tables, have
+// one name.
+std::vector<data::DerivedVariable> ReadDerived(const TableReader& root,
+                                               const Dictionary& dictionary,
+                                               const TableSpec& table);
+PopulationSpec ReadPopulation(const TableReader& root, const data::Schema& dictionary,
+                              const std::vector<data::DerivedVariable>& derived);
+DesignSpec ReadDesign(const TableReader& root, const data::Schema& dictionary);
+DisclosureSpec ReadDisclosure(const TableReader& root);
+// The key `subset` of a table.
+std::vector<data::Condition> ReadSubset(const TableReader& reader, const data::Schema& dictionary,
+                                        const std::vector<data::DerivedVariable>& derived);
 EngineSpec ReadEngine(const TableReader& root);
 NetworkSpec ReadNetwork(const TableReader& root);
 std::vector<Party> ReadParties(const TableReader& root, const data::Schema& dictionary,
                                const std::vector<RowBlock>& blocks);
-// text: of the whole file, to find where the model starts.
-AnalysisSpec ReadAnalysis(const TableReader& root, const std::string& text,
-                          const data::Schema& dictionary);
+// study: everything but the analyses is read.
+std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile& study);
 
 // One receiver, two holders at least, and the dealer and number of parties that the engine needs.
 void CheckRoles(const TableReader& root, const std::vector<Party>& parties,
@@ -34,7 +49,7 @@ struct NameRule {
   size_t max_length;
   const char* description;  // "small letters, digits and -"
 };
-extern const NameRule kStudyName, kPartyName, kBlockName, kVariableName;
+extern const NameRule kStudyName, kPartyName, kBlockName, kVariableName, kAnalysisName;
 void CheckName(const TableReader& reader, const LocatedText& name, const NameRule& rule);
 
 // A text that people or tables hold: not empty, at most max_bytes, no control characters.
@@ -44,6 +59,17 @@ void CheckPlainText(const TableReader& reader, const LocatedText& text, std::str
 // Throws for the first text that occurs twice. what: "level".
 void CheckDistinct(const TableReader& reader, const std::vector<LocatedText>& texts,
                    std::string_view what);
+
+// A factor's levels or a cut's labels: 2 to 1000 distinct plain texts.
+std::vector<std::string> ReadLevelList(const TableReader& reader, std::string_view key,
+                                       const std::vector<LocatedText>& levels);
+
+// The variable that is named there. Throws with "did you mean" if there is none.
+const data::ColumnSchema& FindVariable(const TableReader& reader, const LocatedText& name,
+                                       std::string_view key, const data::Schema& dictionary);
+
+// Rethrows a kBadInput that knows no place with one.
+[[noreturn]] void FailWith(const TableReader& reader, Position position, const Error& error);
 
 std::vector<std::string> Names(const data::Schema& schema);
 std::vector<std::string> Names(const std::vector<RowBlock>& blocks);

@@ -40,7 +40,6 @@ name = "north-rows"
 name = "south-rows"
 
 [table]
-missing = "refuse"                 # a missing cell stops the study at its owner
 # separator = ";"                  # of the CSV files; a comma if left out
 # decimal = ","                    # a point if left out
 )";
@@ -72,7 +71,6 @@ count = 300
 
 [table]
 key = "id"                         # the column by which the holders bring their rows in one order
-missing = "refuse"                 # a missing cell stops the study at its owner
 # separator = ";"                  # of the CSV files; a comma if left out
 # decimal = ","                    # a point if left out
 )";
@@ -82,7 +80,8 @@ constexpr const char* kDictionary = R"(
 # variable can be, never from the data. A value outside stops the study at its owner.
 [[variable]]
 name = "x1"
-type = "numeric"                   # or "integer", or "factor" with levels = ["no", "yes"]
+type = "numeric"                   # or integer, date, survival, or factor and ordered, which
+                                   # have levels = ["no", "yes"] instead of lower and upper
 lower = 0
 upper = 10
 # unit = "points"
@@ -118,6 +117,31 @@ type = "numeric"
 lower = 0
 upper = 10
 
+# Variables that their owners compute, with constants that are written here.
+# [[derived]]
+# name = "log_x1"
+# from = "x1"
+# transform = "log1p"              # or log, sqrt, scale, cut, poly, ns
+
+# [population]
+# unit = "person"                  # what a row is
+# max_rows_per_person = 1
+# subset = [{variable = "x1", at_least = 1}, {variable = "x2", below = 9}]
+
+# How the rows came about. Neither key has a default.
+[design]
+site = "ignore"                    # the institutions: ignore, fixed, strata or random
+missing = "refuse"                 # a missing cell: refuse, complete, fiml or mi
+# weights = "w"
+# weights_type = "frequency"       # or "sampling" or "precision"
+# cluster = "family"
+
+# What every exact result must satisfy; an institution may ask for more.
+# [disclosure]
+# min_cell = 5
+# min_rows = 20
+# small_samples = "warn"           # or "refuse": fewer than 5 rows per parameter
+
 [engine]
 name = "dealer"                    # or "replicated": three parties, none of them a dealer
 # fraction_bits = 40
@@ -125,19 +149,25 @@ name = "dealer"                    # or "replicated": three parties, none of the
 [network]
 timeout_seconds = 60               # how long a party waits for another one
 
-[analysis]
+# One or more analyses of the same rows, each under its own [[analysis]] and with its own name.
+[[analysis]]
+name = "main"
 method = "mle"
-protocol = "pooled-moments"
+protocol = "pooled-moments"        # or "likelihood"
+release = ["moments"]              # what is opened to the receiver; with an addressee:
+                                   # release = ["moments", {what = "estimates", to = "all"}]
 function = "cfa"                   # cfa, sem, growth or lavaan: as the functions of the R package
 model = """
   visual  =~ x1 + x2 + x3
   textual =~ x4 + x5 + x6
 """
+# subset = [{variable = "x3", above = 2}]
 # group = "school"                 # a factor of the dictionary
 # group_equal = ["loadings"]
 # std_lv = false                   # true: latent variances 1 instead of first loadings 1
 # meanstructure = true
 # fixed_x = false
+# robust = true                    # Huber-White standard errors
 information = "expected"           # for the standard errors; or "observed"
 )";
 

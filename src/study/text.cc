@@ -28,7 +28,7 @@ bool HasControl(std::string_view text) {
 }
 
 std::string KnownNamesHint(std::string_view name, const std::vector<std::string>& known) {
-  constexpr size_t kMostListed = 12;
+  constexpr size_t kMostListed = 16;
   // Every single letter resembles every other one.
   const std::string nearest = name.size() > 1 ? data::Nearest(name, known) : "";
   std::string hint = nearest.empty() ? "" : "did you mean " + Quote(nearest) + "? ";

@@ -15,7 +15,7 @@ std::string Quote(std::string_view text);
 // separators and changes of writing direction. The text is valid UTF-8.
 bool HasControl(std::string_view text);
 
-// "did you mean 'columns'? known here: columns, name, rows" (at most twelve names are listed).
+// "did you mean 'columns'? known here: columns, name, rows" (at most sixteen names are listed).
 std::string KnownNamesHint(std::string_view name, const std::vector<std::string>& known);
 
 std::string Join(const std::vector<std::string>& parts, std::string_view separator = ", ");

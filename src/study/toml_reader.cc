@@ -1,7 +1,10 @@
 #include "study/toml_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "data/date.h"
 #include "study/text.h"
 
 namespace partita::study {
@@ -26,8 +29,12 @@ std::string_view TypeName(const toml::node& node) {
       return "a number";
     case toml::node_type::boolean:
       return "true or false";
+    case toml::node_type::date:
+      return "a date";
+    case toml::node_type::time:
+      return "a time of day";
     default:
-      return "a date or time";
+      return "a date with a time of day";
   }
 }
 
@@ -41,6 +48,32 @@ void FailAt(const std::string& file_name, Position position, const std::string& 
               hint);
 }
 
+namespace {
+
+// What somebody who writes TOML for the first time most likely did.
+std::string TomlHint(std::string_view what) {
+  const auto says = [&](std::string_view words) {
+    return what.find(words) != std::string_view::npos;
+  };
+  if (says("could not determine value type")) {
+    return "texts stand between double quotes; the only words without are true and false";
+  }
+  if (says("unescaped control characters")) {
+    return "the closing quote is missing on this line; a text of several lines stands between "
+           "\"\"\" and \"\"\"";
+  }
+  if (says("as array-of-tables") || says("as table") || says("cannot redefine existing table")) {
+    return "where there may be several tables of one name, every header has double brackets, such "
+           "as [[party]]; the others stand once";
+  }
+  if (says("cannot redefine existing")) {
+    return "the key stands twice in one table: remove one of them";
+  }
+  return "this is not valid TOML: one 'key = value' per line, texts between double quotes";
+}
+
+}  // namespace
+
 toml::table ParseToml(const std::string& text, const std::string& file_name) {
   try {
     return toml::parse(std::string_view(text));
@@ -48,8 +81,7 @@ toml::table ParseToml(const std::string& text, const std::string& file_name) {
     const auto begin = error.source().begin;
     std::string what(error.description());
     for (char& c : what) c = (c < ' ' || c > '~') ? ' ' : c;
-    FailAt(file_name, {begin.line, begin.column}, what,
-           "this is not valid TOML; texts stand between double quotes, one key per line");
+    FailAt(file_name, {begin.line, begin.column}, what, TomlHint(what));
   }
 }
 
@@ -86,10 +118,13 @@ void TableReader::FailMissing(std::string_view key, std::string_view example) co
 void TableReader::FailType(std::string_view key, const toml::node& node,
                            std::string_view wanted) const {
   const bool text = wanted == "text";
+  // A number, a truth value or a date that was put between quotes.
+  const bool quoted = node.is_string() && (wanted == "a number" || wanted == "a whole number");
   Fail(ToPosition(node.source()),
        "'" + std::string(key) + "' in " + where_ + " must be " + std::string(wanted) + ", not " +
            std::string(TypeName(node)),
-       text ? "put the value between double quotes" : "write " + std::string(wanted));
+       text ? "put the value between double quotes"
+            : "write " + std::string(wanted) + (quoted ? ", without quotes" : ""));
 }
 
 LocatedText TableReader::TextOf(std::string_view key, const toml::node& node) const {
@@ -127,16 +162,87 @@ std::vector<LocatedText> TableReader::Texts(std::string_view key, std::string_vi
   return *texts;
 }
 
+Located<double> TableReader::NumberOf(std::string_view key, const toml::node& node) const {
+  const Position position = ToPosition(node.source());
+  if (const auto* whole = node.as_integer()) return {static_cast<double>(whole->get()), position};
+  const auto* number = node.as_floating_point();
+  if (number == nullptr) FailType(key, node, "a number");
+  return {number->get(), position};
+}
+
+Located<double> TableReader::DateOf(std::string_view key, const toml::node& node) const {
+  std::string text;
+  if (const auto* date = node.as_date()) {
+    const toml::date& value = date->get();
+    text = fmt::format("{:04}-{:02}-{:02}", value.year, value.month, value.day);
+  } else if (const auto* written = node.as_string()) {
+    text = written->get();
+  } else {
+    FailType(key, node, "a date such as 2020-01-31");
+  }
+  const Position position = ToPosition(node.source());
+  const auto days = data::ParseDate(text);
+  if (!days) {
+    Fail(position, "'" + std::string(key) + "' in " + where_ + " is no date: " + Quote(text),
+         "write year-month-day, for example 2020-01-31");
+  }
+  return {*days, position};
+}
+
 std::optional<Located<double>> TableReader::OptionalNumber(std::string_view key) const {
+  return OptionalValue(key, false);
+}
+
+std::optional<Located<double>> TableReader::OptionalValue(std::string_view key, bool date) const {
   const toml::node* node = Find(key);
   if (node == nullptr) return std::nullopt;
-  const Position position = ToPosition(node->source());
-  if (const auto* whole = node->as_integer()) {
-    return Located<double>{static_cast<double>(whole->get()), position};
+  return date ? DateOf(key, *node) : NumberOf(key, *node);
+}
+
+Located<double> TableReader::Value(std::string_view key, bool date,
+                                   std::string_view example) const {
+  auto value = OptionalValue(key, date);
+  if (!value) FailMissing(key, example);
+  return *value;
+}
+
+std::optional<std::vector<Located<double>>> TableReader::OptionalValues(std::string_view key,
+                                                                        bool date) const {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return std::nullopt;
+  const toml::array* list = node->as_array();
+  if (list == nullptr) {
+    FailType(key, *node,
+             date ? "a list of dates such as [2020-01-31, 2021-01-31]"
+                  : "a list of numbers such as [10, 20]");
   }
-  const auto* number = node->as_floating_point();
-  if (number == nullptr) FailType(key, *node, "a number");
-  return Located<double>{number->get(), position};
+  std::vector<Located<double>> values;
+  for (const toml::node& item : *list) {
+    values.push_back(date ? DateOf(key, item) : NumberOf(key, item));
+  }
+  return values;
+}
+
+std::vector<Located<double>> TableReader::Values(std::string_view key, bool date,
+                                                 std::string_view example) const {
+  auto values = OptionalValues(key, date);
+  if (!values) FailMissing(key, example);
+  return *values;
+}
+
+bool TableReader::IsText(std::string_view key) const {
+  const toml::node* node = Find(key);
+  return node != nullptr && node->is_string();
+}
+
+bool TableReader::IsList(std::string_view key) const {
+  const toml::node* node = Find(key);
+  return node != nullptr && node->is_array();
+}
+
+std::vector<LocatedText> TableReader::TextOrTexts(std::string_view key) const {
+  if (IsText(key)) return {*OptionalText(key)};
+  return OptionalTexts(key).value_or(std::vector<LocatedText>{});
 }
 
 Located<double> TableReader::Number(std::string_view key, std::string_view example) const {
@@ -177,6 +283,10 @@ std::optional<TableReader> TableReader::OptionalTable(std::string_view key,
   if (node == nullptr) return std::nullopt;
   const std::string header = "[" + std::string(key) + "]";
   const toml::table* table = node->as_table();
+  if (table == nullptr && node->is_array_of_tables()) {
+    Fail(ToPosition(node->source()), "[" + header + "] is written with double brackets",
+         "write " + header + ": there is only one");
+  }
   if (table == nullptr) FailType(key, *node, "a table under the header " + header);
   return TableReader(*file_name_, *table, header, std::move(keys));
 }
@@ -195,6 +305,10 @@ std::vector<TableReader> TableReader::Tables(std::string_view key,
   if (node == nullptr) return tables;
   const std::string header = "[[" + std::string(key) + "]]";
   const std::string wanted = "tables, each under a header " + header;
+  if (node->is_table()) {
+    Fail(ToPosition(node->source()), "[" + std::string(key) + "] is written with single brackets",
+         "write " + header + ": there may be several, each under its own header");
+  }
   const toml::array* list = node->as_array();
   if (list == nullptr) FailType(key, *node, wanted);
   for (const toml::node& item : *list) {
@@ -203,6 +317,59 @@ std::vector<TableReader> TableReader::Tables(std::string_view key,
     tables.emplace_back(*file_name_, *table, header, keys);
   }
   return tables;
+}
+
+TableReader TableReader::EntryOf(std::string_view key, const toml::table& table,
+                                 const std::vector<std::string>& keys) const {
+  return TableReader(*file_name_, table, "an entry of '" + std::string(key) + "'", keys);
+}
+
+std::vector<TableReader> TableReader::Entries(std::string_view key,
+                                              const std::vector<std::string>& keys,
+                                              std::string_view example) const {
+  std::vector<TableReader> entries;
+  for (const TextOrTable& entry : TextsOrEntries(key, keys, example)) {
+    if (entry.table) {
+      entries.push_back(*entry.table);
+      continue;
+    }
+    Fail(entry.text->position,
+         "an entry of '" + std::string(key) + "' in " + where_ + " must be in braces, not text",
+         "write, for example: " + std::string(key) + " = [" + std::string(example) + "]");
+  }
+  return entries;
+}
+
+std::vector<TextOrTable> TableReader::TextsOrEntries(std::string_view key,
+                                                     const std::vector<std::string>& keys,
+                                                     std::string_view example) const {
+  std::vector<TextOrTable> items;
+  const toml::node* node = Find(key);
+  if (node == nullptr) return items;
+  const std::string wanted = "a list such as [" + std::string(example) + "]";
+  const toml::array* list = node->as_array();
+  if (list == nullptr) FailType(key, *node, wanted);
+  for (const toml::node& item : *list) {
+    if (const toml::table* table = item.as_table()) {
+      items.push_back({std::nullopt, EntryOf(key, *table, keys)});
+    } else if (item.is_string()) {
+      items.push_back({TextOf(key, item), std::nullopt});
+    } else {
+      FailType(key, item, wanted);
+    }
+  }
+  return items;
+}
+
+void TableReader::RefuseMoved(std::string_view table, std::string_view key,
+                              const std::string& hint) const {
+  const toml::node* outer = Find(table);
+  if (outer == nullptr || !outer->is_table()) return;
+  for (const auto& [name, node] : *outer->as_table()) {
+    if (name.str() != key) continue;
+    Fail(ToPosition(name.source()),
+         "'" + std::string(key) + "' does not belong in [" + std::string(table) + "]", hint);
+  }
 }
 
 }  // namespace partita::study

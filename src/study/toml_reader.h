@@ -24,6 +24,7 @@ using LocatedText = Located<std::string>;
 [[noreturn]] void FailAt(const std::string& file_name, Position position, const std::string& what,
                          const std::string& hint);
 
+struct TextOrTable;
 // Throws kBadInput with the place if the text is not TOML.
 toml::table ParseToml(const std::string& text, const std::string& file_name);
 
@@ -53,6 +54,17 @@ class TableReader {
   std::optional<Located<double>> OptionalNumber(std::string_view key) const;
   std::optional<Located<int64_t>> OptionalInteger(std::string_view key) const;
   std::optional<bool> OptionalBool(std::string_view key) const;
+  // A number, or where `date` is set a date of TOML or a text "YYYY-MM-DD" as days since
+  // 1970-01-01.
+  std::optional<Located<double>> OptionalValue(std::string_view key, bool date) const;
+  Located<double> Value(std::string_view key, bool date, std::string_view example) const;
+  std::optional<std::vector<Located<double>>> OptionalValues(std::string_view key, bool date) const;
+  std::vector<Located<double>> Values(std::string_view key, bool date,
+                                      std::string_view example) const;
+  // A text, or a list of them.
+  std::vector<LocatedText> TextOrTexts(std::string_view key) const;
+  bool IsText(std::string_view key) const;
+  bool IsList(std::string_view key) const;
   // One of `choices`, else an error that names them.
   std::string Choice(const LocatedText& text, std::string_view key,
                      const std::vector<std::string>& choices) const;
@@ -63,16 +75,36 @@ class TableReader {
                                            std::vector<std::string> keys) const;
   // An array of tables ([[key]]); empty if there is none.
   std::vector<TableReader> Tables(std::string_view key, const std::vector<std::string>& keys) const;
+  // A list of inline tables, [{...}, {...}]; empty if there is none. `example` is an entry.
+  std::vector<TableReader> Entries(std::string_view key, const std::vector<std::string>& keys,
+                                   std::string_view example) const;
+  // A list whose items are texts or inline tables; empty if there is none.
+  std::vector<TextOrTable> TextsOrEntries(std::string_view key,
+                                          const std::vector<std::string>& keys,
+                                          std::string_view example) const;
+  // Throws if the key is there, even though this reader would not know it: for keys that have
+  // moved. To be called on the table that holds `table`, before that table is read.
+  void RefuseMoved(std::string_view table, std::string_view key, const std::string& hint) const;
 
  private:
   const toml::node* Find(std::string_view key) const { return table_->get(key); }
   [[noreturn]] void FailType(std::string_view key, const toml::node& node,
                              std::string_view wanted) const;
   LocatedText TextOf(std::string_view key, const toml::node& node) const;
+  Located<double> NumberOf(std::string_view key, const toml::node& node) const;
+  Located<double> DateOf(std::string_view key, const toml::node& node) const;
+  TableReader EntryOf(std::string_view key, const toml::table& table,
+                      const std::vector<std::string>& keys) const;
 
   const std::string* file_name_;
   const toml::table* table_;
   std::string where_;
+};
+
+// Exactly one of the two.
+struct TextOrTable {
+  std::optional<LocatedText> text;
+  std::optional<TableReader> table;
 };
 
 }  // namespace partita::study

@@ -76,8 +76,7 @@ TEST_F(BadInputTest, StudyFileSyntaxError) {
 }
 
 TEST_F(BadInputTest, UnknownKeyInTheStudyFile) {
-  folder_.Edit(folder_.study_file(), "missing = \"refuse\"",
-               "missing = \"refuse\"\nseperator = \",\"");
+  folder_.Edit(folder_.study_file(), "key = \"id\"", "key = \"id\"\nseperator = \",\"");
   ExpectUsageError({"study.toml:26", "seperator", "separator"});
 }
 

@@ -33,7 +33,14 @@ TEST(CommandsTest, EveryCommandHasHelp) {
                                              {"cert"},
                                              {"cert", "new"},
                                              {"cert", "show"},
-                                             {"cert", "roster"}}) {
+                                             {"cert", "roster"},
+                                             {"data"},
+                                             {"data", "describe"},
+                                             {"data", "check"},
+                                             {"data", "compare"},
+                                             {"data", "mock"},
+                                             {"doctor"},
+                                             {"study", "rehearse"}}) {
     std::vector<std::string> arguments = command;
     arguments.push_back("--help");
     const ProcessResult result = Partita(arguments);
@@ -90,11 +97,43 @@ TEST(CommandsTest, ProcessesAndThreadsAgreeAndReportReadsBack) {
       0);
   const auto first = nlohmann::json::parse(StudyFolder::Read(a)),
              second = nlohmann::json::parse(StudyFolder::Read(b));
-  EXPECT_EQ(first["parameters"], second["parameters"])
+  EXPECT_EQ(first["analyses"][0]["parameters"], second["analyses"][0]["parameters"])
       << "opened moments are exact: the same to the last bit";
   const ProcessResult report = Partita({"study", "report", a});
   EXPECT_EQ(report.exit_code, 0) << report.err;
   EXPECT_EQ(report.out, processes.out);
+}
+
+TEST(CommandsTest, WritesPagesAndTables) {
+  StudyFolder folder;
+  const std::string result = folder.path() + "/result.json", page = folder.path() + "/report.html";
+  const std::string csv = folder.path() + "/estimates.csv", again = folder.path() + "/again.html";
+  const std::string plan = folder.path() + "/plan.html";
+  const auto simulate = [&](const std::string& option) {
+    return Partita({"study", "simulate", folder.study_file(), "--output", result, option});
+  };
+  ASSERT_EQ(simulate("--quiet").exit_code, 0);
+  const std::string html = StudyFolder::Read(page);
+  EXPECT_THAT(html, AllOf(HasSubstr("<!DOCTYPE html>"), HasSubstr("NOT differentially private"),
+                          HasSubstr("x3 ~ x1")));
+  struct stat status {};
+  ASSERT_EQ(::stat(page.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  // Neither file is overwritten unasked.
+  std::filesystem::remove(result);
+  const ProcessResult refused = simulate("--quiet");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("report.html exists already"));
+  ASSERT_EQ(simulate("--force").exit_code, 0);
+
+  ASSERT_EQ(Partita({"study", "report", result, "--html", again, "--csv", csv}).exit_code, 0);
+  EXPECT_EQ(StudyFolder::Read(again), StudyFolder::Read(page));
+  EXPECT_THAT(StudyFolder::Read(csv), HasSubstr(",x3,~,x1,"));
+  ASSERT_EQ(Partita({"study", "plan", folder.study_file(), "--html", plan}).exit_code, 0);
+  const auto json = nlohmann::json::parse(
+      Partita({"study", "plan", folder.study_file(), "--format", "json"}).out);
+  EXPECT_THAT(StudyFolder::Read(plan), HasSubstr(json["data"]["plan_hash"].get<std::string>()));
+  EXPECT_EQ(Partita({"study", "report", result, "--html", "/no/such/folder/a.html"}).exit_code, 2);
 }
 
 TEST(CommandsTest, JsonIsOneObjectOnStandardOutput) {
@@ -105,7 +144,7 @@ TEST(CommandsTest, JsonIsOneObjectOnStandardOutput) {
   const auto envelope = nlohmann::json::parse(result.out);
   EXPECT_EQ(envelope["schema_version"], 1);
   EXPECT_EQ(envelope["status"], "done");
-  EXPECT_TRUE(envelope["data"].contains("parameters"));
+  EXPECT_TRUE(envelope["data"]["analyses"][0].contains("parameters"));
 }
 
 // Enough of JSON Schema for what --schema prints: type, required, properties, items, const, enum,
@@ -115,7 +154,8 @@ bool Conforms(const nlohmann::json& schema, const nlohmann::json& value) {
     return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
            (type == "string" && value.is_string()) || (type == "boolean" && value.is_boolean()) ||
            (type == "integer" && value.is_number_integer()) ||
-           (type == "number" && value.is_number()) || (type == "null" && value.is_null());
+           (type == "number" && value.is_number()) || (type == "boolean" && value.is_boolean()) ||
+           (type == "null" && value.is_null());
   };
   if (schema.contains("oneOf")) {
     return std::count_if(schema["oneOf"].begin(), schema["oneOf"].end(),
@@ -170,6 +210,15 @@ TEST(CommandsTest, JsonOutputConformsToItsSchema) {
       {"study", "reject", folder.study_file(), "--party", "north", "--folder", home, "--roster",
        roster, "--output", home, "--reason", "too few rows"},
       {"study", "approval", home + "/approval-north.json"},
+      {"study", "rehearse", folder.study_file()},
+      {"data", "describe", folder.data("north"), "--draft"},
+      {"data", "check", folder.data("north"), "--study", folder.study_file(), "--party", "north",
+       "--share", folder.path() + "/north.json"},
+      {"data", "check", folder.data("south"), "--study", folder.study_file(), "--party", "south",
+       "--share", folder.path() + "/south.json"},
+      {"data", "compare", folder.path() + "/north.json", folder.path() + "/south.json"},
+      {"data", "mock", "--study", folder.study_file(), "--output", folder.path() + "/mock"},
+      {"doctor", "--quiet", "--folder", folder.path()},
   };
   // The roster of an approval has all parties.
   for (const std::string other : {"south", "dealer"}) {

@@ -92,13 +92,14 @@ TEST_F(JoinTest, OneProcessPerRoleGivesTheSameAsSimulate) {
             0);
   const auto joined = nlohmann::json::parse(StudyFolder::Read(Home("north") + "/result.json"));
   const auto expected = nlohmann::json::parse(StudyFolder::Read(simulated));
-  ASSERT_EQ(joined["parameters"].size(), expected["parameters"].size());
-  ASSERT_GT(joined["parameters"].size(), 0u);
-  for (size_t i = 0; i < joined["parameters"].size(); ++i) {
+  ASSERT_EQ(joined["analyses"][0]["parameters"].size(),
+            expected["analyses"][0]["parameters"].size());
+  ASSERT_GT(joined["analyses"][0]["parameters"].size(), 0u);
+  for (size_t i = 0; i < joined["analyses"][0]["parameters"].size(); ++i) {
     // The moments of fixed covariates are the sample's, which a result does not repeat.
-    if (expected["parameters"][i]["est"].is_null()) continue;
-    EXPECT_NEAR(joined["parameters"][i]["est"].get<double>(),
-                expected["parameters"][i]["est"].get<double>(), 1e-9);
+    if (expected["analyses"][0]["parameters"][i]["est"].is_null()) continue;
+    EXPECT_NEAR(joined["analyses"][0]["parameters"][i]["est"].get<double>(),
+                expected["analyses"][0]["parameters"][i]["est"].get<double>(), 1e-9);
   }
   EXPECT_NE(joined["run_id"], expected["run_id"]);
 }

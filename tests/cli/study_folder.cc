@@ -35,7 +35,6 @@ count = 40
 
 [table]
 key = "id"
-missing = "refuse"
 
 [[variable]]
 name = "x1"
@@ -55,12 +54,17 @@ type = "numeric"
 lower = -10
 upper = 10
 
+[design]
+site = "ignore"
+missing = "refuse"
+
 [engine]
 name = "dealer"
 
-[analysis]
+[[analysis]]
 method = "mle"
 protocol = "pooled-moments"
+release = ["moments"]
 function = "sem"
 model = """
 x3 ~ x1 + x2

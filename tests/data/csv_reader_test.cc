@@ -347,5 +347,69 @@ TEST(CheckReportTest, ConstantColumns) {
   EXPECT_FALSE(Read("x,f\n-1,a\n-2,b\n", schema).report.columns[0].constant);
 }
 
+TEST(CsvReaderTest, ReadsDates) {
+  // R: as.integer(as.Date(...))
+  const Schema schema{{Date("d", -719162, 2932896)}};
+  const CsvContents contents =
+      Read("d\n1970-01-01\n2000-02-29\n1900-03-01\n 2026-11-20 \n0001-01-01\n9999-12-31\n\"\"\n",
+           schema);
+  const std::vector<double>& days = contents.table.Get("d").numbers;
+  ASSERT_EQ(days.size(), 7u);
+  EXPECT_THAT(std::vector<double>(days.begin(), days.begin() + 6),
+              ElementsAre(0, 11016, -25508, 20777, -719162, 2932896));
+  EXPECT_TRUE(std::isnan(days[6]));
+  EXPECT_EQ(contents.report.columns[0].missing, 1u);
+  for (const char* bad : {"2001-02-29", "2000-13-01", "2000-00-01", "2000-01-00", "2000-1-1",
+                          "20000101", "2000/01/01", "31.01.2000", "2000-01-01T00:00", "0000-01-01",
+                          "+200-01-01", "2000-01-1x", "today"}) {
+    ExpectBad("d\n1970-01-01\n" + std::string(bad) + "\n", schema,
+              "t.csv:3:1: column 'd': '" + std::string(bad) + "' is not a date", "2020-01-31");
+  }
+  // Bounds are shown as dates.
+  const CsvContents late = Read("d\n1970-01-01\n1970-03-01\n", {{Date("d", 0, 30)}});
+  ExpectError(ErrorCode::kBadData,
+              "column 'd' has 1 cell outside its bounds [1970-01-01, 1970-01-31] (first "
+              "'1970-03-01' at line 3",
+              "", [&] { RequireClean(late.report); });
+}
+
+TEST(CsvReaderTest, ReadsOrderedLevels) {
+  const Schema schema{{Ordered("stage", {"I", "II", "III"})}};
+  EXPECT_THAT(Read("stage\nII\nI\n\"\"\nIII\n", schema).table.Get("stage").codes,
+              ElementsAre(1, 0, -1, 2));
+  ExpectBad("stage\nIV\n", schema, "t.csv:2:1: column 'stage': 'IV' is not a level", "");
+}
+
+TEST(CsvReaderTest, ReadsSurvivalFromTwoColumns) {
+  Schema schema{{Survival("os", "months", "died")}};
+  schema.columns[0].missing_codes = {"NA"};
+  const CsvContents contents = Read("died,months\n1,12.5\n0,30\nNA,3\n1,NA\n,\n1.0,101\n", schema);
+  const Column& os = contents.table.Get("os");
+  EXPECT_THAT(os.codes, ElementsAre(1, 0, -1, -1, -1, 1));
+  EXPECT_EQ(os.numbers[0], 12.5);
+  EXPECT_EQ(os.numbers[1], 30);
+  for (size_t row : {2, 3, 4}) EXPECT_TRUE(std::isnan(os.numbers[row])) << row;
+  const ColumnCheck& check = contents.report.columns[0];
+  EXPECT_EQ(check.missing, 3u);
+  EXPECT_EQ(check.first_missing.line, 4u);
+  EXPECT_EQ(check.first_missing.character, 1u);
+  EXPECT_EQ(check.out_of_bounds, 1u);
+  EXPECT_EQ(check.first_out_of_bounds_text, "101");
+  ExpectBad("died,months\n2,1\n", schema, "t.csv:2:1: column 'died': '2' is neither 0 nor 1",
+            "follow-up ended");
+  ExpectBad("died,months\nyes,1\n", schema, "column 'died': 'yes' is neither", "");
+  ExpectBad("died,months\n1,soon\n", schema, "t.csv:2:3: column 'months': 'soon' is not a number",
+            "");
+  ExpectBad("died,month\n1,1\n", schema, "the header has no column 'months'",
+            "did you mean 'month'");
+}
+
+TEST(CsvReaderTest, MissingCellsPassWhereTheStudyAllowsThem) {
+  const CsvContents contents = Read("x\n1\n\"\"\n3\n", kX);
+  ExpectError(ErrorCode::kBadData, "column 'x' has 1 cell without a value", "complete",
+              [&] { RequireClean(contents.report); });
+  EXPECT_NO_THROW(RequireClean(contents.report, {.allow_missing = true}));
+}
+
 }  // namespace
 }  // namespace partita::data

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 
+#include "data/design.h"
 #include "data/key_order.h"
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
@@ -225,6 +226,54 @@ TEST(KeyOrderTest, SortsAsBytesDo) {
         [](char x, char y) { return static_cast<uint8_t>(x) < static_cast<uint8_t>(y); });
   });
   EXPECT_EQ(rows, expected);
+}
+
+// One party, one block, columns as given.
+Holding HoldColumns(Schema schema, const std::string& text, const CheckRules& rules,
+                    const std::vector<DerivedVariable>& derived = {}) {
+  std::vector<std::string> names;
+  for (const ColumnSchema& column : schema.columns) names.push_back(column.name);
+  const Partition partition = MakePartition(names, {{"a", {}}}, {{"north", 0, names, {"a"}}});
+  Table table = Read(text, schema).table;
+  AddDesignColumns(table, schema, derived);
+  return MakeHolding(std::move(table), partition, 0, {}, rules);
+}
+
+TEST(HoldingTest, MissingCellsBecomeZeroWhereTheyAreAllowed) {
+  const Schema schema{{Numeric("x", 0, 10), Factor("f", {"a", "b"})}};
+  const std::string text = "x,f\n10,b\n,a\n0,\n";
+  ExpectError(ErrorCode::kInternal, "column 'x' was not checked", "",
+              [&] { HoldColumns(schema, text, {}); });
+  const Holding holding = HoldColumns(schema, text, {.allow_missing = true});
+  const std::vector<std::string> columns = {"x", "f.b"};
+  EXPECT_THAT(ReadRows(ScaledRows(holding, 0, columns, 1), 0, 3, 2),
+              ElementsAre(2, 2, 0, -2, -2, 0));
+  EXPECT_THAT(ReadRows(IndicatorRows(holding, 0, "f", 1), 0, 3, 2), ElementsAre(0, 2, 2, 0, 0, 0));
+  // Values out of bounds are never allowed.
+  ExpectError(ErrorCode::kInternal, "column 'x' was not checked", "",
+              [&] { HoldColumns(schema, "x,f\n11,a\n", {.allow_missing = true}); });
+}
+
+TEST(HoldingTest, DesignColumnsAreScaledByTheirOwnBounds) {
+  const Schema schema{{Numeric("x", 0, 8), Date("day", 0, 4),
+                       Ordered("pain", {"no", "some", "bad"}, Contrasts::kScores)}};
+  DerivedVariable half;
+  half.name = "half";
+  half.from = "x";
+  half.kind = TransformKind::kScale;
+  half.centre = 4;
+  half.scale = 4;
+  const Holding holding = HoldColumns(
+      schema, "x,day,pain\n0,1970-01-01,no\n6,1970-01-02,bad\n8,1970-01-05,some\n", {}, {half});
+  const std::vector<std::string> columns = {"half", "day", "pain"};
+  EXPECT_THAT(ReadRows(ScaledRows(holding, 0, columns, 2), 0, 3, 3),
+              ElementsAre(-4, -4, -4, 2, -2, 4, 4, 4, 0));
+  // An ordered variable with other contrasts has no scores.
+  const Schema ordered{{Ordered("pain", {"no", "yes"})}};
+  const Holding without = HoldColumns(ordered, "pain\nno\nyes\n", {});
+  const std::vector<std::string> pain = {"pain"};
+  ExpectError(ErrorCode::kBadInput, "column 'pain' is a ordered, not a number", "NAME.LEVEL",
+              [&] { ScaledRows(without, 0, pain, 2); });
 }
 
 }  // namespace

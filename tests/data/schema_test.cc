@@ -35,6 +35,40 @@ TEST(SchemaTest, AGoodSchemaPassesAndIsSearched) {
   EXPECT_EQ(schema.Find("Age"), nullptr);
 }
 
+TEST(SchemaTest, TypesBeyondNumbersAndFactors) {
+  const Schema good{{Ordered("stage", {"I", "II"}),
+                     Ordered("pain", {"no", "yes"}, Contrasts::kScores), Date("visit", 0, 100),
+                     Survival("os", "months", "died"), Numeric("x")}};
+  EXPECT_NO_THROW(ValidateSchema(good));
+  struct Case {
+    std::string message;
+    std::function<void(Schema&)> spoil;
+  };
+  const std::vector<Case> cases = {
+      {"ordered 'stage' has fewer than two levels", [](Schema& s) { s.columns[0].levels = {"I"}; }},
+      {"a bound of date 'visit' is not a day", [](Schema& s) { s.columns[2].lower = 0.5; }},
+      {"a bound of date 'visit' is not a day", [](Schema& s) { s.columns[2].upper = 2932897; }},
+      {"survival variable 'os' allow negative times", [](Schema& s) { s.columns[3].lower = -1; }},
+      {"survival variable 'os' needs two columns",
+       [](Schema& s) { s.columns[3].event_column = ""; }},
+      {"survival variable 'os' has one column",
+       [](Schema& s) { s.columns[3].event_column = "months"; }},
+      {"column 'x' of survival variable 'os' is also another variable",
+       [](Schema& s) { s.columns[3].time_column = "x"; }},
+      {"'x' has columns of time and event but is of type numeric",
+       [](Schema& s) { s.columns[4].time_column = "t"; }},
+      {"the contrasts of 'x' do not go with its type numeric",
+       [](Schema& s) { s.columns[4].contrasts = Contrasts::kSum; }},
+      {"the contrasts of 'stage' do not go with its type factor",
+       [](Schema& s) { s.columns[0].type = ColumnType::kFactor; }},
+  };
+  for (const Case& bad : cases) {
+    Schema schema = good;
+    bad.spoil(schema);
+    ExpectError(ErrorCode::kBadInput, bad.message, "", [&] { ValidateSchema(schema); });
+  }
+}
+
 TEST(SchemaTest, EveryMistakeIsNamed) {
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = std::nan("");

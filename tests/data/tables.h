@@ -31,6 +31,30 @@ inline ColumnSchema Factor(const std::string& name, std::vector<std::string> lev
   return column;
 }
 
+inline ColumnSchema Ordered(const std::string& name, std::vector<std::string> levels,
+                            Contrasts contrasts = Contrasts::kPolynomial) {
+  ColumnSchema column = Factor(name, std::move(levels));
+  column.type = ColumnType::kOrdered;
+  column.contrasts = contrasts;
+  return column;
+}
+
+// Bounds as days since 1970-01-01.
+inline ColumnSchema Date(const std::string& name, double lower, double upper) {
+  ColumnSchema column = Numeric(name, lower, upper);
+  column.type = ColumnType::kDate;
+  return column;
+}
+
+inline ColumnSchema Survival(const std::string& name, const std::string& time,
+                             const std::string& event, double upper = 100) {
+  ColumnSchema column = Numeric(name, 0, upper);
+  column.type = ColumnType::kSurvival;
+  column.time_column = time;
+  column.event_column = event;
+  return column;
+}
+
 inline ColumnSchema Key(const std::string& name) {
   ColumnSchema column;
   column.name = name;

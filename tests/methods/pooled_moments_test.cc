@@ -1,4 +1,5 @@
-// The secure moments equal their plaintext twin exactly, for every way of splitting a table.
+// The secure moments equal their plaintext twin exactly, for every way of splitting a table and of
+// selecting its rows.
 #include "methods/mle/pooled_moments.h"
 
 #include <gtest/gtest.h>
@@ -17,75 +18,147 @@ namespace {
 // A task with the whole table, from which every party's part is cut.
 struct Case {
   MomentsTask task;
+  MomentsRelease release;
   size_t num_parties = 2;
-  std::vector<size_t> num_rows;              // by block
-  std::vector<std::vector<Int128>> values;   // by block: rows x variables
-  std::vector<std::vector<int32_t>> groups;  // by block
+  std::vector<size_t> num_rows;             // by block
+  std::vector<std::vector<Int128>> values;  // by block: rows x variables
+  // By block, holder and cell: the holder's weights; empty where it does not select.
+  std::vector<std::vector<std::vector<std::vector<int32_t>>>> selectors;
 };
 
-void FillAtRandom(Case& test, std::mt19937_64& random, bool extremes) {
-  const Int128 one = Int128{1} << test.task.fraction_bits;
-  for (size_t rows : test.num_rows) {
-    std::vector<Int128> values(rows * test.task.num_variables);
-    for (Int128& value : values) {
-      value = extremes ? (random() % 2 == 0 ? one : -one)
-                       : static_cast<Int128>(random() % static_cast<uint64_t>(2 * one + 1)) - one;
-    }
-    std::vector<int32_t> groups(rows);
-    for (int32_t& group : groups) group = static_cast<int32_t>(random() % test.task.num_groups);
-    test.values.push_back(std::move(values));
-    test.groups.push_back(std::move(groups));
-    test.task.max_rows += rows;
+std::vector<Int128> RandomValues(std::mt19937_64& random, size_t size, int bits, bool extremes) {
+  const Int128 one = Int128{1} << bits;
+  std::vector<Int128> values(size);
+  for (Int128& value : values) {
+    value = extremes ? (random() % 2 == 0 ? one : -one)
+                     : static_cast<Int128>(random() % static_cast<uint64_t>(2 * one + 1)) - one;
   }
+  return values;
 }
 
-// Random blocks; in every block the variables are dealt out to a random set of holders.
+// Random holders with a random part of the variables each; random holders select in every cell, and
+// in a weighted case the first of each block has weights up to 3.
+RowBlock RandomBlock(std::mt19937_64& random, Case& test, const std::string& name, size_t rows) {
+  std::vector<BlockHolder> holders(test.num_parties);
+  for (size_t i = 0; i < test.num_parties; ++i) holders[i].party = i;
+  const size_t used = 1 + random() % test.num_parties;
+  std::shuffle(holders.begin(), holders.end(), random);
+  holders.resize(used);
+  std::sort(holders.begin(), holders.end(),
+            [](const auto& a, const auto& b) { return a.party < b.party; });
+  for (size_t v = 0; v < test.task.num_variables; ++v)
+    holders[random() % used].variables.push_back(v);
+  std::vector<std::vector<std::vector<int32_t>>> by_holder(used);
+  for (size_t h = 0; h < used; ++h) {
+    holders[h].selects.resize(test.task.cells.size());
+    by_holder[h].resize(test.task.cells.size());
+    for (size_t c = 0; c < test.task.cells.size(); ++c) {
+      if (test.task.cells[c].difference || random() % 3 == 0) continue;
+      holders[h].selects[c] = true;
+      const auto top = static_cast<uint64_t>(h == 0 ? test.task.max_weight : 1);
+      for (size_t r = 0; r < rows; ++r)
+        by_holder[h][c].push_back(static_cast<int32_t>(random() % (top + 1)));
+    }
+  }
+  test.selectors.push_back(std::move(by_holder));
+  return {name, rows, std::move(holders)};
+}
+
 Case RandomCase(uint64_t seed, size_t num_parties, bool extremes) {
   std::mt19937_64 random(seed);
   Case test;
   test.num_parties = num_parties;
   test.task.num_variables = 1 + random() % 5;
-  test.task.num_groups = 1 + random() % 3;
   test.task.fraction_bits = 50;
-  test.task.receiver = random() % num_parties;
+  test.task.max_weight = seed % 3 == 0 ? 3 : 1;
+  test.task.cells.assign(1 + random() % 3, {});
   const size_t num_blocks = 1 + random() % 3;
   for (size_t b = 0; b < num_blocks; ++b) {
     const size_t rows = 1 + random() % 20;
-    std::vector<BlockHolder> holders(num_parties);
-    for (size_t i = 0; i < num_parties; ++i) holders[i].party = i;
-    const size_t used = 1 + random() % num_parties;
-    std::shuffle(holders.begin(), holders.end(), random);
-    holders.resize(used);
-    std::sort(holders.begin(), holders.end(),
-              [](const auto& a, const auto& b2) { return a.party < b2.party; });
-    for (size_t v = 0; v < test.task.num_variables; ++v)
-      holders[random() % used].variables.push_back(v);
-    holders[random() % used].holds_group = true;
-    std::erase_if(holders,
-                  [](const BlockHolder& h) { return h.variables.empty() && !h.holds_group; });
-    test.task.blocks.push_back({"block" + std::to_string(b), rows, std::move(holders)});
+    test.task.blocks.push_back(RandomBlock(random, test, "block" + std::to_string(b), rows));
     test.num_rows.push_back(rows);
+    test.values.push_back(
+        RandomValues(random, rows * test.task.num_variables, test.task.fraction_bits, extremes));
+    test.task.max_rows += rows * static_cast<size_t>(test.task.max_weight);
   }
-  FillAtRandom(test, random, extremes);
+  test.release.id = "moments";
+  test.release.receiver = random() % num_parties;
+  for (size_t c = 0; c < test.task.cells.size(); ++c) test.release.cells.push_back(c);
+  for (size_t v = 0; v < test.task.num_variables; ++v) {
+    if (v == 0 || random() % 4 != 0) test.release.variables.push_back(v);
+  }
+  test.release.pairs = AllPairs(test.release.variables);
+  if (test.release.pairs.size() > 1 && random() % 2 == 0)
+    test.release.pairs.erase(test.release.pairs.begin() + 1);
   return test;
 }
 
 std::vector<LocalBlock> LocalPart(const Case& test, mpc::PartyIndex party) {
   std::vector<LocalBlock> local(test.task.blocks.size());
   for (size_t b = 0; b < local.size(); ++b) {
-    for (const BlockHolder& holder : test.task.blocks[b].holders) {
-      if (holder.party != party) continue;
+    const RowBlock& block = test.task.blocks[b];
+    for (size_t h = 0; h < block.holders.size(); ++h) {
+      if (block.holders[h].party != party) continue;
       local[b].num_rows = test.num_rows[b];
-      local[b].values = [&test, &holder, b](size_t first, size_t num, Int128* out) {
+      local[b].values = [&test, &holder = block.holders[h], b](size_t first, size_t num,
+                                                               Int128* out) {
         for (size_t r = first; r < first + num; ++r) {
           for (size_t v : holder.variables)
             *out++ = test.values[b][r * test.task.num_variables + v];
         }
       };
-      if (holder.holds_group) local[b].groups = test.groups[b];
+      local[b].selectors = test.selectors[b][h];
     }
   }
   return local;
+}
+
+// Product of all holders' weights, by block and row.
+std::vector<std::vector<int32_t>> WeightsOf(const Case& test, size_t cell) {
+  std::vector<std::vector<int32_t>> weights;
+  for (size_t b = 0; b < test.task.blocks.size(); ++b) {
+    weights.emplace_back(test.num_rows[b], 1);
+    for (size_t h = 0; h < test.task.blocks[b].holders.size(); ++h) {
+      if (!test.task.blocks[b].holders[h].Selects(cell)) continue;
+      for (size_t r = 0; r < test.num_rows[b]; ++r) weights[b][r] *= test.selectors[b][h][cell][r];
+    }
+  }
+  return weights;
+}
+
+// What the release lets through of the plaintext moments.
+std::vector<IntegerMoments> Expected(const Case& test) {
+  std::vector<IntegerMoments> expected;
+  const size_t p = test.task.num_variables;
+  for (size_t c : test.release.cells) {
+    IntegerMoments all;
+    if (const auto& difference = test.task.cells[c].difference) {
+      all = PlaintextMoments(p, test.values, WeightsOf(test, difference->total));
+      for (size_t other : difference->others) {
+        const IntegerMoments less = PlaintextMoments(p, test.values, WeightsOf(test, other));
+        all.n -= less.n;
+        for (size_t i = 0; i < p; ++i) all.sum[i] -= less.sum[i];
+        for (size_t i = 0; i < p * p; ++i) all.cross[i] -= less.cross[i];
+      }
+    } else {
+      all = PlaintextMoments(p, test.values, WeightsOf(test, c));
+    }
+    IntegerMoments opened{all.n, std::vector<Int128>(p), std::vector<Int128>(p * p)};
+    for (size_t v : test.release.variables) opened.sum[v] = all.sum[v];
+    for (const auto& [i, j] : test.release.pairs) {
+      opened.cross[i * p + j] = all.cross[i * p + j];
+      opened.cross[j * p + i] = all.cross[j * p + i];
+    }
+    expected.push_back(std::move(opened));
+  }
+  return expected;
+}
+
+std::vector<IntegerMoments> Protocol(mpc::Engine& engine, const Case& test,
+                                     const std::vector<LocalBlock>& local) {
+  engine.BeginPhase("moments");
+  const std::vector<SharedMoments> shared = ComputeMoments(engine, test.task, local);
+  return OpenMoments(engine, test.task, shared, test.release);
 }
 
 struct MomentsRun {
@@ -102,12 +175,11 @@ MomentsRun RunCase(const Case& test, const std::string& engine_name) {
   run.openings.resize(processes);
   const auto errors = net::RunChannels(net::MemoryParties(processes), [&](net::Channel& channel) {
     mpc::CountingReleaseGate gate;
-    gate.Reserve({{kMomentsRelease, "moments", "receiver", "exact", 1}});
+    gate.Reserve({{"moments", "moments", "receiver", "exact", 1}});
     const std::unique_ptr<mpc::Engine> engine = engine_name == "replicated"
                                                     ? mpc::MakeReplicatedEngine(channel, gate)
                                                     : mpc::MakeDealerEngine(channel, gate);
-    run.results[channel.self()] =
-        PooledMoments(*engine, test.task, LocalPart(test, channel.self()));
+    run.results[channel.self()] = Protocol(*engine, test, LocalPart(test, channel.self()));
     run.traffic[channel.self()] = channel.traffic();
     run.openings[channel.self()] = gate.counts()[0].opened;
   });
@@ -119,15 +191,15 @@ void ExpectEqual(const std::vector<IntegerMoments>& secure,
                  const std::vector<IntegerMoments>& plain) {
   ASSERT_EQ(secure.size(), plain.size());
   for (size_t g = 0; g < plain.size(); ++g) {
-    EXPECT_TRUE(secure[g].n == plain[g].n) << "group " << g;
-    EXPECT_TRUE(secure[g].sum == plain[g].sum) << "group " << g;
-    EXPECT_TRUE(secure[g].cross == plain[g].cross) << "group " << g;
+    EXPECT_TRUE(secure[g].n == plain[g].n) << "cell " << g;
+    EXPECT_TRUE(secure[g].sum == plain[g].sum) << "cell " << g;
+    EXPECT_TRUE(secure[g].cross == plain[g].cross) << "cell " << g;
   }
 }
 
 void ExpectPlanned(const Case& test, const std::string& engine_name, const MomentsRun& run) {
   mpc::PlanEngine plan(engine_name, test.num_parties);
-  PooledMoments(plan, test.task, {});
+  Protocol(plan, test, {});
   const mpc::PhaseCost cost = plan.phases().back();
   for (size_t from = 0; from < run.traffic.size(); ++from) {
     const net::PhaseTraffic& traffic = run.traffic[from].back();
@@ -145,8 +217,8 @@ void Check(const Case& test, const std::string& engine_name) {
   const MomentsRun run = RunCase(test, engine_name);
   if (::testing::Test::HasFailure()) return;
   for (size_t party = 0; party < run.results.size(); ++party) {
-    if (party == test.task.receiver) {
-      ExpectEqual(run.results[party], PlaintextMoments(test.task, test.values, test.groups));
+    if (party == test.release.receiver) {
+      ExpectEqual(run.results[party], Expected(test));
     } else {
       EXPECT_TRUE(run.results[party].empty()) << "party " << party << " learned something";
     }
@@ -171,6 +243,36 @@ TEST(PooledMomentsTest, ReplicatedEqualsPlaintextOnRandomPartitions) {
   }
 }
 
+// A grouping factor: the last group is the total without the others, selected by one holder.
+TEST(PooledMomentsTest, TheLastGroupIsADifference) {
+  for (const std::string engine : {"dealer", "replicated"}) {
+    for (uint64_t seed = 0; seed < 12; ++seed) {
+      SCOPED_TRACE(engine + std::to_string(seed));
+      std::mt19937_64 random(seed);
+      Case test;
+      test.num_parties = 3;
+      test.task.num_variables = 4;
+      test.task.cells = {{}, {"a", {}}, {"b", {}}, {"c", RowCell::Difference{0, {1, 2}}}};
+      const size_t rows = 15, grouping = seed % 3;
+      test.num_rows = {rows};
+      test.task.max_rows = rows;
+      test.task.blocks = {{"all", rows, {{0, {0, 3}, {}}, {1, {1}, {}}, {2, {2}, {}}}}};
+      test.task.blocks[0].holders[grouping].selects = {false, true, true, false};
+      test.selectors = {{{{}, {}, {}}, {{}, {}, {}}, {{}, {}, {}}}};
+      test.selectors[0][grouping].resize(4);
+      for (size_t r = 0; r < rows; ++r) {
+        const uint64_t group = random() % 3;
+        test.selectors[0][grouping][1].push_back(group == 0 ? 1 : 0);
+        test.selectors[0][grouping][2].push_back(group == 1 ? 1 : 0);
+      }
+      test.values = {RandomValues(random, rows * 4, 50, false)};
+      test.release = {"moments", seed % 2, {1, 2, 3}, {0, 1, 2, 3}, AllPairs({0, 1, 2, 3})};
+      Check(test, engine);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 // All values at the bounds and sums of exactly 2^125: the largest that f_in allows, and no
 // wrap-around.
 TEST(PooledMomentsTest, ExtremeValuesDoNotWrap) {
@@ -182,29 +284,51 @@ TEST(PooledMomentsTest, ExtremeValuesDoNotWrap) {
       test.task.num_variables = 2;
       test.task.fraction_bits = fraction_bits;
       test.num_rows = {rows};
-      test.task.blocks = {{"all", rows, {{0, {0}, false}, {1, {1}, false}}}};
+      test.task.blocks = {{"all", rows, {{0, {0}, {}}, {1, {1}, {}}}}};
+      test.selectors = {{{}, {}}};
       const Int128 one = Int128{1} << fraction_bits;
       test.values = {std::vector<Int128>(2 * rows, one)};
       for (size_t r = 0; r < rows; ++r) test.values[0][2 * r + 1] = -one;
-      test.groups = {std::vector<int32_t>(rows, 0)};
       test.task.max_rows = rows;
-      test.task.receiver = 2;  // holds nothing
+      test.release = {"moments", 2, {0}, {0, 1}, AllPairs({0, 1})};  // party 2 holds nothing
       Check(test, engine);
     }
   }
 }
 
-// The comparison notices a single cell.
-TEST(PooledMomentsTest, OneChangedCellChangesTheResult) {
-  Case test = RandomCase(7, 3, false);
-  const std::vector<IntegerMoments> before = PlaintextMoments(test.task, test.values, test.groups);
-  test.values[0][0] += 1;
-  const MomentsRun run = RunCase(test, "dealer");
-  bool same = true;
-  for (size_t g = 0; g < before.size(); ++g) {
-    same = same && run.results[test.task.receiver][g].cross == before[g].cross;
-  }
-  EXPECT_FALSE(same);
+// The comparison notices a single cell, and a single row that is selected or not.
+TEST(PooledMomentsTest, OneChangedCellOrSelectorChangesTheResult) {
+  const auto differs = [](const Case& changed, const std::vector<IntegerMoments>& before) {
+    const MomentsRun run = RunCase(changed, "dealer");
+    for (size_t c = 0; c < before.size(); ++c) {
+      const IntegerMoments& after = run.results[changed.release.receiver][c];
+      if (after.n != before[c].n || after.sum != before[c].sum || after.cross != before[c].cross)
+        return true;
+    }
+    return false;
+  };
+  std::mt19937_64 random(5);
+  Case test;
+  test.num_parties = 3;
+  test.task.num_variables = 3;
+  test.task.max_rows = 4;
+  test.task.blocks = {{"all", 4, {{0, {0}, {true}}, {1, {1}, {true}}, {2, {2}, {}}}}};
+  test.num_rows = {4};
+  test.selectors = {{{{1, 1, 0, 1}}, {{1, 0, 1, 1}}, {{}}}};
+  test.values = {RandomValues(random, 12, 50, false)};
+  test.release = {"moments", 1, {0}, {0, 1, 2}, AllPairs({0, 1, 2})};
+  const std::vector<IntegerMoments> before = Expected(test);
+  EXPECT_TRUE(before[0].n == 2);
+  EXPECT_FALSE(differs(test, before));
+  Case value = test;
+  value.values[0][0] += 1;
+  EXPECT_TRUE(differs(value, before));
+  Case dropped = test;
+  dropped.values[0][3] += 1;  // row 1 is dropped by the second holder
+  EXPECT_FALSE(differs(dropped, before));
+  Case selector = test;
+  selector.selectors[0][0][0][3] = 0;
+  EXPECT_TRUE(differs(selector, before));
 }
 
 // A party that only receives: no cells, no blocks of its own.
@@ -214,7 +338,7 @@ TEST(PooledMomentsTest, AReceiverWithoutData) {
       SCOPED_TRACE(engine + std::to_string(seed));
       Case test = RandomCase(500 + seed, 2, false);
       test.num_parties = 3;
-      test.task.receiver = 2;
+      test.release.receiver = 2;
       Check(test, engine);
     }
   }
@@ -226,46 +350,72 @@ TEST(PooledMomentsTest, TheGateKnowsRecipientAndSize) {
   const Case test = RandomCase(11, 2, false);
   const auto run = [&](size_t to_party, uint64_t num_values) {
     mpc::CountingReleaseGate gate;
-    gate.Reserve({{kMomentsRelease, "moments", "receiver", "exact", 1, to_party, num_values}});
+    gate.Reserve({{"moments", "moments", "receiver", "exact", 1, to_party, num_values}});
     mpc::PlanEngine plan("dealer", 2, &gate);
-    PooledMoments(plan, test.task, {});
+    Protocol(plan, test, {});
   };
-  const uint64_t values = NumReleasedValues(test.task);
-  EXPECT_THROW(run(1 - test.task.receiver, values), Error);
+  const uint64_t values = NumReleasedValues(test.release);
+  EXPECT_THROW(run(1 - test.release.receiver, values), Error);
   EXPECT_THROW(run(mpc::kEverybody, values), Error);
-  EXPECT_THROW(run(test.task.receiver, values - 1), Error);
-  EXPECT_NO_THROW(run(test.task.receiver, values));
+  EXPECT_THROW(run(test.release.receiver, values - 1), Error);
+  EXPECT_NO_THROW(run(test.release.receiver, values));
 }
 
-TEST(PooledMomentsTest, ASharedBlockNeedsACountAndAGroupHolder) {
+TEST(PooledMomentsTest, ASharedBlockNeedsACount) {
   mpc::PlanEngine plan("dealer", 2);
   MomentsTask task;
   task.num_variables = 2;
   task.max_rows = 10;
-  task.blocks = {{"all", std::nullopt, {{0, {0}, false}, {1, {1}, false}}}};
-  EXPECT_THROW(PooledMoments(plan, task, {}), Error);
+  task.blocks = {{"all", std::nullopt, {{0, {0}, {}}, {1, {1}, {}}}}};
+  EXPECT_THROW(ComputeMoments(plan, task, {}), Error);
   task.blocks[0].count = 10;
-  task.num_groups = 2;
-  EXPECT_THROW(PooledMoments(plan, task, {}), Error);
-  task.blocks[0].holders[1].holds_group = true;
-  EXPECT_NO_THROW(PooledMoments(plan, task, {}));
+  EXPECT_NO_THROW(ComputeMoments(plan, task, {}));
+  task.cells[0].difference = RowCell::Difference{0, {}};
+  EXPECT_THROW(ComputeMoments(plan, task, {}), Error);
+}
+
+uint64_t RoundsOf(const std::vector<std::vector<bool>>& selects) {
+  mpc::PlanEngine plan("dealer", selects.size());
+  MomentsTask task;
+  task.num_variables = selects.size();
+  task.max_rows = 100;
+  task.blocks = {{"all", 100, {}}};
+  for (size_t h = 0; h < selects.size(); ++h)
+    task.blocks[0].holders.push_back({h, {h}, selects[h]});
+  plan.BeginPhase("moments");
+  ComputeMoments(plan, task, {});
+  const mpc::PhaseCost cost = plan.phases().back();
+  return *std::max_element(cost.rounds.begin(), cost.rounds.end());
+}
+
+TEST(PooledMomentsTest, SelectorsCostTheRoundsTheyDeclare) {
+  EXPECT_EQ(RoundsOf({{}, {}, {}}), 1u);
+  EXPECT_EQ(RoundsOf({{true}, {}, {}}), 2u);
+  EXPECT_EQ(RoundsOf({{true}, {true}, {}}), 3u);
+  EXPECT_EQ(RoundsOf({{true}, {true}, {true}}), 4u);
 }
 
 // The receiver only: with n rows and p + p columns the products cost one round.
-TEST(PooledMomentsTest, ASingleGroupCostsOneRoundAndOneOpening) {
+TEST(PooledMomentsTest, OneCellCostsOneRoundAndOneOpening) {
   mpc::PlanEngine plan("dealer", 2);
-  MomentsTask task;
-  task.num_variables = 20;
-  task.max_rows = 1000;
-  task.blocks = {{"all", 1000, {{0, {}, false}, {1, {}, false}}}};
-  for (size_t v = 0; v < 20; ++v) task.blocks[0].holders[v / 10].variables.push_back(v);
-  PooledMoments(plan, task, {});
+  Case test;
+  test.task.num_variables = 20;
+  test.task.max_rows = 1000;
+  test.task.blocks = {{"all", 1000, {{0, {}, {}}, {1, {}, {}}}}};
+  for (size_t v = 0; v < 20; ++v) {
+    test.task.blocks[0].holders[v / 10].variables.push_back(v);
+    test.release.variables.push_back(v);
+  }
+  test.release.id = "moments";
+  test.release.cells = {0};
+  test.release.pairs = AllPairs(test.release.variables);
+  Protocol(plan, test, {});
   const mpc::PhaseCost cost = plan.phases().back();
   EXPECT_EQ(*std::max_element(cost.rounds.begin(), cost.rounds.end()), 2u);
   // Party 0 receives the result. Each masks its ten columns for the other; party 1 also sends its
-  // share of the opening: one count, 20 sums, 20 x 20 products, and no more.
+  // share of the opening: one count, 20 sums, 210 products, and no more.
   EXPECT_EQ(cost.links[0][1].bytes, 1000u * 10 * 16);
-  EXPECT_EQ(cost.links[1][0].bytes, (1000u * 10 + 1 + 20 + 400) * 16);
+  EXPECT_EQ(cost.links[1][0].bytes, (1000u * 10 + 1 + 20 + 210) * 16);
 }
 
 }  // namespace

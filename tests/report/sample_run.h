@@ -149,6 +149,26 @@ inline study::Plan SamplePlan() {
   return plan;
 }
 
+// With everything that a plan can say.
+inline study::Plan FullPlan() {
+  study::Plan plan = SamplePlan();
+  plan.analyses = {
+      {"main", "pooled-moments", "sem of x1, x2, 3 free parameters", "over all rows", 3}};
+  plan.checks = {{"main", "rows", "at least min_rows = 20 rows", 20, false},
+                 {"main", "rows", "at least five rows for each of the 3 parameters", 15, true}};
+  plan.exposures = {{"moments",
+                     "north",
+                     6,
+                     6,
+                     "sufficient-statistics",
+                     {"n and the exact means of x1, x2", "all 3 of their covariances"}}};
+  plan.privacy = {{"north, the receiver", "", "no bound: the releases are exact"},
+                  {"south", "replace", "eps <= 1 at delta = 1e-06"}};
+  plan.utility = {{"main", "x1~x2", 0.1, 1.5, 0.28, 0.42}};
+  plan.predictions = {{"this machine", 0.25, 1300000}};
+  return plan;
+}
+
 inline RunFacts SampleFacts() {
   RunFacts facts;
   facts.party = "north";
@@ -162,6 +182,129 @@ inline RunFacts SampleFacts() {
   facts.phases = {{"set-up", 1, 1, 1, 700, 1048, 0.25}, {"moments", 2, 1, 2, 2500, 1234567, 0.5}};
   facts.releases = {{"moments", "n, sums and cross products of x1, x2", "north", "exact", 1, 1}};
   return facts;
+}
+
+// The same run with everything that a report can show.
+inline RunFacts FullFacts() {
+  RunFacts facts = SampleFacts();
+  facts.phases[0].wire_bytes_sent = 900;
+  facts.phases[0].wire_bytes_received = 1300;
+  facts.phases[1].wire_bytes_sent = 2700;
+  facts.phases[1].wire_bytes_received = 1240000;
+  facts.approvals = {
+      {"north", "approved", "study", std::string(64, 'e'), "2024-04-20T08:00:00Z",
+       "2024-06-30T00:00:00Z", 5, 20},
+      {"south", "approved", "envelope", std::string(64, 'f'), "2024-04-21T08:00:00Z", "", 10, 0}};
+  facts.min_cell = 10;
+  facts.rows = {{"all", 347, 301, {{"missing x1", 6}, {"not in the subset age >= 18", 40}}}};
+  facts.variables = {{"x1", "numeric", "points", "north", -10.0, 10.0, 301, 4.9357695, 1.167432},
+                     {"x2", "integer", "", "south", 0.0, 20.0, 0, {}, {}}};
+  facts.disclosure = {{"all rows", "at least 20 rows", true},
+                      {"smoker = yes", "at least 10 rows", false}};
+  facts.leakage_level = "likelihood-oracle";
+  facts.leakage = {"12 of 54 sufficient statistics were determined by the opened numbers."};
+  facts.prediction = {{1.2, 3, 1237067}, {1.5, 3, 1237067}};
+  facts.digits_of_agreement = 9;
+  facts.privacy = {"Exact releases: 1 before this study."};
+  facts.history = {{"main", {{0, -4000.5, 0.5}, {1, -3737.75, 1e-9}}}};
+  facts.libraries = {"OpenSSL 3.0.17", "Eigen 3.4.0"};
+  return facts;
+}
+
+// Two factors with three indicators each, a regression, a covariate, a residual covariance and a
+// defined parameter; every number is different. `shift` is added to every estimate.
+inline methods::mle::MleResult FactorResult(const std::string& name,
+                                            std::vector<std::string> groups = {""},
+                                            double shift = 0) {
+  methods::mle::MleResult result;
+  result.name = name;
+  result.function = "sem";
+  result.group_labels = groups;
+  result.table.groups = groups;
+  result.table.observed = {"x1", "x2", "x3", "y1", "y2", "y3", "age"};
+  result.table.latent = {"verbal", "speed"};
+  result.table.fixed_x = true;
+  int group = 0;
+  const auto add = [&](const char* lhs, const char* op, const char* rhs, bool free,
+                       const char* label) {
+    const double index = static_cast<double>(result.table.rows.size());
+    stats::Parameter row;
+    row.lhs = lhs;
+    row.op = op;
+    row.rhs = rhs;
+    row.group = group;
+    row.label = label;
+    row.user = true;
+    row.exogenous = row.lhs == "age" && row.op == "~~";
+    if (free) row.free = ++result.table.num_free;
+    result.table.rows.push_back(row);
+    const double value = free || row.op == ":=" ? 0.3 + 0.0617 * index + shift : 1;
+    const double error = 0.05 + 0.011 * index;
+    result.fit.estimates.push_back({value, error, value / error, 0.0123, value - 1.96 * error,
+                                    value + 1.96 * error, 0.5, 0.25});
+  };
+  for (size_t i = 0; i < groups.size(); ++i) {
+    group = static_cast<int>(i) + 1;
+    result.group_n.push_back(156 - 11.0 * static_cast<double>(i));
+    for (const char* item : {"x1", "x2", "x3"}) add("verbal", "=~", item, item[1] != '1', "");
+    for (const char* item : {"y1", "y2", "y3"}) add("speed", "=~", item, item[1] != '1', "");
+    add("speed", "~", "verbal", true, "b");
+    add("speed", "~", "age", true, "");
+    add("x2", "~~", "y2", true, "");
+    for (const char* item : {"x1", "x2", "x3", "y1", "y2", "y3", "verbal", "speed"}) {
+      add(item, "~~", item, true, "");
+    }
+    add("age", "~~", "age", false, "");
+  }
+  group = 0;
+  add("twice", ":=", "2*b", false, "twice");
+  result.fit.converged = true;
+  result.fit.optimizer = "Fisher scoring";
+  result.fit.iterations = 7;
+  result.fit.max_scaled_gradient = 2e-11;
+  result.fit.fit_measures = {{"npar", result.table.num_free},
+                             {"ntotal", 301},
+                             {"chisq", 41.25},
+                             {"df", 19},
+                             {"pvalue", 0.0022},
+                             {"cfi", 0.971},
+                             {"tli", 0.958},
+                             {"rmsea", 0.0625},
+                             {"rmsea.ci.lower", 0.036},
+                             {"rmsea.ci.upper", 0.0883},
+                             {"rmsea.pvalue", 0.1935},
+                             {"srmr", 0.0412},
+                             {"aic", 5012.25},
+                             {"bic", 5075.5}};
+  result.fit.vcov =
+      Eigen::MatrixXd::Identity(result.table.num_free, result.table.num_free) * 0.0025;
+  return result;
+}
+
+// Robust standard errors 1.25 times as large.
+inline stats::RobustFit RobustOf(const methods::mle::MleResult& result) {
+  stats::RobustFit robust;
+  robust.estimates = result.fit.estimates;
+  for (stats::ParameterEstimate& estimate : robust.estimates) {
+    estimate.standard_error *= 1.25;
+    estimate.z /= 1.25;
+    estimate.p_value *= 1.5;
+    estimate.ci_lower = estimate.estimate - 1.96 * estimate.standard_error;
+    estimate.ci_upper = estimate.estimate + 1.96 * estimate.standard_error;
+  }
+  robust.vcov = result.fit.vcov * 1.5625;
+  robust.scaling_factor = 1.125;
+  robust.fit_measures = {{"chisq.scaled", 36.5},    {"df.scaled", 19},
+                         {"pvalue.scaled", 0.0092}, {"chisq.scaling.factor", 1.125},
+                         {"cfi.robust", 0.9777},    {"rmsea.robust", 0.0555}};
+  robust.warnings = {"A warning about robust standard errors."};
+  return robust;
+}
+
+// A crude and an adjusted analysis, and one by group.
+inline std::vector<methods::mle::MleResult> ThreeAnalyses() {
+  return {FactorResult("crude"), FactorResult("adjusted", {""}, 0.08),
+          FactorResult("by-school", {"Pasteur", "Grant-White"}, -0.03)};
 }
 
 }  // namespace partita::report

@@ -47,7 +47,7 @@ TEST(RunSummaryTest, LeavesOutWhatIsNotThere) {
 }
 
 TEST(TerminalSummaryTest, PutsTheStatisticsFirst) {
-  const std::string text = TerminalSummary(SmallResult(), SamplePlan(), SampleFacts());
+  const std::string text = TerminalSummary(std::vector{SmallResult()}, SamplePlan(), SampleFacts());
   EXPECT_EQ(text.find("Study three-factor: Three ability factors\n\nPartita ended normally"), 0U);
   EXPECT_LT(text.find("Parameter Estimates"), text.find("Who learned what"));
 }
@@ -56,8 +56,23 @@ TEST(TerminalSummaryTest, KeepsToTheWidthOfATerminal) {
   study::Plan plan = SamplePlan();
   plan.parties[0].learns.assign(20, "something that is said again and again");
   plan.title = std::string(60, 'x') + " " + std::string(60, 'y');
-  std::istringstream stream(TerminalSummary(SmallResult(), plan, SampleFacts()));
+  std::istringstream stream(TerminalSummary(std::vector{SmallResult()}, plan, SampleFacts()));
   for (std::string line; std::getline(stream, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
+TEST(TerminalSummaryTest, PrintsTheAnalysesOneAfterTheOther) {
+  std::vector<methods::mle::MleResult> results = {SmallResult(), SmallResult()};
+  results[0].name = "crude";
+  results[1].name = "adjusted";
+  const std::string text = TerminalSummary(results, SamplePlan(), SampleFacts());
+  const size_t crude = text.find("\nAnalysis crude\n==============\n\nPartita ended normally");
+  const size_t adjusted = text.find("\nAnalysis adjusted\n=================\n\nPartita");
+  ASSERT_NE(crude, std::string::npos) << text;
+  ASSERT_NE(adjusted, std::string::npos) << text;
+  EXPECT_LT(crude, adjusted);
+  EXPECT_LT(adjusted, text.find("\nReleased:\n"));
+  const std::string one = TerminalSummary(std::vector{SmallResult()}, SamplePlan(), SampleFacts());
+  EXPECT_EQ(one.find("Analysis"), std::string::npos);
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ std::string WriteReferenceStudy(const json& reference, const json& partition,
     toml += fmt::format("\n[[rows]]\nname = \"b{}\"\n", index);
     if (shared) toml += fmt::format("count = {}\n", block_count[index]);
   }
-  toml += "\n[table]\nmissing = \"refuse\"\n";
+  toml += "\n[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n\n[table]\n";
   if (shared_blocks) toml += "key = \"rowid\"\n";
   if (several_blocks) toml += "block = \"segment\"\n";
 
@@ -229,7 +229,8 @@ std::string WriteReferenceStudy(const json& reference, const json& partition,
   }
   const json& lavaan = reference["lavaan_options"];
   toml += fmt::format(
-      "\n[engine]\nname = \"{}\"\n\n[analysis]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\n",
+      "\n[engine]\nname = \"{}\"\n\n[[analysis]]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\n"
+      "release = [\"moments\"]\n",
       options.engine);
   toml += fmt::format("function = \"{}\"\n", reference["lavaan_function"].get<std::string>());
   toml += fmt::format("model = \"\"\"\n{}\n\"\"\"\n", reference["model"].get<std::string>());

@@ -34,7 +34,7 @@ std::vector<runtime::PartyEnd> Run(const std::string& study_file) {
 
 const runtime::PartyOutcome& Receiver(const std::vector<runtime::PartyEnd>& ends) {
   for (const runtime::PartyEnd& end : ends) {
-    if (end.outcome && end.outcome->result) return *end.outcome;
+    if (end.outcome && !end.outcome->results.empty()) return *end.outcome;
   }
   throw Error(ErrorCode::kInternal, "nobody received a result");
 }
@@ -148,7 +148,7 @@ TEST_P(ReferenceTest, EveryPartitionAndEngineGivesTheReference) {
       options.engine = engine;
       const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
       if (HasFailure()) return;
-      const methods::mle::MleResult& result = *Receiver(ends).result;
+      const methods::mle::MleResult& result = Receiver(ends).results.front();
       CompareWithReference(result, reference);
       ComparePlanWithTraffic(ends);
       // The opened moments are exact, so every engine and every partition gives the same numbers to
@@ -161,7 +161,7 @@ TEST_P(ReferenceTest, EveryPartitionAndEngineGivesTheReference) {
         EXPECT_EQ(estimate.standard_error, first[name].standard_error);
       }
       EXPECT_EQ(std::count_if(ends.begin(), ends.end(),
-                              [](const auto& end) { return end.outcome->result.has_value(); }),
+                              [](const auto& end) { return !end.outcome->results.empty(); }),
                 1);
       if (HasFailure()) return;
     }
@@ -177,12 +177,13 @@ class InvarianceTest : public ReferenceTest {};
 TEST_P(InvarianceTest, OrderOfRowsAndPartiesDoesNotMatter) {
   const json reference = testing::LoadReference(GetParam());
   const json partition = reference["partitions"].back();
-  const auto base = EstimatesByName(*Receiver(RunReference(reference, partition, {})).result);
+  const auto base =
+      EstimatesByName(Receiver(RunReference(reference, partition, {})).results.front());
   ReferenceStudyOptions other;
   other.shuffle_seed = 99;
   other.reverse_parties = true;
   const auto reordered =
-      EstimatesByName(*Receiver(RunReference(reference, partition, other)).result);
+      EstimatesByName(Receiver(RunReference(reference, partition, other)).results.front());
   ASSERT_EQ(base.size(), reordered.size());
   for (const auto& [name, estimate] : base)
     EXPECT_EQ(estimate.estimate, reordered.at(name).estimate);
@@ -193,8 +194,10 @@ TEST_P(InvarianceTest, UnitsDoNotMatter) {
   const json partition = reference["partitions"].front();
   ReferenceStudyOptions other;
   other.unit_factor = 1000;
-  const auto base = EstimatesByName(*Receiver(RunReference(reference, partition, {})).result);
-  const auto scaled = EstimatesByName(*Receiver(RunReference(reference, partition, other)).result);
+  const auto base =
+      EstimatesByName(Receiver(RunReference(reference, partition, {})).results.front());
+  const auto scaled =
+      EstimatesByName(Receiver(RunReference(reference, partition, other)).results.front());
   ASSERT_EQ(base.size(), scaled.size());
   // Loadings and regressions between variables that all changed units are the same numbers;
   // variances change by 1e6.
@@ -223,7 +226,7 @@ TEST_P(GroupHolderTest, AnyHolderMayGroup) {
     options.last_holder_groups = true;
     const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
     if (HasFailure()) return;
-    CompareWithReference(*Receiver(ends).result, reference);
+    CompareWithReference(Receiver(ends).results.front(), reference);
     ComparePlanWithTraffic(ends);
   }
 }

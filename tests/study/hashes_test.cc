@@ -63,12 +63,12 @@ TEST(StudyHashTest, IsFixed) {
   // Computed apart from this code from the documented encoding; changes only with the wire version.
   EXPECT_EQ(ToHex(StudyFileHash(Identity())),
             "202a274011294cefc31dd3563a84d62ceed6710330f5795f68f60f206c1c2046");
-  EXPECT_EQ(ToHex(PlanHash(report::SamplePlan())),
-            "53787e6cc583c61bb57706cb00b6b65886f7704bba8ee4afc4d011fd9e819199");
+  EXPECT_EQ(ToHex(PlanHash(report::FullPlan())),
+            "be0c6d0b83687483d765a4aff3453d1089a0912f297c2e89967325703b29a42c");
 }
 
 TEST(PlanHashTest, DependsOnTheNormativePartOnly) {
-  const Plan original = report::SamplePlan();
+  const Plan original = report::FullPlan();
   std::set<Digest> hashes = {PlanHash(original)};
   const std::vector<std::function<void(Plan&)>> normative = {
       [](Plan& p) { p.study = "x"; },
@@ -96,6 +96,26 @@ TEST(PlanHashTest, DependsOnTheNormativePartOnly) {
       [](Plan& p) { p.releases[0].to = "x"; },
       [](Plan& p) { p.releases[0].mechanism = "x"; },
       [](Plan& p) { p.releases[0].max_count = 2; },
+      [](Plan& p) { p.analyses[0].name = "x"; },
+      [](Plan& p) { p.analyses[0].protocol = "x"; },
+      [](Plan& p) { p.analyses[0].model = "x"; },
+      [](Plan& p) { p.analyses[0].rows = "x"; },
+      [](Plan& p) { p.analyses[0].free_parameters = 4; },
+      [](Plan& p) { p.checks[0].analysis = "x"; },
+      [](Plan& p) { p.checks[0].variable = "x"; },
+      [](Plan& p) { p.checks[0].rule = "x"; },
+      [](Plan& p) { p.checks[0].minimum = 4; },
+      [](Plan& p) { p.checks[1].warning = false; },
+      [](Plan& p) { p.checks.clear(); },
+      [](Plan& p) { p.exposures[0].of = "x"; },
+      [](Plan& p) { p.exposures[0].to = "x"; },
+      [](Plan& p) { p.exposures[0].opened = 7; },
+      [](Plan& p) { p.exposures[0].statistics = 7; },
+      [](Plan& p) { p.exposures[0].level = "x"; },
+      [](Plan& p) { p.exposures[0].exposes.pop_back(); },
+      [](Plan& p) { p.privacy[0].adversary = "x"; },
+      [](Plan& p) { p.privacy[1].adjacency = "x"; },
+      [](Plan& p) { p.privacy[1].loss = "x"; },
       [](Plan& p) { p.leakage_level = "x"; },
       [](Plan& p) { p.assumptions[0] = "x"; },
       [](Plan& p) { p.assumptions.clear(); },
@@ -108,6 +128,8 @@ TEST(PlanHashTest, DependsOnTheNormativePartOnly) {
   Plan plan = original;
   plan.title = "Another title";
   plan.notes.clear();
+  plan.utility.clear();
+  plan.predictions.clear();
   EXPECT_EQ(PlanHash(plan), PlanHash(original));
 }
 

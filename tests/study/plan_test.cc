@@ -76,6 +76,37 @@ Notes
 )");
 }
 
+TEST(PlanTest, RendersTheContract) {
+  const std::string text = RenderPlanText(report::FullPlan(), {});
+  EXPECT_THAT(text, HasSubstr(R"(
+Analyses
+  main (pooled-moments): sem of x1, x2, 3 free parameters, over all rows
+)"));
+  EXPECT_THAT(text, HasSubstr(R"(
+What the released numbers give away
+  moments, to north: at most 6 numbers, where 6 determine every analysis of these rows (level
+    sufficient-statistics). It gives away n and the exact means of x1, x2; all 3 of their
+    covariances.
+
+How much about one person
+  north, the receiver: no bound: the releases are exact
+  south (replace): eps <= 1 at delta = 1e-06
+
+Expected cost of the noise (power 0.8 at 0.05; planning values)
+  analysis  parameter   SE  inflation  smallest effect  with noise
+  main      x1~x2      0.1        1.5             0.28        0.42
+
+Checked on shares before anything opens, one bit each
+  rows: at least min_rows = 20 rows
+  rows: at least five rows for each of the 3 parameters; otherwise a warning is printed
+)"));
+  EXPECT_THAT(text, HasSubstr(R"(
+Predicted, to be compared with the run (not part of what is approved)
+  network       whole study  bytes on the wire
+  this machine     250.0 ms          1,300,000
+)"));
+}
+
 TEST(PlanTest, ManyLinksBecomeOneLine) {
   Plan plan = SamplePlan();
   plan.phases.resize(1);
@@ -96,14 +127,14 @@ TEST(PlanTest, KeepsToTheWidthOfATerminal) {
 }
 
 TEST(PlanTest, JsonGoesThereAndBack) {
-  const std::string text = RenderPlanJson(SamplePlan(), kNetworks);
+  const std::string text = RenderPlanJson(report::FullPlan(), kNetworks);
   const auto json = nlohmann::json::parse(text);
-  EXPECT_EQ(json["schema_version"], 1);
+  EXPECT_EQ(json["schema_version"], kPlanSchemaVersion);
   EXPECT_EQ(json["phases"][1]["links"][1]["bytes"], 1234567);
   EXPECT_EQ(json["totals"]["rounds"], 3);
   EXPECT_EQ(json["estimates"][0]["network"], "slow");
   const Plan plan = ParsePlanJson(text);
-  EXPECT_EQ(NormativeBytes(plan), NormativeBytes(SamplePlan()));
+  EXPECT_EQ(NormativeBytes(plan), NormativeBytes(report::FullPlan()));
   EXPECT_EQ(RenderPlanJson(plan, kNetworks), text);
 }
 
@@ -112,9 +143,9 @@ TEST(PlanTest, RefusesOtherJson) {
   EXPECT_THROW(ParsePlanJson("{}"), Error);
   EXPECT_THROW(ParsePlanJson("[1]"), Error);
   auto json = nlohmann::json::parse(RenderPlanJson(SamplePlan(), {}));
-  json["schema_version"] = 2;
+  json["schema_version"] = kPlanSchemaVersion + 1;
   EXPECT_THROW(ParsePlanJson(json.dump()), Error);
-  json["schema_version"] = 1;
+  json["schema_version"] = kPlanSchemaVersion;
   json["phases"][0]["links"][0].erase("bytes");
   EXPECT_THROW(ParsePlanJson(json.dump()), Error);
 }

@@ -53,7 +53,7 @@ TEST(StudyFileErrorsTest, UnknownKeysInEveryTable) {
        "did you mean 'fraction_bits'"},
       {"timeout_seconds", "timeout", "46:1", "unknown key 'timeout' in [network]",
        "timeout_seconds"},
-      {"std_lv", "std.lv", "56:1", "unknown key 'std' in [analysis]", "std_lv"},
+      {"std_lv", "std.lv", "56:1", "unknown key 'std' in [[analysis]]", "std_lv"},
       {"[network]", "[networks]", "45:2", "unknown key 'networks' in the study file",
        "did you mean 'network'"},
       {"[[rows]]", "[[row]]", "14:3", "unknown key 'row' in the study file", "rows"},
@@ -71,7 +71,7 @@ TEST(StudyFileErrorsTest, MissingKeys) {
       {"name = \"north\"\n", "", "3:1", "[[party]] needs the key 'name'", "name ="},
       {"roles = [\"holder\"]\n", "", "7:1", "[[party]] needs the key 'roles'", "roles ="},
       {"name = \"all\"\n", "", "14:1", "[[rows]] needs the key 'name'", "name ="},
-      {"missing = \"refuse\"\n", "", "17:1", "[table] needs the key 'missing'", "refuse"},
+      {"missing = \"refuse\"\n", "", "61:1", "[design] needs the key 'missing'", "refuse"},
       {"name = \"x1\"\n", "", "20:1", "[[variable]] needs the key 'name'", "name ="},
       {"type = \"integer\"\n", "", "32:1", "[[variable]] needs the key 'type'", "numeric"},
       {"lower = -10\n", "", "20:1", "[[variable]] needs the key 'lower'", "lower ="},
@@ -79,19 +79,19 @@ TEST(StudyFileErrorsTest, MissingKeys) {
       {"levels = [\"Pasteur\", \"Grant-White\"]\n", "", "37:1",
        "[[variable]] needs the key 'levels'", "levels ="},
       {"name = \"dealer\"\n", "", "42:1", "[engine] needs the key 'name'", "dealer"},
-      {"method = \"mle\"\n", "", "47:1", "[analysis] needs the key 'method'", "mle"},
-      {"protocol = \"pooled-moments\"\n", "", "47:1", "[analysis] needs the key 'protocol'",
+      {"method = \"mle\"\n", "", "47:1", "[[analysis]] needs the key 'method'", "mle"},
+      {"protocol = \"pooled-moments\"\n", "", "47:1", "[[analysis]] needs the key 'protocol'",
        "pooled-moments"},
-      {"function = \"cfa\"\n", "", "47:1", "[analysis] needs the key 'function'", "cfa"},
+      {"function = \"cfa\"\n", "", "47:1", "[[analysis]] needs the key 'function'", "cfa"},
       {"model = \"\"\"\nf =~ x1 + x2 + x3\n\"\"\"\n", "", "47:1",
-       "[analysis] needs the key 'model'", "=~"},
+       "[[analysis]] needs the key 'model'", "=~"},
   });
   const std::string head = "partita = 1\nname = \"a\"\n";
   const std::string variable =
       "[[variable]]\nname = \"x\"\ntype = \"numeric\"\nlower = 0\nupper = 1\n";
   ExpectMistake(head, {"", "", "1:1", "needs the key 'variable'", "[[variable]]"});
-  ExpectMistake(head + variable, {"", "", "1:1", "needs the key 'table'", "[table]"});
-  const std::string table = "[table]\nmissing = \"refuse\"\n";
+  ExpectMistake(head + variable, {"", "", "1:1", "needs the table [design]", "missing ="});
+  const std::string table = "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n";
   ExpectMistake(head + variable + table, {"", "", "1:1", "needs the key 'engine'", "[engine]"});
   const std::string engine = "[engine]\nname = \"dealer\"\n";
   ExpectMistake(head + variable + table + engine,
@@ -113,12 +113,12 @@ TEST(StudyFileErrorsTest, WrongTypes) {
       {"lower = -10", "lower = \"-10\"", "23:9",
        "'lower' in [[variable]] must be a number, not text", "number"},
       {"std_lv = true", "std_lv = \"true\"", "56:10",
-       "'std_lv' in [analysis] must be true or false", "without quotes"},
-      {"fixed_x = false", "fixed_x = 2020-01-01", "58:11", "not a date or time", "true or false"},
+       "'std_lv' in [[analysis]] must be true or false", "without quotes"},
+      {"fixed_x = false", "fixed_x = 2020-01-01", "58:11", "not a date", "true or false"},
       {"[engine]\nname = \"dealer\"\nfraction_bits = 38\n", "", "1:1", "needs the key 'engine'",
        "dealer"},
       {"[[rows]]\nname = \"all\"\ncount = 156\n", "[rows]\nname = \"all\"\n", "14:1",
-       "'rows' in the study file must be tables", "[[rows]]"},
+       "[rows] is written with single brackets", "[[rows]]"},
   });
   ExpectMistake(
       "partita = 1\nname = \"a\"\nvariable = [1]\n",
@@ -133,8 +133,8 @@ TEST(StudyFileErrorsTest, ValuesOutOfRange) {
       {"partita = 1", "partita = 2", "1:11", "cannot read format 2", "partita = 1"},
       {"count = 156", "count = 0", "16:9", "'count' must be between 1 and", "number of rows"},
       {"count = 156", "count = 10000000001", "16:9", "'count' must be between 1 and", "rows"},
-      {"missing = \"refuse\"", "missing = \"drop\"", "19:11",
-       "'missing' in [table] cannot be 'drop'", "refuse"},
+      {"missing = \"refuse\"", "missing = \"drop\"", "63:11",
+       "'missing' in [design] cannot be 'drop'", "refuse"},
       {"type = \"integer\"", "type = \"int\"", "34:8", "'type' in [[variable]] cannot be 'int'",
        "integer"},
       {"type = \"integer\"", "type = \"key\"", "34:8", "a key is no variable", "[table]"},
@@ -175,9 +175,9 @@ TEST(StudyFileErrorsTest, ValuesOutOfRange) {
       {"key = \"id\"", "key = \"id\"\nblock = \"x1\"", "19:9",
        "'all' is no level of the variable 'x1'", "factor"},
       {"key = \"id\"", "separator = \"|\"", "18:13", "'separator' in [table] cannot be '|'", ";"},
-      {"key = \"id\"", "key = \"id\"\nmax_rows_per_person = 0", "19:23",
+      {"[design]", "[population]\nmax_rows_per_person = 0\n[design]", "62:23",
        "'max_rows_per_person' must be between 1 and 1000000", "one person"},
-      {"key = \"id\"", "decimal = \",\"", "18:11", "the same character", "separator"},
+      {"decimal = \".\"", "decimal = \",\"", "19:11", "the same character", "separator"},
       {"[\"Pasteur\", \"Grant-White\"]", "[\"Pasteur\"]", "40:10", "2 to 1000 levels, not 1",
        "value"},
       {"reference = \"Grant-White\"", "reference = \"GrantWhite\"", "41:13",
@@ -187,10 +187,10 @@ TEST(StudyFileErrorsTest, ValuesOutOfRange) {
 
 TEST(StudyFileErrorsTest, KeysThatDoNotFitTheType) {
   ExpectMistakes({
-      {"unit = \"points\"", "levels = [\"a\", \"b\"]", "25:10", "only a factor has levels",
-       "'levels'"},
-      {"unit = \"points\"", "reference = \"a\"", "25:13", "only a factor has levels",
-       "'reference'"},
+      {"unit = \"points\"", "levels = [\"a\", \"b\"]", "25:10",
+       "only factors and ordered variables have levels", "'levels'"},
+      {"unit = \"points\"", "reference = \"a\"", "25:13",
+       "only factors and ordered variables have levels", "'reference'"},
       {"reference = \"Grant-White\"", "lower = 0", "41:9", "instead of bounds", "'lower'"},
       {"reference = \"Grant-White\"", "unit = \"m\"", "41:8", "instead of bounds", "'unit'"},
       {"reference = \"Grant-White\"", "missing_codes = [\"Pasteur\"]", "41:18",
@@ -289,9 +289,9 @@ TEST(StudyFileErrorsTest, SharedRowsNeedCountAndKey) {
 
 TEST(StudyFileErrorsTest, NotToml) {
   ExpectMistakes({
-      {"name = \"small\"", "name = small", "2:8", "", "TOML"},
-      {"name = \"small\"", "name = \"small", "2:14", "", "TOML"},
-      {"name = \"small\"", "name = \"small\"\nname = \"again\"", "3:8", "name", "TOML"},
+      {"name = \"small\"", "name = small", "2:8", "", "double quotes"},
+      {"name = \"small\"", "name = \"small", "2:14", "", "closing quote"},
+      {"name = \"small\"", "name = \"small\"\nname = \"again\"", "3:8", "name", "twice"},
       {"name = \"small\"", "name = \"\xff\"", "2:8", "", "TOML"},
   });
 }
@@ -308,10 +308,10 @@ TEST(StudyFileErrorsTest, TooMany) {
     variables += "[[variable]]\nname = \"v" + std::to_string(i) +
                  "\"\ntype = \"numeric\"\nlower = 0\nupper = 1\n";
   }
-  ExpectMistake(kSmallStudy + parties, {"", "parties", "243:1", "too many parties", "64"});
-  ExpectMistake(kSmallStudy + blocks, {"", "blocks", "2106:1", "too many row blocks", "1024"});
+  ExpectMistake(kSmallStudy + parties, {"", "parties", "247:1", "too many parties", "64"});
+  ExpectMistake(kSmallStudy + blocks, {"", "blocks", "2110:1", "too many row blocks", "1024"});
   ExpectMistake(kSmallStudy + variables,
-                {"", "variables", "10040:1", "too many variables", "2000"});
+                {"", "variables", "10044:1", "too many variables", "2000"});
 }
 
 }  // namespace

@@ -19,9 +19,9 @@ using testing::IsEmpty;
 StudyFile Parse(const std::string& text) { return ParseStudyFile(text, "study.toml"); }
 
 TEST(StudyFileTest, RowsPerPersonArePartOfTheSchema) {
-  std::string text = kSmallStudy;
-  text.replace(text.find("key = \"id\""), 10, "key = \"id\"\nmax_rows_per_person = 4");
-  EXPECT_EQ(ParseStudyFile(text, "study.toml").dictionary.max_rows_per_person, 4);
+  const StudyFile study = Parse(kSmallStudy + "[population]\nmax_rows_per_person = 4\n");
+  EXPECT_EQ(study.population.max_rows_per_person, 4);
+  EXPECT_EQ(study.dictionary.max_rows_per_person, 4);
 }
 
 TEST(StudyFileTest, ReadsEveryKey) {
@@ -48,7 +48,6 @@ TEST(StudyFileTest, ReadsEveryKey) {
   EXPECT_EQ(study.blocks[0].count, 156U);
   EXPECT_EQ(study.table.key, "id");
   EXPECT_EQ(study.table.block, "");
-  EXPECT_EQ(study.table.missing, "refuse");
   EXPECT_EQ(study.table.separator, ',');
   EXPECT_EQ(study.dictionary.max_rows_per_person, 1);
   EXPECT_EQ(study.table.decimal, '.');

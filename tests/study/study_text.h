@@ -28,7 +28,7 @@ name = "all"
 count = 156
 [table]
 key = "id"
-missing = "refuse"
+decimal = "."
 [[variable]]
 name = "x1"
 type = "numeric"
@@ -56,7 +56,7 @@ name = "dealer"
 fraction_bits = 38
 [network]
 timeout_seconds = 2.5
-[analysis]
+[[analysis]]
 method = "mle"
 protocol = "pooled-moments"
 function = "cfa"
@@ -69,6 +69,10 @@ std_lv = true
 meanstructure = true
 fixed_x = false
 information = "observed"
+release = ["moments"]
+[design]
+site = "ignore"
+missing = "refuse"
 )";
 
 // The text with the first occurrence of `from` replaced; fails if there is none.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tools/setup: silent and quick when complete, precise when not. Nothing is installed here: apt-get,
-# dpkg-query, sudo and id are doubles that record how they were called.
+# dpkg-query, npm, sudo and id are doubles that record how they were called.
 set -u
 source_dir=$1
 source "$(dirname "$0")/check.sh"
@@ -14,7 +14,14 @@ double() {
   { echo '#!/bin/sh'; cat; } >"$bin/$1"
   chmod +x "$bin/$1"
 }
+export PARTITA_WEB=$work/web
 run_setup() { PATH=$bin:$PATH PARTITA_PACKAGES=$work/packages expect "$@"; }
+double node <<<'exit 0'
+double npm <<TXT
+echo "\$PWD \$*" >>"$work/npm-calls"
+[ ! -e "$work/no-registry" ] || { echo 'npm error network'; exit 1; }
+mkdir -p node_modules && touch node_modules/.package-lock.json
+TXT
 
 # $work/installed is the state of the doubled machine.
 double dpkg-query <<TXT
@@ -92,11 +99,41 @@ TXT
 PATH=$bin PARTITA_PACKAGES=$work/packages expect 0 "$setup"
 [ -e "$work/sudo-used" ] || fail 'sudo was not used'
 
+# No node and npm on the search path: Debian's are wanted, too.
+mkdir "$work/aside"
+mv "$bin/node" "$bin/npm" "$work/aside"
+echo alpha >"$work/installed"
+double sudo <<<'exit 1'
+PATH=$bin PARTITA_PACKAGES=$work/packages expect 1 "$setup"
+expect_output 'apt-get install beta nodejs npm'
+mv "$work/aside"/* "$bin"
+
 # Not Debian: names what is needed, and can be told to go on.
 rm "$bin/dpkg-query" "$bin/apt-get"
 PATH=$bin PARTITA_PACKAGES=$work/packages expect 1 "$setup"
 expect_output 'alpha beta'
 PATH=$bin PARTITA_PACKAGES=$work/packages PARTITA_SKIP_SETUP=1 expect 0 "$setup"
+
+# The npm packages: once per package-lock.json, and not without the registry.
+printf 'alpha\nbeta\n' >"$work/installed"
+double dpkg-query <<<"echo 'installed alpha'; echo 'installed beta'"
+double apt-get <<<'exit 1'
+mkdir "$work/web"
+echo '{}' >"$work/web/package-lock.json"
+touch "$work/no-registry"
+run_setup 1 "$setup"
+expect_output 'npm error network'
+expect_output 'npm could not install'
+rm "$work/no-registry" "$work/npm-calls"
+run_setup 0 "$setup"
+grep -q "^$work/web ci --ignore-scripts" "$work/npm-calls" ||
+  fail "npm was called like this: $(cat "$work/npm-calls")"
+run_setup 0 "$setup"
+[ -z "$out" ] || fail "a second run is not silent: $out"
+[ "$(wc -l <"$work/npm-calls")" -eq 1 ] || fail 'npm ran again though nothing has changed'
+touch -d '1 minute' "$work/web/package-lock.json"
+run_setup 0 "$setup"
+[ "$(wc -l <"$work/npm-calls")" -eq 2 ] || fail 'a new package-lock.json was not installed'
 
 # A list that cannot be read, or is empty.
 PARTITA_PACKAGES=$work/none expect 1 "$setup"

@@ -18,41 +18,59 @@ stats::SemFamily FamilyOf(const std::string& function) {
               "use cfa, sem, growth or lavaan");
 }
 
-const data::ColumnSchema& Lookup(const data::Schema& dictionary, const std::string& name) {
-  if (const data::ColumnSchema* column = dictionary.Find(name)) return *column;
-  std::vector<std::string> known;
-  for (const data::ColumnSchema& column : dictionary.columns) known.push_back(column.name);
-  throw Error(
-      ErrorCode::kBadInput,
-      fmt::format("the analysis uses '{}', which is not in the dictionary of the study", name),
-      data::SuggestionHint(name, known) + "; every variable needs a [[variable]] entry");
+std::vector<std::string> NamesOf(const std::vector<data::DesignColumn>& columns) {
+  std::vector<std::string> names;
+  for (const data::DesignColumn& column : columns) names.push_back(column.schema.name);
+  return names;
 }
 
-const data::ColumnSchema& NumericVariable(const data::Schema& dictionary, const std::string& name) {
-  const data::ColumnSchema& column = Lookup(dictionary, name);
-  if (column.type != data::ColumnType::kNumeric && column.type != data::ColumnType::kInteger) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("the model uses '{}', which is not a number in the dictionary", name),
-                "use a variable of type numeric or integer");
+const data::DesignColumn& ModelVariable(const data::Schema& dictionary,
+                                        const std::vector<data::DesignColumn>& columns,
+                                        const std::string& name) {
+  std::string of_factor;
+  for (const data::DesignColumn& column : columns) {
+    if (column.schema.name == name) return column;
+    if (column.factor == name || column.source == name)
+      of_factor += (of_factor.empty() ? "" : ", ") + column.schema.name;
   }
-  return column;
+  const data::ColumnSchema* known = dictionary.Find(name);
+  if (known == nullptr) {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("the analysis uses '{}', which is not in the dictionary of the study", name),
+        data::SuggestionHint(name, NamesOf(columns)) +
+            "; every variable needs a [[variable]] or [[derived]] entry");
+  }
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("the model uses '{}', which is not a number but a {}", name,
+                          data::ColumnTypeName(known->type)),
+              of_factor.empty() ? "use a variable of type numeric or integer"
+                                : "write its columns instead: " + of_factor);
 }
 
 std::vector<std::string> GroupLevels(const data::Schema& dictionary, const std::string& group) {
   if (group.empty()) return {};
-  const data::ColumnSchema& column = Lookup(dictionary, group);
-  if (column.type != data::ColumnType::kFactor || column.levels.size() < 2) {
+  const data::ColumnSchema* column = dictionary.Find(group);
+  if (column == nullptr) {
+    std::vector<std::string> known;
+    for (const data::ColumnSchema& other : dictionary.columns) known.push_back(other.name);
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("the grouping variable '{}' is not in the dictionary", group),
+                data::SuggestionHint(group, known));
+  }
+  if (column->levels.size() < 2) {
     throw Error(
         ErrorCode::kBadInput,
         fmt::format("the grouping variable '{}' is not a factor with two levels or more", group),
         "declare it with type = \"factor\" and levels = [...] in the dictionary");
   }
-  return column.levels;
+  return column->levels;
 }
 
 }  // namespace
 
-MleAnalysis PrepareAnalysis(const MleOptions& options, const data::Schema& dictionary) {
+MleAnalysis PrepareAnalysis(const MleOptions& options, const data::Schema& dictionary,
+                            const std::vector<data::DesignColumn>& columns) {
   MleAnalysis analysis;
   analysis.options = options;
   analysis.group_levels = GroupLevels(dictionary, options.group);
@@ -65,7 +83,7 @@ MleAnalysis PrepareAnalysis(const MleOptions& options, const data::Schema& dicti
   model.group_equal = options.group_equal;
   analysis.table = stats::BuildParameterTable(options.model, model);
   for (const std::string& name : analysis.table.observed) {
-    analysis.variables.push_back(NumericVariable(dictionary, name));
+    analysis.variables.push_back(ModelVariable(dictionary, columns, name));
   }
   return analysis;
 }
@@ -73,13 +91,14 @@ MleAnalysis PrepareAnalysis(const MleOptions& options, const data::Schema& dicti
 MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
                      int fraction_bits, Progress& progress) {
   MleResult result;
+  result.name = analysis.options.name;
   result.table = analysis.table;
   result.information = analysis.options.information;
   result.function = analysis.options.function;
   result.group_labels = analysis.table.groups;
   std::vector<data::ColumnScale> scales;
-  for (const data::ColumnSchema& variable : analysis.variables)
-    scales.push_back(data::ScaleOf(variable));
+  for (const data::DesignColumn& variable : analysis.variables)
+    scales.push_back(data::ScaleOf(variable.schema));
   const auto p = static_cast<Eigen::Index>(scales.size());
   std::vector<stats::GroupMoments> groups;
   for (const IntegerMoments& integers : moments) {

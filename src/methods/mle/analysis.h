@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "data/design.h"
 #include "data/schema.h"
 #include "methods/mle/pooled_moments.h"
 #include "methods/mle/result.h"
@@ -18,6 +19,7 @@ inline constexpr char kMethodName[] = "mle";
 inline constexpr uint32_t kMethodVersion = 1;
 
 struct MleOptions {
+  std::string name;      // of the analysis
   std::string function;  // lavaan's wrapper: cfa | sem | growth | lavaan
   std::string model;     // lavaan syntax
   std::string group;     // grouping factor of the dictionary; empty: one group
@@ -30,17 +32,19 @@ struct MleOptions {
 struct MleAnalysis {
   MleOptions options;
   stats::ParameterTable table;
-  std::vector<data::ColumnSchema> variables;  // of the moments, in the order of table.observed
+  std::vector<data::DesignColumn> variables;  // of the moments, in the order of table.observed
   std::vector<std::string> group_levels;      // empty: one group
 };
 
-// Parses the model and looks its variables up in the dictionary. Throws kBadInput: syntax errors
-// with line and column of the model; unknown or non-numeric variables with "did you mean"; a group
-// that is not a factor.
-MleAnalysis PrepareAnalysis(const MleOptions& options, const data::Schema& dictionary);
+// Parses the model and looks its variables up among the design columns. Throws kBadInput: syntax
+// errors with line and column of the model; unknown variables with "did you mean", factors with the
+// names of their columns; a group that is not a factor. dictionary: with the derived factors.
+MleAnalysis PrepareAnalysis(const MleOptions& options, const data::Schema& dictionary,
+                            const std::vector<data::DesignColumn>& columns);
 
-// Means and covariances in original units, then maximum likelihood. Throws kBadInput for moments
-// that cannot be fitted. fraction_bits: f_in of the moments.
+// Means and covariances in original units, then maximum likelihood. moments: one entry per group,
+// on the variables of the analysis. Throws kBadInput for moments that cannot be fitted.
+// fraction_bits: f_in of the moments.
 MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
                      int fraction_bits, Progress& progress);
 

@@ -1,21 +1,44 @@
 // What the method `mle` hands to the report.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "stats/sem/fit.h"
+#include "stats/sem/oracle_fit.h"
 #include "stats/sem/parameter_table.h"
+#include "stats/sem/robust.h"
 
 namespace partita::methods::mle {
 
+// Notes for the report.
+inline constexpr char kNormalityNotChecked[] =
+    "Standard errors and tests assume that the variables are normally distributed; this was not "
+    "checked. Robust (Huber-White) standard errors do not need it.";
+inline constexpr char kNoFitMeasures[] =
+    "The protocol 'likelihood' opens no moments, so that there is no saturated model to compare "
+    "with: chi-square, CFI, TLI, RMSEA and SRMR are not available.";
+
+// What the protocol `likelihood` opened. leakage level: "likelihood-oracle", or
+// "sufficient-statistics" once rank == num_statistics (methods.md 1.3, R-k).
+struct LikelihoodFacts {
+  stats::OracleUsage usage;
+  std::string leakage_level;
+};
+
 struct MleResult {
+  std::string name;  // of its analysis; "main" or empty where a study has one without a name
   stats::ParameterTable table;
   stats::SemFit fit;
   stats::Information information = stats::Information::kExpected;
-  std::vector<std::string> group_labels;  // one, maybe empty, without groups
-  std::vector<double> group_n;            // rows per group, same order
-  std::string function;                   // "cfa", "sem", "growth" or "lavaan"
+  std::vector<std::string> group_labels;      // one, maybe empty, without groups
+  std::vector<double> group_n;                // rows per group, same order
+  std::string function;                       // "cfa", "sem", "growth" or "lavaan"
+  std::optional<stats::RobustFit> robust;     // where robust standard errors were asked for
+  std::optional<LikelihoodFacts> likelihood;  // of the protocol `likelihood`
+  bool fit_measures_available = true;  // chi-square and the indices made of it; else only logl, ...
+  std::vector<std::string> notes;      // sentences for the reader, e.g. kNormalityNotChecked
 };
 
 }  // namespace partita::methods::mle

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <limits>
 
@@ -13,13 +12,12 @@
 #include "stats/sem/objective.h"
 #include "stats/sem/optimize.h"
 #include "stats/sem/ram.h"
-#include "stats/sem/standardized.h"
+#include "stats/sem/solution.h"
 #include "stats/sem/starts.h"
 
 namespace partita::stats {
 namespace {
 
-using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
@@ -53,110 +51,6 @@ Solution MinimizeFromAnyStart(const ParameterTable& table, const SemObjective& o
     if (best.optimizer.empty() || found.optimum.value < best.optimum.value) best = std::move(found);
   }
   return best;
-}
-
-// Covariance of the free parameters of the table, natural units; parameters fixed through a label
-// have none.
-MatrixXd FreeCovariance(const ParameterTable& table, const RamModel& model,
-                        const MatrixXd& covariance) {
-  std::vector<int> parameter(static_cast<std::size_t>(table.num_free), -1);
-  for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    const int free = table.rows[r].free;
-    if (free > 0) parameter[static_cast<std::size_t>(free - 1)] = model.row_parameter[r];
-  }
-  MatrixXd out = MatrixXd::Zero(table.num_free, table.num_free);
-  for (Index i = 0; i < out.rows(); ++i) {
-    for (Index j = 0; j < out.cols(); ++j) {
-      const int a = parameter[static_cast<std::size_t>(i)];
-      const int b = parameter[static_cast<std::size_t>(j)];
-      if (a < 0 || b < 0) continue;
-      out(i, j) = model.parameter_unit[a] * model.parameter_unit[b] * covariance(a, b);
-    }
-  }
-  return out;
-}
-
-// Delta method. A parameter without a finite variance spoils only the functions that use it; what
-// cancels to rounding is a function that the constraints determine: standard error 0.
-double DeltaError(const Eigen::RowVectorXd& gradient, const MatrixXd& covariance) {
-  double variance = 0, magnitude = 0;
-  for (Index i = 0; i < gradient.size(); ++i) {
-    for (Index j = 0; j < gradient.size(); ++j) {
-      if (gradient[i] == 0 || gradient[j] == 0) continue;
-      const double term = gradient[i] * covariance(i, j) * gradient[j];
-      variance += term;
-      magnitude += std::abs(term);
-    }
-  }
-  return variance < 1e-13 * magnitude ? 0 : std::sqrt(variance);
-}
-
-void AddInference(double confidence_level, ParameterEstimate& e) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const double quantile =
-      boost::math::quantile(boost::math::normal(), 0.5 + 0.5 * confidence_level);
-  e.ci_lower = e.estimate - quantile * e.standard_error;
-  e.ci_upper = e.estimate + quantile * e.standard_error;
-  e.z = e.standard_error > 0 ? e.estimate / e.standard_error : nan;
-  e.p_value = std::erfc(std::abs(e.z) / std::sqrt(2.0));
-}
-
-std::vector<ParameterEstimate> Estimates(const ParameterTable& table, const RamModel& model,
-                                         const ModelExpressions& expressions, const VectorXd& x,
-                                         const MatrixXd& covariance, double confidence_level) {
-  std::vector<ParameterEstimate> estimates(table.rows.size());
-  for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    const int k = model.row_parameter[r];
-    if (table.rows[r].op == ":=" || table.rows[r].op == "==") continue;
-    estimates[r].estimate = model.RowValue(static_cast<int>(r), x);
-    if (k >= 0) estimates[r].standard_error = model.parameter_unit[k] * std::sqrt(covariance(k, k));
-  }
-  for (const bool definitions : {true, false}) {
-    const ExpressionValues values =
-        definitions ? expressions.Definitions(x) : expressions.Constraints(x);
-    for (std::size_t i = 0; i < values.rows.size(); ++i) {
-      ParameterEstimate& e = estimates[static_cast<std::size_t>(values.rows[i])];
-      e.estimate = values.values[static_cast<Index>(i)];
-      if (definitions) {
-        e.standard_error = DeltaError(values.jacobian.row(static_cast<Index>(i)), covariance);
-      }
-    }
-  }
-  for (ParameterEstimate& e : estimates) AddInference(confidence_level, e);
-  return estimates;
-}
-
-void AddStandardized(const ParameterTable& table, const RamModel& model,
-                     const ModelExpressions& expressions,
-                     const std::vector<ImpliedMoments>& implied,
-                     std::vector<ParameterEstimate>& estimates) {
-  std::vector<MatrixXd> covariance;
-  for (const ImpliedMoments& group : implied) {
-    covariance.push_back(model.variable_unit.asDiagonal() * group.covariance *
-                         model.variable_unit.asDiagonal());
-  }
-  std::vector<double> values;
-  for (const ParameterEstimate& e : estimates) values.push_back(e.estimate);
-  const StandardizedSolution standardized = Standardize(table, expressions, values, covariance);
-  for (std::size_t r = 0; r < estimates.size(); ++r) {
-    estimates[r].std_lv = standardized.latent[r];
-    estimates[r].std_all = standardized.all[r];
-  }
-}
-
-void AddImplied(const RamModel& model, const std::vector<GroupMoments>& moments,
-                const std::vector<ImpliedMoments>& implied, SemFit& fit) {
-  const VectorXd unit = model.variable_unit.head(model.num_observed);
-  for (std::size_t g = 0; g < implied.size(); ++g) {
-    fit.implied_covariance.push_back(
-        unit.asDiagonal() *
-        implied[g].covariance.topLeftCorner(model.num_observed, model.num_observed) *
-        unit.asDiagonal());
-    // Without a mean structure the means are saturated.
-    fit.implied_mean.push_back(
-        model.meanstructure ? VectorXd(unit.cwiseProduct(implied[g].mean.head(model.num_observed)))
-                            : moments[g].mean);
-  }
 }
 
 void Append(std::vector<std::string>& to, std::vector<std::string> from) {
@@ -207,11 +101,13 @@ SemFit FitSem(const ParameterTable& table, const std::vector<GroupMoments>& mome
                                                std::numeric_limits<double>::quiet_NaN());
   }
   fit.vcov = FreeCovariance(table, model, covariance.covariance);
-  fit.estimates = Estimates(table, model, expressions, optimum.x, covariance.covariance,
-                            options.confidence_level);
-  const std::vector<ImpliedMoments> implied = Imply(model, optimum.x);
-  AddStandardized(table, model, expressions, implied, fit.estimates);
-  AddImplied(model, moments, implied, fit);
+  fit.estimates = DescribeEstimates(table, model, expressions, optimum.x, covariance.covariance,
+                                    options.confidence_level);
+  AddImplied(model, optimum.x, fit);
+  // Without a mean structure the means are saturated.
+  for (std::size_t g = 0; g < moments.size() && !model.meanstructure; ++g) {
+    fit.implied_mean[g] = moments[g].mean;
+  }
   fit.fit_measures = ComputeFitMeasures({table, moments, fit.implied_covariance, fit.implied_mean,
                                          optimum.value, model.num_parameters - tangent.rank});
   if (fit.fit_measures["df"] < 0) {

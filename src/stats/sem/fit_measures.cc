@@ -38,12 +38,6 @@ double SaturatedLogLikelihood(double n, const MatrixXd& covariance) {
   return -0.5 * n * (p * std::log(2 * std::numbers::pi) + LogDet(covariance) + p);
 }
 
-double UpperTail(double statistic, double df) {
-  if (!(df > 0)) return kNan;
-  return boost::math::cdf(
-      boost::math::complement(boost::math::chi_squared(df), std::max(statistic, 0.0)));
-}
-
 double NoncentralCdf(double statistic, double df, double noncentrality) {
   if (noncentrality <= 0) return boost::math::cdf(boost::math::chi_squared(df), statistic);
   return boost::math::cdf(boost::math::non_central_chi_squared(df, noncentrality), statistic);
@@ -61,19 +55,12 @@ double NoncentralityAt(double statistic, double df, double probability, double u
   return 0.5 * (bracket.first + bracket.second);
 }
 
-// Browne & Cudeck (1993); with G groups lavaan multiplies by sqrt(G) (Steiger 1998).
-void AddRmsea(double chisq, double df, double n, double groups, std::map<std::string, double>& m) {
-  m["rmsea"] = df > 0 ? std::sqrt(std::max(chisq / n / df - 1 / n, 0.0) * groups) : 0;
-  m["rmsea.ci.lower"] = 0;
-  m["rmsea.ci.upper"] = 0;
-  m["rmsea.pvalue"] = kNan;
-  if (!(df > 0)) return;
-  const auto as_rmsea = [&](double noncentrality) {
-    return std::sqrt(noncentrality / (n * df) * groups);
-  };
-  m["rmsea.ci.lower"] = as_rmsea(NoncentralityAt(chisq, df, 0.95, chisq));
-  m["rmsea.ci.upper"] = as_rmsea(NoncentralityAt(chisq, df, 0.05, std::max(n, 4 * chisq)));
-  m["rmsea.pvalue"] = 1 - NoncentralCdf(chisq, df, n * df * 0.05 * 0.05 / groups);
+void AddRmsea(const RmseaInput& input, std::map<std::string, double>& m) {
+  const Rmsea rmsea = ComputeRmsea(input);
+  m["rmsea"] = rmsea.estimate;
+  m["rmsea.ci.lower"] = rmsea.ci_lower;
+  m["rmsea.ci.upper"] = rmsea.ci_upper;
+  m["rmsea.pvalue"] = rmsea.p_value;
 }
 
 void AddIncremental(double chisq, double df, double baseline_chisq, double baseline_df,
@@ -105,7 +92,66 @@ double GroupSrmr(const GroupMoments& sample, const MatrixXd& covariance,
   return std::sqrt(sum / terms);
 }
 
+// npar, ntotal and the information criteria.
+void AddLikelihood(double logl, double npar, double n, std::map<std::string, double>& m) {
+  m["npar"] = npar;
+  m["ntotal"] = n;
+  m["logl"] = logl;
+  m["aic"] = -2 * logl + 2 * npar;
+  m["bic"] = -2 * logl + npar * std::log(n);
+  m["bic2"] = -2 * logl + npar * std::log((n + 2) / 24);
+}
+
 }  // namespace
+
+double ChiSquareTail(double statistic, double df) {
+  if (!(df > 0) || !std::isfinite(statistic)) return kNan;
+  return boost::math::cdf(
+      boost::math::complement(boost::math::chi_squared(df), std::max(statistic, 0.0)));
+}
+
+Rmsea ComputeRmsea(const RmseaInput& in) {
+  Rmsea out;
+  out.p_value = kNan;
+  if (!(in.df > 0)) return out;
+  const double n = in.num_rows;
+  out.estimate = std::sqrt(std::max(in.unscaled / n / in.df - in.c_hat / n, 0.0) * in.num_groups);
+  const auto as_rmsea = [&](double noncentrality) {
+    return std::sqrt(in.c_hat * noncentrality / (n * in.df) * in.num_groups);
+  };
+  out.ci_lower = as_rmsea(NoncentralityAt(in.chisq, in.df, 0.95, in.chisq));
+  out.ci_upper = as_rmsea(NoncentralityAt(in.chisq, in.df, 0.05, std::max(n, 4 * in.chisq)));
+  const double close = n * in.df * 0.05 * 0.05 / in.num_groups / in.c_hat;
+  out.p_value = 1 - NoncentralCdf(in.chisq, in.df, close);
+  return out;
+}
+
+double CountMoments(const ParameterTable& table) {
+  const double p = static_cast<double>(table.observed.size());
+  const double x = static_cast<double>(ExogenousPositions(table).size());
+  double moments = p * (p + 1) / 2 + (table.meanstructure ? p : 0);
+  if (table.fixed_x) moments -= x * (x + 1) / 2 + (table.meanstructure ? x : 0);
+  return moments * static_cast<double>(table.groups.size());
+}
+
+double CovariateLogLikelihood(const ParameterTable& table, const std::vector<double>& num_rows,
+                              const std::vector<MatrixXd>& covariance) {
+  if (!table.fixed_x) return 0;
+  const std::vector<Index> exogenous = ExogenousPositions(table);
+  double sum = 0;
+  for (std::size_t g = 0; g < covariance.size(); ++g) {
+    sum += SaturatedLogLikelihood(num_rows[g], covariance[g](exogenous, exogenous));
+  }
+  return sum;
+}
+
+std::map<std::string, double> LikelihoodMeasures(const ParameterTable& table, double num_rows,
+                                                 double logl, int num_parameters) {
+  std::map<std::string, double> m;
+  AddLikelihood(logl, num_parameters, num_rows, m);
+  m["df"] = CountMoments(table) - num_parameters;
+  return m;
+}
 
 std::vector<std::string> ExogenousObserved(const ParameterTable& table) {
   if (table.fixed_x) return table.exogenous_covariates;
@@ -147,28 +193,20 @@ std::map<std::string, double> ComputeFitMeasures(const FitMeasureInput& input) {
                                  table.meanstructure);
   }
   const double groups = static_cast<double>(input.moments.size());
-  double data_points = p * (p + 1) / 2 + (table.meanstructure ? p : 0);
-  if (table.fixed_x) data_points -= x * (x + 1) / 2 + (table.meanstructure ? x : 0);
 
   std::map<std::string, double> m;
-  const double npar = input.num_parameters;
   const double chisq = std::max(2 * n * input.discrepancy, 0.0);
-  m["npar"] = npar;
-  m["ntotal"] = n;
+  AddLikelihood(saturated - 0.5 * chisq, input.num_parameters, n, m);
   m["fmin"] = std::max(input.discrepancy, 0.0);
   m["chisq"] = chisq;
-  m["df"] = groups * data_points - npar;
-  m["pvalue"] = UpperTail(chisq, m["df"]);
+  m["df"] = CountMoments(table) - input.num_parameters;
+  m["pvalue"] = ChiSquareTail(chisq, m["df"]);
   m["baseline.chisq"] = std::max(baseline, 0.0);
   m["baseline.df"] = groups * (p * (p - 1) - x * (x - 1)) / 2;
-  m["baseline.pvalue"] = UpperTail(baseline, m["baseline.df"]);
+  m["baseline.pvalue"] = ChiSquareTail(baseline, m["baseline.df"]);
   AddIncremental(chisq, m["df"], m["baseline.chisq"], m["baseline.df"], m);
   m["unrestricted.logl"] = saturated;
-  m["logl"] = saturated - 0.5 * chisq;
-  m["aic"] = -2 * m["logl"] + 2 * npar;
-  m["bic"] = -2 * m["logl"] + npar * std::log(n);
-  m["bic2"] = -2 * m["logl"] + npar * std::log((n + 2) / 24);
-  AddRmsea(chisq, m["df"], n, groups, m);
+  AddRmsea({chisq, chisq, m["df"], n, groups}, m);
   m["srmr"] = srmr / n;
   return m;
 }

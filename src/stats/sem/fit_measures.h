@@ -27,6 +27,33 @@ struct FitMeasureInput {
 // means) and no covariances except among exogenous observed covariates.
 std::map<std::string, double> ComputeFitMeasures(const FitMeasureInput& input);
 
+// What a log-likelihood alone gives: npar, df, ntotal, logl, aic, bic, bic2. logl: conditional on
+// the covariates with fixed.x, num_parameters without their moments.
+std::map<std::string, double> LikelihoodMeasures(const ParameterTable& table, double num_rows,
+                                                 double logl, int num_parameters);
+
+// Means, variances and covariances of all groups that count as data.
+double CountMoments(const ParameterTable& table);
+
+// Log-likelihood of the fixed.x covariates at their own moments (0 without); num_rows and
+// covariance (of all observed variables) per group.
+double CovariateLogLikelihood(const ParameterTable& table, const std::vector<double>& num_rows,
+                              const std::vector<Eigen::MatrixXd>& covariance);
+
+// Upper tail of the chi-square distribution; NaN unless df > 0.
+double ChiSquareTail(double statistic, double df);
+
+// Root mean square error of approximation and its 90 % interval (Browne & Cudeck 1993); with G
+// groups times sqrt(G) (Steiger 1998). `chisq` is compared with the noncentral distribution,
+// `unscaled` enters the point estimate, both with lavaan's correction c.hat (1: none).
+struct RmseaInput {
+  double chisq = 0, unscaled = 0, df = 0, num_rows = 0, num_groups = 1, c_hat = 1;
+};
+struct Rmsea {
+  double estimate = 0, ci_lower = 0, ci_upper = 0, p_value = 0;  // of RMSEA <= 0.05
+};
+Rmsea ComputeRmsea(const RmseaInput& input);
+
 // Observed variables that only predict and that no ~~ or ~1 of the user mentions (lavaan's ov.x):
 // ParameterTable::exogenous_covariates if fixed_x, derived from the rows otherwise.
 std::vector<std::string> ExogenousObserved(const ParameterTable& table);

@@ -1,11 +1,11 @@
 #include "stats/sem/objective.h"
 
 #include <Eigen/Cholesky>
-#include <Eigen/LU>
 #include <cmath>
 #include <limits>
 
 #include "base/error.h"
+#include "stats/sem/propagate.h"
 
 namespace partita::stats {
 namespace {
@@ -14,38 +14,6 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSingularLoop = 1e-13;  // reciprocal condition number of I - A
-
-// (I - A)^-1 and what it makes of S and M.
-struct Propagated {
-  MatrixXd effects;     // B
-  MatrixXd covariance;  // B S B'
-  VectorXd mean;        // B M
-};
-
-Propagated Propagate(const RamGroup& group, const VectorXd& x) {
-  const RamMatrices filled = FillMatrices(group, x);
-  const Eigen::Index v = filled.regression.rows();
-  Propagated out;
-  if (filled.regression.isZero(0)) {
-    out.effects = MatrixXd::Identity(v, v);
-    out.covariance = filled.covariance;
-    out.mean = filled.mean;
-    return out;
-  }
-  const Eigen::PartialPivLU<MatrixXd> lu(MatrixXd::Identity(v, v) - filled.regression);
-  // A feedback loop of strength one: rounding must not make a huge Sigma of it.
-  if (!(lu.rcond() > kSingularLoop)) {
-    out.covariance = MatrixXd::Constant(v, v, kInfinity);
-    out.mean = VectorXd::Constant(v, kInfinity);
-    return out;
-  }
-  out.effects = lu.inverse();
-  out.covariance.noalias() = out.effects * filled.covariance * out.effects.transpose();
-  out.mean.noalias() = out.effects * filled.mean;
-  return out;
-}
-
 // One group at one x, whitened by the Cholesky factor L of Sigma.
 struct GroupState {
   Propagated all;
@@ -90,10 +58,7 @@ struct Factors {
 };
 
 Factors BuildFactors(const SemObjective& objective, const GroupState& state) {
-  const Eigen::Index p = objective.model.num_observed, v = objective.model.num_variables;
-  MatrixXd z(p, 2 * v);
-  z.leftCols(v) = state.all.effects.topRows(p);
-  z.rightCols(v) = state.all.covariance.topRows(p);
+  MatrixXd z = DirectionColumns(state.all, objective.model.num_observed);
   state.llt.matrixL().solveInPlace(z);
   Factors factors;
   factors.gram.noalias() = z.transpose() * z;
@@ -103,34 +68,14 @@ Factors BuildFactors(const SemObjective& objective, const GroupState& state) {
   return factors;
 }
 
-// A cell moves Sigma by half * (z_left z_right' + z_right z_left') and mu by pull * z_left.
-struct Direction {
-  Eigen::Index left = 0, right = 0;
-  double half = 0;
-  double pull = 0;
-};
-
-Direction DirectionOf(const RamCell& cell, const Propagated& all) {
-  const Eigen::Index v = all.effects.rows();
-  switch (cell.matrix) {
-    case RamMatrix::kRegression:
-      return {cell.row, v + cell.column, 1, all.mean[cell.column]};
-    case RamMatrix::kCovariance:
-      return {cell.row, cell.column, cell.row == cell.column ? 0.5 : 1.0, 0};
-    case RamMatrix::kMean:
-      return {cell.row, cell.row, 0, 1};
-  }
-  throw Error(ErrorCode::kInternal, "unknown RAM matrix");
-}
-
 // tr(V_k V_l), V the whitened derivatives of Sigma.
-double TraceProduct(const Direction& k, const Direction& l, const MatrixXd& g) {
+double TraceProduct(const CellDirection& k, const CellDirection& l, const MatrixXd& g) {
   return 2 * k.half * l.half *
          (g(k.left, l.left) * g(k.right, l.right) + g(k.left, l.right) * g(k.right, l.left));
 }
 
 // tr(V_k V_l T).
-double WeightedTrace(const Direction& k, const Direction& l, const Factors& f) {
+double WeightedTrace(const CellDirection& k, const CellDirection& l, const Factors& f) {
   return k.half * l.half *
          (f.gram(k.right, l.left) * f.weighted(l.right, k.left) +
           f.gram(k.right, l.right) * f.weighted(l.left, k.left) +
@@ -138,12 +83,12 @@ double WeightedTrace(const Direction& k, const Direction& l, const Factors& f) {
           f.gram(k.left, l.right) * f.weighted(l.left, k.right));
 }
 
-double ExpectedPair(const Direction& k, const Direction& l, const Factors& f) {
+double ExpectedPair(const CellDirection& k, const CellDirection& l, const Factors& f) {
   return 0.5 * TraceProduct(k, l, f.gram) + k.pull * l.pull * f.gram(k.left, l.left);
 }
 
 // delta' V_k u_l, u_l = pull_l z_left(l).
-double ResidualTerm(const Direction& k, const Direction& l, const Factors& f) {
+double ResidualTerm(const CellDirection& k, const CellDirection& l, const Factors& f) {
   return k.half * l.pull *
          (f.residual[k.left] * f.gram(k.right, l.left) +
           f.residual[k.right] * f.gram(k.left, l.left));
@@ -176,8 +121,8 @@ double CurvatureOfModel(const RamCell& a, const RamCell& b, const Propagated& al
   throw Error(ErrorCode::kInternal, "unknown RAM matrix");
 }
 
-double ObservedPair(const RamCell& a, const RamCell& b, const Direction& k, const Direction& l,
-                    const Propagated& all, const Factors& f) {
+double ObservedPair(const RamCell& a, const RamCell& b, const CellDirection& k,
+                    const CellDirection& l, const Propagated& all, const Factors& f) {
   double sum = -0.5 * TraceProduct(k, l, f.gram) + WeightedTrace(k, l, f) +
                k.pull * l.pull * f.gram(k.left, l.left) + ResidualTerm(k, l, f) +
                ResidualTerm(l, k, f);
@@ -200,7 +145,7 @@ MatrixXd SumOverPairs(const SemObjective& objective, const VectorXd& x, Pair pai
     }
     const Factors factors = BuildFactors(objective, state);
     const std::vector<RamCell>& cells = model.groups[g].cells;
-    std::vector<Direction> directions;
+    std::vector<CellDirection> directions;
     for (const RamCell& cell : cells) directions.push_back(DirectionOf(cell, state.all));
     for (std::size_t a = 0; a < cells.size(); ++a) {
       for (std::size_t b = 0; b <= a; ++b) {
@@ -236,7 +181,7 @@ double DiscrepancyWithGradient(const SemObjective& objective, const VectorXd& x,
     sum += 0.5 * weight * state.value;
     const Factors factors = BuildFactors(objective, state);
     for (const RamCell& cell : objective.model.groups[g].cells) {
-      const Direction d = DirectionOf(cell, state.all);
+      const CellDirection d = DirectionOf(cell, state.all);
       const double slope =
           d.half * (factors.gram(d.left, d.right) - factors.weighted(d.left, d.right)) -
           d.pull * factors.residual[d.left];
@@ -247,15 +192,16 @@ double DiscrepancyWithGradient(const SemObjective& objective, const VectorXd& x,
 }
 
 MatrixXd ExpectedInformation(const SemObjective& objective, const VectorXd& x) {
-  return SumOverPairs(objective, x,
-                      [](const RamCell&, const RamCell&, const Direction& k, const Direction& l,
-                         const Propagated&, const Factors& f) { return ExpectedPair(k, l, f); });
+  return SumOverPairs(
+      objective, x,
+      [](const RamCell&, const RamCell&, const CellDirection& k, const CellDirection& l,
+         const Propagated&, const Factors& f) { return ExpectedPair(k, l, f); });
 }
 
 MatrixXd ObservedInformation(const SemObjective& objective, const VectorXd& x) {
   return SumOverPairs(
       objective, x,
-      [](const RamCell& a, const RamCell& b, const Direction& k, const Direction& l,
+      [](const RamCell& a, const RamCell& b, const CellDirection& k, const CellDirection& l,
          const Propagated& all, const Factors& f) { return ObservedPair(a, b, k, l, all, f); });
 }
 

@@ -1,0 +1,1 @@
+partita_bench(privacy_sampling_bench privacy_sampling_bench.cc DEPENDS partita_privacy_sampling)

@@ -1,0 +1,2 @@
+partita_fuzz(share_summary_fuzz share_summary_fuzz.cc DEPENDS partita_data)
+partita_fuzz(table_tools_fuzz table_tools_fuzz.cc DEPENDS partita_data)

@@ -1,0 +1,132 @@
+// partita doctor: whether this host is ready.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/text_table.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/simulate.h"
+#include "cli/units.h"
+#include "report/progress.h"
+#include "runtime/doctor.h"
+
+namespace partita::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::DoctorCheck;
+using runtime::Verdict;
+
+struct DoctorCommand {
+  std::string study, party, folder = ".", data, key, certificate, roster, listen;
+  std::string wait = "60s", peer_timeout = "3s";
+  bool with_peers = false;
+};
+
+// What was named, or what `study join` would take from the folder if it is there.
+fs::path InFolder(const DoctorCommand& command, const std::string& given, const char* name) {
+  if (!given.empty()) return given;
+  const fs::path usual = fs::path(command.folder) / name;
+  return fs::exists(usual) ? usual : fs::path();
+}
+
+std::chrono::milliseconds Milliseconds(const std::string& duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(duration));
+}
+
+runtime::DoctorOptions OptionsOf(const DoctorCommand& command) {
+  runtime::DoctorOptions options;
+  options.study = command.study;
+  options.party = command.party;
+  options.folder = command.folder;
+  options.key = InFolder(command, command.key, "key.pem");
+  options.certificate = InFolder(command, command.certificate, "cert.pem");
+  options.roster = InFolder(command, command.roster, "roster.toml");
+  options.data = InFolder(command, command.data, "data.csv");
+  options.listen_address = command.listen;
+  options.with_peers = command.with_peers;
+  options.wait = Milliseconds(command.wait);
+  options.peer_timeout = Milliseconds(command.peer_timeout);
+  return options;
+}
+
+std::string Text(const std::vector<DoctorCheck>& checks) {
+  size_t warnings = 0, problems = 0;
+  std::string text;
+  for (const DoctorCheck& check : checks) {
+    warnings += check.verdict == Verdict::kWarning ? 1 : 0;
+    problems += check.verdict == Verdict::kProblem ? 1 : 0;
+    const std::string_view verdict = runtime::VerdictName(check.verdict);
+    text += WrapText(check.name + ": " + check.found, 9).replace(0, verdict.size(), verdict);
+    if (!check.fix.empty()) text += WrapText("fix: " + check.fix, 11);
+  }
+  return text + fmt::format("\n{} problem{}, {} warning{}\n", problems, problems == 1 ? "" : "s",
+                            warnings, warnings == 1 ? "" : "s");
+}
+
+int RunDoctor(const OutputOptions& output, const DoctorCommand& command) {
+  report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
+                                    &Interrupted());
+  CancellableProgress quiet;
+  const std::vector<DoctorCheck> checks =
+      runtime::Doctor(OptionsOf(command), output.quiet ? static_cast<Progress&>(quiet) : terminal);
+  terminal.Finish();
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  bool healthy = true;
+  for (const DoctorCheck& check : checks) {
+    healthy = healthy && check.verdict != Verdict::kProblem;
+    list.push_back({{"name", check.name},
+                    {"verdict", runtime::VerdictName(check.verdict)},
+                    {"found", check.found},
+                    {"fix", check.fix}});
+  }
+  PrintResult(output, Text(checks), nlohmann::ordered_json{{"checks", list}}.dump(),
+              healthy ? "done" : "problems");
+  return healthy ? kDone : kFailed;
+}
+
+}  // namespace
+
+void AddDoctorCommand(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<DoctorCommand>();
+  CLI::App* command = app.add_subcommand(
+      "doctor", "Look for everything that could keep this host from running a study");
+  AddOutputOptions(*command, invocation, "doctor");
+  command->add_option("--study", options->study, "The study file");
+  command->add_option("--party", options->party, "Which party of the study this host is");
+  command
+      ->add_option("--folder", options->folder,
+                   "Where data.csv, key.pem, cert.pem and roster.toml are, and results go")
+      ->capture_default_str();
+  command->add_option("--data", options->data, "The table (default: data.csv in the folder)");
+  command->add_option("--key", options->key, "The private key (default: key.pem in the folder)");
+  command->add_option("--certificate", options->certificate,
+                      "The certificate (default: cert.pem in the folder)");
+  command->add_option("--roster", options->roster,
+                      "The roster (default: roster.toml in the folder)");
+  command->add_option("--listen", options->listen,
+                      "HOST:PORT to listen on (default: this party's address in the roster)");
+  command
+      ->add_option("--peer-timeout", options->peer_timeout,
+                   "How long to wait for an answer from another party's address")
+      ->capture_default_str();
+  command->add_flag("--with-peers", options->with_peers,
+                    "Connect to the doctors of all parties, run at the same time: compares study "
+                    "file, plan and clocks, and sends nothing else");
+  command->add_option("--wait", options->wait, "With --with-peers: how long to wait for the others")
+      ->capture_default_str();
+  command->footer(
+      "Checks versions, study file, roster, key and certificate, the table against the "
+      "dictionary,\n"
+      "port, reachability, clock, disk, memory and locale, as far as the files for it are there.\n"
+      "Exit code 1 if there is a problem; warnings alone are 0.");
+  command->callback([&invocation, options] {
+    invocation.run = [&invocation, options] { return RunDoctor(invocation.output, *options); };
+  });
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,165 @@
+#include "cli/facts.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+#include <sodium.h>
+
+#include <ctime>
+
+#include "base/version.h"
+#include "crypto/hash.h"
+#include "study/utc_time.h"
+
+namespace partita::cli {
+namespace {
+
+std::string Now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
+
+// Local work, in the order of the run: the fit comes last.
+void AddSteps(const runtime::PartyOutcome& outcome, bool fit, report::RunFacts& facts) {
+  for (const runtime::LocalStep& step : outcome.local_steps) {
+    if ((step.name == "fit") != fit) continue;
+    report::PhaseFacts phase;
+    phase.phase = step.name;
+    phase.seconds = step.seconds;
+    facts.phases.push_back(std::move(phase));
+  }
+}
+
+void AddTraffic(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
+  for (const net::PhaseTraffic& traffic : outcome.traffic) {
+    report::PhaseFacts phase;
+    phase.phase = traffic.phase;
+    phase.rounds = traffic.rounds;
+    phase.seconds = traffic.seconds;
+    for (const net::LinkTraffic& link : traffic.links) {
+      phase.messages_sent += link.messages_sent;
+      phase.messages_received += link.messages_received;
+      phase.bytes_sent += link.bytes_sent;
+      phase.bytes_received += link.bytes_received;
+      phase.wire_bytes_sent += link.wire_sent;
+      phase.wire_bytes_received += link.wire_received;
+    }
+    facts.phases.push_back(std::move(phase));
+  }
+}
+
+void AddReleases(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
+  for (const mpc::CountingReleaseGate::Count& count : outcome.releases) {
+    facts.releases.push_back({count.release.id, count.release.what, count.release.to,
+                              count.release.mechanism, count.release.max_count, count.opened});
+  }
+  for (const runtime::CheckOutcome& check : outcome.checks)
+    facts.disclosure.push_back({check.variable, check.rule, check.passed});
+}
+
+void AddApprovals(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
+  for (const study::SignedApproval& document : outcome.approvals) {
+    const study::Approval& approval = document.approval;
+    report::ApprovalFacts fact;
+    fact.party = approval.party;
+    fact.decision = approval.decision == study::Decision::kApprove ? "approved" : "rejected";
+    fact.kind = approval.envelope == study::Digest{} ? "study" : "envelope";
+    if (!document.signature.certificate.empty())
+      fact.signed_by = ToHex(crypto::Sha256Of(document.signature.certificate));
+    fact.approved_at = study::FormatUtc(approval.approved_at);
+    fact.valid_until = study::FormatUtc(approval.valid_until);
+    fact.min_cell = approval.disclosure.min_cell;
+    fact.min_rows = approval.disclosure.min_rows;
+    facts.approvals.push_back(std::move(fact));
+  }
+}
+
+// This party's own rows by reason, and all rows that took part.
+void AddRows(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
+  const runtime::OwnRows& own = outcome.rows;
+  if (own.observed > 0) {
+    report::RowFacts rows;
+    rows.scope = outcome.party;
+    rows.observed = own.observed;
+    rows.used = own.observed - own.not_in_population - own.incomplete;
+    if (own.not_in_population > 0)
+      rows.excluded.push_back({"not in the population", own.not_in_population});
+    if (own.incomplete > 0) rows.excluded.push_back({"a missing value", own.incomplete});
+    facts.rows.push_back(std::move(rows));
+  }
+  for (const methods::mle::MleResult& result : outcome.results) {
+    report::RowFacts rows;
+    rows.scope = outcome.results.size() == 1 ? "all" : "all, analysis " + result.name;
+    for (double n : result.group_n) rows.used += static_cast<uint64_t>(n);
+    facts.rows.push_back(std::move(rows));
+  }
+}
+
+void AddVariables(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
+  for (const runtime::VariableSummary& variable : outcome.variables) {
+    facts.variables.push_back({variable.name, variable.type, variable.unit, variable.held_by,
+                               variable.lower, variable.upper, variable.num_rows, variable.mean,
+                               variable.sd});
+  }
+}
+
+void AddLeakage(const study::Plan& plan, report::RunFacts& facts) {
+  facts.leakage_level = plan.leakage_level;
+  for (const study::PlanExposure& exposure : plan.exposures) {
+    facts.leakage.push_back(fmt::format(
+        "{}, to {}: at most {} numbers, where {} determine every analysis of these rows.",
+        exposure.of, exposure.to, exposure.opened, exposure.statistics));
+  }
+  for (const study::PlanPrivacy& row : plan.privacy) {
+    facts.privacy.push_back(row.adversary +
+                            (row.adjacency.empty() ? "" : " (" + row.adjacency + ")") + ": " +
+                            row.loss + ".");
+  }
+}
+
+// The plan's numbers for this machine against what this party counted. Bytes of links that it does
+// not see are in neither.
+void AddPrediction(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
+  if (outcome.plan.predictions.empty()) return;
+  report::PredictionFacts prediction;
+  prediction.predicted.seconds = outcome.plan.predictions.front().seconds;
+  for (const study::PlanPhase& phase : outcome.plan.phases) {
+    prediction.predicted.rounds += phase.rounds;
+    for (const study::PlanLink& link : phase.links) {
+      if (link.from == outcome.party || link.to == outcome.party)
+        prediction.predicted.bytes += link.bytes;
+    }
+  }
+  prediction.measured.seconds = outcome.seconds;
+  for (const report::PhaseFacts& phase : facts.phases) {
+    prediction.measured.rounds += phase.rounds;
+    prediction.measured.bytes += phase.bytes_sent + phase.bytes_received;
+  }
+  facts.prediction = prediction;
+}
+
+}  // namespace
+
+report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
+  report::RunFacts facts;
+  facts.party = outcome.party;
+  facts.study_file_hash = outcome.study_file_hash;
+  facts.study_hash = outcome.study_hash;
+  facts.plan_hash = outcome.plan_hash;
+  facts.run_id = outcome.run_id;
+  facts.software_version = kVersion;
+  facts.started_at = Now();
+  facts.seconds_total = outcome.seconds;
+  facts.min_cell = outcome.disclosure.min_cell;
+  facts.libraries = {OpenSSL_version(OPENSSL_VERSION),
+                     std::string("libsodium ") + sodium_version_string()};
+  AddSteps(outcome, false, facts);
+  AddTraffic(outcome, facts);
+  AddSteps(outcome, true, facts);
+  AddReleases(outcome, facts);
+  AddApprovals(outcome, facts);
+  AddRows(outcome, facts);
+  AddVariables(outcome, facts);
+  AddLeakage(outcome.plan, facts);
+  AddPrediction(outcome, facts);
+  return facts;
+}
+
+}  // namespace partita::cli

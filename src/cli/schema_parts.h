@@ -1,0 +1,27 @@
+// Words of JSON Schema that the commands' schemas are made of. Private to schemas.cc and its parts.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace partita::cli {
+
+using Json = nlohmann::ordered_json;
+
+inline Json Type(const char* type) { return {{"type", type}}; }
+inline Json ListOf(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
+inline Json Nullable(const char* type) { return {{"type", {type, "null"}}}; }
+
+// An object of which all properties are always there; more may be added by later releases.
+inline Json Object(Json properties) {
+  Json required = Json::array();
+  for (const auto& [key, value] : properties.items()) required.push_back(key);
+  return {{"type", "object"}, {"required", required}, {"properties", std::move(properties)}};
+}
+
+// data ..., doctor and study rehearse; empty for other commands.
+std::optional<Json> StewardSchema(const std::string& command);
+
+}  // namespace partita::cli

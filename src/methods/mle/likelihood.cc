@@ -1,0 +1,290 @@
+#include "methods/mle/likelihood.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "methods/mle/public_scale.h"
+#include "mpc/batch.h"
+#include "mpc/fixed_point.h"
+
+namespace partita::methods::mle {
+namespace {
+
+using mpc::Engine;
+using mpc::IntMatrix;
+using mpc::PartyIndex;
+using mpc::Product;
+using mpc::Shared;
+
+constexpr double kWeightBound = 64;  // sum of magnitudes of a row of weights
+constexpr int kWeightBoundBits = 6;
+constexpr int kMostWeightBits = 40, kFewestWeightBits = 30;
+constexpr int kRoomBits = 125;
+constexpr size_t kValueKind = 0, kGradientKind = 1;
+
+int CeilLog2(size_t n) {
+  int bits = 0;
+  while ((size_t{1} << bits) < n) ++bits;
+  return bits;
+}
+
+// The column of statistics that the oracle holds, in the layout of stats/sem/linear_statistics.h.
+class StatisticsColumn {
+ public:
+  StatisticsColumn(Engine& engine, const MleAnalysis& analysis, const LikelihoodTask& task)
+      : engine_(engine), means_(analysis.table.meanstructure), task_(task) {}
+
+  // Opens the sizes of the groups to the centre (empty elsewhere) and makes the column.
+  IntMatrix Build(const SharedStatistics& statistics, Shared& column) {
+    mpc::Batch batch(engine_);
+    const auto sizes = batch.Reveal(kGroupSizesRelease, {&statistics.counts, 1}, task_.centre);
+    std::vector<Shared> parts;
+    if (means_) {
+      batch.Flush();
+      for (size_t g = 0; g < statistics.sums.size(); ++g) {
+        parts.push_back(engine_.Transpose(FinerBits(statistics.sums[g])));
+        parts.push_back(Upper(Bounded(statistics.cross[g], 1)));
+      }
+    } else {
+      const auto products = batch.Multiply(CentringProducts(statistics));
+      batch.Flush();
+      parts = Centred(products.Get());
+    }
+    column = engine_.Concatenate(parts, true);
+    column.bound = static_cast<double>(task_.max_rows);
+    return sizes.Get().front();
+  }
+
+  // Without means: the column holds n^2 S / 2^shift.
+  int shift() const { return means_ ? 0 : CeilLog2(task_.max_rows); }
+
+ private:
+  // A sum over rows of values of magnitude at most 1, or a product of two such sums.
+  Shared Bounded(Shared value, int factors) const {
+    value.bound = std::pow(static_cast<double>(task_.max_rows), factors);
+    return value;
+  }
+
+  // Sums at f bits, written with 2 f bits like the products.
+  Shared FinerBits(const Shared& sums) {
+    Shared out = engine_.Scale(Bounded(sums, 1), Int128{1} << task_.fraction_bits);
+    out.fraction_bits = 2 * task_.fraction_bits;
+    return Bounded(std::move(out), 1);
+  }
+
+  // Upper triangle of a p x p matrix as a column.
+  Shared Upper(const Shared& matrix) {
+    const size_t p = matrix.shape.rows;
+    std::vector<Shared> rows;
+    for (size_t i = 0; i < p; ++i) rows.push_back(engine_.Slice(matrix, i, i, {1, p - i}));
+    return engine_.Transpose(engine_.Concatenate(rows, false));
+  }
+
+  // n cross and sum' sum of every group.
+  std::vector<Product> CentringProducts(const SharedStatistics& statistics) {
+    std::vector<Product> products;
+    for (size_t g = 0; g < statistics.sums.size(); ++g) {
+      const Shared n = Bounded(engine_.Slice(statistics.counts, 0, g, {1, 1}), 1);
+      const Shared sums = Bounded(statistics.sums[g], 1);
+      products.push_back({Product::Kind::kMatrix, Upper(Bounded(statistics.cross[g], 1)), n});
+      products.push_back({Product::Kind::kGram, sums, sums});
+    }
+    return products;
+  }
+
+  // n cross - sum' sum = n^2 S, at most n^2, divided by the power of two above max_rows.
+  std::vector<Shared> Centred(const std::vector<Shared>& products) {
+    std::vector<Shared> differences;
+    for (size_t i = 0; i < products.size(); i += 2) {
+      Shared difference =
+          engine_.Subtract(Bounded(products[i], 2), Bounded(Upper(products[i + 1]), 2));
+      difference.fraction_bits += shift();
+      difference.bound = std::ldexp(std::pow(static_cast<double>(task_.max_rows), 2), -shift());
+      differences.push_back(std::move(difference));
+    }
+    return engine_.Rescale(differences, 2 * task_.fraction_bits);
+  }
+
+  Engine& engine_;
+  bool means_;
+  const LikelihoodTask& task_;
+};
+
+// Rounds weights to the oracle's grid, asks, and takes the powers of two out again.
+class Centre {
+ public:
+  // factor: what an entry of the column has to be multiplied by to be the statistic.
+  Centre(const mpc::OracleEvaluate& evaluate, int weight_bits, int statistic_bits,
+         Eigen::VectorXd factor)
+      : evaluate_(evaluate),
+        weight_bits_(weight_bits),
+        answer_bits_(weight_bits + statistic_bits),
+        factor_(std::move(factor)) {}
+
+  stats::OracleAnswer operator()(const Eigen::MatrixXd& weights) const {
+    const auto rows = static_cast<size_t>(weights.rows());
+    const auto cols = static_cast<size_t>(weights.cols());
+    IntMatrix request{{rows, cols}, std::vector<Int128>(rows * cols)};
+    stats::OracleAnswer answer{Eigen::VectorXd(weights.rows()),
+                               Eigen::MatrixXd(weights.rows(), weights.cols())};
+    std::vector<int> exponents;
+    for (Eigen::Index r = 0; r < weights.rows(); ++r) {
+      const Eigen::VectorXd row = weights.row(r).transpose().cwiseProduct(factor_);
+      const int exponent = ExponentOf(row.lpNorm<1>());
+      exponents.push_back(exponent);
+      for (Eigen::Index c = 0; c < weights.cols(); ++c) {
+        const Int128 rounded = mpc::EncodeFixed(std::ldexp(row[c], -exponent), weight_bits_);
+        request.values[static_cast<size_t>(r) * cols + static_cast<size_t>(c)] = rounded;
+        answer.used(r, c) =
+            std::ldexp(mpc::DecodeFixed(rounded, weight_bits_), exponent) / factor_[c];
+      }
+    }
+    const IntMatrix reply = evaluate_(rows == 1 ? kValueKind : kGradientKind, request);
+    for (size_t r = 0; r < rows; ++r) {
+      answer.values[static_cast<Eigen::Index>(r)] =
+          std::ldexp(mpc::DecodeFixed(reply.values[r], answer_bits_), exponents[r]);
+    }
+    return answer;
+  }
+
+ private:
+  // Smallest e with sum / 2^e < 64 after rounding.
+  static int ExponentOf(double sum) {
+    if (!(sum > 0)) return 0;
+    int exponent = 0;
+    const double fraction = std::frexp(sum, &exponent);  // sum = fraction 2^exponent, < 1
+    const bool close = fraction > 1 - 1e-6;              // rounding could carry it over
+    return exponent - kWeightBoundBits + (close ? 1 : 0);
+  }
+
+  const mpc::OracleEvaluate& evaluate_;
+  int weight_bits_, answer_bits_;
+  Eigen::VectorXd factor_;
+};
+
+std::vector<double> GroupSizes(const MleAnalysis& analysis, const IntMatrix& opened) {
+  std::vector<double> sizes;
+  for (const Int128 n : opened.values) {
+    if (n <= 0) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("group '{}' has no rows", analysis.table.groups.at(sizes.size())),
+                  "remove the level from the dictionary, or check with the holders of the data");
+    }
+    sizes.push_back(static_cast<double>(n));
+  }
+  return sizes;
+}
+
+// n^2 S / 2^shift times 2^shift / n is n S.
+Eigen::VectorXd ColumnFactors(const MleAnalysis& analysis, const std::vector<double>& sizes,
+                              int shift) {
+  const auto per_group =
+      static_cast<Eigen::Index>(ShapeOf(analysis).num_statistics / analysis.table.groups.size());
+  Eigen::VectorXd factors =
+      Eigen::VectorXd::Ones(per_group * static_cast<Eigen::Index>(sizes.size()));
+  if (analysis.table.meanstructure) return factors;
+  for (size_t g = 0; g < sizes.size(); ++g) {
+    factors.segment(static_cast<Eigen::Index>(g) * per_group, per_group)
+        .setConstant(std::ldexp(1 / sizes[g], shift));
+  }
+  return factors;
+}
+
+MleResult MakeResult(const MleAnalysis& analysis, std::vector<double> sizes, stats::OracleFit fit) {
+  MleResult result;
+  result.table = analysis.table;
+  result.information = stats::Information::kExpected;
+  result.function = analysis.options.function;
+  result.group_labels = analysis.table.groups;
+  result.group_n = std::move(sizes);
+  result.fit_measures_available = false;
+  result.notes = {kNoFitMeasures, kNormalityNotChecked};
+  const bool full = fit.usage.rank == fit.usage.num_statistics;
+  result.likelihood =
+      LikelihoodFacts{fit.usage, full ? "sufficient-statistics" : "likelihood-oracle"};
+  result.fit = std::move(fit.fit);
+  return result;
+}
+
+void Validate(const MleAnalysis& analysis) {
+  if (analysis.options.information == stats::Information::kExpected) return;
+  throw Error(ErrorCode::kBadInput,
+              "the protocol 'likelihood' cannot give standard errors from the observed "
+              "information: that needs more of the moments than the likelihood tells",
+              "use information = \"expected\", or protocol = \"pooled-moments\"");
+}
+
+}  // namespace
+
+LikelihoodShape ShapeOf(const MleAnalysis& analysis) {
+  stats::StatisticsLayout layout;
+  layout.num_variables = static_cast<Eigen::Index>(analysis.table.observed.size());
+  layout.num_groups = static_cast<Eigen::Index>(analysis.table.groups.size());
+  layout.means = analysis.table.meanstructure;
+  return {static_cast<size_t>(layout.size()),
+          static_cast<size_t>(stats::OracleRows(analysis.table))};
+}
+
+int WeightFractionBits(const LikelihoodTask& task) {
+  const int room = kRoomBits - kWeightBoundBits - 2 * task.fraction_bits - CeilLog2(task.max_rows);
+  if (room < kFewestWeightBits) {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("up to {} rows are too many for the protocol 'likelihood'", task.max_rows),
+        "declare the counts of all row blocks, or use protocol = \"pooled-moments\"");
+  }
+  return std::min(kMostWeightBits, room);
+}
+
+std::vector<mpc::Release> LikelihoodReleases(const MleAnalysis& analysis,
+                                             const LikelihoodTask& task,
+                                             const std::string& centre_name) {
+  const LikelihoodShape shape = ShapeOf(analysis);
+  return {{kGroupSizesRelease, "number of rows of every group", centre_name, "exact", 1,
+           task.centre, analysis.table.groups.size()},
+          {kValueRelease, "the log-likelihood at parameters that the centre chooses", centre_name,
+           "exact", static_cast<uint64_t>(task.max_values), task.centre, 1},
+          {kGradientRelease,
+           fmt::format("the log-likelihood and its {} derivatives at parameters that the centre "
+                       "chooses",
+                       shape.gradient_rows - 1),
+           centre_name, "exact", static_cast<uint64_t>(task.max_gradients), task.centre,
+           shape.gradient_rows}};
+}
+
+std::optional<MleResult> FitByLikelihood(Engine& engine, const MleAnalysis& analysis,
+                                         const LikelihoodTask& task,
+                                         const SharedStatistics& statistics, Progress& progress) {
+  Validate(analysis);
+  const LikelihoodShape shape = ShapeOf(analysis);
+  mpc::OracleTask oracle;
+  oracle.centre = task.centre;
+  oracle.weight_fraction_bits = WeightFractionBits(task);
+  oracle.weight_bound = kWeightBound;
+  oracle.kinds = {
+      {kValueRelease, 1, static_cast<uint64_t>(task.max_values)},
+      {kGradientRelease, shape.gradient_rows, static_cast<uint64_t>(task.max_gradients)}};
+  StatisticsColumn builder(engine, analysis, task);
+  Shared column;
+  const IntMatrix opened = builder.Build(statistics, column);
+
+  std::optional<MleResult> result;
+  engine.RunOracle(column, oracle, [&](const mpc::OracleEvaluate& evaluate) {
+    const std::vector<double> sizes = GroupSizes(analysis, opened);
+    stats::OracleFitInput input{
+        sizes, PublicScale(analysis),
+        Centre(evaluate, oracle.weight_fraction_bits, 2 * task.fraction_bits,
+               ColumnFactors(analysis, sizes, builder.shift()))};
+    stats::OracleFitOptions options;
+    options.max_values = task.max_values;
+    options.max_gradients = task.max_gradients;
+    result = MakeResult(analysis, sizes,
+                        stats::FitSemFromOracle(analysis.table, input, options, progress));
+  });
+  return result;
+}
+
+}  // namespace partita::methods::mle

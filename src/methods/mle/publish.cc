@@ -1,0 +1,151 @@
+#include "methods/mle/publish.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+
+namespace partita::methods::mle {
+namespace {
+
+constexpr int kMantissaBits = 53;
+// Exponents of what is no number, and of a fit measure that a fit does not have.
+constexpr int kNotANumber = 1 << 16;
+constexpr int kNotThere = 1 << 17;
+
+constexpr std::array kMeasures = {"npar",
+                                  "fmin",
+                                  "chisq",
+                                  "df",
+                                  "pvalue",
+                                  "baseline.chisq",
+                                  "baseline.df",
+                                  "baseline.pvalue",
+                                  "cfi",
+                                  "tli",
+                                  "logl",
+                                  "unrestricted.logl",
+                                  "aic",
+                                  "bic",
+                                  "bic2",
+                                  "ntotal",
+                                  "rmsea",
+                                  "rmsea.ci.lower",
+                                  "rmsea.ci.upper",
+                                  "rmsea.pvalue",
+                                  "srmr"};
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kAbsent = std::numeric_limits<double>::infinity();
+
+// Everything that is told, in one order at everybody.
+std::vector<double> Numbers(const MleAnalysis& analysis, const MleResult& result) {
+  std::vector<double> numbers = {result.fit.converged ? 1.0 : 0.0,
+                                 static_cast<double>(result.fit.iterations),
+                                 result.fit.max_scaled_gradient};
+  numbers.insert(numbers.end(), result.group_n.begin(), result.group_n.end());
+  for (const char* name : kMeasures) {
+    const auto found = result.fit.fit_measures.find(name);
+    numbers.push_back(found == result.fit.fit_measures.end() ? kAbsent : found->second);
+  }
+  for (size_t i = 0; i < analysis.table.rows.size(); ++i) {
+    const bool own = analysis.table.rows[i].exogenous;  // a sample moment
+    const stats::ParameterEstimate& e = result.fit.estimates[i];
+    for (double number : {e.estimate, e.standard_error, e.z, e.p_value, e.ci_lower, e.ci_upper,
+                          e.std_lv, e.std_all}) {
+      numbers.push_back(own ? kNaN : number);
+    }
+  }
+  return numbers;
+}
+
+size_t NumGroups(const MleAnalysis& analysis) {
+  return std::max<size_t>(1, analysis.group_levels.size());
+}
+
+size_t NumNumbers(const MleAnalysis& analysis) {
+  return 3 + NumGroups(analysis) + kMeasures.size() + 8 * analysis.table.rows.size();
+}
+
+MleResult FromNumbers(const MleAnalysis& analysis, const std::vector<double>& numbers) {
+  MleResult result;
+  result.name = analysis.options.name;
+  result.table = analysis.table;
+  result.information = analysis.options.information;
+  result.function = analysis.options.function;
+  result.group_labels = analysis.table.groups;
+  auto next = numbers.begin();
+  result.fit.converged = *next++ == 1;
+  result.fit.iterations = static_cast<int>(*next++);
+  result.fit.max_scaled_gradient = *next++;
+  for (size_t g = 0; g < NumGroups(analysis); ++g) result.group_n.push_back(*next++);
+  for (const char* name : kMeasures) {
+    if (*next != kAbsent) result.fit.fit_measures[name] = *next;
+    ++next;
+  }
+  result.fit_measures_available = result.fit.fit_measures.count("chisq") > 0;
+  for (size_t i = 0; i < analysis.table.rows.size(); ++i) {
+    stats::ParameterEstimate e;
+    for (double* field : {&e.estimate, &e.standard_error, &e.z, &e.p_value, &e.ci_lower,
+                          &e.ci_upper, &e.std_lv, &e.std_all}) {
+      *field = *next++;
+    }
+    result.fit.estimates.push_back(e);
+  }
+  return result;
+}
+
+// Mantissa and exponent of every number, one after the other.
+std::vector<Int128> Encode(const std::vector<double>& numbers) {
+  std::vector<Int128> values;
+  for (double number : numbers) {
+    if (!std::isfinite(number)) {
+      values.insert(values.end(), {0, std::isnan(number) ? kNotANumber : kNotThere});
+      continue;
+    }
+    int exponent = 0;
+    const double fraction = std::frexp(number, &exponent);
+    values.push_back(static_cast<Int128>(std::ldexp(fraction, kMantissaBits)));
+    values.push_back(exponent);
+  }
+  return values;
+}
+
+std::vector<double> Decode(const std::vector<Int128>& values) {
+  std::vector<double> numbers;
+  for (size_t i = 0; i + 1 < values.size(); i += 2) {
+    const auto exponent = static_cast<int>(values[i + 1]);
+    numbers.push_back(exponent == kNotANumber ? kNaN
+                      : exponent == kNotThere
+                          ? kAbsent
+                          : std::ldexp(static_cast<double>(values[i]), exponent - kMantissaBits));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::string ResultRelease(const MleAnalysis& analysis) { return "result/" + analysis.options.name; }
+
+uint64_t NumPublishedValues(const MleAnalysis& analysis) { return 2 * NumNumbers(analysis); }
+
+std::optional<MleResult> PublishResult(mpc::Engine& engine, const MleAnalysis& analysis,
+                                       mpc::PartyIndex receiver, mpc::PartyIndex to,
+                                       const std::optional<MleResult>& result) {
+  const mpc::Shape shape{1, NumPublishedValues(analysis)};
+  mpc::PrivateMatrix told{receiver, shape, 0, std::ldexp(1.0, kMantissaBits), nullptr};
+  if (engine.self() == receiver) {
+    told.read = [values = Encode(Numbers(analysis, *result))](size_t, size_t, Int128* out) {
+      std::copy(values.begin(), values.end(), out);
+    };
+  }
+  const std::vector<mpc::Shared> shared = engine.Input({&told, 1});
+  const std::vector<mpc::IntMatrix> opened = engine.Reveal(ResultRelease(analysis), shared, to);
+  if (engine.self() == receiver) return result;
+  if (opened.empty() || opened[0].values.empty()) return std::nullopt;
+  return FromNumbers(analysis, Decode(opened[0].values));
+}
+
+}  // namespace partita::methods::mle

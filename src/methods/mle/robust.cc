@@ -1,0 +1,364 @@
+#include "methods/mle/robust.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/error.h"
+#include "methods/mle/public_scale.h"
+#include "mpc/fixed_point.h"
+#include "stats/sem/objective.h"
+
+namespace partita::methods::mle {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using mpc::Engine;
+using mpc::IntMatrix;
+using mpc::PartyIndex;
+using mpc::PrivateMatrix;
+using mpc::Shared;
+
+constexpr int kEstimateBits = 60, kMeatBits = 60, kProductBits = 45, kWeightBits = 40;
+constexpr double kLargest =
+    1099511627776.0;  // 2^40: of estimates, and of sums over rows / max_rows
+constexpr size_t kRowsPerRead = 1024;
+constexpr Index kNumTraces = 2;
+
+// Sizes of everything that travels.
+struct Sizes {
+  Index p = 0, groups = 0, parameters = 0;
+  Index meats = 1;  // separate ones only where every group has a factor of its own
+  bool means = false, clustered = false;
+
+  Index estimates() const { return parameters + (means ? 0 : groups * p); }
+  Index meat() const { return parameters * (parameters + 1) / 2; }
+  // All meats, and the numbers of clusters.
+  Index sums() const { return meats * meat() + (clustered ? groups : 0); }
+  Index products() const {
+    const Index d = stats::NumFeatures(p);
+    return d * (d + 1) / 2;
+  }
+};
+
+Sizes SizesOf(const MleAnalysis& analysis, const RobustTask& task, const stats::RamModel& model) {
+  Sizes sizes;
+  sizes.p = model.num_observed;
+  sizes.groups = static_cast<Index>(model.groups.size());
+  sizes.parameters = model.num_parameters;
+  sizes.means = analysis.table.meanstructure;
+  sizes.clustered = task.clustered;
+  sizes.meats = task.clustered ? sizes.groups : 1;
+  return sizes;
+}
+
+std::vector<PartyIndex> Holders(const RobustTask& task) {
+  std::set<PartyIndex> holders;
+  for (const RowBlock& block : task.moments.blocks) {
+    if (block.holders.size() != 1) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("robust standard errors need rows that one party holds whole, but "
+                              "row block '{}' has {} holders",
+                              block.name, block.holders.size()),
+                  "use standard errors without `robust` for columns that several parties hold");
+    }
+    holders.insert(block.holders.front().party);
+  }
+  return {holders.begin(), holders.end()};
+}
+
+Shared OneInput(Engine& engine, PrivateMatrix matrix) { return engine.Input({&matrix, 1}).front(); }
+
+// A row (or column) of real numbers that one party knows; values empty elsewhere.
+PrivateMatrix Private(PartyIndex owner, mpc::Shape shape, int bits, double bound,
+                      const VectorXd& values) {
+  PrivateMatrix matrix{owner, shape, bits, bound, nullptr};
+  if (values.size() == 0) return matrix;
+  std::vector<Int128> integers;
+  for (const double value : values) integers.push_back(mpc::EncodeFixed(value, bits));
+  matrix.read = [integers = std::move(integers), cols = shape.cols](size_t first, size_t count,
+                                                                    Int128* out) {
+    std::copy_n(integers.begin() + static_cast<std::ptrdiff_t>(first * cols), count * cols, out);
+  };
+  return matrix;
+}
+
+VectorXd Decode(const IntMatrix& opened, int bits) {
+  VectorXd out(static_cast<Index>(opened.values.size()));
+  for (Index i = 0; i < out.size(); ++i) {
+    out[i] = mpc::DecodeFixed(opened.values[static_cast<size_t>(i)], bits);
+  }
+  return out;
+}
+
+// ---------- The estimates
+
+// Parameters in public units, then without a mean structure the means in z.
+VectorXd EncodePoint(const stats::ScorePoint& point, const stats::StatisticsScale& scale) {
+  VectorXd out = point.x;
+  for (const VectorXd& mean : point.mean) {
+    const VectorXd z = (mean - scale.centre).cwiseQuotient(scale.half_width);
+    out.conservativeResize(out.size() + z.size());
+    out.tail(z.size()) = z;
+  }
+  if (!out.allFinite() || (out.size() > 0 && out.cwiseAbs().maxCoeff() >= kLargest)) {
+    throw Error(ErrorCode::kBadInput,
+                "robust standard errors cannot be computed at estimates that ran away",
+                "check the warnings of the fit");
+  }
+  return out;
+}
+
+stats::ScorePoint DecodePoint(const VectorXd& opened, const Sizes& sizes,
+                              const stats::StatisticsScale& scale, stats::RamModel model) {
+  stats::ScorePoint point;
+  point.model = std::move(model);
+  point.x = opened.head(sizes.parameters);
+  for (Index at = sizes.parameters; at < opened.size(); at += sizes.p) {
+    point.mean.push_back(scale.centre + scale.half_width.cwiseProduct(opened.segment(at, sizes.p)));
+  }
+  return point;
+}
+
+// Makes scores of order 1: roots of the expected information of one row, groups weighted alike, so
+// that it follows from the opened point alone.
+VectorXd ScoreUnits(const stats::ScorePoint& point, const stats::StatisticsScale& scale) {
+  const VectorXd deviation = scale.half_width / 3;
+  const stats::GroupMoments assumed{1, scale.centre, deviation.cwiseAbs2().asDiagonal()};
+  const std::vector<stats::GroupSample> samples =
+      stats::ScaleMoments(std::vector<stats::GroupMoments>(point.model.groups.size(), assumed),
+                          point.model.variable_unit.head(point.model.num_observed));
+  const MatrixXd information = stats::ExpectedInformation({point.model, samples}, point.x);
+  return information.diagonal().unaryExpr([](double d) { return d > 0 ? std::sqrt(d) : 1.0; });
+}
+
+// ---------- A holder's sums
+
+struct HolderSums {
+  VectorXd sums;      // Sizes::sums()
+  VectorXd products;  // groups x Sizes::products()
+};
+
+void AddBlock(const BlockHolder& holder, const LocalBlock& block, const RobustTask& task,
+              const stats::StatisticsScale& scale, const std::vector<uint64_t>* clusters,
+              std::vector<stats::FeatureProducts>& products) {
+  const size_t width = holder.variables.size();
+  std::vector<Int128> cells(kRowsPerRead * width);
+  VectorXd row(static_cast<Index>(width));
+  for (size_t first = 0; first < block.num_rows; first += kRowsPerRead) {
+    const size_t count = std::min(kRowsPerRead, block.num_rows - first);
+    block.values(first, count, cells.data());
+    for (size_t r = 0; r < count; ++r) {
+      for (size_t c = 0; c < width; ++c) {
+        const double z =
+            std::ldexp(static_cast<double>(cells[r * width + c]), -task.moments.fraction_bits);
+        const auto v = static_cast<Index>(holder.variables[c]);
+        row[v] = scale.centre[v] + scale.half_width[v] * z;
+      }
+      const bool grouped = task.moments.num_groups > 1;
+      stats::FeatureProducts& to =
+          products[grouped ? static_cast<size_t>(block.groups[first + r]) : 0];
+      clusters == nullptr ? to.AddRow(row) : to.AddRow(row, (*clusters)[first + r]);
+    }
+  }
+}
+
+void RefuseTooLarge(const VectorXd& values, double largest) {
+  if (values.size() == 0 || values.cwiseAbs().maxCoeff() < largest) return;
+  throw Error(ErrorCode::kBadData,
+              "some rows lie so far from the fitted model that robust standard errors cannot be "
+              "computed with them",
+              "look for outliers in the columns of the analysis");
+}
+
+HolderSums SumOwnRows(PartyIndex self, const RobustTask& task, const RobustLocal& local,
+                      const Sizes& sizes, const stats::ScorePoint& point,
+                      const stats::StatisticsScale& scale, double largest) {
+  std::vector<stats::FeatureProducts> by_group;
+  for (Index g = 0; g < sizes.groups; ++g) {
+    by_group.emplace_back(stats::FrameOf(point, static_cast<size_t>(g)));
+  }
+  for (size_t b = 0; b < task.moments.blocks.size(); ++b) {
+    const BlockHolder& holder = task.moments.blocks[b].holders.front();
+    if (holder.party != self) continue;
+    AddBlock(holder, local.blocks[b], task, scale, task.clustered ? &local.clusters[b] : nullptr,
+             by_group);
+  }
+  const VectorXd inverse = ScoreUnits(point, scale).cwiseInverse();
+  const double per_row = 1 / static_cast<double>(task.moments.max_rows);
+  HolderSums out{VectorXd::Zero(sizes.sums()), VectorXd(sizes.groups * sizes.products())};
+  for (Index g = 0; g < sizes.groups; ++g) {
+    const auto group = static_cast<size_t>(g);
+    const MatrixXd q = per_row * by_group[group].Products();
+    const MatrixXd map = inverse.asDiagonal() * stats::ScoreMap(point, group);
+    const Index meat = sizes.meats > 1 ? g : 0;
+    out.sums.segment(meat * sizes.meat(), sizes.meat()) +=
+        stats::UpperTriangle(map * q * map.transpose());
+    out.products.segment(g * sizes.products(), sizes.products()) = stats::UpperTriangle(q);
+    if (sizes.clustered) {
+      out.sums[sizes.meats * sizes.meat() + g] =
+          static_cast<double>(by_group[group].num_clusters());
+    }
+  }
+  RefuseTooLarge(out.sums, largest);
+  RefuseTooLarge(out.products, largest);
+  return out;
+}
+
+// ---------- The receiver
+
+MatrixXd FromUpper(const VectorXd& upper, Index n) {
+  MatrixXd out(n, n);
+  Index at = 0;
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = i; j < n; ++j) out(i, j) = out(j, i) = upper[at++];
+  }
+  return out;
+}
+
+struct Receiver {
+  const MleAnalysis& analysis;
+  const RobustTask& task;
+  const Sizes& sizes;
+  const stats::StatisticsScale& scale;
+  const stats::ScorePoint& point;
+  const FittedModel& fitted;
+
+  double rows() const { return static_cast<double>(task.moments.max_rows); }
+
+  // c_g of stats/sem/robust.h.
+  std::vector<double> Factors(const VectorXd& sums) const {
+    std::vector<double> factors(static_cast<size_t>(sizes.groups), 1);
+    for (Index g = 0; g < sizes.groups && sizes.clustered; ++g) {
+      const double clusters = sums[sizes.meats * sizes.meat() + g];
+      factors[static_cast<size_t>(g)] = stats::ClusterFactor(
+          std::max<std::size_t>(1, static_cast<std::size_t>(std::llround(clusters))));
+    }
+    return factors;
+  }
+
+  MatrixXd Meat(const VectorXd& sums, const std::vector<double>& factors) const {
+    const VectorXd units = ScoreUnits(point, scale);
+    MatrixXd meat = MatrixXd::Zero(sizes.parameters, sizes.parameters);
+    for (Index m = 0; m < sizes.meats; ++m) {
+      meat += factors[static_cast<size_t>(m)] *
+              FromUpper(sums.segment(m * sizes.meat(), sizes.meat()), sizes.parameters);
+    }
+    return rows() * units.asDiagonal() * meat * units.asDiagonal();
+  }
+
+  // Weights of the products that make the two traces.
+  MatrixXd Weights(const std::vector<double>& factors) const {
+    MatrixXd weights(kNumTraces, sizes.groups * sizes.products());
+    for (Index g = 0; g < sizes.groups; ++g) {
+      const auto group = static_cast<size_t>(g);
+      const stats::TraceForms forms =
+          stats::TraceFormsOf(analysis.table, stats::FrameOf(point, group), fitted.moments[group]);
+      const double factor = rows() * factors[group] / fitted.moments[group].n;
+      const Index at = g * sizes.products();
+      weights.row(0).segment(at, sizes.products()) = factor * stats::UpperWeights(forms.saturated);
+      weights.row(1).segment(at, sizes.products()) = factor * stats::UpperWeights(forms.baseline);
+    }
+    return weights;
+  }
+
+  VectorXd Traces(const mpc::OracleEvaluate& evaluate, const std::vector<double>& factors) const {
+    const MatrixXd weights = Weights(factors);
+    IntMatrix request{{static_cast<size_t>(kNumTraces), static_cast<size_t>(weights.cols())}, {}};
+    VectorXd lengths(kNumTraces);
+    for (Index r = 0; r < kNumTraces; ++r) {
+      // A little more than the sum of magnitudes: room for their rounding.
+      lengths[r] = std::max(weights.row(r).lpNorm<1>() * (1 + 1e-6), 1e-300);
+      for (Index c = 0; c < weights.cols(); ++c) {
+        request.values.push_back(mpc::EncodeFixed(weights(r, c) / lengths[r], kWeightBits));
+      }
+    }
+    return Decode(evaluate(0, request), kWeightBits + kProductBits).cwiseProduct(lengths);
+  }
+};
+
+Shared SumOf(Engine& engine, const std::vector<Shared>& inputs, size_t first) {
+  Shared sum = inputs[first];
+  for (size_t i = first + 2; i < inputs.size(); i += 2) sum = engine.Add(sum, inputs[i]);
+  return sum;
+}
+
+}  // namespace
+
+std::string EstimatesRelease(const RobustTask& task) { return "estimates/" + task.name; }
+std::string MeatRelease(const RobustTask& task) { return "robust-meat/" + task.name; }
+std::string ScalingRelease(const RobustTask& task) { return "robust-scaling/" + task.name; }
+
+std::vector<mpc::Release> RobustReleases(const MleAnalysis& analysis, const RobustTask& task,
+                                         const std::string& receiver_name) {
+  const stats::RamModel model = stats::PublicModel(analysis.table, PublicScale(analysis));
+  const Sizes sizes = SizesOf(analysis, task, model);
+  const PartyIndex receiver = task.moments.receiver;
+  return {{EstimatesRelease(task),
+           sizes.means ? "the parameter estimates"
+                       : "the parameter estimates, and the means of the variables in every group",
+           "all", "exact", 1, mpc::kEverybody, static_cast<uint64_t>(sizes.estimates())},
+          {MeatRelease(task),
+           std::string("sums over all rows of products of scores") +
+               (task.clustered ? ", by group, and the number of clusters in every group" : ""),
+           receiver_name, "exact", 1, receiver, static_cast<uint64_t>(sizes.sums())},
+          {ScalingRelease(task), "two traces for the scaled test statistic", receiver_name, "exact",
+           1, receiver, static_cast<uint64_t>(kNumTraces)}};
+}
+
+std::optional<stats::RobustFit> RobustStandardErrors(Engine& engine, const MleAnalysis& analysis,
+                                                     const RobustTask& task,
+                                                     const RobustLocal& local,
+                                                     const FittedModel* fitted) {
+  const std::vector<PartyIndex> holders = Holders(task);
+  const stats::StatisticsScale scale = PublicScale(analysis);
+  const stats::RamModel model = stats::PublicModel(analysis.table, scale);
+  const Sizes sizes = SizesOf(analysis, task, model);
+  const PartyIndex receiver = task.moments.receiver;
+  const auto width = [](Index n) { return static_cast<size_t>(n); };
+
+  VectorXd own_point;
+  if (fitted != nullptr) {
+    own_point =
+        EncodePoint(stats::PointOf(analysis.table, scale, fitted->fit, fitted->moments), scale);
+  }
+  const Shared estimates = OneInput(
+      engine, Private(receiver, {1, width(sizes.estimates())}, kEstimateBits, kLargest, own_point));
+  const IntMatrix opened =
+      engine.Reveal(EstimatesRelease(task), {&estimates, 1}, mpc::kEverybody).front();
+
+  stats::ScorePoint point;
+  if (engine.self()) point = DecodePoint(Decode(opened, kEstimateBits), sizes, scale, model);
+  const double largest = kLargest / static_cast<double>(holders.size());
+  std::vector<PrivateMatrix> inputs;
+  for (const PartyIndex holder : holders) {
+    HolderSums own;
+    if (engine.self() == holder) {
+      own = SumOwnRows(holder, task, local, sizes, point, scale, largest);
+    }
+    inputs.push_back(Private(holder, {1, width(sizes.sums())}, kMeatBits, largest, own.sums));
+    inputs.push_back(Private(holder, {width(sizes.groups * sizes.products()), 1}, kProductBits,
+                             largest, own.products));
+  }
+  const std::vector<Shared> shared = engine.Input(inputs);
+  const Shared sums = SumOf(engine, shared, 0);
+  const IntMatrix opened_sums = engine.Reveal(MeatRelease(task), {&sums, 1}, receiver).front();
+
+  mpc::OracleTask oracle{receiver, kWeightBits, 1, {{ScalingRelease(task), width(kNumTraces), 1}}};
+  std::optional<stats::RobustFit> result;
+  engine.RunOracle(SumOf(engine, shared, 1), oracle, [&](const mpc::OracleEvaluate& evaluate) {
+    const Receiver at{analysis, task, sizes, scale, point, *fitted};
+    const VectorXd values = Decode(opened_sums, kMeatBits);
+    const std::vector<double> factors = at.Factors(values);
+    const VectorXd traces = at.Traces(evaluate, factors);
+    result = stats::MakeRobust(analysis.table, fitted->moments, fitted->fit, model,
+                               {at.Meat(values, factors), traces[0], traces[1]});
+  });
+  return result;
+}
+
+}  // namespace partita::methods::mle

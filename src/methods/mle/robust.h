@@ -1,0 +1,84 @@
+// Robust (Huber-White) standard errors and scaled chi-square for rows that are each held whole by
+// one party, after a fit by pooled moments.
+//
+// Ideal function    The receiver's estimates -> every computing party. Then (every holder's rows)
+// ->
+//                   the receiver: the meat, q (q + 1) / 2 sums over all rows of products of scores;
+//                   two traces; with clusters, their number in every group.
+// Method            The estimates are shared by the receiver and opened to everybody. Every holder
+//                   computes Q_g = sum t t' of its own rows (stats/sem/robust.h) in the clear; it
+//                   inputs the upper triangles of A Q A' (the scores' products, A follows from the
+//                   estimates) and of Q. The meats are added on shares and opened. The traces are
+//                   <w, Q> with weights w that only the receiver knows, since they follow from the
+//                   sample moments: one evaluation of the linear oracle. So neither Q, nor
+//                   anybody's part of a sum, nor the sample moments are opened to anybody. Why two
+//                   numbers suffice, and why they are linear in Q: stats/sem/robust.h.
+// Source            Huber 1967; White 1982; Yuan & Bentler 2000; lavaan 0.6-14, estimator "MLR".
+// Revealed          To every computing party (release `estimates/NAME`): the estimates, and without
+//                   a mean structure the sample means of every group, which the scores need.
+//                   Not the standard errors, nor fixed.x covariates' moments. To the receiver
+//                   (`robust-meat/NAME`, `robust-scaling/NAME`): the sums above.
+//                   A holder that knows all rows but one party's learns no more from them than the
+//                   receiver does of the pooled ones.
+// Cost              3 rounds of the engine's and the oracle's one request and reply; D (D + 1) / 2
+//                   ring elements per group and holder, D = 1 + p + p (p + 1) / 2 (1540 at p = 9,
+//                   61776 at p = 25). A holder's own work is n D^2 / 2 multiplications.
+// Accuracy          Scores are divided by the root of the expected information, so that meat
+// entries
+//                   are of order 1 per row; sums are divided by max_rows and rounded at 2^-60 per
+//                   holder, Q at 2^-45, weights (sum of magnitudes 1) at 2^-40. Standard errors are
+//                   within 1e-10 relative of the plaintext's for n / max_rows >= 1e-5, the scaling
+//                   factor within 1e-6.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "methods/mle/analysis.h"
+#include "methods/mle/pooled_moments.h"
+#include "methods/mle/result.h"
+#include "mpc/engine.h"
+
+namespace partita::methods::mle {
+
+struct RobustTask {
+  std::string name;  // of the analysis; part of the release ids
+  bool clustered = false;
+  // Blocks, receiver, groups, max_rows, f_in: as for the moments. Every block has one holder with
+  // all variables (and the grouping factor).
+  MomentsTask moments;
+};
+
+std::string EstimatesRelease(const RobustTask& task);
+std::string MeatRelease(const RobustTask& task);
+std::string ScalingRelease(const RobustTask& task);
+
+// The releases, as the plan declares them. receiver_name: for `to`.
+std::vector<mpc::Release> RobustReleases(const MleAnalysis& analysis, const RobustTask& task,
+                                         const std::string& receiver_name);
+
+// What a party knows: its blocks as for the moments, and with clusters one number per row of each
+// (equal numbers, equal cluster, within this party). Clusters lie within one party.
+struct RobustLocal {
+  std::vector<LocalBlock> blocks;
+  std::vector<std::vector<uint64_t>> clusters;
+};
+
+// What the receiver has already.
+struct FittedModel {
+  std::vector<stats::GroupMoments> moments;  // natural units
+  stats::SemFit fit;
+};
+
+// Runs the protocol at every process; `fitted` is set at the receiver only. The robust results at
+// the receiver, empty elsewhere. Throws kBadInput for a block that several parties hold; kBadData,
+// to the holder only, for rows so far from the model that their sums do not fit.
+std::optional<stats::RobustFit> RobustStandardErrors(mpc::Engine& engine,
+                                                     const MleAnalysis& analysis,
+                                                     const RobustTask& task,
+                                                     const RobustLocal& local,
+                                                     const FittedModel* fitted);
+
+}  // namespace partita::methods::mle

@@ -1,0 +1,19 @@
+// Largest and smallest entries of the rows of shared matrices.
+//
+// Method    A tournament of the columns: compare the first half with the second, select, repeat.
+//           Exact, failure probability 0. Nothing is revealed.
+// Rounds    ceil(log2 cols) (LessThan + Select), compare.h; a column without a partner waits.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mpc/engine.h"
+
+namespace partita::mpc {
+
+// rows x 1 each. Throws kUsage for a matrix without columns.
+std::vector<Shared> RowMax(Engine& engine, std::span<const Shared> values);
+std::vector<Shared> RowMin(Engine& engine, std::span<const Shared> values);
+
+}  // namespace partita::mpc

@@ -1,0 +1,251 @@
+#include "privacy/accounting/pld.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "base/error.h"
+#include "privacy/accounting/normal.h"
+
+namespace partita::privacy {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kMaxRounds = 16;
+constexpr double kLargestGaussianPart = 4;  // mu of one use of what Gaussians are combined to
+constexpr int kSubdivisions = 2;
+// Shares of the width that the window and the tails may take, relative to delta.
+constexpr double kWindowShare = 0.02;
+constexpr double kTailShare = 0.01;
+
+struct Use {
+  std::shared_ptr<const LossPair> pair;
+  uint64_t count = 1;
+};
+
+// What is asked: epsilon at this delta, or delta at this epsilon.
+struct Question {
+  std::optional<double> delta;
+  std::optional<double> epsilon;
+};
+
+void CheckOptions(const PldOptions& options) {
+  const bool good = options.relative_width >= 1e-7 && options.relative_width <= 0.5 &&
+                    options.absolute_width >= 0 && options.max_cells >= 1024 &&
+                    options.max_cells <= (size_t{1} << 28);
+  if (!good) {
+    throw Error(ErrorCode::kUsage, "the accountant's options are out of range",
+                "relative width 1e-7 to 0.5, absolute width not negative, 1024 to 2^28 cells");
+  }
+}
+
+// Unsampled Gaussians together are one of mu = sqrt(sum T mu^2), which is split into equal parts
+// again so that e^loss stays in range.
+std::vector<Event> CombineGaussians(const std::vector<Event>& events) {
+  std::vector<Event> rest;
+  double square = 0;
+  uint64_t gaussians = 0;
+  for (const Event& event : events) {
+    if (!event.mechanism.forward || !event.mechanism.backward)
+      throw Error(ErrorCode::kUsage, "a mechanism without laws cannot be accounted");
+    RequireCount(event.count);
+    if (event.mechanism.gaussian_mu > 0) {
+      square += event.mechanism.gaussian_mu * event.mechanism.gaussian_mu *
+                static_cast<double>(event.count);
+      gaussians += event.count;
+    } else {
+      rest.push_back(event);
+    }
+  }
+  if (gaussians == 0) return rest;
+  const double parts =
+      std::max(1.0, std::ceil(square / (kLargestGaussianPart * kLargestGaussianPart)));
+  if (!(parts <= 1e9)) {
+    throw Error(ErrorCode::kUsage, "the Gaussian noise is too small to say anything about privacy",
+                "its total mu is above 1e5");
+  }
+  const double mu = std::sqrt(square / parts);
+  rest.push_back({GaussianMechanism(1 / mu, {}), static_cast<uint64_t>(parts)});
+  return rest;
+}
+
+std::vector<Use> Direct(const std::vector<Event>& events, bool forward) {
+  std::vector<Use> uses;
+  for (const Event& event : events) {
+    const auto& pair = forward ? event.mechanism.forward : event.mechanism.backward;
+    const auto same =
+        std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.pair == pair; });
+    if (same != uses.end()) {
+      same->count += event.count;
+    } else {
+      uses.push_back({pair, event.count});
+    }
+  }
+  return uses;
+}
+
+bool Symmetric(const std::vector<Event>& events) {
+  return std::all_of(events.begin(), events.end(), [](const Event& event) {
+    return event.mechanism.forward == event.mechanism.backward;
+  });
+}
+
+struct Round {
+  Interval value;
+  double upper_delta = 1;  // about the delta in question
+  double tilt = 0;
+  size_t cells = 0;
+};
+
+class Accountant {
+ public:
+  Accountant(std::vector<Use> uses, const Question& question, const PldOptions& options,
+             FftWorkspace& fft)
+      : uses_(std::move(uses)), question_(question), options_(options), fft_(fft) {}
+
+  // Refines until narrow enough, or until the upper end is below `irrelevant_below`.
+  void Run(double irrelevant_below, PldResult& result, Interval& value) {
+    double wanted = FirstSpacing();
+    std::optional<Round> best;
+    double tail = question_.delta.value_or(1e-9) * kTailShare * options_.relative_width / Uses();
+    bool grew = false;
+    for (int round = 0; round < kMaxRounds; ++round) {
+      std::optional<Round> next = Try(wanted, tail, best ? best->tilt : 0);
+      if (!next) {  // too long a transform
+        if (best) break;
+        wanted *= 2;
+        grew = true;
+        continue;
+      }
+      if (best) {
+        next->value.lower = std::max(next->value.lower, best->value.lower);
+        next->value.upper = std::min(next->value.upper, best->value.upper);
+      }
+      best = next;
+      result.spacing = wanted;
+      result.cells = std::max(result.cells, best->cells);
+      const double width = best->value.upper - best->value.lower;
+      const double allowed =
+          std::max(options_.absolute_width, options_.relative_width * best->value.upper);
+      if (width <= allowed || best->value.lower == kInfinity ||
+          best->value.upper < irrelevant_below)
+        break;
+      if (grew) break;
+      if (!question_.delta)
+        tail = std::min(tail, std::max(best->upper_delta, 1e-280) * kTailShare *
+                                  options_.relative_width / Uses());
+      // The width falls with the square of the spacing.
+      const double ratio = std::isfinite(width) ? std::sqrt(0.8 * allowed / width) : 0.25;
+      wanted *= std::clamp(ratio, 1.0 / 16, 0.75);
+    }
+    if (!best) {
+      throw Error(ErrorCode::kUsage,
+                  "the privacy loss cannot be composed within the permitted memory",
+                  "allow more cells, or ask for a wider interval");
+    }
+    value = best->value;
+  }
+
+ private:
+  double Uses() const {
+    double sum = 0;
+    for (const Use& use : uses_) sum += static_cast<double>(use.count);
+    return sum;
+  }
+
+  // With the spacing s h per use the variance is off by a share h^2/4 of itself, so that h about
+  // 2.5 sqrt(relative width) is near what will be needed.
+  double FirstSpacing() const {
+    double square = 0;
+    for (const Use& use : uses_)
+      square += use.pair->loss_scale * use.pair->loss_scale * static_cast<double>(use.count);
+    return std::max(1e-12, std::sqrt(square / Uses()) * 2.5 * std::sqrt(options_.relative_width));
+  }
+
+  std::optional<Round> Try(double wanted, double tail, double guess) {
+    double period = 0;
+    for (const Use& use : uses_) {
+      if (period == 0) period = use.pair->period;
+    }
+    const double spacing = FittingSpacing(wanted, period);
+    std::vector<LossPmf> upper, lower;
+    for (const Use& use : uses_) {
+      // Without atoms to meet, an anchor of 0 keeps the grid points exact.
+      const double anchor = use.pair->period > 0 ? use.pair->anchor : 0;
+      const LossGrid grid{anchor, spacing};
+      const std::vector<LossCell> cells = use.pair->cells({anchor, spacing, kSubdivisions, tail});
+      upper.push_back(Dominating(cells, grid));
+      lower.push_back(Dominated(cells, grid, use.pair->period > 0));
+    }
+    std::vector<WeightedPmf> upper_parts, lower_parts;
+    for (size_t i = 0; i < uses_.size(); ++i) {
+      upper_parts.push_back({&upper[i], uses_[i].count});
+      lower_parts.push_back({&lower[i], uses_[i].count});
+    }
+    Round round;
+    CompositionPlan plan;
+    if (std::none_of(upper.begin(), upper.end(),
+                     [](const LossPmf& pmf) { return pmf.mass.empty(); })) {
+      round.tilt = question_.delta ? TiltForDelta(upper_parts, *question_.delta, guess)
+                                   : TiltForEpsilon(upper_parts, *question_.epsilon, guess);
+      plan = PlanComposition(upper_parts, round.tilt, kWindowShare * options_.relative_width);
+    }
+    try {
+      const ComposedLoss above = Compose(upper_parts, Side::kUpper, plan, options_.max_cells, fft_);
+      const ComposedLoss below = Compose(lower_parts, Side::kLower, plan, options_.max_cells, fft_);
+      round.cells = above.size();
+      if (question_.delta) {
+        round.value = {below.Epsilon(*question_.delta), above.Epsilon(*question_.delta)};
+        round.upper_delta = *question_.delta;
+      } else {
+        round.value = {below.Delta(*question_.epsilon), above.Delta(*question_.epsilon)};
+        round.upper_delta = round.value.upper;
+      }
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUsage) throw;
+      return std::nullopt;
+    }
+    return round;
+  }
+
+  std::vector<Use> uses_;
+  Question question_;
+  PldOptions options_;
+  FftWorkspace& fft_;
+};
+
+PldResult Answer(const std::vector<Event>& given, const Question& question,
+                 const PldOptions& options) {
+  CheckOptions(options);
+  if (given.empty()) {
+    throw Error(ErrorCode::kUsage, "there is no mechanism to account", "give at least one event");
+  }
+  const std::vector<Event> events = CombineGaussians(given);
+  FftWorkspace fft;
+  PldResult result;
+  Accountant(Direct(events, true), question, options, fft).Run(-1, result, result.forward);
+  result.backward = result.forward;
+  if (!Symmetric(events))
+    Accountant(Direct(events, false), question, options, fft)
+        .Run(result.forward.lower, result, result.backward);
+  result.value = {std::max(result.forward.lower, result.backward.lower),
+                  std::max(result.forward.upper, result.backward.upper)};
+  const double width = result.value.upper - result.value.lower;
+  result.reached =
+      width <= std::max(options.absolute_width, options.relative_width * result.value.upper) ||
+      result.value.lower == kInfinity;
+  return result;
+}
+
+}  // namespace
+
+PldResult PldEpsilon(const std::vector<Event>& events, double delta, const PldOptions& options) {
+  return Answer(events, {RequireDelta(delta), std::nullopt}, options);
+}
+
+PldResult PldDelta(const std::vector<Event>& events, double epsilon, const PldOptions& options) {
+  return Answer(events, {std::nullopt, RequireEpsilon(epsilon)}, options);
+}
+
+}  // namespace partita::privacy

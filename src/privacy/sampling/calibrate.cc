@@ -1,0 +1,140 @@
+#include "privacy/sampling/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "privacy/sampling/crossing.h"
+#include "privacy/sampling/gaussian_profile.h"
+
+namespace partita::privacy {
+namespace {
+
+constexpr double kRelativeWidth = 1e-12;
+
+void CheckNoise(const char* name, double value) {
+  if (!std::isfinite(value) || value <= 0) {
+    throw Error(ErrorCode::kUsage, fmt::format("the {} {} is not a positive number", name, value),
+                "noise of size 0 protects nothing");
+  }
+}
+
+Bounds ToBounds(const Interval& interval) { return {interval.LowerBound(), interval.UpperBound()}; }
+
+Bounds Profile(double sensitivity, double stddev, double epsilon) {
+  return ToBounds(GaussianProfile(Interval::Of(sensitivity), Interval::Of(stddev), epsilon));
+}
+
+Interval ScaleInterval(const GridScale& scale) {
+  return Interval::Of(scale.numerator) / Interval::Of(scale.denominator);
+}
+
+// P(X <= cut) - e^eps P(X <= cut - shift) of the discrete Laplace law, cut >= 0 and shift > cut.
+Interval LaplaceThreshold(const Interval& scale, const Interval& shift, const Real& cut,
+                          double epsilon) {
+  Interval at(kDefaultPrecision);
+  at.lower() = cut;
+  at.upper() = cut;
+  const Interval one = Interval::Of(1.0);
+  const Interval total = one + Exp(-(one / scale));
+  const Interval above = Exp(-((at + one) / scale));
+  const Interval below = Exp(Interval::Of(epsilon) - (shift - at) / scale);
+  return one - (above + below) / total;
+}
+
+// ceil(x) - 1, at least 0.
+Real LastBelow(const Real& x) {
+  Real out(x.precision());
+  mpfr_ceil(out.get(), x.get());
+  mpfr_sub_ui(out.get(), out.get(), 1, MPFR_RNDN);
+  if (mpfr_sgn(out.get()) < 0) mpfr_set_zero(out.get(), 1);
+  return out;
+}
+
+}  // namespace
+
+Bounds GaussianDelta(L2Sensitivity sensitivity, double noise_stddev, Epsilon epsilon) {
+  CheckNoise("noise standard deviation", noise_stddev);
+  return Profile(sensitivity.value(), noise_stddev, epsilon.value());
+}
+
+Bounds GaussianEpsilon(L2Sensitivity sensitivity, double noise_stddev, Delta delta) {
+  CheckNoise("noise standard deviation", noise_stddev);
+  const auto at = [&](double epsilon) {
+    return Profile(sensitivity.value(), noise_stddev, epsilon);
+  };
+  if (at(0).upper <= delta.value()) return {0, 0};
+  return FindCrossing(at, delta.value(), kRelativeWidth);
+}
+
+double AnalyticGaussianStddev(L2Sensitivity sensitivity, Epsilon epsilon, Delta delta) {
+  const auto at = [&](double stddev) {
+    return Profile(sensitivity.value(), stddev, epsilon.value());
+  };
+  return FindCrossing(at, delta.value(), kRelativeWidth).upper;
+}
+
+double ClassicalGaussianStddev(L2Sensitivity sensitivity, Epsilon epsilon, Delta delta) {
+  if (!(epsilon.value() > 0 && epsilon.value() <= 1)) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("the classical Gaussian calibration is not proved for epsilon {}",
+                            epsilon.value()),
+                "use the analytic calibration, or an epsilon above 0 and at most 1");
+  }
+  const Interval log = Log(Interval::Of(1.25) / Interval::Of(delta.value()));
+  return (Sqrt(ShiftLeft(log, 1)) * Interval::Of(sensitivity.value()) /
+          Interval::Of(epsilon.value()))
+      .UpperBound();
+}
+
+double LaplaceScale(L1Sensitivity sensitivity, Epsilon epsilon) {
+  const double scale =
+      epsilon.value() > 0
+          ? (Interval::Of(sensitivity.value()) / Interval::Of(epsilon.value())).UpperBound()
+          : HUGE_VAL;
+  if (!std::isfinite(scale)) {
+    throw Error(ErrorCode::kUsage, "no finite noise gives an epsilon of 0", "use a larger epsilon");
+  }
+  return scale;
+}
+
+Bounds LaplaceEpsilon(L1Sensitivity sensitivity, double scale) {
+  CheckNoise("Laplace scale", scale);
+  return ToBounds(Interval::Of(sensitivity.value()) / Interval::Of(scale));
+}
+
+Bounds LaplaceDelta(L1Sensitivity sensitivity, double scale, Epsilon epsilon) {
+  CheckNoise("Laplace scale", scale);
+  const Interval gap =
+      Interval::Of(epsilon.value()) - Interval::Of(sensitivity.value()) / Interval::Of(scale);
+  return ToBounds(Positive(-Expm1(ShiftLeft(gap, -1))));
+}
+
+GridScale DiscreteLaplaceScale(GridL1Sensitivity sensitivity, Epsilon epsilon) {
+  return ScaleOf(LaplaceScale(L1Sensitivity(sensitivity.value()), epsilon));
+}
+
+Bounds DiscreteLaplaceEpsilon(GridL1Sensitivity sensitivity, const GridScale& scale) {
+  CheckScale(scale);
+  return ToBounds(Interval::Of(sensitivity.value()) / ScaleInterval(scale));
+}
+
+Bounds DiscreteLaplaceDelta(GridL1Sensitivity sensitivity, const GridScale& scale,
+                            Epsilon epsilon) {
+  CheckScale(scale);
+  const Interval shift = Interval::Of(std::max(1.0, std::floor(sensitivity.value())));
+  const Interval t = ScaleInterval(scale);
+  const Interval room = ShiftLeft(shift - Interval::Of(epsilon.value()) * t, -1);
+  if (mpfr_sgn(room.upper().get()) <= 0) return {0, 0};
+  // The best threshold is one of these two (one, unless the interval contains a whole number);
+  // every threshold is a lower bound, so the larger value is the divergence.
+  const Interval first = LaplaceThreshold(t, shift, LastBelow(room.lower()), epsilon.value());
+  const Interval second = LaplaceThreshold(t, shift, LastBelow(room.upper()), epsilon.value());
+  const Bounds a = ToBounds(Positive(first));
+  const Bounds b = ToBounds(Positive(second));
+  return {std::max(a.lower, b.lower), std::max(a.upper, b.upper)};
+}
+
+}  // namespace partita::privacy

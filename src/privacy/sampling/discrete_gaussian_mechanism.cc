@@ -1,0 +1,220 @@
+#include "privacy/sampling/discrete_gaussian_mechanism.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "base/error.h"
+#include "privacy/sampling/crossing.h"
+#include "privacy/sampling/discrete_gaussian_sums.h"
+#include "privacy/sampling/gaussian_profile.h"
+
+namespace partita::privacy {
+namespace {
+
+constexpr double kMinShareStddev = 4;
+constexpr double kEpsilonWidth = 1e-12;
+constexpr double kStddevWidth = 1e-9;
+
+Interval One() { return Interval::Of(1.0); }
+Interval Whole(size_t value) { return Interval::Of(UInt128{value}); }
+
+Interval Rho(double sensitivity, const Interval& variance) {
+  const Interval distance = Interval::Of(sensitivity);
+  return ShiftLeft(distance * distance / variance, -1);
+}
+
+// d/(24 s) + (1 - 1/(6 s))^(-d/2) exp(D^2/(12 s^2)) - 1, or 1 where s is too small.
+Interval GapToContinuous(double sensitivity, const Interval& variance, size_t dimension) {
+  const Interval sixth = One() / (variance * Whole(6));
+  if (mpfr_cmp_ui(sixth.upper().get(), 1) >= 0) return One();
+  const Interval first = Whole(dimension) / (variance * Whole(24));
+  const Interval shift = Rho(sensitivity, variance) / (variance * Whole(6));
+  const Interval growth = ShiftLeft(Whole(dimension) * Log1p(-sixth), -1);
+  return first + Expm1(shift - growth);
+}
+
+double ContinuousUpper(double sensitivity, const Interval& variance, size_t dimension,
+                       double epsilon) {
+  const Interval gap = GapToContinuous(sensitivity, variance, dimension);
+  return (GaussianProfile(Interval::Of(sensitivity), Sqrt(variance), epsilon) + gap).UpperBound();
+}
+
+// log of the bound at order a, for the search only.
+double LogDeltaAtOrder(double rho, double epsilon, double excess) {
+  const double order = 1 + excess;
+  return excess * (order * rho - epsilon) - std::log(excess) + order * std::log1p(-1 / order);
+}
+
+double BestOrderExcess(double rho, double epsilon) {
+  double low = std::log(1e-6);
+  double high = std::log(1e12);
+  for (int i = 0; i < 100; ++i) {
+    const double left = low + (high - low) / 3;
+    const double right = high - (high - low) / 3;
+    const bool falls = LogDeltaAtOrder(rho, epsilon, std::exp(left)) >
+                       LogDeltaAtOrder(rho, epsilon, std::exp(right));
+    (falls ? low : high) = falls ? left : right;
+  }
+  return std::exp(low);
+}
+
+// Any order gives a bound; the search only makes it small.
+double ConcentratedUpper(const Interval& rho, double epsilon) {
+  const Interval excess = Interval::Of(BestOrderExcess(rho.UpperBound(), epsilon));
+  const Interval order = One() + excess;
+  const Interval log_delta =
+      excess * (order * rho - Interval::Of(epsilon)) - Log(excess) + order * Log(excess / order);
+  return Exp(log_delta).UpperBound();
+}
+
+// The shift floor(D) along one coordinate, with integrals in place of sums.
+double OneCoordinateLower(double shift, const Interval& variance, double epsilon) {
+  const Interval stddev = Sqrt(variance);
+  const double best = std::round(epsilon * variance.Middle() / shift - shift / 2);
+  const Interval cut = Interval::Of(std::max(best, 1 - shift));
+  const Interval pi = [] {
+    Interval value(kDefaultPrecision);
+    mpfr_const_pi(value.lower().get(), MPFR_RNDD);
+    mpfr_const_pi(value.upper().get(), MPFR_RNDU);
+    return value;
+  }();
+  const Interval theta = Whole(3) * Exp(-ShiftLeft(pi * pi * variance, 1));
+  const Interval hit = NormalCdf(-(cut / stddev)) / (One() + theta);
+  const Interval miss = NormalCdf(-((cut + Interval::Of(shift) - One()) / stddev));
+  return Positive(hit - Exp(Interval::Of(epsilon)) * miss).LowerBound();
+}
+
+// One discrete Gaussian per coordinate.
+Bounds SingleDelta(double sensitivity, const GridVariance& exact, size_t dimension,
+                   double epsilon) {
+  const double shift = std::floor(sensitivity);
+  const Interval variance = Interval::Of(exact);
+  const double stddev = StddevUpperBound(exact);
+  Bounds bounds;
+  bounds.upper = std::min({1.0, ContinuousUpper(sensitivity, variance, dimension, epsilon),
+                           ConcentratedUpper(Rho(sensitivity, variance), epsilon)});
+  if (stddev <= kMaxSummedStddev && shift <= kMaxSummedShift) {
+    const Interval summed = DiscreteGaussianProfile(exact, shift, epsilon);
+    bounds.lower = summed.LowerBound();
+    if (dimension == 1) bounds.upper = std::min(bounds.upper, summed.UpperBound());
+  } else if (stddev > kMaxSummedStddev) {
+    bounds.lower = OneCoordinateLower(shift, variance, epsilon);
+  }
+  return bounds;
+}
+
+// delta_sum(eps) from the single one's: eps and delta move by the gap of all coordinates, either
+// way.
+Bounds WithGap(double gap, double epsilon, const std::function<Bounds(double)>& single) {
+  if (gap == 0) return single(epsilon);
+  const Interval shift = Interval::Of(2 * gap);
+  const double room = (Interval::Of(epsilon) - shift).LowerBound();
+  const Interval factor = Exp(Interval::Of(gap));
+  Interval upper = factor * Interval::Of(single(std::max(0.0, room)).upper);
+  if (room < 0) upper = upper + Expm1(shift);
+  const double farther = (Interval::Of(epsilon) + shift).UpperBound();
+  const Interval lower = Interval::Of(single(farther).lower) / factor;
+  return {lower.LowerBound(), std::min(1.0, upper.UpperBound())};
+}
+
+void CheckWholeUnits(GridL2Sensitivity sensitivity) {
+  if (sensitivity.value() >= 1) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("a sensitivity of {} grid units says that nothing ever changes",
+                          sensitivity.value()),
+              "give the sensitivity in grid units: times 2 to the fraction bits");
+}
+
+void CheckNoise(const DiscreteGaussianNoise& noise) {
+  CheckVariance(noise.share_variance);
+  if (noise.shares == 0 || noise.dimension == 0) {
+    throw Error(ErrorCode::kUsage, "noise needs at least one share and one coordinate");
+  }
+}
+
+}  // namespace
+
+double DiscreteGaussianRho(GridL2Sensitivity sensitivity, const GridVariance& variance) {
+  CheckVariance(variance);
+  CheckWholeUnits(sensitivity);
+  return Rho(sensitivity.value(), Interval::Of(variance)).UpperBound();
+}
+
+double ShareGap(const GridVariance& share_variance, uint32_t shares) {
+  CheckVariance(share_variance);
+  if (shares <= 1) return 0;
+  const double stddev = StddevLowerBound(share_variance);
+  if (!(stddev > kMinShareStddev)) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("noise shares of standard deviation {:.3g} are too small to add up to a "
+                    "discrete Gaussian: more than 4 grid units are needed",
+                    stddev),
+        "use more fraction bits");
+  }
+  // pi^2 > 9.8696.
+  const Interval decay = Exp(-(Interval::Of(9.8696) * Interval::Of(share_variance)));
+  return (Whole(10) * Whole(shares - 1) * decay).UpperBound();
+}
+
+Bounds DiscreteGaussianDelta(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,
+                             Epsilon epsilon) {
+  CheckNoise(noise);
+  CheckWholeUnits(sensitivity);
+  const double gap =
+      (Interval::Of(ShareGap(noise.share_variance, noise.shares)) * Whole(noise.dimension))
+          .UpperBound();
+  const GridVariance total = Multiply(noise.share_variance, noise.shares);
+  return WithGap(gap, epsilon.value(), [&](double at) {
+    return SingleDelta(sensitivity.value(), total, noise.dimension, at);
+  });
+}
+
+Bounds DiscreteGaussianEpsilon(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,
+                               Delta delta) {
+  const auto at = [&](double epsilon) {
+    return DiscreteGaussianDelta(sensitivity, noise, Epsilon(epsilon));
+  };
+  if (at(0).upper <= delta.value()) return {0, 0};
+  const auto only = [&](double Bounds::*end) {
+    return [&at, end](double epsilon) {
+      const double value = at(epsilon).*end;
+      return Bounds{value, value};
+    };
+  };
+  Bounds epsilon;
+  epsilon.upper = FindCrossing(only(&Bounds::upper), delta.value(), kEpsilonWidth).upper;
+  if (at(0).lower > delta.value()) {
+    epsilon.lower = FindCrossing(only(&Bounds::lower), delta.value(), kEpsilonWidth).lower;
+  }
+  return epsilon;
+}
+
+GridVariance CalibrateDiscreteGaussian(GridL2Sensitivity sensitivity, size_t dimension,
+                                       Epsilon epsilon, Delta delta) {
+  if (dimension == 0) throw Error(ErrorCode::kUsage, "noise needs at least one coordinate");
+  CheckWholeUnits(sensitivity);
+  const double start = AnalyticGaussianStddev(L2Sensitivity(sensitivity.value()), epsilon, delta);
+  const auto meets = [&](double stddev) {
+    return SingleDelta(sensitivity.value(), VarianceOfStddev(stddev), dimension, epsilon.value())
+               .upper <= delta.value();
+  };
+  // The continuous noise is nearly right; look for a bracket around it.
+  double upper = start;
+  while (!meets(upper)) upper *= 1 + 1e-9 + (upper - start) / start;
+  double lower = start * (1 - 1e-9);
+  while (meets(lower)) {
+    upper = lower;
+    lower *= 0.999;
+  }
+  while (upper > lower * (1 + kStddevWidth)) {
+    const double middle = lower + (upper - lower) / 2;
+    (meets(middle) ? upper : lower) = middle;
+  }
+  return VarianceOfStddev(upper);
+}
+
+}  // namespace partita::privacy

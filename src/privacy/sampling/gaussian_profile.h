@@ -1,0 +1,12 @@
+// The privacy profile of Gaussian noise as an interval: Balle & Wang (ICML 2018), Theorem 8.
+#pragma once
+
+#include "privacy/sampling/interval.h"
+
+namespace partita::privacy {
+
+// delta(epsilon) for L2 sensitivity D and standard deviation s, both positive. The precision is
+// raised until the interval is narrower than 2^-60 of the value, however small that is.
+Interval GaussianProfile(const Interval& sensitivity, const Interval& stddev, double epsilon);
+
+}  // namespace partita::privacy

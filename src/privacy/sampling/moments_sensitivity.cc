@@ -1,0 +1,52 @@
+#include "privacy/sampling/moments_sensitivity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "privacy/sampling/interval.h"
+
+namespace partita::privacy {
+namespace {
+
+Interval Whole(unsigned value) { return Interval::Of(UInt128{value}); }
+
+double AddRemove(const Interval& square, bool releases_count) {
+  const Interval sum = square + square * square;
+  return Sqrt(releases_count ? sum + Whole(1) : sum).UpperBound();
+}
+
+double ReplaceMany(const Interval& square) {
+  if (square.UpperBound() <= 0.5) return Sqrt(ShiftLeft(square, 2)).UpperBound();
+  return Sqrt(ShiftLeft(square * square + square, 1) + Interval::Of(0.5)).UpperBound();
+}
+
+double ReplaceOne(const Interval& bound, const Interval& square) {
+  const double ends = ShiftLeft(bound, 1).UpperBound();
+  if (square.UpperBound() < 2) return ends;
+  const Interval sum = ShiftLeft(bound + Sqrt(Positive(square - Whole(2))), -1);
+  const Interval difference = ShiftLeft(bound, 1) - sum;
+  const Interval inner = difference * Sqrt(Whole(1) + sum * sum);
+  return std::max(ends, inner.UpperBound());
+}
+
+}  // namespace
+
+L2Sensitivity MomentsSensitivity(const MomentsShape& shape, double row_bound, Adjacency adjacency) {
+  if (shape.dimension == 0 || !std::isfinite(row_bound) || row_bound <= 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("moments of {} columns with row bound {} have no sensitivity",
+                            shape.dimension, row_bound),
+                "use at least one column and a positive clipping bound");
+  }
+  const Interval bound = Interval::Of(row_bound);
+  const Interval square = bound * bound;
+  if (adjacency == Adjacency::kAddRemove) {
+    return L2Sensitivity(AddRemove(square, shape.releases_count));
+  }
+  return L2Sensitivity(shape.dimension == 1 ? ReplaceOne(bound, square) : ReplaceMany(square));
+}
+
+}  // namespace partita::privacy

@@ -1,0 +1,146 @@
+#include "privacy/sampling/release_statement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace partita::privacy {
+namespace {
+
+// Of the standard normal law at 95 %.
+constexpr double kQuantile95 = 1.6448536269514722;
+
+PrivacyLoss Unlimited() {
+  PrivacyLoss loss;
+  loss.infinite = true;
+  return loss;
+}
+
+// beta(5 %) by the supporting line of the trade-off curve that is best for the Gaussian of the same
+// size; every line is a lower bound.
+double BetaOf(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise) {
+  const double stddev =
+      StddevLowerBound(noise.share_variance) * std::sqrt(static_cast<double>(noise.shares));
+  const double mu = sensitivity.value() / stddev;
+  const double slope = std::min(std::abs(mu * kQuantile95 - mu * mu / 2), 700.0);
+  const double delta = DiscreteGaussianDelta(sensitivity, noise, Epsilon(slope)).upper;
+  return delta < 1 ? BetaAt5Percent(slope, delta) : 0;
+}
+
+bool Withstands(EngineStructure engine, uint32_t coalition, uint32_t parties) {
+  return engine == EngineStructure::kReplicated ? coalition <= 1 : coalition < parties;
+}
+
+// Against `size` parties, who know their own shares.
+StatementRow CoalitionRow(const GaussianRelease& release, const Adversary& adversary,
+                          uint32_t size) {
+  const uint32_t parties = release.noise.sharing.parties;
+  StatementRow row = {adversary, Adjacency::kReplace, Unlimited(), {}};
+  if (size >= parties) {
+    row.reason = "knows all of the noise";
+  } else if (!Withstands(release.engine, size, parties)) {
+    row.reason = "the engine withstands single parties only: together they open every input";
+  } else {
+    row.loss = GaussianLoss(release.replace_sensitivity, RemainingNoise(release.noise, size),
+                            release.delta);
+    row.reason = fmt::format("rows of the others; {} of {} noise shares are unknown to it",
+                             parties - size, parties);
+  }
+  return row;
+}
+
+StatementRow PublicRow(const GaussianRelease& release, AdversaryKind kind) {
+  StatementRow row;
+  row.adversary.kind = kind;
+  row.adjacency = release.adjacency;
+  row.loss = GaussianLoss(release.sensitivity, RemainingNoise(release.noise, 0), release.delta);
+  row.reason = kind == AdversaryKind::kDealer ? "sees no inputs, and the noise is not from it"
+                                              : fmt::format("all {} noise shares are unknown to it",
+                                                            release.noise.sharing.parties);
+  return row;
+}
+
+void AddDealerRows(const GaussianRelease& release, std::vector<StatementRow>& rows) {
+  rows.push_back(PublicRow(release, AdversaryKind::kDealer));
+  Adversary with_party;
+  with_party.kind = AdversaryKind::kParty;
+  with_party.with_dealer = true;
+  rows.push_back({with_party, Adjacency::kReplace, Unlimited(),
+                  "the dealer's masks and a party's messages give every input"});
+}
+
+std::string MechanismText(const GaussianRelease& release) {
+  const NoiseSharing& sharing = release.noise.sharing;
+  const double share = StddevUpperBound(release.noise.share_variance);
+  return fmt::format(
+      "Discrete Gaussian noise on {} coordinates: each of {} parties adds a share of standard "
+      "deviation {:.6g} grid units, so that any {} shares suffice; one row changes the result by "
+      "at "
+      "most {:.6g} grid units (L2 norm, {}).",
+      release.noise.dimension, sharing.parties, share, sharing.parties - sharing.known_shares,
+      release.sensitivity.value(), AdjacencyName(release.adjacency));
+}
+
+std::vector<std::string> Caveats(const GaussianRelease& release) {
+  std::vector<std::string> caveats = {
+      "Holds if all computing parties follow the protocol and each adds its share of the noise."};
+  if (release.adjacency == Adjacency::kReplace) {
+    caveats.push_back("The number of rows is public.");
+  }
+  if (release.earlier_exact_releases > 0) {
+    caveats.push_back(fmt::format(
+        "Speaks of this release alone; {} exact results of this table were released before.",
+        release.earlier_exact_releases));
+  } else {
+    caveats.push_back("Speaks of this release alone; losses of several releases add up.");
+  }
+  return caveats;
+}
+
+}  // namespace
+
+PrivacyLoss GaussianLoss(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& remaining,
+                         Delta delta) {
+  const Bounds epsilon = DiscreteGaussianEpsilon(sensitivity, remaining, delta);
+  PrivacyLoss loss;
+  loss.epsilon_lower = epsilon.lower;
+  loss.epsilon_upper = epsilon.upper;
+  loss.delta = delta.value();
+  loss.beta_at_5_percent = BetaOf(sensitivity, remaining);
+  return loss;
+}
+
+Statement StateRelease(const GaussianRelease& release) {
+  const NoiseSharing& sharing = release.noise.sharing;
+  if (release.parties.size() != sharing.parties) {
+    throw Error(ErrorCode::kUsage, fmt::format("{} names for {} parties that add noise",
+                                               release.parties.size(), sharing.parties));
+  }
+  Statement statement;
+  statement.mechanism = MechanismText(release);
+  statement.rows.push_back(PublicRow(release, AdversaryKind::kOutsideAnalyst));
+  Adversary party;
+  party.kind = AdversaryKind::kParty;
+  StatementRow party_row = CoalitionRow(release, party, 1);
+  for (const std::string& name : release.parties) {
+    party_row.adversary.party = name;
+    statement.rows.push_back(party_row);
+  }
+  // Up to what the noise was sized for, and one row at least where a coalition can exist.
+  const uint32_t largest = std::min(sharing.parties - 1, std::max(2U, sharing.known_shares));
+  for (uint32_t size = 2; size <= largest; ++size) {
+    Adversary coalition;
+    coalition.kind = AdversaryKind::kCoalition;
+    coalition.size = size;
+    statement.rows.push_back(CoalitionRow(release, coalition, size));
+  }
+  if (release.engine == EngineStructure::kDealer) AddDealerRows(release, statement.rows);
+  statement.caveats = Caveats(release);
+  CheckStatement(statement);
+  return statement;
+}
+
+}  // namespace partita::privacy

@@ -1,0 +1,46 @@
+// The privacy statement of one release with distributed discrete Gaussian noise.
+//
+// Rows, by the rules R-b, R-h and R-j of the design:
+//   outside analyst        the named adjacency, the noise of all m shares;
+//   each party             replacement of a row of ANOTHER party, its own share known: m - 1
+//   shares; any c parties          likewise m - c shares; unlimited where the engine does not
+//   withstand them; dealer with report     as an outside analyst, for noise never comes from the
+//   dealer; dealer with one party  unlimited: together they undo the masks.
+// No row claims amplification by sampling: all rows are used.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "privacy/sampling/distributed_noise.h"
+#include "privacy/sampling/sensitivity.h"
+#include "privacy/statement.h"
+
+namespace partita::privacy {
+
+// Who may pool what without seeing the inputs of the others.
+enum class EngineStructure {
+  kDealer,      // all but one party; never the dealer with a party
+  kReplicated,  // one of three
+};
+
+struct GaussianRelease {
+  std::vector<std::string> parties;  // those that add a share, as many as the noise says
+  DistributedNoise noise;
+  EngineStructure engine = EngineStructure::kDealer;
+  Adjacency adjacency = Adjacency::kReplace;  // of the outside analyst
+  GridL2Sensitivity sensitivity;              // under that adjacency
+  GridL2Sensitivity replace_sensitivity;      // when a row of another party is replaced
+  Delta delta;
+  uint64_t earlier_exact_releases = 0;  // of the same table, without noise
+};
+
+// Throws kUsage if the names and the noise disagree about the number of parties.
+Statement StateRelease(const GaussianRelease& release);
+
+// The loss of one Gaussian release against noise that remains.
+PrivacyLoss GaussianLoss(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& remaining,
+                         Delta delta);
+
+}  // namespace partita::privacy

@@ -1,0 +1,86 @@
+// A privacy statement: who, attacking what, learns at most how much about one person.
+//
+// A statement is a set of rows (adversary, adjacency -> privacy loss). There is no epsilon without
+// an adversary and an adjacency (methods.md, R-h): noise that an adversary knows does not protect
+// from it, and outside the structure that the engine withstands the loss is infinite. Renderers:
+// terminal text, JSON, and the plain sentence. HTML is made in report/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "privacy/adjacency.h"
+
+namespace partita::privacy {
+
+enum class AdversaryKind {
+  kOutsideAnalyst,  // sees the published result only
+  kParty,           // one party: the result, its own data and its own noise share
+  kCoalition,       // `size` parties that pool what they know
+  kComputeNodes,    // `size` computing nodes that pool their shares
+  kDealer,          // the dealer of correlated randomness, with the published result
+};
+
+struct Adversary {
+  AdversaryKind kind = AdversaryKind::kOutsideAnalyst;
+  std::string party;         // kParty: its name
+  uint32_t size = 0;         // kCoalition, kComputeNodes
+  bool with_dealer = false;  // kParty, kCoalition: the dealer is among them
+};
+
+// Unlimited, or epsilon within [epsilon_lower, epsilon_upper] at delta. mu: the loss is at most
+// that of telling N(0,1) from N(mu,1), where that is known.
+struct PrivacyLoss {
+  bool infinite = false;
+  double epsilon_lower = 0;
+  double epsilon_upper = 0;
+  double delta = 0;
+  std::optional<double> mu;
+  // Type II error at a false-alarm rate of 5 %: a LOWER bound of the trade-off function there.
+  std::optional<double> beta_at_5_percent;
+
+  bool operator==(const PrivacyLoss&) const = default;
+};
+
+struct StatementRow {
+  Adversary adversary;
+  Adjacency adjacency = Adjacency::kReplace;
+  PrivacyLoss loss;
+  std::string reason;  // one clause: what protects, or why nothing does
+};
+
+struct Statement {
+  std::string mechanism;  // one sentence with the parameters of the noise
+  std::vector<StatementRow> rows;
+  std::vector<std::string> caveats;  // whole sentences
+};
+
+// Throws kInternal unless every loss is well formed: no NaN, 0 <= lower <= upper < infinity,
+// 0 < delta < 1 (or 0 for pure), beta in [0, 1], and an epsilon of 0 only if delta says why (lower
+// = 0 there).
+void CheckStatement(const Statement& statement);
+
+// "outside analyst", "party north", "any 2 parties together", "the dealer, with the published
+// report".
+std::string AdversaryText(const Adversary& adversary);
+
+// "Whoever guesses whether one person is in the data, with 5 % false alarms, is right at most 12.3
+// % of the time." For replacement: "which of two people is in the data". The percentage is 1 -
+// beta, rounded up.
+std::string PlainSentence(Adjacency adjacency, const PrivacyLoss& loss);
+
+// beta(5 %) of a trade-off that is at least that of (epsilon, delta):
+// max(0, 1 - delta - e^eps alpha, e^-eps (1 - delta - alpha)), rounded down (Dong, Roth & Su 2022,
+// eq. 5).
+double BetaAt5Percent(double epsilon, double delta);
+
+// A table for the terminal, the plain sentence of the first row, then the caveats.
+std::string StatementText(const Statement& statement);
+
+// {"mechanism", "rows": [{"adversary", "adjacency", "epsilon": {"lower", "upper"} or "infinite",
+// ...}], "caveats"}: numbers round-trip; infinite is the word, for JSON has no infinity.
+std::string StatementJson(const Statement& statement);
+
+}  // namespace partita::privacy

@@ -1,0 +1,33 @@
+// The sections of the report that do not depend on the method, and those that a plan has too, as
+// markup.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "report/run_facts.h"
+#include "report/statements.h"
+#include "study/plan.h"
+
+namespace partita::report {
+
+std::string StatementsHtml(std::span<const Statement> statements);
+
+// What runs where, hashes, and the stewards' decisions.
+std::string StudyHtml(const study::Plan& plan, const RunFacts& facts);
+
+// Parties, releases, disclosure checks, leakage, privacy, assumptions.
+std::string LearnedHtml(const study::Plan& plan, const RunFacts& facts);
+
+// Rows observed, used and excluded, and the variables; small counts suppressed (report_html.h).
+// Empty if nothing is known.
+std::string DataHtml(const RunFacts& facts);
+
+// Phases, bytes and time, and what the plan had predicted.
+std::string TrafficHtml(const RunFacts& facts);
+
+// Parts of the above that a plan has, too.
+std::string PartiesTable(const study::Plan& plan);
+std::string AssumptionsHtml(const study::Plan& plan);
+
+}  // namespace partita::report

@@ -1,0 +1,190 @@
+#include "report/plan_html.h"
+
+#include "base/text_table.h"
+#include "report/html_page.h"
+#include "report/html_run.h"
+#include "report/html_text.h"
+#include "report/numbers.h"
+
+namespace partita::report {
+namespace {
+
+// Among many parties a phase has a link for every pair: then one line for all of them.
+constexpr size_t kMaxLinksShown = 30;
+
+std::string Releases(const study::Plan& plan) {
+  HtmlTable table{"", {"Release", "What", "To", "Mechanism", "At most"}, {4}, {}, ""};
+  for (const study::PlanRelease& release : plan.releases) {
+    table.Add({Escape(release.id), Escape(release.what), Escape(release.to),
+               Escape(release.mechanism),
+               release.max_count == 1 ? "once" : FormatCount(release.max_count) + " times"});
+  }
+  return plan.releases.empty() ? Paragraph("Nothing is released.") : RenderHtmlTable(table);
+}
+
+std::string Analyses(const study::Plan& plan) {
+  if (plan.analyses.empty()) return {};
+  HtmlTable table{
+      "Analyses", {"Analysis", "Model", "Rows", "Protocol", "Free parameters"}, {4}, {}, ""};
+  for (const study::PlanAnalysis& analysis : plan.analyses) {
+    table.Add({Escape(analysis.name), Escape(analysis.model), Escape(analysis.rows),
+               Escape(analysis.protocol), FormatCount(analysis.free_parameters)});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Checks(const study::Plan& plan) {
+  if (plan.checks.empty()) return {};
+  HtmlTable table{"Checked on shares before anything opens, one bit each",
+                  {"Analysis", "About", "Rule", "Otherwise"},
+                  {},
+                  {},
+                  ""};
+  for (const study::PlanCheck& check : plan.checks) {
+    table.Add({Escape(check.analysis), Escape(check.variable), Escape(check.rule),
+               check.warning ? "a warning" : "nothing is released"});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Exposures(const study::Plan& plan) {
+  if (plan.exposures.empty()) return {};
+  HtmlTable table{"What the released numbers give away",
+                  {"Released", "To", "Numbers, at most", "Determine all", "Level", "Gives away"},
+                  {2, 3},
+                  {},
+                  ""};
+  for (const study::PlanExposure& exposure : plan.exposures) {
+    table.Add({Escape(exposure.of), Escape(exposure.to), FormatCount(exposure.opened),
+               FormatCount(exposure.statistics), Escape(exposure.level),
+               Bullets(exposure.exposes)});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Privacy(const study::Plan& plan) {
+  if (plan.privacy.empty()) return {};
+  HtmlTable table{"How much about one person", {"Who", "Adjacency", "Loss"}, {}, {}, ""};
+  for (const study::PlanPrivacy& row : plan.privacy) {
+    table.Add({Escape(row.adversary), Escape(row.adjacency), Escape(row.loss)});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Utility(const study::Plan& plan) {
+  if (plan.utility.empty()) return {};
+  HtmlTable table{
+      "Expected cost of the noise (power 0.8 at 0.05, planning values)",
+      {"Analysis", "Parameter", "Std. error", "Inflation", "Smallest effect", "With noise"},
+      {2, 3, 4, 5},
+      {},
+      ""};
+  for (const study::PlanUtility& row : plan.utility) {
+    table.Add({Escape(row.analysis), Escape(row.parameter), Significant3(row.standard_error),
+               Significant3(row.inflation), Significant3(row.smallest_effect),
+               Significant3(row.smallest_effect_dp)});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Predictions(const study::Plan& plan) {
+  if (plan.predictions.empty()) return {};
+  HtmlTable table{"Predicted, to be compared with the run (not part of what is approved)",
+                  {"Network", "Whole study", "Bytes on the wire"},
+                  {1, 2},
+                  {},
+                  ""};
+  for (const study::PlanPrediction& row : plan.predictions) {
+    table.Add(
+        {Escape(row.network), Escape(FormatSeconds(row.seconds)), FormatCount(row.wire_bytes)});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Messages(const study::Plan& plan) {
+  HtmlTable table{"Messages (payload in bytes)",
+                  {"Phase", "Rounds", "From", "To", "Messages", "Bytes"},
+                  {1, 4, 5},
+                  {},
+                  ""};
+  for (const study::PlanPhase& phase : plan.phases) {
+    std::string name = Escape(phase.name), rounds = FormatCount(phase.rounds);
+    uint64_t messages = 0, bytes = 0;
+    for (const study::PlanLink& link : phase.links) {
+      messages += link.messages;
+      bytes += link.bytes;
+      if (phase.links.size() > kMaxLinksShown) continue;
+      table.Add({name, rounds, Escape(link.from), Escape(link.to), FormatCount(link.messages),
+                 FormatCount(link.bytes)});
+      name.clear();
+      rounds.clear();
+    }
+    if (phase.links.size() <= kMaxLinksShown && !phase.links.empty()) continue;
+    table.Add({name, rounds, std::to_string(phase.links.size()) + " links", "",
+               FormatCount(messages), FormatCount(bytes)});
+  }
+  const study::PlanTotals totals = study::Totals(plan);
+  table.Add({"total", FormatCount(totals.rounds), "", "", FormatCount(totals.messages),
+             FormatCount(totals.bytes)});
+  return RenderHtmlTable(table);
+}
+
+std::string Estimates(const study::Plan& plan, std::span<const study::NetworkModel> networks) {
+  if (networks.empty()) return {};
+  HtmlTable table{
+      "Estimated network time (not part of what is approved)", {"Network", "Time"}, {1}, {}, ""};
+  for (const study::NetworkModel& network : networks) {
+    table.Add({Escape(network.name), Escape(FormatSeconds(study::EstimateSeconds(plan, network)))});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Correlations(const study::Plan& plan) {
+  if (plan.correlations.empty()) return {};
+  HtmlTable table{
+      "Correlated randomness that the computation uses up", {"Kind", "Count"}, {1}, {}, ""};
+  for (const study::PlanCorrelation& correlation : plan.correlations) {
+    table.Add({Escape(correlation.name), FormatCount(correlation.count)});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Computed(const study::Plan& plan, const std::string& plan_hash) {
+  HtmlTable hashes{"Hashes (SHA-256)", {"Of", "Value"}, {}, {}, "hashes"};
+  hashes.Add({"study file", Code(plan.study_file_hash)});
+  if (!plan_hash.empty()) hashes.Add({"plan", Code(plan_hash)});
+  return Definitions({{"Study", plan.study},
+                      {"Method", plan.method + " version " + std::to_string(plan.method_version)},
+                      {"Protocol", plan.protocol},
+                      {"Engine", plan.engine},
+                      {"Partition", plan.partition}}) +
+         Analyses(plan) + RenderHtmlTable(hashes);
+}
+
+}  // namespace
+
+std::string RenderPlanHtml(const study::Plan& plan, std::span<const study::NetworkModel> networks,
+                           const std::string& plan_hash) {
+  const std::string title = plan.title.empty() ? plan.study : plan.title;
+  HtmlPage page;
+  page.title = title + " - Partita plan";
+  page.header = Paragraph("Plan of Partita study " + plan.study, "kicker") +
+                Element("h1", Escape(title)) + "\n" +
+                Paragraph(
+                    "What will be computed, who learns what, and what it costs: agreed "
+                    "before any data moves.",
+                    "about");
+  page.main =
+      StatementsHtml(PlanStatements(plan)) +
+      Section("computed", "What is computed", Computed(plan, plan_hash)) +
+      Section("learned", "Who learns what",
+              Paragraph("Leakage level: " + plan.leakage_level + ".") + PartiesTable(plan) +
+                  Element("h3", "Releases") + "\n" + Releases(plan) + AssumptionsHtml(plan)) +
+      Section("cost", "What it costs",
+              Predictions(plan) + Estimates(plan, networks) + Messages(plan) + Correlations(plan));
+  if (!plan.notes.empty()) page.main += Section("notes", "Notes", Bullets(plan.notes));
+  page.footer = Paragraph("Made by Partita. This file needs no network.");
+  return RenderHtmlPage(page);
+}
+
+}  // namespace partita::report

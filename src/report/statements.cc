@@ -1,0 +1,160 @@
+#include "report/statements.h"
+
+#include <algorithm>
+
+namespace partita::report {
+namespace {
+
+using methods::mle::MleResult;
+
+bool HasRole(const study::PlanParty& party, const char* role) {
+  return std::find(party.roles.begin(), party.roles.end(), role) != party.roles.end();
+}
+
+std::vector<std::string> PartiesWith(const study::Plan& plan, const char* role) {
+  std::vector<std::string> names;
+  for (const study::PlanParty& party : plan.parties) {
+    if (HasRole(party, role)) names.push_back(party.name);
+  }
+  return names;
+}
+
+std::vector<std::string> ComputingParties(const study::Plan& plan) {
+  std::vector<std::string> names;
+  for (const study::PlanParty& party : plan.parties) {
+    if (!HasRole(party, "dealer")) names.push_back(party.name);
+  }
+  return names;
+}
+
+Statement Agreement(const RunFacts& facts) {
+  if (!facts.digits_of_agreement) {
+    return {"agreement",
+            "Agreement with the pooled fit was not measured for this study; a rehearsal on mock "
+            "data (partita study rehearse) measures it, in digits."};
+  }
+  const int digits = *facts.digits_of_agreement;
+  return {"agreement", "Equal to the pooled fit to " + std::to_string(digits) +
+                           (digits == 1 ? " digit" : " digits") +
+                           ", measured in a rehearsal of this study file on mock data."};
+}
+
+Statement DifferentialPrivacy(const study::Plan& plan) {
+  std::vector<std::string> exact, receivers, noisy;
+  for (const study::PlanRelease& release : plan.releases) {
+    std::vector<std::string>& names = release.mechanism == "exact" ? exact : noisy;
+    names.push_back(release.id);
+    if (release.mechanism != "exact") continue;
+    if (std::find(receivers.begin(), receivers.end(), release.to) == receivers.end()) {
+      receivers.push_back(release.to);
+    }
+  }
+  if (plan.releases.empty()) {
+    return {"differential-privacy",
+            "NOT differentially private: no mechanism adds noise to what this study says."};
+  }
+  if (exact.empty()) {
+    return {"differential-privacy",
+            "Differentially private as the privacy statement says; it covers " + List(noisy) + "."};
+  }
+  return {"differential-privacy", "NOT differentially private: what is released to " +
+                                      List(receivers) + " (" + List(exact) +
+                                      ") is exact. Secure computation hides the rows from the "
+                                      "parties, but nothing limits what the "
+                                      "released numbers themselves say about single persons."};
+}
+
+// Who together could undo the protection: by the engine's trust assumption.
+std::string Coalitions(const study::Plan& plan) {
+  const std::vector<std::string> computing = ComputingParties(plan);
+  const std::vector<std::string> dealers = PartiesWith(plan, "dealer");
+  if (plan.engine == "dealer" && !dealers.empty()) {
+    return "Together, the dealer " + dealers.front() + " and any one of " + List(computing) +
+           " could compute what the others put in, down to rows where columns of several parties "
+           "are multiplied: the dealer is trusted to see no data and to collude with nobody.";
+  }
+  if (plan.engine == "replicated") {
+    return "Any two of " + List(computing) +
+           " together could compute everything that the third puts in.";
+  }
+  return "Parties beyond the threshold of the engine " + plan.engine +
+         " together could compute what the others put in.";
+}
+
+Statement Adversary(const study::Plan& plan) {
+  std::string text =
+      "Protects against parties that follow the protocol: one that deviates can "
+      "spoil the result or learn more, and is not detected. " +
+      Coalitions(plan);
+  const std::vector<std::string> receivers = PartiesWith(plan, "receiver");
+  if (!receivers.empty() && PartiesWith(plan, "holder").size() > 1) {
+    text += " Whatever the engine, " + List(receivers) +
+            " together with all other holders but one can compute what that one contributed to "
+            "the released numbers.";
+  }
+  return {"adversary", text};
+}
+
+Statement StandardErrors(std::span<const MleResult> results) {
+  std::vector<std::string> standard, robust;
+  for (const MleResult& result : results) {
+    (result.robust ? robust : standard).push_back(AnalysisName(result));
+  }
+  std::string text;
+  if (!standard.empty()) {
+    const std::string where = robust.empty() ? "" : " of " + List(standard);
+    text = "Standard errors, intervals and chi-square tests" + where +
+           " are the standard ones of maximum likelihood. They assume multivariate normal data, "
+           "and normality was not checked.";
+  }
+  if (!robust.empty()) {
+    const std::string where = standard.empty() ? "" : " of " + List(robust);
+    text += (text.empty() ? "" : " ") + ("Standard errors" + where) +
+            " are robust (Huber-White) and the chi-square is scaled: they do not need normal data, "
+            "but large samples.";
+  }
+  return {"standard-errors", text};
+}
+
+}  // namespace
+
+std::string List(const std::vector<std::string>& items) {
+  std::string text;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) text += i + 1 == items.size() ? " and " : ", ";
+    text += items[i];
+  }
+  return text;
+}
+
+std::string AnalysisName(const MleResult& result) {
+  return result.name.empty() ? "main" : result.name;
+}
+
+std::vector<Statement> PlanStatements(const study::Plan& plan) {
+  return {DifferentialPrivacy(plan), Adversary(plan)};
+}
+
+std::vector<Statement> Statements(std::span<const MleResult> results, const study::Plan& plan,
+                                  const RunFacts& facts) {
+  std::vector<Statement> statements;
+  std::vector<std::string> failed;
+  for (const MleResult& result : results) {
+    if (!result.fit.converged) failed.push_back(AnalysisName(result));
+  }
+  if (!failed.empty()) {
+    statements.push_back({"convergence", "Did NOT converge: " + List(failed) +
+                                             ". Those numbers are where the optimiser stopped, "
+                                             "not estimates."});
+  }
+  statements.push_back(Agreement(facts));
+  for (Statement& statement : PlanStatements(plan)) statements.push_back(std::move(statement));
+  statements.push_back(StandardErrors(results));
+  statements.push_back({"not-done",
+                        "Not done: residual plots, leverage and influence of single rows, and "
+                        "checks of distributions. They need the rows in one place, where they "
+                        "never are."});
+  return statements;
+}
+
+}  // namespace partita::report

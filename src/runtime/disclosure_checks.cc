@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/computations.h"
+
+namespace partita::runtime {
+namespace {
+
+using methods::mle::CountBoth;
+using methods::mle::CountForm;
+using methods::mle::CountOnes;
+using methods::mle::CountRows;
+using methods::mle::CountZeros;
+using methods::mle::DisclosureCheck;
+
+bool IsBinary(const data::ColumnSchema& column) { return column.lower == 0 && column.upper == 1; }
+
+class CheckList {
+ public:
+  CheckList(const MleStudy& study, const study::DisclosureSpec& thresholds,
+            const PreparedAnalysis& analysis, std::string name)
+      : study_(study),
+        spec_(thresholds),
+        computation_(study.computations[analysis.computation]),
+        index_(analysis.computation),
+        analysis_(analysis),
+        rows_(computation_.row_sets[analysis.row_set]),
+        name_(std::move(name)) {}
+
+  std::vector<DisclosureCheck> Make() {
+    CheckRows();
+    CheckGroups();
+    CheckComplement();
+    for (size_t v : CheckedVariables()) CheckColumn(v);
+    CheckOutcomes();
+    return std::move(checks_);
+  }
+
+ private:
+  void Add(const std::string& variable, const std::string& rule, CountForm count, uint64_t minimum,
+           bool warning = false) {
+    count.computation = index_;
+    checks_.push_back({name_, variable, rule, std::move(count), minimum, warning});
+  }
+
+  void CheckRows() {
+    const auto parameters = static_cast<uint64_t>(analysis_.analysis.table.num_free);
+    const CountForm rows = CountRows(rows_.total_cell);
+    Add("rows", fmt::format("at least min_rows = {} rows", spec_.min_rows), rows, spec_.min_rows);
+    Add("rows", fmt::format("more rows than the {} parameters", parameters), rows, parameters + 1);
+    Add("rows", fmt::format("at least five rows for each of the {} parameters", parameters), rows,
+        5 * parameters, !spec_.refuse_small_samples);
+  }
+
+  void CheckGroups() {
+    if (rows_.group.empty()) return;
+    const std::vector<std::string>& levels = study_.factors.Find(rows_.group)->levels;
+    for (size_t level = 0; level < levels.size(); ++level) {
+      Add(rows_.group,
+          fmt::format("at least {} rows where {} is {}", spec_.min_cell, rows_.group,
+                      levels[level]),
+          CountRows(rows_.cells[level]), spec_.min_cell);
+    }
+  }
+
+  // Who learns the moments of two nested sets of rows learns those of the difference.
+  void CheckComplement() {
+    for (const RowSet& other : computation_.row_sets) {
+      if (!IsPart(rows_.subset, other.subset)) continue;
+      Add("rows", fmt::format("at least {} rows are outside of its subset", spec_.min_cell),
+          Combine(CountRows(other.total_cell), CountRows(rows_.total_cell), -1), spec_.min_cell);
+      return;
+    }
+  }
+  static bool IsPart(const std::vector<data::Condition>& subset,
+                     const std::vector<data::Condition>& whole) {
+    return whole.size() < subset.size() &&
+           std::all_of(whole.begin(), whole.end(), [&](const data::Condition& condition) {
+             return std::find(subset.begin(), subset.end(), condition) != subset.end();
+           });
+  }
+
+  // The 0/1 columns of the analysis, and the indicators of its factors.
+  std::vector<size_t> CheckedVariables() const {
+    std::vector<size_t> checked;
+    std::set<std::string> factors;
+    for (size_t v : analysis_.variables) {
+      const data::DesignColumn& column = computation_.variables[v];
+      if (IsBinary(column.schema)) checked.push_back(v);
+      factors.insert(column.factor);
+      factors.insert(column.source);
+    }
+    for (size_t v = 0; v < computation_.variables.size(); ++v) {
+      const data::DesignColumn& column = computation_.variables[v];
+      if (!column.level.empty() && IsBinary(column.schema) && factors.count(column.factor) > 0 &&
+          std::find(checked.begin(), checked.end(), v) == checked.end())
+        checked.push_back(v);
+    }
+    return checked;
+  }
+
+  std::string Ones(size_t v) const {
+    const data::DesignColumn& column = computation_.variables[v];
+    return column.level.empty() ? column.schema.name + " is 1"
+                                : column.factor + " is " + column.level;
+  }
+  std::string Zeros(size_t v) const {
+    const data::DesignColumn& column = computation_.variables[v];
+    return column.level.empty() ? column.schema.name + " is 0"
+                                : column.factor + " is not " + column.level;
+  }
+  std::string NameOf(size_t v) const {
+    const data::DesignColumn& column = computation_.variables[v];
+    return column.level.empty() ? column.schema.name : column.factor;
+  }
+
+  // By group, so that no group's cell is small.
+  void CheckColumn(size_t v) {
+    for (size_t cell : rows_.cells) {
+      Add(NameOf(v),
+          fmt::format("at least {} rows where {}{}", spec_.min_cell, Ones(v), InGroup(cell)),
+          CountOnes(cell, v), spec_.min_cell);
+      Add(NameOf(v),
+          fmt::format("at least {} rows where {}{}", spec_.min_cell, Zeros(v), InGroup(cell)),
+          CountZeros(cell, v), spec_.min_cell);
+    }
+  }
+  std::string InGroup(size_t cell) const {
+    if (rows_.group.empty()) return "";
+    return fmt::format(" and {} is {}", rows_.group, computation_.task.cells[cell].name);
+  }
+
+  // Every level of a factor by every value of a 0/1 outcome.
+  void CheckOutcomes() {
+    const std::vector<std::string>& names = analysis_.analysis.table.observed;
+    for (size_t y = 0; y < names.size(); ++y) {
+      const size_t outcome = analysis_.variables[y];
+      if (!IsBinary(computation_.variables[outcome].schema) || !IsOutcome(names[y])) continue;
+      for (size_t v : CheckedVariables()) {
+        if (v == outcome) continue;
+        for (size_t cell : rows_.cells) {
+          for (const auto& [level, value] : {std::pair{true, true}, std::pair{true, false},
+                                             std::pair{false, true}, std::pair{false, false}}) {
+            Add(NameOf(v),
+                fmt::format("at least {} rows where {} and {}{}", spec_.min_cell,
+                            level ? Ones(v) : Zeros(v), value ? Ones(outcome) : Zeros(outcome),
+                            InGroup(cell)),
+                CountBoth(cell, v, level, outcome, value), spec_.min_cell);
+          }
+        }
+      }
+    }
+  }
+  bool IsOutcome(const std::string& name) const {
+    const auto& rows = analysis_.analysis.table.rows;
+    return std::any_of(rows.begin(), rows.end(), [&](const stats::Parameter& row) {
+      return row.op == "~" && row.lhs == name;
+    });
+  }
+
+  const MleStudy& study_;
+  const study::DisclosureSpec& spec_;
+  const Computation& computation_;
+  size_t index_;
+  const PreparedAnalysis& analysis_;
+  const RowSet& rows_;
+  std::string name_;
+  std::vector<DisclosureCheck> checks_;
+};
+
+}  // namespace
+
+std::vector<DisclosureCheck> PlanDisclosureChecks(const MleStudy& study,
+                                                  const study::DisclosureSpec& thresholds) {
+  std::vector<DisclosureCheck> checks;
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    CheckList list(study, thresholds, study.analyses[a], study.file.analyses[a].name);
+    for (DisclosureCheck& check : list.Make()) checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+}  // namespace partita::runtime

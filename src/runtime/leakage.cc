@@ -1,0 +1,177 @@
+#include "runtime/leakage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/computations.h"
+
+namespace partita::runtime {
+namespace {
+
+constexpr char kSufficient[] = "sufficient-statistics";
+constexpr char kOracle[] = "likelihood-oracle";
+
+bool IsBinary(const data::ColumnSchema& column) { return column.lower == 0 && column.upper == 1; }
+
+std::string Names(const Computation& computation, const std::vector<size_t>& variables) {
+  std::string list;
+  for (size_t v : variables)
+    list += (list.empty() ? "" : ", ") + computation.variables[v].schema.name;
+  return list;
+}
+
+// Means of 0/1 columns are counts, and their products 2 x 2 tables: these say most about persons.
+std::vector<std::string> ExactCounts(const Computation& computation,
+                                     const methods::mle::MomentsRelease& release) {
+  std::vector<std::string> clauses;
+  std::vector<size_t> binary;
+  for (size_t v : release.variables) {
+    if (IsBinary(computation.variables[v].schema)) binary.push_back(v);
+  }
+  if (!binary.empty()) {
+    clauses.push_back("the exact number of rows with a 1 in " + Names(computation, binary));
+  }
+  std::string tables;
+  for (const auto& [i, j] : release.pairs) {
+    const std::string& a = computation.variables[i].schema.name;
+    const std::string& b = computation.variables[j].schema.name;
+    if (i == j || !IsBinary(computation.variables[i].schema) ||
+        !IsBinary(computation.variables[j].schema))
+      continue;
+    tables += (tables.empty() ? "" : ", ") + a + " by " + b;
+  }
+  if (!tables.empty()) clauses.push_back("the exact 2 x 2 tables of " + tables);
+  return clauses;
+}
+
+std::vector<std::string> MomentClauses(const Computation& computation,
+                                       const methods::mle::MomentsRelease& release) {
+  const size_t k = release.variables.size();
+  const size_t all = k * (k + 1) / 2;
+  std::vector<std::string> clauses = {
+      fmt::format("n and the exact means of {}", Names(computation, release.variables)),
+      release.pairs.size() == all
+          ? fmt::format("all {} of their exact variances and covariances", all)
+          : fmt::format("{} of their {} exact variances and covariances, those that one analysis "
+                        "needs together",
+                        release.pairs.size(), all)};
+  for (std::string& clause : ExactCounts(computation, release))
+    clauses.push_back(std::move(clause));
+  return clauses;
+}
+
+uint64_t Statistics(const RowSet& rows) {
+  const uint64_t k = rows.release.variables.size();
+  return rows.cells.size() * (1 + k + k * (k + 1) / 2);
+}
+
+study::PlanExposure MomentsExposure(const MleStudy& study, const Computation& computation,
+                                    const RowSet& rows) {
+  study::PlanExposure exposure;
+  exposure.of = rows.release.id;
+  exposure.to = study.parties[study.receiver].name;
+  exposure.opened = NumReleasedValues(rows.release);
+  exposure.statistics = Statistics(rows);
+  exposure.level = kSufficient;
+  exposure.exposes = MomentClauses(computation, rows.release);
+  if (!rows.group.empty())
+    exposure.exposes.push_back("each of these for every level of " + rows.group);
+  return exposure;
+}
+
+// The centre of protocol `likelihood` asks as often as it needs to.
+study::PlanExposure LikelihoodExposure(const MleStudy& study, const Computation& computation,
+                                       const RowSet& rows) {
+  study::PlanExposure exposure;
+  exposure.to = study.parties[study.receiver].name;
+  exposure.statistics = Statistics(rows);
+  exposure.level = kOracle;
+  for (const mpc::Release& release : study.releases) {
+    for (size_t a : rows.analyses) {
+      if (release.id.ends_with("/" + study.file.analyses[a].name))
+        exposure.opened += release.max_count * release.num_values.value_or(0);
+    }
+  }
+  std::string names;
+  for (size_t a : rows.analyses) names += (names.empty() ? "" : ", ") + study.file.analyses[a].name;
+  exposure.of = "likelihood values and gradients of " + names;
+  exposure.exposes = {fmt::format(
+      "linear combinations of n, the means and the covariances of {}; as many independent ones as "
+      "there are statistics determine them all, and the report says how many were asked for",
+      Names(computation, rows.release.variables))};
+  return exposure;
+}
+
+// Nested sets of rows: what is learned of both is learned of the rows between them.
+std::vector<std::string> Differences(const MleStudy& study) {
+  std::vector<std::string> clauses;
+  for (const Computation& computation : study.computations) {
+    for (const RowSet& rows : computation.row_sets) {
+      for (const RowSet& wide : computation.row_sets) {
+        if (&rows == &wide || !wide.subset.empty() || rows.subset.empty()) continue;
+        clauses.push_back(fmt::format("by subtraction, the same of the rows where not: {}",
+                                      ConditionsText(rows.subset)));
+        break;
+      }
+    }
+  }
+  return clauses;
+}
+
+}  // namespace
+
+std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
+  std::vector<study::PlanExposure> exposures;
+  for (const Computation& computation : study.computations) {
+    for (const RowSet& rows : computation.row_sets) {
+      exposures.push_back(computation.protocol == kLikelihood
+                              ? LikelihoodExposure(study, computation, rows)
+                              : MomentsExposure(study, computation, rows));
+    }
+  }
+  if (exposures.size() < 2) return exposures;
+  study::PlanExposure all;
+  all.of = "all releases of this study";
+  all.to = study.parties[study.receiver].name;
+  for (const study::PlanExposure& exposure : exposures) {
+    all.opened += exposure.opened;
+    all.statistics += exposure.statistics;
+  }
+  all.level = LeakageLevel(exposures);
+  all.exposes = Differences(study);
+  exposures.push_back(std::move(all));
+  return exposures;
+}
+
+std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures) {
+  const bool sufficient =
+      std::any_of(exposures.begin(), exposures.end(), [](const study::PlanExposure& exposure) {
+        return exposure.level == kSufficient || exposure.opened >= exposure.statistics;
+      });
+  return sufficient ? kSufficient : kOracle;
+}
+
+std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
+  const std::string& receiver = study.parties[study.receiver].name;
+  std::vector<study::PlanPrivacy> rows = {
+      {receiver + ", the receiver", "",
+       "no bound: the releases are exact, and nothing limits what they say about one person"},
+      {"whoever sees the published estimates", "",
+       "no bound: estimates that are computed exactly are not differentially private"}};
+  const bool alone = study.file.engine.name == "replicated";
+  for (size_t p = 0; p < study.num_computing; ++p) {
+    if (p == study.receiver) continue;
+    rows.push_back({study.parties[p].name, "",
+                    "nothing from the run but the answers of the checks; no bound once it is told "
+                    "the results"});
+  }
+  rows.push_back(alone ? study::PlanPrivacy{"any 2 computing parties together", "",
+                                            "no bound: engine 'replicated' protects against one"}
+                       : study::PlanPrivacy{"the dealer together with any party", "",
+                                            "no bound: the dealer must collude with nobody"});
+  return rows;
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,21 @@
+// Rule R-k (methods.md 0b): what the opened numbers of a study determine, by release and together.
+#pragma once
+
+#include <vector>
+
+#include "runtime/mle_study.h"
+#include "study/plan.h"
+
+namespace partita::runtime {
+
+// By row set, then, with several, cumulatively. Numbers opened by disclosure checks are bits and
+// not counted.
+std::vector<study::PlanExposure> Exposures(const MleStudy& study);
+
+// The worst level among the exposures.
+std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures);
+
+// How much each adversary may learn about one person; for exact releases there is no bound.
+std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study);
+
+}  // namespace partita::runtime

@@ -1,0 +1,125 @@
+#include "runtime/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <thread>
+
+#include "net/channel.h"
+
+namespace partita::runtime {
+namespace {
+
+// TLS 1.3 with AES-GCM: header, content type and tag of a record of at most 2^14 bytes.
+constexpr uint64_t kRecordOverhead = 22;
+constexpr uint64_t kRecordBytes = 16384;
+// Both directions of one handshake with mutual Ed25519 certificates; names change it by a few
+// bytes.
+constexpr uint64_t kHandshakeBytes = 1447;
+
+// Measured on two cores at 2.5 GHz (docs/benchmarks.md, "Predictions").
+constexpr double kStartSeconds = 2.5e-3;      // of a process: plan, keys, certificates
+constexpr double kHandshakeSeconds = 0.7e-3;  // of one connection at one end
+constexpr double kCellSeconds = 70e-9;        // one cell read, checked and hashed
+constexpr double kProductSeconds = 2.2e-9;    // one multiply-add in the ring of 128 bits
+constexpr double kMaskSeconds = 25e-9;        // one ring element masked, sent and taken in
+constexpr double kFitSeconds = 0.25e-3;       // of an analysis, and per parameter cubed:
+constexpr double kFitCubeSeconds = 20e-9;
+
+double RowsOf(const MleStudy& study, size_t block) {
+  return static_cast<double>(study.partition.blocks[block].count.value_or(kAssumedRows));
+}
+
+// Of one holder, by block; the slowest holder counts.
+double ReadSeconds(const MleStudy& study) {
+  double slowest = 0;
+  for (const data::Holder& holder : study.partition.holders) {
+    double cells = 0;
+    for (size_t b : study.partition.BlocksOf(holder.party))
+      cells += RowsOf(study, b) * static_cast<double>(holder.columns.size() + 1);
+    slowest = std::max(slowest, cells * kCellSeconds);
+  }
+  return slowest;
+}
+
+double ProductSeconds(const MleStudy& study) {
+  double seconds = 0;
+  for (const Computation& computation : study.computations) {
+    const auto cells = static_cast<double>(computation.task.cells.size());
+    for (size_t b = 0; b < computation.task.blocks.size(); ++b) {
+      const methods::mle::RowBlock& block = computation.task.blocks[b];
+      const double rows = RowsOf(study, b);
+      double columns = 0;
+      for (const methods::mle::BlockHolder& holder : block.holders)
+        columns += static_cast<double>(holder.variables.size());
+      const double split = block.holders.size() > 1 ? 2 : 0.5;
+      seconds += cells * rows * split *
+                 (columns * columns * kProductSeconds + (split > 1 ? columns * kMaskSeconds : 0));
+    }
+  }
+  return seconds;
+}
+
+double FitSeconds(const MleStudy& study) {
+  double seconds = 0;
+  for (const PreparedAnalysis& analysis : study.analyses) {
+    const double q = analysis.analysis.table.num_free;
+    seconds += kFitSeconds + kFitCubeSeconds * q * q * q;
+  }
+  return seconds;
+}
+
+uint64_t BusiestLink(const study::PlanPhase& phase) {
+  std::map<std::pair<std::string, std::string>, uint64_t> bytes;
+  uint64_t most = 0;
+  for (const study::PlanLink& link : phase.links)
+    most = std::max(most, bytes[{link.from, link.to}] += link.bytes);
+  return most;
+}
+
+}  // namespace
+
+std::vector<MachineModel> DefaultMachines(size_t num_processes) {
+  const double cores = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<MachineModel> machines = {
+      {"this machine (simulation)", 60e-6, 6e8, static_cast<double>(num_processes) / cores}};
+  for (const study::NetworkModel& network : study::DefaultNetworks())
+    machines.push_back({network.name, network.latency_seconds, network.bytes_per_second, 0});
+  return machines;
+}
+
+uint64_t PredictWireBytes(const study::Plan& plan) {
+  const uint64_t parties = plan.parties.size();
+  uint64_t bytes = parties * (parties - 1) / 2 * kHandshakeBytes;
+  for (const study::PlanPhase& phase : plan.phases) {
+    for (const study::PlanLink& link : phase.links) {
+      const uint64_t framed = link.bytes + link.messages * net::kFrameHeaderBytes;
+      bytes += framed + kRecordOverhead * (link.messages + framed / kRecordBytes);
+    }
+  }
+  return bytes;
+}
+
+double PredictSeconds(const MleStudy& study, const study::Plan& plan, const MachineModel& machine) {
+  const double sharing = std::max(1.0, machine.processes_per_core);
+  const auto peers = static_cast<double>(plan.parties.size() - 1);
+  double seconds = sharing * (kStartSeconds + peers * kHandshakeSeconds + ReadSeconds(study) +
+                              ProductSeconds(study)) +
+                   2 * machine.latency_seconds + FitSeconds(study);
+  for (const study::PlanPhase& phase : plan.phases) {
+    seconds += static_cast<double>(phase.rounds) * machine.latency_seconds * sharing +
+               static_cast<double>(BusiestLink(phase)) / machine.bytes_per_second;
+  }
+  return seconds;
+}
+
+std::vector<study::PlanPrediction> Predictions(const MleStudy& study, const study::Plan& plan) {
+  std::vector<study::PlanPrediction> predictions;
+  for (const MachineModel& machine : DefaultMachines(plan.parties.size())) {
+    predictions.push_back(
+        {machine.name, PredictSeconds(study, plan, machine), PredictWireBytes(plan)});
+  }
+  return predictions;
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,132 @@
+#include "runtime/protocol.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "methods/mle/publish.h"
+#include "runtime/computations.h"
+
+namespace partita::runtime {
+namespace {
+
+using methods::mle::ComputationMoments;
+using methods::mle::DisclosureCheck;
+using methods::mle::IntegerMoments;
+using methods::mle::SharedMoments;
+
+void RequirePassed(const std::vector<CheckOutcome>& checks) {
+  std::string failed;
+  for (const CheckOutcome& check : checks) {
+    if (!check.passed && !check.warning)
+      failed += fmt::format("{}analysis '{}', {}: {}", failed.empty() ? "" : "; ", check.analysis,
+                            check.variable, check.rule);
+  }
+  if (failed.empty()) return;
+  throw Error(ErrorCode::kRefused, "nothing was released, because this does not hold: " + failed,
+              "leave out the variable or join levels; the owner of the rows can count them with "
+              "`partita data check`");
+}
+
+std::vector<CheckOutcome> RunChecks(mpc::Engine& engine, const MleStudy& study,
+                                    const std::vector<std::vector<SharedMoments>>& shared,
+                                    const study::DisclosureSpec& thresholds) {
+  const std::vector<DisclosureCheck> checks = PlanDisclosureChecks(study, thresholds);
+  std::vector<ComputationMoments> moments;
+  for (size_t c = 0; c < shared.size(); ++c)
+    moments.push_back({&study.computations[c].task, &shared[c]});
+  const std::vector<bool> passed = methods::mle::RunDisclosureChecks(engine, checks, moments);
+  std::vector<CheckOutcome> outcomes;
+  for (size_t i = 0; i < passed.size(); ++i)
+    outcomes.push_back(
+        {checks[i].analysis, checks[i].variable, checks[i].rule, passed[i], checks[i].warning});
+  return outcomes;
+}
+
+void OpenComputation(mpc::Engine& engine, const MleStudy& study, const Computation& computation,
+                     const std::vector<SharedMoments>& shared, ProtocolResult& result) {
+  for (const RowSet& rows : computation.row_sets) {
+    const std::vector<IntegerMoments> opened =
+        OpenMoments(engine, computation.task, shared, rows.release);
+    if (opened.empty()) continue;
+    for (size_t a : rows.analyses) {
+      for (const IntegerMoments& group : opened)
+        result.moments[a].push_back(Restrict(group, study.analyses[a].variables));
+    }
+  }
+}
+
+methods::mle::MleResult Fit(const MleStudy& study, size_t index, const ProtocolResult& result,
+                            Progress& progress) {
+  const PreparedAnalysis& analysis = study.analyses[index];
+  try {
+    return methods::mle::FitMoments(analysis.analysis, result.moments[index],
+                                    study.computations[analysis.computation].task.fraction_bits,
+                                    progress);
+  } catch (const Error& error) {
+    if (study.analyses.size() == 1) throw;
+    throw Error(error.code(),
+                fmt::format("analysis '{}': {}", study.file.analyses[index].name, error.message()),
+                error.hint());
+  }
+}
+
+// The estimates that the study file releases to others than the receiver.
+void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& result,
+                 Progress& progress) {
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    for (const study::ReleaseSpec& release : study.file.analyses[a].releases) {
+      const std::optional<size_t> to = TellsEstimatesTo(study, release);
+      if (!to) continue;
+      if (engine.self() == study.receiver && !result.results[a])
+        result.results[a] = Fit(study, a, result, progress);
+      result.results[a] = methods::mle::PublishResult(engine, study.analyses[a].analysis,
+                                                      study.receiver, *to, result.results[a]);
+    }
+  }
+}
+
+}  // namespace
+
+ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
+                           const std::vector<std::vector<methods::mle::LocalBlock>>& local,
+                           const study::DisclosureSpec& thresholds, Progress& progress) {
+  ProtocolResult result;
+  result.moments.resize(study.analyses.size());
+  result.results.resize(study.analyses.size());
+
+  progress.Phase("moments");
+  engine.BeginPhase("moments");
+  std::vector<std::vector<SharedMoments>> shared;
+  for (size_t c = 0; c < study.computations.size(); ++c) {
+    shared.push_back(
+        ComputeMoments(engine, study.computations[c].task,
+                       engine.self() ? local[c] : std::vector<methods::mle::LocalBlock>{}));
+  }
+
+  progress.Phase("disclosure checks");
+  engine.BeginPhase("disclosure");
+  result.checks = RunChecks(engine, study, shared, thresholds);
+  RequirePassed(result.checks);
+
+  progress.Phase("release");
+  engine.BeginPhase("release");
+  for (size_t c = 0; c < study.computations.size(); ++c)
+    OpenComputation(engine, study, study.computations[c], shared[c], result);
+  TellResults(engine, study, result, progress);
+  return result;
+}
+
+std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, ProtocolResult result,
+                                                 Progress& progress) {
+  std::vector<methods::mle::MleResult> fitted;
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    fitted.push_back(result.results[a] ? *result.results[a] : Fit(study, a, result, progress));
+    for (const CheckOutcome& check : result.checks) {
+      if (!check.passed && check.analysis == study.file.analyses[a].name)
+        fitted.back().notes.push_back("Warning: this does not hold: " + check.rule + ".");
+    }
+  }
+  return fitted;
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,40 @@
+// The part of a run that computes: moments on shares, disclosure checks, then every analysis's
+// releases. The same code runs at every party, at the dealer, and on the plan engine.
+#pragma once
+
+#include <vector>
+
+#include "base/progress.h"
+#include "methods/mle/pooled_moments.h"
+#include "methods/mle/result.h"
+#include "mpc/engine.h"
+#include "runtime/mle_study.h"
+
+namespace partita::runtime {
+
+struct CheckOutcome {
+  std::string analysis, variable, rule;
+  bool passed = false;
+  bool warning = false;  // did not stop the study
+};
+
+struct ProtocolResult {
+  std::vector<CheckOutcome> checks;  // at computing parties
+  // At the receiver, by analysis: the moments of its groups on its own variables; empty for
+  // analyses whose protocol does not open them.
+  std::vector<std::vector<methods::mle::IntegerMoments>> moments;
+  std::vector<std::optional<methods::mle::MleResult>> results;  // fitted during the protocol
+};
+
+// local: by computation and block (ignored where engine.self() is empty). Phases: "moments",
+// "disclosure", "release". Throws kRefused at every computing party if a disclosure check fails,
+// naming variable and rule; nothing but the answers of the checks is opened then.
+ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
+                           const std::vector<std::vector<methods::mle::LocalBlock>>& local,
+                           const study::DisclosureSpec& thresholds, Progress& progress);
+
+// At the receiver, after the connections are closed: fits what is not fitted yet. By analysis.
+std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, ProtocolResult result,
+                                                 Progress& progress);
+
+}  // namespace partita::runtime

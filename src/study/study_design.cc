@@ -1,0 +1,192 @@
+// [population], [design], [disclosure].
+#include <array>
+
+#include "study/study_sections.h"
+#include "study/text.h"
+
+namespace partita::study {
+namespace {
+
+constexpr size_t kMaxUnitBytes = 64;
+constexpr int64_t kMaxMinimum = 1'000'000;
+
+constexpr std::string_view kSiteChoices =
+    "say how the institutions enter the analysis:\n"
+    "  site = \"ignore\"    all rows are one sample\n"
+    "  site = \"fixed\"     every institution has its own intercept\n"
+    "  site = \"strata\"    rows are compared within institutions only\n"
+    "  site = \"random\"    institutions are a sample of institutions";
+constexpr std::string_view kMissingChoices =
+    "say what happens to missing cells:\n"
+    "  missing = \"refuse\"    a missing cell stops the study at its owner\n"
+    "  missing = \"complete\"  rows that miss a variable of any analysis are left out\n"
+    "  missing = \"fiml\"      full-information maximum likelihood uses what is there\n"
+    "  missing = \"mi\"        multiple imputation";
+constexpr std::string_view kWeightsChoices =
+    "say what the weights are:\n"
+    "  weights_type = \"frequency\"  a row stands for so many equal rows\n"
+    "  weights_type = \"sampling\"   a row stands for so many members of the population\n"
+    "  weights_type = \"precision\"  inverse variance of a row's measurement error";
+constexpr std::string_view kBothChoices =
+    "add [design] with two lines, neither of which has a default:\n"
+    "  site = \"ignore\", \"fixed\", \"strata\" or \"random\": how the institutions enter\n"
+    "  missing = \"refuse\", \"complete\", \"fiml\" or \"mi\": what happens to missing cells";
+
+template <typename T>
+struct Named {
+  const char* name;
+  T value;
+};
+
+constexpr std::array<Named<SiteEffect>, 4> kSites = {{{"ignore", SiteEffect::kIgnore},
+                                                      {"fixed", SiteEffect::kFixed},
+                                                      {"strata", SiteEffect::kStrata},
+                                                      {"random", SiteEffect::kRandom}}};
+constexpr std::array<Named<MissingPolicy>, 4> kPolicies = {
+    {{"refuse", MissingPolicy::kRefuse},
+     {"complete", MissingPolicy::kComplete},
+     {"fiml", MissingPolicy::kFiml},
+     {"mi", MissingPolicy::kMultipleImputation}}};
+constexpr std::array<Named<WeightsKind>, 3> kWeights = {{{"frequency", WeightsKind::kFrequency},
+                                                         {"sampling", WeightsKind::kSampling},
+                                                         {"precision", WeightsKind::kPrecision}}};
+
+template <typename T, size_t N>
+T ChooseNamed(const TableReader& reader, const LocatedText& text, std::string_view key,
+              const std::array<Named<T>, N>& choices, std::string_view explanation) {
+  for (const auto& choice : choices) {
+    if (text.value == choice.name) return choice.value;
+  }
+  reader.Fail(text.position,
+              "'" + std::string(key) + "' in [design] cannot be " + Quote(text.value),
+              std::string(explanation));
+}
+
+LocatedText RequireChoice(const TableReader& reader, std::string_view key,
+                          std::string_view choices) {
+  if (const auto text = reader.OptionalText(key)) return *text;
+  reader.Fail(reader.position(),
+              reader.where() + " needs the key '" + std::string(key) + "', which has no default",
+              std::string(choices));
+}
+
+void ReadWeights(const TableReader& reader, const data::Schema& dictionary, DesignSpec& design) {
+  const auto weights = reader.OptionalText("weights");
+  const auto kind = reader.OptionalText("weights_type");
+  if (!weights && !kind) return;
+  if (!weights || !kind) {
+    reader.Fail(reader.PositionOf(weights ? "weights" : "weights_type"),
+                weights ? "'weights' without 'weights_type'" : "'weights_type' without 'weights'",
+                weights ? std::string(kWeightsChoices)
+                        : "name the variable that holds the weights: weights = \"w\"");
+  }
+  design.weights_kind = ChooseNamed(reader, *kind, "weights_type", kWeights, kWeightsChoices);
+  const data::ColumnSchema& variable = FindVariable(reader, *weights, "weights", dictionary);
+  design.weights = variable.name;
+  const bool integer = variable.type == data::ColumnType::kInteger;
+  const bool frequency = design.weights_kind == WeightsKind::kFrequency;
+  if (frequency ? !integer : !integer && variable.type != data::ColumnType::kNumeric) {
+    reader.Fail(weights->position,
+                "the weights " + Quote(variable.name) + " are of type " +
+                    std::string(data::ColumnTypeName(variable.type)),
+                frequency ? "frequencies are counts: give the variable type = \"integer\""
+                          : "weights are a numeric or integer variable");
+  }
+  const bool precision = design.weights_kind == WeightsKind::kPrecision;
+  if (precision ? variable.lower <= 0 : variable.lower < 0) {
+    reader.Fail(weights->position,
+                "the weights " + Quote(variable.name) + " can be " +
+                    (variable.lower < 0 ? "negative" : "0, and a precision cannot"),
+                std::string("raise 'lower' of this [[variable]] ") +
+                    (precision ? "above 0" : "to 0 or more"));
+  }
+}
+
+void ReadCluster(const TableReader& reader, const data::Schema& dictionary, DesignSpec& design) {
+  const auto cluster = reader.OptionalText("cluster");
+  if (!cluster) return;
+  const data::ColumnSchema& variable = FindVariable(reader, *cluster, "cluster", dictionary);
+  design.cluster = variable.name;
+  if (variable.type != data::ColumnType::kFactor && variable.type != data::ColumnType::kInteger) {
+    reader.Fail(cluster->position,
+                "the cluster " + Quote(variable.name) + " is of type " +
+                    std::string(data::ColumnTypeName(variable.type)),
+                "a cluster is a factor or an integer that says which family, school, ... a row "
+                "belongs to");
+  }
+  if (design.cluster == design.weights) {
+    reader.Fail(cluster->position, "'cluster' and 'weights' are the same variable",
+                "the cluster says which rows belong together, the weights how much they count");
+  }
+}
+
+uint64_t ReadMinimum(const TableReader& reader, std::string_view key, uint64_t otherwise,
+                     const std::string& what) {
+  const auto value = reader.OptionalInteger(key);
+  if (!value) return otherwise;
+  if (value->value < 1 || value->value > kMaxMinimum) {
+    reader.Fail(value->position,
+                "'" + std::string(key) + "' must be between 1 and " + std::to_string(kMaxMinimum),
+                "write " + what + "; " + std::to_string(otherwise) + " if left out");
+  }
+  return static_cast<uint64_t>(value->value);
+}
+
+}  // namespace
+
+PopulationSpec ReadPopulation(const TableReader& root, const data::Schema& dictionary,
+                              const std::vector<data::DerivedVariable>& derived) {
+  PopulationSpec population;
+  const auto reader = root.OptionalTable("population", {"unit", "max_rows_per_person", "subset"});
+  if (!reader) return population;
+  if (const auto unit = reader->OptionalText("unit")) {
+    CheckPlainText(*reader, *unit, "unit", kMaxUnitBytes);
+    population.unit = unit->value;
+  }
+  if (const auto rows = reader->OptionalInteger("max_rows_per_person")) {
+    if (rows->value < 1 || rows->value > kMaxRowsPerPerson) {
+      reader->Fail(
+          rows->position,
+          "'max_rows_per_person' must be between 1 and " + std::to_string(kMaxRowsPerPerson),
+          "write how many rows of the table one person can have; 1 if left out");
+    }
+    population.max_rows_per_person = static_cast<int>(rows->value);
+  }
+  population.subset = ReadSubset(*reader, dictionary, derived);
+  return population;
+}
+
+DesignSpec ReadDesign(const TableReader& root, const data::Schema& dictionary) {
+  const auto reader =
+      root.OptionalTable("design", {"site", "missing", "weights", "weights_type", "cluster"});
+  if (!reader) {
+    root.Fail(root.position(), "the study file needs the table [design]",
+              std::string(kBothChoices));
+  }
+  DesignSpec design;
+  design.position = reader->position();
+  design.site = ChooseNamed(*reader, RequireChoice(*reader, "site", kSiteChoices), "site", kSites,
+                            kSiteChoices);
+  design.missing = ChooseNamed(*reader, RequireChoice(*reader, "missing", kMissingChoices),
+                               "missing", kPolicies, kMissingChoices);
+  ReadWeights(*reader, dictionary, design);
+  ReadCluster(*reader, dictionary, design);
+  return design;
+}
+
+DisclosureSpec ReadDisclosure(const TableReader& root) {
+  DisclosureSpec disclosure;
+  const auto reader = root.OptionalTable("disclosure", {"min_cell", "min_rows", "small_samples"});
+  if (!reader) return disclosure;
+  disclosure.min_cell = ReadMinimum(*reader, "min_cell", disclosure.min_cell,
+                                    "the smallest number of rows that a level or a cell may have");
+  disclosure.min_rows = ReadMinimum(*reader, "min_rows", disclosure.min_rows,
+                                    "the smallest number of rows that an analysis may have");
+  if (const auto samples = reader->OptionalText("small_samples")) {
+    disclosure.refuse_small_samples =
+        reader->Choice(*samples, "small_samples", {"warn", "refuse"}) == "refuse";
+  }
+  return disclosure;
+}
+
+}  // namespace partita::study

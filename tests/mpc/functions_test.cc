@@ -1,0 +1,210 @@
+// Fixed-point functions of both engines over their whole domains: worst errors within what the
+// headers state, rounds as they state, and what happens beyond the domain.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "mpc/compare.h"
+#include "mpc/dealer_engine.h"
+#include "mpc/functions/extremes.h"
+#include "mpc/functions/reciprocal.h"
+#include "mpc/replicated_engine.h"
+#include "tests/mpc/harness.h"
+
+namespace partita::mpc::testing {
+namespace {
+
+struct Setting {
+  std::string kind;
+  size_t num_parties;
+};
+const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"replicated", 3}};
+
+RunOptions OptionsOf(const Setting& setting) {
+  RunOptions options;
+  options.kind = setting.kind;
+  options.num_parties = setting.num_parties;
+  if (setting.kind == "replicated") options.make = MakeReplicatedEngine;
+  return options;
+}
+
+constexpr int kF = 40;
+
+struct Range {
+  double smallest, largest;
+};
+const Range kRanges[] = {{0.05, 50},        {1, 1.999}, {0.25, 0.25},
+                         {0x1p-40, 0x1p39}, {1e-3, 1},  {3, 1e6}};
+
+// Powers of two, their neighbours and random values, evenly over the exponents of the range.
+IntMatrix ValuesIn(const Range& range) {
+  std::mt19937_64 random(9);
+  const auto low = static_cast<Int128>(std::ldexp(range.smallest, kF));
+  const auto high = static_cast<Int128>(std::ldexp(range.largest, kF));
+  std::vector<Int128> values = {low, high};
+  auto add = [&](Int128 v) {
+    if (v >= low && v <= high) values.push_back(v);
+  };
+  std::uniform_real_distribution<double> fraction(1, 2);
+  for (int exponent = std::ilogb(range.smallest); exponent <= std::ilogb(range.largest);
+       ++exponent) {
+    const auto power = static_cast<Int128>(std::ldexp(1.0, exponent + kF));
+    for (Int128 neighbour : {-2, -1, 0, 1, 2}) add(power + neighbour);
+    for (int i = 0; i < 20; ++i) {
+      add(static_cast<Int128>(std::ldexp(fraction(random), exponent + kF)));
+    }
+  }
+  return {{values.size(), 1}, std::move(values)};
+}
+
+using Function = std::vector<Shared> (*)(Engine&, std::span<const PositiveValue>, int);
+
+// The worst error of `function` against `truth` is within what reciprocal.h states.
+void ExpectWithinError(Function function, double (*truth)(double)) {
+  for (const Setting& setting : kSettings) {
+    for (const Range& range : kRanges) {
+      SCOPED_TRACE(setting.kind + " from " + std::to_string(range.smallest));
+      const IntMatrix x = ValuesIn(range);
+      RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
+        const PrivateMatrix input = Private(engine, 1, x, range.largest, kF);
+        const PositiveValue value = {engine.Input({&input, 1})[0], range.smallest};
+        const Shared result = function(engine, {&value, 1}, kF)[0];
+        EXPECT_EQ(result.fraction_bits, kF);
+        EXPECT_EQ(result.shape, x.shape);
+        const IntMatrix opened = engine.Reveal("out", {&result, 1}, kEverybody)[0];
+        for (size_t i = 0; i < opened.values.size(); ++i) {
+          const double exact = truth(DecodeFixed(x.values[i], kF));
+          const double got = DecodeFixed(opened.values[i], kF);
+          // The last cut, and 2^-40 relative; doubles add 2^-52 relative.
+          EXPECT_LE(std::abs(got - exact), 0x1p-40 + exact * (0x1p-40 + 0x1p-51))
+              << ToString(x.values[i]);
+          EXPECT_LE(std::abs(got), result.bound);
+        }
+      });
+    }
+  }
+}
+
+TEST(FunctionsTest, Reciprocals) {
+  ExpectWithinError(Reciprocal, [](double x) { return 1 / x; });
+}
+TEST(FunctionsTest, InverseRoots) {
+  ExpectWithinError(InverseRoot, [](double x) { return 1 / std::sqrt(x); });
+}
+TEST(FunctionsTest, Roots) {
+  ExpectWithinError(Root, [](double x) { return std::sqrt(x); });
+}
+
+// Lists of different shapes and ranges finish together and are not mixed up.
+TEST(FunctionsTest, ListsOfUnlikeValues) {
+  for (const Setting& setting : kSettings) {
+    RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
+      const Int128 one = Int128{1} << kF;
+      const PositiveValue values[] = {
+          {engine.Public({{{2, 2}, {one, 2 * one, 4 * one, 8 * one}}, kF}), 1},
+          {engine.Public({{{1, 3}, {one / 2, one / 4, 3 * one}}, kF}), 0.25},
+          {engine.Public({{{1, 1}, {one / 1024}}, kF}), 0x1p-12}};
+      const auto results = Reciprocal(engine, values, kF);
+      const auto opened = engine.Reveal("out", results, kEverybody);
+      if (!engine.self()) return;
+      const double expected[][4] = {{1, .5, .25, .125}, {2, 4, 1.0 / 3}, {1024}};
+      for (size_t k = 0; k < 3; ++k) {
+        EXPECT_EQ(opened[k].shape, values[k].value.shape);
+        for (size_t i = 0; i < opened[k].values.size(); ++i) {
+          EXPECT_NEAR(DecodeFixed(opened[k].values[i], kF), expected[k][i],
+                      0x1p-40 * (1 + expected[k][i]));
+        }
+      }
+    });
+  }
+}
+
+TEST(FunctionsTest, BelowTheSmallestValueTheResultIsZero) {
+  for (const Setting& setting : kSettings) {
+    RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
+      const Int128 one = Int128{1} << kF;
+      PositiveValue value = {engine.Public({{{3, 1}, {0, one / 8, one}}, kF}), 0.5};
+      value.value.bound = 100;
+      const Shared results[] = {Reciprocal(engine, {&value, 1}, kF)[0],
+                                InverseRoot(engine, {&value, 1}, kF)[0],
+                                Root(engine, {&value, 1}, kF)[0]};
+      const auto opened = engine.Reveal("out", results, kEverybody);
+      for (size_t k = 0; engine.self() && k < 3; ++k) {
+        EXPECT_LE(std::abs(DecodeFixed(opened[k].values[0], kF)), 0x1p-40);
+        EXPECT_LE(std::abs(DecodeFixed(opened[k].values[1], kF)), 0x1p-40);
+        EXPECT_NEAR(DecodeFixed(opened[k].values[2], kF), 1, 0x1p-39);
+      }
+    });
+  }
+}
+
+TEST(FunctionsTest, RoundsAreAsStated) {
+  for (const Setting& setting : kSettings) {
+    const size_t d = setting.kind == "dealer" ? 1 : 2;
+    for (const Range& range : {Range{0.05, 50}, Range{1, 1.999}}) {
+      const PositiveValue value = {{{7, 3}, kF, range.largest, std::make_shared<Shared::Payload>()},
+                                   range.smallest};
+      auto rounds = [&](auto function) {
+        PlanEngine plan(setting.kind, setting.num_parties);
+        function(plan);
+        const auto by_process = plan.phases().back().rounds;
+        return *std::max_element(by_process.begin(), by_process.end());
+      };
+      auto log = [](size_t n) { return static_cast<size_t>(std::bit_width(n - 1)); };
+      const size_t w = BitsFor(value.value);
+      const size_t m = w - 1 - static_cast<size_t>(std::ilogb(range.smallest) + kF);
+      const size_t normalise = 3 * d + 1 + log(w - 1) + log(m);
+      const PositiveValue list[] = {value};
+      auto expect = [&](size_t stated, auto function) {
+        const size_t longest_chain = rounds(function);
+        EXPECT_LE(longest_chain, stated);
+        EXPECT_GE(longest_chain, stated - (d - 1));  // exact with a dealer
+      };
+      expect(normalise, [&](Engine& e) { Normalise(e, list); });
+      expect(normalise + 6 * (1 + d), [&](Engine& e) { Reciprocal(e, list, kF); });
+      expect(normalise + 6 * (1 + d) + 1, [&](Engine& e) { InverseRoot(e, list, kF); });
+      expect(normalise + 7 * (1 + d) + 1, [&](Engine& e) { Root(e, list, kF); });
+    }
+  }
+}
+
+TEST(FunctionsTest, RangesThatMakeNoSenseAreRefused) {
+  PlanEngine engine("dealer", 2);
+  for (double smallest : {0.0, -1.0, 3.0, std::nan("")}) {
+    const PositiveValue value = {{{1, 1}, kF, 2, std::make_shared<Shared::Payload>()}, smallest};
+    EXPECT_THROW(Reciprocal(engine, {&value, 1}, kF), Error) << smallest;
+  }
+}
+
+TEST(FunctionsTest, LargestAndSmallestOfEveryRow) {
+  std::mt19937_64 random(4);
+  for (const Setting& setting : kSettings) {
+    for (size_t cols : {1, 2, 3, 5, 8, 20}) {
+      const IntMatrix x = RandomMatrix(random, {17, cols}, 50);
+      RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
+        const PrivateMatrix input = Private(engine, 1, x, 50);
+        const Shared value = engine.Input({&input, 1})[0];
+        const Shared values[] = {value, engine.Slice(value, 0, 0, {17, 1})};
+        const auto largest = RowMax(engine, values), smallest = RowMin(engine, values);
+        EXPECT_EQ(largest[0].bound, 50.0);
+        const Shared all[] = {largest[0], smallest[0], largest[1]};
+        const auto opened = engine.Reveal("out", all, kEverybody);
+        for (size_t row = 0; engine.self() && row < 17; ++row) {
+          const auto begin = x.values.begin() + static_cast<ptrdiff_t>(row * cols);
+          const auto end = begin + static_cast<ptrdiff_t>(cols);
+          EXPECT_EQ(opened[0].values[row], *std::max_element(begin, end));
+          EXPECT_EQ(opened[1].values[row], *std::min_element(begin, end));
+          EXPECT_EQ(opened[2].values[row], *begin);
+        }
+      });
+    }
+  }
+  PlanEngine plan("dealer", 2);
+  const Shared none{{3, 0}, 0, 1, std::make_shared<Shared::Payload>()};
+  EXPECT_THROW(RowMax(plan, {&none, 1}), Error);
+}
+
+}  // namespace
+}  // namespace partita::mpc::testing

@@ -1,0 +1,79 @@
+#include "tests/report/browser.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "tests/report/sample_run.h"
+
+namespace partita::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kOptions =
+    " --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars "
+    "--no-first-run"
+    " --disable-background-networking --disable-component-update --disable-sync"
+    " --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=5000 --enable-logging=stderr";
+
+std::string Output(const std::string& command, int* status) {
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
+  std::string out;
+  std::array<char, 1 << 16> buffer{};
+  while (const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    out.append(buffer.data(), got);
+  }
+  *status = ::pclose(pipe);
+  return out;
+}
+
+BrowserRun Run(const std::string& options, const std::string& file) {
+  std::string profile = (fs::temp_directory_path() / "partita_browser.XXXXXX").string();
+  if (::mkdtemp(profile.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  const std::string errors = profile + "/errors";
+  BrowserRun run;
+  run.out = Output("timeout 100 chromium" + std::string(kOptions) + " --user-data-dir='" + profile +
+                       "' " + options + " 'file://" + file + "' 2>'" + errors + "'",
+                   &run.status);
+  std::istringstream lines(ReadText(errors));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("CONSOLE") != std::string::npos) run.console.push_back(line);
+  }
+  std::error_code ignored;
+  fs::remove_all(profile, ignored);
+  return run;
+}
+
+}  // namespace
+
+bool HasBrowser() { return std::system("command -v chromium >/dev/null") == 0; }
+
+BrowserRun DumpDocument(const std::string& file) { return Run("--dump-dom", file); }
+
+BrowserRun PrintPdf(const std::string& file, const std::string& pdf) {
+  return Run("--no-pdf-header-footer --print-to-pdf='" + pdf + "'", file);
+}
+
+BrowserRun TakePicture(const std::string& file, const std::string& png) {
+  return Run("--window-size=1020,9000 --screenshot='" + png + "'", file);
+}
+
+std::vector<size_t> PdfPageSizes(const std::string& pdf) {
+  const std::string text = ReadText(pdf), start = "/Type /Page\n", key = "/Contents ";
+  std::vector<size_t> sizes;
+  for (size_t at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
+    const std::string number = text.substr(text.find(key, at) + key.size(), 12);
+    const size_t object = text.find("\n" + number.substr(0, number.find(' ')) + " 0 obj");
+    sizes.push_back(std::stoul(text.substr(text.find("/Length ", object) + 8, 12)));
+  }
+  return sizes;
+}
+
+}  // namespace partita::report

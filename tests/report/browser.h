@@ -1,0 +1,30 @@
+// Debian's Chromium, without a screen and without a network.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace partita::report {
+
+struct BrowserRun {
+  int status = -1;
+  std::string out;                   // what it printed
+  std::vector<std::string> console;  // messages of the page, errors and refusals included
+};
+
+// Whether there is a browser; the tests fail without one.
+bool HasBrowser();
+
+// Opens the file and prints its document after the scripts ran.
+BrowserRun DumpDocument(const std::string& file);
+
+// Prints the file as PDF into `pdf`.
+BrowserRun PrintPdf(const std::string& file, const std::string& pdf);
+
+// Takes a picture of the whole page, to look at.
+BrowserRun TakePicture(const std::string& file, const std::string& png);
+
+// Compressed size of the content of every page of a PDF that Chromium made.
+std::vector<size_t> PdfPageSizes(const std::string& pdf);
+
+}  // namespace partita::report

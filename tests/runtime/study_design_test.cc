@@ -1,0 +1,467 @@
+// What the design of a study does to its result, through the whole path: subsets, incomplete rows,
+// frequency weights, groups and site effects, however rows and columns are split, against a fit of
+// the pooled rows that selects and weights them in plain code.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "runtime/simulate.h"
+#include "tests/runtime/reference_study.h"
+
+namespace partita {
+namespace {
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+struct Row {
+  double y = 0, x1 = 0, x2 = 0, age = 0;
+  int sex = 0, region = 0, weight = 1;  // sex: f, m; region: a, b, c
+  int block = 0;
+};
+
+std::vector<Row> MakeRows(size_t n, uint64_t seed, bool missing) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  std::vector<Row> rows(n);
+  for (size_t i = 0; i < n; ++i) {
+    Row& row = rows[i];
+    row.block = i < n / 2 ? 0 : 1;
+    row.sex = static_cast<int>(random() % 2);
+    row.region = static_cast<int>(random() % 3);
+    row.weight = static_cast<int>(random() % 4);
+    row.age = 18 + static_cast<double>(random() % 60);
+    row.x1 = normal(random) + 0.3 * row.sex;
+    row.x2 = 0.5 * row.x1 + normal(random) + 0.8 * row.block;
+    row.y = 1 + 0.7 * row.x1 - 0.4 * row.x2 + 0.5 * (row.region == 1) + normal(random) +
+            2.0 * row.block;
+    if (!missing) continue;
+    if (uniform(random) < 0.1) row.y = kMissing;
+    if (uniform(random) < 0.1) row.x1 = kMissing;
+    if (uniform(random) < 0.05) row.age = kMissing;
+  }
+  return rows;
+}
+
+const std::vector<std::string> kVariables = {"y", "x1", "x2", "age", "sex", "region", "w"};
+
+std::string Cell(const Row& row, const std::string& name) {
+  const auto number = [](double x) { return std::isnan(x) ? std::string() : fmt::format("{}", x); };
+  if (name == "y") return number(row.y);
+  if (name == "x1") return number(row.x1);
+  if (name == "x2") return number(row.x2);
+  if (name == "age") return number(row.age);
+  if (name == "sex") return row.sex == 0 ? "f" : "m";
+  if (name == "region") return std::string(1, static_cast<char>('a' + row.region));
+  return fmt::format("{}", row.weight);
+}
+
+// Holder of every variable (columns split) by row block; a block with one name in `whole` is held
+// by that holder alone.
+struct Split {
+  std::string name;
+  std::map<std::string, std::vector<std::string>> columns;  // by party
+  std::map<std::string, std::vector<int>> blocks;           // by party
+  bool shared = true;
+};
+
+std::vector<Split> Splits() {
+  return {
+      {"horizontal", {{"p", kVariables}, {"q", kVariables}}, {{"p", {0}}, {"q", {1}}}, false},
+      {"vertical",
+       {{"p", {"y", "age"}}, {"q", {"x1", "sex", "w"}}, {"r", {"x2", "region"}}},
+       {{"p", {0, 1}}, {"q", {0, 1}}, {"r", {0, 1}}}},
+      {"complex",
+       {{"p", kVariables}, {"q", {"y", "sex", "region"}}, {"r", {"x1", "x2", "age", "w"}}},
+       {{"p", {0}}, {"q", {1}}, {"r", {1}}}},
+  };
+}
+
+struct Design {
+  std::string population, design = "site = \"ignore\"\nmissing = \"refuse\"\n";
+  std::string release = "[\"moments\"]";
+  std::string disclosure;
+  std::vector<std::string> analyses;  // TOML of each [[analysis]] without the common keys
+};
+
+std::string Quoted(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "\"" : ", \"") + name + "\"";
+  return "[" + list + "]";
+}
+
+std::string StudyText(const Split& split, const Design& design, const std::string& engine,
+                      const std::vector<Row>& rows) {
+  std::string toml = "partita = 1\nname = \"design\"\n";
+  if (!design.population.empty()) toml += "[population]\n" + design.population;
+  for (const auto& [party, columns] : split.columns) {
+    std::vector<std::string> blocks;
+    for (int b : split.blocks.at(party)) blocks.push_back(fmt::format("b{}", b));
+    toml += fmt::format(
+        "[[party]]\nname = \"{}\"\nroles = [\"holder\"{}]\ncolumns = {}\n"
+        "rows = {}\n",
+        party, party == "p" ? ", \"receiver\"" : "", Quoted(columns), Quoted(blocks));
+  }
+  if (engine == "dealer") toml += "[[party]]\nname = \"dealer\"\nroles = [\"dealer\"]\n";
+  for (int b = 0; b < 2; ++b) {
+    toml += fmt::format("[[rows]]\nname = \"b{}\"\n", b);
+    const auto count =
+        std::count_if(rows.begin(), rows.end(), [b](const Row& row) { return row.block == b; });
+    if (split.shared) toml += fmt::format("count = {}\n", count);
+  }
+  toml += "[table]\n";
+  if (split.shared) toml += "key = \"id\"\nblock = \"block\"\n";
+  for (const std::string name : {"y", "x1", "x2"})
+    toml += fmt::format(
+        "[[variable]]\nname = \"{}\"\ntype = \"numeric\"\nlower = -20\n"
+        "upper = 20\n",
+        name);
+  toml += "[[variable]]\nname = \"age\"\ntype = \"integer\"\nlower = 0\nupper = 120\n";
+  toml += "[[variable]]\nname = \"w\"\ntype = \"integer\"\nlower = 0\nupper = 3\n";
+  toml += "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n";
+  toml += "[[variable]]\nname = \"region\"\ntype = \"factor\"\nlevels = [\"a\", \"b\", \"c\"]\n";
+  toml += fmt::format("[design]\n{}[engine]\nname = \"{}\"\n", design.design, engine);
+  if (!design.disclosure.empty()) toml += "[disclosure]\n" + design.disclosure;
+  for (const std::string& analysis : design.analyses) {
+    toml += fmt::format(
+        "[[analysis]]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\n"
+        "release = {}\nfunction = \"sem\"\n{}",
+        design.release, analysis);
+  }
+  return toml;
+}
+
+void WriteTables(const Split& split, const std::vector<Row>& rows, const std::string& folder) {
+  for (const auto& [party, columns] : split.columns) {
+    std::filesystem::create_directories(folder + "/" + party);
+    std::ofstream csv(folder + "/" + party + "/data.csv");
+    csv << "id,block";
+    for (const std::string& column : columns) csv << "," << column;
+    csv << "\n";
+    const std::vector<int>& blocks = split.blocks.at(party);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (std::find(blocks.begin(), blocks.end(), rows[i].block) == blocks.end()) continue;
+      csv << "k" << i << ",b" << rows[i].block;
+      for (const std::string& column : columns) csv << "," << Cell(rows[i], column);
+      csv << "\n";
+    }
+  }
+}
+
+// The value of a model variable, with treatment contrasts.
+double Value(const Row& row, const std::string& name) {
+  if (name == "y") return row.y;
+  if (name == "x1") return row.x1;
+  if (name == "x2") return row.x2;
+  if (name == "age") return row.age;
+  if (name == "sex.m") return row.sex;
+  if (name == "region.b") return row.region == 1;
+  if (name == "region.c") return row.region == 2;
+  ADD_FAILURE() << "no variable " << name;
+  return 0;
+}
+
+using Weight = std::function<double(const Row&)>;
+
+stats::GroupMoments PooledMoments(const std::vector<Row>& rows,
+                                  const std::vector<std::string>& names, const Weight& weight,
+                                  bool centre_blocks) {
+  const auto p = static_cast<Eigen::Index>(names.size());
+  stats::GroupMoments moments{0, Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p)};
+  std::vector<std::pair<double, Eigen::VectorXd>> values;
+  std::map<int, std::pair<double, Eigen::VectorXd>> by_block;
+  for (const Row& row : rows) {
+    Eigen::VectorXd value(p);
+    for (Eigen::Index i = 0; i < p; ++i) value(i) = Value(row, names[static_cast<size_t>(i)]);
+    const double w = weight(row);
+    if (w == 0) continue;
+    values.emplace_back(w, value);
+    auto& [n, sum] = by_block.try_emplace(row.block, 0, Eigen::VectorXd::Zero(p)).first->second;
+    n += w;
+    sum += w * value;
+    moments.n += w;
+    moments.mean += w * value;
+  }
+  moments.mean /= moments.n;
+  size_t index = 0;
+  for (const Row& row : rows) {
+    if (weight(row) == 0) continue;
+    const auto& [w, value] = values[index++];
+    const auto& [n, sum] = by_block.at(row.block);
+    const Eigen::VectorXd centre = centre_blocks ? Eigen::VectorXd(sum / n) : moments.mean;
+    moments.covariance += w * (value - centre) * (value - centre).transpose();
+  }
+  moments.covariance /= moments.n;
+  return moments;
+}
+
+std::vector<runtime::PartyEnd> Run(const std::string& study_file) {
+  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(study_file));
+  std::vector<std::filesystem::path> data;
+  for (const study::Party& party : study.parties)
+    data.push_back(runtime::DefaultDataPath(study_file, party.name));
+  SilentProgress progress;
+  return runtime::SimulateInProcess(study, data, {}, progress);
+}
+
+void ExpectPlanned(const std::vector<runtime::PartyEnd>& ends) {
+  const study::Plan& plan = ends[0].outcome->plan;
+  uint64_t planned = 0, counted = 0;
+  for (const study::PlanPhase& phase : plan.phases) {
+    for (const study::PlanLink& link : phase.links) planned += link.bytes;
+  }
+  for (const runtime::PartyEnd& end : ends) {
+    for (const net::PhaseTraffic& traffic : end.outcome->traffic) {
+      for (const net::LinkTraffic& link : traffic.links) counted += link.bytes_sent;
+    }
+  }
+  EXPECT_EQ(planned, counted);
+}
+
+std::vector<runtime::PartyEnd> RunEnds(const Split& split, const Design& design,
+                                       const std::string& engine, const std::vector<Row>& rows) {
+  const std::string folder = testing::MakeTemporaryFolder("design");
+  std::ofstream(folder + "/study.toml") << StudyText(split, design, engine, rows);
+  WriteTables(split, rows, folder);
+  std::vector<runtime::PartyEnd> ends = Run(folder + "/study.toml");
+  std::filesystem::remove_all(folder);
+  return ends;
+}
+
+std::vector<methods::mle::MleResult> RunSplit(const Split& split, const Design& design,
+                                              const std::string& engine,
+                                              const std::vector<Row>& rows) {
+  const std::vector<runtime::PartyEnd> ends = RunEnds(split, design, engine, rows);
+  std::vector<methods::mle::MleResult> results;
+  for (const runtime::PartyEnd& end : ends) {
+    EXPECT_FALSE(end.error) << end.party << ": " << end.error->message();
+    if (end.outcome && !end.outcome->results.empty()) results = end.outcome->results;
+  }
+  if (!results.empty()) ExpectPlanned(ends);
+  return results;
+}
+
+struct Expectation {
+  std::vector<Weight> groups;  // one weight function per group
+  bool centre_blocks = false;
+};
+
+void ExpectFit(const methods::mle::MleResult& result, const std::vector<Row>& rows,
+               const Expectation& expected) {
+  std::vector<stats::GroupMoments> moments;
+  for (const Weight& weight : expected.groups)
+    moments.push_back(PooledMoments(rows, result.table.observed, weight, expected.centre_blocks));
+  SilentProgress progress;
+  const stats::SemFit fit = stats::FitSem(result.table, moments, {}, progress);
+  ASSERT_EQ(result.group_n.size(), moments.size());
+  for (size_t g = 0; g < moments.size(); ++g) EXPECT_EQ(result.group_n[g], moments[g].n);
+  ASSERT_EQ(fit.estimates.size(), result.fit.estimates.size());
+  for (size_t i = 0; i < fit.estimates.size(); ++i) {
+    const double scale = std::max(1.0, std::abs(fit.estimates[i].estimate));
+    EXPECT_NEAR(result.fit.estimates[i].estimate, fit.estimates[i].estimate, 1e-7 * scale)
+        << result.table.rows[i].lhs << result.table.rows[i].op << result.table.rows[i].rhs;
+    EXPECT_NEAR(result.fit.estimates[i].standard_error, fit.estimates[i].standard_error,
+                1e-7 * scale);
+  }
+}
+
+void ExpectFits(const Design& design, const std::vector<Row>& rows,
+                const std::vector<Expectation>& expected) {
+  for (const Split& split : Splits()) {
+    for (const std::string engine : {"dealer", "replicated"}) {
+      if (engine == "replicated" && split.columns.size() != 3) continue;
+      SCOPED_TRACE(split.name + " " + engine);
+      const auto results = RunSplit(split, design, engine, rows);
+      ASSERT_EQ(results.size(), expected.size());
+      for (size_t a = 0; a < results.size(); ++a) ExpectFit(results[a], rows, expected[a]);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+double All(const Row&) { return 1; }
+double Complete(const Row& row) { return std::isnan(row.y) || std::isnan(row.x1) ? 0 : 1; }
+
+const std::string kModel = "model = \"y ~ x1 + x2\"\n";
+
+TEST(DesignTest, ASubsetOfThePopulationIsSelectedByWhoeverHoldsTheColumns) {
+  Design design;
+  design.population =
+      "subset = [{variable = \"age\", at_least = 30}, {variable = \"sex\", is = [\"f\"]}]\n";
+  design.analyses = {kModel};
+  const auto rows = MakeRows(240, 1, false);
+  ExpectFits(design, rows,
+             {{{[](const Row& row) { return row.age >= 30 && row.sex == 0 ? 1.0 : 0.0; }}}});
+}
+
+TEST(DesignTest, IncompleteRowsAreLeftOutWhoeverMissesTheCell) {
+  Design design;
+  design.design = "site = \"ignore\"\nmissing = \"complete\"\n";
+  design.analyses = {kModel};
+  ExpectFits(design, MakeRows(240, 2, true), {{{Complete}}});
+}
+
+TEST(DesignTest, AMissingCellInAConditionDoesNotSatisfyIt) {
+  Design design;
+  design.design = "site = \"ignore\"\nmissing = \"complete\"\n";
+  design.population = "subset = [{variable = \"age\", at_most = 50}]\n";
+  design.analyses = {kModel};
+  ExpectFits(design, MakeRows(240, 3, true),
+             {{{[](const Row& row) { return row.age <= 50 ? Complete(row) : 0; }}}});
+}
+
+TEST(DesignTest, FrequencyWeightsCountRows) {
+  Design design;
+  design.design =
+      "site = \"ignore\"\nmissing = \"refuse\"\nweights = \"w\"\nweights_type = \"frequency\"\n";
+  design.analyses = {kModel};
+  ExpectFits(design, MakeRows(200, 4, false),
+             {{{[](const Row& row) { return static_cast<double>(row.weight); }}}});
+}
+
+TEST(DesignTest, SiteEffectsAreTheBlocksOwnMeans) {
+  Design design;
+  design.design = "site = \"fixed\"\nmissing = \"refuse\"\n";
+  design.analyses = {kModel};
+  Expectation expected{{All}, true};
+  ExpectFits(design, MakeRows(200, 5, false), {expected});
+}
+
+TEST(DesignTest, FactorsEnterByTheirContrasts) {
+  Design design;
+  design.analyses = {"model = \"y ~ x1 + sex.m + region.b + region.c\"\n"};
+  ExpectFits(design, MakeRows(240, 6, false), {{{All}}});
+}
+
+// Crude, adjusted, a subgroup and groups: one row set of the population, shared by all.
+TEST(DesignTest, SeveralAnalysesShareTheMoments) {
+  Design design;
+  design.design = "site = \"ignore\"\nmissing = \"complete\"\n";
+  design.analyses = {
+      "name = \"crude\"\nmodel = \"y ~ x1\"\n",
+      "name = \"adjusted\"\nmodel = \"y ~ x1 + x2 + region.b + region.c\"\n",
+      "name = \"women\"\nmodel = \"y ~ x1 + x2\"\nsubset = [{variable = \"sex\", is = [\"f\"]}]\n",
+      "name = \"by-sex\"\nmodel = \"y ~ x1 + x2\"\ngroup = \"sex\"\n"};
+  const auto sex = [](int level) {
+    return [level](const Row& row) { return row.sex == level ? Complete(row) : 0; };
+  };
+  ExpectFits(design, MakeRows(300, 7, true),
+             {{{Complete}}, {{Complete}}, {{sex(0)}}, {{sex(0), sex(1)}}});
+}
+
+// Every computing party refuses, for the same public reason, and nothing was released.
+void ExpectRefused(const Design& design, const std::vector<Row>& rows,
+                   const std::vector<std::string>& reasons) {
+  for (const Split& split : Splits()) {
+    for (const std::string engine : {"dealer", "replicated"}) {
+      if (engine == "replicated" && split.columns.size() != 3) continue;
+      SCOPED_TRACE(split.name + " " + engine);
+      for (const runtime::PartyEnd& end : RunEnds(split, design, engine, rows)) {
+        ASSERT_TRUE(end.error) << end.party;
+        if (end.party == "dealer") continue;
+        // By itself, or told by a party that was a message ahead.
+        EXPECT_THAT(end.error->message(), ::testing::HasSubstr("nothing was released"));
+        for (const std::string& reason : reasons)
+          EXPECT_THAT(end.error->message(), ::testing::HasSubstr(reason));
+      }
+    }
+  }
+}
+
+TEST(DisclosureTest, ARareLevelIsNamed) {
+  Design design;
+  design.disclosure = "min_cell = 6\n";
+  design.analyses = {"model = \"y ~ x1 + region.b + region.c\"\n"};
+  auto rows = MakeRows(200, 9, false);
+  for (Row& row : rows) row.region %= 2;
+  for (size_t i = 0; i < 5; ++i) rows[i * 30].region = 2;
+  ExpectRefused(design, rows, {"analysis 'main', region: at least 6 rows where region is c"});
+  rows[199].region = 2;  // the sixth
+  ExpectFits(design, rows, {{{All}}});
+}
+
+TEST(DisclosureTest, ASmallGroupIsNamed) {
+  Design design;
+  design.analyses = {"model = \"y ~ x1\"\ngroup = \"sex\"\n"};
+  auto rows = MakeRows(200, 10, false);
+  for (Row& row : rows) row.sex = 0;
+  for (size_t i = 0; i < 4; ++i) rows[i].sex = 1;
+  ExpectRefused(design, rows, {"sex: at least 5 rows where sex is m"});
+}
+
+// Nobody may learn the few rows between two sets by subtraction.
+TEST(DisclosureTest, FewRowsOutsideOfASubsetAreRefused) {
+  Design design;
+  design.analyses = {"name = \"all\"\nmodel = \"y ~ x1\"\n",
+                     "name = \"women\"\nmodel = \"y ~ x1\"\n"
+                     "subset = [{variable = \"sex\", is = [\"f\"]}]\n"};
+  auto rows = MakeRows(200, 11, false);
+  for (Row& row : rows) row.sex = 0;
+  for (size_t i = 0; i < 3; ++i) rows[i].sex = 1;
+  ExpectRefused(design, rows, {"analysis 'women', rows: at least 5 rows are outside"});
+}
+
+TEST(DisclosureTest, TooFewRowsAreRefusedAndSmallSamplesAreWarnedOf) {
+  Design design;
+  design.analyses = {kModel};  // 3 free parameters
+  const auto rows = MakeRows(14, 12, false);
+  ExpectRefused(design, rows, {"rows: at least min_rows = 20 rows"});
+  design.disclosure = "min_rows = 10\n";
+  const auto results = RunSplit(Splits()[0], design, "dealer", rows);
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_THAT(
+      results[0].notes,
+      ::testing::Contains(::testing::HasSubstr("at least five rows for each of the 3 parameters")));
+  design.disclosure += "small_samples = \"refuse\"\n";
+  ExpectRefused(design, rows, {"at least five rows for each of the 3 parameters"});
+}
+
+// To whom the study file says, every number but the sample moments of fixed covariates, to the last
+// bit; to nobody else.
+TEST(DesignTest, EstimatesAreToldToThoseWhomTheStudyNames) {
+  const auto rows = MakeRows(200, 8, false);
+  for (const std::string to : {"all", "q"}) {
+    for (const std::string engine : {"dealer", "replicated"}) {
+      SCOPED_TRACE(to + " " + engine);
+      Design design;
+      design.release = "[\"moments\", {what = \"estimates\", to = \"" + to + "\"}]";
+      design.analyses = {kModel};
+      const std::vector<runtime::PartyEnd> ends = RunEnds(Splits()[1], design, engine, rows);
+      for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
+      ExpectPlanned(ends);
+      const methods::mle::MleResult& own = ends[0].outcome->results.at(0);
+      for (size_t i = 1; i < ends.size(); ++i) {
+        const bool told = ends[i].party != "dealer" && (to == "all" || ends[i].party == to);
+        ASSERT_EQ(ends[i].outcome->results.size(), told ? 1u : 0u) << ends[i].party;
+        if (!told) continue;
+        const methods::mle::MleResult& result = ends[i].outcome->results[0];
+        EXPECT_EQ(result.group_n, own.group_n);
+        ASSERT_EQ(result.fit.fit_measures.size(), own.fit.fit_measures.size());
+        for (const auto& [name, value] : own.fit.fit_measures) {
+          const double told_value = result.fit.fit_measures.at(name);
+          EXPECT_TRUE(told_value == value || (std::isnan(told_value) && std::isnan(value))) << name;
+        }
+        EXPECT_EQ(result.fit.vcov.size(), 0);
+        for (size_t r = 0; r < own.table.rows.size(); ++r) {
+          if (own.table.rows[r].exogenous) {
+            EXPECT_TRUE(std::isnan(result.fit.estimates[r].estimate));
+          } else {
+            EXPECT_EQ(result.fit.estimates[r].estimate, own.fit.estimates[r].estimate);
+            EXPECT_EQ(result.fit.estimates[r].standard_error, own.fit.estimates[r].standard_error);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace partita

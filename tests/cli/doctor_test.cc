@@ -193,8 +193,9 @@ TEST_F(DoctorTest, ABrokenStudyFile) {
 }
 
 TEST_F(DoctorTest, APartyThatTheStudyDoesNotHave) {
-  ExpectProblem(Visit("nroth", {"--folder", Home("north")}), "study file",
-                {"did you mean 'north'"});
+  std::vector<std::string> arguments = Arguments("north");
+  arguments[5] = "nroth";
+  ExpectProblem(Process(arguments).Wait(), "study file", {"did you mean 'north'"});
 }
 
 TEST_F(DoctorTest, ATableThatTheStudyWouldRefuse) {
@@ -258,7 +259,7 @@ TEST_F(DoctorTest, DoctorsMeetAndCompareClocks) {
       if (peer == party) continue;
       // All clocks are this machine's.
       EXPECT_THAT(Line(result, "peer " + peer),
-                  AllOf(HasSubstr("ok: connected"), HasSubstr("its clock is 0.0")));
+                  AllOf(HasSubstr("ok: connected"), HasSubstr("its clock is 0.")));
     }
   }
 }

@@ -103,7 +103,8 @@ class DoctorTest : public ::testing::Test {
   // The check of that name: "verdict: found | fix".
   static std::string Line(const ProcessResult& result, const std::string& name) {
     std::string lines;
-    for (const auto& check : nlohmann::json::parse(result.out)["data"]["checks"]) {
+    const auto output = nlohmann::json::parse(result.out);
+    for (const auto& check : output["data"]["checks"]) {
       if (check["name"] != name) continue;
       lines += check["verdict"].get<std::string>() + ": " + check["found"].get<std::string>() +
                " | " + check["fix"].get<std::string>() + "\n";

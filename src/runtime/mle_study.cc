@@ -70,6 +70,7 @@ methods::mle::MleOptions Options(const study::AnalysisSpec& spec) {
   options.std_lv = spec.std_lv;
   options.meanstructure = spec.meanstructure;
   options.fixed_x = spec.fixed_x;
+  options.robust = spec.robust;
   options.information = spec.information == "observed" ? stats::Information::kObserved
                                                        : stats::Information::kExpected;
   return options;

@@ -27,6 +27,7 @@ struct MleOptions {
   bool std_lv = false;
   std::optional<bool> meanstructure, fixed_x;
   stats::Information information = stats::Information::kExpected;
+  bool robust = false;  // sums of scores follow (robust.h)
 };
 
 struct MleAnalysis {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "methods/mle/public_scale.h"
@@ -25,47 +26,62 @@ constexpr int kMostWeightBits = 40, kFewestWeightBits = 30;
 constexpr int kRoomBits = 125;
 constexpr size_t kValueKind = 0, kGradientKind = 1;
 
-int CeilLog2(size_t n) {
-  int bits = 0;
-  while ((size_t{1} << bits) < n) ++bits;
-  return bits;
+int CeilLog2(double n) { return static_cast<int>(std::ceil(std::log2(n))); }
+
+double LargestSum(const LikelihoodTask& task) {
+  return static_cast<double>(task.max_rows) * std::max(1.0, task.value_bound * task.value_bound);
 }
 
 // The column of statistics that the oracle holds, in the layout of stats/sem/linear_statistics.h.
 class StatisticsColumn {
  public:
-  StatisticsColumn(Engine& engine, const MleAnalysis& analysis, const LikelihoodTask& task)
-      : engine_(engine), means_(analysis.table.meanstructure), task_(task) {}
+  StatisticsColumn(Engine& engine, const MleAnalysis& analysis, const LikelihoodTask& task,
+                   const LikelihoodMoments& moments)
+      : engine_(engine),
+        means_(analysis.table.meanstructure),
+        task_(task),
+        moments_(moments),
+        shift_(means_ ? 0 : CeilLog2(LargestSum(task))) {}
 
   // Opens the sizes of the groups to the centre (empty elsewhere) and makes the column.
-  IntMatrix Build(const SharedStatistics& statistics, Shared& column) {
+  IntMatrix Build(Shared& column) {
+    std::vector<Shared> counts;
+    for (const SharedMoments& group : moments_.groups) counts.push_back(group.count);
+    const Shared sizes = engine_.Concatenate(counts, false);
     mpc::Batch batch(engine_);
-    const auto sizes = batch.Reveal(kGroupSizesRelease, {&statistics.counts, 1}, task_.centre);
+    const auto opened = batch.Reveal(GroupSizesRelease(task_), {&sizes, 1}, task_.centre);
     std::vector<Shared> parts;
     if (means_) {
       batch.Flush();
-      for (size_t g = 0; g < statistics.sums.size(); ++g) {
-        parts.push_back(engine_.Transpose(FinerBits(statistics.sums[g])));
-        parts.push_back(Upper(Bounded(statistics.cross[g], 1)));
+      for (const SharedMoments& group : moments_.groups) {
+        parts.push_back(engine_.Transpose(FinerBits(Select(group.sums))));
+        parts.push_back(Bounded(Upper(group.cross, moments_.variables), 1));
       }
     } else {
-      const auto products = batch.Multiply(CentringProducts(statistics));
+      const auto products = batch.Multiply(CentringProducts());
       batch.Flush();
       parts = Centred(products.Get());
     }
     column = engine_.Concatenate(parts, true);
-    column.bound = static_cast<double>(task_.max_rows);
-    return sizes.Get().front();
+    column.bound = LargestSum(task_);
+    return opened.Get().front();
   }
 
   // Without means: the column holds n^2 S / 2^shift.
-  int shift() const { return means_ ? 0 : CeilLog2(task_.max_rows); }
+  int shift() const { return shift_; }
 
  private:
-  // A sum over rows of values of magnitude at most 1, or a product of two such sums.
+  // A sum over rows, or a product of two such sums.
   Shared Bounded(Shared value, int factors) const {
-    value.bound = std::pow(static_cast<double>(task_.max_rows), factors);
+    value.bound = std::pow(LargestSum(task_), factors);
     return value;
+  }
+
+  // Columns of a row vector.
+  Shared Select(const Shared& row) {
+    std::vector<Shared> cells;
+    for (const size_t v : moments_.variables) cells.push_back(engine_.Slice(row, 0, v, {1, 1}));
+    return engine_.Concatenate(cells, false);
   }
 
   // Sums at f bits, written with 2 f bits like the products.
@@ -75,34 +91,40 @@ class StatisticsColumn {
     return Bounded(std::move(out), 1);
   }
 
-  // Upper triangle of a p x p matrix as a column.
-  Shared Upper(const Shared& matrix) {
-    const size_t p = matrix.shape.rows;
-    std::vector<Shared> rows;
-    for (size_t i = 0; i < p; ++i) rows.push_back(engine_.Slice(matrix, i, i, {1, p - i}));
-    return engine_.Transpose(engine_.Concatenate(rows, false));
+  // Upper triangle of the rows and columns `which` of a symmetric matrix, as a column.
+  Shared Upper(const Shared& matrix, const std::vector<size_t>& which) {
+    std::vector<Shared> cells;
+    for (size_t i = 0; i < which.size(); ++i) {
+      for (size_t j = i; j < which.size(); ++j) {
+        cells.push_back(engine_.Slice(matrix, which[i], which[j], {1, 1}));
+      }
+    }
+    return engine_.Concatenate(cells, true);
   }
 
   // n cross and sum' sum of every group.
-  std::vector<Product> CentringProducts(const SharedStatistics& statistics) {
+  std::vector<Product> CentringProducts() {
     std::vector<Product> products;
-    for (size_t g = 0; g < statistics.sums.size(); ++g) {
-      const Shared n = Bounded(engine_.Slice(statistics.counts, 0, g, {1, 1}), 1);
-      const Shared sums = Bounded(statistics.sums[g], 1);
-      products.push_back({Product::Kind::kMatrix, Upper(Bounded(statistics.cross[g], 1)), n});
+    for (const SharedMoments& group : moments_.groups) {
+      const Shared sums = Bounded(Select(group.sums), 1);
+      products.push_back({Product::Kind::kMatrix,
+                          Bounded(Upper(group.cross, moments_.variables), 1),
+                          Bounded(group.count, 1)});
       products.push_back({Product::Kind::kGram, sums, sums});
     }
     return products;
   }
 
-  // n cross - sum' sum = n^2 S, at most n^2, divided by the power of two above max_rows.
+  // n cross - sum' sum = n^2 S, divided by a power of two of about its bound's root.
   std::vector<Shared> Centred(const std::vector<Shared>& products) {
+    std::vector<size_t> all(moments_.variables.size());
+    std::iota(all.begin(), all.end(), size_t{0});
     std::vector<Shared> differences;
     for (size_t i = 0; i < products.size(); i += 2) {
-      Shared difference =
-          engine_.Subtract(Bounded(products[i], 2), Bounded(Upper(products[i + 1]), 2));
-      difference.fraction_bits += shift();
-      difference.bound = std::ldexp(std::pow(static_cast<double>(task_.max_rows), 2), -shift());
+      Shared difference = engine_.Subtract(Bounded(products[i], 2),
+                                           Bounded(Upper(products[i + 1], all), 2));
+      difference.fraction_bits += shift_;
+      difference.bound = std::ldexp(std::pow(LargestSum(task_), 2), -shift_);
       differences.push_back(std::move(difference));
     }
     return engine_.Rescale(differences, 2 * task_.fraction_bits);
@@ -111,6 +133,8 @@ class StatisticsColumn {
   Engine& engine_;
   bool means_;
   const LikelihoodTask& task_;
+  const LikelihoodMoments& moments_;
+  int shift_;
 };
 
 // Rounds weights to the oracle's grid, asks, and takes the powers of two out again.
@@ -195,6 +219,7 @@ Eigen::VectorXd ColumnFactors(const MleAnalysis& analysis, const std::vector<dou
 
 MleResult MakeResult(const MleAnalysis& analysis, std::vector<double> sizes, stats::OracleFit fit) {
   MleResult result;
+  result.name = analysis.options.name;
   result.table = analysis.table;
   result.information = stats::Information::kExpected;
   result.function = analysis.options.function;
@@ -219,6 +244,12 @@ void Validate(const MleAnalysis& analysis) {
 
 }  // namespace
 
+std::string GroupSizesRelease(const LikelihoodTask& task) { return "group-sizes/" + task.name; }
+std::string ValueRelease(const LikelihoodTask& task) { return "likelihood-value/" + task.name; }
+std::string GradientRelease(const LikelihoodTask& task) {
+  return "likelihood-gradient/" + task.name;
+}
+
 LikelihoodShape ShapeOf(const MleAnalysis& analysis) {
   stats::StatisticsLayout layout;
   layout.num_variables = static_cast<Eigen::Index>(analysis.table.observed.size());
@@ -229,7 +260,7 @@ LikelihoodShape ShapeOf(const MleAnalysis& analysis) {
 }
 
 int WeightFractionBits(const LikelihoodTask& task) {
-  const int room = kRoomBits - kWeightBoundBits - 2 * task.fraction_bits - CeilLog2(task.max_rows);
+  const int room = kRoomBits - kWeightBoundBits - 2 * task.fraction_bits - CeilLog2(LargestSum(task));
   if (room < kFewestWeightBits) {
     throw Error(
         ErrorCode::kBadInput,
@@ -243,11 +274,11 @@ std::vector<mpc::Release> LikelihoodReleases(const MleAnalysis& analysis,
                                              const LikelihoodTask& task,
                                              const std::string& centre_name) {
   const LikelihoodShape shape = ShapeOf(analysis);
-  return {{kGroupSizesRelease, "number of rows of every group", centre_name, "exact", 1,
+  return {{GroupSizesRelease(task), "number of rows of every group", centre_name, "exact", 1,
            task.centre, analysis.table.groups.size()},
-          {kValueRelease, "the log-likelihood at parameters that the centre chooses", centre_name,
+          {ValueRelease(task), "the log-likelihood at parameters that the centre chooses", centre_name,
            "exact", static_cast<uint64_t>(task.max_values), task.centre, 1},
-          {kGradientRelease,
+          {GradientRelease(task),
            fmt::format("the log-likelihood and its {} derivatives at parameters that the centre "
                        "chooses",
                        shape.gradient_rows - 1),
@@ -257,7 +288,7 @@ std::vector<mpc::Release> LikelihoodReleases(const MleAnalysis& analysis,
 
 std::optional<MleResult> FitByLikelihood(Engine& engine, const MleAnalysis& analysis,
                                          const LikelihoodTask& task,
-                                         const SharedStatistics& statistics, Progress& progress) {
+                                         const LikelihoodMoments& moments, Progress& progress) {
   Validate(analysis);
   const LikelihoodShape shape = ShapeOf(analysis);
   mpc::OracleTask oracle;
@@ -265,11 +296,11 @@ std::optional<MleResult> FitByLikelihood(Engine& engine, const MleAnalysis& anal
   oracle.weight_fraction_bits = WeightFractionBits(task);
   oracle.weight_bound = kWeightBound;
   oracle.kinds = {
-      {kValueRelease, 1, static_cast<uint64_t>(task.max_values)},
-      {kGradientRelease, shape.gradient_rows, static_cast<uint64_t>(task.max_gradients)}};
-  StatisticsColumn builder(engine, analysis, task);
+      {ValueRelease(task), 1, static_cast<uint64_t>(task.max_values)},
+      {GradientRelease(task), shape.gradient_rows, static_cast<uint64_t>(task.max_gradients)}};
+  StatisticsColumn builder(engine, analysis, task, moments);
   Shared column;
-  const IntMatrix opened = builder.Build(statistics, column);
+  const IntMatrix opened = builder.Build(column);
 
   std::optional<MleResult> result;
   engine.RunOracle(column, oracle, [&](const mpc::OracleEvaluate& evaluate) {

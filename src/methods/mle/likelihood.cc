@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "methods/mle/oracle_weights.h"
 #include "methods/mle/public_scale.h"
 #include "mpc/batch.h"
-#include "mpc/fixed_point.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -20,11 +20,8 @@ using mpc::PartyIndex;
 using mpc::Product;
 using mpc::Shared;
 
-constexpr double kWeightBound = 64;  // sum of magnitudes of a row of weights
-constexpr int kWeightBoundBits = 6;
 constexpr int kMostWeightBits = 40, kFewestWeightBits = 30;
 constexpr int kRoomBits = 125;
-constexpr size_t kValueKind = 0, kGradientKind = 1;
 
 int CeilLog2(double n) { return static_cast<int>(std::ceil(std::log2(n))); }
 
@@ -137,58 +134,6 @@ class StatisticsColumn {
   int shift_;
 };
 
-// Rounds weights to the oracle's grid, asks, and takes the powers of two out again.
-class Centre {
- public:
-  // factor: what an entry of the column has to be multiplied by to be the statistic.
-  Centre(const mpc::OracleEvaluate& evaluate, int weight_bits, int statistic_bits,
-         Eigen::VectorXd factor)
-      : evaluate_(evaluate),
-        weight_bits_(weight_bits),
-        answer_bits_(weight_bits + statistic_bits),
-        factor_(std::move(factor)) {}
-
-  stats::OracleAnswer operator()(const Eigen::MatrixXd& weights) const {
-    const auto rows = static_cast<size_t>(weights.rows());
-    const auto cols = static_cast<size_t>(weights.cols());
-    IntMatrix request{{rows, cols}, std::vector<Int128>(rows * cols)};
-    stats::OracleAnswer answer{Eigen::VectorXd(weights.rows()),
-                               Eigen::MatrixXd(weights.rows(), weights.cols())};
-    std::vector<int> exponents;
-    for (Eigen::Index r = 0; r < weights.rows(); ++r) {
-      const Eigen::VectorXd row = weights.row(r).transpose().cwiseProduct(factor_);
-      const int exponent = ExponentOf(row.lpNorm<1>());
-      exponents.push_back(exponent);
-      for (Eigen::Index c = 0; c < weights.cols(); ++c) {
-        const Int128 rounded = mpc::EncodeFixed(std::ldexp(row[c], -exponent), weight_bits_);
-        request.values[static_cast<size_t>(r) * cols + static_cast<size_t>(c)] = rounded;
-        answer.used(r, c) =
-            std::ldexp(mpc::DecodeFixed(rounded, weight_bits_), exponent) / factor_[c];
-      }
-    }
-    const IntMatrix reply = evaluate_(rows == 1 ? kValueKind : kGradientKind, request);
-    for (size_t r = 0; r < rows; ++r) {
-      answer.values[static_cast<Eigen::Index>(r)] =
-          std::ldexp(mpc::DecodeFixed(reply.values[r], answer_bits_), exponents[r]);
-    }
-    return answer;
-  }
-
- private:
-  // Smallest e with sum / 2^e < 64 after rounding.
-  static int ExponentOf(double sum) {
-    if (!(sum > 0)) return 0;
-    int exponent = 0;
-    const double fraction = std::frexp(sum, &exponent);  // sum = fraction 2^exponent, < 1
-    const bool close = fraction > 1 - 1e-6;              // rounding could carry it over
-    return exponent - kWeightBoundBits + (close ? 1 : 0);
-  }
-
-  const mpc::OracleEvaluate& evaluate_;
-  int weight_bits_, answer_bits_;
-  Eigen::VectorXd factor_;
-};
-
 std::vector<double> GroupSizes(const MleAnalysis& analysis, const IntMatrix& opened) {
   std::vector<double> sizes;
   for (const Int128 n : opened.values) {
@@ -260,7 +205,7 @@ LikelihoodShape ShapeOf(const MleAnalysis& analysis) {
 }
 
 int WeightFractionBits(const LikelihoodTask& task) {
-  const int room = kRoomBits - kWeightBoundBits - 2 * task.fraction_bits - CeilLog2(LargestSum(task));
+  const int room = kRoomBits - kWeightSumBits - 2 * task.fraction_bits - CeilLog2(LargestSum(task));
   if (room < kFewestWeightBits) {
     throw Error(
         ErrorCode::kBadInput,
@@ -294,7 +239,7 @@ std::optional<MleResult> FitByLikelihood(Engine& engine, const MleAnalysis& anal
   mpc::OracleTask oracle;
   oracle.centre = task.centre;
   oracle.weight_fraction_bits = WeightFractionBits(task);
-  oracle.weight_bound = kWeightBound;
+  oracle.weight_bound = kWeightSum;
   oracle.kinds = {
       {ValueRelease(task), 1, static_cast<uint64_t>(task.max_values)},
       {GradientRelease(task), shape.gradient_rows, static_cast<uint64_t>(task.max_gradients)}};
@@ -307,8 +252,7 @@ std::optional<MleResult> FitByLikelihood(Engine& engine, const MleAnalysis& anal
     const std::vector<double> sizes = GroupSizes(analysis, opened);
     stats::OracleFitInput input{
         sizes, PublicScale(analysis),
-        Centre(evaluate, oracle.weight_fraction_bits, 2 * task.fraction_bits,
-               ColumnFactors(analysis, sizes, builder.shift()))};
+        RoundedOracle(evaluate, oracle.weight_fraction_bits, 2 * task.fraction_bits, ColumnFactors(analysis, sizes, builder.shift()))};
     stats::OracleFitOptions options;
     options.max_values = task.max_values;
     options.max_gradients = task.max_gradients;

@@ -34,11 +34,13 @@ class Rounding {
       const Eigen::VectorXd row = weights.row(r).transpose().cwiseProduct(factor_);
       const int exponent = ExponentOf(row.lpNorm<1>());
       exponents.push_back(exponent);
+      // Below 2^(6 + weight_bits) < 2^53, so that doubles and 64-bit integers hold them exactly.
+      const double up = std::ldexp(1.0, weight_bits_ - exponent);
       for (Eigen::Index c = 0; c < weights.cols(); ++c) {
-        const Int128 rounded = mpc::EncodeFixed(std::ldexp(row[c], -exponent), weight_bits_);
-        request.values[static_cast<size_t>(r) * cols + static_cast<size_t>(c)] = rounded;
-        answer.used(r, c) =
-            std::ldexp(mpc::DecodeFixed(rounded, weight_bits_), exponent) / factor_[c];
+        const double rounded = std::round(row[c] * up);
+        request.values[static_cast<size_t>(r) * cols + static_cast<size_t>(c)] =
+            static_cast<int64_t>(rounded);
+        answer.used(r, c) = rounded / up / factor_[c];
       }
     }
     const IntMatrix reply = evaluate_(rows == 1 ? kValueKind : kGradientKind, request);

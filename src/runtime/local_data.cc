@@ -145,6 +145,12 @@ LocalBlock LoadBlock(const MleStudy& study, const Computation& computation,
     block.values = data::ScaledRows(holding, block_index, columns, computation.task.fraction_bits);
     if (computation.task.centre_by_block && rows.shared)
       block.values = Centred(std::move(block.values), rows.num_rows, columns.size());
+    if (study.privacy) {
+      block.values = methods::mle::ClippedRows(
+          std::move(block.values), columns.size(),
+          methods::mle::HolderBound(study.privacy->promise.norm, columns.size(),
+                                    study.privacy->dimension));
+    }
   }
   block.selectors.resize(computation.task.cells.size());
   for (size_t c = 0; c < block.selectors.size(); ++c) {

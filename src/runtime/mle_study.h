@@ -15,6 +15,7 @@
 #include "methods/mle/disclosure.h"
 #include "methods/mle/likelihood.h"
 #include "methods/mle/pooled_moments.h"
+#include "methods/mle/private_moments.h"
 #include "methods/mle/robust.h"
 #include "mpc/release_gate.h"
 #include "study/study_file.h"
@@ -75,6 +76,8 @@ struct MleStudy {
   std::vector<std::string> used;            // variables of the dictionary that any analysis needs
   std::vector<PreparedAnalysis> analyses;   // as in the file
   std::vector<Computation> computations;
+  // Of the one noisy release of a private study; empty: every release is exact.
+  std::optional<methods::mle::PrivateMoments> privacy;
   std::vector<methods::mle::DisclosureCheck> checks;  // with the thresholds of the study file
   std::vector<match::SharedBlock> shared_blocks;
   std::vector<mpc::Release> releases;

@@ -101,6 +101,18 @@ constexpr char kWhatHelps[] =
     "more rows, a larger epsilon, fewer variables, or tighter bounds of the variables and with "
     "them a norm that fits the rows";
 
+void RefuseUseless(const std::vector<study::PlanUtility>& rows, bool accept) {
+  const study::PlanUtility* worst = Worst(rows);
+  if (accept || worst == nullptr || worst->inflation <= kRefuseInflation) return;
+  throw Error(
+      ErrorCode::kRefused,
+      fmt::format("the result would hardly be useful: the privacy noise makes the standard error of "
+                  "{} in analysis '{}' {:.3g} times as large, from {:.3g} to {:.3g}",
+                  worst->parameter, worst->analysis, worst->inflation, worst->standard_error,
+                  worst->inflation * worst->standard_error),
+      fmt::format("what helps: {}; --accept-useless goes on all the same", kWhatHelps));
+}
+
 }  // namespace
 
 Forecast ForecastUtility(const MleStudy& study) {
@@ -117,16 +129,10 @@ Forecast ForecastUtility(const MleStudy& study) {
   return forecast;
 }
 
-void RequireUseful(const study::Plan& plan, bool accept) {
-  const study::PlanUtility* worst = Worst(plan.utility);
-  if (accept || worst == nullptr || worst->inflation <= kRefuseInflation) return;
-  throw Error(
-      ErrorCode::kRefused,
-      fmt::format("the result would hardly be useful: the privacy noise makes the standard error of "
-                  "{} in analysis '{}' {:.3g} times as large, from {:.3g} to {:.3g}",
-                  worst->parameter, worst->analysis, worst->inflation, worst->standard_error,
-                  worst->inflation * worst->standard_error),
-      fmt::format("what helps: {}; --accept-useless goes on all the same", kWhatHelps));
+void RequireUseful(const study::Plan& plan, bool accept) { RefuseUseless(plan.utility, accept); }
+
+void RequireUseful(const MleStudy& study, bool accept) {
+  RefuseUseless(ForecastUtility(study).rows, accept);
 }
 
 }  // namespace partita::runtime

@@ -32,5 +32,6 @@ Forecast ForecastUtility(const MleStudy& study);
 // Throws kRefused, naming the worst parameter and what would help, if the plan foresees an
 // inflation above kRefuseInflation, unless `accept` (--accept-useless).
 void RequireUseful(const study::Plan& plan, bool accept);
+void RequireUseful(const MleStudy& study, bool accept);
 
 }  // namespace partita::runtime

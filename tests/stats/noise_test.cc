@@ -209,8 +209,8 @@ TEST(NoiseTest, TheSpreadOfNoisyFitsIsTheOneForecast) {
     EXPECT_GT(with, 1.1 * without);
     const VectorXd column = draws.col(r).array() - draws.col(r).mean();
     const double ratio = column.squaredNorm() / (kDraws - 1) / forecast;
-    EXPECT_GT(ratio, 0.60);  // chi-square of 199 at 1e-4 each side: 0.64 and 1.42,
-    EXPECT_LT(ratio, 1.50);  // and the second order of the noise
+    EXPECT_GT(ratio, 0.582);  // chi-square with 199 degrees of freedom at 1e-6 on each side
+    EXPECT_LT(ratio, 1.572);
   }
 }
 

@@ -244,7 +244,7 @@ std::vector<std::string> Learns(const MleStudy& study, size_t party) {
 
 void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
   if (study.privacy) {
-    for (std::string& sentence : StatePrivacy(study).sentences)
+    for (std::string& sentence : StatementSentences(study))
       plan.assumptions.push_back(std::move(sentence));
     return;
   }

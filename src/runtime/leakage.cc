@@ -158,7 +158,7 @@ std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures) {
 }
 
 std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
-  if (study.privacy) return StatePrivacy(study).rows;
+  if (study.privacy) return StatementRows(study);
   const std::string& receiver = study.parties[study.receiver].name;
   std::vector<study::PlanPrivacy> rows = {
       {receiver + ", the receiver", "",

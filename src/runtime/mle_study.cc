@@ -179,6 +179,7 @@ MleStudy PrepareMleStudy(study::StudyFile file) {
   RequireSupportedAnalyses(study);
   if (IsPrivate(study.file)) {
     study.privacy = DesignPrivacy(study);
+    study.privacy_statement = StatePrivacy(study);
   } else {
     study.checks = PlanDisclosureChecks(study, study.file.disclosure);
   }

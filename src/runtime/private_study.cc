@@ -115,22 +115,6 @@ std::string LossText(const privacy::StatementRow& row) {
       row.reason);
 }
 
-privacy::Statement Statement(const MleStudy& study) {
-  const methods::mle::PrivateMoments& design = *study.privacy;
-  privacy::GaussianRelease release{
-      {},
-      design.noise,
-      study.file.engine.name == "replicated" ? privacy::EngineStructure::kReplicated
-                                             : privacy::EngineStructure::kDealer,
-      design.promise.adjacency,
-      design.sensitivity,
-      design.replace_sensitivity,
-      privacy::Delta(design.promise.delta),
-      0};
-  for (size_t p = 0; p < study.num_computing; ++p) release.parties.push_back(study.parties[p].name);
-  return privacy::StateRelease(release);
-}
-
 }  // namespace
 
 bool IsPrivate(const study::StudyFile& file) {
@@ -174,26 +158,46 @@ methods::mle::PrivateMoments DesignPrivacy(const MleStudy& study) {
                                             static_cast<uint32_t>(study.num_computing));
 }
 
-PlanStatement StatePrivacy(const MleStudy& study) {
-  const privacy::Statement statement = Statement(study);
-  PlanStatement plan;
-  for (const privacy::StatementRow& row : statement.rows) {
-    plan.rows.push_back({privacy::AdversaryText(row.adversary),
-                         row.loss.infinite ? "" : std::string(AdjacencyName(row.adjacency)),
-                         LossText(row)});
+privacy::Statement StatePrivacy(const MleStudy& study) {
+  const methods::mle::PrivateMoments& design = *study.privacy;
+  privacy::GaussianRelease release{
+      {},
+      design.noise,
+      study.file.engine.name == "replicated" ? privacy::EngineStructure::kReplicated
+                                             : privacy::EngineStructure::kDealer,
+      design.promise.adjacency,
+      design.sensitivity,
+      design.replace_sensitivity,
+      privacy::Delta(design.promise.delta),
+      0};
+  for (size_t p = 0; p < study.num_computing; ++p) release.parties.push_back(study.parties[p].name);
+  return privacy::StateRelease(release);
+}
+
+std::vector<study::PlanPrivacy> StatementRows(const MleStudy& study) {
+  std::vector<study::PlanPrivacy> rows;
+  for (const privacy::StatementRow& row : study.privacy_statement.rows) {
+    rows.push_back({privacy::AdversaryText(row.adversary),
+                    row.loss.infinite ? "" : std::string(AdjacencyName(row.adjacency)),
+                    LossText(row)});
   }
-  plan.sentences = {statement.mechanism};
+  return rows;
+}
+
+std::vector<std::string> StatementSentences(const MleStudy& study) {
+  const privacy::Statement& statement = study.privacy_statement;
   const privacy::StatementRow& outside = statement.rows.front();
-  plan.sentences.push_back(privacy::PlainSentence(outside.adjacency, outside.loss));
-  for (const std::string& caveat : statement.caveats) plan.sentences.push_back(caveat);
-  plan.sentences.push_back(
+  std::vector<std::string> sentences = {statement.mechanism,
+                                        privacy::PlainSentence(outside.adjacency, outside.loss)};
+  sentences.insert(sentences.end(), statement.caveats.begin(), statement.caveats.end());
+  sentences.push_back(
       "No disclosure checks are run: their answers would be exact functions of the data.");
   if (study.file.population.max_rows_per_person > 1) {
-    plan.sentences.push_back(
-        fmt::format("The noise is sized for a {} with up to {} rows.", study.file.population.unit,
-                    study.file.population.max_rows_per_person));
+    sentences.push_back(fmt::format("The noise is sized for a {} with up to {} rows.",
+                                    study.file.population.unit,
+                                    study.file.population.max_rows_per_person));
   }
-  return plan;
+  return sentences;
 }
 
 study::PlanExposure PrivateExposure(const MleStudy& study) {

@@ -28,12 +28,12 @@ methods::mle::PrivateMoments DesignPrivacy(const MleStudy& study);
 // Rows assumed by the forecast of an analysis: planning_rows, else the declared counts.
 uint64_t PlanningRows(const MleStudy& study, size_t analysis);
 
-// The privacy statement of the plan, one row per adversary, and its whole sentences.
-struct PlanStatement {
-  std::vector<study::PlanPrivacy> rows;
-  std::vector<std::string> sentences;
-};
-PlanStatement StatePrivacy(const MleStudy& study);
+// Needs the design. Bounds with directed rounding: about 0.1 s.
+privacy::Statement StatePrivacy(const MleStudy& study);
+
+// The statement as the plan shows it: one row per adversary, and its whole sentences.
+std::vector<study::PlanPrivacy> StatementRows(const MleStudy& study);
+std::vector<std::string> StatementSentences(const MleStudy& study);
 
 // What the one noisy release tells its receiver.
 study::PlanExposure PrivateExposure(const MleStudy& study);

@@ -43,7 +43,7 @@ std::map<std::string, double> ReadPlanningSds(const TableReader& reader, const S
   for (const data::DesignColumn& column : data::DesignColumns(study.dictionary, study.derived))
     names.push_back(column.schema.name);
   std::map<std::string, double> sds;
-  const auto table = reader.OptionalTable("planning_sd", names);
+  const auto table = reader.OptionalTable("planning_sd", names, "planning_sd");
   if (!table) return sds;
   for (const std::string& name : names) {
     const auto sd = table->OptionalNumber(name);
@@ -60,7 +60,7 @@ std::map<std::string, double> ReadPlanningSds(const TableReader& reader, const S
 }  // namespace
 
 std::optional<PrivacySpec> ReadPrivacy(const TableReader& analysis, const StudyFile& study) {
-  const auto reader = analysis.OptionalTable("privacy", kPrivacyKeys);
+  const auto reader = analysis.OptionalTable("privacy", kPrivacyKeys, "[analysis.privacy]");
   if (!reader) return std::nullopt;
   PrivacySpec spec;
   spec.position = reader->position();

@@ -308,7 +308,7 @@ TEST(PrivateMomentsTest, SharesHaveTheVarianceThatTheDesignStates) {
   TestRandom random(5);
   const double sigma = privacy::StddevUpperBound(design.noise.share_variance);
   double sum = 0, df = 0;
-  for (int run = 0; run < 2000; ++run) {
+  for (int run = 0; run < 200; ++run) {
     for (Int128 value : DrawNoiseShare(design, random)) {
       const double x = static_cast<double>(value) / sigma;
       sum += x * x;

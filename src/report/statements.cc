@@ -39,6 +39,12 @@ Statement Agreement(const RunFacts& facts) {
                            ", measured in a rehearsal of this study file on mock data."};
 }
 
+bool AllNoisy(const study::Plan& plan) {
+  return !plan.releases.empty() &&
+         std::none_of(plan.releases.begin(), plan.releases.end(),
+                      [](const auto& release) { return release.mechanism == "exact"; });
+}
+
 Statement DifferentialPrivacy(const study::Plan& plan) {
   std::vector<std::string> exact, receivers, noisy;
   for (const study::PlanRelease& release : plan.releases) {
@@ -87,7 +93,7 @@ Statement Adversary(const study::Plan& plan) {
       "spoil the result or learn more, and is not detected. " +
       Coalitions(plan);
   const std::vector<std::string> receivers = PartiesWith(plan, "receiver");
-  if (!receivers.empty() && PartiesWith(plan, "holder").size() > 1) {
+  if (!receivers.empty() && PartiesWith(plan, "holder").size() > 1 && !AllNoisy(plan)) {
     text += " Whatever the engine, " + List(receivers) +
             " together with all other holders but one can compute what that one contributed to "
             "the released numbers.";
@@ -95,7 +101,7 @@ Statement Adversary(const study::Plan& plan) {
   return {"adversary", text};
 }
 
-Statement StandardErrors(std::span<const MleResult> results) {
+Statement StandardErrors(std::span<const MleResult> results, const study::Plan& plan) {
   std::vector<std::string> standard, robust;
   for (const MleResult& result : results) {
     (result.robust ? robust : standard).push_back(AnalysisName(result));
@@ -112,6 +118,11 @@ Statement StandardErrors(std::span<const MleResult> results) {
     text += (text.empty() ? "" : " ") + ("Standard errors" + where) +
             " are robust (Huber-White) and the chi-square is scaled: they do not need normal data, "
             "but large samples.";
+  }
+  if (AllNoisy(plan)) {
+    text +=
+        " They contain the variance of the privacy noise, to first order; chi-square and the fit "
+        "indices do not.";
   }
   return {"standard-errors", text};
 }
@@ -149,7 +160,7 @@ std::vector<Statement> Statements(std::span<const MleResult> results, const stud
   }
   statements.push_back(Agreement(facts));
   for (Statement& statement : PlanStatements(plan)) statements.push_back(std::move(statement));
-  statements.push_back(StandardErrors(results));
+  statements.push_back(StandardErrors(results, plan));
   statements.push_back({"not-done",
                         "Not done: residual plots, leverage and influence of single rows, and "
                         "checks of distributions. They need the rows in one place, where they "

@@ -193,9 +193,8 @@ std::vector<std::vector<uint64_t>> Clusters(const MleStudy& study, const data::H
   const data::Column& column = holding.table->Get(name);
   for (const data::BlockRows& rows : holding.blocks) {
     for (size_t r = rows.first_row; r < rows.first_row + rows.num_rows; ++r) {
-      clusters[rows.block].push_back(column.codes.empty()
-                                         ? static_cast<uint64_t>(column.numbers[r])
-                                         : static_cast<uint64_t>(column.codes[r]));
+      clusters[rows.block].push_back(column.codes.empty() ? static_cast<uint64_t>(column.numbers[r])
+                                                          : static_cast<uint64_t>(column.codes[r]));
     }
   }
   return clusters;
@@ -234,7 +233,8 @@ LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesyst
   local.rows = selectors.Count();
   local.protocol_rows.clusters = Clusters(study, local.holding);
   for (const Computation& computation : study.computations)
-    local.protocol_rows.blocks.push_back(LoadBlocks(study, computation, party, local.holding, selectors));
+    local.protocol_rows.blocks.push_back(
+        LoadBlocks(study, computation, party, local.holding, selectors));
   return local;
 }
 

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "runtime/build_plan.h"
@@ -73,8 +75,8 @@ std::string StudyText(const Options& options) {
   toml += "[table]\n";
   if (options.split != "horizontal") toml += "key = \"id\"\nblock = \"block\"\n";
   for (const std::string name : {"y", "x1", "x2"})
-    toml += fmt::format(
-        "[[variable]]\nname = \"{}\"\ntype = \"numeric\"\nlower = -5\nupper = 5\n", name);
+    toml += fmt::format("[[variable]]\nname = \"{}\"\ntype = \"numeric\"\nlower = -5\nupper = 5\n",
+                        name);
   toml += "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n";
   toml += fmt::format("[design]\n{}[engine]\nname = \"{}\"\n", options.design, options.engine);
   toml += Analysis(options);
@@ -159,7 +161,7 @@ void ExpectPlannedTraffic(const std::vector<runtime::PartyEnd>& ends) {
   EXPECT_EQ(planned.count("disclosure"), 0u);
 }
 
-// The same study without noise, and without the clipping that its wide norm leaves to be done.
+// At the receiver, who is first.
 const methods::mle::MleResult& Result(const std::vector<runtime::PartyEnd>& ends) {
   return ends[0].outcome->results.at(0);
 }
@@ -257,8 +259,7 @@ TEST(PrivateStudyTest, TheStatedEpsilonsAreThoseOfTheUnknownShares) {
   const double outside = EpsilonOf(low * std::sqrt(2.0 / 3.0), 1e-6);
   EXPECT_NEAR(StatedEpsilon(RowOf(plan, "outside analyst")), outside, 1e-3 * outside);
   EXPECT_THAT(RowOf(plan, "outside analyst").adjacency, "replace");
-  const double dealer =
-      StatedEpsilon(RowOf(plan, "the dealer, with the published report"));
+  const double dealer = StatedEpsilon(RowOf(plan, "the dealer, with the published report"));
   EXPECT_NEAR(dealer, outside, 1e-3 * outside);
   for (const study::PlanRelease& release : plan.releases) EXPECT_NE(release.mechanism, "exact");
   EXPECT_THAT(plan.assumptions, Contains(HasSubstr("No disclosure checks")));
@@ -372,6 +373,27 @@ TEST(PrivateStudyTest, TheForecastOfARegressionIsTheTextbookOne) {
   EXPECT_NEAR(slope.inflation, std::sqrt(se * se + noise * noise) / se, 1e-5);
   EXPECT_NEAR(slope.smallest_effect, 2.8015852 * se, 1e-6);
   EXPECT_NEAR(slope.smallest_effect_dp, slope.inflation * slope.smallest_effect, 1e-9);
+}
+
+TEST(PrivateStudyTest, TheExampleRunsAndIsUseful) {
+  const std::string file = PARTITA_SOURCE_DIR "/examples/private_regression/study.toml";
+  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(file));
+  EXPECT_NO_THROW(runtime::RequireUseful(study, false));
+  std::vector<std::filesystem::path> data;
+  for (const study::Party& party : study.parties)
+    data.push_back(runtime::DefaultDataPath(file, party.name));
+  SilentProgress progress;
+  const auto ends = runtime::SimulateInProcess(study, data, {}, progress);
+  for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
+  ExpectPlannedTraffic(ends);
+  // The generator's coefficients, within seven of the standard errors that contain the noise.
+  const double truth[] = {0.45, 0.5, 4};
+  for (size_t r = 0; r < 3; ++r) {
+    const stats::ParameterEstimate& estimate = Result(ends).fit.estimates[r];
+    EXPECT_NEAR(estimate.estimate, truth[r], 7 * estimate.standard_error);
+  }
+  EXPECT_EQ(ends[1].outcome->results.at(0).fit.estimates[0].estimate,
+            Result(ends).fit.estimates[0].estimate);
 }
 
 }  // namespace

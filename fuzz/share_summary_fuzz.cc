@@ -1,5 +1,5 @@
-// Summaries of other parties' tables: ParseShare either gives a summary that writes back to one that
-// reads the same, and that can be compared and described, or throws Error.
+// Summaries of other parties' tables: ParseShare either gives a summary that writes back to one
+// that reads the same, and that can be compared and described, or throws Error.
 #include <cstdlib>
 
 #include "data/harmonise.h"

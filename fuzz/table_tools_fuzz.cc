@@ -70,11 +70,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const Schema schema = MakeSchema();
   static const RowColumns row_columns{"id", ""};
   // Rows of "r" have a key, since a second party holds "i" of them.
-  static const Partition partition =
-      MakePartition({"x", "i", "f"}, {{"r", 3}, {"s", {}}},
-                    {{"a", 0, {"x", "f"}, {"r"}},
-                     {"b", 1, {"i"}, {"r"}},
-                     {"c", 2, {"x", "i", "f"}, {"s"}}});
+  static const Partition partition = MakePartition(
+      {"x", "i", "f"}, {{"r", 3}, {"s", {}}},
+      {{"a", 0, {"x", "f"}, {"r"}}, {"b", 1, {"i"}, {"r"}}, {"c", 2, {"x", "i", "f"}, {"s"}}});
   const std::string text(reinterpret_cast<const char*>(data), size);
   CheckDraft(text);
   const TableCheck check =

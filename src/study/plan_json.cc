@@ -139,9 +139,8 @@ void ParseContract(const Json& json, Plan& plan) {
                              item.at("rows"), item.at("free_parameters")});
   }
   for (const Json& item : json.at("checks")) {
-    plan.checks.push_back(
-        {item.at("analysis"), item.at("variable"), item.at("rule"), item.at("minimum"),
-         item.at("warning")});
+    plan.checks.push_back({item.at("analysis"), item.at("variable"), item.at("rule"),
+                           item.at("minimum"), item.at("warning")});
   }
   for (const Json& item : json.at("exposures")) {
     plan.exposures.push_back({item.at("of"), item.at("to"), item.at("opened"),

@@ -66,9 +66,8 @@ std::vector<std::string> CheckTexts(const Plan& plan) {
   std::vector<std::string> texts, warnings;
   for (const PlanCheck& check : plan.checks) {
     (check.warning ? warnings : texts)
-        .push_back((plan.analyses.size() > 1 ? check.analysis + ", " : "") + check.variable +
-                   ": " + check.rule +
-                   (check.warning ? "; otherwise a warning is printed" : ""));
+        .push_back((plan.analyses.size() > 1 ? check.analysis + ", " : "") + check.variable + ": " +
+                   check.rule + (check.warning ? "; otherwise a warning is printed" : ""));
   }
   texts.insert(texts.end(), warnings.begin(), warnings.end());
   return texts;

@@ -152,11 +152,15 @@ inline study::Plan SamplePlan() {
 // With everything that a plan can say.
 inline study::Plan FullPlan() {
   study::Plan plan = SamplePlan();
-  plan.analyses = {{"main", "pooled-moments", "sem of x1, x2, 3 free parameters",
-                    "over all rows", 3}};
+  plan.analyses = {
+      {"main", "pooled-moments", "sem of x1, x2, 3 free parameters", "over all rows", 3}};
   plan.checks = {{"main", "rows", "at least min_rows = 20 rows", 20, false},
                  {"main", "rows", "at least five rows for each of the 3 parameters", 15, true}};
-  plan.exposures = {{"moments", "north", 6, 6, "sufficient-statistics",
+  plan.exposures = {{"moments",
+                     "north",
+                     6,
+                     6,
+                     "sufficient-statistics",
                      {"n and the exact means of x1, x2", "all 3 of their covariances"}}};
   plan.privacy = {{"north, the receiver", "", "no bound: the releases are exact"},
                   {"south", "replace", "eps <= 1 at delta = 1e-06"}};

@@ -68,15 +68,18 @@ Cumulants TiltedCumulants(const std::vector<WeightedPmf>& parts, double tilt);
 double TiltForDelta(const std::vector<WeightedPmf>& parts, double delta, double guess);
 double TiltForEpsilon(const std::vector<WeightedPmf>& parts, double epsilon, double guess);
 
-// Tilt and tilted mass outside the window for a composition. Close to the saddle point the tilted law can have a
-// second bump far away (rare large losses); then a smaller tilt needs a much shorter window, at the price of
-// charges that are larger relative to delta, which a smaller mass outside makes up for.
+// Tilt and tilted mass outside the window for a composition. Close to the saddle point the tilted
+// law can have a second bump far away (rare large losses); then a smaller tilt needs a much shorter
+// window, at the price of charges that are larger relative to delta, which a smaller mass outside
+// makes up for.
 struct CompositionPlan {
   double tilt = 0;
   double outside = 0;
 };
-// saddle: of TiltForDelta or TiltForEpsilon. accuracy: the error of delta, relative, that may come from the window.
-CompositionPlan PlanComposition(const std::vector<WeightedPmf>& parts, double saddle, double accuracy);
+// saddle: of TiltForDelta or TiltForEpsilon. accuracy: the error of delta, relative, that may come
+// from the window.
+CompositionPlan PlanComposition(const std::vector<WeightedPmf>& parts, double saddle,
+                                double accuracy);
 
 // The transforms keep their tables between calls. Not thread safe.
 class FftWorkspace {

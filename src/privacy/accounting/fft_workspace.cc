@@ -17,7 +17,8 @@ void FftWorkspace::Forward(const std::vector<double>& in, std::vector<std::compl
   impl_->fft.fwd(half.data(), in.data(), static_cast<int>(in.size()));
 }
 
-void FftWorkspace::Inverse(const std::vector<std::complex<double>>& half, std::vector<double>& out) {
+void FftWorkspace::Inverse(const std::vector<std::complex<double>>& half,
+                           std::vector<double>& out) {
   out.resize(2 * (half.size() - 1));
   impl_->fft.inv(out.data(), half.data(), static_cast<int>(out.size()));
   const double scale = 1 / static_cast<double>(out.size());

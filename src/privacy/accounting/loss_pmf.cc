@@ -10,10 +10,10 @@
 namespace partita::privacy {
 namespace {
 
-constexpr double kTiny = 1e-290;          // masses below are not trusted relatively
-constexpr double kMaxIndex = 1e15;        // grid indices are exact doubles far beyond
+constexpr double kTiny = 1e-290;    // masses below are not trusted relatively
+constexpr double kMaxIndex = 1e15;  // grid indices are exact doubles far beyond
 constexpr size_t kMaxPoints = 50'000'000;
-constexpr int kReachSteps = 3;            // how far below its grid point a merged cell may reach
+constexpr int kReachSteps = 3;  // how far below its grid point a merged cell may reach
 
 // e^loss mass, and its relative rounding.
 double Raised(double loss, double mass) {
@@ -93,7 +93,8 @@ class Sparse {
 double GridSlack(const LossPmf& pmf) {
   const double lowest = std::abs(pmf.Loss(0));
   const double highest = std::abs(pmf.Loss(static_cast<int64_t>(pmf.mass.size())));
-  const bool exact = pmf.anchor == 0 && static_cast<double>(static_cast<float>(pmf.spacing)) == pmf.spacing;
+  const bool exact =
+      pmf.anchor == 0 && static_cast<double>(static_cast<float>(pmf.spacing)) == pmf.spacing;
   return exact ? 0 : 4 * kRounding * (std::max(lowest, highest) + std::abs(pmf.anchor));
 }
 
@@ -109,16 +110,18 @@ LossPmf Finish(const LossGrid& grid, Sparse& sparse, double infinity, double sla
 
 // Where the two walks below meet: beyond the bulk, at the first cell of little mass.
 size_t Junction(const std::vector<LossCell>& cells) {
-  const auto largest = std::max_element(cells.begin(), cells.end(),
-                                        [](const LossCell& a, const LossCell& b) { return a.p < b.p; });
-  const auto light = std::find_if(largest, cells.end(), [&](const LossCell& cell) { return cell.p < 1e-6 * largest->p; });
+  const auto largest = std::max_element(
+      cells.begin(), cells.end(), [](const LossCell& a, const LossCell& b) { return a.p < b.p; });
+  const auto light = std::find_if(largest, cells.end(),
+                                  [&](const LossCell& cell) { return cell.p < 1e-6 * largest->p; });
   return static_cast<size_t>(light - cells.begin());
 }
 
-// Collects cells into blocks whose merged loss is a grid point, in two walks. Where atoms fix the grid the walks
-// go from both ends to the junction: a walk towards larger masses keeps blocks of even width, and what
-// is left over at its end has little mass. Else the grid is put where the heaviest cells merge to and
-// the walks go outwards from there, so that nothing is lost of a bulk that is narrower than the grid.
+// Collects cells into blocks whose merged loss is a grid point, in two walks. Where atoms fix the
+// grid the walks go from both ends to the junction: a walk towards larger masses keeps blocks of
+// even width, and what is left over at its end has little mass. Else the grid is put where the
+// heaviest cells merge to and the walks go outwards from there, so that nothing is lost of a bulk
+// that is narrower than the grid.
 class Merger {
  public:
   Merger(const std::vector<LossCell>& cells, const LossGrid& grid) : cells_(cells), grid_(grid) {}
@@ -147,11 +150,12 @@ class Merger {
     return cell.p >= kTiny && cell.q >= kTiny && cell.error <= 0.5;
   }
 
-  // The cells within half a step of the heaviest one become one block, whose merged loss (errors on the low
-  // side) becomes the anchor. False if that cell has no finite loss.
+  // The cells within half a step of the heaviest one become one block, whose merged loss (errors on
+  // the low side) becomes the anchor. False if that cell has no finite loss.
   bool PlaceBulk(size_t& low, size_t& high) {
-    const auto heaviest = std::max_element(cells_.begin(), cells_.end(),
-                                           [](const LossCell& a, const LossCell& b) { return a.p < b.p; });
+    const auto heaviest =
+        std::max_element(cells_.begin(), cells_.end(),
+                         [](const LossCell& a, const LossCell& b) { return a.p < b.p; });
     if (heaviest == cells_.end() || !Reliable(*heaviest)) return false;
     const double loss = std::log(heaviest->p / heaviest->q);
     const auto near = [&](const LossCell& cell) {
@@ -201,7 +205,8 @@ class Merger {
 
   void Collect(const LossCell& cell) {
     const double loss = std::log(cell.p / cell.q);
-    const double tolerance = 4 * cell.error + 16 * kRounding * (1 + std::abs(loss) + std::abs(grid_.anchor));
+    const double tolerance =
+        4 * cell.error + 16 * kRounding * (1 + std::abs(loss) + std::abs(grid_.anchor));
     const double nearest = CheckedIndex(std::round((loss - grid_.anchor) / grid_.spacing));
     if (std::abs(loss - Point(grid_, nearest)) <= tolerance) {
       slack_ = std::max(slack_, 2 * tolerance);
@@ -213,8 +218,8 @@ class Merger {
     Block(index);
   }
 
-  // Going down, a block starts above its grid point and takes cells below until its excess would be negative; going
-  // up, it starts below and takes cells until the excess is not negative any more.
+  // Going down, a block starts above its grid point and takes cells below until its excess would be
+  // negative; going up, it starts below and takes cells until the excess is not negative any more.
   void Block(double index) {
     const double point = Point(grid_, index);
     double mass = 0, q = 0, excess = 0;
@@ -274,8 +279,10 @@ LossPmf Dominating(const std::vector<LossCell>& cells, const LossGrid& grid) {
     }
     const double top = std::isinf(cell.high) ? cell.high : CeilIndex(grid, cell.high);
     if (std::isinf(cell.low) || cell.q < kTiny || cell.error > 0.5) {
-      if (std::isinf(top)) infinity += all;
-      else sparse.Add(top, all);
+      if (std::isinf(top))
+        infinity += all;
+      else
+        sparse.Add(top, all);
       continue;
     }
     // A low end within a hair of the next grid point is raised to it (U2).
@@ -290,8 +297,10 @@ LossPmf Dominating(const std::vector<LossCell>& cells, const LossGrid& grid) {
     const double excess = all - Raised(from, cell.q * (1 - error - raised));
     const double share = std::isinf(top) ? 1 : -std::expm1(from - Point(grid, top));
     const double up = std::clamp(excess / share * (1 + 8 * kRounding), 0.0, all);
-    if (std::isinf(top)) infinity += up;
-    else sparse.Add(top, up);
+    if (std::isinf(top))
+      infinity += up;
+    else
+      sparse.Add(top, up);
     sparse.Add(bottom, all - up);
   }
   return Finish(grid, sparse, infinity, 0);

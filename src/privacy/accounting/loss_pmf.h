@@ -16,11 +16,12 @@
 //              point the spread goes to the loss +infinity, below the first it raises the loss
 //              (U2). The error of the masses is charged by adding it (U2). Per use the variance of
 //              the loss grows by spacing^2/6 at most where cells fill the grid.
-// Dominated    Collects neighbouring cells, the last one in part, until their merged loss log P/Q is a grid
+// Dominated    Collects neighbouring cells, the last one in part, until their merged loss log P/Q
+// is a grid
 //              point (L1), errors of masses taken on the low side. If the
-//              law has gaps and the balance would need cells further than a few grid steps away, the merged
-//              loss is lowered to the grid point below it instead (L2). The variance shrinks by
-//              spacing^2/12 where cells fill the grid.
+//              law has gaps and the balance would need cells further than a few grid steps away,
+//              the merged loss is lowered to the grid point below it instead (L2). The variance
+//              shrinks by spacing^2/12 where cells fill the grid.
 //
 // Both are laws of pairs no longer: masses need not add up to 1. That is all right by the above.
 #pragma once

@@ -10,9 +10,9 @@ namespace partita::privacy {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kMaxSigma = 0x1p45;        // half integers out to 40 sigma are doubles
-constexpr double kTableSigma = 0x1p13;      // up to here pmfs are tables
-constexpr double kSmallestShareSigma = 2;   // from here on sums are discrete Gaussians up to tau
+constexpr double kMaxSigma = 0x1p45;       // half integers out to 40 sigma are doubles
+constexpr double kTableSigma = 0x1p13;     // up to here pmfs are tables
+constexpr double kSmallestShareSigma = 2;  // from here on sums are discrete Gaussians up to tau
 
 double RequireSensitivity(uint64_t sensitivity) {
   if (sensitivity < 1 || sensitivity > (uint64_t{1} << 45)) {
@@ -161,17 +161,22 @@ NoiseLaw DiscreteGaussian(double sigma, uint64_t sensitivity, double extra_error
     UseTable(law, std::make_shared<PmfTable>(GaussianPmf(sigma), kGaussianPmfError + extra_error));
     return law;
   }
-  // Sums over integers as integrals between half integers. For f(y) = exp(-y^2/2), y = k/sigma, the midpoint
-  // rule is off by at most max |f''| / (24 sigma^2) per unit of y, |f''| <= (1 + y^2) f, and f varies by less than
-  // a factor 1.01 over one step out to y = 40; the normaliser is sigma sqrt(2 pi) up to 2 exp(-2 pi^2 sigma^2).
+  // Sums over integers as integrals between half integers. For f(y) = exp(-y^2/2), y = k/sigma, the
+  // midpoint rule is off by at most max |f''| / (24 sigma^2) per unit of y, |f''| <= (1 + y^2) f,
+  // and f varies by less than a factor 1.01 over one step out to y = 40; the normaliser is sigma
+  // sqrt(2 pi) up to 2 exp(-2 pi^2 sigma^2).
   law.mass = [sigma, extra_error](double a, double b, double shift) {
     Mass mass = NormalMass(a / sigma, b / sigma, shift / sigma);
     const double low = std::abs(a - shift) / sigma, high = std::abs(b - shift) / sigma;
-    const double y = std::min(40.0, std::isfinite(low) && std::isfinite(high) ? std::max(low, high) : 40.0);
-    mass.error += 1.02 * (1 + y * y) / (24 * sigma * sigma) + 8 * kRounding * (1 + y * y) + extra_error;
+    const double y =
+        std::min(40.0, std::isfinite(low) && std::isfinite(high) ? std::max(low, high) : 40.0);
+    mass.error +=
+        1.02 * (1 + y * y) / (24 * sigma * sigma) + 8 * kRounding * (1 + y * y) + extra_error;
     return mass;
   };
-  law.reach = [sigma](double tail_mass) { return std::ceil(sigma * NormalUpperQuantile(tail_mass)) + 1; };
+  law.reach = [sigma](double tail_mass) {
+    return std::ceil(sigma * NormalUpperQuantile(tail_mass)) + 1;
+  };
   return law;
 }
 
@@ -216,7 +221,8 @@ NoiseLaw LaplaceNoise(double noise_multiplier) {
       low = -high;
       high = mirrored;
     }
-    const double error = (12 + 4 * (std::isfinite(low) ? std::abs(low) : 0) + 2 * std::abs(offset)) * kRounding;
+    const double error =
+        (12 + 4 * (std::isfinite(low) ? std::abs(low) : 0) + 2 * std::abs(offset)) * kRounding;
     if (low >= 0) return {0.5 * std::exp(-low) * -std::expm1(a - b), error};
     return {0.5 * (-std::expm1(low) - std::expm1(-high)), error};
   };
@@ -227,8 +233,9 @@ NoiseLaw LaplaceNoise(double noise_multiplier) {
     // For 0 <= x <= shift the opposite shift contributes a constant.
     const double mixed = level + MixedLogRatio(-shift, rate);
     const double ratio = rate == 1 ? mixed
-                         : mixed < 30 ? std::log1p(std::expm1(mixed) / rate)
-                                      : mixed - std::log(rate) + std::log1p(-(1 - rate) * std::exp(-mixed));
+                         : mixed < 30
+                             ? std::log1p(std::expm1(mixed) / rate)
+                             : mixed - std::log(rate) + std::log1p(-(1 - rate) * std::exp(-mixed));
     return (ratio + shift) / 2;
   };
   law.reach = [](double tail_mass) { return -std::log(std::min(0.5, tail_mass)); };
@@ -263,7 +270,8 @@ NoiseLaw DiscreteGaussianSumNoise(double share_sigma, uint32_t shares, uint64_t 
     return law;
   }
   if (shares > 512) {
-    throw Error(ErrorCode::kUsage, "sums of more than 512 shares need a parameter of at least 2 per share",
+    throw Error(ErrorCode::kUsage,
+                "sums of more than 512 shares need a parameter of at least 2 per share",
                 "use a finer grid");
   }
   const std::vector<double> share = GaussianPmf(share_sigma);
@@ -310,7 +318,8 @@ NoiseLaw DiscreteLaplaceNoise(double scale, uint64_t sensitivity) {
   const double shift = RequireSensitivity(sensitivity);
   law.shift = shift;
   if (scale > kMaxSigma || shift / scale > 600) {
-    throw Error(ErrorCode::kUsage, "the scale of a discrete Laplace law must lie in [sensitivity / 600, 2^45]",
+    throw Error(ErrorCode::kUsage,
+                "the scale of a discrete Laplace law must lie in [sensitivity / 600, 2^45]",
                 "account a coarser grid: scale it and the sensitivity by the same number");
   }
   // With r = e^(-1/scale): P(k) = (1 - r) / (1 + r) r^|k|, P(X >= k) = r^k / (1 + r) for k >= 0.
@@ -323,17 +332,26 @@ NoiseLaw DiscreteLaplaceNoise(double scale, uint64_t sensitivity) {
       last = mirrored;
     }
     const double all = 1 / (1 + std::exp(-1 / scale));
-    const double error = (16 + 4 * (std::isfinite(first) ? std::abs(first) / scale : 0)) * kRounding;
-    if (first >= 0) return {all * std::exp(-first / scale) * -std::expm1((first - last - 1) / scale), error};
-    return {all * (-std::expm1(-(last + 1) / scale) + std::exp(-1 / scale) * -std::expm1(first / scale)), error};
+    const double error =
+        (16 + 4 * (std::isfinite(first) ? std::abs(first) / scale : 0)) * kRounding;
+    if (first >= 0)
+      return {all * std::exp(-first / scale) * -std::expm1((first - last - 1) / scale), error};
+    return {all * (-std::expm1(-(last + 1) / scale) +
+                   std::exp(-1 / scale) * -std::expm1(first / scale)),
+            error};
   };
-  law.log_ratio = [scale, shift](double x) { return std::clamp(2 * x - shift, -shift, shift) / scale; };
+  law.log_ratio = [scale, shift](double x) {
+    return std::clamp(2 * x - shift, -shift, shift) / scale;
+  };
   law.log_ratio_error = [scale, shift](double) { return 6 * kRounding * shift / scale; };
   law.at_log_ratio = [scale, shift](double level) { return (level * scale + shift) / 2; };
-  law.reach = [scale](double tail_mass) { return std::ceil(-scale * std::log(std::min(0.5, tail_mass))) + 1; };
+  law.reach = [scale](double tail_mass) {
+    return std::ceil(-scale * std::log(std::min(0.5, tail_mass))) + 1;
+  };
   law.kinks = {0, shift};
   law.flat_ends = true;
-  // Losses lie on a lattice; a fine one is treated like a continuous law, with atoms at the ends only.
+  // Losses lie on a lattice; a fine one is treated like a continuous law, with atoms at the ends
+  // only.
   law.ratio_period = shift <= 64 ? 2 / scale : 0;
   law.ratio_anchor = -shift / scale;
   law.ratio_scale = std::min(shift / scale, 1.0);

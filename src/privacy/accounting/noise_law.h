@@ -24,7 +24,8 @@ struct NoiseLaw {
   std::function<double(double x)> log_ratio_error;
   // An x with log_ratio(x) about `level`.
   std::function<double(double level)> at_log_ratio;
-  // An x where the loss of the replace pair at this rate is about `level` >= 0; empty: by bisection.
+  // An x where the loss of the replace pair at this rate is about `level` >= 0; empty: by
+  // bisection.
   std::function<double(double level, double rate)> at_replace_loss;
   // x beyond which less than tail_mass of the noise is left.
   std::function<double(double tail_mass)> reach;
@@ -50,7 +51,8 @@ enum class Direction { kRemove, kAdd, kReplace };
 // The pair of mechanism.h for this noise, direction and sampling rate.
 std::shared_ptr<const LossPair> NoisePair(const NoiseLaw& law, Direction direction, double rate);
 
-// log(1 - rate + rate e^ratio) without loss of precision, and a bound of its rounding given that of the ratio.
+// log(1 - rate + rate e^ratio) without loss of precision, and a bound of its rounding given that of
+// the ratio.
 double MixedLogRatio(double ratio, double rate);
 double MixedLogRatioError(double ratio, double ratio_error, double rate);
 

@@ -40,8 +40,12 @@ struct Cutter {
   // The outputs of an integer law next to a half-integer cut.
   double LossBelow(double cut) const { return law.integer ? Loss(cut - 0.5) : Loss(cut); }
   double LossAbove(double cut) const { return law.integer ? Loss(cut + 0.5) : Loss(cut); }
-  double ErrorBelow(double cut) const { return law.integer ? LossError(cut - 0.5) : LossError(cut); }
-  double ErrorAbove(double cut) const { return law.integer ? LossError(cut + 0.5) : LossError(cut); }
+  double ErrorBelow(double cut) const {
+    return law.integer ? LossError(cut - 0.5) : LossError(cut);
+  }
+  double ErrorAbove(double cut) const {
+    return law.integer ? LossError(cut + 0.5) : LossError(cut);
+  }
 
   double Bisect(double level, double low, double high) const {
     for (int i = 0; i < 200 && low < high; ++i) {
@@ -68,8 +72,8 @@ struct Cutter {
     return direction == Direction::kAdd ? -x : x;
   }
 
-  // The last cut whose outputs below it certainly have losses of at most `level`, as far as a few steps
-  // get there; where they do not, the cell's own bounds tell.
+  // The last cut whose outputs below it certainly have losses of at most `level`, as far as a few
+  // steps get there; where they do not, the cell's own bounds tell.
   double CutAt(double level, double low, double high) const {
     double x = At(level, low, high);
     if (!std::isfinite(x)) return x;
@@ -86,7 +90,8 @@ struct Cutter {
   std::vector<double> Cuts(const CellRequest& request) const {
     const double reach = law.reach(request.tail_mass);
     double low = -reach, high = reach;
-    (direction == Direction::kAdd ? low : high) += direction == Direction::kAdd ? -law.shift : law.shift;
+    (direction == Direction::kAdd ? low : high) +=
+        direction == Direction::kAdd ? -law.shift : law.shift;
     if (direction == Direction::kReplace) low -= law.shift;
     low = Snap(low);
     high = Snap(high);
@@ -183,8 +188,8 @@ double MixedLogRatioError(double ratio, double ratio_error, double rate) {
 std::shared_ptr<const LossPair> NoisePair(const NoiseLaw& law, Direction direction, double rate) {
   auto pair = std::make_shared<LossPair>();
   const Cutter cutter{law, direction, rate};
-  pair->loss_scale = rate == 1 ? law.ratio_scale
-                               : std::min(law.ratio_scale, rate * law.sampled_scale);
+  pair->loss_scale =
+      rate == 1 ? law.ratio_scale : std::min(law.ratio_scale, rate * law.sampled_scale);
   if (direction == Direction::kReplace) pair->loss_scale *= 2;
   if (rate == 1 && law.ratio_period > 0) {
     const bool replace = direction == Direction::kReplace;

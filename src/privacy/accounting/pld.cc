@@ -40,8 +40,8 @@ void CheckOptions(const PldOptions& options) {
   }
 }
 
-// Unsampled Gaussians together are one of mu = sqrt(sum T mu^2), which is split into equal parts again so
-// that e^loss stays in range.
+// Unsampled Gaussians together are one of mu = sqrt(sum T mu^2), which is split into equal parts
+// again so that e^loss stays in range.
 std::vector<Event> CombineGaussians(const std::vector<Event>& events) {
   std::vector<Event> rest;
   double square = 0;
@@ -51,14 +51,16 @@ std::vector<Event> CombineGaussians(const std::vector<Event>& events) {
       throw Error(ErrorCode::kUsage, "a mechanism without laws cannot be accounted");
     RequireCount(event.count);
     if (event.mechanism.gaussian_mu > 0) {
-      square += event.mechanism.gaussian_mu * event.mechanism.gaussian_mu * static_cast<double>(event.count);
+      square += event.mechanism.gaussian_mu * event.mechanism.gaussian_mu *
+                static_cast<double>(event.count);
       gaussians += event.count;
     } else {
       rest.push_back(event);
     }
   }
   if (gaussians == 0) return rest;
-  const double parts = std::max(1.0, std::ceil(square / (kLargestGaussianPart * kLargestGaussianPart)));
+  const double parts =
+      std::max(1.0, std::ceil(square / (kLargestGaussianPart * kLargestGaussianPart)));
   if (!(parts <= 1e9)) {
     throw Error(ErrorCode::kUsage, "the Gaussian noise is too small to say anything about privacy",
                 "its total mu is above 1e5");
@@ -72,7 +74,8 @@ std::vector<Use> Direct(const std::vector<Event>& events, bool forward) {
   std::vector<Use> uses;
   for (const Event& event : events) {
     const auto& pair = forward ? event.mechanism.forward : event.mechanism.backward;
-    const auto same = std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.pair == pair; });
+    const auto same =
+        std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.pair == pair; });
     if (same != uses.end()) {
       same->count += event.count;
     } else {
@@ -97,7 +100,8 @@ struct Round {
 
 class Accountant {
  public:
-  Accountant(std::vector<Use> uses, const Question& question, const PldOptions& options, FftWorkspace& fft)
+  Accountant(std::vector<Use> uses, const Question& question, const PldOptions& options,
+             FftWorkspace& fft)
       : uses_(std::move(uses)), question_(question), options_(options), fft_(fft) {}
 
   // Refines until narrow enough, or until the upper end is below `irrelevant_below`.
@@ -122,16 +126,22 @@ class Accountant {
       result.spacing = wanted;
       result.cells = std::max(result.cells, best->cells);
       const double width = best->value.upper - best->value.lower;
-      const double allowed = std::max(options_.absolute_width, options_.relative_width * best->value.upper);
-      if (width <= allowed || best->value.lower == kInfinity || best->value.upper < irrelevant_below) break;
+      const double allowed =
+          std::max(options_.absolute_width, options_.relative_width * best->value.upper);
+      if (width <= allowed || best->value.lower == kInfinity ||
+          best->value.upper < irrelevant_below)
+        break;
       if (grew) break;
-      if (!question_.delta) tail = std::min(tail, std::max(best->upper_delta, 1e-280) * kTailShare * options_.relative_width / Uses());
+      if (!question_.delta)
+        tail = std::min(tail, std::max(best->upper_delta, 1e-280) * kTailShare *
+                                  options_.relative_width / Uses());
       // The width falls with the square of the spacing.
       const double ratio = std::isfinite(width) ? std::sqrt(0.8 * allowed / width) : 0.25;
       wanted *= std::clamp(ratio, 1.0 / 16, 0.75);
     }
     if (!best) {
-      throw Error(ErrorCode::kUsage, "the privacy loss cannot be composed within the permitted memory",
+      throw Error(ErrorCode::kUsage,
+                  "the privacy loss cannot be composed within the permitted memory",
                   "allow more cells, or ask for a wider interval");
     }
     value = best->value;
@@ -148,7 +158,8 @@ class Accountant {
   // 2.5 sqrt(relative width) is near what will be needed.
   double FirstSpacing() const {
     double square = 0;
-    for (const Use& use : uses_) square += use.pair->loss_scale * use.pair->loss_scale * static_cast<double>(use.count);
+    for (const Use& use : uses_)
+      square += use.pair->loss_scale * use.pair->loss_scale * static_cast<double>(use.count);
     return std::max(1e-12, std::sqrt(square / Uses()) * 2.5 * std::sqrt(options_.relative_width));
   }
 
@@ -174,7 +185,8 @@ class Accountant {
     }
     Round round;
     CompositionPlan plan;
-    if (std::none_of(upper.begin(), upper.end(), [](const LossPmf& pmf) { return pmf.mass.empty(); })) {
+    if (std::none_of(upper.begin(), upper.end(),
+                     [](const LossPmf& pmf) { return pmf.mass.empty(); })) {
       round.tilt = question_.delta ? TiltForDelta(upper_parts, *question_.delta, guess)
                                    : TiltForEpsilon(upper_parts, *question_.epsilon, guess);
       plan = PlanComposition(upper_parts, round.tilt, kWindowShare * options_.relative_width);
@@ -203,7 +215,8 @@ class Accountant {
   FftWorkspace& fft_;
 };
 
-PldResult Answer(const std::vector<Event>& given, const Question& question, const PldOptions& options) {
+PldResult Answer(const std::vector<Event>& given, const Question& question,
+                 const PldOptions& options) {
   CheckOptions(options);
   if (given.empty()) {
     throw Error(ErrorCode::kUsage, "there is no mechanism to account", "give at least one event");
@@ -214,12 +227,14 @@ PldResult Answer(const std::vector<Event>& given, const Question& question, cons
   Accountant(Direct(events, true), question, options, fft).Run(-1, result, result.forward);
   result.backward = result.forward;
   if (!Symmetric(events))
-    Accountant(Direct(events, false), question, options, fft).Run(result.forward.lower, result, result.backward);
+    Accountant(Direct(events, false), question, options, fft)
+        .Run(result.forward.lower, result, result.backward);
   result.value = {std::max(result.forward.lower, result.backward.lower),
                   std::max(result.forward.upper, result.backward.upper)};
   const double width = result.value.upper - result.value.lower;
-  result.reached = width <= std::max(options.absolute_width, options.relative_width * result.value.upper) ||
-                   result.value.lower == kInfinity;
+  result.reached =
+      width <= std::max(options.absolute_width, options.relative_width * result.value.upper) ||
+      result.value.lower == kInfinity;
   return result;
 }
 

@@ -10,20 +10,27 @@ namespace {
 using partita::data::Column;
 using partita::data::ColumnType;
 
-partita::data::Schema MakeSchema() {
+// The first four columns, or all seven.
+partita::data::Schema MakeSchema(size_t num_columns) {
   partita::data::Schema schema;
-  schema.columns.resize(4);
-  const char* names[] = {"id", "x", "i", "f"};
-  const ColumnType types[] = {ColumnType::kKey, ColumnType::kNumeric, ColumnType::kInteger,
-                              ColumnType::kFactor};
-  for (size_t c = 0; c < 4; ++c) {
+  schema.columns.resize(7);
+  const char* names[] = {"id", "x", "i", "f", "o", "d", "s"};
+  const ColumnType types[] = {ColumnType::kKey,     ColumnType::kNumeric, ColumnType::kInteger,
+                              ColumnType::kFactor,  ColumnType::kOrdered, ColumnType::kDate,
+                              ColumnType::kSurvival};
+  for (size_t c = 0; c < 7; ++c) {
     schema.columns[c].name = names[c];
     schema.columns[c].type = types[c];
     schema.columns[c].lower = -10;
     schema.columns[c].upper = 10;
   }
   schema.columns[2].missing_codes = {"-9"};
-  schema.columns[3].levels = {"a", "b"};
+  schema.columns[3].levels = schema.columns[4].levels = {"a", "b"};
+  schema.columns[6].lower = 0;
+  schema.columns[6].time_column = "t";
+  schema.columns[6].event_column = "e";
+  schema.columns.resize(num_columns);
+  partita::data::ValidateSchema(schema);
   return schema;
 }
 
@@ -32,11 +39,14 @@ void Require(bool promise) {
 }
 
 void CheckColumn(const Column& column, size_t num_rows) {
+  const bool survival = column.schema.type == ColumnType::kSurvival;
   const size_t cells = column.numbers.size() + column.codes.size() + column.keys.size();
-  Require(cells == num_rows);
+  Require(cells == (survival ? 2 * num_rows : num_rows));
   for (double x : column.numbers) {
     Require(!std::isinf(x));
-    Require(column.schema.type != ColumnType::kInteger || std::isnan(x) || std::trunc(x) == x);
+    const bool whole =
+        column.schema.type == ColumnType::kInteger || column.schema.type == ColumnType::kDate;
+    Require(!whole || std::isnan(x) || std::trunc(x) == x);
   }
   for (int32_t code : column.codes) Require(code >= -1 && code < 2);
   for (const std::string& key : column.keys) Require(!key.empty() && partita::data::IsUtf8(key));
@@ -44,10 +54,12 @@ void CheckColumn(const Column& column, size_t num_rows) {
 
 }  // namespace
 
-// The first byte chooses the dialect and how far the source's bytes are from the end of a block.
+// The first byte chooses the dialect, the columns and how far the source's bytes are from the end
+// of a block.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const partita::data::Schema schema = MakeSchema();
+  static const partita::data::Schema basic = MakeSchema(4), all = MakeSchema(7);
   if (size == 0) return 0;
+  const partita::data::Schema& schema = (data[0] & 2) != 0 ? all : basic;
   partita::data::CsvOptions options;
   options.max_rows = 1000;
   options.max_columns = 50;

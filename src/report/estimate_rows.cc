@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/error.h"
+
 namespace partita::report {
 namespace {
 
@@ -44,13 +46,37 @@ std::vector<EstimateSection> EstimateSections(const methods::mle::MleResult& res
   return sections;
 }
 
+const std::vector<stats::ParameterEstimate>& ReportedEstimates(
+    const methods::mle::MleResult& result) {
+  return result.robust ? result.robust->estimates : result.fit.estimates;
+}
+
+const Eigen::MatrixXd& ReportedVcov(const methods::mle::MleResult& result) {
+  return result.robust ? result.robust->vcov : result.fit.vcov;
+}
+
+std::map<std::string, double> ReportedMeasures(const methods::mle::MleResult& result) {
+  std::map<std::string, double> measures = result.fit.fit_measures;
+  if (result.robust) {
+    measures.insert(result.robust->fit_measures.begin(), result.robust->fit_measures.end());
+  }
+  return measures;
+}
+
+void CheckEstimates(const methods::mle::MleResult& result) {
+  const size_t rows = result.table.rows.size();
+  if (result.fit.estimates.size() != rows || ReportedEstimates(result).size() != rows) {
+    throw Error(ErrorCode::kInternal, "the fit does not belong to its parameter table");
+  }
+}
+
 std::string ParameterName(const stats::Parameter& row) {
   return row.lhs + " " + row.op + (row.op == "~1" ? "" : " " + row.rhs);
 }
 
 bool HasInterval(const methods::mle::MleResult& result, size_t row) {
   const stats::Parameter& parameter = result.table.rows[row];
-  const stats::ParameterEstimate& estimate = result.fit.estimates[row];
+  const stats::ParameterEstimate& estimate = ReportedEstimates(result)[row];
   return (parameter.free > 0 || parameter.op == ":=") && !parameter.exogenous &&
          std::isfinite(estimate.estimate) && std::isfinite(estimate.ci_lower) &&
          std::isfinite(estimate.ci_upper);

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/error.h"
+#include "report/estimate_rows.h"
 #include "report/statements.h"
 
 namespace partita::report {
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kHeader =
     "analysis,group,group.label,group.n,lhs,op,rhs,label,free,user,exo,est,se,z,pvalue,ci.lower,"
-    "ci.upper,std.lv,std.all\r\n";
+    "ci.upper,std.lv,std.all,se.robust,z.robust,pvalue.robust,ci.lower.robust,ci.upper.robust\r\n";
 
 std::string Quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -51,6 +51,12 @@ std::string Line(const methods::mle::MleResult& result, size_t i) {
     // The values of a fixed covariate are sample moments (result_json.h).
     line += "," + (row.exogenous ? std::string() : Number(value));
   }
+  if (!result.robust || row.exogenous) return line + ",,,,,\r\n";
+  const stats::ParameterEstimate& robust = result.robust->estimates[i];
+  for (double value :
+       {robust.standard_error, robust.z, robust.p_value, robust.ci_lower, robust.ci_upper}) {
+    line += "," + Number(value);
+  }
   return line + "\r\n";
 }
 
@@ -59,9 +65,7 @@ std::string Line(const methods::mle::MleResult& result, size_t i) {
 std::string EstimatesCsv(std::span<const methods::mle::MleResult> results) {
   std::string out = kHeader;
   for (const methods::mle::MleResult& result : results) {
-    if (result.fit.estimates.size() != result.table.rows.size()) {
-      throw Error(ErrorCode::kInternal, "the fit does not belong to its parameter table");
-    }
+    CheckEstimates(result);
     for (size_t i = 0; i < result.table.rows.size(); ++i) out += Line(result, i);
   }
   return out;

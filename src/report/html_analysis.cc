@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/text_table.h"
@@ -27,7 +28,7 @@ struct MeasureName {
   bool is_count = false;
   bool is_p_value = false;
 };
-constexpr std::array<MeasureName, 23> kMeasures = {
+constexpr std::array<MeasureName, 22> kMeasures = {
     {{"chisq", "Chi-square of the model"},
      {"df", "degrees of freedom", true},
      {"pvalue", "p-value", false, true},
@@ -49,8 +50,7 @@ constexpr std::array<MeasureName, 23> kMeasures = {
      {"bic2", "Sample-size adjusted BIC"},
      {"fmin", "Minimum of the discrepancy"},
      {"npar", "Free parameters after constraints", true},
-     {"ntotal", "Rows", true},
-     {"chisq.scaled", "Scaled chi-square"}}};
+     {"ntotal", "Rows", true}}};
 
 std::string MeasureText(const MeasureName& measure, double value) {
   if (std::isnan(value)) return "NA";
@@ -58,18 +58,35 @@ std::string MeasureText(const MeasureName& measure, double value) {
   return measure.is_p_value ? PValue(value) : Fixed3(value);
 }
 
+// "chisq.scaled" is "Chi-square of the model, scaled".
+std::string OtherMeasure(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return {};
+  for (const MeasureName& measure : kMeasures) {
+    if (name.substr(0, dot) == measure.name) {
+      return std::string(measure.label) + ", " + name.substr(dot + 1);
+    }
+  }
+  return {};
+}
+
 std::string FitTable(const MleResult& result) {
   HtmlTable table{"Fit measures, with lavaan's names", {"Measure", "Value"}, {1}, {}, "fit"};
   std::set<std::string> shown;
+  const std::map<std::string, double> measures = ReportedMeasures(result);
   for (const MeasureName& measure : kMeasures) {
-    const auto found = result.fit.fit_measures.find(measure.name);
-    if (found == result.fit.fit_measures.end()) continue;
+    const auto found = measures.find(measure.name);
+    if (found == measures.end()) continue;
     shown.insert(measure.name);
     table.Add({Escape(measure.label) + " " + Element("small", Escape(measure.name)),
                Escape(MeasureText(measure, found->second))});
   }
-  for (const auto& [name, value] : result.fit.fit_measures) {
-    if (!shown.contains(name)) table.Add({Escape(name), Escape(Fixed3(value))});
+  for (const auto& [name, value] : measures) {
+    if (shown.contains(name)) continue;
+    const MeasureName other{"", "", name.find("df") != std::string::npos,
+                            name.find("pvalue") != std::string::npos};
+    table.Add({Escape(OtherMeasure(name)) + " " + Element("small", Escape(name)),
+               Escape(MeasureText(other, value))});
   }
   return RenderHtmlTable(table);
 }
@@ -77,7 +94,7 @@ std::string FitTable(const MleResult& result) {
 std::vector<std::string> EstimateCells(const MleResult& result, size_t i,
                                        const std::string& symbol) {
   const stats::Parameter& row = result.table.rows[i];
-  const stats::ParameterEstimate& estimate = result.fit.estimates[i];
+  const stats::ParameterEstimate& estimate = ReportedEstimates(result)[i];
   const bool estimated = row.free > 0 || row.op == ":=";
   const auto cell = [&](double value) { return estimated ? Escape(Fixed3(value)) : ""; };
   return {Escape(ParameterName(row)),
@@ -94,7 +111,10 @@ std::vector<std::string> EstimateCells(const MleResult& result, size_t i,
 }
 
 std::string EstimateTable(const MleResult& result) {
-  HtmlTable table{"Estimates with standard errors, Wald tests and 95 % intervals",
+  HtmlTable table{result.robust
+                      ? "Estimates with robust (Huber-White) standard errors, Wald tests and 95 % "
+                        "intervals"
+                      : "Estimates with standard errors, Wald tests and 95 % intervals",
                   {"Parameter", "Symbol", "Label", "Estimate", "Std. error", "z", "p", "95 % lower",
                    "95 % upper", "Std.lv", "Std.all"},
                   {3, 4, 5, 6, 7, 8, 9, 10},
@@ -158,7 +178,9 @@ std::string Model(const MleResult& result, const RunFacts& facts) {
   std::vector<std::pair<std::string, std::string>> items = {
       {"Model function", result.function},
       {"Estimator", "maximum likelihood"},
-      {"Standard errors", expected ? "expected information" : "observed information"},
+      {"Standard errors", result.robust ? "robust (Huber-White)"
+                          : expected    ? "expected information"
+                                        : "observed information"},
       {"Observed variables", List(result.table.observed)}};
   if (!result.table.latent.empty()) {
     items.push_back({"Latent variables", List(result.table.latent)});
@@ -178,6 +200,20 @@ std::string Model(const MleResult& result, const RunFacts& facts) {
   return Element("h3", "Model") + "\n" + Definitions(items) + ModelEquations(result);
 }
 
+// What a likelihood that was asked point by point told about the data.
+std::string Opened(const MleResult& result) {
+  if (!result.likelihood) return {};
+  const stats::OracleUsage& usage = result.likelihood->usage;
+  const auto count = [](int number) { return FormatCount(static_cast<uint64_t>(number)); };
+  return Paragraph("The likelihood was opened at " + count(usage.values) +
+                   " points and its "
+                   "gradient at " +
+                   count(usage.gradients) + ": " + count(usage.opened_numbers) +
+                   " numbers of rank " + count(usage.rank) + ", where rank " +
+                   count(usage.num_statistics) + " gives the sample moments away (leakage level " +
+                   result.likelihood->leakage_level + ").");
+}
+
 std::string Convergence(const MleResult& result, const RunFacts& facts, size_t index) {
   const stats::SemFit& fit = result.fit;
   std::string out = Element("h3", "Convergence") + "\n";
@@ -185,7 +221,13 @@ std::string Convergence(const MleResult& result, const RunFacts& facts, size_t i
                       {"Optimiser", fit.optimizer},
                       {"Iterations", FormatCount(static_cast<uint64_t>(fit.iterations))},
                       {"Largest scaled gradient", Significant3(fit.max_scaled_gradient)}});
-  if (!fit.warnings.empty()) out += Paragraph("Warnings:", "warning") + Bullets(fit.warnings);
+  std::vector<std::string> warnings = fit.warnings;
+  if (result.robust) {
+    const std::vector<std::string>& robust = result.robust->warnings;
+    warnings.insert(warnings.end(), robust.begin(), robust.end());
+  }
+  if (!warnings.empty()) out += Paragraph("Warnings:", "warning") + Bullets(warnings);
+  out += Bullets(result.notes) + Opened(result);
   const HistoryFacts* history = HistoryOf(result, facts);
   if (history == nullptr) return out;
   out += Figure({{"plot", "history"}, {"analysis", std::to_string(index)}},
@@ -203,7 +245,7 @@ std::string Convergence(const MleResult& result, const RunFacts& facts, size_t i
 }
 
 std::string Vcov(const MleResult& result) {
-  const Eigen::MatrixXd& vcov = result.fit.vcov;
+  const Eigen::MatrixXd& vcov = ReportedVcov(result);
   if (vcov.rows() == 0) return {};
   if (vcov.rows() > kMaxVcov) {
     return Paragraph("The covariance matrix of the " +

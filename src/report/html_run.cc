@@ -74,6 +74,7 @@ std::string RowsTable(const RunFacts& facts) {
   const std::set<std::string> hidden = HiddenReasons(facts);
   HtmlTable table{"Rows", {"Of", "Observed", "Used", "Excluded, and why"}, {1, 2}, {}, ""};
   for (const RowFacts& rows : facts.rows) {
+    const bool known = rows.observed > 0 || rows.used == 0;
     bool hides = rows.used > 0 && rows.used < facts.min_cell;
     std::string why;
     for (const ExclusionFacts& excluded : rows.excluded) {
@@ -85,8 +86,13 @@ std::string RowsTable(const RunFacts& facts) {
       why += Element("div", Escape(excluded.reason + ": " + count));
     }
     table.Add({Escape(rows.scope),
-               hides ? "not shown" : Escape(SuppressedCount(rows.observed, facts.min_cell)),
-               Escape(SuppressedCount(rows.used, facts.min_cell)), why.empty() ? "none" : why});
+               !known  ? "not known here"
+               : hides ? "not shown"
+                       : Escape(SuppressedCount(rows.observed, facts.min_cell)),
+               Escape(SuppressedCount(rows.used, facts.min_cell)),
+               !why.empty() ? why
+               : known      ? "none"
+                            : ""});
   }
   return RenderHtmlTable(table) +
          Paragraph("Counts above 0 and below " + FormatCount(facts.min_cell) +

@@ -1,7 +1,10 @@
 // The paragraph for a paper.
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/text_table.h"
+#include "report/estimate_rows.h"
 #include "report/numbers.h"
 #include "report/statements.h"
 
@@ -11,8 +14,9 @@ namespace {
 using methods::mle::MleResult;
 
 double Measure(const MleResult& result, const char* name) {
-  const auto found = result.fit.fit_measures.find(name);
-  return found == result.fit.fit_measures.end() ? std::nan("") : found->second;
+  const std::map<std::string, double> measures = ReportedMeasures(result);
+  const auto found = measures.find(name);
+  return found == measures.end() ? std::nan("") : found->second;
 }
 
 std::string Plural(size_t count, const std::string& noun) {
@@ -72,6 +76,12 @@ std::string FitSentence(const MleResult& result) {
             Fixed3(Measure(result, "rmsea.ci.upper")) + ")";
   }
   append("srmr", "SRMR = ");
+  if (!std::isnan(Measure(result, "chisq.scaled"))) {
+    text += "; scaled (Yuan-Bentler) chi-square = " + Fixed3(Measure(result, "chisq.scaled"));
+    append("pvalue.scaled", "p = ");
+    append("cfi.robust", "robust CFI = ");
+    append("rmsea.robust", "robust RMSEA = ");
+  }
   return text + ".";
 }
 
@@ -91,6 +101,19 @@ std::string SecuritySentence(const study::Plan& plan, const RunFacts& facts) {
   return text;
 }
 
+// One clause for each kind that occurs.
+std::string StandardErrors(std::span<const MleResult> results) {
+  std::vector<std::string> kinds;
+  for (const MleResult& result : results) {
+    const bool expected = result.information == stats::Information::kExpected;
+    const std::string kind = result.robust ? "robust (Huber-White)"
+                             : expected    ? "based on the expected information matrix"
+                                           : "based on the observed information matrix";
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+  }
+  return "Standard errors are " + List(kinds) + ".";
+}
+
 }  // namespace
 
 std::string MethodsParagraph(std::span<const MleResult> results, const study::Plan& plan,
@@ -100,10 +123,7 @@ std::string MethodsParagraph(std::span<const MleResult> results, const study::Pl
     if (results.size() > 1) text += "Analysis " + AnalysisName(result) + ": ";
     text += ModelSentence(result) + " " + FitSentence(result) + " ";
   }
-  const bool expected =
-      !results.empty() && results.front().information == stats::Information::kExpected;
-  text += std::string("Standard errors are based on the ") + (expected ? "expected" : "observed") +
-          " information matrix; intervals are 95 % Wald intervals.";
+  text += StandardErrors(results) + " Intervals are 95 % Wald intervals.";
   if (!facts.study_hash.empty()) text += " Study hash (SHA-256): " + facts.study_hash + ".";
   return text;
 }

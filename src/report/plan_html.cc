@@ -4,6 +4,7 @@
 #include "report/html_page.h"
 #include "report/html_run.h"
 #include "report/html_text.h"
+#include "report/numbers.h"
 
 namespace partita::report {
 namespace {
@@ -19,6 +20,85 @@ std::string Releases(const study::Plan& plan) {
                release.max_count == 1 ? "once" : FormatCount(release.max_count) + " times"});
   }
   return plan.releases.empty() ? Paragraph("Nothing is released.") : RenderHtmlTable(table);
+}
+
+std::string Analyses(const study::Plan& plan) {
+  if (plan.analyses.empty()) return {};
+  HtmlTable table{
+      "Analyses", {"Analysis", "Model", "Rows", "Protocol", "Free parameters"}, {4}, {}, ""};
+  for (const study::PlanAnalysis& analysis : plan.analyses) {
+    table.Add({Escape(analysis.name), Escape(analysis.model), Escape(analysis.rows),
+               Escape(analysis.protocol), FormatCount(analysis.free_parameters)});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Checks(const study::Plan& plan) {
+  if (plan.checks.empty()) return {};
+  HtmlTable table{"Checked on shares before anything opens, one bit each",
+                  {"Analysis", "About", "Rule", "Otherwise"},
+                  {},
+                  {},
+                  ""};
+  for (const study::PlanCheck& check : plan.checks) {
+    table.Add({Escape(check.analysis), Escape(check.variable), Escape(check.rule),
+               check.warning ? "a warning" : "nothing is released"});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Exposures(const study::Plan& plan) {
+  if (plan.exposures.empty()) return {};
+  HtmlTable table{"What the released numbers give away",
+                  {"Released", "To", "Numbers, at most", "Determine all", "Level", "Gives away"},
+                  {2, 3},
+                  {},
+                  ""};
+  for (const study::PlanExposure& exposure : plan.exposures) {
+    table.Add({Escape(exposure.of), Escape(exposure.to), FormatCount(exposure.opened),
+               FormatCount(exposure.statistics), Escape(exposure.level),
+               Bullets(exposure.exposes)});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Privacy(const study::Plan& plan) {
+  if (plan.privacy.empty()) return {};
+  HtmlTable table{"How much about one person", {"Who", "Adjacency", "Loss"}, {}, {}, ""};
+  for (const study::PlanPrivacy& row : plan.privacy) {
+    table.Add({Escape(row.adversary), Escape(row.adjacency), Escape(row.loss)});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Utility(const study::Plan& plan) {
+  if (plan.utility.empty()) return {};
+  HtmlTable table{
+      "Expected cost of the noise (power 0.8 at 0.05, planning values)",
+      {"Analysis", "Parameter", "Std. error", "Inflation", "Smallest effect", "With noise"},
+      {2, 3, 4, 5},
+      {},
+      ""};
+  for (const study::PlanUtility& row : plan.utility) {
+    table.Add({Escape(row.analysis), Escape(row.parameter), Significant3(row.standard_error),
+               Significant3(row.inflation), Significant3(row.smallest_effect),
+               Significant3(row.smallest_effect_dp)});
+  }
+  return RenderHtmlTable(table);
+}
+
+std::string Predictions(const study::Plan& plan) {
+  if (plan.predictions.empty()) return {};
+  HtmlTable table{"Predicted, to be compared with the run (not part of what is approved)",
+                  {"Network", "Whole study", "Bytes on the wire"},
+                  {1, 2},
+                  {},
+                  ""};
+  for (const study::PlanPrediction& row : plan.predictions) {
+    table.Add(
+        {Escape(row.network), Escape(FormatSeconds(row.seconds)), FormatCount(row.wire_bytes)});
+  }
+  return RenderHtmlTable(table);
 }
 
 std::string Messages(const study::Plan& plan) {
@@ -78,7 +158,7 @@ std::string Computed(const study::Plan& plan, const std::string& plan_hash) {
                       {"Protocol", plan.protocol},
                       {"Engine", plan.engine},
                       {"Partition", plan.partition}}) +
-         RenderHtmlTable(hashes);
+         Analyses(plan) + RenderHtmlTable(hashes);
 }
 
 }  // namespace
@@ -99,9 +179,10 @@ std::string RenderPlanHtml(const study::Plan& plan, std::span<const study::Netwo
       Section("computed", "What is computed", Computed(plan, plan_hash)) +
       Section("learned", "Who learns what",
               Paragraph("Leakage level: " + plan.leakage_level + ".") + PartiesTable(plan) +
-                  Element("h3", "Releases") + "\n" + Releases(plan) + AssumptionsHtml(plan)) +
+                  Element("h3", "Releases") + "\n" + Releases(plan) + Exposures(plan) +
+                  Privacy(plan) + Utility(plan) + Checks(plan) + AssumptionsHtml(plan)) +
       Section("cost", "What it costs",
-              Estimates(plan, networks) + Messages(plan) + Correlations(plan));
+              Predictions(plan) + Estimates(plan, networks) + Messages(plan) + Correlations(plan));
   if (!plan.notes.empty()) page.main += Section("notes", "Notes", Bullets(plan.notes));
   page.footer = Paragraph("Made by Partita. This file needs no network.");
   return RenderHtmlPage(page);

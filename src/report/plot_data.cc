@@ -23,7 +23,7 @@ std::string GroupLabel(const MleResult& result, int group) {
 
 Json IntervalJson(const MleResult& result, size_t row, const std::string& label,
                   const std::string& series) {
-  const stats::ParameterEstimate& estimate = result.fit.estimates[row];
+  const stats::ParameterEstimate& estimate = ReportedEstimates(result)[row];
   return {{"label", label},
           {"series", series},
           {"est", estimate.estimate},

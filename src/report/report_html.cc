@@ -1,6 +1,7 @@
 #include "report/report_html.h"
 
 #include "base/error.h"
+#include "report/estimate_rows.h"
 #include "report/html_analysis.h"
 #include "report/html_page.h"
 #include "report/html_run.h"
@@ -66,11 +67,7 @@ std::string Footer() {
 std::string RenderReportHtml(std::span<const MleResult> results, const study::Plan& plan,
                              const RunFacts& facts) {
   if (results.empty()) throw Error(ErrorCode::kInternal, "a report without an analysis");
-  for (const MleResult& result : results) {
-    if (result.fit.estimates.size() != result.table.rows.size()) {
-      throw Error(ErrorCode::kInternal, "the fit does not belong to its parameter table");
-    }
-  }
+  for (const MleResult& result : results) CheckEstimates(result);
   HtmlPage page;
   page.title = Title(plan) + " - Partita report";
   page.header = Header(results, plan, facts);

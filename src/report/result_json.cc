@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/estimate_rows.h"
 #include "report/facts_json.h"
 #include "report/statements.h"
 
@@ -56,9 +57,7 @@ Json ParameterJson(const stats::Parameter& row, const stats::ParameterEstimate& 
 }
 
 Json ParametersJson(const methods::mle::MleResult& result) {
-  if (result.fit.estimates.size() != result.table.rows.size()) {
-    throw Error(ErrorCode::kInternal, "the fit does not belong to its parameter table");
-  }
+  CheckEstimates(result);
   Json parameters = Json::array();
   for (size_t i = 0; i < result.table.rows.size(); ++i) {
     parameters.push_back(ParameterJson(result.table.rows[i], result.fit.estimates[i]));
@@ -81,15 +80,48 @@ std::vector<std::string> FreeNames(const stats::ParameterTable& table) {
   return names;
 }
 
-Json VcovJson(const methods::mle::MleResult& result) {
+Json MatrixJson(const Eigen::MatrixXd& matrix) {
   Json values = Json::array();
-  const Eigen::MatrixXd& vcov = result.fit.vcov;
-  for (Eigen::Index i = 0; i < vcov.rows(); ++i) {
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
     Json row = Json::array();
-    for (Eigen::Index j = 0; j < vcov.cols(); ++j) row.push_back(vcov(i, j));
+    for (Eigen::Index j = 0; j < matrix.cols(); ++j) row.push_back(matrix(i, j));
     values.push_back(std::move(row));
   }
-  return {{"names", FreeNames(result.table)}, {"values", values}};
+  return values;
+}
+
+Json VcovJson(const methods::mle::MleResult& result) {
+  return {{"names", FreeNames(result.table)}, {"values", MatrixJson(result.fit.vcov)}};
+}
+
+// Standard errors, tests and intervals of the robust kind; estimates are the same.
+Json RobustJson(const methods::mle::MleResult& result) {
+  if (!result.robust) return {};
+  const stats::RobustFit& robust = *result.robust;
+  Json parameters = Json::array();
+  for (size_t i = 0; i < robust.estimates.size(); ++i) {
+    Json parameter = ParameterJson(result.table.rows[i], robust.estimates[i]);
+    for (const char* key : {"lhs", "op", "rhs", "group", "label", "free", "user", "exo"}) {
+      parameter.erase(key);
+    }
+    parameters.push_back(std::move(parameter));
+  }
+  return {{"parameters", parameters},
+          {"fit", robust.fit_measures},
+          {"scaling_factor", robust.scaling_factor},
+          {"vcov", MatrixJson(robust.vcov)},
+          {"warnings", robust.warnings}};
+}
+
+Json LikelihoodJson(const methods::mle::MleResult& result) {
+  if (!result.likelihood) return {};
+  const stats::OracleUsage& usage = result.likelihood->usage;
+  return {{"values", usage.values},
+          {"gradients", usage.gradients},
+          {"opened_numbers", usage.opened_numbers},
+          {"rank", usage.rank},
+          {"num_statistics", usage.num_statistics},
+          {"leakage_level", result.likelihood->leakage_level}};
 }
 
 Json AnalysisJson(const methods::mle::MleResult& result) {
@@ -100,7 +132,11 @@ Json AnalysisJson(const methods::mle::MleResult& result) {
           {"warnings", result.fit.warnings},
           {"parameters", ParametersJson(result)},
           {"fit", result.fit.fit_measures},
-          {"vcov", VcovJson(result)}};
+          {"vcov", VcovJson(result)},
+          {"robust", RobustJson(result)},
+          {"likelihood", LikelihoodJson(result)},
+          {"fit_measures_available", result.fit_measures_available},
+          {"notes", result.notes}};
 }
 
 std::string Dump(const Json& json) {

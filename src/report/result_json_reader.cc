@@ -74,12 +74,46 @@ Eigen::MatrixXd ReadVcov(const Json& values) {
   return vcov;
 }
 
+std::optional<stats::RobustFit> ReadRobust(const Json& json) {
+  if (json.is_null()) return {};
+  stats::RobustFit robust;
+  for (const Json& parameter : json.at("parameters")) {
+    robust.estimates.push_back(ReadEstimate(parameter));
+  }
+  for (const auto& [name, value] : json.at("fit").items()) {
+    robust.fit_measures[name] = NumberOrNan(value);
+  }
+  robust.scaling_factor = NumberOrNan(json.at("scaling_factor"));
+  robust.vcov = ReadVcov(json.at("vcov"));
+  robust.warnings = json.at("warnings").get<std::vector<std::string>>();
+  return robust;
+}
+
+std::optional<methods::mle::LikelihoodFacts> ReadLikelihood(const Json& json) {
+  if (json.is_null()) return {};
+  methods::mle::LikelihoodFacts facts;
+  facts.usage.values = json.at("values");
+  facts.usage.gradients = json.at("gradients");
+  facts.usage.opened_numbers = json.at("opened_numbers");
+  facts.usage.rank = json.at("rank");
+  facts.usage.num_statistics = json.at("num_statistics");
+  facts.leakage_level = json.at("leakage_level");
+  return facts;
+}
+
 methods::mle::MleResult ReadAnalysis(const Json& json) {
   methods::mle::MleResult result;
   result.name = json.at("name");
   ReadModel(json.at("model"), result);
   ReadFit(json, result);
   result.fit.vcov = ReadVcov(json.at("vcov").at("values"));
+  result.robust = ReadRobust(json.at("robust"));
+  result.likelihood = ReadLikelihood(json.at("likelihood"));
+  result.fit_measures_available = json.at("fit_measures_available");
+  result.notes = json.at("notes").get<std::vector<std::string>>();
+  if (result.robust && result.robust->estimates.size() != result.table.rows.size()) {
+    throw Json::other_error::create(501, "the robust parameters are not those of the fit", nullptr);
+  }
   return result;
 }
 

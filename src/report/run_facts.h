@@ -45,8 +45,8 @@ struct ExclusionFacts {
 
 // Rows that were there, that took part, and why the others did not.
 struct RowFacts {
-  std::string scope;  // party name, or "all"
-  uint64_t observed = 0, used = 0;
+  std::string scope;                // party name, or "all"
+  uint64_t observed = 0, used = 0;  // observed 0 although some were used: not known here
   std::vector<ExclusionFacts> excluded;
 };
 

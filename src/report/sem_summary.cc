@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text_table.h"
+#include "report/estimate_rows.h"
 #include "report/numbers.h"
 #include "report/terminal_summary.h"
 
@@ -176,7 +177,7 @@ std::vector<TableLine> SectionLines(const MleResult& result, const Section& sect
       left = row.lhs;
     }
     const std::string& name = section.by_left ? row.rhs : row.lhs;
-    lines.push_back(ParameterLine(row, result.fit.estimates.at(i), marked(name, 4)));
+    lines.push_back(ParameterLine(row, ReportedEstimates(result).at(i), marked(name, 4)));
   }
   return lines;
 }
@@ -187,7 +188,7 @@ std::vector<TableLine> DefinedLines(const MleResult& result) {
     Parameter row = result.table.rows[i];
     if (row.op != ":=") continue;
     row.label.clear();  // it is the name
-    lines.push_back(ParameterLine(row, result.fit.estimates.at(i), "    " + row.lhs));
+    lines.push_back(ParameterLine(row, ReportedEstimates(result).at(i), "    " + row.lhs));
   }
   return lines;
 }
@@ -245,8 +246,9 @@ std::string RenderTables(const std::vector<TitledLines>& tables) {
 std::string Parameters(const MleResult& result) {
   const bool expected = result.information == stats::Information::kExpected;
   std::string out =
-      Block("Parameter Estimates:", Line("Standard errors", "Standard") +
-                                        Line("Information", expected ? "Expected" : "Observed"));
+      Block("Parameter Estimates:",
+            Line("Standard errors", result.robust ? "Robust (Huber-White)" : "Standard") +
+                Line("Information", expected && !result.robust ? "Expected" : "Observed"));
   std::vector<TitledLines> tables;
   for (size_t group = 0; group < result.group_n.size(); ++group) {
     if (result.group_n.size() > 1) {
@@ -272,14 +274,40 @@ std::string Constraints(const MleResult& result) {
   return out.empty() ? "" : "\nConstraints:\n" + out;
 }
 
+// What robust standard errors come with, under lavaan's names.
+std::string ScaledTests(const MleResult& result) {
+  if (!result.robust) return {};
+  stats::SemFit scaled;
+  scaled.fit_measures = result.robust->fit_measures;
+  const auto measure = [&](const char* name, const char* label) {
+    return Measure(scaled, name, label);
+  };
+  std::string out =
+      Block("Scaled Test User Model (Yuan-Bentler):",
+            measure("chisq.scaled", "Test statistic") + measure("df.scaled", "Degrees of freedom") +
+                measure("pvalue.scaled", "P-value (Chi-square)") +
+                measure("chisq.scaling.factor", "Scaling correction factor") +
+                measure("cfi.robust", "Robust Comparative Fit Index (CFI)") +
+                measure("tli.robust", "Robust Tucker-Lewis Index (TLI)") +
+                measure("rmsea.robust", "Robust RMSEA"));
+  for (const std::string& warning : result.robust->warnings) {
+    out += WrapText("Warning: " + warning, 2);
+  }
+  return out;
+}
+
+std::string Notes(const MleResult& result) {
+  std::string out;
+  for (const std::string& note : result.notes) out += WrapText(note, 2);
+  return Block("Notes:", out);
+}
+
 }  // namespace
 
 std::string SemSummary(const MleResult& result) {
-  if (result.fit.estimates.size() != result.table.rows.size()) {
-    throw Error(ErrorCode::kInternal, "the fit does not belong to its parameter table");
-  }
-  return Convergence(result.fit) + "\n" + Sizes(result) + Tests(result.fit) + Parameters(result) +
-         Constraints(result);
+  CheckEstimates(result);
+  return Convergence(result.fit) + "\n" + Sizes(result) + Tests(result.fit) + ScaledTests(result) +
+         Parameters(result) + Constraints(result) + Notes(result);
 }
 
 }  // namespace partita::report

@@ -69,14 +69,13 @@ std::string Coalitions(const study::Plan& plan) {
   const std::vector<std::string> computing = ComputingParties(plan);
   const std::vector<std::string> dealers = PartiesWith(plan, "dealer");
   if (plan.engine == "dealer" && !dealers.empty()) {
-    return dealers.front() + " and any one of " + List(computing) +
-           " together could compute what the others put in, down to rows where columns of several "
-           "parties are multiplied; " +
-           dealers.front() + " is trusted to see no data and to collude with nobody.";
+    return "Together, the dealer " + dealers.front() + " and any one of " + List(computing) +
+           " could compute what the others put in, down to rows where columns of several parties "
+           "are multiplied: the dealer is trusted to see no data and to collude with nobody.";
   }
   if (plan.engine == "replicated") {
     return "Any two of " + List(computing) +
-           " together could compute everything that the others put in.";
+           " together could compute everything that the third puts in.";
   }
   return "Parties beyond the threshold of the engine " + plan.engine +
          " together could compute what the others put in.";
@@ -96,12 +95,10 @@ Statement Adversary(const study::Plan& plan) {
   return {"adversary", text};
 }
 
-bool IsRobust(const MleResult& result) { return result.fit.fit_measures.contains("chisq.scaled"); }
-
 Statement StandardErrors(std::span<const MleResult> results) {
   std::vector<std::string> standard, robust;
   for (const MleResult& result : results) {
-    (IsRobust(result) ? robust : standard).push_back(AnalysisName(result));
+    (result.robust ? robust : standard).push_back(AnalysisName(result));
   }
   std::string text;
   if (!standard.empty()) {

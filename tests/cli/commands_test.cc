@@ -83,7 +83,7 @@ TEST(CommandsTest, PlanSaysWhoLearnsWhat) {
   const auto json = nlohmann::json::parse(
       Partita({"study", "plan", folder.study_file(), "--format", "json"}).out);
   EXPECT_EQ(json["status"], "done");
-  EXPECT_EQ(json["data"]["releases"][0]["to"], "north");
+  EXPECT_EQ(json["data"]["releases"][1]["to"], "north");
 }
 
 TEST(CommandsTest, ProcessesAndThreadsAgreeAndReportReadsBack) {
@@ -152,7 +152,7 @@ TEST(CommandsTest, JsonIsOneObjectOnStandardOutput) {
 bool Conforms(const nlohmann::json& schema, const nlohmann::json& value) {
   const auto is = [&](const std::string& type) {
     return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
-           (type == "string" && value.is_string()) ||
+           (type == "string" && value.is_string()) || (type == "boolean" && value.is_boolean()) ||
            (type == "integer" && value.is_number_integer()) ||
            (type == "number" && value.is_number()) || (type == "boolean" && value.is_boolean()) ||
            (type == "null" && value.is_null());

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <regex>
 #include <sstream>
 
 #include "tests/report/sample_run.h"
@@ -67,14 +66,12 @@ BrowserRun TakePicture(const std::string& file, const std::string& png) {
 }
 
 std::vector<size_t> PdfPageSizes(const std::string& pdf) {
-  const std::string text = ReadText(pdf);
-  const std::regex page(R"(/Type /Page\n[^>]*?/Contents (\d+) 0 R)");
+  const std::string text = ReadText(pdf), start = "/Type /Page\n", key = "/Contents ";
   std::vector<size_t> sizes;
-  for (std::sregex_iterator it(text.begin(), text.end(), page), end; it != end; ++it) {
-    const size_t object = text.find("\n" + (*it)[1].str() + " 0 obj");
-    const size_t length = text.find("/Length ", object);
-    if (object == std::string::npos || length == std::string::npos) continue;
-    sizes.push_back(std::stoul(text.substr(length + 8, 12)));
+  for (size_t at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
+    const std::string number = text.substr(text.find(key, at) + key.size(), 12);
+    const size_t object = text.find("\n" + number.substr(0, number.find(' ')) + " 0 obj");
+    sizes.push_back(std::stoul(text.substr(text.find("/Length ", object) + 8, 12)));
   }
   return sizes;
 }

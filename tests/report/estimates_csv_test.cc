@@ -49,18 +49,29 @@ TEST(EstimatesCsvTest, HoldsWhatTheJsonHolds) {
   results.push_back(SmallResult());
   results.back().name = "small";
   results.back().fit.estimates[1].standard_error = std::nan("");
+  results[1].robust = RobustOf(results[1]);
   const auto rows = ParseCsv(EstimatesCsv(results));
   const json document = json::parse(ResultJson(results, SamplePlan(), SampleFacts()));
   const std::vector<std::string>& header = rows.at(0);
   size_t line = 1;
   for (const json& analysis : document["analyses"]) {
+    size_t index = 0;
     for (const json& parameter : analysis["parameters"]) {
       ASSERT_EQ(rows.at(line).size(), header.size());
       for (size_t column = 0; column < header.size(); ++column) {
         const std::string& name = header[column];
         const std::string& cell = rows[line][column];
         const int group = parameter["group"];
-        if (name == "analysis") {
+        if (name.ends_with(".robust")) {
+          const json& robust = analysis["robust"];
+          const json value = robust.is_null()
+                                 ? json()
+                                 : robust["parameters"][index][name.substr(0, name.size() - 7)];
+          EXPECT_EQ(cell.empty(), value.is_null());
+          if (!cell.empty()) {
+            EXPECT_EQ(std::stod(cell), value.get<double>()) << name;
+          }
+        } else if (name == "analysis") {
           EXPECT_EQ(cell, analysis["name"]);
         } else if (name.starts_with("group.")) {
           const json& groups = analysis["model"]["groups"];
@@ -81,6 +92,7 @@ TEST(EstimatesCsvTest, HoldsWhatTheJsonHolds) {
         }
       }
       ++line;
+      ++index;
     }
   }
   EXPECT_EQ(line, rows.size());

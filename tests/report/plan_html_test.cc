@@ -29,6 +29,17 @@ TEST(PlanHtmlTest, SaysEverythingThatIsAgreed) {
   EXPECT_THAT(html, HasSubstr("Content-Security-Policy"));
 }
 
+TEST(PlanHtmlTest, SaysWhatIsCheckedAndWhatIsGivenAway) {
+  const std::string html = RenderPlanHtml(FullPlan(), {});
+  for (const std::string text :
+       {"sem of x1, x2, 3 free parameters", "at least min_rows = 20 rows", "a warning",
+        "nothing is released", "n and the exact means of x1, x2", "all 3 of their covariances",
+        "no bound: the releases are exact", "eps &lt;= 1 at delta = 1e-06", "x1~x2", "0.42",
+        "this machine", "1,300,000"}) {
+    EXPECT_THAT(html, HasSubstr(text));
+  }
+}
+
 TEST(PlanHtmlTest, EscapesEveryText) {
   study::Plan plan = SamplePlan();
   const std::string evil = "<img src=x onerror=alert(1)>";
@@ -39,6 +50,12 @@ TEST(PlanHtmlTest, EscapesEveryText) {
   plan.phases[0] = {evil, 1, {{evil, evil, 1, 1}}};
   plan.correlations = {{evil, 1}};
   plan.releases = {{evil, evil, evil, evil, 2}};
+  plan.analyses = {{evil, evil, evil, evil, 3}};
+  plan.checks = {{evil, evil, evil, 20, false}};
+  plan.exposures = {{evil, evil, 6, 6, evil, {evil}}};
+  plan.privacy = {{evil, evil, evil}};
+  plan.utility = {{evil, evil, 1, 1, 1, 1}};
+  plan.predictions = {{evil, 1, 1}};
   const std::vector<study::NetworkModel> networks = {{evil, 1, 1}};
   const std::string html = RenderPlanHtml(plan, networks, evil);
   EXPECT_THAT(html, Not(HasSubstr("<img")));

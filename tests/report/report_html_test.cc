@@ -230,8 +230,29 @@ TEST(ReportHtmlTest, MarksAFitThatDidNotConverge) {
   EXPECT_THAT(html, HasSubstr("The likelihood is flat."));
 }
 
+TEST(ReportHtmlTest, ShowsRobustStandardErrorsWhereAskedFor) {
+  MleResult result = FactorResult("main");
+  const std::string standard = Html({result});
+  result.robust = RobustOf(result);
+  result.notes = {"Warning: this does not hold: five rows per parameter."};
+  result.likelihood = {{5, 4, 221, 20, 54}, "likelihood-oracle"};
+  const std::string robust = Html({result});
+  const double error = result.fit.estimates[1].standard_error;
+  const std::string cell = ">" + Fixed3(error) + "</td>",
+                    wide = ">" + Fixed3(1.25 * error) + "</td>";
+  EXPECT_THAT(standard, AllOf(HasSubstr(cell), Not(HasSubstr(wide))));
+  EXPECT_THAT(robust, AllOf(HasSubstr(wide), Not(HasSubstr(cell)), HasSubstr("Huber-White"),
+                            HasSubstr("<small>chisq.scaled</small>"), HasSubstr("36.500"),
+                            HasSubstr("A warning about robust"), HasSubstr("five rows per")));
+  EXPECT_THAT(robust, HasSubstr("221 numbers of rank 20, where rank 54 gives"));
+  const json data = json::parse(PlotData(std::vector{result}, {}));
+  EXPECT_EQ(data["analyses"][0]["sections"][0]["rows"][0]["lower"],
+            result.robust->estimates[1].ci_lower);
+}
+
 TEST(ReportHtmlTest, IsTheSameForAStoredResult) {
-  const std::vector<MleResult> results = ThreeAnalyses();
+  std::vector<MleResult> results = ThreeAnalyses();
+  results[1].robust = RobustOf(results[1]);
   const StoredResult stored =
       ParseResultJson(ResultJson(results, SamplePlan(), FullFacts()), "result.json");
   EXPECT_EQ(RenderReportHtml(stored.results, stored.plan, stored.facts), Html(results));

@@ -39,8 +39,9 @@ TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
                   "privacy", "releases", "rows", "schema_version", "seconds_total", "software",
                   "started_at", "statements", "status", "study", "traffic", "variables"));
   const json& analysis = document["analyses"][0];
-  EXPECT_THAT(Keys(analysis), ElementsAre("convergence", "fit", "model", "name", "parameters",
-                                          "status", "vcov", "warnings"));
+  EXPECT_THAT(Keys(analysis),
+              ElementsAre("convergence", "fit", "fit_measures_available", "likelihood", "model",
+                          "name", "notes", "parameters", "robust", "status", "vcov", "warnings"));
   EXPECT_THAT(Keys(analysis["parameters"][0]),
               ElementsAre("ci.lower", "ci.upper", "est", "exo", "free", "group", "label", "lhs",
                           "op", "pvalue", "rhs", "se", "std.all", "std.lv", "user", "z"));
@@ -111,6 +112,10 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
     EXPECT_EQ(TerminalSummary(stored.results, stored.plan, stored.facts),
               TerminalSummary(One(result), SamplePlan(), SampleFacts()));
   }
+  results[0].robust = RobustOf(results[0]);
+  results[0].notes = {"A note."};
+  results[0].likelihood = {{5, 4, 221, 20, 54}, "likelihood-oracle"};
+  results[0].fit_measures_available = false;
   const std::string text = ResultJson(results, SamplePlan(), FullFacts());
   const StoredResult stored = ParseResultJson(text, "result.json");
   EXPECT_EQ(stored.results.size(), results.size());

@@ -281,6 +281,26 @@ inline methods::mle::MleResult FactorResult(const std::string& name,
   return result;
 }
 
+// Robust standard errors 1.25 times as large.
+inline stats::RobustFit RobustOf(const methods::mle::MleResult& result) {
+  stats::RobustFit robust;
+  robust.estimates = result.fit.estimates;
+  for (stats::ParameterEstimate& estimate : robust.estimates) {
+    estimate.standard_error *= 1.25;
+    estimate.z /= 1.25;
+    estimate.p_value *= 1.5;
+    estimate.ci_lower = estimate.estimate - 1.96 * estimate.standard_error;
+    estimate.ci_upper = estimate.estimate + 1.96 * estimate.standard_error;
+  }
+  robust.vcov = result.fit.vcov * 1.5625;
+  robust.scaling_factor = 1.125;
+  robust.fit_measures = {{"chisq.scaled", 36.5},    {"df.scaled", 19},
+                         {"pvalue.scaled", 0.0092}, {"chisq.scaling.factor", 1.125},
+                         {"cfi.robust", 0.9777},    {"rmsea.robust", 0.0555}};
+  robust.warnings = {"A warning about robust standard errors."};
+  return robust;
+}
+
 // A crude and an adjusted analysis, and one by group.
 inline std::vector<methods::mle::MleResult> ThreeAnalyses() {
   return {FactorResult("crude"), FactorResult("adjusted", {""}, 0.08),

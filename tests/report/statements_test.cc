@@ -73,7 +73,7 @@ TEST(StatementsTest, NameWhoTogetherCouldLearnMore) {
   study::Plan plan = SamplePlan();
   EXPECT_THAT(TextAbout("adversary", plan, SampleFacts()),
               AllOf(StartsWith("Protects against parties that follow the protocol"),
-                    HasSubstr("helper and any one of north and south together could "),
+                    HasSubstr("Together, the dealer helper and any one of north and south could "),
                     HasSubstr("north together with all other holders but one")));
   plan.engine = "replicated";
   plan.parties[2] = {"west", {"holder"}, "x3", {}};
@@ -87,7 +87,7 @@ TEST(StatementsTest, SayThatNormalityWasNotChecked) {
   EXPECT_THAT(TextAbout("standard-errors", SamplePlan(), SampleFacts()),
               HasSubstr("normality was not checked"));
   std::vector<methods::mle::MleResult> results = ThreeAnalyses();
-  results[1].fit.fit_measures["chisq.scaled"] = 40;
+  results[1].robust = RobustOf(results[1]);
   const std::string mixed =
       TextAbout(Statements(results, SamplePlan(), SampleFacts()), "standard-errors");
   EXPECT_THAT(mixed, AllOf(HasSubstr("of crude and by-school"), HasSubstr("was not checked"),

@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -91,9 +93,9 @@ TEST_F(EnvelopeUsesTest, NothingIsForgotten) {
 }
 
 // Runs `body` in `count` child processes at once; returns their exit codes.
-std::vector<int> InProcesses(int count, const std::function<int()>& body) {
+std::vector<int> InProcesses(unsigned count, const std::function<int()>& body) {
   std::vector<pid_t> children;
-  for (int i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < count; ++i) {
     const pid_t pid = fork();
     if (pid == 0) _exit(body());
     children.push_back(pid);
@@ -107,27 +109,57 @@ std::vector<int> InProcesses(int count, const std::function<int()>& body) {
   return codes;
 }
 
+// A barrier for processes that were forked after it was made.
+class Barrier {
+ public:
+  explicit Barrier(unsigned processes)
+      : barrier_(static_cast<pthread_barrier_t*>(mmap(nullptr, sizeof(pthread_barrier_t),
+                                                      PROT_READ | PROT_WRITE,
+                                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+    pthread_barrierattr_t shared;
+    pthread_barrierattr_init(&shared);
+    pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(barrier_, &shared, processes);
+    pthread_barrierattr_destroy(&shared);
+  }
+  ~Barrier() { munmap(barrier_, sizeof(pthread_barrier_t)); }
+  Barrier(const Barrier&) = delete;
+  Barrier& operator=(const Barrier&) = delete;
+  void Wait() { pthread_barrier_wait(barrier_); }
+
+ private:
+  pthread_barrier_t* barrier_;
+};
+
+// Many envelopes one after the other; for each all processes set off together.
 TEST_F(EnvelopeUsesTest, EightProcessesSpendExactlyTheLimit) {
-  constexpr int kProcesses = 8, kTries = 25;
-  constexpr uint64_t kLimit = 101;
+  constexpr unsigned kProcesses = 8, kEnvelopes = 60;
+  constexpr uint64_t kLimit = 3;
+  std::vector<fs::path> files;
+  for (unsigned i = 0; i < kEnvelopes; ++i) {
+    files.push_back(folder_ / std::to_string(i));
+    StartEnvelopeUses(files.back(), envelope_);
+  }
+  Barrier barrier(kProcesses);
   const std::vector<int> counted = InProcesses(kProcesses, [&] {
     int successes = 0;
-    for (int i = 0; i < kTries; ++i) {
+    for (const fs::path& file : files) {
+      barrier.Wait();
       try {
-        Count(kLimit);
+        CountEnvelopeUse(file, envelope_, kLimit, study_, kNow);
         ++successes;
       } catch (const Error&) {
       }
     }
     return successes;
   });
-  uint64_t sum = 0;
+  unsigned sum = 0;
   for (const int count : counted) {
     ASSERT_GE(count, 0);
-    sum += static_cast<uint64_t>(count);
+    sum += static_cast<unsigned>(count);
   }
-  EXPECT_EQ(sum, kLimit);
-  EXPECT_EQ(EnvelopeUses(file_, envelope_), kLimit);
+  EXPECT_EQ(sum, kEnvelopes * kLimit);
+  for (const fs::path& file : files) EXPECT_EQ(EnvelopeUses(file, envelope_), kLimit);
 }
 
 // Signing again puts another record in the place of one that somebody has open.

@@ -160,7 +160,7 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
       {"the group of analysis 'main' 'income'", [](auto& s) { s.analyses[0].group = "income"; }},
       {"the variable in the subset of analysis 'main' 'income'",
        [](auto& s) {
-         s.analyses[0].subset = {{"income", {}, 0, {}}};
+         s.analyses[0].subset = {{"income", {}, 0, false, {}}};
        }},
       {"the engine 'replicated'", [](auto& s) { s.engine.name = "replicated"; }},
       {"the receiver 'south'",
@@ -177,7 +177,7 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
        }},
       {"the variable in the population's subset 'income'",
        [](auto& s) {
-         s.population.subset = {{"income", {}, 0, {}}};
+         s.population.subset = {{"income", {}, 0, false, {}}};
        }},
       {"the weights 'income'", [](auto& s) { s.design.weights = "income"; }},
       {"the cluster 'income'", [](auto& s) { s.design.cluster = "income"; }},

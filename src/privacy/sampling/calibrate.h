@@ -23,8 +23,7 @@ struct Bounds {
   double upper = 0;
 };
 
-// --- Continuous Gaussian, any dimension, L2 sensitivity D (Balle & Wang, ICML 2018, Theorem 8)
-// -----
+// --- Continuous Gaussian, any dimension, L2 sensitivity D (Balle & Wang, ICML 2018, Theorem 8) ---
 //   delta(eps) = Phi(D/(2s) - eps s/D) - e^eps Phi(-D/(2s) - eps s/D),   s the noise_stddev.
 
 Bounds GaussianDelta(L2Sensitivity sensitivity, double noise_stddev, Epsilon epsilon);

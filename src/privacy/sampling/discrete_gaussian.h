@@ -1,18 +1,17 @@
 // Exact samples of the discrete Gaussian: P(k) proportional to exp(-k^2 / (2 sigma^2)), k integer.
-// Canonne, Kamath & Steinke, "The discrete Gaussian for differential privacy" (NeurIPS 2020),
-// Def. 1.
+// (Canonne, Kamath & Steinke, "The discrete Gaussian for differential privacy", 2020.)
 //
-// Law         Exactly that law, for every accepted scale: no step rounds. (Proof in
-// gaussian_table.h.) Method      Rejection from bins of equal width on the half line, the bin by an
-// alias table of
+// Law         Exactly that law, for every accepted scale; no step rounds. Proof: gaussian_table.h.
+// Method      Rejection from bins of equal width on the half line: the bin by an alias table of
 //             integer weights with sum 2^64, its low bits uniform, acceptance by a uniform number
-//             that is extended bit by bit until it is certain on which side of the ratio it lies.
-// Cost        Construction about 2 ms (600 directed exponentials); 16 random bytes per
-//             candidate for sigma < 2^53, 24 above; about 1.03 candidates per sample.
+//             that is extended until it is certain on which side of the ratio it lies. Small
+//             scales need no algorithm of their own: their bins are single integers.
+// Cost        Construction up to 3 ms (1200 directed exponentials). Per candidate 16 random bytes
+//             for sigma < 2^53, 24 above; about 1.03 candidates per sample; 5 to 20 ns.
 // Timing      NOT constant: a candidate near the upper end of its bin (about 2 %) takes an
-//             exponential, and which bin it was decides which table line is read. Draw noise ahead
-//             of time, never while somebody waits for the answer (security.md, R65; Jin et al.
-//             2022). How many candidates were rejected is independent of the accepted values.
+//             exponential, and the bin decides which table line is read. Draw noise ahead of time,
+//             never while somebody waits for the answer (security.md, R65; Jin et al. 2022). How
+//             many candidates were rejected is independent of the accepted values.
 // Randomness  The tape is read in this order, so that a reference can follow it: per round one
 //             block of min(512, samples still missing) candidates, then, candidate by candidate,
 //             the further words that single candidates need.

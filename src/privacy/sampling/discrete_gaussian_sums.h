@@ -12,8 +12,8 @@ constexpr double kMaxSummedStddev = 4096;
 // And up to this shift they are exact.
 constexpr double kMaxSummedShift = 0x1p40;
 
-// delta(epsilon) for a whole shift, 1 to kMaxSummedShift (Canonne, Kamath & Steinke 2020, Theorem
-// 7):
+// delta(epsilon) for a whole shift, 1 to kMaxSummedShift (Canonne, Kamath & Steinke 2020,
+// Theorem 7):
 //   P(X >= K) - e^eps P(X >= K + shift),  K = floor(eps s / shift - shift / 2) + 1.
 // Masses are summed up to 24 sigma with directed rounding; the rest, below 2^-400, is bounded.
 Interval DiscreteGaussianProfile(const GridVariance& variance, double shift, double epsilon);

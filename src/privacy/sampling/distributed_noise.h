@@ -1,10 +1,10 @@
 // Noise that m parties add together, so that nobody knows all of it.
 //
-// Each party draws its share itself and adds it to its input (R-b). With share variance s/(m - c),
+// Each party draws its share itself and adds it to its input (R-b). With share variance s/(m - c)
 // any m - c shares together have at least the variance s: c parties may pool what they know of
-// their own noise, and still face s. The published sum carries s m/(m - c). (Heikkila et al. 2017,
-// Theorem 1, uses N - T - 1: it protects a party that also subtracts its own share, that is c = T +
-// 1 here.)
+// their own noise, or fail to add it, and the rest still protects. The published sum then carries
+// s m/(m - c). (Heikkila et al. 2017, Theorem 1, divides by N - T - 1: it protects from T colluding
+// parties and one more that knows its own share, c = T + 1 here.)
 #pragma once
 
 #include <cstdint>

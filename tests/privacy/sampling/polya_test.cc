@@ -171,30 +171,45 @@ class PolyaReference {
         k += static_cast<UInt128>(block) << bin.width_bits;
         shift += static_cast<long>(block) + 1;
       } else if (head < entry.quick[side]) {
-        EXPECT_GE(Ratio(slot, k, shift), (head + 1) * 0x1p-16 * (1 - 1e-12));
+        EXPECT_GE(RatioBits(slot, k, shift) >> 48, head);
         return static_cast<Int128>(k);
       }
-      const double uniform = (std::ldexp(head, 64) + static_cast<double>(tape.Word())) * 0x1p-80;
-      const double ratio = Ratio(slot, k, shift);
-      EXPECT_GT(std::abs(uniform - ratio), 1e-14) << "choose another seed";
+      // The first 64 bits of U against those of the ratio.
+      const uint64_t uniform = (uint64_t{head} << 48) | (tape.Word() >> 16);
+      const uint64_t ratio = RatioBits(slot, k, shift);
+      EXPECT_NE(uniform, ratio) << "choose another seed";
       if (uniform < ratio) return static_cast<Int128>(k);
     }
   }
 
- private:
-  double Ratio(size_t slot, UInt128 k, long shift) {
+  // floor(2^64 ratio), at most 2^64 - 1.
+  uint64_t RatioBits(size_t slot, UInt128 k, long shift) {
     mpfr_t ratio;
     mpfr_init2(ratio, kBits);
     LogDensity(law_, k, ratio);
     mpfr_exp(ratio, ratio, MPFR_RNDN);
-    mpfr_mul(ratio, ratio, table_.Scale(128).lower().get(), MPFR_RNDN);
+    const Interval scale = table_.Scale(128);
+    mpfr_mul(ratio, ratio, scale.lower().get(), MPFR_RNDN);
     mpfr_mul_2si(ratio, ratio, shift, MPFR_RNDN);
     mpfr_div_ui(ratio, ratio, table_.weights()[slot], MPFR_RNDN);
-    const double value = mpfr_get_d(ratio, MPFR_RNDN);
+    mpfr_mul_2ui(ratio, ratio, 64, MPFR_RNDN);
+    const uint64_t bits =
+        mpfr_fits_ulong_p(ratio, MPFR_RNDD) != 0 ? mpfr_get_ui(ratio, MPFR_RNDD) : ~uint64_t{0};
     mpfr_clear(ratio);
-    return value;
+    return bits;
   }
 
+  uint64_t WordOfSlot(size_t slot) const {
+    const AliasTable& alias = table_.alias();
+    for (uint64_t i = 0;; ++i) {
+      const AliasEntry& entry = alias.entries.at(i);
+      const uint64_t first = i << (64 - alias.slot_bits);
+      if (entry.index[0] == slot && entry.threshold > 0) return first;
+      if (entry.index[1] == slot) return first + entry.threshold;
+    }
+  }
+
+ private:
   const PolyaTable& table_;
   Case law_;
 };
@@ -209,6 +224,62 @@ TEST(PolyaShareTest, SameTapeSameSamples) {
     for (int i = 0; i < 200; ++i) {
       ASSERT_EQ(share.Sample(tape), reference.Sample(same)) << i;
       ASSERT_EQ(tape.bytes_read(), same.bytes_read());
+    }
+  }
+}
+
+// U within 2^-56 of the ratio, where neither Kershaw's bounds nor doubles decide.
+TEST(PolyaShareTest, UndecidedUniforms) {
+  const Case law = {5000, 3};
+  const PolyaShare share(law.scale, law.parties);
+  const PolyaTable table(law.scale, law.parties);
+  PolyaReference reference(table, law);
+  Tape random(11);
+  int settled_late = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const size_t slot = 64 + random.Word() % (table.bins().size() - 65);
+    const PolyaBin& bin = table.bins()[slot];
+    const uint64_t low = random.Word() % (uint64_t{1} << bin.width_bits);
+    const uint64_t ratio = reference.RatioBits(slot, bin.start + low, bin.width_bits);
+    for (const uint64_t offset : {uint64_t{0} - 256, uint64_t{256}}) {
+      const uint64_t uniform = ratio + offset;
+      const std::vector<uint64_t> script = {reference.WordOfSlot(slot), low, (uniform >> 48) << 48,
+                                            uniform << 16};
+      Tape tape(5, script);
+      Tape same(5, script);
+      ASSERT_EQ(share.Sample(tape), reference.Sample(same));
+      ASSERT_EQ(tape.bytes_read(), same.bytes_read());
+      settled_late += same.bytes_read() > 24 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(settled_late, 300);
+}
+
+TEST(PolyaShareTest, UndecidedUniformsInTheTail) {
+  const Case law = {5000, 3};
+  const PolyaShare share(law.scale, law.parties);
+  const PolyaTable table(law.scale, law.parties);
+  PolyaReference reference(table, law);
+  const size_t slot = table.bins().size() - 1;
+  const PolyaBin& bin = table.bins()[slot];
+  for (const uint64_t block : {0, 1, 5}) {
+    for (const uint64_t low : {uint64_t{0}, (uint64_t{1} << bin.width_bits) - 1}) {
+      const UInt128 k = bin.start + (block << bin.width_bits) + low;
+      const uint64_t ratio =
+          reference.RatioBits(slot, k, bin.width_bits + static_cast<long>(block) + 1);
+      ASSERT_GT(ratio, 1000U);
+      for (const uint64_t offset : {uint64_t{0} - 256, uint64_t{256}}) {
+        const uint64_t uniform = ratio + offset;
+        const std::vector<uint64_t> script = {reference.WordOfSlot(slot), low,
+                                              (uniform >> 48) << 48, uint64_t{1} << block,
+                                              uniform << 16};
+        Tape tape(5, script);
+        Tape same(5, script);
+        const Int128 value = share.Sample(tape);
+        ASSERT_EQ(value, reference.Sample(same));
+        ASSERT_EQ(tape.bytes_read(), same.bytes_read());
+        EXPECT_EQ(value == static_cast<Int128>(k), uniform < ratio);
+      }
     }
   }
 }

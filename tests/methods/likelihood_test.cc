@@ -129,8 +129,7 @@ LikelihoodRun RunCase(const Case& test) {
         const LikelihoodMoments moments = ShareMoments(engine, test);
         engine.BeginPhase("likelihood");
         SilentProgress progress;
-        run.results[process] =
-            FitByLikelihood(engine, test.analysis, test.task, moments, progress);
+        run.results[process] = FitByLikelihood(engine, test.analysis, test.task, moments, progress);
       });
   return run;
 }
@@ -153,8 +152,7 @@ Reference Load(const std::string& name) {
 
 // How far a fit may be from the reference: estimates in standard errors.
 void ExpectReference(const MleResult& result, const Reference& reference) {
-  ASSERT_TRUE(result.fit.converged)
-      << (result.fit.warnings.empty() ? "" : result.fit.warnings[0]);
+  ASSERT_TRUE(result.fit.converged) << (result.fit.warnings.empty() ? "" : result.fit.warnings[0]);
   ASSERT_EQ(result.fit.estimates.size(), reference.rows.size());
   for (size_t r = 0; r < reference.rows.size(); ++r) {
     SCOPED_TRACE(reference.rows[r].dump());
@@ -193,9 +191,8 @@ class LikelihoodReference : public ::testing::TestWithParam<std::string> {
       EXPECT_EQ(testing::Opened(run.outcome, process, GradientRelease(test.task)),
                 static_cast<uint64_t>(usage.gradients));
     }
-    EXPECT_EQ(result.likelihood->leakage_level, usage.rank == usage.num_statistics
-                                                    ? "sufficient-statistics"
-                                                    : "likelihood-oracle");
+    EXPECT_EQ(result.likelihood->leakage_level,
+              usage.rank == usage.num_statistics ? "sufficient-statistics" : "likelihood-oracle");
   }
 };
 
@@ -226,8 +223,8 @@ stats::GroupMoments MadeUpMoments(double n) {
   for (Eigen::Index i = 0; i < 9; ++i) {
     moments.mean[i] = 3 + 0.1 * static_cast<double>(i);
     for (Eigen::Index j = 0; j < 9; ++j) {
-      const double loading = (0.8 - 0.03 * static_cast<double>(i)) *
-                             (0.8 - 0.03 * static_cast<double>(j));
+      const double loading =
+          (0.8 - 0.03 * static_cast<double>(i)) * (0.8 - 0.03 * static_cast<double>(j));
       moments.covariance(i, j) = i == j ? 1 : loading * (i / 3 == j / 3 ? 1 : 0.4);
     }
   }
@@ -264,8 +261,8 @@ TEST(LikelihoodTest, AnEvaluationIsOneRequestAndOneReplyWhateverTheNumberOfRows)
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
-// Standard deviations of a fiftieth of the half width, and a million rows: what is left of 30 and 40
-// bits is still far below the tolerance.
+// Standard deviations of a fiftieth of the half width, and a million rows: what is left of 30 and
+// 40 bits is still far below the tolerance.
 TEST(LikelihoodTest, NarrowColumnsAndAMillionRows) {
   for (const bool means : {false, true}) {
     SCOPED_TRACE(means);
@@ -296,8 +293,8 @@ TEST(LikelihoodTest, PlanDeclaresWhatTheGateCounts) {
     Case three = test;
     three.num_parties = 3;
     SilentProgress progress;
-    EXPECT_FALSE(FitByLikelihood(plan, test.analysis, test.task, ShareMoments(plan, three),
-                                 progress));
+    EXPECT_FALSE(
+        FitByLikelihood(plan, test.analysis, test.task, ShareMoments(plan, three), progress));
     for (const auto& count : gate.counts()) EXPECT_EQ(count.opened, count.release.max_count);
     ASSERT_EQ(plan.oracles().size(), 1u);
     EXPECT_EQ(plan.oracles()[0].evaluations.size(), 2u);

@@ -31,21 +31,20 @@ inline Outcome RunParties(const std::string& engine_name, size_t num_parties,
   Outcome outcome;
   outcome.traffic.resize(processes);
   outcome.openings.resize(processes);
-  outcome.errors =
-      net::RunChannels(net::MemoryParties(processes), [&](net::Channel& channel) {
-        mpc::CountingReleaseGate gate;
-        gate.Reserve(releases);
-        const auto engine = engine_name == "replicated" ? mpc::MakeReplicatedEngine(channel, gate)
-                                                        : mpc::MakeDealerEngine(channel, gate);
-        try {
-          body(*engine, channel.self());
-        } catch (const Error& error) {
-          channel.Abort(error);
-          throw;
-        }
-        outcome.traffic[channel.self()] = channel.traffic();
-        outcome.openings[channel.self()] = gate.counts();
-      });
+  outcome.errors = net::RunChannels(net::MemoryParties(processes), [&](net::Channel& channel) {
+    mpc::CountingReleaseGate gate;
+    gate.Reserve(releases);
+    const auto engine = engine_name == "replicated" ? mpc::MakeReplicatedEngine(channel, gate)
+                                                    : mpc::MakeDealerEngine(channel, gate);
+    try {
+      body(*engine, channel.self());
+    } catch (const Error& error) {
+      channel.Abort(error);
+      throw;
+    }
+    outcome.traffic[channel.self()] = channel.traffic();
+    outcome.openings[channel.self()] = gate.counts();
+  });
   return outcome;
 }
 

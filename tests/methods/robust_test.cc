@@ -25,8 +25,8 @@ struct Study {
   RobustTask task;
   FittedModel fitted;
   size_t num_parties = 2;
-  std::vector<RobustLocal> local;                 // by party
-  std::vector<std::vector<Int128>> cells;         // by party
+  std::vector<RobustLocal> local;          // by party
+  std::vector<std::vector<Int128>> cells;  // by party
 };
 
 constexpr int kBits = 50;
@@ -81,8 +81,9 @@ Study Deal(RobustCase source, size_t num_parties, size_t receiver) {
       study.cells[party].push_back(12345);
       for (size_t i = 0; i < p; ++i) {
         const auto v = static_cast<Eigen::Index>(p - 1 - i);
-        const double z = (source.rows[g](static_cast<Eigen::Index>(r), v) -
-                          source.scale.centre[v]) / source.scale.half_width[v];
+        const double z =
+            (source.rows[g](static_cast<Eigen::Index>(r), v) - source.scale.centre[v]) /
+            source.scale.half_width[v];
         study.cells[party].push_back(mpc::EncodeFixed(z, kBits));
       }
       for (size_t c = 1; c + 1 < task.moments.cells.size(); ++c) {
@@ -122,9 +123,9 @@ RobustRun RunStudy(const Study& study, const std::string& engine_name) {
       engine_name, study.num_parties, RobustReleases(study.analysis, study.task, "receiver"),
       [&](mpc::Engine& engine, size_t process) {
         engine.BeginPhase("robust");
-        run.results[process] = RobustStandardErrors(
-            engine, study.analysis, study.task, LocalOf(study, process),
-            process == study.task.receiver ? &study.fitted : nullptr);
+        run.results[process] =
+            RobustStandardErrors(engine, study.analysis, study.task, LocalOf(study, process),
+                                 process == study.task.receiver ? &study.fitted : nullptr);
       });
   return run;
 }

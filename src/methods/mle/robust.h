@@ -77,8 +77,8 @@ struct FittedModel {
 };
 
 // Runs the protocol at every process; `fitted` is set at the receiver only. The robust results at
-// the receiver, empty elsewhere. Throws kBadInput for a block that several parties hold or fixed effects; kBadData,
-// to the holder only, for rows so far from the model that their sums do not fit.
+// the receiver, empty elsewhere. Throws kBadInput for a block that several parties hold or fixed
+// effects; kBadData, to the holder only, for rows so far from the model that their sums do not fit.
 std::optional<stats::RobustFit> RobustStandardErrors(mpc::Engine& engine,
                                                      const MleAnalysis& analysis,
                                                      const RobustTask& task,

@@ -294,7 +294,7 @@ ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const Com
   out.side_ = side;
   out.tilt_ = tilt;
   // Infinite mass: one minus the chance that no use is infinite, of total masses that need not be 1.
-  double log_finite = 0, log_all = 0;
+  double log_finite = 0, log_all = 0, uses = 0;
   for (const WeightedPmf& part : parts) {
     long double finite = 0;
     for (double mass : part.pmf->mass) finite += mass;
@@ -303,8 +303,9 @@ ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const Com
     if (all > 0) log_finite += count * std::log1p(-std::min(1.0, part.pmf->infinity / all));
     if (all > 0) log_all += count * std::log(side == Side::kUpper ? std::max(1.0, all) : all);
     out.loss_slack_ += count * part.pmf->loss_slack;
+    uses += count;
   }
-  const double rounding = 16 * kRounding * (1 + std::abs(log_all) + static_cast<double>(parts.size()));
+  const double rounding = 4 * kRounding * (uses + 4 * (1 + std::abs(log_all)));
   out.infinity_ = -std::expm1(log_finite) * std::exp(log_all);
   out.infinity_ *= side == Side::kUpper ? 1 + rounding : 1 - rounding;
   const bool empty = std::any_of(parts.begin(), parts.end(),

@@ -80,7 +80,7 @@ RdpCurve SampledGaussianRdp(double noise_multiplier, double sampling_rate) {
   return [shift = 1 / noise_multiplier, sampling_rate](double order) {
     RequireOrder(order);
     // Far out the sum has too many terms to be worth it; the unsampled curve bounds it.
-    if (order * shift * shift > 1e6) return order * shift * shift / 2;
+    if (order * shift > 4000) return order * shift * shift / 2;
     return std::max(0.0, SampledGaussianMoment(shift, sampling_rate, order)) / (order - 1);
   };
 }

@@ -136,9 +136,8 @@ void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& res
 
 }  // namespace
 
-ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
-                           const LocalRows& local, const study::DisclosureSpec& thresholds,
-                           Progress& progress) {
+ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
+                           const study::DisclosureSpec& thresholds, Progress& progress) {
   ProtocolResult result;
   result.moments.resize(study.analyses.size());
   result.results.resize(study.analyses.size());

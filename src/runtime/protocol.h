@@ -33,11 +33,11 @@ struct LocalRows {
 };
 
 // local: ignored where engine.self() is empty. Phases: "moments", "disclosure", "release",
-// "likelihood NAME" and "robust NAME" of every such analysis, "results". Throws kRefused at every computing party if a disclosure check fails,
-// naming variable and rule; nothing but the answers of the checks is opened then.
-ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
-                           const LocalRows& local, const study::DisclosureSpec& thresholds,
-                           Progress& progress);
+// "likelihood NAME" and "robust NAME" of every such analysis, "results". Throws kRefused at every
+// computing party if a disclosure check fails, naming variable and rule; nothing but the answers of
+// the checks is opened then.
+ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
+                           const study::DisclosureSpec& thresholds, Progress& progress);
 
 // At the receiver, after the connections are closed: fits what is not fitted yet. By analysis.
 std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, ProtocolResult result,

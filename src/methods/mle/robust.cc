@@ -57,7 +57,7 @@ Sizes SizesOf(const MleAnalysis& analysis, const RobustTask& task, const stats::
 }
 
 std::vector<PartyIndex> Holders(const RobustTask& task) {
-  if (task.moments.centre_by_block) {
+  if (!task.moments.centred.empty()) {
     throw Error(ErrorCode::kBadInput,
                 "robust standard errors are not available with fixed effects of the row blocks",
                 "use site = \"ignore\", or standard errors without `robust`");

@@ -8,6 +8,7 @@
 
 #include "crypto/random.h"
 #include "data/csv_reader.h"
+#include "data/design.h"
 #include "data/holding.h"
 #include "data/snapshot.h"
 #include "match/row_order.h"
@@ -123,6 +124,35 @@ void BM_ScaledRows(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_ScaledRows)->Unit(benchmark::kMillisecond);
+
+// A spline of five columns, a polynomial of three and a cut of three of one variable.
+void BM_AddDesignColumns(benchmark::State& state) {
+  const Schema dictionary = MakeDictionary();
+  std::vector<DerivedVariable> derived(3);
+  derived[0].name = "s";
+  derived[0].kind = TransformKind::kNs;
+  derived[0].knots = {-5, -2, 2, 5};
+  derived[0].boundary_lower = -9;
+  derived[0].boundary_upper = 9;
+  derived[1].name = "p";
+  derived[1].kind = TransformKind::kPoly;
+  derived[1].scale = 10;
+  derived[1].degree = 3;
+  derived[2].name = "c";
+  derived[2].kind = TransformKind::kCut;
+  derived[2].points = {-5, 0, 5};
+  derived[2].labels = {"a", "b", "c", "d"};
+  for (DerivedVariable& variable : derived) variable.from = "x0";
+  const Table table = ReadCsvFile(File(), MakeSchema(), {}).table;
+  for (auto _ : state) {
+    state.PauseTiming();
+    Table copy = table;
+    state.ResumeTiming();
+    AddDesignColumns(copy, dictionary, derived);
+    benchmark::DoNotOptimize(copy.columns.data());
+  }
+}
+BENCHMARK(BM_AddDesignColumns)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace partita::data

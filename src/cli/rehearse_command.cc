@@ -132,7 +132,7 @@ void AddRehearseCommand(CLI::App& study, Invocation& invocation) {
   command
       ->add_option("--digits", options->options.min_digits,
                    "Digits to which every estimate and standard error must agree")
-      ->check(CLI::Range(1, 12))
+      ->check(CLI::Range(1.0, 16.0))
       ->capture_default_str();
   command->footer(
       "Needs no data: the tables are made from the study file (data mock). All parties run in "

@@ -46,16 +46,14 @@ struct DesignColumn {
 };
 
 // Every column that a model can name, in the order of the dictionary and then of `derived`:
-//   numeric, integer         NAME
-//   date                     NAME, days since 1970-01-01 (kInteger)
-//   factor, ordered          NAME.LEVEL for each level but the reference (treatment contrasts:
-//   0/1),
-//                            NAME.LEVEL for each but the last (sum: -1/0/1), NAME.L, .Q, .C, .4 ..
-//                            (polynomial, R's contr.poly), NAME (scores 1..k); characters of a
-//                            level that cannot stand in a name become '_'
-//   survival                 none
-//   derived                  NAME, or NAME.1 .. for kPoly and kNs, or the treatment contrasts of a
-//                            kCut
+//   numeric, integer   NAME
+//   date               NAME, days since 1970-01-01 (kInteger)
+//   factor, ordered    treatment contrasts: NAME.LEVEL for each level but the reference, 0 or 1;
+//                      sum: NAME.LEVEL for each level but the last, -1, 0 or 1;
+//                      polynomial: NAME.L, .Q, .C, .4, .5 .. as R's contr.poly; scores: NAME, 1..k;
+//                      characters of a level that cannot stand in a name become '_'
+//   survival           none
+//   derived            NAME; NAME.1 .. for kPoly and kNs; the treatment contrasts of a kCut
 // Throws kBadInput when two columns, or a column and another variable, get one name, or a transform
 // does not fit its source's bounds (log of a number that may be 0, a knot out of bounds).
 std::vector<DesignColumn> DesignColumns(const Schema& dictionary,

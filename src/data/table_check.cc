@@ -62,6 +62,8 @@ class ColumnChecker {
   ColumnChecker(ColumnSchema schema, char decimal) : decimal_(decimal) {
     facts_.schema = std::move(schema);
     facts_.level_counts.resize(facts_.schema.levels.size());
+    for (size_t i = 0; i < facts_.schema.levels.size(); ++i)
+      level_index_[facts_.schema.levels[i]] = i;
   }
 
   const ColumnSchema& schema() const { return facts_.schema; }
@@ -113,10 +115,9 @@ class ColumnChecker {
   }
 
   void AddLevel(std::string_view text, uint64_t line) {
-    const auto& levels = facts_.schema.levels;
-    const auto found = std::find(levels.begin(), levels.end(), text);
-    if (found != levels.end()) {
-      ++facts_.level_counts[static_cast<size_t>(found - levels.begin())];
+    const auto found = level_index_.find(text);
+    if (found != level_index_.end()) {
+      ++facts_.level_counts[found->second];
       return;
     }
     const std::optional<double> number = ParseNumber(text, decimal_);
@@ -178,6 +179,7 @@ class ColumnChecker {
   static constexpr std::array<double, 6> kFactors = {10, 100, 1000, 0.1, 0.01, 0.001};
 
   ColumnFacts facts_;
+  std::map<std::string, size_t, std::less<>> level_index_;
   char decimal_;
   Sightings missing_, not_utf8_, outer_space_, unreadable_, not_whole_, out_of_bounds_;
   std::array<uint64_t, kFactors.size()> shifted_inside_{};

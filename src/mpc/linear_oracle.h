@@ -46,6 +46,9 @@
 //   Privacy, one corrupted party: c + 1 sees a tape, c - 1 a uniform V; of the replies the centre
 //   learns the sum alone, which its output determines, since z is fresh for every row.
 //
+// Between two evaluations the centre may compute for less than the channel's timeout, and all
+// waiting ends after 20 timeouts without a request (net::Channel::SetTimeout).
+//
 // Views are enumerated exactly over a tiny ring in tests/mpc/linear_oracle_view_test.cc.
 #pragma once
 

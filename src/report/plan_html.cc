@@ -179,7 +179,8 @@ std::string RenderPlanHtml(const study::Plan& plan, std::span<const study::Netwo
       Section("computed", "What is computed", Computed(plan, plan_hash)) +
       Section("learned", "Who learns what",
               Paragraph("Leakage level: " + plan.leakage_level + ".") + PartiesTable(plan) +
-                  Element("h3", "Releases") + "\n" + Releases(plan) + AssumptionsHtml(plan)) +
+                  Element("h3", "Releases") + "\n" + Releases(plan) + Exposures(plan) +
+                  Privacy(plan) + Utility(plan) + Checks(plan) + AssumptionsHtml(plan)) +
       Section("cost", "What it costs",
               Predictions(plan) + Estimates(plan, networks) + Messages(plan) + Correlations(plan));
   if (!plan.notes.empty()) page.main += Section("notes", "Notes", Bullets(plan.notes));

@@ -11,9 +11,6 @@
 namespace partita::runtime {
 namespace {
 
-// f_in of the protocol `likelihood` (architecture.md, "Numbers on the wire").
-constexpr int kLikelihoodFractionBits = 30;
-
 template <typename T>
 size_t IndexOf(const std::vector<T>& list, const T& item) {
   return static_cast<size_t>(std::find(list.begin(), list.end(), item) - list.begin());
@@ -149,7 +146,7 @@ void AddBlocks(const MleStudy& study, Computation& computation) {
   // Four times a count must fit for the disclosure checks, and the square of the bound.
   const uint64_t room = 4 * static_cast<uint64_t>(task.value_bound * task.value_bound);
   task.fraction_bits = computation.protocol == kLikelihood
-                           ? kLikelihoodFractionBits
+                           ? methods::mle::kLikelihoodFractionBits
                            : data::MomentFractionBits(room * task.max_rows);
 }
 

@@ -179,6 +179,22 @@ std::vector<LocalBlock> LoadBlocks(const MleStudy& study, const Computation& com
   return blocks;
 }
 
+// By block and row; rows with equal numbers belong together, within this party.
+std::vector<std::vector<uint64_t>> Clusters(const MleStudy& study, const data::Holding& holding) {
+  std::vector<std::vector<uint64_t>> clusters(study.partition.blocks.size());
+  const std::string& name = study.file.design.cluster;
+  if (name.empty()) return clusters;
+  const data::Column& column = holding.table->Get(name);
+  for (const data::BlockRows& rows : holding.blocks) {
+    for (size_t r = rows.first_row; r < rows.first_row + rows.num_rows; ++r) {
+      clusters[rows.block].push_back(column.codes.empty()
+                                         ? static_cast<uint64_t>(column.numbers[r])
+                                         : static_cast<uint64_t>(column.codes[r]));
+    }
+  }
+  return clusters;
+}
+
 }  // namespace
 
 LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesystem::path& path,
@@ -210,8 +226,9 @@ LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesyst
   local.seconds_order = SecondsSince(start) - local.seconds_read;
   const Selectors selectors(study, local.holding, party);
   local.rows = selectors.Count();
+  local.protocol_rows.clusters = Clusters(study, local.holding);
   for (const Computation& computation : study.computations)
-    local.blocks.push_back(LoadBlocks(study, computation, party, local.holding, selectors));
+    local.protocol_rows.blocks.push_back(LoadBlocks(study, computation, party, local.holding, selectors));
   return local;
 }
 
@@ -219,7 +236,7 @@ LocalData NoLocalData(const MleStudy& study) {
   LocalData local;
   local.row_order.resize(study.shared_blocks.size());
   for (const Computation& computation : study.computations)
-    local.blocks.emplace_back(computation.task.blocks.size());
+    local.protocol_rows.blocks.emplace_back(computation.task.blocks.size());
   return local;
 }
 

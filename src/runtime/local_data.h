@@ -10,8 +10,8 @@
 #include "data/holding.h"
 #include "data/snapshot.h"
 #include "match/row_order.h"
-#include "methods/mle/moments_task.h"
 #include "runtime/mle_study.h"
+#include "runtime/protocol.h"
 
 namespace partita::runtime {
 
@@ -25,7 +25,7 @@ struct LocalData {
   data::Holding holding;
   data::Snapshot snapshot;
   match::BlockDigests row_order;
-  std::vector<std::vector<methods::mle::LocalBlock>> blocks;  // by computation, by block
+  LocalRows protocol_rows;
   OwnRows rows;
   double seconds_read = 0,
          seconds_order = 0;  // CSV and checks; sorting and digests of the row order

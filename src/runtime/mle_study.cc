@@ -70,6 +70,7 @@ methods::mle::MleOptions Options(const study::AnalysisSpec& spec) {
   options.std_lv = spec.std_lv;
   options.meanstructure = spec.meanstructure;
   options.fixed_x = spec.fixed_x;
+  options.robust = spec.robust;
   options.information = spec.information == "observed" ? stats::Information::kObserved
                                                        : stats::Information::kExpected;
   return options;
@@ -105,6 +106,14 @@ std::string MomentsText(const MleStudy& study, const Computation& computation, c
       some ? "; only cross products of variables that one analysis uses together" : "");
 }
 
+void AddLikelihoodReleases(const MleStudy& study, size_t index,
+                           std::vector<mpc::Release>& releases) {
+  for (mpc::Release& release : methods::mle::LikelihoodReleases(
+           study.analyses[index].analysis, LikelihoodTaskOf(study, index),
+           study.parties[study.receiver].name))
+    releases.push_back(std::move(release));
+}
+
 std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
   const std::string& receiver = study.parties[study.receiver].name;
   std::vector<mpc::Release> releases = {
@@ -114,12 +123,21 @@ std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
        "all", "exact", 1, mpc::kEverybody, study.checks.size()}};
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
+      if (computation.protocol == kLikelihood) {
+        for (size_t a : rows.analyses) AddLikelihoodReleases(study, a, releases);
+        continue;
+      }
       releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver, "exact",
                           1, study.receiver, NumReleasedValues(rows.release)});
     }
   }
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    if (study.file.analyses[a].robust) {
+      for (mpc::Release& release :
+           methods::mle::RobustReleases(analysis, RobustTaskOf(study, a), receiver))
+        releases.push_back(std::move(release));
+    }
     for (const study::ReleaseSpec& release : study.file.analyses[a].releases) {
       const std::optional<size_t> to = TellsEstimatesTo(study, release);
       if (!to) continue;
@@ -169,6 +187,39 @@ std::string RowsText(const MleStudy& study, const RowSet& rows) {
   if (!study.file.design.weights.empty()) text += ", weighted by " + study.file.design.weights;
   if (!rows.group.empty()) text += ", for each level of " + rows.group;
   return text;
+}
+
+methods::mle::LikelihoodTask LikelihoodTaskOf(const MleStudy& study, size_t analysis) {
+  const methods::mle::MomentsTask& moments =
+      study.computations[study.analyses[analysis].computation].task;
+  methods::mle::LikelihoodTask task;
+  task.fraction_bits = moments.fraction_bits;
+  task.max_rows = moments.max_rows;
+  task.centre = study.receiver;
+  task.name = study.file.analyses[analysis].name;
+  task.value_bound = moments.value_bound;
+  return task;
+}
+
+methods::mle::RobustTask RobustTaskOf(const MleStudy& study, size_t analysis) {
+  const PreparedAnalysis& prepared = study.analyses[analysis];
+  const Computation& computation = study.computations[prepared.computation];
+  methods::mle::RobustTask task;
+  task.name = study.file.analyses[analysis].name;
+  task.clustered = !study.file.design.cluster.empty();
+  task.receiver = study.receiver;
+  task.variables = prepared.variables;
+  task.cells = computation.row_sets[prepared.row_set].cells;
+  task.moments = computation.task;
+  return task;
+}
+
+std::string RobustPhase(const MleStudy& study, size_t analysis) {
+  return "robust " + study.file.analyses[analysis].name;
+}
+
+std::string LikelihoodPhase(const MleStudy& study, size_t analysis) {
+  return "likelihood " + study.file.analyses[analysis].name;
 }
 
 std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::ReleaseSpec& release) {

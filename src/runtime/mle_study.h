@@ -13,7 +13,9 @@
 #include "match/row_order.h"
 #include "methods/mle/analysis.h"
 #include "methods/mle/disclosure.h"
+#include "methods/mle/likelihood.h"
 #include "methods/mle/pooled_moments.h"
+#include "methods/mle/robust.h"
 #include "mpc/release_gate.h"
 #include "study/study_file.h"
 
@@ -90,6 +92,13 @@ size_t PartyByName(const MleStudy& study, const std::string& name);
 
 // "over the rows where age >= 18, for each level of school".
 std::string RowsText(const MleStudy& study, const RowSet& rows);
+
+// Of an analysis of protocol `likelihood`.
+methods::mle::LikelihoodTask LikelihoodTaskOf(const MleStudy& study, size_t analysis);
+std::string LikelihoodPhase(const MleStudy& study, size_t analysis);  // "likelihood NAME"
+// Of an analysis with robust standard errors.
+methods::mle::RobustTask RobustTaskOf(const MleStudy& study, size_t analysis);
+std::string RobustPhase(const MleStudy& study, size_t analysis);  // "robust NAME"
 
 // To whom (a channel index or mpc::kEverybody) an entry of a release list tells the result; empty
 // if it is not such an entry, or the receiver's own.

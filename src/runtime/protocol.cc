@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "methods/mle/likelihood.h"
 #include "methods/mle/publish.h"
 #include "runtime/computations.h"
 
@@ -55,6 +56,26 @@ void OpenComputation(mpc::Engine& engine, const MleStudy& study, const Computati
   }
 }
 
+// Every analysis of protocol `likelihood` in a phase of its own: how often it asks is known only
+// afterwards.
+void FitByOracle(mpc::Engine& engine, const MleStudy& study, size_t computation_index,
+                 const std::vector<SharedMoments>& shared, ProtocolResult& result,
+                 Progress& progress) {
+  const Computation& computation = study.computations[computation_index];
+  for (const RowSet& rows : computation.row_sets) {
+    for (size_t a : rows.analyses) {
+      progress.Phase("likelihood of " + study.file.analyses[a].name);
+      engine.BeginPhase(LikelihoodPhase(study, a));
+      const PreparedAnalysis& analysis = study.analyses[a];
+      methods::mle::LikelihoodMoments moments;
+      moments.variables = analysis.variables;
+      for (size_t cell : rows.cells) moments.groups.push_back(shared[cell]);
+      result.results[a] = methods::mle::FitByLikelihood(
+          engine, analysis.analysis, LikelihoodTaskOf(study, a), moments, progress);
+    }
+  }
+}
+
 methods::mle::MleResult Fit(const MleStudy& study, size_t index, const ProtocolResult& result,
                             Progress& progress) {
   const PreparedAnalysis& analysis = study.analyses[index];
@@ -67,6 +88,34 @@ methods::mle::MleResult Fit(const MleStudy& study, size_t index, const ProtocolR
     throw Error(error.code(),
                 fmt::format("analysis '{}': {}", study.file.analyses[index].name, error.message()),
                 error.hint());
+  }
+}
+
+// Fits the analyses with robust standard errors, each followed by its sums of scores.
+void FitRobust(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
+               ProtocolResult& result, Progress& progress) {
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    if (!study.file.analyses[a].robust) continue;
+    progress.Phase("robust standard errors of " + study.file.analyses[a].name);
+    engine.BeginPhase(RobustPhase(study, a));
+    const PreparedAnalysis& analysis = study.analyses[a];
+    std::optional<methods::mle::FittedModel> fitted;
+    if (engine.self() == study.receiver) {
+      result.results[a] = Fit(study, a, result, progress);
+      fitted = methods::mle::FittedModel{
+          methods::mle::SampleMomentsOf(
+              analysis.analysis, result.moments[a],
+              study.computations[analysis.computation].task.fraction_bits),
+          result.results[a]->fit};
+    }
+    methods::mle::RobustLocal rows;
+    if (engine.self()) rows = {local.blocks[analysis.computation], local.clusters};
+    const std::optional<stats::RobustFit> robust = methods::mle::RobustStandardErrors(
+        engine, analysis.analysis, RobustTaskOf(study, a), rows, fitted ? &*fitted : nullptr);
+    if (robust) {
+      result.results[a]->robust = *robust;
+      std::erase(result.results[a]->notes, methods::mle::kNormalityNotChecked);
+    }
   }
 }
 
@@ -88,8 +137,8 @@ void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& res
 }  // namespace
 
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
-                           const std::vector<std::vector<methods::mle::LocalBlock>>& local,
-                           const study::DisclosureSpec& thresholds, Progress& progress) {
+                           const LocalRows& local, const study::DisclosureSpec& thresholds,
+                           Progress& progress) {
   ProtocolResult result;
   result.moments.resize(study.analyses.size());
   result.results.resize(study.analyses.size());
@@ -100,7 +149,7 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
   for (size_t c = 0; c < study.computations.size(); ++c) {
     shared.push_back(
         ComputeMoments(engine, study.computations[c].task,
-                       engine.self() ? local[c] : std::vector<methods::mle::LocalBlock>{}));
+                       engine.self() ? local.blocks[c] : std::vector<methods::mle::LocalBlock>{}));
   }
 
   progress.Phase("disclosure checks");
@@ -110,8 +159,16 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
 
   progress.Phase("release");
   engine.BeginPhase("release");
-  for (size_t c = 0; c < study.computations.size(); ++c)
-    OpenComputation(engine, study, study.computations[c], shared[c], result);
+  for (size_t c = 0; c < study.computations.size(); ++c) {
+    if (study.computations[c].protocol == kPooledMoments)
+      OpenComputation(engine, study, study.computations[c], shared[c], result);
+  }
+  for (size_t c = 0; c < study.computations.size(); ++c) {
+    if (study.computations[c].protocol == kLikelihood)
+      FitByOracle(engine, study, c, shared[c], result, progress);
+  }
+  FitRobust(engine, study, local, result, progress);
+  engine.BeginPhase("results");
   TellResults(engine, study, result, progress);
   return result;
 }

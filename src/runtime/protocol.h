@@ -26,12 +26,18 @@ struct ProtocolResult {
   std::vector<std::optional<methods::mle::MleResult>> results;  // fitted during the protocol
 };
 
-// local: by computation and block (ignored where engine.self() is empty). Phases: "moments",
-// "disclosure", "release". Throws kRefused at every computing party if a disclosure check fails,
+// A party's rows, ready for the protocol; empty at the dealer.
+struct LocalRows {
+  std::vector<std::vector<methods::mle::LocalBlock>> blocks;  // by computation and block
+  std::vector<std::vector<uint64_t>> clusters;                // by block and row; empty: none
+};
+
+// local: ignored where engine.self() is empty. Phases: "moments", "disclosure", "release",
+// "likelihood NAME" and "robust NAME" of every such analysis, "results". Throws kRefused at every computing party if a disclosure check fails,
 // naming variable and rule; nothing but the answers of the checks is opened then.
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
-                           const std::vector<std::vector<methods::mle::LocalBlock>>& local,
-                           const study::DisclosureSpec& thresholds, Progress& progress);
+                           const LocalRows& local, const study::DisclosureSpec& thresholds,
+                           Progress& progress);
 
 // At the receiver, after the connections are closed: fits what is not fitted yet. By analysis.
 std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, ProtocolResult result,

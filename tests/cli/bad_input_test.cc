@@ -77,7 +77,7 @@ TEST_F(BadInputTest, StudyFileSyntaxError) {
 
 TEST_F(BadInputTest, UnknownKeyInTheStudyFile) {
   folder_.Edit(folder_.study_file(), "key = \"id\"", "key = \"id\"\nseperator = \",\"");
-  ExpectUsageError({"study.toml:26", "seperator", "separator"});
+  ExpectUsageError({"study.toml:25", "seperator", "separator"});
 }
 
 TEST_F(BadInputTest, OverlapAndHoleInThePartition) {

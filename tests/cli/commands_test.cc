@@ -83,7 +83,7 @@ TEST(CommandsTest, PlanSaysWhoLearnsWhat) {
   const auto json = nlohmann::json::parse(
       Partita({"study", "plan", folder.study_file(), "--format", "json"}).out);
   EXPECT_EQ(json["status"], "done");
-  EXPECT_EQ(json["data"]["releases"][0]["to"], "north");
+  EXPECT_EQ(json["data"]["releases"][1]["to"], "north");
 }
 
 TEST(CommandsTest, ProcessesAndThreadsAgreeAndReportReadsBack) {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/error.h"
 #include "mpc/compare.h"
 #include "mpc/dealer_engine.h"
+#include "mpc/functions/exponential.h"
 #include "mpc/functions/extremes.h"
 #include "mpc/functions/reciprocal.h"
 #include "mpc/replicated_engine.h"
@@ -97,6 +99,60 @@ TEST(FunctionsTest, Roots) {
   ExpectWithinError(Root, [](double x) { return std::sqrt(x); });
 }
 
+// Random values, whole powers of two of the result and their neighbours, and what is cleared.
+IntMatrix Exponents(double bound, double largest) {
+  std::mt19937_64 random(12);
+  std::vector<double> exponents = {largest, 0, -1e-9, -28.4, -28.5, -bound};
+  for (int power = -45; power <= 46; ++power) {
+    for (double neighbour : {-1e-11, 0.0, 1e-11}) {
+      exponents.push_back(power * std::log(2.0) + neighbour);
+    }
+  }
+  std::uniform_real_distribution<double> uniform(-bound, largest);
+  for (int i = 0; i < 400; ++i) exponents.push_back(uniform(random));
+  std::vector<Int128> values;
+  for (double x : exponents) {
+    if (std::abs(x) <= bound && x <= largest) values.push_back(EncodeFixed(x, kF));
+  }
+  return {{values.size(), 1}, std::move(values)};
+}
+
+TEST(FunctionsTest, Exponentials) {
+  const Range ranges[] = {{8, 2}, {60, 0}, {31.8, 31.8}, {1000, 20}, {1, 1}, {40, -5}};
+  for (const Setting& setting : kSettings) {
+    for (const auto& range : ranges) {
+      const double bound = range.smallest, largest = range.largest;
+      SCOPED_TRACE(setting.kind + " up to " + std::to_string(largest));
+      const IntMatrix x = Exponents(bound, largest);
+      ASSERT_GT(x.values.size(), 100u);
+      RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
+        const PrivateMatrix input = Private(engine, 1, x, bound, kF);
+        const BoundedAbove value = {engine.Input({&input, 1})[0], largest};
+        const Shared result = Exponential(engine, {&value, 1}, kF)[0];
+        const IntMatrix opened = engine.Reveal("out", {&result, 1}, kEverybody)[0];
+        const double relative = std::exp(largest) > 0x1p40 ? 0x1p-35 : 0x1p-37;
+        for (size_t i = 0; i < opened.values.size(); ++i) {
+          const double exponent = DecodeFixed(x.values[i], kF);
+          const double exact = std::exp(exponent), got = DecodeFixed(opened.values[i], kF);
+          EXPECT_LE(std::abs(got - exact), 0x1p-40 + exact * relative) << exponent;
+          EXPECT_LE(got, result.bound);
+          if (exponent < -41 * std::log(2.0) - 1e-9) {
+            EXPECT_EQ(opened.values[i], 0) << exponent;
+          }
+        }
+      });
+    }
+  }
+}
+
+TEST(FunctionsTest, ExponentialsThatDoNotFitAreRefused) {
+  PlanEngine engine("dealer", 2);
+  for (double largest : {31.9, 1e9, std::nan("")}) {
+    const BoundedAbove value = {{{1, 1}, kF, 100, std::make_shared<Shared::Payload>()}, largest};
+    EXPECT_THROW(Exponential(engine, {&value, 1}, kF), Error) << largest;
+  }
+}
+
 // Lists of different shapes and ranges finish together and are not mixed up.
 TEST(FunctionsTest, ListsOfUnlikeValues) {
   for (const Setting& setting : kSettings) {
@@ -160,8 +216,14 @@ TEST(FunctionsTest, RoundsAreAsStated) {
       auto expect = [&](size_t stated, auto function) {
         const size_t longest_chain = rounds(function);
         EXPECT_LE(longest_chain, stated);
-        EXPECT_GE(longest_chain, stated - (d - 1));  // exact with a dealer
+        if (d == 1) {
+          EXPECT_EQ(longest_chain, stated);
+        }
       };
+      const BoundedAbove exponent[] = {{value.value, 2}};
+      const size_t width = BitsFor(
+          {{1, 1}, 41, range.largest * std::numbers::log2e + std::ldexp(1.0, -41) + 41, nullptr});
+      expect(7 * d + 4 + log(width - 1), [&](Engine& e) { Exponential(e, exponent, kF); });
       expect(normalise, [&](Engine& e) { Normalise(e, list); });
       expect(normalise + 6 * (1 + d), [&](Engine& e) { Reciprocal(e, list, kF); });
       expect(normalise + 6 * (1 + d) + 1, [&](Engine& e) { InverseRoot(e, list, kF); });

@@ -52,8 +52,9 @@ class DigitSpace {
   }
 
   uint8_t Value(size_t instance, const Digit& digit) const {
+    if (finding_) return 0;  // others are still adding digits
     auto at = shifts_.find({digit.low, digit.high, digit.slot});
-    if (finding_ || at == shifts_.end()) return 0;
+    if (at == shifts_.end()) return 0;
     return static_cast<uint8_t>((instance / num_secrets_ >> at->second) &
                                 ((size_t{1} << WidthOf(digit)) - 1));
   }

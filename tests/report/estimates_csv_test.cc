@@ -68,7 +68,9 @@ TEST(EstimatesCsvTest, HoldsWhatTheJsonHolds) {
                                  ? json()
                                  : robust["parameters"][index][name.substr(0, name.size() - 7)];
           EXPECT_EQ(cell.empty(), value.is_null());
-          if (!cell.empty()) EXPECT_EQ(std::stod(cell), value.get<double>()) << name;
+          if (!cell.empty()) {
+            EXPECT_EQ(std::stod(cell), value.get<double>()) << name;
+          }
         } else if (name == "analysis") {
           EXPECT_EQ(cell, analysis["name"]);
         } else if (name.starts_with("group.")) {

@@ -229,9 +229,16 @@ std::string WriteReferenceStudy(const json& reference, const json& partition,
   }
   const json& lavaan = reference["lavaan_options"];
   toml += fmt::format(
-      "\n[engine]\nname = \"{}\"\n\n[[analysis]]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\n"
-      "release = [\"moments\"]\n",
-      options.engine);
+      "\n[engine]\nname = \"{}\"\n\n[[analysis]]\nmethod = \"mle\"\nprotocol = \"{}\"\n",
+      options.engine, options.protocol);
+  if (options.robust) {
+    toml +=
+        "robust = true\n"
+        "release = [\"moments\", \"robust\", {what = \"estimates\", to = \"all\"}]\n";
+  } else {
+    toml += fmt::format("release = [\"{}\"]\n",
+                        options.protocol == "likelihood" ? "likelihood" : "moments");
+  }
   toml += fmt::format("function = \"{}\"\n", reference["lavaan_function"].get<std::string>());
   toml += fmt::format("model = \"\"\"\n{}\n\"\"\"\n", reference["model"].get<std::string>());
   if (!group.empty()) toml += fmt::format("group = \"{}\"\n", group);

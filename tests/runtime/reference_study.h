@@ -13,6 +13,8 @@ struct ReferenceStudyOptions {
   uint64_t shuffle_seed = 1;        // order of the rows in every table
   bool reverse_parties = false;     // order of the parties in the roster
   double unit_factor = 1;           // all columns (and bounds) multiplied by it: other units
+  std::string protocol = "pooled-moments";
+  bool robust = false;
   bool last_holder_groups = false;  // who holds the grouping factor of a split block: the last
                                     // holder instead of the first
 };

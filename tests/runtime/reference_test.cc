@@ -60,7 +60,7 @@ std::map<ParameterKey, stats::ParameterEstimate> EstimatesByName(
   return estimates;
 }
 
-void CompareWithReference(const methods::mle::MleResult& result, const json& reference) {
+void CompareEstimates(const methods::mle::MleResult& result, const json& reference) {
   const std::map<ParameterKey, stats::ParameterEstimate> estimates = EstimatesByName(result);
   for (const json& row : reference["parameters"]) {
     const std::string op = row["op"];
@@ -82,6 +82,10 @@ void CompareWithReference(const methods::mle::MleResult& result, const json& ref
           << row.dump();
     }
   }
+}
+
+void CompareWithReference(const methods::mle::MleResult& result, const json& reference) {
+  CompareEstimates(result, reference);
   double n = 0;
   for (double group : result.group_n) n += group;
   const json& fit = reference["fit"];
@@ -213,6 +217,53 @@ TEST_P(InvarianceTest, UnitsDoNotMatter) {
 
 INSTANTIATE_TEST_SUITE_P(SomeModels, InvarianceTest,
                          ::testing::Values("hs_cfa3_mean", "poldem_sem", "growth_linear6"),
+                         [](const auto& instance) { return instance.param; });
+
+// Protocol `likelihood`: no moment is opened, and the fit is lavaan's within the accuracy that its
+// grid allows. Traffic is that of the plan but for the evaluations, which stop when the fit is
+// done.
+class LikelihoodTest : public ReferenceTest {};
+
+TEST_P(LikelihoodTest, EveryPartitionAndEngineGivesTheReference) {
+  const json reference = testing::LoadReference(GetParam());
+  for (const json& partition : reference["partitions"]) {
+    for (const std::string engine : {"dealer", "replicated"}) {
+      if (engine == "replicated" && partition["parties"].size() != 3) continue;
+      SCOPED_TRACE(partition.dump() + " " + engine);
+      ReferenceStudyOptions options;
+      options.engine = engine;
+      options.protocol = "likelihood";
+      const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
+      if (HasFailure()) return;
+      const methods::mle::MleResult& result = Receiver(ends).results.front();
+      CompareEstimates(result, reference);
+      EXPECT_NEAR(result.fit.fit_measures.at("logl"), reference["fit"]["logl"].get<double>(), 1e-3);
+      EXPECT_FALSE(result.fit_measures_available);
+      ASSERT_TRUE(result.likelihood);
+      EXPECT_GT(result.likelihood->usage.rank, 0);
+      EXPECT_LE(result.likelihood->usage.rank, result.likelihood->usage.num_statistics);
+      for (const mpc::CountingReleaseGate::Count& count : Receiver(ends).releases)
+        EXPECT_NE(count.release.id, "moments");
+      const study::Plan& plan = ends[0].outcome->plan;
+      for (size_t p = 0; p < plan.phases.size(); ++p) {
+        const net::PhaseTraffic& traffic = ends[0].outcome->traffic[p];
+        uint64_t planned = 0, counted = 0;
+        for (const study::PlanLink& link : plan.phases[p].links)
+          planned += link.from == ends[0].party ? link.bytes : 0;
+        for (const net::LinkTraffic& link : traffic.links) counted += link.bytes_sent;
+        if (traffic.phase.starts_with("likelihood")) {
+          EXPECT_LE(counted, planned);
+        } else {
+          EXPECT_EQ(counted, planned) << traffic.phase;
+        }
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(CompleteData, LikelihoodTest,
+                         ::testing::ValuesIn(testing::CompleteDataReferences()),
                          [](const auto& instance) { return instance.param; });
 
 class GroupHolderTest : public ReferenceTest {};

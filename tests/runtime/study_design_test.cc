@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -243,7 +244,7 @@ std::vector<methods::mle::MleResult> RunSplit(const Split& split, const Design& 
   std::vector<methods::mle::MleResult> results;
   for (const runtime::PartyEnd& end : ends) {
     EXPECT_FALSE(end.error) << end.party << ": " << end.error->message();
-    if (end.outcome && !end.outcome->results.empty()) results = end.outcome->results;
+    if (results.empty() && end.outcome) results = end.outcome->results;  // the receiver is first
   }
   if (!results.empty()) ExpectPlanned(ends);
   return results;
@@ -355,6 +356,68 @@ TEST(DesignTest, SeveralAnalysesShareTheMoments) {
   };
   ExpectFits(design, MakeRows(300, 7, true),
              {{{Complete}}, {{Complete}}, {{sex(0)}}, {{sex(0), sex(1)}}});
+}
+
+// White's (1980) sandwich for the coefficients of y on x1 and x2, by hand: (X'X)^-1 M (X'X)^-1 with
+// M the sum of products of the rows' (clusters') scores X'e. That is what the sandwich of the
+// normal likelihood gives for a regression.
+Eigen::VectorXd SandwichErrors(const std::vector<Row>& rows, const Weight& weight, bool clusters) {
+  Eigen::MatrixXd cross = Eigen::MatrixXd::Zero(3, 3);
+  Eigen::VectorXd moment = Eigen::VectorXd::Zero(3);
+  const auto regressors = [](const Row& row) { return Eigen::Vector3d(1, row.x1, row.x2); };
+  for (const Row& row : rows) {
+    if (weight(row) == 0) continue;
+    cross += regressors(row) * regressors(row).transpose();
+    moment += regressors(row) * row.y;
+  }
+  const Eigen::VectorXd beta = cross.inverse() * moment;
+  std::map<std::pair<int, int>, Eigen::Vector3d> scores;
+  int index = 0;
+  for (const Row& row : rows) {
+    ++index;
+    if (weight(row) == 0) continue;
+    const std::pair<int, int> key{row.block, clusters ? static_cast<int>(row.age) : index};
+    auto& sum = scores.try_emplace(key, Eigen::Vector3d::Zero()).first->second;
+    sum += regressors(row) * (row.y - regressors(row).dot(beta));
+  }
+  Eigen::MatrixXd meat = Eigen::MatrixXd::Zero(3, 3);
+  for (const auto& [key, sum] : scores) meat += sum * sum.transpose();
+  if (clusters) {
+    const auto n = static_cast<double>(scores.size());
+    meat *= n / (n - 1);  // as lavaan
+  }
+  return (cross.inverse() * meat * cross.inverse()).diagonal().cwiseSqrt();
+}
+
+TEST(DesignTest, RobustStandardErrorsAreTheSandwich) {
+  const auto rows = MakeRows(240, 13, true);
+  const Weight weight = [](const Row& row) {
+    return row.sex == 0 && !std::isnan(row.age) ? Complete(row) : 0;
+  };
+  for (const bool clusters : {false, true}) {
+    for (const std::string engine : {"dealer"}) {
+      SCOPED_TRACE(engine + (clusters ? " clusters" : ""));
+      Design design;
+      design.design = "site = \"ignore\"\nmissing = \"complete\"\n";
+      if (clusters) design.design += "cluster = \"age\"\n";
+      design.population =
+          "subset = [{variable = \"sex\", is = [\"f\"]}, "
+          "{variable = \"age\", present = true}]\n";
+      design.release = "[\"moments\", \"robust\", {what = \"estimates\", to = \"all\"}]";
+      design.analyses = {"model = \"y ~ x1 + x2\"\nmeanstructure = true\nrobust = true\n"};
+      const auto results = RunSplit(Splits()[0], design, engine, rows);
+      ASSERT_EQ(results.size(), 1u);
+      ASSERT_TRUE(results[0].robust);
+      const Eigen::VectorXd errors = SandwichErrors(rows, weight, clusters);
+      for (size_t i = 0; i < results[0].table.rows.size(); ++i) {
+        const stats::Parameter& row = results[0].table.rows[i];
+        if (row.op != "~") continue;
+        const double expected = errors[row.rhs == "x1" ? 1 : 2];
+        EXPECT_NEAR(results[0].robust->estimates[i].standard_error, expected, 1e-6 * expected)
+            << row.rhs;
+      }
+    }
+  }
 }
 
 // Every computing party refuses, for the same public reason, and nothing was released.

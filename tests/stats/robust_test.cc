@@ -97,7 +97,7 @@ TEST(RobustTest, ProductsOfPartsAddUp) {
       const Eigen::VectorXd row = example->rows[0].row(r);
       const std::uint64_t cluster = example->clusters[0][static_cast<std::size_t>(r)];
       for (FeatureProducts* to : {&whole, &part}) {
-        clustered ? to->AddRow(row, cluster) : to->AddRow(row);
+        clustered ? to->AddClusteredRow(row, cluster) : to->AddRow(row);
       }
     }
     const Eigen::MatrixXd all = whole.Products();

@@ -88,14 +88,9 @@ MleAnalysis PrepareAnalysis(const MleOptions& options, const data::Schema& dicti
   return analysis;
 }
 
-MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
-                     int fraction_bits, Progress& progress) {
-  MleResult result;
-  result.name = analysis.options.name;
-  result.table = analysis.table;
-  result.information = analysis.options.information;
-  result.function = analysis.options.function;
-  result.group_labels = analysis.table.groups;
+std::vector<stats::GroupMoments> SampleMomentsOf(const MleAnalysis& analysis,
+                                                 const std::vector<IntegerMoments>& moments,
+                                                 int fraction_bits) {
   std::vector<data::ColumnScale> scales;
   for (const data::DesignColumn& variable : analysis.variables)
     scales.push_back(data::ScaleOf(variable.schema));
@@ -109,11 +104,25 @@ MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMomen
     }
     const data::SampleMoments sample = data::ToOriginalUnits(
         {static_cast<uint64_t>(integers.n), fraction_bits, integers.sum, integers.cross}, scales);
-    result.group_n.push_back(static_cast<double>(sample.num_rows));
     groups.push_back({static_cast<double>(sample.num_rows),
                       Eigen::Map<const Eigen::VectorXd>(sample.mean.data(), p),
                       Eigen::Map<const Eigen::MatrixXd>(sample.covariance.data(), p, p)});
   }
+  return groups;
+}
+
+MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
+                     int fraction_bits, Progress& progress) {
+  MleResult result;
+  result.name = analysis.options.name;
+  result.table = analysis.table;
+  result.information = analysis.options.information;
+  result.function = analysis.options.function;
+  result.group_labels = analysis.table.groups;
+  result.notes = {kNormalityNotChecked};
+  const std::vector<stats::GroupMoments> groups =
+      SampleMomentsOf(analysis, moments, fraction_bits);
+  for (const stats::GroupMoments& group : groups) result.group_n.push_back(group.n);
   stats::SemFitOptions options;
   options.information = analysis.options.information;
   result.fit = stats::FitSem(analysis.table, groups, options, progress);

@@ -27,6 +27,7 @@ struct MleOptions {
   bool std_lv = false;
   std::optional<bool> meanstructure, fixed_x;
   stats::Information information = stats::Information::kExpected;
+  bool robust = false;  // sums of scores follow (robust.h)
 };
 
 struct MleAnalysis {
@@ -42,7 +43,12 @@ struct MleAnalysis {
 MleAnalysis PrepareAnalysis(const MleOptions& options, const data::Schema& dictionary,
                             const std::vector<data::DesignColumn>& columns);
 
-// Means and covariances in original units, then maximum likelihood. moments: one entry per group,
+// Means and covariances in original units, by group. Throws kBadInput for a group without rows.
+std::vector<stats::GroupMoments> SampleMomentsOf(const MleAnalysis& analysis,
+                                                 const std::vector<IntegerMoments>& moments,
+                                                 int fraction_bits);
+
+// SampleMomentsOf, then maximum likelihood. moments: one entry per group,
 // on the variables of the analysis. Throws kBadInput for moments that cannot be fitted.
 // fraction_bits: f_in of the moments.
 MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,

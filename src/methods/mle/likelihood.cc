@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
+#include "methods/mle/oracle_weights.h"
 #include "methods/mle/public_scale.h"
 #include "mpc/batch.h"
-#include "mpc/fixed_point.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -19,53 +20,65 @@ using mpc::PartyIndex;
 using mpc::Product;
 using mpc::Shared;
 
-constexpr double kWeightBound = 64;  // sum of magnitudes of a row of weights
-constexpr int kWeightBoundBits = 6;
 constexpr int kMostWeightBits = 40, kFewestWeightBits = 30;
 constexpr int kRoomBits = 125;
-constexpr size_t kValueKind = 0, kGradientKind = 1;
 
-int CeilLog2(size_t n) {
-  int bits = 0;
-  while ((size_t{1} << bits) < n) ++bits;
-  return bits;
+int CeilLog2(double n) { return static_cast<int>(std::ceil(std::log2(n))); }
+
+double LargestSum(const LikelihoodTask& task) {
+  return static_cast<double>(task.max_rows) * std::max(1.0, task.value_bound * task.value_bound);
 }
 
 // The column of statistics that the oracle holds, in the layout of stats/sem/linear_statistics.h.
 class StatisticsColumn {
  public:
-  StatisticsColumn(Engine& engine, const MleAnalysis& analysis, const LikelihoodTask& task)
-      : engine_(engine), means_(analysis.table.meanstructure), task_(task) {}
+  StatisticsColumn(Engine& engine, const MleAnalysis& analysis, const LikelihoodTask& task,
+                   const LikelihoodMoments& moments)
+      : engine_(engine),
+        means_(analysis.table.meanstructure),
+        task_(task),
+        moments_(moments),
+        shift_(means_ ? 0 : CeilLog2(LargestSum(task))) {}
 
   // Opens the sizes of the groups to the centre (empty elsewhere) and makes the column.
-  IntMatrix Build(const SharedStatistics& statistics, Shared& column) {
+  IntMatrix Build(Shared& column) {
+    std::vector<Shared> counts;
+    for (const SharedMoments& group : moments_.groups) counts.push_back(group.count);
+    const Shared sizes = engine_.Concatenate(counts, false);
     mpc::Batch batch(engine_);
-    const auto sizes = batch.Reveal(kGroupSizesRelease, {&statistics.counts, 1}, task_.centre);
+    const auto opened = batch.Reveal(GroupSizesRelease(task_), {&sizes, 1}, task_.centre);
     std::vector<Shared> parts;
     if (means_) {
       batch.Flush();
-      for (size_t g = 0; g < statistics.sums.size(); ++g) {
-        parts.push_back(engine_.Transpose(FinerBits(statistics.sums[g])));
-        parts.push_back(Upper(Bounded(statistics.cross[g], 1)));
+      for (const SharedMoments& group : moments_.groups) {
+        parts.push_back(engine_.Transpose(FinerBits(Select(group.sums))));
+        parts.push_back(Bounded(Upper(group.cross, moments_.variables), 1));
       }
     } else {
-      const auto products = batch.Multiply(CentringProducts(statistics));
+      const auto products = batch.Multiply(CentringProducts());
       batch.Flush();
       parts = Centred(products.Get());
     }
     column = engine_.Concatenate(parts, true);
-    column.bound = static_cast<double>(task_.max_rows);
-    return sizes.Get().front();
+    column.bound = LargestSum(task_);
+    return opened.Get().front();
   }
 
   // Without means: the column holds n^2 S / 2^shift.
-  int shift() const { return means_ ? 0 : CeilLog2(task_.max_rows); }
+  int shift() const { return shift_; }
 
  private:
-  // A sum over rows of values of magnitude at most 1, or a product of two such sums.
+  // A sum over rows, or a product of two such sums.
   Shared Bounded(Shared value, int factors) const {
-    value.bound = std::pow(static_cast<double>(task_.max_rows), factors);
+    value.bound = std::pow(LargestSum(task_), factors);
     return value;
+  }
+
+  // Columns of a row vector.
+  Shared Select(const Shared& row) {
+    std::vector<Shared> cells;
+    for (const size_t v : moments_.variables) cells.push_back(engine_.Slice(row, 0, v, {1, 1}));
+    return engine_.Concatenate(cells, false);
   }
 
   // Sums at f bits, written with 2 f bits like the products.
@@ -75,34 +88,40 @@ class StatisticsColumn {
     return Bounded(std::move(out), 1);
   }
 
-  // Upper triangle of a p x p matrix as a column.
-  Shared Upper(const Shared& matrix) {
-    const size_t p = matrix.shape.rows;
-    std::vector<Shared> rows;
-    for (size_t i = 0; i < p; ++i) rows.push_back(engine_.Slice(matrix, i, i, {1, p - i}));
-    return engine_.Transpose(engine_.Concatenate(rows, false));
+  // Upper triangle of the rows and columns `which` of a symmetric matrix, as a column.
+  Shared Upper(const Shared& matrix, const std::vector<size_t>& which) {
+    std::vector<Shared> cells;
+    for (size_t i = 0; i < which.size(); ++i) {
+      for (size_t j = i; j < which.size(); ++j) {
+        cells.push_back(engine_.Slice(matrix, which[i], which[j], {1, 1}));
+      }
+    }
+    return engine_.Concatenate(cells, true);
   }
 
   // n cross and sum' sum of every group.
-  std::vector<Product> CentringProducts(const SharedStatistics& statistics) {
+  std::vector<Product> CentringProducts() {
     std::vector<Product> products;
-    for (size_t g = 0; g < statistics.sums.size(); ++g) {
-      const Shared n = Bounded(engine_.Slice(statistics.counts, 0, g, {1, 1}), 1);
-      const Shared sums = Bounded(statistics.sums[g], 1);
-      products.push_back({Product::Kind::kMatrix, Upper(Bounded(statistics.cross[g], 1)), n});
+    for (const SharedMoments& group : moments_.groups) {
+      const Shared sums = Bounded(Select(group.sums), 1);
+      products.push_back({Product::Kind::kMatrix,
+                          Bounded(Upper(group.cross, moments_.variables), 1),
+                          Bounded(group.count, 1)});
       products.push_back({Product::Kind::kGram, sums, sums});
     }
     return products;
   }
 
-  // n cross - sum' sum = n^2 S, at most n^2, divided by the power of two above max_rows.
+  // n cross - sum' sum = n^2 S, divided by a power of two of about its bound's root.
   std::vector<Shared> Centred(const std::vector<Shared>& products) {
+    std::vector<size_t> all(moments_.variables.size());
+    std::iota(all.begin(), all.end(), size_t{0});
     std::vector<Shared> differences;
     for (size_t i = 0; i < products.size(); i += 2) {
       Shared difference =
-          engine_.Subtract(Bounded(products[i], 2), Bounded(Upper(products[i + 1]), 2));
-      difference.fraction_bits += shift();
-      difference.bound = std::ldexp(std::pow(static_cast<double>(task_.max_rows), 2), -shift());
+          engine_.Subtract(Bounded(products[i], 2), Bounded(Upper(products[i + 1], all), 2));
+      difference.fraction_bits += shift_;
+      difference.bound = std::ldexp(std::pow(LargestSum(task_), 2), -shift_);
       differences.push_back(std::move(difference));
     }
     return engine_.Rescale(differences, 2 * task_.fraction_bits);
@@ -111,58 +130,8 @@ class StatisticsColumn {
   Engine& engine_;
   bool means_;
   const LikelihoodTask& task_;
-};
-
-// Rounds weights to the oracle's grid, asks, and takes the powers of two out again.
-class Centre {
- public:
-  // factor: what an entry of the column has to be multiplied by to be the statistic.
-  Centre(const mpc::OracleEvaluate& evaluate, int weight_bits, int statistic_bits,
-         Eigen::VectorXd factor)
-      : evaluate_(evaluate),
-        weight_bits_(weight_bits),
-        answer_bits_(weight_bits + statistic_bits),
-        factor_(std::move(factor)) {}
-
-  stats::OracleAnswer operator()(const Eigen::MatrixXd& weights) const {
-    const auto rows = static_cast<size_t>(weights.rows());
-    const auto cols = static_cast<size_t>(weights.cols());
-    IntMatrix request{{rows, cols}, std::vector<Int128>(rows * cols)};
-    stats::OracleAnswer answer{Eigen::VectorXd(weights.rows()),
-                               Eigen::MatrixXd(weights.rows(), weights.cols())};
-    std::vector<int> exponents;
-    for (Eigen::Index r = 0; r < weights.rows(); ++r) {
-      const Eigen::VectorXd row = weights.row(r).transpose().cwiseProduct(factor_);
-      const int exponent = ExponentOf(row.lpNorm<1>());
-      exponents.push_back(exponent);
-      for (Eigen::Index c = 0; c < weights.cols(); ++c) {
-        const Int128 rounded = mpc::EncodeFixed(std::ldexp(row[c], -exponent), weight_bits_);
-        request.values[static_cast<size_t>(r) * cols + static_cast<size_t>(c)] = rounded;
-        answer.used(r, c) =
-            std::ldexp(mpc::DecodeFixed(rounded, weight_bits_), exponent) / factor_[c];
-      }
-    }
-    const IntMatrix reply = evaluate_(rows == 1 ? kValueKind : kGradientKind, request);
-    for (size_t r = 0; r < rows; ++r) {
-      answer.values[static_cast<Eigen::Index>(r)] =
-          std::ldexp(mpc::DecodeFixed(reply.values[r], answer_bits_), exponents[r]);
-    }
-    return answer;
-  }
-
- private:
-  // Smallest e with sum / 2^e < 64 after rounding.
-  static int ExponentOf(double sum) {
-    if (!(sum > 0)) return 0;
-    int exponent = 0;
-    const double fraction = std::frexp(sum, &exponent);  // sum = fraction 2^exponent, < 1
-    const bool close = fraction > 1 - 1e-6;              // rounding could carry it over
-    return exponent - kWeightBoundBits + (close ? 1 : 0);
-  }
-
-  const mpc::OracleEvaluate& evaluate_;
-  int weight_bits_, answer_bits_;
-  Eigen::VectorXd factor_;
+  const LikelihoodMoments& moments_;
+  int shift_;
 };
 
 std::vector<double> GroupSizes(const MleAnalysis& analysis, const IntMatrix& opened) {
@@ -195,6 +164,7 @@ Eigen::VectorXd ColumnFactors(const MleAnalysis& analysis, const std::vector<dou
 
 MleResult MakeResult(const MleAnalysis& analysis, std::vector<double> sizes, stats::OracleFit fit) {
   MleResult result;
+  result.name = analysis.options.name;
   result.table = analysis.table;
   result.information = stats::Information::kExpected;
   result.function = analysis.options.function;
@@ -219,6 +189,12 @@ void Validate(const MleAnalysis& analysis) {
 
 }  // namespace
 
+std::string GroupSizesRelease(const LikelihoodTask& task) { return "group-sizes/" + task.name; }
+std::string ValueRelease(const LikelihoodTask& task) { return "likelihood-value/" + task.name; }
+std::string GradientRelease(const LikelihoodTask& task) {
+  return "likelihood-gradient/" + task.name;
+}
+
 LikelihoodShape ShapeOf(const MleAnalysis& analysis) {
   stats::StatisticsLayout layout;
   layout.num_variables = static_cast<Eigen::Index>(analysis.table.observed.size());
@@ -229,7 +205,7 @@ LikelihoodShape ShapeOf(const MleAnalysis& analysis) {
 }
 
 int WeightFractionBits(const LikelihoodTask& task) {
-  const int room = kRoomBits - kWeightBoundBits - 2 * task.fraction_bits - CeilLog2(task.max_rows);
+  const int room = kRoomBits - kWeightSumBits - 2 * task.fraction_bits - CeilLog2(LargestSum(task));
   if (room < kFewestWeightBits) {
     throw Error(
         ErrorCode::kBadInput,
@@ -243,11 +219,11 @@ std::vector<mpc::Release> LikelihoodReleases(const MleAnalysis& analysis,
                                              const LikelihoodTask& task,
                                              const std::string& centre_name) {
   const LikelihoodShape shape = ShapeOf(analysis);
-  return {{kGroupSizesRelease, "number of rows of every group", centre_name, "exact", 1,
+  return {{GroupSizesRelease(task), "number of rows of every group", centre_name, "exact", 1,
            task.centre, analysis.table.groups.size()},
-          {kValueRelease, "the log-likelihood at parameters that the centre chooses", centre_name,
-           "exact", static_cast<uint64_t>(task.max_values), task.centre, 1},
-          {kGradientRelease,
+          {ValueRelease(task), "the log-likelihood at parameters that the centre chooses",
+           centre_name, "exact", static_cast<uint64_t>(task.max_values), task.centre, 1},
+          {GradientRelease(task),
            fmt::format("the log-likelihood and its {} derivatives at parameters that the centre "
                        "chooses",
                        shape.gradient_rows - 1),
@@ -257,27 +233,27 @@ std::vector<mpc::Release> LikelihoodReleases(const MleAnalysis& analysis,
 
 std::optional<MleResult> FitByLikelihood(Engine& engine, const MleAnalysis& analysis,
                                          const LikelihoodTask& task,
-                                         const SharedStatistics& statistics, Progress& progress) {
+                                         const LikelihoodMoments& moments, Progress& progress) {
   Validate(analysis);
   const LikelihoodShape shape = ShapeOf(analysis);
   mpc::OracleTask oracle;
   oracle.centre = task.centre;
   oracle.weight_fraction_bits = WeightFractionBits(task);
-  oracle.weight_bound = kWeightBound;
+  oracle.weight_bound = kWeightSum;
   oracle.kinds = {
-      {kValueRelease, 1, static_cast<uint64_t>(task.max_values)},
-      {kGradientRelease, shape.gradient_rows, static_cast<uint64_t>(task.max_gradients)}};
-  StatisticsColumn builder(engine, analysis, task);
+      {ValueRelease(task), 1, static_cast<uint64_t>(task.max_values)},
+      {GradientRelease(task), shape.gradient_rows, static_cast<uint64_t>(task.max_gradients)}};
+  StatisticsColumn builder(engine, analysis, task, moments);
   Shared column;
-  const IntMatrix opened = builder.Build(statistics, column);
+  const IntMatrix opened = builder.Build(column);
 
   std::optional<MleResult> result;
   engine.RunOracle(column, oracle, [&](const mpc::OracleEvaluate& evaluate) {
     const std::vector<double> sizes = GroupSizes(analysis, opened);
     stats::OracleFitInput input{
         sizes, PublicScale(analysis),
-        Centre(evaluate, oracle.weight_fraction_bits, 2 * task.fraction_bits,
-               ColumnFactors(analysis, sizes, builder.shift()))};
+        RoundedOracle(evaluate, oracle.weight_fraction_bits, 2 * task.fraction_bits,
+                      ColumnFactors(analysis, sizes, builder.shift()))};
     stats::OracleFitOptions options;
     options.max_values = task.max_values;
     options.max_gradients = task.max_gradients;

@@ -11,12 +11,12 @@
 //                   need not be asked about: n cross - sum sum' is computed on shares first (one
 //                   round of products, one truncation).
 // Source            methods.md 1.2; Snoke, Brick, Slavkovic & Hunter 2018 for the setting.
-// Revealed          To the centre: release `group-sizes` once; `likelihood-value` and
-//                   `likelihood-gradient` as often as it asks, up to a declared maximum. What these
-//                   add up to is the rank of the weights asked: LikelihoodFacts. At full rank the
-//                   centre can solve for all moments; a centre that deviates can ask any weights
-//                   and gets there in few evaluations. Nobody else learns anything but the number
-//                   and kind of evaluations.
+// Revealed          To the centre: release `group-sizes/NAME` once; `likelihood-value/NAME`
+//                   and `likelihood-gradient/NAME` as often as it asks, up to a declared maximum.
+//                   What these add up to is the rank of the weights asked: LikelihoodFacts. At full
+//                   rank the centre can solve for all moments; a centre that deviates can ask any
+//                   weights and gets there in few evaluations. Nobody else learns anything but the
+//                   number and kind of evaluations.
 // Cost              Per evaluation one request and one reply, independent of n; sizes as
 //                   mpc/linear_oracle.h has them, with d = StatisticsLayout::size() and q = 1 or
 //                   1 + parameters. The plan states the maximum; the run's traffic is set-up +
@@ -33,36 +33,39 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "methods/mle/analysis.h"
 #include "methods/mle/result.h"
+#include "methods/mle/shared_moments.h"
 #include "mpc/engine.h"
 #include "stats/sem/oracle_fit.h"
 
 namespace partita::methods::mle {
 
-inline constexpr char kGroupSizesRelease[] = "group-sizes";
-inline constexpr char kValueRelease[] = "likelihood-value";
-inline constexpr char kGradientRelease[] = "likelihood-gradient";
-
 // f_in of this protocol.
 inline constexpr int kLikelihoodFractionBits = 30;
 
-// Shared moments of the analysis variables (z in [-1, 1]), by group. Entry bounds are replaced by
-// what max_rows implies.
-struct SharedStatistics {
-  mpc::Shared counts;              // 1 x groups, 0 fraction bits
-  std::vector<mpc::Shared> sums;   // 1 x p, f bits
-  std::vector<mpc::Shared> cross;  // p x p, 2 f bits
+struct LikelihoodTask {
+  std::string name;                             // of the analysis; part of the release ids
+  int fraction_bits = kLikelihoodFractionBits;  // f of the moments
+  size_t max_rows = 0;     // public upper bound on the weighted rows of all groups together
+  double value_bound = 1;  // of every value: MomentsTask::value_bound
+  mpc::PartyIndex centre = 0;
+  // Evaluations of either kind, at most. The references need up to 25 with gradient and 4 without.
+  int max_values = 100;
+  int max_gradients = 100;
 };
 
-struct LikelihoodTask {
-  int fraction_bits = kLikelihoodFractionBits;  // f of the statistics
-  size_t max_rows = 0;                          // public upper bound on the rows of all groups
-  mpc::PartyIndex centre = 0;
-  int max_values = 100;  // evaluations of either kind, at most
-  int max_gradients = 100;
+std::string GroupSizesRelease(const LikelihoodTask& task);
+std::string ValueRelease(const LikelihoodTask& task);
+std::string GradientRelease(const LikelihoodTask& task);
+
+// The moments of one analysis, on shares.
+struct LikelihoodMoments {
+  std::vector<SharedMoments> groups;  // one entry per group of the analysis, in its order
+  std::vector<size_t> variables;      // of the analysis, as indices into those of the moments
 };
 
 // Statistics per evaluation, rows of the two kinds of evaluation.
@@ -72,7 +75,8 @@ struct LikelihoodShape {
 };
 LikelihoodShape ShapeOf(const MleAnalysis& analysis);
 
-// f_W = min(40, 125 - 6 - 2 f - ceil(log2 max_rows)). Throws kBadInput below 30: too many rows.
+// f_W = min(40, 125 - 6 - 2 f - ceil(log2(max_rows value_bound^2))). Throws kBadInput below 30: too
+// many rows.
 int WeightFractionBits(const LikelihoodTask& task);
 
 // The three releases, as the plan declares them.
@@ -82,9 +86,9 @@ std::vector<mpc::Release> LikelihoodReleases(const MleAnalysis& analysis,
 
 // Runs the protocol at every process. The result at the centre, empty elsewhere. Throws kBadInput,
 // before anything is sent, for an analysis that asks for observed information (it needs more of the
-// moments than the likelihood tells) or is robust.
+// moments than the likelihood tells).
 std::optional<MleResult> FitByLikelihood(mpc::Engine& engine, const MleAnalysis& analysis,
                                          const LikelihoodTask& task,
-                                         const SharedStatistics& statistics, Progress& progress);
+                                         const LikelihoodMoments& moments, Progress& progress);
 
 }  // namespace partita::methods::mle

@@ -4,6 +4,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 
@@ -37,8 +40,54 @@ constexpr std::array kMeasures = {"npar",
                                   "rmsea.pvalue",
                                   "srmr"};
 
+constexpr std::array kRobustMeasures = {"chisq.scaled",
+                                        "df.scaled",
+                                        "pvalue.scaled",
+                                        "chisq.scaling.factor",
+                                        "baseline.chisq.scaled",
+                                        "baseline.df.scaled",
+                                        "baseline.pvalue.scaled",
+                                        "baseline.chisq.scaling.factor",
+                                        "cfi.scaled",
+                                        "tli.scaled",
+                                        "cfi.robust",
+                                        "tli.robust",
+                                        "rmsea.scaled",
+                                        "rmsea.ci.lower.scaled",
+                                        "rmsea.ci.upper.scaled",
+                                        "rmsea.pvalue.scaled",
+                                        "rmsea.robust",
+                                        "rmsea.ci.lower.robust",
+                                        "rmsea.ci.upper.robust",
+                                        "rmsea.pvalue.robust"};
+constexpr size_t kNumbersPerRow = 8;
+
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kAbsent = std::numeric_limits<double>::infinity();
+
+std::array<double, kNumbersPerRow> Fields(const stats::ParameterEstimate& e) {
+  return {e.estimate, e.standard_error, e.z,      e.p_value,
+          e.ci_lower, e.ci_upper,       e.std_lv, e.std_all};
+}
+
+template <typename Names>
+void AddMeasures(const std::map<std::string, double>& measures, const Names& names,
+                 std::vector<double>& numbers) {
+  for (const char* name : names) {
+    const auto found = measures.find(name);
+    numbers.push_back(found == measures.end() ? kAbsent : found->second);
+  }
+}
+
+// The values of fixed covariates are sample moments.
+void AddEstimates(const MleAnalysis& analysis,
+                  const std::vector<stats::ParameterEstimate>& estimates,
+                  std::vector<double>& numbers) {
+  for (size_t i = 0; i < analysis.table.rows.size(); ++i) {
+    for (double number : Fields(estimates[i]))
+      numbers.push_back(analysis.table.rows[i].exogenous ? kNaN : number);
+  }
+}
 
 // Everything that is told, in one order at everybody.
 std::vector<double> Numbers(const MleAnalysis& analysis, const MleResult& result) {
@@ -46,18 +95,12 @@ std::vector<double> Numbers(const MleAnalysis& analysis, const MleResult& result
                                  static_cast<double>(result.fit.iterations),
                                  result.fit.max_scaled_gradient};
   numbers.insert(numbers.end(), result.group_n.begin(), result.group_n.end());
-  for (const char* name : kMeasures) {
-    const auto found = result.fit.fit_measures.find(name);
-    numbers.push_back(found == result.fit.fit_measures.end() ? kAbsent : found->second);
-  }
-  for (size_t i = 0; i < analysis.table.rows.size(); ++i) {
-    const bool own = analysis.table.rows[i].exogenous;  // a sample moment
-    const stats::ParameterEstimate& e = result.fit.estimates[i];
-    for (double number : {e.estimate, e.standard_error, e.z, e.p_value, e.ci_lower, e.ci_upper,
-                          e.std_lv, e.std_all}) {
-      numbers.push_back(own ? kNaN : number);
-    }
-  }
+  AddMeasures(result.fit.fit_measures, kMeasures, numbers);
+  AddEstimates(analysis, result.fit.estimates, numbers);
+  if (!analysis.options.robust) return numbers;
+  numbers.push_back(result.robust->scaling_factor);
+  AddMeasures(result.robust->fit_measures, kRobustMeasures, numbers);
+  AddEstimates(analysis, result.robust->estimates, numbers);
   return numbers;
 }
 
@@ -66,8 +109,41 @@ size_t NumGroups(const MleAnalysis& analysis) {
 }
 
 size_t NumNumbers(const MleAnalysis& analysis) {
-  return 3 + NumGroups(analysis) + kMeasures.size() + 8 * analysis.table.rows.size();
+  const size_t estimates = kNumbersPerRow * analysis.table.rows.size();
+  return 3 + NumGroups(analysis) + kMeasures.size() + estimates +
+         (analysis.options.robust ? 1 + kRobustMeasures.size() + estimates : 0);
 }
+
+// Takes the numbers apart again, in the same order.
+class Reader {
+ public:
+  explicit Reader(const std::vector<double>& numbers) : next_(numbers.begin()) {}
+  double Next() { return *next_++; }
+
+  template <typename Names>
+  std::map<std::string, double> Measures(const Names& names) {
+    std::map<std::string, double> measures;
+    for (const char* name : names) {
+      const double value = Next();
+      if (value != kAbsent) measures[name] = value;
+    }
+    return measures;
+  }
+
+  std::vector<stats::ParameterEstimate> Estimates(const MleAnalysis& analysis) {
+    std::vector<stats::ParameterEstimate> estimates(analysis.table.rows.size());
+    for (stats::ParameterEstimate& e : estimates) {
+      for (double* field : {&e.estimate, &e.standard_error, &e.z, &e.p_value, &e.ci_lower,
+                            &e.ci_upper, &e.std_lv, &e.std_all}) {
+        *field = Next();
+      }
+    }
+    return estimates;
+  }
+
+ private:
+  std::vector<double>::const_iterator next_;
+};
 
 MleResult FromNumbers(const MleAnalysis& analysis, const std::vector<double>& numbers) {
   MleResult result;
@@ -76,24 +152,20 @@ MleResult FromNumbers(const MleAnalysis& analysis, const std::vector<double>& nu
   result.information = analysis.options.information;
   result.function = analysis.options.function;
   result.group_labels = analysis.table.groups;
-  auto next = numbers.begin();
-  result.fit.converged = *next++ == 1;
-  result.fit.iterations = static_cast<int>(*next++);
-  result.fit.max_scaled_gradient = *next++;
-  for (size_t g = 0; g < NumGroups(analysis); ++g) result.group_n.push_back(*next++);
-  for (const char* name : kMeasures) {
-    if (*next != kAbsent) result.fit.fit_measures[name] = *next;
-    ++next;
-  }
+  Reader reader(numbers);
+  result.fit.converged = reader.Next() == 1;
+  result.fit.iterations = static_cast<int>(reader.Next());
+  result.fit.max_scaled_gradient = reader.Next();
+  for (size_t g = 0; g < NumGroups(analysis); ++g) result.group_n.push_back(reader.Next());
+  result.fit.fit_measures = reader.Measures(kMeasures);
   result.fit_measures_available = result.fit.fit_measures.count("chisq") > 0;
-  for (size_t i = 0; i < analysis.table.rows.size(); ++i) {
-    stats::ParameterEstimate e;
-    for (double* field : {&e.estimate, &e.standard_error, &e.z, &e.p_value, &e.ci_lower,
-                          &e.ci_upper, &e.std_lv, &e.std_all}) {
-      *field = *next++;
-    }
-    result.fit.estimates.push_back(e);
-  }
+  result.fit.estimates = reader.Estimates(analysis);
+  if (!analysis.options.robust) return result;
+  stats::RobustFit robust;
+  robust.scaling_factor = reader.Next();
+  robust.fit_measures = reader.Measures(kRobustMeasures);
+  robust.estimates = reader.Estimates(analysis);
+  result.robust = std::move(robust);
   return result;
 }
 

@@ -57,6 +57,11 @@ Sizes SizesOf(const MleAnalysis& analysis, const RobustTask& task, const stats::
 }
 
 std::vector<PartyIndex> Holders(const RobustTask& task) {
+  if (task.moments.centre_by_block) {
+    throw Error(ErrorCode::kBadInput,
+                "robust standard errors are not available with fixed effects of the row blocks",
+                "use site = \"ignore\", or standard errors without `robust`");
+  }
   std::set<PartyIndex> holders;
   for (const RowBlock& block : task.moments.blocks) {
     if (block.holders.size() != 1) {
@@ -143,26 +148,54 @@ struct HolderSums {
   VectorXd products;  // groups x Sizes::products()
 };
 
+// How often a row counts in a cell.
+double WeightOf(const MomentsTask& task, const BlockHolder& holder, const LocalBlock& block,
+                size_t cell, size_t row) {
+  if (const auto& difference = task.cells[cell].difference) {
+    double weight = WeightOf(task, holder, block, difference->total, row);
+    for (const size_t other : difference->others) {
+      weight -= WeightOf(task, holder, block, other, row);
+    }
+    return weight;
+  }
+  return holder.Selects(cell) ? block.selectors[cell][row] : 1;
+}
+
+// Where the analysis variables stand among the holder's columns.
+std::vector<size_t> PositionsOf(const std::vector<size_t>& variables, const BlockHolder& holder) {
+  std::vector<size_t> positions;
+  for (const size_t v : variables) {
+    const auto found = std::find(holder.variables.begin(), holder.variables.end(), v);
+    if (found == holder.variables.end()) {
+      throw Error(ErrorCode::kInternal, "a holder of whole rows lacks a variable of the analysis");
+    }
+    positions.push_back(static_cast<size_t>(found - holder.variables.begin()));
+  }
+  return positions;
+}
+
 void AddBlock(const BlockHolder& holder, const LocalBlock& block, const RobustTask& task,
               const stats::StatisticsScale& scale, const std::vector<uint64_t>* clusters,
               std::vector<stats::FeatureProducts>& products) {
   const size_t width = holder.variables.size();
+  const std::vector<size_t> positions = PositionsOf(task.variables, holder);
   std::vector<Int128> cells(kRowsPerRead * width);
-  VectorXd row(static_cast<Index>(width));
+  VectorXd row(static_cast<Index>(positions.size()));
   for (size_t first = 0; first < block.num_rows; first += kRowsPerRead) {
     const size_t count = std::min(kRowsPerRead, block.num_rows - first);
     block.values(first, count, cells.data());
     for (size_t r = 0; r < count; ++r) {
-      for (size_t c = 0; c < width; ++c) {
-        const double z =
-            std::ldexp(static_cast<double>(cells[r * width + c]), -task.moments.fraction_bits);
-        const auto v = static_cast<Index>(holder.variables[c]);
-        row[v] = scale.centre[v] + scale.half_width[v] * z;
+      for (Index i = 0; i < row.size(); ++i) {
+        const Int128 cell = cells[r * width + positions[static_cast<size_t>(i)]];
+        row[i] = scale.centre[i] + scale.half_width[i] * std::ldexp(static_cast<double>(cell),
+                                                                    -task.moments.fraction_bits);
       }
-      const bool grouped = task.moments.num_groups > 1;
-      stats::FeatureProducts& to =
-          products[grouped ? static_cast<size_t>(block.groups[first + r]) : 0];
-      clusters == nullptr ? to.AddRow(row) : to.AddRow(row, (*clusters)[first + r]);
+      for (size_t g = 0; g < task.cells.size(); ++g) {
+        const double weight = WeightOf(task.moments, holder, block, task.cells[g], first + r);
+        if (weight == 0) continue;
+        clusters == nullptr ? products[g].AddRow(row, weight)
+                            : products[g].AddClusteredRow(row, (*clusters)[first + r], weight);
+      }
     }
   }
 }
@@ -297,7 +330,7 @@ std::vector<mpc::Release> RobustReleases(const MleAnalysis& analysis, const Robu
                                          const std::string& receiver_name) {
   const stats::RamModel model = stats::PublicModel(analysis.table, PublicScale(analysis));
   const Sizes sizes = SizesOf(analysis, task, model);
-  const PartyIndex receiver = task.moments.receiver;
+  const PartyIndex receiver = task.receiver;
   return {{EstimatesRelease(task),
            sizes.means ? "the parameter estimates"
                        : "the parameter estimates, and the means of the variables in every group",
@@ -318,7 +351,7 @@ std::optional<stats::RobustFit> RobustStandardErrors(Engine& engine, const MleAn
   const stats::StatisticsScale scale = PublicScale(analysis);
   const stats::RamModel model = stats::PublicModel(analysis.table, scale);
   const Sizes sizes = SizesOf(analysis, task, model);
-  const PartyIndex receiver = task.moments.receiver;
+  const PartyIndex receiver = task.receiver;
   const auto width = [](Index n) { return static_cast<size_t>(n); };
 
   VectorXd own_point;

@@ -37,7 +37,7 @@
 #include <vector>
 
 #include "methods/mle/analysis.h"
-#include "methods/mle/pooled_moments.h"
+#include "methods/mle/moments_task.h"
 #include "methods/mle/result.h"
 #include "mpc/engine.h"
 
@@ -46,9 +46,12 @@ namespace partita::methods::mle {
 struct RobustTask {
   std::string name;  // of the analysis; part of the release ids
   bool clustered = false;
-  // Blocks, receiver, groups, max_rows, f_in: as for the moments. Every block has one holder with
-  // all variables (and the grouping factor).
+  mpc::PartyIndex receiver = 0;
+  // As for the moments. Every block has one holder, with all variables of the analysis; no fixed
+  // effects of blocks.
   MomentsTask moments;
+  std::vector<size_t> variables;  // of the analysis, as indices into those of the moments
+  std::vector<size_t> cells;      // of the moments, one per group of the analysis
 };
 
 std::string EstimatesRelease(const RobustTask& task);
@@ -60,7 +63,8 @@ std::vector<mpc::Release> RobustReleases(const MleAnalysis& analysis, const Robu
                                          const std::string& receiver_name);
 
 // What a party knows: its blocks as for the moments, and with clusters one number per row of each
-// (equal numbers, equal cluster, within this party). Clusters lie within one party.
+// (equal numbers, equal cluster, within this party). Clusters lie within one party. A row that
+// counts several times (RowCell weights) is so many rows.
 struct RobustLocal {
   std::vector<LocalBlock> blocks;
   std::vector<std::vector<uint64_t>> clusters;
@@ -73,8 +77,8 @@ struct FittedModel {
 };
 
 // Runs the protocol at every process; `fitted` is set at the receiver only. The robust results at
-// the receiver, empty elsewhere. Throws kBadInput for a block that several parties hold; kBadData,
-// to the holder only, for rows so far from the model that their sums do not fit.
+// the receiver, empty elsewhere. Throws kBadInput for a block that several parties hold or fixed
+// effects; kBadData, to the holder only, for rows so far from the model that their sums do not fit.
 std::optional<stats::RobustFit> RobustStandardErrors(mpc::Engine& engine,
                                                      const MleAnalysis& analysis,
                                                      const RobustTask& task,

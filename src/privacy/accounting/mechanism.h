@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "privacy/accounting/loss_cells.h"
+#include "privacy/accounting/rdp.h"
 #include "privacy/accounting/types.h"
 #include "privacy/adjacency.h"
 
@@ -41,6 +42,10 @@ struct Mechanism {
   std::shared_ptr<const LossPair> backward;  // equal to forward if the pair is symmetric
   // mu of an unsampled Gaussian (0: it is none): compositions of those are one Gaussian, exactly.
   double gaussian_mu = 0;
+  // For the other accountants, where known; empty or 0 where not.
+  RdpCurve rdp;             // Renyi divergence, both directions
+  double pure_epsilon = 0;  // largest loss
+  double clt_mu = 0;        // per use, in the limit of many
 };
 
 // noise_multiplier: standard deviation of the noise divided by the add/remove L2 sensitivity.

@@ -33,7 +33,7 @@ class Real {
   mpfr_prec_t precision() const { return mpfr_get_prec(value_); }
 
  private:
-  mpfr_t value_;
+  mpfr_t value_ = {};
 };
 
 class Interval {

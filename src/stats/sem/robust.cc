@@ -295,12 +295,14 @@ void FeatureProducts::Flush() {
   num_pending_ = 0;
 }
 
-void FeatureProducts::AddRow(const VectorXd& row) { AddUnit(Features(row)); }
+void FeatureProducts::AddRow(const VectorXd& row, double weight) {
+  AddUnit(std::sqrt(weight) * Features(row));
+}
 
-void FeatureProducts::AddRow(const VectorXd& row, std::uint64_t cluster) {
+void FeatureProducts::AddClusteredRow(const VectorXd& row, std::uint64_t cluster, double weight) {
   const auto [entry, added] = clusters_.try_emplace(cluster);
   if (added) entry->second = VectorXd::Zero(products_.rows());
-  entry->second += Features(row);
+  entry->second += weight * Features(row);
 }
 
 MatrixXd FeatureProducts::Products() {
@@ -414,7 +416,7 @@ RobustSums PlaintextRobustSums(const ParameterTable& table,
       if (clusters.empty()) {
         products.AddRow(rows[g].row(r));
       } else {
-        products.AddRow(rows[g].row(r), clusters[g][static_cast<std::size_t>(r)]);
+        products.AddClusteredRow(rows[g].row(r), clusters[g][static_cast<std::size_t>(r)]);
       }
     }
     const MatrixXd q = ClusterFactor(products.num_clusters()) * products.Products();

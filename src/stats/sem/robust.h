@@ -61,9 +61,9 @@ inline Eigen::Index NumFeatures(Eigen::Index p) { return 1 + p + p * (p + 1) / 2
 class FeatureProducts {
  public:
   explicit FeatureProducts(FeatureFrame frame);
-  // One row of natural values; cluster: of its group, any number.
-  void AddRow(const Eigen::VectorXd& row);
-  void AddRow(const Eigen::VectorXd& row, std::uint64_t cluster);
+  // One row of natural values that counts `weight` times; cluster: of its group, any number.
+  void AddRow(const Eigen::VectorXd& row, double weight = 1);
+  void AddClusteredRow(const Eigen::VectorXd& row, std::uint64_t cluster, double weight = 1);
 
   std::size_t num_clusters() const { return clusters_.size(); }
   // Q of all rows so far, symmetric.

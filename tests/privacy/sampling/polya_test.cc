@@ -255,6 +255,35 @@ TEST(PolyaShareTest, UndecidedUniforms) {
   EXPECT_GT(settled_late, 300);
 }
 
+TEST(PolyaShareTest, UndecidedUniformsInTheTail) {
+  const Case law = {5000, 3};
+  const PolyaShare share(law.scale, law.parties);
+  const PolyaTable table(law.scale, law.parties);
+  PolyaReference reference(table, law);
+  const size_t slot = table.bins().size() - 1;
+  const PolyaBin& bin = table.bins()[slot];
+  for (const uint64_t block : {0, 1, 5}) {
+    for (const uint64_t low : {uint64_t{0}, (uint64_t{1} << bin.width_bits) - 1}) {
+      const UInt128 k = bin.start + (block << bin.width_bits) + low;
+      const uint64_t ratio =
+          reference.RatioBits(slot, k, bin.width_bits + static_cast<long>(block) + 1);
+      ASSERT_GT(ratio, 1000U);
+      for (const uint64_t offset : {uint64_t{0} - 256, uint64_t{256}}) {
+        const uint64_t uniform = ratio + offset;
+        const std::vector<uint64_t> script = {reference.WordOfSlot(slot), low,
+                                              (uniform >> 48) << 48, uint64_t{1} << block,
+                                              uniform << 16};
+        Tape tape(5, script);
+        Tape same(5, script);
+        const Int128 value = share.Sample(tape);
+        ASSERT_EQ(value, reference.Sample(same));
+        ASSERT_EQ(tape.bytes_read(), same.bytes_read());
+        EXPECT_EQ(value == static_cast<Int128>(k), uniform < ratio);
+      }
+    }
+  }
+}
+
 // Masses of the Polya law by their recurrence.
 std::vector<double> PolyaMasses(double t, double r) {
   std::vector<double> masses = {std::pow(-std::expm1(-1 / t), r)};

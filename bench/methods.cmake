@@ -1,0 +1,1 @@
+partita_bench(likelihood_bench likelihood_bench.cc DEPENDS partita_methods partita_mpc partita_net)

@@ -1,0 +1,155 @@
+#include "privacy/accounting/accountant.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "privacy/accounting/composition_theorems.h"
+#include "privacy/accounting/normal.h"
+#include "privacy/accounting/rdp.h"
+
+namespace partita::privacy {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLargestNoise = 1e6;
+constexpr double kSmallestNoise = 1e-2;
+
+Guarantee NotApplicable(AccountantKind kind) { return {kind, {0, kInfinity}, true, false}; }
+
+Guarantee ByRdp(const std::vector<Event>& events, double delta) {
+  for (const Event& event : events) {
+    if (!event.mechanism.rdp) return NotApplicable(AccountantKind::kRdp);
+  }
+  const double epsilon = RdpEpsilon(
+      [&](double order) {
+        double sum = 0;
+        for (const Event& event : events) sum += static_cast<double>(event.count) * event.mechanism.rdp(order);
+        return sum;
+      },
+      delta);
+  return {AccountantKind::kRdp, {0, epsilon}, true, true};
+}
+
+// The better of basic and heterogeneous advanced composition (Dwork, Rothblum & Vadhan 2010, with the sums of Kairouz,
+// Oh & Viswanath 2015, Theorem 3.5, first bound) of pure guarantees.
+Guarantee ByAdvanced(const std::vector<Event>& events, double delta) {
+  double sum = 0, square = 0, drift = 0;
+  for (const Event& event : events) {
+    const double epsilon = event.mechanism.pure_epsilon, count = static_cast<double>(event.count);
+    if (!(epsilon > 0)) return NotApplicable(AccountantKind::kAdvancedComposition);
+    sum += count * epsilon;
+    square += count * epsilon * epsilon;
+    drift += count * epsilon * std::expm1(epsilon) / (std::exp(epsilon) + 1);
+  }
+  const double advanced = drift + std::sqrt(-2 * square * std::log(delta));
+  return {AccountantKind::kAdvancedComposition, {0, std::min(sum, advanced)}, true, true};
+}
+
+Guarantee ByClt(const std::vector<Event>& events, double delta) {
+  double square = 0;
+  for (const Event& event : events) {
+    const double mu = event.mechanism.clt_mu;
+    if (!(mu > 0)) {
+      Guarantee none = NotApplicable(AccountantKind::kGaussianClt);
+      none.is_bound = false;
+      return none;
+    }
+    square += mu * mu * static_cast<double>(event.count);
+  }
+  const double epsilon = GaussianEpsilon(std::sqrt(square), delta);
+  return {AccountantKind::kGaussianClt, {epsilon, epsilon}, false, true};
+}
+
+}  // namespace
+
+std::string_view AccountantName(AccountantKind kind) {
+  switch (kind) {
+    case AccountantKind::kPld: return "pld";
+    case AccountantKind::kRdp: return "rdp";
+    case AccountantKind::kAdvancedComposition: return "advanced";
+    case AccountantKind::kGaussianClt: return "clt";
+  }
+  throw Error(ErrorCode::kInternal, "unknown accountant");
+}
+
+Guarantee Account(AccountantKind kind, const std::vector<Event>& events, double delta, const PldOptions& options) {
+  RequireDelta(delta);
+  if (events.empty()) throw Error(ErrorCode::kUsage, "there is no mechanism to account", "give at least one event");
+  for (const Event& event : events) RequireCount(event.count);
+  switch (kind) {
+    case AccountantKind::kPld: return {kind, PldEpsilon(events, delta, options).value, true, true};
+    case AccountantKind::kRdp: return ByRdp(events, delta);
+    case AccountantKind::kAdvancedComposition: return ByAdvanced(events, delta);
+    case AccountantKind::kGaussianClt: return ByClt(events, delta);
+  }
+  throw Error(ErrorCode::kInternal, "unknown accountant");
+}
+
+NoiseCalibration NoiseForBudget(const EventsAtNoise& events, const EpsilonDelta& budget, double tolerance,
+                                const PldOptions& options) {
+  RequirePositive(RequireEpsilon(budget.epsilon), "the budget's epsilon");
+  RequireDelta(budget.delta);
+  if (!(tolerance >= 1e-9 && tolerance <= 1))
+    throw Error(ErrorCode::kUsage, "the tolerance of a calibration must lie in [1e-9, 1]");
+  const auto at = [&](double noise) { return PldEpsilon(events(noise), budget.delta, options).value; };
+  double low = 0, high = 1;
+  Interval epsilon = at(high);
+  while (epsilon.upper > budget.epsilon) {
+    low = high;
+    if ((high *= 2) > kLargestNoise) {
+      throw Error(ErrorCode::kBudget, "no noise up to 1e6 times the sensitivity meets the budget",
+                  "allow a larger epsilon or delta, or fewer uses");
+    }
+    epsilon = at(high);
+  }
+  while (low == 0 && high > kSmallestNoise) {
+    const Interval half = at(high / 2);
+    if (half.upper > budget.epsilon) {
+      low = high / 2;
+    } else {
+      high /= 2;
+      epsilon = half;
+    }
+  }
+  while (low > 0 && high > low * (1 + tolerance)) {
+    const double middle = std::sqrt(low * high);
+    const Interval there = at(middle);
+    if (there.upper > budget.epsilon) {
+      low = middle;
+    } else {
+      high = middle;
+      epsilon = there;
+    }
+  }
+  return {high, epsilon};
+}
+
+StepsCalibration StepsForBudget(const EventsAtSteps& events, const EpsilonDelta& budget, uint64_t max_steps,
+                                const PldOptions& options) {
+  RequireEpsilon(budget.epsilon);
+  RequireDelta(budget.delta);
+  RequireCount(max_steps);
+  StepsCalibration best;
+  const auto fits = [&](uint64_t steps) {
+    const Interval there = PldEpsilon(events(steps), budget.delta, options).value;
+    if (there.upper > budget.epsilon) return false;
+    best = {steps, there};
+    return true;
+  };
+  if (!fits(1)) return best;
+  uint64_t low = 1, high = 2;
+  while (high <= max_steps && fits(high)) {
+    low = high;
+    high *= 2;
+  }
+  high = std::min(high, max_steps + 1);
+  while (high - low > 1) {
+    const uint64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return best;
+}
+
+}  // namespace partita::privacy

@@ -14,6 +14,7 @@
 #include "runtime/build_plan.h"
 #include "runtime/envelope_uses.h"
 #include "runtime/join.h"
+#include "runtime/utility.h"
 #include "study/plan.h"
 #include "study/utc_time.h"
 
@@ -26,7 +27,7 @@ struct SignOptions {
   std::string study_file, party, folder = ".", data, key, certificate, roster, until, envelope,
                                  output, reason;
   std::optional<uint64_t> min_cell, min_rows;
-  bool refuse_small_samples = false;
+  bool refuse_small_samples = false, accept_useless = false;
 };
 
 fs::path InFolder(const SignOptions& options, const std::string& given, const char* name) {
@@ -168,6 +169,8 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   request.refuse_small_samples = options.refuse_small_samples;
   if (!options.until.empty()) request.valid_until = UntilOf(options.until);
   const study::Plan plan = runtime::BuildPlan(prepared);
+  if (decision == study::Decision::kApprove)
+    runtime::RequireUseful(plan, options.accept_useless);
   const study::ApprovalTerms terms =
       runtime::TermsOf(prepared, runtime::StudyIdentityOf(prepared, request.fingerprints), plan);
   crypto::SystemRandom random;
@@ -234,6 +237,9 @@ void AddApprove(CLI::App& study, Invocation& invocation) {
       ->add_flag("--refuse-small-samples", options->refuse_small_samples,
                  "Refuse results on fewer than five rows per parameter")
       ->excludes(envelope);
+  command->add_flag("--accept-useless", options->accept_useless,
+                    "Approve although the plan foresees standard errors that the privacy noise "
+                    "makes more than five times as large");
   command->callback([&invocation, options] {
     invocation.run = [&invocation, options]() -> int {
       if (!options->envelope.empty()) return ApproveEnvelope(invocation.output, *options);

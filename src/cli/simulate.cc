@@ -13,6 +13,7 @@
 #include "cli/units.h"
 #include "report/progress.h"
 #include "runtime/simulate.h"
+#include "runtime/utility.h"
 
 namespace partita::cli {
 namespace {
@@ -104,6 +105,7 @@ int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
   simulation.study_file = options.study_file;
   simulation.data = data;
   simulation.link = link;
+  simulation.accept_useless = options.accept_useless;
   simulation.format = output.format;
   simulation.show_receiver_progress = !output.quiet && ::isatty(STDERR_FILENO) == 1;
   simulation.output = options.output;
@@ -141,6 +143,7 @@ void CancellableProgress::CheckCancelled() {
 int Simulate(const OutputOptions& output, const SimulateOptions& options) {
   const runtime::MleStudy study =
       runtime::PrepareMleStudy(study::LoadStudyFile(options.study_file));
+  runtime::RequireUseful(study, options.accept_useless);
   const std::vector<fs::path> data = DataPaths(study, options);
   for (size_t i = 0; i < study.parties.size(); ++i) {
     if (study.parties[i].holder && !fs::exists(data[i])) {

@@ -16,6 +16,7 @@ struct SimulateOptions {
   std::string latency, bandwidth;
   std::string output;
   bool force = false;  // overwrite it
+  bool accept_useless = false;
 };
 
 // Prints the receiver's report, or every failed party's error with the root cause last. Returns the

@@ -28,6 +28,7 @@
 #include "runtime/approval_files.h"
 #include "runtime/build_plan.h"
 #include "runtime/join.h"
+#include "runtime/utility.h"
 #include "study/hashes.h"
 #include "study/study_template.h"
 
@@ -158,6 +159,9 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
       "--data", options->data,
       "PARTY=FILE: a holder's table (default: PARTY/data.csv beside the study file)");
   command->add_flag("--in-process", options->in_process, "Run the parties as threads, without TLS");
+  command->add_flag("--accept-useless", options->accept_useless,
+                    "Go on although the plan foresees standard errors that the privacy noise makes "
+                    "more than five times as large");
   command->add_option("--latency", options->latency, "Add one-way latency, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Cap the bandwidth of every link, for example 100Mbit/s");
@@ -177,7 +181,7 @@ struct JoinCommand {
   std::string study_file, party, folder = ".", data, key, certificate, roster, approval, listen,
                                  wait = "10m", output, latency, bandwidth;
   int listen_descriptor = -1;
-  bool no_output = false, force = false;
+  bool no_output = false, force = false, accept_useless = false;
 };
 
 int RunJoin(const OutputOptions& output, const JoinCommand& command) {
@@ -186,6 +190,7 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   };
   const runtime::MleStudy study =
       runtime::PrepareMleStudy(study::LoadStudyFile(command.study_file));
+  runtime::RequireUseful(study, command.accept_useless);
   runtime::JoinOptions options;
   options.party = command.party;
   options.data = in_folder(command.data, "data.csv");
@@ -245,6 +250,9 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
                       "Where the receiver's result goes (default: result.json in the folder; the "
                       "HTML report goes beside it)");
   command->add_flag("--force", options->force, "Overwrite an earlier result");
+  command->add_flag("--accept-useless", options->accept_useless,
+                    "Go on although the plan foresees standard errors that the privacy noise makes "
+                    "more than five times as large");
   // What `study simulate` passes to its processes.
   command->add_option("--listen-descriptor", options->listen_descriptor)->group("");
   command->add_option("--latency", options->latency)->group("");

@@ -11,7 +11,9 @@
 #include "runtime/approvals.h"
 #include "runtime/leakage.h"
 #include "runtime/predict.h"
+#include "runtime/private_study.h"
 #include "runtime/protocol.h"
+#include "runtime/utility.h"
 
 namespace partita::runtime {
 namespace {
@@ -214,12 +216,14 @@ std::vector<std::string> Learns(const MleStudy& study, size_t party) {
   std::vector<std::string> learns;
   if (study.parties[party].dealer) return learns;
   for (const mpc::Release& release : study.releases) {
-    if (release.to_party == party) learns.push_back(release.what + ", exactly");
+    if (release.to_party == party) learns.push_back(release.what + (study.privacy ? "" : ", exactly"));
     if (release.to_party == mpc::kEverybody) learns.push_back(release.what);
   }
   if (party == study.receiver) {
     learns.push_back("with them the fitted models");
-    if (study.parties[party].holder && study.partition.kind == data::PartitionKind::kHorizontal) {
+    if (study.privacy) {
+      learns.push_back("and its own share of the noise, which it can subtract");
+    } else if (study.parties[party].holder && study.partition.kind == data::PartitionKind::kHorizontal) {
       learns.push_back(
           OtherHolders(study) == 1
               ? "by subtracting its own rows, exactly the moments of the other holder's rows"
@@ -236,6 +240,22 @@ std::vector<std::string> Learns(const MleStudy& study, size_t party) {
         "whether the ordered row lists of block {} are equal at its holders", block.name));
   }
   return learns;
+}
+
+void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
+  if (study.privacy) {
+    for (std::string& sentence : StatementSentences(study))
+      plan.assumptions.push_back(std::move(sentence));
+    return;
+  }
+  plan.assumptions.push_back(
+      "The release is exact: secure computation hides the rows from the parties, but nothing "
+      "limits what the released moments "
+      "themselves say about single persons (no differential privacy).");
+  plan.assumptions.push_back(
+      "Whatever the engine, the receiver together with all other holders but one can compute that "
+      "holder's exact "
+      "contribution to the released moments.");
 }
 
 }  // namespace
@@ -283,18 +303,14 @@ study::Plan BuildPlan(const MleStudy& study) {
   plan.assumptions.push_back(
       "All parties follow the protocol; one that deviates can spoil the result or learn more, and "
       "is not detected.");
-  plan.assumptions.push_back(
-      "The release is exact: secure computation hides the rows from the parties, but nothing "
-      "limits what the released moments "
-      "themselves say about single persons (no differential privacy).");
-  plan.assumptions.push_back(
-      "Whatever the engine, the receiver together with all other holders but one can compute that "
-      "holder's exact "
-      "contribution to the released moments.");
+  AddReleaseAssumptions(study, plan);
   plan.notes.push_back(
       "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
       fmt::format("2^-{}; nothing is truncated after that.",
                   study.computations.front().task.fraction_bits));
+  Forecast forecast = ForecastUtility(study);
+  plan.utility = std::move(forecast.rows);
+  for (std::string& note : forecast.notes) plan.notes.push_back(std::move(note));
   plan.predictions = Predictions(study, plan);
   return plan;
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/scaling.h"
+#include "runtime/private_study.h"
 
 namespace partita::runtime {
 namespace {
@@ -161,6 +162,10 @@ void AddBlocks(const MleStudy& study, Computation& computation) {
   }
   // Four times a count must fit for the disclosure checks, and the square of the bound.
   const uint64_t room = 4 * static_cast<uint64_t>(task.value_bound * task.value_bound);
+  if (IsPrivate(study.file)) {
+    task.fraction_bits = methods::mle::kPrivateFractionBits;
+    return;
+  }
   task.fraction_bits = computation.protocol == kLikelihood
                            ? methods::mle::kLikelihoodFractionBits
                            : data::MomentFractionBits(room * task.max_rows);
@@ -195,6 +200,7 @@ std::string ConditionsText(const std::vector<data::Condition>& conditions) {
 
 std::vector<data::DesignColumn> IndicatorColumns(const MleStudy& study) {
   std::set<std::string> factors;
+  if (IsPrivate(study.file)) return {};  // no checks
   for (const PreparedAnalysis& analysis : study.analyses) {
     for (const data::DesignColumn& column : analysis.analysis.variables) {
       const data::ColumnSchema* source = study.factors.Find(column.source);

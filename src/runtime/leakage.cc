@@ -6,12 +6,14 @@
 #include <set>
 
 #include "runtime/computations.h"
+#include "runtime/private_study.h"
 
 namespace partita::runtime {
 namespace {
 
 constexpr char kSufficient[] = "sufficient-statistics";
 constexpr char kOracle[] = "likelihood-oracle";
+constexpr char kNoised[] = "noised-statistics";  // private_study.h
 
 bool IsBinary(const data::ColumnSchema& column) { return column.lower == 0 && column.upper == 1; }
 
@@ -123,6 +125,7 @@ std::vector<std::string> Differences(const MleStudy& study) {
 }  // namespace
 
 std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
+  if (study.privacy) return {PrivateExposure(study)};
   std::vector<study::PlanExposure> exposures;
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
@@ -146,6 +149,7 @@ std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
 }
 
 std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures) {
+  if (exposures.size() == 1 && exposures.front().level == kNoised) return kNoised;
   const bool sufficient =
       std::any_of(exposures.begin(), exposures.end(), [](const study::PlanExposure& exposure) {
         return exposure.level == kSufficient || exposure.opened >= exposure.statistics;
@@ -154,6 +158,7 @@ std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures) {
 }
 
 std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
+  if (study.privacy) return StatementRows(study);
   const std::string& receiver = study.parties[study.receiver].name;
   std::vector<study::PlanPrivacy> rows = {
       {receiver + ", the receiver", "",

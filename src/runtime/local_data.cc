@@ -153,6 +153,12 @@ LocalBlock LoadBlock(const MleStudy& study, const Computation& computation,
       for (size_t v : holder.variables) centred.push_back(computation.task.Centred(v));
       block.values = Centred(std::move(block.values), rows.num_rows, centred);
     }
+    if (study.privacy) {
+      block.values = methods::mle::ClippedRows(
+          std::move(block.values), columns.size(),
+          methods::mle::HolderBound(study.privacy->promise.norm, columns.size(),
+                                    study.privacy->dimension));
+    }
   }
   block.selectors.resize(computation.task.cells.size());
   for (size_t c = 0; c < block.selectors.size(); ++c) {

@@ -8,6 +8,7 @@
 #include "data/suggest.h"
 #include "methods/mle/publish.h"
 #include "runtime/computations.h"
+#include "runtime/private_study.h"
 #include "runtime/supported.h"
 
 namespace partita::runtime {
@@ -100,9 +101,13 @@ std::string ListOf(const Computation& computation, const std::vector<size_t>& va
 std::string MomentsText(const MleStudy& study, const Computation& computation, const RowSet& rows) {
   const bool some =
       rows.release.pairs.size() < methods::mle::AllPairs(rows.release.variables).size();
+  const char* noise = !study.privacy                 ? ""
+                      : study.privacy->public_count ? " with noise (but on n)"
+                                                    : " with noise";
   return fmt::format(
-      "n, sums and cross products of {} {}{}", ListOf(computation, rows.release.variables),
+      "n, sums and cross products of {} {}{}{}", ListOf(computation, rows.release.variables),
       RowsText(study, rows),
+      noise,
       some ? "; only cross products of variables that one analysis uses together" : "");
 }
 
@@ -116,19 +121,21 @@ void AddLikelihoodReleases(const MleStudy& study, size_t index,
 
 std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
   const std::string& receiver = study.parties[study.receiver].name;
-  std::vector<mpc::Release> releases = {
-      {methods::mle::kDisclosureRelease,
-       fmt::format("whether each of {} counts reaches its minimum, one bit each",
-                   study.checks.size()),
-       "all", "exact", 1, mpc::kEverybody, study.checks.size()}};
+  std::vector<mpc::Release> releases;
+  if (!study.privacy) {
+    releases.push_back({methods::mle::kDisclosureRelease,
+                        fmt::format("whether each of {} counts reaches its minimum, one bit each",
+                                    study.checks.size()),
+                        "all", "exact", 1, mpc::kEverybody, study.checks.size()});
+  }
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
       if (computation.protocol == kLikelihood) {
         for (size_t a : rows.analyses) AddLikelihoodReleases(study, a, releases);
         continue;
       }
-      releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver, "exact",
-                          1, study.receiver, NumReleasedValues(rows.release)});
+      releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver,
+                          study.privacy ? methods::mle::MechanismText(*study.privacy) : "exact", 1, study.receiver, NumReleasedValues(rows.release)});
     }
   }
   for (size_t a = 0; a < study.analyses.size(); ++a) {
@@ -145,7 +152,7 @@ std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
           {methods::mle::ResultRelease(analysis),
            fmt::format("estimates, standard errors and fit measures of analysis '{}'",
                        study.file.analyses[a].name),
-           release.to, "exact", 1, *to, methods::mle::NumPublishedValues(analysis)});
+           release.to, study.privacy ? "computed from the noised moments" : "exact", 1, *to, methods::mle::NumPublishedValues(analysis)});
     }
   }
   return releases;
@@ -167,9 +174,15 @@ MleStudy PrepareMleStudy(study::StudyFile file) {
   study.row_columns = {study.file.table.key, study.file.table.block};
   RequireSupportedDesign(study);
   PrepareModels(study);
+  RequireSupportedPrivacy(study);
   PlanComputations(study);
   RequireSupportedAnalyses(study);
-  study.checks = PlanDisclosureChecks(study, study.file.disclosure);
+  if (IsPrivate(study.file)) {
+    study.privacy = DesignPrivacy(study);
+    study.privacy_statement = StatePrivacy(study);
+  } else {
+    study.checks = PlanDisclosureChecks(study, study.file.disclosure);
+  }
   study.shared_blocks = match::SharedBlocks(study.partition);
   study.releases = PlanReleases(study);
   return study;

@@ -15,8 +15,10 @@
 #include "methods/mle/disclosure.h"
 #include "methods/mle/likelihood.h"
 #include "methods/mle/pooled_moments.h"
+#include "methods/mle/private_moments.h"
 #include "methods/mle/robust.h"
 #include "mpc/release_gate.h"
+#include "privacy/statement.h"
 #include "study/study_file.h"
 
 namespace partita::runtime {
@@ -78,6 +80,9 @@ struct MleStudy {
   std::vector<std::string> used;            // variables of the dictionary that any analysis needs
   std::vector<PreparedAnalysis> analyses;   // as in the file
   std::vector<Computation> computations;
+  // Of the one noisy release of a private study; empty: every release is exact.
+  std::optional<methods::mle::PrivateMoments> privacy;
+  privacy::Statement privacy_statement;  // of it; bounds that take a moment, so computed once
   std::vector<methods::mle::DisclosureCheck> checks;  // with the thresholds of the study file
   std::vector<match::SharedBlock> shared_blocks;
   std::vector<mpc::Release> releases;

@@ -132,6 +132,8 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     }
     outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }
+  if (study.privacy && input.party < study.num_computing)
+    local.protocol_rows.noise = methods::mle::DrawNoiseShare(*study.privacy, random);
   hello.commitment = local.snapshot.commitment;
   study::SignedApproval own;
   try {

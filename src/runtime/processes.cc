@@ -103,6 +103,7 @@ std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
                                             "3",
                                             "--format",
                                             simulation.format};
+      if (simulation.accept_useless) arguments.push_back("--accept-useless");
       if (study.parties[i].holder) {
         arguments.insert(arguments.end(), {"--data", simulation.data[i].string()});
       }

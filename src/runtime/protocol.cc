@@ -80,6 +80,10 @@ methods::mle::MleResult Fit(const MleStudy& study, size_t index, const ProtocolR
                             Progress& progress) {
   const PreparedAnalysis& analysis = study.analyses[index];
   try {
+    if (study.privacy) {
+      return methods::mle::FitPrivateMoments(analysis.analysis, *study.privacy, analysis.variables,
+                                             result.noised, progress);
+    }
     return methods::mle::FitMoments(analysis.analysis, result.moments[index],
                                     study.computations[analysis.computation].task.fraction_bits,
                                     progress);
@@ -151,14 +155,20 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
                        engine.self() ? local.blocks[c] : std::vector<methods::mle::LocalBlock>{}));
   }
 
-  progress.Phase("disclosure checks");
-  engine.BeginPhase("disclosure");
-  result.checks = RunChecks(engine, study, shared, thresholds);
-  RequirePassed(result.checks);
+  if (!study.privacy) {
+    progress.Phase("disclosure checks");
+    engine.BeginPhase("disclosure");
+    result.checks = RunChecks(engine, study, shared, thresholds);
+    RequirePassed(result.checks);
+  }
 
   progress.Phase("release");
   engine.BeginPhase("release");
-  for (size_t c = 0; c < study.computations.size(); ++c) {
+  if (study.privacy) {
+    result.noised = OpenPrivateMoments(engine, study.computations.front().task, shared.front(),
+                                       *study.privacy, local.noise);
+  }
+  for (size_t c = 0; c < study.computations.size() && !study.privacy; ++c) {
     if (study.computations[c].protocol == kPooledMoments)
       OpenComputation(engine, study, study.computations[c], shared[c], result);
   }

@@ -23,6 +23,7 @@ struct ProtocolResult {
   // At the receiver, by analysis: the moments of its groups on its own variables; empty for
   // analyses whose protocol does not open them.
   std::vector<std::vector<methods::mle::IntegerMoments>> moments;
+  std::vector<methods::mle::NoisedMoments> noised;  // of a private study instead, by cell
   std::vector<std::optional<methods::mle::MleResult>> results;  // fitted during the protocol
 };
 
@@ -30,14 +31,16 @@ struct ProtocolResult {
 struct LocalRows {
   std::vector<std::vector<methods::mle::LocalBlock>> blocks;  // by computation and block
   std::vector<std::vector<uint64_t>> clusters;                // by block and row; empty: none
+  std::vector<Int128> noise;  // this party's own share, in a private study (private_moments.h)
 };
 
 // local: ignored where engine.self() is empty. Phases: "moments", "disclosure", "release",
-// "likelihood NAME" and "robust NAME" of every such analysis, "results". Throws kRefused at every
-// computing party if a disclosure check fails, naming variable and rule; nothing but the answers of
-// the checks is opened then.
-ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
-                           const study::DisclosureSpec& thresholds, Progress& progress);
+// "likelihood NAME" and "robust NAME" of every such analysis, "results"; a private study has no
+// "disclosure". Throws kRefused at every computing party if a disclosure check fails,
+// naming variable and rule; nothing but the answers of the checks is opened then.
+ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
+                           const LocalRows& local, const study::DisclosureSpec& thresholds,
+                           Progress& progress);
 
 // At the receiver, after the connections are closed: fits what is not fitted yet. By analysis.
 std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, ProtocolResult result,

@@ -47,6 +47,7 @@ struct ProcessSimulation {
   std::filesystem::path study_file;
   std::vector<std::filesystem::path> data;  // by channel index
   net::LinkModel link;
+  bool accept_useless = false;                // passed on to every party
   std::string format = "text";                // of the parties' standard output
   std::function<bool(int exit_code)> failed;  // whether a party that exited with it failed
   // Called about ten times a second while the parties run; throws kCancelled to stop them all.

@@ -7,7 +7,8 @@ namespace {
 
 const std::vector<std::string> kAnalysisKeys = {
     "name",  "method",      "protocol", "function",      "model",   "release",     "subset",
-    "group", "group_equal", "std_lv",   "meanstructure", "fixed_x", "information", "robust"};
+    "group", "group_equal", "std_lv",   "meanstructure", "fixed_x", "information", "robust",
+    "privacy"};
 
 const std::vector<std::string> kReleasable = {"moments", "likelihood", "estimates", "robust"};
 constexpr std::string_view kReleaseExample = "\"moments\", {what = \"estimates\", to = \"all\"}";
@@ -177,6 +178,7 @@ AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study) {
   if (const auto information = reader.OptionalText("information")) {
     analysis.information = reader.Choice(*information, "information", {"expected", "observed"});
   }
+  analysis.privacy = ReadPrivacy(reader, study);
   return analysis;
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "data/design.h"
 #include "data/partition.h"
 #include "data/schema.h"
+#include "privacy/adjacency.h"
 
 namespace partita::study {
 
@@ -96,6 +98,26 @@ struct TableSpec {
   char decimal = '.';    // . or ,
 };
 
+// [analysis.privacy]: the moments of this analysis are released with noise. epsilon, delta and
+// adjacency have no default.
+struct PrivacySpec {
+  double epsilon = 0;
+  double delta = 0;
+  privacy::Adjacency adjacency = privacy::Adjacency::kReplace;
+  double norm = 1;            // L2 bound of a row's values, each scaled to [-1, 1] by its bounds
+  uint32_t known_shares = 1;  // noise shares that an adversary may know
+  // For the forecast of the standard errors alone; never read from data.
+  std::map<std::string, double> planning_sd;  // by column of the models, original units
+  std::optional<uint64_t> planning_rows;
+  Position position;
+
+  // The same promise; where it is written and what is planned do not matter.
+  bool SamePromise(const PrivacySpec& other) const {
+    return epsilon == other.epsilon && delta == other.delta && adjacency == other.adjacency &&
+           norm == other.norm && known_shares == other.known_shares;
+  }
+};
+
 struct EngineSpec {
   std::string name;  // "dealer" or "replicated"
   int fraction_bits = 40;
@@ -126,6 +148,7 @@ struct AnalysisSpec {
   bool std_lv = false;
   std::optional<bool> meanstructure, fixed_x;
   std::string information = "expected";  // or "observed"
+  std::optional<PrivacySpec> privacy;    // empty: exact
 };
 
 struct StudyFile {

@@ -31,6 +31,8 @@ EngineSpec ReadEngine(const TableReader& root);
 NetworkSpec ReadNetwork(const TableReader& root);
 std::vector<Party> ReadParties(const TableReader& root, const data::Schema& dictionary,
                                const std::vector<RowBlock>& blocks);
+// [analysis.privacy] of one analysis.
+std::optional<PrivacySpec> ReadPrivacy(const TableReader& analysis, const StudyFile& study);
 // study: everything but the analyses is read.
 std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile& study);
 

@@ -278,10 +278,11 @@ std::string TableReader::Choice(const LocatedText& text, std::string_view key,
 }
 
 std::optional<TableReader> TableReader::OptionalTable(std::string_view key,
-                                                      std::vector<std::string> keys) const {
+                                                      std::vector<std::string> keys,
+                                                      std::string header) const {
   const toml::node* node = Find(key);
   if (node == nullptr) return std::nullopt;
-  const std::string header = "[" + std::string(key) + "]";
+  if (header.empty()) header = "[" + std::string(key) + "]";
   const toml::table* table = node->as_table();
   if (table == nullptr && node->is_array_of_tables()) {
     Fail(ToPosition(node->source()), "[" + header + "] is written with double brackets",

@@ -71,8 +71,9 @@ class TableReader {
 
   TableReader Table(std::string_view key, std::vector<std::string> keys,
                     std::string_view example) const;
-  std::optional<TableReader> OptionalTable(std::string_view key,
-                                           std::vector<std::string> keys) const;
+  // header: what messages call it, if not "[key]".
+  std::optional<TableReader> OptionalTable(std::string_view key, std::vector<std::string> keys,
+                                           std::string header = {}) const;
   // An array of tables ([[key]]); empty if there is none.
   std::vector<TableReader> Tables(std::string_view key, const std::vector<std::string>& keys) const;
   // A list of inline tables, [{...}, {...}]; empty if there is none. `example` is an entry.

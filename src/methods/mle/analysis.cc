@@ -111,8 +111,7 @@ std::vector<stats::GroupMoments> SampleMomentsOf(const MleAnalysis& analysis,
   return groups;
 }
 
-MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
-                     int fraction_bits, Progress& progress) {
+MleResult ResultWithoutFit(const MleAnalysis& analysis) {
   MleResult result;
   result.name = analysis.options.name;
   result.table = analysis.table;
@@ -120,6 +119,12 @@ MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMomen
   result.function = analysis.options.function;
   result.group_labels = analysis.table.groups;
   result.notes = {kNormalityNotChecked};
+  return result;
+}
+
+MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
+                     int fraction_bits, Progress& progress) {
+  MleResult result = ResultWithoutFit(analysis);
   const std::vector<stats::GroupMoments> groups =
       SampleMomentsOf(analysis, moments, fraction_bits);
   for (const stats::GroupMoments& group : groups) result.group_n.push_back(group.n);

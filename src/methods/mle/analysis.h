@@ -48,6 +48,9 @@ std::vector<stats::GroupMoments> SampleMomentsOf(const MleAnalysis& analysis,
                                                  const std::vector<IntegerMoments>& moments,
                                                  int fraction_bits);
 
+// What a result says before anything is fitted.
+MleResult ResultWithoutFit(const MleAnalysis& analysis);
+
 // SampleMomentsOf, then maximum likelihood. moments: one entry per group,
 // on the variables of the analysis. Throws kBadInput for moments that cannot be fitted.
 // fraction_bits: f_in of the moments.

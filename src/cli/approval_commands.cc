@@ -169,8 +169,7 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   request.refuse_small_samples = options.refuse_small_samples;
   if (!options.until.empty()) request.valid_until = UntilOf(options.until);
   const study::Plan plan = runtime::BuildPlan(prepared);
-  if (decision == study::Decision::kApprove)
-    runtime::RequireUseful(plan, options.accept_useless);
+  if (decision == study::Decision::kApprove) runtime::RequireUseful(plan, options.accept_useless);
   const study::ApprovalTerms terms =
       runtime::TermsOf(prepared, runtime::StudyIdentityOf(prepared, request.fingerprints), plan);
   crypto::SystemRandom random;

@@ -216,14 +216,16 @@ std::vector<std::string> Learns(const MleStudy& study, size_t party) {
   std::vector<std::string> learns;
   if (study.parties[party].dealer) return learns;
   for (const mpc::Release& release : study.releases) {
-    if (release.to_party == party) learns.push_back(release.what + (study.privacy ? "" : ", exactly"));
+    if (release.to_party == party)
+      learns.push_back(release.what + (study.privacy ? "" : ", exactly"));
     if (release.to_party == mpc::kEverybody) learns.push_back(release.what);
   }
   if (party == study.receiver) {
     learns.push_back("with them the fitted models");
     if (study.privacy) {
       learns.push_back("and its own share of the noise, which it can subtract");
-    } else if (study.parties[party].holder && study.partition.kind == data::PartitionKind::kHorizontal) {
+    } else if (study.parties[party].holder &&
+               study.partition.kind == data::PartitionKind::kHorizontal) {
       learns.push_back(
           OtherHolders(study) == 1
               ? "by subtracting its own rows, exactly the moments of the other holder's rows"

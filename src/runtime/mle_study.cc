@@ -101,21 +101,20 @@ std::string ListOf(const Computation& computation, const std::vector<size_t>& va
 std::string MomentsText(const MleStudy& study, const Computation& computation, const RowSet& rows) {
   const bool some =
       rows.release.pairs.size() < methods::mle::AllPairs(rows.release.variables).size();
-  const char* noise = !study.privacy                 ? ""
+  const char* noise = !study.privacy                ? ""
                       : study.privacy->public_count ? " with noise (but on n)"
                                                     : " with noise";
   return fmt::format(
       "n, sums and cross products of {} {}{}{}", ListOf(computation, rows.release.variables),
-      RowsText(study, rows),
-      noise,
+      RowsText(study, rows), noise,
       some ? "; only cross products of variables that one analysis uses together" : "");
 }
 
 void AddLikelihoodReleases(const MleStudy& study, size_t index,
                            std::vector<mpc::Release>& releases) {
-  for (mpc::Release& release : methods::mle::LikelihoodReleases(
-           study.analyses[index].analysis, LikelihoodTaskOf(study, index),
-           study.parties[study.receiver].name))
+  for (mpc::Release& release : methods::mle::LikelihoodReleases(study.analyses[index].analysis,
+                                                                LikelihoodTaskOf(study, index),
+                                                                study.parties[study.receiver].name))
     releases.push_back(std::move(release));
 }
 
@@ -135,7 +134,8 @@ std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
         continue;
       }
       releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver,
-                          study.privacy ? methods::mle::MechanismText(*study.privacy) : "exact", 1, study.receiver, NumReleasedValues(rows.release)});
+                          study.privacy ? methods::mle::MechanismText(*study.privacy) : "exact", 1,
+                          study.receiver, NumReleasedValues(rows.release)});
     }
   }
   for (size_t a = 0; a < study.analyses.size(); ++a) {
@@ -152,7 +152,8 @@ std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
           {methods::mle::ResultRelease(analysis),
            fmt::format("estimates, standard errors and fit measures of analysis '{}'",
                        study.file.analyses[a].name),
-           release.to, study.privacy ? "computed from the noised moments" : "exact", 1, *to, methods::mle::NumPublishedValues(analysis)});
+           release.to, study.privacy ? "computed from the noised moments" : "exact", 1, *to,
+           methods::mle::NumPublishedValues(analysis)});
     }
   }
   return releases;

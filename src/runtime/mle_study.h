@@ -55,7 +55,7 @@ struct Computation {
   // By variable: where its 0/1 values are counted for the disclosure checks. Itself, or with fixed
   // effects of sites a second time without them.
   std::vector<size_t> counted;
-  std::vector<RowSelection> selections;       // by cell
+  std::vector<RowSelection> selections;  // by cell
   std::vector<RowSet> row_sets;
 };
 

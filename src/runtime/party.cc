@@ -49,7 +49,8 @@ ProtocolResult RunProtocol(const MleStudy& study, const LocalData& local, net::C
                            random);
   }
   const std::unique_ptr<mpc::Engine> engine = MakeEngine(study, channel, gate);
-  ProtocolResult result = RunAnalyses(*engine, study, local.protocol_rows, outcome.disclosure, progress);
+  ProtocolResult result =
+      RunAnalyses(*engine, study, local.protocol_rows, outcome.disclosure, progress);
   gate.Finish();
   ConfirmFinish(channel);
   outcome.releases = gate.counts();

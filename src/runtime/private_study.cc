@@ -160,16 +160,16 @@ methods::mle::PrivateMoments DesignPrivacy(const MleStudy& study) {
 
 privacy::Statement StatePrivacy(const MleStudy& study) {
   const methods::mle::PrivateMoments& design = *study.privacy;
-  privacy::GaussianRelease release{
-      {},
-      design.noise,
-      study.file.engine.name == "replicated" ? privacy::EngineStructure::kReplicated
-                                             : privacy::EngineStructure::kDealer,
-      design.promise.adjacency,
-      design.sensitivity,
-      design.replace_sensitivity,
-      privacy::Delta(design.promise.delta),
-      0};
+  privacy::GaussianRelease release{{},
+                                   design.noise,
+                                   study.file.engine.name == "replicated"
+                                       ? privacy::EngineStructure::kReplicated
+                                       : privacy::EngineStructure::kDealer,
+                                   design.promise.adjacency,
+                                   design.sensitivity,
+                                   design.replace_sensitivity,
+                                   privacy::Delta(design.promise.delta),
+                                   0};
   for (size_t p = 0; p < study.num_computing; ++p) release.parties.push_back(study.parties[p].name);
   return privacy::StateRelease(release);
 }
@@ -210,12 +210,12 @@ study::PlanExposure PrivateExposure(const MleStudy& study) {
   const uint64_t k = rows.release.variables.size();
   exposure.statistics = rows.cells.size() * (1 + k + k * (k + 1) / 2);
   exposure.level = kNoisedStatistics;
-  exposure.exposes = {
-      fmt::format("the listed moments with noise on each number ({})",
-                  methods::mle::MechanismText(*study.privacy)),
-      study.privacy->public_count ? "the exact number of rows, which adjacency \"replace\" treats "
-                                    "as public"
-                                  : "the number of rows with noise"};
+  exposure.exposes = {fmt::format("the listed moments with noise on each number ({})",
+                                  methods::mle::MechanismText(*study.privacy)),
+                      study.privacy->public_count
+                          ? "the exact number of rows, which adjacency \"replace\" treats "
+                            "as public"
+                          : "the number of rows with noise"};
   return exposure;
 }
 

@@ -38,9 +38,8 @@ struct LocalRows {
 // "likelihood NAME" and "robust NAME" of every such analysis, "results"; a private study has no
 // "disclosure". Throws kRefused at every computing party if a disclosure check fails,
 // naming variable and rule; nothing but the answers of the checks is opened then.
-ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study,
-                           const LocalRows& local, const study::DisclosureSpec& thresholds,
-                           Progress& progress);
+ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
+                           const study::DisclosureSpec& thresholds, Progress& progress);
 
 // At the receiver, after the connections are closed: fits what is not fitted yet. By analysis.
 std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, ProtocolResult result,

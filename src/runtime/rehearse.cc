@@ -154,11 +154,12 @@ bool Rehearsal::passed(double min_digits) const {
 
 Rehearsal Rehearse(const MleStudy& study, const RehearsalOptions& options, Progress& progress) {
   if (study.privacy) {
-    throw Error(ErrorCode::kUsage,
-                "a rehearsal compares digits with the pooled fit, from which the noise of a private "
-                "study departs on purpose",
-                "rehearse a copy of the study without [analysis.privacy]; what the noise does is in "
-                "the plan");
+    throw Error(
+        ErrorCode::kUsage,
+        "a rehearsal compares digits with the pooled fit, from which the noise of a private "
+        "study departs on purpose",
+        "rehearse a copy of the study without [analysis.privacy]; what the noise does is in "
+        "the plan");
   }
   Rehearsal rehearsal;
   progress.Phase("mock data");

@@ -19,8 +19,7 @@ double DefaultSd(const data::ColumnSchema& column) {
 }
 
 Eigen::VectorXd PlanningSds(const MleStudy& study, size_t analysis) {
-  const std::map<std::string, double>& given =
-      study.file.analyses[analysis].privacy->planning_sd;
+  const std::map<std::string, double>& given = study.file.analyses[analysis].privacy->planning_sd;
   const std::vector<data::DesignColumn>& columns = study.analyses[analysis].analysis.variables;
   Eigen::VectorXd sds(static_cast<Eigen::Index>(columns.size()));
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -49,9 +48,8 @@ std::vector<size_t> FreeRows(const stats::ParameterTable& table) {
   for (size_t r = 0; r < table.rows.size(); ++r) {
     if (table.rows[r].free > 0) rows.push_back(r);
   }
-  std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
-    return Rank(table.rows[a]) < Rank(table.rows[b]);
-  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](size_t a, size_t b) { return Rank(table.rows[a]) < Rank(table.rows[b]); });
   return rows;
 }
 
@@ -71,8 +69,8 @@ void ForecastAnalysis(const MleStudy& study, size_t index, Forecast& forecast) {
     noised = exact;
     stats::AddNoise(analysis.table, moments, noise, options, noised);
   } catch (const Error& error) {
-    forecast.notes.push_back(fmt::format("No forecast for analysis '{}': {}.", name,
-                                         error.message()));
+    forecast.notes.push_back(
+        fmt::format("No forecast for analysis '{}': {}.", name, error.message()));
     return;
   }
   for (size_t r : FreeRows(analysis.table)) {
@@ -106,10 +104,11 @@ void RefuseUseless(const std::vector<study::PlanUtility>& rows, bool accept) {
   if (accept || worst == nullptr || worst->inflation <= kRefuseInflation) return;
   throw Error(
       ErrorCode::kRefused,
-      fmt::format("the result would hardly be useful: the privacy noise makes the standard error of "
-                  "{} in analysis '{}' {:.3g} times as large, from {:.3g} to {:.3g}",
-                  worst->parameter, worst->analysis, worst->inflation, worst->standard_error,
-                  worst->inflation * worst->standard_error),
+      fmt::format(
+          "the result would hardly be useful: the privacy noise makes the standard error of "
+          "{} in analysis '{}' {:.3g} times as large, from {:.3g} to {:.3g}",
+          worst->parameter, worst->analysis, worst->inflation, worst->standard_error,
+          worst->inflation * worst->standard_error),
       fmt::format("what helps: {}; --accept-useless goes on all the same", kWhatHelps));
 }
 

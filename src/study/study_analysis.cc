@@ -6,9 +6,9 @@ namespace partita::study {
 namespace {
 
 const std::vector<std::string> kAnalysisKeys = {
-    "name",  "method",      "protocol", "function",      "model",   "release",     "subset",
-    "group", "group_equal", "std_lv",   "meanstructure", "fixed_x", "information", "robust",
-    "privacy"};
+    "name",          "method",  "protocol",    "function",    "model",
+    "release",       "subset",  "group",       "group_equal", "std_lv",
+    "meanstructure", "fixed_x", "information", "robust",      "privacy"};
 
 const std::vector<std::string> kReleasable = {"moments", "likelihood", "estimates", "robust"};
 constexpr std::string_view kReleaseExample = "\"moments\", {what = \"estimates\", to = \"all\"}";

@@ -15,8 +15,8 @@ constexpr double kMaxDelta = 0.01;
 constexpr double kMinNorm = 0.01;
 constexpr double kMaxNorm = 100;
 
-const std::vector<std::string> kPrivacyKeys = {"epsilon",      "delta",       "adjacency",    "norm",
-                                               "known_shares", "planning_sd", "planning_rows"};
+const std::vector<std::string> kPrivacyKeys = {
+    "epsilon", "delta", "adjacency", "norm", "known_shares", "planning_sd", "planning_rows"};
 
 double ReadWithin(const TableReader& reader, std::string_view key, double value, double low,
                   double high, const std::string& hint) {
@@ -25,8 +25,8 @@ double ReadWithin(const TableReader& reader, std::string_view key, double value,
 }
 
 uint32_t ReadKnownShares(const TableReader& reader, const std::vector<Party>& parties) {
-  const auto computing =
-      std::count_if(parties.begin(), parties.end(), [](const Party& party) { return !party.dealer; });
+  const auto computing = std::count_if(parties.begin(), parties.end(),
+                                       [](const Party& party) { return !party.dealer; });
   const auto known = reader.OptionalInteger("known_shares");
   if (!known) return 1;
   if (known->value < 0 || known->value >= computing) {
@@ -68,13 +68,12 @@ std::optional<PrivacySpec> ReadPrivacy(const TableReader& analysis, const StudyF
                             kMinEpsilon, kMaxEpsilon,
                             "use a number from 0.0001 to 100; around 1 is usual, above 10 "
                             "protects little");
-  spec.delta = ReadWithin(*reader, "delta", reader->Number("delta", "delta = 1e-6").value, kMinDelta,
-                          kMaxDelta,
+  spec.delta = ReadWithin(*reader, "delta", reader->Number("delta", "delta = 1e-6").value,
+                          kMinDelta, kMaxDelta,
                           "use a number from 1e-15 to 0.01, well below one over the number of "
                           "persons");
-  const std::string adjacency =
-      reader->Choice(reader->Text("adjacency", "adjacency = \"replace\""), "adjacency",
-                     {"replace", "add-remove"});
+  const std::string adjacency = reader->Choice(reader->Text("adjacency", "adjacency = \"replace\""),
+                                               "adjacency", {"replace", "add-remove"});
   spec.adjacency =
       adjacency == "replace" ? privacy::Adjacency::kReplace : privacy::Adjacency::kAddRemove;
   if (const auto norm = reader->OptionalNumber("norm")) {

@@ -47,7 +47,8 @@ Case MakeCase(bool vertical, bool groups, uint64_t seed) {
   for (size_t b = 0; b < num_blocks; ++b) {
     RowBlock block{"block", kRows, {}};
     if (vertical) {
-      block.holders = {{0, {0, 1}, {}}, {1, {2}, std::vector<bool>(test.task.cells.size(), groups)}};
+      block.holders = {{0, {0, 1}, {}},
+                       {1, {2}, std::vector<bool>(test.task.cells.size(), groups)}};
     } else {
       block.holders = {{b, {0, 1, 2}, std::vector<bool>(test.task.cells.size(), groups)}};
     }
@@ -160,14 +161,14 @@ TEST(PrivateMomentsTest, TheOpenedVectorIsTheTwinWithEveryPartysNoise) {
         }
         std::vector<NoisedMoments> opened;
         const testing::Outcome outcome = testing::RunParties(
-            engine, parties,
-            {{"moments", "", "", "", 1, 1, NumReleasedValues(test.release)}},
+            engine, parties, {{"moments", "", "", "", 1, 1, NumReleasedValues(test.release)}},
             [&](mpc::Engine& mpc, size_t process) {
               const auto shared = ComputeMoments(
-                  mpc, test.task, process < parties ? LocalOf(test, process) : std::vector<LocalBlock>{});
-              auto noised = OpenPrivateMoments(
-                  mpc, test.task, shared, design,
-                  process < parties ? shares[process] : std::vector<Int128>{});
+                  mpc, test.task,
+                  process < parties ? LocalOf(test, process) : std::vector<LocalBlock>{});
+              auto noised =
+                  OpenPrivateMoments(mpc, test.task, shared, design,
+                                     process < parties ? shares[process] : std::vector<Int128>{});
               EXPECT_EQ(noised.empty(), process != 1);
               if (process == 1) opened = std::move(noised);
             });
@@ -204,7 +205,8 @@ TEST(PrivateMomentsTest, NoRowIsLongerThanTheNorm) {
       for (size_t r = 0; r < kRows; ++r) {
         long double square = 0;
         for (size_t v = 0; v < 3; ++v)
-          square += static_cast<long double>(block[r * 3 + v]) * static_cast<long double>(block[r * 3 + v]);
+          square += static_cast<long double>(block[r * 3 + v]) *
+                    static_cast<long double>(block[r * 3 + v]);
         EXPECT_LE(std::sqrt(square), static_cast<long double>(bound));
         at_bound += std::sqrt(square) > 0.999L * bound;
       }
@@ -280,17 +282,16 @@ TEST(PrivateMomentsTest, TheUnknownSharesMeetThePromise) {
       const Case test = MakeCase(false, false, 1);
       PrivacyPromise promise = Promise();
       promise.known_shares = known;
-      const PrivateMoments design =
-          DesignPrivateMoments(promise, test.task, test.release, parties);
+      const PrivateMoments design = DesignPrivateMoments(promise, test.task, test.release, parties);
       const double share = privacy::StddevLowerBound(design.noise.share_variance);
       const double unknown = share * std::sqrt(static_cast<double>(parties - known));
       const double delta = GaussianProfile(design.sensitivity.value() / unknown, promise.epsilon);
       EXPECT_LE(delta, promise.delta * (1 + 1e-6));
       EXPECT_GT(delta, promise.delta * 0.999);  // and no more noise than that
-      EXPECT_NEAR(NoiseStddev(design),
-                  std::ldexp(share, -2 * kPrivateFractionBits) *
-                      std::sqrt(static_cast<double>(parties)),
-                  1e-9 * NoiseStddev(design));
+      EXPECT_NEAR(
+          NoiseStddev(design),
+          std::ldexp(share, -2 * kPrivateFractionBits) * std::sqrt(static_cast<double>(parties)),
+          1e-9 * NoiseStddev(design));
       EXPECT_GT(share, 4);
     }
   }

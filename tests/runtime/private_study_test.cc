@@ -73,8 +73,8 @@ std::string StudyText(const Options& options) {
   toml += "[table]\n";
   if (options.split != "horizontal") toml += "key = \"id\"\nblock = \"block\"\n";
   for (const std::string name : {"y", "x1", "x2"})
-    toml += fmt::format(
-        "[[variable]]\nname = \"{}\"\ntype = \"numeric\"\nlower = -5\nupper = 5\n", name);
+    toml += fmt::format("[[variable]]\nname = \"{}\"\ntype = \"numeric\"\nlower = -5\nupper = 5\n",
+                        name);
   toml += "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n";
   toml += fmt::format("[design]\n{}[engine]\nname = \"{}\"\n", options.design, options.engine);
   toml += Analysis(options);
@@ -257,8 +257,7 @@ TEST(PrivateStudyTest, TheStatedEpsilonsAreThoseOfTheUnknownShares) {
   const double outside = EpsilonOf(low * std::sqrt(2.0 / 3.0), 1e-6);
   EXPECT_NEAR(StatedEpsilon(RowOf(plan, "outside analyst")), outside, 1e-3 * outside);
   EXPECT_THAT(RowOf(plan, "outside analyst").adjacency, "replace");
-  const double dealer =
-      StatedEpsilon(RowOf(plan, "the dealer, with the published report"));
+  const double dealer = StatedEpsilon(RowOf(plan, "the dealer, with the published report"));
   EXPECT_NEAR(dealer, outside, 1e-3 * outside);
   for (const study::PlanRelease& release : plan.releases) EXPECT_NE(release.mechanism, "exact");
   EXPECT_THAT(plan.assumptions, Contains(HasSubstr("No disclosure checks")));

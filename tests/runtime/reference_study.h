@@ -10,9 +10,9 @@ namespace partita::testing {
 
 struct ReferenceStudyOptions {
   std::string engine = "dealer";
-  uint64_t shuffle_seed = 1;        // order of the rows in every table
-  bool reverse_parties = false;     // order of the parties in the roster
-  double unit_factor = 1;           // all columns (and bounds) multiplied by it: other units
+  uint64_t shuffle_seed = 1;     // order of the rows in every table
+  bool reverse_parties = false;  // order of the parties in the roster
+  double unit_factor = 1;        // all columns (and bounds) multiplied by it: other units
   std::string protocol = "pooled-moments";
   bool robust = false;
   bool last_holder_groups = false;  // who holds the grouping factor of a split block: the last

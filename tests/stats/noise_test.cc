@@ -176,8 +176,8 @@ TEST(NoiseTest, NoNoiseChangesNothing) {
                 1e-10 * (1 + exact.estimates[r].standard_error));
 }
 
-// Each refit of noisy moments is one draw of the estimate: the spread over draws is the noise's part
-// of the variance, within the chi-square band of that many draws.
+// Each refit of noisy moments is one draw of the estimate: the spread over draws is the noise's
+// part of the variance, within the chi-square band of that many draws.
 TEST(NoiseTest, TheSpreadOfNoisyFitsIsTheOneForecast) {
   const Example example = MakeExample("y ~ x1 + x2", {}, 4000, 7);
   const std::vector<Statistics> at = StatisticsOf(example);

@@ -125,8 +125,7 @@ MleResult ResultWithoutFit(const MleAnalysis& analysis) {
 MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
                      int fraction_bits, Progress& progress) {
   MleResult result = ResultWithoutFit(analysis);
-  const std::vector<stats::GroupMoments> groups =
-      SampleMomentsOf(analysis, moments, fraction_bits);
+  const std::vector<stats::GroupMoments> groups = SampleMomentsOf(analysis, moments, fraction_bits);
   for (const stats::GroupMoments& group : groups) result.group_n.push_back(group.n);
   stats::SemFitOptions options;
   options.information = analysis.options.information;

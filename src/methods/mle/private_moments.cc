@@ -43,8 +43,8 @@ double RowSensitivity(const PrivateMoments& design, Adjacency adjacency) {
 }
 
 privacy::GridL2Sensitivity OnGrid(const PrivateMoments& design, Adjacency adjacency) {
-  const double person =
-      Up(RowSensitivity(design, adjacency) * static_cast<double>(design.promise.max_rows_per_person));
+  const double person = Up(RowSensitivity(design, adjacency) *
+                           static_cast<double>(design.promise.max_rows_per_person));
   return privacy::ToGrid(privacy::L2Sensitivity(person), kGridBits, design.num_noised, 0);
 }
 
@@ -135,8 +135,7 @@ int Repair(Eigen::MatrixXd& covariance, double floor) {
   const Eigen::VectorXd values = solver.eigenvalues();
   const auto raised = static_cast<int>((values.array() < floor).count());
   if (raised == 0) return 0;
-  const Eigen::MatrixXd repaired = solver.eigenvectors() *
-                                   values.cwiseMax(floor).asDiagonal() *
+  const Eigen::MatrixXd repaired = solver.eigenvectors() * values.cwiseMax(floor).asDiagonal() *
                                    solver.eigenvectors().transpose();
   covariance = (repaired + repaired.transpose()) / 2;
   return raised;
@@ -183,13 +182,14 @@ std::vector<std::string> Notes(const PrivateMoments& design, int repaired) {
                   MechanismText(design)),
       "Standard errors, tests and intervals contain the variance of the privacy noise (first "
       "order); chi-square and the fit indices do not, and look worse than the model is.",
-      fmt::format("Rows whose values, scaled to [-1, 1] by the public bounds, have a norm above {:g} "
-                  "were shortened to it; that can bias estimates towards smaller variances.",
-                  design.promise.norm)};
+      fmt::format(
+          "Rows whose values, scaled to [-1, 1] by the public bounds, have a norm above {:g} "
+          "were shortened to it; that can bias estimates towards smaller variances.",
+          design.promise.norm)};
   if (repaired > 0) {
     notes.push_back(fmt::format(
-        "The noise left {} {} of the covariance matrices below its own size: raised to it.", repaired,
-        repaired == 1 ? "eigenvalue" : "eigenvalues"));
+        "The noise left {} {} of the covariance matrices below its own size: raised to it.",
+        repaired, repaired == 1 ? "eigenvalue" : "eigenvalues"));
   }
   return notes;
 }
@@ -204,17 +204,17 @@ double HolderBound(double norm, size_t own_columns, size_t all_columns) {
 
 mpc::RowReader ClippedRows(mpc::RowReader values, size_t columns, double bound) {
   const privacy::ClipBound clip{privacy::Norm::kL2, bound, kPrivateFractionBits};
-  return [values = std::move(values), columns, clip](size_t first_row, size_t num_rows,
-                                                     Int128* out) {
-    values(first_row, num_rows, out);
-    std::vector<double> row(columns);
-    for (size_t r = 0; r < num_rows; ++r) {
-      const std::span<Int128> grid(out + r * columns, columns);
-      for (size_t c = 0; c < columns; ++c)
-        row[c] = std::ldexp(static_cast<double>(grid[c]), -kPrivateFractionBits);
-      privacy::ClipToGrid(row, clip, grid);
-    }
-  };
+  return
+      [values = std::move(values), columns, clip](size_t first_row, size_t num_rows, Int128* out) {
+        values(first_row, num_rows, out);
+        std::vector<double> row(columns);
+        for (size_t r = 0; r < num_rows; ++r) {
+          const std::span<Int128> grid(out + r * columns, columns);
+          for (size_t c = 0; c < columns; ++c)
+            row[c] = std::ldexp(static_cast<double>(grid[c]), -kPrivateFractionBits);
+          privacy::ClipToGrid(row, clip, grid);
+        }
+      };
 }
 
 PrivateMoments DesignPrivateMoments(const PrivacyPromise& promise, const MomentsTask& task,
@@ -226,8 +226,8 @@ PrivateMoments DesignPrivateMoments(const PrivacyPromise& promise, const Moments
   // No row of p values in [-1, 1] is longer than that.
   design.promise.norm =
       std::min(promise.norm, Up(std::sqrt(static_cast<double>(design.dimension))));
-  design.public_count = promise.adjacency == Adjacency::kReplace && release.cells.size() == 1 &&
-                        !AnySelects(task);
+  design.public_count =
+      promise.adjacency == Adjacency::kReplace && release.cells.size() == 1 && !AnySelects(task);
   design.num_noised = NumReleasedValues(release) - (design.public_count ? 1 : 0);
   design.sensitivity = OnGrid(design, promise.adjacency);
   design.replace_sensitivity = OnGrid(design, Adjacency::kReplace);
@@ -257,8 +257,7 @@ std::vector<NoisedMoments> OpenPrivateMoments(Engine& engine, const MomentsTask&
   const std::vector<IntMatrix> opened =
       engine.Reveal(design.release.id, values, design.release.receiver);
   if (engine.self() != design.release.receiver) return {};
-  const std::vector<Int128> counts =
-      design.public_count ? opened[1].values : std::vector<Int128>{};
+  const std::vector<Int128> counts = design.public_count ? opened[1].values : std::vector<Int128>{};
   for (Int128 count : counts) {
     if (count >= 0 && count <= static_cast<Int128>(task.max_rows)) continue;
     throw Error(ErrorCode::kPeerFault, "the opened number of rows is impossible",
@@ -316,8 +315,8 @@ MleResult FitPrivateMoments(const MleAnalysis& analysis, const PrivateMoments& d
                             const std::vector<NoisedMoments>& groups, Progress& progress) {
   MleResult result = ResultWithoutFit(analysis);
   const double smallest_n =
-      1 + static_cast<double>(std::max(variables.size(),
-                                       static_cast<size_t>(analysis.table.num_free)));
+      1 +
+      static_cast<double>(std::max(variables.size(), static_cast<size_t>(analysis.table.num_free)));
   std::vector<stats::GroupMoments> moments;
   int repaired = 0;
   for (const NoisedMoments& group : groups) {

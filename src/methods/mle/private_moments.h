@@ -6,11 +6,11 @@
 //                  noise, to the receiver only; the count too, exactly where it is public and with
 //                  noise where it is not.
 // Method           Each holder clips its own p_h of the p values of a row to C_h = C sqrt(p_h / p)
-//                  (clipping.h), so that the whole row z has |z|_2 <= C. The moments are computed on
-//                  shares (shared_moments.h) at f = 24 fraction bits; sums and counts are lifted to
-//                  the 2f bits of the cross products by a public shift, so that the vector lives on
-//                  ONE grid (R-e). Every computing party draws discrete Gaussian noise itself and
-//                  adds it on shares (R-b; distributed_noise.h). Nothing is truncated.
+//                  (clipping.h), so that the whole row z has |z|_2 <= C. The moments are computed
+//                  on shares (shared_moments.h) at f = 24 fraction bits; sums and counts are lifted
+//                  to the 2f bits of the cross products by a public shift, so that the vector lives
+//                  on ONE grid (R-e). Every computing party draws discrete Gaussian noise itself
+//                  and adds it on shares (R-b; distributed_noise.h). Nothing is truncated.
 // Sensitivity      Delta of moments_sensitivity.h, times max_rows_per_person. Where which cell a
 //                  row belongs to, or whether it belongs to any, depends on data (groups, subsets,
 //                  incomplete rows), the counts are in the noised vector, and
@@ -45,14 +45,14 @@ inline constexpr int kPrivateFractionBits = 24;  // f_in: sigma is above 4 grid 
 struct PrivacyPromise {
   double epsilon = 0, delta = 0;
   privacy::Adjacency adjacency = privacy::Adjacency::kReplace;
-  double norm = 1;             // C
-  uint32_t known_shares = 1;   // noise shares that the adversary may know
+  double norm = 1;            // C
+  uint32_t known_shares = 1;  // noise shares that the adversary may know
   int max_rows_per_person = 1;
 };
 
 // Everything public about the noise of one release; the same at every party.
 struct PrivateMoments {
-  PrivacyPromise promise;     // norm: at most sqrt(p), which no row exceeds
+  PrivacyPromise promise;  // norm: at most sqrt(p), which no row exceeds
   MomentsRelease release;
   size_t dimension = 0;       // p: columns that are clipped together
   bool public_count = false;  // one cell whose count nobody's data decide; only under replace

@@ -21,7 +21,8 @@
 // Cost              Two inputs, two openings and one evaluation of the oracle; D (D + 1) / 2 ring
 //                   elements per group and holder, D = 1 + p + p (p + 1) / 2 (1540 at p = 9,
 //                   61776 at p = 25). A holder's own work is n D^2 / 2 multiplications.
-// Accuracy          Scores are divided by the root of the expected information, which makes the meat
+// Accuracy          Scores are divided by the root of the expected information, which makes the
+// meat
 //                   of order 1 per row; sums are divided by max_rows and rounded at 2^-60 per
 //                   holder, Q at 2^-45, weights (sum of magnitudes 1) at 2^-40. Standard errors are
 //                   within 1e-10 relative of the plaintext's for n / max_rows >= 1e-5, the scaling

@@ -67,17 +67,16 @@ MatrixXd ScoreNoise(const ScorePoint& point, const std::vector<GroupMoments>& mo
   const Index p = layout.num_variables, q = point.model.num_parameters;
   MatrixXd total = MatrixXd::Zero(q, q);
   for (std::size_t g = 0; g < moments.size(); ++g) {
-    const MatrixXd own =
-        rows.weights.bottomRows(q).middleCols(static_cast<Index>(g) * layout.per_group(),
-                                              layout.per_group());
+    const MatrixXd own = rows.weights.bottomRows(q).middleCols(
+        static_cast<Index>(g) * layout.per_group(), layout.per_group());
     const MatrixXd upper = own.rightCols(p * (p + 1) / 2);
     total += upper * upper.transpose();
     const VectorXd mean =
         (moments[g].mean - noise.scale.centre).cwiseQuotient(noise.scale.half_width);
     MatrixXd sums(q, p);
     for (Index k = 0; k < q; ++k) {
-      sums.row(k) = layout.means ? own.row(k).head(p)
-                                 : SumWeights(upper.row(k), mean).transpose().eval();
+      sums.row(k) =
+          layout.means ? own.row(k).head(p) : SumWeights(upper.row(k), mean).transpose().eval();
     }
     total += sums * sums.transpose();
     if (!noise.noised_count) continue;
@@ -110,10 +109,10 @@ void AddNoise(const ParameterTable& table, const std::vector<GroupMoments>& mome
           : InvertInformation(ExpectedInformation({model, samples}, x), tangent, n);
   const ScorePoint point = PointOf(table, noise.scale, fit, moments);
   const VectorXd ratio = model.parameter_unit.cwiseQuotient(point.model.parameter_unit);
-  const MatrixXd score = ratio.asDiagonal() * ScoreNoise(point, moments, noise) * ratio.asDiagonal();
-  const MatrixXd covariance =
-      sampling.covariance +
-      noise.variance * (bread.covariance * score * bread.covariance.transpose());
+  const MatrixXd score =
+      ratio.asDiagonal() * ScoreNoise(point, moments, noise) * ratio.asDiagonal();
+  const MatrixXd covariance = sampling.covariance + noise.variance * (bread.covariance * score *
+                                                                      bread.covariance.transpose());
   fit.vcov = FreeCovariance(table, model, covariance);
   fit.estimates =
       DescribeEstimates(table, model, expressions, x, covariance, options.confidence_level);
@@ -135,8 +134,7 @@ std::vector<GroupMoments> PlanningMoments(const ParameterTable& table, const Vec
       table, model, ScaleMoments(assumed, model.variable_unit.head(p)), StartMethod::kSimple);
   std::vector<GroupMoments> moments = assumed;
   for (std::size_t g = 0; g < moments.size(); ++g) {
-    const MatrixXd implied =
-        Propagate(model.groups[g], start).covariance.topLeftCorner(p, p);
+    const MatrixXd implied = Propagate(model.groups[g], start).covariance.topLeftCorner(p, p);
     if (Eigen::LLT<MatrixXd>(implied).info() != Eigen::Success) continue;
     const VectorXd factor = sd.cwiseQuotient(implied.diagonal().cwiseSqrt());
     moments[g].covariance = factor.asDiagonal() * implied * factor.asDiagonal();

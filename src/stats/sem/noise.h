@@ -25,7 +25,7 @@ namespace partita::stats {
 // Independent in every group and every entry of T.
 struct MomentNoise {
   StatisticsScale scale;
-  double variance = 0;       // of each entry of sum z and of the upper triangle of sum z z'
+  double variance = 0;        // of each entry of sum z and of the upper triangle of sum z z'
   bool noised_count = false;  // the count of every group has that noise too
 };
 

@@ -64,8 +64,9 @@ TEST(CompositionTest, EnclosesDirectConvolution) {
     const double epsilon = std::max(0.0, k.mean + sd * std::sqrt(k.variance));
     const double truth = DirectDelta(parts, epsilon);
     const double saddle = TiltForEpsilon(parts, epsilon, 0);
-    for (const CompositionPlan plan : {CompositionPlan{saddle, 1e-9}, CompositionPlan{saddle / 2, 1e-12},
-                                       CompositionPlan{saddle, 1e-2}, CompositionPlan{0.01, 1e-9}}) {
+    for (const CompositionPlan plan :
+         {CompositionPlan{saddle, 1e-9}, CompositionPlan{saddle / 2, 1e-12},
+          CompositionPlan{saddle, 1e-2}, CompositionPlan{0.01, 1e-9}}) {
       const ComposedLoss upper = Compose(parts, Side::kUpper, plan, 1 << 20, fft);
       const ComposedLoss lower = Compose(parts, Side::kLower, plan, 1 << 20, fft);
       EXPECT_GE(upper.Delta(epsilon), truth * (1 - 1e-12));
@@ -77,7 +78,8 @@ TEST(CompositionTest, EnclosesDirectConvolution) {
   }
 }
 
-// A window that cuts the law is charged: the uncharged mass would put the upper end below the truth.
+// A window that cuts the law is charged: the uncharged mass would put the upper end below the
+// truth.
 TEST(CompositionTest, ShortWindowsAreCharged) {
   const LossPmf a = RandomPmf(3, 200, 0.01, 0);
   const std::vector<WeightedPmf> parts = {{&a, 200}};
@@ -147,7 +149,9 @@ TEST(CompositionTest, TransformsKeepToTheirBound) {
         re += in[i] * std::cos(angle);
         im -= in[i] * std::sin(angle);
       }
-      EXPECT_LE(std::hypot(half[k].real() - static_cast<double>(re), half[k].imag() - static_cast<double>(im)), bound);
+      EXPECT_LE(std::hypot(half[k].real() - static_cast<double>(re),
+                           half[k].imag() - static_cast<double>(im)),
+                bound);
     }
     std::vector<double> back;
     fft.Inverse(half, back);

@@ -1,7 +1,8 @@
 // An accountant that shares nothing with the one under test: for the Poisson-sampled Gaussian,
-//   delta(eps) = 1/(2 pi i) int_{Re s = c} M(s)^T e^(-s eps) / (s (s + 1)) ds,  M(s) = E_P (dP/dQ)^s,
-// by the trapezoid rule in both integrals (spectrally accurate). Not rigorous: a value counts only where
-// three contours agree.
+//   delta(eps) = 1/(2 pi i) int_{Re s = c} M(s)^T e^(-s eps) / (s (s + 1)) ds,  M(s) = E_P
+//   (dP/dQ)^s,
+// by the trapezoid rule in both integrals (spectrally accurate). Not rigorous: a value counts only
+// where three contours agree.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,8 @@ class LaplaceInversion {
     const double m = 1 / sigma, step = 0.04;
     const auto log_mix = [&](double shift_sign, double x) {
       const double l = m * (shift_sign * x - m / 2);
-      return l > 0 ? l + std::log(rate + (1 - rate) * std::exp(-l)) : std::log1p(rate * std::expm1(l));
+      return l > 0 ? l + std::log(rate + (1 - rate) * std::exp(-l))
+                   : std::log1p(rate * std::expm1(l));
     };
     for (double x = -40 - m; x <= 40 + m; x += step) {
       const double base = -0.5 * x * x - 0.91893853320467274;
@@ -85,7 +87,8 @@ class LaplaceInversion {
       }
       const std::complex<double> s(c, dt * k);
       const std::complex<double> value =
-          std::exp(uses_ * std::log(m) - std::complex<double>(0, dt * k * epsilon)) / (s * (s + 1.0));
+          std::exp(uses_ * std::log(m) - std::complex<double>(0, dt * k * epsilon)) /
+          (s * (s + 1.0));
       sum += (k == 0 ? 0.5 : 1) * value.real();
       quiet = std::abs(value) < 1e-14 * std::abs(sum) ? quiet + 1 : 0;
     }

@@ -81,7 +81,8 @@ TEST(LossPmfTest, MassesAndOrder) {
       EXPECT_NEAR(p, 1, 1e-11);
       const double impossible = std::string(test.name) == "approximate" ? 1e-3 : 0;  // under P
       EXPECT_NEAR(q, 1 - impossible, 1e-11);
-      const LossPmf upper = Dominating(cells, grid), lower = Dominated(cells, grid, pair->period > 0);
+      const LossPmf upper = Dominating(cells, grid),
+                    lower = Dominated(cells, grid, pair->period > 0);
       EXPECT_GE(Sum(upper), p - 1e-14);
       EXPECT_LE(Sum(lower), p + 1e-14);
       EXPECT_NEAR(Sum(upper), 1, 1e-9);
@@ -90,19 +91,23 @@ TEST(LossPmfTest, MassesAndOrder) {
       EXPECT_NEAR(SumQ(upper), 1, 2e-3);
       for (double t = -1; t <= 4; t += 0.25) {
         const double epsilon = t * pair->loss_scale;
-        EXPECT_LE(Delta(lower, epsilon + lower.loss_slack), Delta(upper, epsilon - upper.loss_slack)) << epsilon;
+        EXPECT_LE(Delta(lower, epsilon + lower.loss_slack),
+                  Delta(upper, epsilon - upper.loss_slack))
+            << epsilon;
       }
     }
   }
 }
 
-// Against delta(eps) in closed form, at grid points (where the upper law is exact) and between them.
+// Against delta(eps) in closed form, at grid points (where the upper law is exact) and between
+// them.
 TEST(LossPmfTest, EnclosesTheClosedForm) {
   const Mechanism gaussian = GaussianMechanism(0.9, {});
   const LossPair& pair = *gaussian.forward;
   const double spacing = 0.0625;
   const auto cells = pair.cells({0, spacing, 2, 1e-25});
-  const LossPmf upper = Dominating(cells, {0, spacing}), lower = Dominated(cells, {0, spacing}, false);
+  const LossPmf upper = Dominating(cells, {0, spacing}),
+                lower = Dominated(cells, {0, spacing}, false);
   for (double epsilon = 0; epsilon < 9; epsilon += spacing / 4) {
     const double truth = GaussianDelta(1 / 0.9, epsilon);
     EXPECT_LE(Delta(lower, epsilon), truth * (1 + 1e-11)) << epsilon;
@@ -125,7 +130,9 @@ TEST(LossPmfTest, AtomsOnTheGridStayWhereTheyAre) {
   for (const LossPmf& pmf : {Dominating(cells, grid), Dominated(cells, grid, true)}) {
     for (size_t i = 0; i < pmf.mass.size(); ++i) {
       const double loss = pmf.Loss(static_cast<int64_t>(i));
-      const double expected = std::abs(std::abs(loss) - 1) > 1e-9 ? 0 : loss > 0 ? 1 / (1 + std::exp(-1)) : 1 / (1 + std::exp(1));
+      const double expected = std::abs(std::abs(loss) - 1) > 1e-9 ? 0
+                              : loss > 0                          ? 1 / (1 + std::exp(-1))
+                                                                  : 1 / (1 + std::exp(1));
       EXPECT_NEAR(pmf.mass[i], expected, 1e-13);
     }
   }

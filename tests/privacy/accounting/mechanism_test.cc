@@ -29,7 +29,8 @@ TEST(MechanismTest, LaplaceClosedForms) {
   for (double b : {0.3, 1.0, 4.0}) {
     for (double share : {0.0, 0.3, 0.9}) {
       const double epsilon = share / b;
-      ExpectContains(DeltaAt(LaplaceMechanism(b, {}), 1, epsilon), -std::expm1((epsilon - 1 / b) / 2), 1e-3);
+      ExpectContains(DeltaAt(LaplaceMechanism(b, {}), 1, epsilon),
+                     -std::expm1((epsilon - 1 / b) / 2), 1e-3);
       ExpectContains(DeltaAt(LaplaceMechanism(b, {Adjacency::kReplace, 1}), 1, 2 * epsilon),
                      -std::expm1((2 * epsilon - 2 / b) / 2), 1e-3);
     }
@@ -39,7 +40,8 @@ TEST(MechanismTest, LaplaceClosedForms) {
   }
 }
 
-// The profile of a sampled pair follows from the unsampled one (remove): delta'(log(1 + q(e^eps - 1))) = q delta(eps).
+// The profile of a sampled pair follows from the unsampled one (remove): delta'(log(1 + q(e^eps -
+// 1))) = q delta(eps).
 TEST(MechanismTest, AmplificationOfOneUse) {
   for (double rate : {0.001, 0.05, 0.7}) {
     const SamplingSpec spec{Adjacency::kAddRemove, rate};
@@ -61,22 +63,31 @@ TEST(MechanismTest, WideDiscreteGaussians) {
   for (double sigma : {300.0, 9000.0, 1e5, 0x1p40}) {
     const uint64_t shift = static_cast<uint64_t>(sigma / 2);
     const double noise = sigma / static_cast<double>(shift);
-    for (const SamplingSpec spec : {SamplingSpec{}, SamplingSpec{Adjacency::kAddRemove, 0.01}, SamplingSpec{Adjacency::kReplace, 0.1}}) {
-      const Interval discrete = PldEpsilon({{DiscreteGaussianMechanism(sigma, shift, spec), 50}}, 1e-6, {}).value;
-      const Interval continuous = PldEpsilon({{GaussianMechanism(noise, spec), 50}}, 1e-6, {}).value;
-      EXPECT_NEAR(discrete.upper, continuous.upper, 2e-3 * continuous.upper + 1 / (sigma * sigma)) << sigma;
-      EXPECT_NEAR(discrete.lower, continuous.lower, 2e-3 * continuous.upper + 1 / (sigma * sigma)) << sigma;
+    for (const SamplingSpec spec : {SamplingSpec{}, SamplingSpec{Adjacency::kAddRemove, 0.01},
+                                    SamplingSpec{Adjacency::kReplace, 0.1}}) {
+      const Interval discrete =
+          PldEpsilon({{DiscreteGaussianMechanism(sigma, shift, spec), 50}}, 1e-6, {}).value;
+      const Interval continuous =
+          PldEpsilon({{GaussianMechanism(noise, spec), 50}}, 1e-6, {}).value;
+      EXPECT_NEAR(discrete.upper, continuous.upper, 2e-3 * continuous.upper + 1 / (sigma * sigma))
+          << sigma;
+      EXPECT_NEAR(discrete.lower, continuous.lower, 2e-3 * continuous.upper + 1 / (sigma * sigma))
+          << sigma;
     }
   }
 }
 
-// The sum of shares: by convolution and by the theorem where both can, and not a discrete Gaussian where small.
+// The sum of shares: by convolution and by the theorem where both can, and not a discrete Gaussian
+// where small.
 TEST(MechanismTest, SumsOfDiscreteGaussians) {
-  const Interval below = PldEpsilon({{DiscreteGaussianSumMechanism(1.999, 10, 1, {}), 5}}, 1e-6, {}).value;
-  const Interval above = PldEpsilon({{DiscreteGaussianSumMechanism(2.001, 10, 1, {}), 5}}, 1e-6, {}).value;
+  const Interval below =
+      PldEpsilon({{DiscreteGaussianSumMechanism(1.999, 10, 1, {}), 5}}, 1e-6, {}).value;
+  const Interval above =
+      PldEpsilon({{DiscreteGaussianSumMechanism(2.001, 10, 1, {}), 5}}, 1e-6, {}).value;
   EXPECT_NEAR(below.upper / above.upper, 2.001 / 1.999, 1e-3);
   const Interval one = PldEpsilon({{DiscreteGaussianSumMechanism(3, 1, 1, {}), 5}}, 1e-6, {}).value;
-  EXPECT_EQ(one.upper, PldEpsilon({{DiscreteGaussianMechanism(3, 1, {}), 5}}, 1e-6, {}).value.upper);
+  EXPECT_EQ(one.upper,
+            PldEpsilon({{DiscreteGaussianMechanism(3, 1, {}), 5}}, 1e-6, {}).value.upper);
   // Two shares of 0.4: pmf by hand.
   const auto pmf = [](double sigma) {
     std::vector<double> values;
@@ -92,8 +103,10 @@ TEST(MechanismTest, SumsOfDiscreteGaussians) {
   std::vector<double> p(123, 0.0), q(123, 0.0);
   for (int a = 0; a < 61; ++a) {
     for (int b = 0; b < 61; ++b) {
-      q[static_cast<size_t>(a + b)] += share[static_cast<size_t>(a)] * share[static_cast<size_t>(b)];
-      p[static_cast<size_t>(a + b + 1)] += share[static_cast<size_t>(a)] * share[static_cast<size_t>(b)];
+      q[static_cast<size_t>(a + b)] +=
+          share[static_cast<size_t>(a)] * share[static_cast<size_t>(b)];
+      p[static_cast<size_t>(a + b + 1)] +=
+          share[static_cast<size_t>(a)] * share[static_cast<size_t>(b)];
     }
   }
   double hockey = 0;
@@ -105,14 +118,17 @@ TEST(MechanismTest, SumsOfDiscreteGaussians) {
 
 TEST(MechanismTest, DiscreteLaplace) {
   // delta(eps) = sum over k of (f(k - s) - e^eps f(k))_+.
-  for (const auto& [scale, shift] : {std::pair{2.0, 3}, std::pair{50.0, 20}, std::pair{400.0, 100}}) {
+  for (const auto& [scale, shift] :
+       {std::pair{2.0, 3}, std::pair{50.0, 20}, std::pair{400.0, 100}}) {
     const double r = std::exp(-1 / scale), all = (1 - r) / (1 + r);
     for (double share : {0.0, 0.5, 0.95}) {
       const double epsilon = share * shift / scale;
       double hockey = 0;
       for (int k = -40 * static_cast<int>(scale); k <= 40 * static_cast<int>(scale); ++k)
-        hockey += std::max(0.0, all * (std::pow(r, std::abs(k - shift)) - std::exp(epsilon) * std::pow(r, std::abs(k))));
-      const Interval interval = DeltaAt(DiscreteLaplaceMechanism(scale, static_cast<uint64_t>(shift), {}), 1, epsilon);
+        hockey += std::max(0.0, all * (std::pow(r, std::abs(k - shift)) -
+                                       std::exp(epsilon) * std::pow(r, std::abs(k))));
+      const Interval interval =
+          DeltaAt(DiscreteLaplaceMechanism(scale, static_cast<uint64_t>(shift), {}), 1, epsilon);
       EXPECT_LE(interval.lower, hockey * (1 + 1e-10));
       EXPECT_GE(interval.upper, hockey * (1 - 1e-10));
       EXPECT_LE(interval.upper - interval.lower, 1e-3 * interval.upper);
@@ -125,7 +141,8 @@ TEST(MechanismTest, AnyPairOfDistributionFunctions) {
     return LineLaw{[mean](double x) { return NormalUpperTail(mean - x); },
                    [mean](double x) { return NormalUpperTail(x - mean); }};
   };
-  const Mechanism mechanism = DistributionMechanism({normal(0.8), normal(0), -11, 12, 1e-14}, 4000, "normal shift");
+  const Mechanism mechanism =
+      DistributionMechanism({normal(0.8), normal(0), -11, 12, 1e-14}, 4000, "normal shift");
   for (uint64_t uses : {1u, 10u}) {
     const Interval interval = DeltaAt(mechanism, uses, 1.0);
     const double truth = GaussianDelta(0.8 * std::sqrt(static_cast<double>(uses)), 1.0);
@@ -134,7 +151,8 @@ TEST(MechanismTest, AnyPairOfDistributionFunctions) {
     EXPECT_LT(interval.upper - interval.lower, 1e-2 * truth);
   }
   // The wrong order of the line is noticed.
-  EXPECT_THROW(DistributionMechanism({normal(0), normal(0.8), -11, 12, 1e-14}, 4000, "falling"), Error);
+  EXPECT_THROW(DistributionMechanism({normal(0), normal(0.8), -11, 12, 1e-14}, 4000, "falling"),
+               Error);
   EXPECT_THROW(DistributionMechanism({normal(1), normal(0), 5, 5, 1e-14}, 4000, "empty"), Error);
 }
 
@@ -160,7 +178,8 @@ TEST(MechanismTest, BadParametersAreRefused) {
   }
   for (double bad : {-0.1, 0.0, 1.1, kNan}) {
     EXPECT_THROW(GaussianMechanism(1, {Adjacency::kAddRemove, bad}), Error) << bad;
-    EXPECT_THROW(SampledPmfMechanism(std::vector{0.5, 0.5}, std::vector{0.1, 0.9}, bad, "x"), Error) << bad;
+    EXPECT_THROW(SampledPmfMechanism(std::vector{0.5, 0.5}, std::vector{0.1, 0.9}, bad, "x"), Error)
+        << bad;
   }
   EXPECT_THROW(DiscreteGaussianMechanism(1, 0, {}), Error);
   EXPECT_THROW(DiscreteGaussianMechanism(0x1p50, 1, {}), Error);

@@ -10,7 +10,9 @@ namespace partita::privacy::testing {
 class Real {
  public:
   Real() { mpfr_init2(value_, 256); }
-  Real(double value) : Real() { mpfr_set_d(value_, value, MPFR_RNDN); }  // NOLINT: a number is a number
+  Real(double value) : Real() {
+    mpfr_set_d(value_, value, MPFR_RNDN);
+  }  // NOLINT: a number is a number
   Real(const Real& other) : Real() { mpfr_set(value_, other.value_, MPFR_RNDN); }
   Real& operator=(const Real& other) {
     mpfr_set(value_, other.value_, MPFR_RNDN);
@@ -26,15 +28,47 @@ class Real {
   mpfr_t value_;
 };
 
-inline Real operator+(const Real& a, const Real& b) { Real r; mpfr_add(r.get(), a.get(), b.get(), MPFR_RNDN); return r; }
-inline Real operator-(const Real& a, const Real& b) { Real r; mpfr_sub(r.get(), a.get(), b.get(), MPFR_RNDN); return r; }
-inline Real operator*(const Real& a, const Real& b) { Real r; mpfr_mul(r.get(), a.get(), b.get(), MPFR_RNDN); return r; }
-inline Real operator/(const Real& a, const Real& b) { Real r; mpfr_div(r.get(), a.get(), b.get(), MPFR_RNDN); return r; }
+inline Real operator+(const Real& a, const Real& b) {
+  Real r;
+  mpfr_add(r.get(), a.get(), b.get(), MPFR_RNDN);
+  return r;
+}
+inline Real operator-(const Real& a, const Real& b) {
+  Real r;
+  mpfr_sub(r.get(), a.get(), b.get(), MPFR_RNDN);
+  return r;
+}
+inline Real operator*(const Real& a, const Real& b) {
+  Real r;
+  mpfr_mul(r.get(), a.get(), b.get(), MPFR_RNDN);
+  return r;
+}
+inline Real operator/(const Real& a, const Real& b) {
+  Real r;
+  mpfr_div(r.get(), a.get(), b.get(), MPFR_RNDN);
+  return r;
+}
 inline bool operator<(const Real& a, const Real& b) { return mpfr_less_p(a.get(), b.get()) != 0; }
-inline Real Exp(const Real& a) { Real r; mpfr_exp(r.get(), a.get(), MPFR_RNDN); return r; }
-inline Real Log(const Real& a) { Real r; mpfr_log(r.get(), a.get(), MPFR_RNDN); return r; }
-inline Real Sqrt(const Real& a) { Real r; mpfr_sqrt(r.get(), a.get(), MPFR_RNDN); return r; }
-inline Real Expm1(const Real& a) { Real r; mpfr_expm1(r.get(), a.get(), MPFR_RNDN); return r; }
+inline Real Exp(const Real& a) {
+  Real r;
+  mpfr_exp(r.get(), a.get(), MPFR_RNDN);
+  return r;
+}
+inline Real Log(const Real& a) {
+  Real r;
+  mpfr_log(r.get(), a.get(), MPFR_RNDN);
+  return r;
+}
+inline Real Sqrt(const Real& a) {
+  Real r;
+  mpfr_sqrt(r.get(), a.get(), MPFR_RNDN);
+  return r;
+}
+inline Real Expm1(const Real& a) {
+  Real r;
+  mpfr_expm1(r.get(), a.get(), MPFR_RNDN);
+  return r;
+}
 
 // P(N(0,1) > x).
 inline Real NormalTail(const Real& x) {

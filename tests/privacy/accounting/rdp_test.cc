@@ -10,13 +10,16 @@
 namespace partita::privacy {
 namespace {
 
-// Mironov, Talwar & Zhang 2019, eq. for integer orders: sum_k C(a,k) (1-q)^(a-k) q^k e^(k(k-1)/(2 s^2)).
+// Mironov, Talwar & Zhang 2019, eq. for integer orders: sum_k C(a,k) (1-q)^(a-k) q^k e^(k(k-1)/(2
+// s^2)).
 double IntegerOrder(double sigma, double rate, int order) {
   long double sum = 0;
   for (int k = 0; k <= order; ++k) {
-    const double log_choose = std::lgamma(order + 1.0) - std::lgamma(k + 1.0) - std::lgamma(order - k + 1.0);
-    sum += std::exp(static_cast<long double>(log_choose + (order - k) * std::log1p(-rate) + k * std::log(rate) +
-                                             k * (k - 1) / (2 * sigma * sigma)));
+    const double log_choose =
+        std::lgamma(order + 1.0) - std::lgamma(k + 1.0) - std::lgamma(order - k + 1.0);
+    sum +=
+        std::exp(static_cast<long double>(log_choose + (order - k) * std::log1p(-rate) +
+                                          k * std::log(rate) + k * (k - 1) / (2 * sigma * sigma)));
   }
   return static_cast<double>(std::log(sum)) / (order - 1);
 }
@@ -27,7 +30,8 @@ TEST(RdpTest, SampledGaussianAtIntegerOrders) {
       const RdpCurve curve = SampledGaussianRdp(sigma, rate);
       for (int order : {2, 3, 8, 31}) {
         const double exact = IntegerOrder(sigma, rate, order);
-        EXPECT_NEAR(curve(order), exact, 1e-9 * exact + 1e-15) << sigma << " " << rate << " " << order;
+        EXPECT_NEAR(curve(order), exact, 1e-9 * exact + 1e-15)
+            << sigma << " " << rate << " " << order;
       }
     }
   }
@@ -58,12 +62,15 @@ TEST(RdpTest, LimitsAndPureMechanisms) {
 
 // Never below what the proved accountant says, and not absurdly above.
 TEST(RdpTest, IsAnUpperBound) {
-  for (const auto& [sigma, rate, uses] : {std::tuple{2.042, 0.0033, 20000}, {1.0, 0.01, 1000}, {5.0, 0.2, 100}}) {
+  for (const auto& [sigma, rate, uses] :
+       {std::tuple{2.042, 0.0033, 20000}, {1.0, 0.01, 1000}, {5.0, 0.2, 100}}) {
     const RdpCurve one = SampledGaussianRdp(sigma, rate);
     const double count = uses;
     const RdpCurve all = [&](double order) { return count * one(order); };
-    const Interval pld =
-        PldEpsilon({{GaussianMechanism(sigma, {Adjacency::kAddRemove, rate}), static_cast<uint64_t>(uses)}}, 1e-5, {}).value;
+    const Interval pld = PldEpsilon({{GaussianMechanism(sigma, {Adjacency::kAddRemove, rate}),
+                                      static_cast<uint64_t>(uses)}},
+                                    1e-5, {})
+                             .value;
     const double best = RdpEpsilon(all, 1e-5);
     EXPECT_GE(best, pld.lower);
     EXPECT_LE(best, 1.5 * pld.upper);
@@ -75,7 +82,8 @@ TEST(RdpTest, IsAnUpperBound) {
 TEST(RdpTest, Zcdp) {
   EXPECT_LT(ZcdpEpsilon(0.1, 1e-6), ZcdpEpsilonClassical(0.1, 1e-6));
   EXPECT_NEAR(ZcdpEpsilonClassical(0.5, std::exp(-2.0)), 0.5 + 2, 1e-12);
-  const Interval gaussian = PldEpsilon({{GaussianMechanism(std::sqrt(5.0), {}), 1}}, 1e-6, {}).value;  // rho = 0.1
+  const Interval gaussian =
+      PldEpsilon({{GaussianMechanism(std::sqrt(5.0), {}), 1}}, 1e-6, {}).value;  // rho = 0.1
   EXPECT_GT(ZcdpEpsilon(0.1, 1e-6), gaussian.lower);
 }
 

@@ -23,11 +23,13 @@ inline nlohmann::json Table(const std::string& name) {
 
 // Some tables hold numbers as strings.
 inline double Number(const nlohmann::json& value) {
-  return value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr) : value.get<double>();
+  return value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr)
+                           : value.get<double>();
 }
 
 inline double Near(const nlohmann::json& row, double value) {
-  if (row.contains("tolerance_relative")) return row["tolerance_relative"].get<double>() * std::abs(value) + 1e-300;
+  if (row.contains("tolerance_relative"))
+    return row["tolerance_relative"].get<double>() * std::abs(value) + 1e-300;
   return row["tolerance"].get<double>();
 }
 

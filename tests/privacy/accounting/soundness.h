@@ -1,5 +1,5 @@
-// R66: an accountant's upper end is never below the truth, its lower end never above. Shared by the fast and the slow
-// test, and by the tests that plant faults.
+// R66: an accountant's upper end is never below the truth, its lower end never above. Shared by the
+// fast and the slow test, and by the tests that plant faults.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -86,7 +86,8 @@ inline SmallDiscrete RandomDiscrete(Generator& random) {
     double sum = 0;
     for (double share : shares) sum += share;
     for (int i = 0; i + 1 < outputs; ++i) {
-      counts[static_cast<size_t>(i)] = std::min(left, static_cast<int>(law.total * shares[static_cast<size_t>(i)] / sum));
+      counts[static_cast<size_t>(i)] =
+          std::min(left, static_cast<int>(law.total * shares[static_cast<size_t>(i)] / sum));
       left -= counts[static_cast<size_t>(i)];
     }
     counts.back() = left;
@@ -99,9 +100,9 @@ inline SmallDiscrete RandomDiscrete(Generator& random) {
 // What a soundness run found.
 struct Soundness {
   int checked = 0;
-  int below = 0;   // upper < truth
-  int above = 0;   // lower > truth
-  int wide = 0;    // wider than asked
+  int below = 0;  // upper < truth
+  int above = 0;  // lower > truth
+  int wide = 0;   // wider than asked
 };
 
 using DeltaAccountant = std::function<PldResult(const std::vector<Event>&, double epsilon)>;
@@ -122,9 +123,11 @@ inline Soundness CheckClosedForms(const DeltaAccountant& accountant, int sets, u
     // mu is built with 256 bits from the very double that the accountant gets.
     const Real mu = Sqrt(Real(static_cast<double>(uses))) / Real(noise);
     if (mu.ToDouble() > 30) continue;
-    const double epsilon = mu.ToDouble() * Uniform(random, 0, 6) + mu.ToDouble() * mu.ToDouble() / 2;
+    const double epsilon =
+        mu.ToDouble() * Uniform(random, 0, 6) + mu.ToDouble() * mu.ToDouble() / 2;
     const double truth = GaussianDelta256(mu, Real(epsilon)).ToDouble();
-    if (truth > 1e-200) Judge(accountant({{GaussianMechanism(noise, {}), uses}}, epsilon), truth, 1e-15, found);
+    if (truth > 1e-200)
+      Judge(accountant({{GaussianMechanism(noise, {}), uses}}, epsilon), truth, 1e-15, found);
 
     const double scale = LogUniform(random, 0.1, 50);
     const double below = Uniform(random, 0, 0.999) / scale;
@@ -158,7 +161,8 @@ inline Soundness CheckSampledGaussians(const DeltaAccountant& accountant, int se
     const uint64_t uses = static_cast<uint64_t>(LogUniform(random, 20, 1e5));
     const bool replace = i % 2 == 1;
     // mu of the limit says where the interesting epsilons are.
-    const double mu = (replace ? 2 : 1) * rate * std::sqrt(static_cast<double>(uses) * std::expm1(1 / (noise * noise)));
+    const double mu = (replace ? 2 : 1) * rate *
+                      std::sqrt(static_cast<double>(uses) * std::expm1(1 / (noise * noise)));
     if (mu > 6 || mu < 1e-3) continue;
     const double epsilon = mu * mu / 2 + mu * Uniform(random, 0.5, 5);
     std::optional<double> truth;
@@ -172,7 +176,8 @@ inline Soundness CheckSampledGaussians(const DeltaAccountant& accountant, int se
     }
     if (!truth || *truth < 1e-30) continue;
     const Adjacency adjacency = replace ? Adjacency::kReplace : Adjacency::kAddRemove;
-    Judge(accountant({{GaussianMechanism(noise, {adjacency, rate}), uses}}, epsilon), *truth, 1e-8, found);
+    Judge(accountant({{GaussianMechanism(noise, {adjacency, rate}), uses}}, epsilon), *truth, 1e-8,
+          found);
   }
   return found;
 }
@@ -181,7 +186,8 @@ inline PldResult Product(const std::vector<Event>& events, double epsilon) {
   return PldDelta(events, epsilon, {});
 }
 
-// Laws with few, irregular atoms have lower ends that close in slowly: a small transform is enough to be sound.
+// Laws with few, irregular atoms have lower ends that close in slowly: a small transform is enough
+// to be sound.
 inline PldResult ProductInLittleMemory(const std::vector<Event>& events, double epsilon) {
   PldOptions options;
   options.max_cells = 1 << 13;

@@ -1,6 +1,5 @@
-#include "privacy/accounting/composition_theorems.h"
-
 #include "base/error.h"
+#include "privacy/accounting/composition_theorems.h"
 #include "privacy/accounting/pld.h"
 #include "tests/privacy/accounting/reference_data.h"
 
@@ -14,7 +13,8 @@ TEST(TheoremsTest, BasicAndAdvanced) {
   const EpsilonDelta advanced = AdvancedComposition({0.1, 0}, 100, 1e-5);
   EXPECT_NEAR(advanced.epsilon, 0.1 * std::sqrt(200 * std::log(1e5)) + 10 * std::expm1(0.1), 1e-12);
   // A theorem about every mechanism holds for the worst one.
-  const Interval worst = PldDelta({{ApproximateDpMechanism({0.1, 0}), 100}}, advanced.epsilon, {}).value;
+  const Interval worst =
+      PldDelta({{ApproximateDpMechanism({0.1, 0}), 100}}, advanced.epsilon, {}).value;
   EXPECT_LE(worst.lower, 1e-5);
 }
 
@@ -23,8 +23,10 @@ TEST(TheoremsTest, OptimalCompositionTable) {
   for (const auto& row : Table("D_epsdelta_homogeneous_optimal_composition")) {
     const auto& in = row["inputs"];
     const double exact = row["exact"]["total_delta"];
-    EXPECT_NEAR(OptimalCompositionDelta({in["epsilon"], in["delta"]}, in["k"], in["target_epsilon"]), exact,
-                1e-9 * exact + 1e-15) << in;
+    EXPECT_NEAR(
+        OptimalCompositionDelta({in["epsilon"], in["delta"]}, in["k"], in["target_epsilon"]), exact,
+        1e-9 * exact + 1e-15)
+        << in;
   }
 }
 
@@ -32,8 +34,10 @@ TEST(TheoremsTest, CentralLimitTable) {
   PARTITA_NEED_REFERENCE();
   for (const auto& row : Table("D_clt_mu")) {
     const auto& in = row["inputs"];
-    EXPECT_NEAR(CltMuPoisson(in["sigma"], in["q"], in["T"]), row["exact"]["mu_clt_poisson"].get<double>(), 1e-10);
-    EXPECT_NEAR(CltMuUniform(in["sigma"], in["q"], in["T"]), row["exact"]["mu_clt_uniform"].get<double>(), 1e-10);
+    EXPECT_NEAR(CltMuPoisson(in["sigma"], in["q"], in["T"]),
+                row["exact"]["mu_clt_poisson"].get<double>(), 1e-10);
+    EXPECT_NEAR(CltMuUniform(in["sigma"], in["q"], in["T"]),
+                row["exact"]["mu_clt_uniform"].get<double>(), 1e-10);
   }
 }
 
@@ -45,10 +49,12 @@ TEST(TheoremsTest, HeterogeneousOptimalComposition) {
     for (int y : {-1, 1})
       for (int z : {-1, 1}) {
         const double loss = a * (x + y) + b * z;
-        const double p = 1 / (1 + std::exp(-a * x)) / (1 + std::exp(-a * y)) / (1 + std::exp(-b * z));
+        const double p =
+            1 / (1 + std::exp(-a * x)) / (1 + std::exp(-a * y)) / (1 + std::exp(-b * z));
         if (loss > target) delta += p * -std::expm1(target - loss);
       }
-  const PldResult result = PldDelta({{ApproximateDpMechanism({a, 0}), 2}, {ApproximateDpMechanism({b, 0}), 1}}, target, {});
+  const PldResult result = PldDelta(
+      {{ApproximateDpMechanism({a, 0}), 2}, {ApproximateDpMechanism({b, 0}), 1}}, target, {});
   EXPECT_LE(result.value.lower, delta);
   EXPECT_GE(result.value.upper, delta);
   EXPECT_LT(result.value.upper - result.value.lower, 1e-2 * delta);

@@ -88,8 +88,8 @@ LikelihoodMoments Share(mpc::Engine& engine, const Model& model) {
   };
   LikelihoodMoments out;
   for (size_t v = 0; v < p; ++v) out.variables.push_back(v);
-  out.groups.push_back({input(count, {1, 1}, 0), input(sums, {1, p}, bits),
-                        input(cross, {p, p}, 2 * bits)});
+  out.groups.push_back(
+      {input(count, {1, 1}, 0), input(sums, {1, p}, bits), input(cross, {p, p}, 2 * bits)});
   return out;
 }
 
@@ -132,14 +132,17 @@ void RunProcesses(size_t num_parties, const std::vector<mpc::Release>& releases,
 
 // range: p, parties, n, 1 with gradient.
 void BM_Evaluation(benchmark::State& state) {
-  const Model model = MakeModel(static_cast<int>(state.range(0)), static_cast<double>(state.range(2)));
+  const Model model =
+      MakeModel(static_cast<int>(state.range(0)), static_cast<double>(state.range(2)));
   const bool gradient = state.range(3) != 0;
   const stats::StatisticsScale scale = PublicScale(model.analysis);
   const stats::RamModel ram = stats::PublicModel(model.analysis.table, scale);
   const auto d = static_cast<size_t>(stats::LayoutOf(ram).size());
   const auto rows = static_cast<size_t>(1 + ram.num_parameters);
   Eigen::VectorXd x = Eigen::VectorXd::Constant(ram.num_parameters, 0.5);
-  mpc::OracleTask oracle{0, WeightFractionBits(model.task), kWeightSum,
+  mpc::OracleTask oracle{0,
+                         WeightFractionBits(model.task),
+                         kWeightSum,
                          {{"value", 1, 5000}, {"gradient", rows, 5000}}};
   RunProcesses(static_cast<size_t>(state.range(1)),
                {{"value", "", "centre", "exact", 5000}, {"gradient", "", "centre", "exact", 5000}},
@@ -182,7 +185,8 @@ BENCHMARK(BM_Evaluation)
 
 // range: p, parties, n.
 void BM_Fit(benchmark::State& state) {
-  const Model model = MakeModel(static_cast<int>(state.range(0)), static_cast<double>(state.range(2)));
+  const Model model =
+      MakeModel(static_cast<int>(state.range(0)), static_cast<double>(state.range(2)));
   std::vector<mpc::Release> releases = LikelihoodReleases(model.analysis, model.task, "centre");
   for (mpc::Release& release : releases) release.max_count *= kFits;
   double evaluations = 0;

@@ -55,7 +55,8 @@ struct StudyFolder {
 // row of p values.
 template <typename F>
 void WriteVertical(const StudyFolder& folder, size_t n, size_t p, size_t num_parties, double bound,
-                   const std::string& model, const std::string& function, bool pooled, F row) {
+                   const std::vector<std::string>& models, const std::string& function, bool pooled,
+                   F row) {
   std::string toml = "partita = 1\nname = \"bench\"\ntitle = \"bench\"\n";
   std::vector<std::ofstream> tables;
   const size_t width = p / num_parties;
@@ -83,12 +84,13 @@ void WriteVertical(const StudyFolder& folder, size_t n, size_t p, size_t num_par
         fmt::format("\n[[variable]]\nname = \"t{}\"\ntype = \"numeric\"\nlower = {}\nupper = {}\n",
                     j + 1, -bound, bound);
   }
-  toml += fmt::format(
-      "\n[engine]\nname = \"dealer\"\n\n[[analysis]]\nrelease = [\"moments\"]\nmethod = "
-      "\"mle\"\nprotocol = "
-      "\"pooled-moments\"\nfunction = \"{}\"\n"
-      "model = \"\"\"\n{}\n\"\"\"\n",
-      function, model);
+  toml += "\n[engine]\nname = \"dealer\"\n";
+  for (size_t a = 0; a < models.size(); ++a) {
+    toml += fmt::format(
+        "\n[[analysis]]\nname = \"a{}\"\nrelease = [\"moments\"]\nmethod = \"mle\"\n"
+        "protocol = \"pooled-moments\"\nfunction = \"{}\"\nmodel = \"\"\"\n{}\n\"\"\"\n",
+        a, function, models[a]);
+  }
   std::ofstream(folder.path / "study.toml") << toml;
 
   std::ofstream pool;
@@ -166,7 +168,7 @@ std::string GrowthModel(size_t waves) {
 // 0; .3 .6], e ~ N(0, 1.3^2).
 void WriteGrowth(const StudyFolder& folder, size_t n, size_t waves, size_t num_parties) {
   Normal normal(100 + waves);
-  WriteVertical(folder, n, waves, num_parties, 100, GrowthModel(waves), "growth", true,
+  WriteVertical(folder, n, waves, num_parties, 100, {GrowthModel(waves)}, "growth", true,
                 [&](std::vector<double>& values) {
                   const double a = normal(), b = normal();
                   const double intercept = 5 + 1.5 * a, slope = 0.7 + 0.3 * a + 0.6 * b;
@@ -217,13 +219,42 @@ BENCHMARK(BM_lavaan_growth)
     ->Unit(benchmark::kMillisecond)
     ->Iterations(5);
 
+// Many analyses over one row set: regressions of the first variable on growing sets of the others,
+// again and again. One computation serves them all.
+void BM_analyses(benchmark::State& state) {
+  const auto count = static_cast<size_t>(state.range(0));
+  const StudyFolder folder("analyses");
+  std::vector<std::string> models;
+  for (size_t a = 0; a < count; ++a) {
+    // The last one uses everything, so that one analysis alone needs the same moments.
+    const size_t regressors = a + 1 == count ? 11 : 1 + a % 11;
+    std::string model = "t1 ~ ";
+    for (size_t j = 0; j < regressors; ++j)
+      model += fmt::format("{}t{}", j == 0 ? "" : " + ", j + 2);
+    models.push_back(model);
+  }
+  Normal normal(11);
+  WriteVertical(folder, 1000, 12, 3, 10, models, "sem", false, [&](std::vector<double>& values) {
+    const double factor = normal();
+    for (double& value : values) value = 0.5 * factor + normal();
+  });
+  RunStudy(state, folder);
+}
+BENCHMARK(BM_analyses)
+    ->ArgNames({"analyses"})
+    ->Arg(1)
+    ->Arg(20)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(10);
+
 // A million rows, ten columns at each of two holders.
 void BM_million(benchmark::State& state) {
   const StudyFolder folder("million");
   Normal normal(7);
   std::string model = "f =~ ";
   for (size_t j = 0; j < 20; ++j) model += fmt::format("{}t{}", j == 0 ? "" : " + ", j + 1);
-  WriteVertical(folder, 1'000'000, 20, 2, 10, model, "cfa", false,
+  WriteVertical(folder, 1'000'000, 20, 2, 10, {model}, "cfa", false,
                 [&](std::vector<double>& values) {
                   const double factor = normal();
                   for (double& value : values) value = 0.7 * factor + 0.7 * normal();

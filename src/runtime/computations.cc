@@ -108,6 +108,23 @@ bool HolderSelects(const MleStudy& study, const RowSelection& selection,
                      [&](const data::Condition& condition) { return holds(condition.variable); });
 }
 
+// Fixed effects take the means out of the variables of the analyses, so that their sums count
+// nothing: 0/1 columns enter a second time.
+void CountVariables(const MleStudy& study, size_t analysed, Computation& computation) {
+  const size_t known = computation.variables.size();
+  for (size_t v = 0; v < known; ++v) computation.counted.push_back(v);
+  if (study.file.design.site != study::SiteEffect::kFixed) return;
+  for (size_t v = 0; v < analysed; ++v) {
+    const data::DesignColumn column = computation.variables[v];
+    if (column.schema.lower != 0 || column.schema.upper != 1) continue;
+    computation.counted[v] = computation.variables.size();
+    computation.counted.push_back(computation.variables.size());
+    computation.variables.push_back(column);
+  }
+  for (size_t v = 0; v < computation.variables.size(); ++v)
+    computation.task.centred.push_back(v < analysed);
+}
+
 void AddBlocks(const MleStudy& study, Computation& computation) {
   methods::mle::MomentsTask& task = computation.task;
   task.num_variables = computation.variables.size();
@@ -115,8 +132,7 @@ void AddBlocks(const MleStudy& study, Computation& computation) {
     task.max_weight =
         static_cast<int32_t>(study.file.dictionary.Find(study.file.design.weights)->upper);
   }
-  const bool centred = study.file.design.site == study::SiteEffect::kFixed;
-  task.centre_by_block = centred;
+  const bool centred = !task.centred.empty();
   for (const data::Segment& segment : study.partition.segments) {
     const data::RowBlock& rows = study.partition.blocks[segment.block];
     methods::mle::RowBlock block;
@@ -213,7 +229,9 @@ void PlanComputations(MleStudy& study) {
   if (!study.file.design.weights.empty()) AddOnce(study.used, study.file.design.weights);
   const std::vector<data::DesignColumn> indicators = IndicatorColumns(study);
   for (Computation& computation : study.computations) {
+    const size_t analysed = computation.variables.size();
     for (const data::DesignColumn& column : indicators) VariableIndex(computation, column);
+    CountVariables(study, analysed, computation);
     AddBlocks(study, computation);
     for (RowSet& rows : computation.row_sets) AddRelease(study, computation, rows);
   }

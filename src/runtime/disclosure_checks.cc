@@ -94,11 +94,21 @@ class CheckList {
     }
     for (size_t v = 0; v < computation_.variables.size(); ++v) {
       const data::DesignColumn& column = computation_.variables[v];
+      if (IsSecond(v)) continue;
       if (!column.level.empty() && IsBinary(column.schema) && factors.count(column.factor) > 0 &&
           std::find(checked.begin(), checked.end(), v) == checked.end())
         checked.push_back(v);
     }
     return checked;
+  }
+
+  size_t Counted(size_t v) const { return computation_.counted[v]; }
+  // There for counting only, beside the same column with fixed effects.
+  bool IsSecond(size_t v) const {
+    for (size_t first = 0; first < v; ++first) {
+      if (computation_.counted[first] == v) return true;
+    }
+    return false;
   }
 
   std::string Ones(size_t v) const {
@@ -121,10 +131,10 @@ class CheckList {
     for (size_t cell : rows_.cells) {
       Add(NameOf(v),
           fmt::format("at least {} rows where {}{}", spec_.min_cell, Ones(v), InGroup(cell)),
-          CountOnes(cell, v), spec_.min_cell);
+          CountOnes(cell, Counted(v)), spec_.min_cell);
       Add(NameOf(v),
           fmt::format("at least {} rows where {}{}", spec_.min_cell, Zeros(v), InGroup(cell)),
-          CountZeros(cell, v), spec_.min_cell);
+          CountZeros(cell, Counted(v)), spec_.min_cell);
     }
   }
   std::string InGroup(size_t cell) const {
@@ -147,7 +157,7 @@ class CheckList {
                 fmt::format("at least {} rows where {} and {}{}", spec_.min_cell,
                             level ? Ones(v) : Zeros(v), value ? Ones(outcome) : Zeros(outcome),
                             InGroup(cell)),
-                CountBoth(cell, v, level, outcome, value), spec_.min_cell);
+                CountBoth(cell, Counted(v), level, Counted(outcome), value), spec_.min_cell);
           }
         }
       }

@@ -117,15 +117,20 @@ class Selectors {
   std::vector<uint8_t> complete_;
 };
 
-// Values less the block's mean of their column, rounded to the grid: exact integers again.
-mpc::RowReader Centred(mpc::RowReader values, size_t num_rows, size_t cols) {
+// Values less the block's mean of their column where it is centred, rounded to the grid: exact
+// integers again.
+mpc::RowReader Centred(mpc::RowReader values, size_t num_rows, const std::vector<bool>& centred) {
+  const size_t cols = centred.size();
   std::vector<Int128> mean(cols), row(cols);
   for (size_t r = 0; r < num_rows; ++r) {
     values(r, 1, row.data());
     for (size_t c = 0; c < cols; ++c) mean[c] += row[c];
   }
   const auto n = static_cast<Int128>(num_rows);
-  for (Int128& sum : mean) sum = sum >= 0 ? (2 * sum + n) / (2 * n) : -((-2 * sum + n) / (2 * n));
+  for (size_t c = 0; c < cols; ++c) {
+    const Int128 sum = centred[c] ? mean[c] : 0;
+    mean[c] = sum >= 0 ? (2 * sum + n) / (2 * n) : -((-2 * sum + n) / (2 * n));
+  }
   return [values = std::move(values), mean = std::move(mean), cols](size_t first, size_t num,
                                                                     Int128* out) {
     values(first, num, out);
@@ -143,8 +148,11 @@ LocalBlock LoadBlock(const MleStudy& study, const Computation& computation,
   for (size_t v : holder.variables) columns.push_back(computation.variables[v].schema.name);
   if (!columns.empty()) {
     block.values = data::ScaledRows(holding, block_index, columns, computation.task.fraction_bits);
-    if (computation.task.centre_by_block && rows.shared)
-      block.values = Centred(std::move(block.values), rows.num_rows, columns.size());
+    if (!computation.task.centred.empty() && rows.shared) {
+      std::vector<bool> centred;
+      for (size_t v : holder.variables) centred.push_back(computation.task.Centred(v));
+      block.values = Centred(std::move(block.values), rows.num_rows, centred);
+    }
     if (study.privacy) {
       block.values = methods::mle::ClippedRows(
           std::move(block.values), columns.size(),

@@ -52,7 +52,10 @@ struct Computation {
   std::string protocol;
   methods::mle::MomentsTask task;
   std::vector<data::DesignColumn> variables;  // of the task
-  std::vector<RowSelection> selections;       // by cell
+  // By variable: where its 0/1 values are counted for the disclosure checks. Itself, or with fixed
+  // effects of sites a second time without them.
+  std::vector<size_t> counted;
+  std::vector<RowSelection> selections;  // by cell
   std::vector<RowSet> row_sets;
 };
 

@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "runtime/mock_tables.h"
-#include "runtime/simulate.h"
 
 namespace partita::runtime {
 namespace {
@@ -52,7 +51,10 @@ Links PlannedLinks(const study::Plan& plan) {
   Links links;
   for (const study::PlanPhase& phase : plan.phases) {
     for (const study::PlanLink& link : phase.links) {
-      if (link.messages > 0) links[{phase.name, link.from, link.to}] = {link.messages, link.bytes};
+      if (link.messages == 0) continue;
+      auto& [messages, bytes] = links[{phase.name, link.from, link.to}];
+      messages += link.messages;
+      bytes += link.bytes;
     }
   }
   return links;
@@ -64,8 +66,10 @@ Links CountedLinks(const std::vector<PartyEnd>& ends) {
     for (const net::PhaseTraffic& phase : end.outcome->traffic) {
       for (size_t peer = 0; peer < phase.links.size(); ++peer) {
         const net::LinkTraffic& link = phase.links[peer];
-        if (link.messages_sent > 0)
-          links[{phase.phase, end.party, ends[peer].party}] = {link.messages_sent, link.bytes_sent};
+        if (link.messages_sent == 0) continue;
+        auto& [messages, bytes] = links[{phase.phase, end.party, ends[peer].party}];
+        messages += link.messages_sent;
+        bytes += link.bytes_sent;
       }
     }
   }
@@ -89,15 +93,6 @@ uint64_t DeepestRounds(const std::vector<PartyEnd>& ends) {
     deepest = std::max(deepest, rounds);
   }
   return deepest;
-}
-
-void CompareCosts(const std::vector<PartyEnd>& ends, Rehearsal& rehearsal) {
-  const study::Plan& plan = ends.front().outcome->plan;
-  const Links planned = PlannedLinks(plan), counted = CountedLinks(ends);
-  rehearsal.planned = Sum(planned, study::Totals(plan).rounds);
-  rehearsal.counted = Sum(counted, DeepestRounds(ends));
-  rehearsal.costs_agree =
-      planned == counted && rehearsal.planned.rounds == rehearsal.counted.rounds;
 }
 
 // Appends the parameters of one analysis and all their digits.
@@ -133,6 +128,15 @@ void CompareFits(const methods::mle::MleResult& secure, const methods::mle::MleR
 }
 
 }  // namespace
+
+void CompareCosts(const std::vector<PartyEnd>& ends, Rehearsal& rehearsal) {
+  const study::Plan& plan = ends.front().outcome->plan;
+  const Links planned = PlannedLinks(plan), counted = CountedLinks(ends);
+  rehearsal.planned = Sum(planned, study::Totals(plan).rounds);
+  rehearsal.counted = Sum(counted, DeepestRounds(ends));
+  rehearsal.costs_agree =
+      planned == counted && rehearsal.planned.rounds == rehearsal.counted.rounds;
+}
 
 double DigitsOfAgreement(double secure, double plain, double standard_error) {
   if (!std::isfinite(secure) || !std::isfinite(plain)) return 0;

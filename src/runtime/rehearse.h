@@ -12,6 +12,7 @@
 #include "data/table.h"
 #include "methods/mle/result.h"
 #include "runtime/mle_study.h"
+#include "runtime/simulate.h"
 
 namespace partita::runtime {
 
@@ -55,6 +56,10 @@ struct Rehearsal {
 // Errors of every layer; the cause if a party fails. Mock tables live in a temporary folder that is
 // removed.
 Rehearsal Rehearse(const MleStudy& study, const RehearsalOptions& options, Progress& progress);
+
+// Fills in planned, counted and costs_agree: every phase and link of the plan against what the
+// parties counted. Every party must have ended well.
+void CompareCosts(const std::vector<PartyEnd>& ends, Rehearsal& rehearsal);
 
 // The plain fits alone, by analysis. pooled: all rows with all columns of the dictionary;
 // row_blocks: the block of each row. Subsets, incomplete rows, weights and effects of the site are

@@ -36,7 +36,7 @@ void AddMoments(const Computation& computation, const PreparedAnalysis& analysis
   const data::SampleMoments moments = data::ToOriginalUnits(pooled, scale);
   summary.num_rows = pooled.num_rows;
   summary.sd = std::sqrt(moments.covariance[0]);
-  if (!computation.task.centre_by_block) summary.mean = moments.mean[0];
+  if (computation.task.centred.empty()) summary.mean = moments.mean[0];
 }
 
 }  // namespace

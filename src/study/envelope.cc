@@ -61,17 +61,17 @@ class Outside {
   Names found_;
 };
 
-// What an analysis opens; the protocol's own where the file does not say.
+// What an analysis opens.
 Names ReleasesOf(const AnalysisSpec& analysis) {
   Names releases;
   for (const ReleaseSpec& release : analysis.releases) releases.push_back(release.what);
-  if (releases.empty())
-    releases.push_back(analysis.protocol == "pooled-moments" ? "moments" : analysis.protocol);
   if (analysis.robust) releases.push_back("robust");
   return releases;
 }
 
-void CheckAnalysis(const AnalysisSpec& analysis, const Envelope& envelope, Outside& outside) {
+// variables: of the envelope, and those derived from them.
+void CheckAnalysis(const AnalysisSpec& analysis, const Envelope& envelope, const Names& variables,
+                   Outside& outside) {
   const std::string of = " of analysis '" + analysis.name + "'";
   outside.Check(envelope.methods, "the method" + of, analysis.method);
   outside.Check(envelope.protocols, "the protocol" + of, analysis.protocol);
@@ -82,9 +82,9 @@ void CheckAnalysis(const AnalysisSpec& analysis, const Envelope& envelope, Outsi
     if (!release.to.empty())
       outside.Check(envelope.receivers, "the receiver of a release" + of, release.to);
   }
-  if (!analysis.group.empty()) outside.Check(envelope.variables, "the group" + of, analysis.group);
+  if (!analysis.group.empty()) outside.Check(variables, "the group" + of, analysis.group);
   for (const data::Condition& condition : analysis.subset)
-    outside.Check(envelope.variables, "the variable in the subset" + of, condition.variable);
+    outside.Check(variables, "the variable in the subset" + of, condition.variable);
 }
 
 // Whatever is in the dictionary may be read and may stand in a model, so all of it counts.
@@ -187,7 +187,11 @@ void RequireInside(const StudyFile& study, const Envelope& envelope) {
   for (const Party& party : study.parties) {
     if (party.receiver) outside.Check(envelope.receivers, "the receiver", party.name);
   }
-  for (const AnalysisSpec& analysis : study.analyses) CheckAnalysis(analysis, envelope, outside);
+  // What is derived is as good as its source, which CheckVariables looks at.
+  Names variables = envelope.variables;
+  for (const data::DerivedVariable& derived : study.derived) variables.push_back(derived.name);
+  for (const AnalysisSpec& analysis : study.analyses)
+    CheckAnalysis(analysis, envelope, variables, outside);
   CheckVariables(study, envelope, outside);
   if (outside.found().empty()) return;
   throw Error(ErrorCode::kRefused,

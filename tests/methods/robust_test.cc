@@ -241,7 +241,7 @@ TEST(RobustProtocolTest, SharedBlocksAndFixedEffectsAreRefused) {
   mpc::PlanEngine plan("dealer", 2);
   RobustTask split = study.task, centred = study.task;
   split.moments.blocks[0].holders.push_back({1, {}, {}});
-  centred.moments.centre_by_block = true;
+  centred.moments.centred = {true};
   EXPECT_THROW(RobustStandardErrors(plan, study.analysis, split, {}, nullptr), Error);
   EXPECT_THROW(RobustStandardErrors(plan, study.analysis, centred, {}, nullptr), Error);
 }

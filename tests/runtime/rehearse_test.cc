@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <functional>
 #include <limits>
 
 #include "runtime/mock_tables.h"
@@ -154,6 +156,32 @@ TEST(RehearseTest, ThePlainFitNoticesOneChangedCell) {
   EXPECT_LT(DigitsOfAgreement(after.fit.estimates[0].estimate, before.fit.estimates[0].estimate,
                               before.fit.estimates[0].standard_error),
             6);
+}
+
+TEST(RehearseTest, OneMessageByteOrRoundMoreIsNoticed) {
+  const MleStudy study =
+      Study("site = \"ignore\"\nmissing = \"refuse\"", Analysis("model = \"y ~ x\"\n"));
+  const std::string folder = ::testing::TempDir() + "/partita-costs";
+  std::filesystem::remove_all(folder);
+  const std::vector<std::filesystem::path> tables =
+      WriteMockTables(study, MakeMockTables(study, 120, 3), folder);
+  SilentProgress progress;
+  const std::vector<PartyEnd> ends = SimulateInProcess(study, tables, {}, progress);
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(RootCause(ends), nullptr);
+  // Whether the costs still agree after `spoil` of the second party's last phase.
+  const auto agree = [&](const std::function<void(net::PhaseTraffic&)>& spoil) {
+    std::vector<PartyEnd> spoiled = ends;
+    spoil(spoiled[1].outcome->traffic.back());
+    Rehearsal rehearsal;
+    CompareCosts(spoiled, rehearsal);
+    return rehearsal.costs_agree;
+  };
+  EXPECT_TRUE(agree([](net::PhaseTraffic&) {}));
+  EXPECT_FALSE(agree([](net::PhaseTraffic& phase) { ++phase.links[0].bytes_sent; }));
+  EXPECT_FALSE(agree([](net::PhaseTraffic& phase) { ++phase.links[0].messages_sent; }));
+  EXPECT_FALSE(agree([](net::PhaseTraffic& phase) { phase.rounds += 100; }));
+  EXPECT_FALSE(agree([](net::PhaseTraffic& phase) { phase.phase = "other"; }));
 }
 
 TEST(RehearseTest, ARehearsalFailsForAnyReason) {

@@ -451,6 +451,21 @@ TEST(DisclosureTest, ARareLevelIsNamed) {
   ExpectFits(design, rows, {{{All}}});
 }
 
+// Fixed effects take the means out of the released moments, not out of the counts.
+TEST(DisclosureTest, LevelsAreCountedUnderFixedEffects) {
+  Design design;
+  design.design = "site = \"fixed\"\nmissing = \"refuse\"\n";
+  design.disclosure = "min_cell = 6\n";
+  design.analyses = {"model = \"y ~ x1 + region.b + region.c\"\n"};
+  auto rows = MakeRows(200, 14, false);
+  for (Row& row : rows) row.region %= 2;
+  for (size_t i = 0; i < 5; ++i) rows[i * 40].region = 2;
+  ExpectRefused(design, rows, {"analysis 'main', region: at least 6 rows where region is c"});
+  rows[199].region = 2;
+  Expectation expected{{All}, true};
+  ExpectFits(design, rows, {expected});
+}
+
 TEST(DisclosureTest, ASmallGroupIsNamed) {
   Design design;
   design.analyses = {"model = \"y ~ x1\"\ngroup = \"sex\"\n"};

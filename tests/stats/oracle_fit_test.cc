@@ -4,9 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <cmath>
+#include <numbers>
+#include <random>
 
 #include "base/error.h"
+#include "stats/sem/objective.h"
+#include "stats/sem/starts.h"
+#include "stats/sem/weight_rank.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::stats {
@@ -36,7 +42,6 @@ struct Clear {
   int calls = 0;
 };
 
-// `rounding`: relative error of the answers, as a stand-in for fixed point.
 void MakeInput(const ParameterTable& table, const std::vector<GroupMoments>& moments,
                const StatisticsScale& scale, Clear& clear) {
   const StatisticsLayout layout{static_cast<Eigen::Index>(table.observed.size()),
@@ -73,11 +78,6 @@ TEST_P(OracleReference, EstimatesErrorsAndLikelihood) {
   SilentProgress progress;
   const OracleFit result = FitSemFromOracle(table_, clear.input, {}, progress);
   const SemFit& fit = result.fit;
-  RecordProperty("gradients", result.usage.gradients);
-  printf("%-22s values %d gradients %d rank %d of %d, q %d, iterations %d, sg %.1e\n",
-         GetParam().c_str(), result.usage.values, result.usage.gradients, result.usage.rank,
-         result.usage.num_statistics, OracleRows(table_) - 1, fit.iterations,
-         fit.max_scaled_gradient);
   ASSERT_TRUE(fit.converged) << (fit.warnings.empty() ? "" : fit.warnings[0]);
   for (const std::string& warning : fit.warnings) ADD_FAILURE() << warning;
   ASSERT_EQ(fit.estimates.size(), rows_.size());
@@ -100,6 +100,173 @@ TEST_P(OracleReference, EstimatesErrorsAndLikelihood) {
   }
   EXPECT_EQ(fit.fit_measures.count("chisq"), 0u);
   EXPECT_EQ(clear.calls, result.usage.values + result.usage.gradients);
+}
+
+// The numbers behind methods.md 0, item 2: log-likelihoods at thetas near the optimum span as many
+// directions as a least-squares solution found.
+class WeightRank : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(kShared)) GTEST_SKIP() << "no reference fits on this machine";
+    reference_ = testing::ReadJson(kFolder / (GetParam() + ".json"));
+    expected_ = testing::ReadJson(
+        kShared / "reference/secure_mle_leakage.json")["likelihood_oracle"]["models"][GetParam()];
+    moments_ = testing::SampleMoments(reference_);
+    const ParameterTable table = testing::TableOf(reference_);
+    model_ = BuildRamModel(table, moments_);
+    SilentProgress progress;
+    const SemFit fit = FitSem(table, moments_, {}, progress);
+    x_ = Eigen::VectorXd::Zero(model_.num_parameters);
+    for (std::size_t r = 0; r < table.rows.size(); ++r) {
+      const int k = model_.row_parameter[r];
+      if (k >= 0) x_[k] = fit.estimates[r].estimate / model_.parameter_unit[k];
+    }
+    scale_ = RoughScale(moments_);
+  }
+
+  // Rank of so many evaluations at thetas with 25 % relative jitter.
+  Eigen::Index RankOf(int evaluations, bool gradient) {
+    std::mt19937_64 random(3);
+    std::normal_distribution<double> jitter(0, 0.25);
+    RankTracker tracker(LayoutOf(model_), ReferenceAt(model_, scale_, x_));
+    for (int done = 0; done < evaluations;) {
+      Eigen::VectorXd at = x_;
+      for (double& value : at) value *= 1 + jitter(random);
+      const LinearRows rows = LikelihoodRows(model_, scale_, {moments_[0].n}, at, gradient);
+      if (rows.weights.rows() == 0) continue;
+      tracker.Add(rows.weights);
+      ++done;
+    }
+    return tracker.rank();
+  }
+
+  Json reference_, expected_;
+  std::vector<GroupMoments> moments_;
+  RamModel model_;
+  StatisticsScale scale_;
+  Eigen::VectorXd x_;
+};
+
+TEST_P(WeightRank, OfLogLikelihoodsIsThatOfTheModelFamily) {
+  const int unknown = expected_["unknown_moments"];
+  EXPECT_EQ(LayoutOf(model_).size(), unknown);
+  EXPECT_EQ(RankOf(4 * unknown, false), expected_["rank_over_model_family"].get<int>());
+  EXPECT_EQ(RankOf(1, false), 1);
+  EXPECT_EQ(RankOf(3, false), 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Leakage, WeightRank,
+                         ::testing::Values("growth_linear6", "hs_cfa3_mean", "poldem_sem",
+                                           "onefactor"),
+                         [](const auto& test) { return test.param; });
+
+class GradientRank : public WeightRank {};
+TEST_P(GradientRank, FourGradientsTellAllMomentsOfThreeFactors) {
+  EXPECT_LT(RankOf(1, true), 54);
+  EXPECT_EQ(RankOf(4, true), 54);
+}
+INSTANTIATE_TEST_SUITE_P(Leakage, GradientRank, ::testing::Values("hs_cfa3_mean"));
+
+// Known weights: rank does not count what is repeated, scaled, or a sum of what is known.
+TEST(RankTrackerTest, CountsDirections) {
+  const StatisticsLayout layout{3, 2, true};
+  RankReference reference{std::vector<Eigen::VectorXd>(2, Eigen::VectorXd::Constant(3, 4)),
+                          std::vector<Eigen::MatrixXd>(2, 0.01 * Eigen::MatrixXd::Identity(3, 3))};
+  RankTracker tracker(layout, reference);
+  EXPECT_EQ(tracker.num_statistics(), 18);
+  const Eigen::MatrixXd rows = Eigen::MatrixXd::Random(17, 18);
+  EXPECT_EQ(tracker.Add(rows.topRows(5)), 5);
+  EXPECT_EQ(tracker.Add(-1e6 * rows.topRows(5)), 5);
+  EXPECT_EQ(tracker.Add(rows.row(1) + 1e-3 * rows.row(4)), 5);
+  EXPECT_EQ(tracker.Add(Eigen::MatrixXd::Zero(2, 18)), 5);
+  EXPECT_EQ(tracker.Add(rows), 17);
+  EXPECT_FALSE(tracker.full());
+  EXPECT_EQ(tracker.Add(Eigen::MatrixXd::Random(9, 18)), 18);
+  EXPECT_TRUE(tracker.full());
+}
+
+// LL and its derivatives against differences of the discrepancy, with and without means.
+TEST(LinearStatisticsTest, RowsGiveTheLikelihoodAndItsGradient) {
+  for (const bool means : {false, true}) {
+    SCOPED_TRACE(means);
+    SemModelOptions options;
+    options.meanstructure = means;
+    const ParameterTable table = BuildParameterTable("f =~ a + b + c\nd ~ f + b\na ~~ d", options);
+    GroupMoments moments{50, Eigen::VectorXd::LinSpaced(4, 1, 4), Eigen::MatrixXd(4, 4)};
+    moments.covariance << 2, .6, .5, .3, .6, 1.5, .4, .2, .5, .4, 1.1, .35, .3, .2, .35, .9;
+    const RamModel model = BuildRamModel(table, {moments});
+    const StatisticsScale scale = RoughScale({moments});
+    const std::vector<GroupSample> samples = ScaleMoments({moments}, model.variable_unit.head(4));
+    const SemObjective objective{model, samples};
+    const Eigen::VectorXd x =
+        StartValues(table, model, samples, StartMethod::kSimple).array() + 0.07;
+    const LinearRows rows = LikelihoodRows(model, scale, {50}, x, true);
+    ASSERT_EQ(rows.weights.rows(), 1 + model.num_parameters);
+    const Eigen::VectorXd answers =
+        rows.weights * SampleStatistics(LayoutOf(model), scale, {moments}) + rows.constants;
+    Eigen::VectorXd gradient;
+    const double discrepancy = DiscrepancyWithGradient(objective, x, gradient);
+    const double saturated =
+        -25 * (4 * std::log(2 * std::numbers::pi) + std::log(moments.covariance.determinant()) + 4);
+    EXPECT_NEAR(answers[0], saturated - 50 * discrepancy, 1e-9);
+    for (Eigen::Index k = 0; k < gradient.size(); ++k) {
+      EXPECT_NEAR(answers[1 + k], -50 * gradient[k], 1e-9 * (1 + std::abs(50 * gradient[k])));
+    }
+  }
+}
+
+// Answers off by what coarse weights lose are made up for by the implied statistics.
+TEST(OracleFitTest, CoarseWeightsHardlyMatter) {
+  SemModelOptions options;
+  options.meanstructure = true;
+  const ParameterTable table = BuildParameterTable("f =~ a + b + c + d", options);
+  GroupMoments moments{400, Eigen::VectorXd::LinSpaced(4, 1, 4), Eigen::MatrixXd(4, 4)};
+  moments.covariance << 2, .6, .5, .3, .6, 1.5, .4, .2, .5, .4, 1.1, .35, .3, .2, .35, .9;
+  Clear clear;
+  MakeInput(table, {moments}, RoughScale({moments}), clear);
+  const LinearOracle exact = clear.input.oracle;
+  OracleFitInput coarse = clear.input;
+  coarse.oracle = [&](const Eigen::MatrixXd& weights) {
+    Eigen::MatrixXd used = weights;
+    for (auto row : used.rowwise()) {
+      const double grid = row.lpNorm<1>() * std::ldexp(1.0, -30);
+      row = (row / grid).array().round().matrix() * grid;
+    }
+    return exact(used);
+  };
+  SilentProgress progress;
+  const SemFit a = FitSemFromOracle(table, clear.input, {}, progress).fit;
+  const SemFit b = FitSemFromOracle(table, coarse, {}, progress).fit;
+  ASSERT_TRUE(a.converged && b.converged);
+  for (std::size_t r = 0; r < a.estimates.size(); ++r) {
+    EXPECT_NEAR(b.estimates[r].estimate, a.estimates[r].estimate,
+                1e-5 * (1e-3 + a.estimates[r].standard_error));
+  }
+}
+
+TEST(OracleFitTest, AnUnidentifiedModelIsSaidToBe) {
+  const ParameterTable table = BuildParameterTable("f =~ NA*a + b + c", {});
+  GroupMoments moments{400, Eigen::VectorXd::Zero(3), Eigen::MatrixXd(3, 3)};
+  moments.covariance << 2, .6, .5, .6, 1.5, .4, .5, .4, 1.1;
+  Clear clear;
+  MakeInput(table, {moments}, RoughScale({moments}), clear);
+  SilentProgress progress;
+  const SemFit fit = FitSemFromOracle(table, clear.input, {}, progress).fit;
+  bool said = false;
+  for (const std::string& warning : fit.warnings) {
+    said = said || warning.find("not identified") != std::string::npos;
+  }
+  EXPECT_TRUE(said);
+}
+
+TEST(OracleFitTest, TooFewRowsAreRefusedBeforeAnyQuestion) {
+  const ParameterTable table = BuildParameterTable("f =~ a + b + c", {});
+  GroupMoments moments{3, Eigen::VectorXd::Zero(3), Eigen::MatrixXd::Identity(3, 3)};
+  Clear clear;
+  MakeInput(table, {moments}, RoughScale({moments}), clear);
+  SilentProgress progress;
+  EXPECT_THROW(FitSemFromOracle(table, clear.input, {}, progress), Error);
+  EXPECT_EQ(clear.calls, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Complete, OracleReference,

@@ -117,6 +117,12 @@ TEST(EnvelopeTest, HoldsForItsPartyAndTime) {
               [&] { RequireValid(envelope, "north", now - kClockSkewSeconds - 1); });
 }
 
+data::Condition On(const std::string& variable) {
+  data::Condition condition;
+  condition.variable = variable;
+  return condition;
+}
+
 class InsideTest : public testing::Test {
  protected:
   InsideTest() : study_(ParseStudyFile(kSmallStudy, "study.toml")) {}
@@ -144,7 +150,7 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
   using Change = std::function<void(StudyFile&)>;
   const std::vector<std::pair<std::string, Change>> cases = {
       {"the method of analysis 'main' 'lca'", [](auto& s) { s.analyses[0].method = "lca"; }},
-      {"the protocol of analysis 'main' 'likelihood', the release of analysis 'main' 'likelihood'",
+      {"the protocol of analysis 'main' 'likelihood'",
        [](auto& s) { s.analyses[0].protocol = "likelihood"; }},
       {"the function of analysis 'main' 'growth'",
        [](auto& s) { s.analyses[0].function = "growth"; }},
@@ -159,9 +165,7 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
       {"the release of analysis 'main' 'robust'", [](auto& s) { s.analyses[0].robust = true; }},
       {"the group of analysis 'main' 'income'", [](auto& s) { s.analyses[0].group = "income"; }},
       {"the variable in the subset of analysis 'main' 'income'",
-       [](auto& s) {
-         s.analyses[0].subset = {{"income", {}, 0, false, {}}};
-       }},
+       [](auto& s) { s.analyses[0].subset = {On("income")}; }},
       {"the engine 'replicated'", [](auto& s) { s.engine.name = "replicated"; }},
       {"the receiver 'south'",
        [](auto& s) { s.parties[0].receiver = false, s.parties[1].receiver = true; }},
@@ -176,9 +180,7 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
          s.derived[0].name = "d", s.derived[0].from = "income";
        }},
       {"the variable in the population's subset 'income'",
-       [](auto& s) {
-         s.population.subset = {{"income", {}, 0, false, {}}};
-       }},
+       [](auto& s) { s.population.subset = {On("income")}; }},
       {"the weights 'income'", [](auto& s) { s.design.weights = "income"; }},
       {"the cluster 'income'", [](auto& s) { s.design.cluster = "income"; }},
   };
@@ -188,6 +190,17 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
     change(study_);
     EXPECT_EQ(Outside(), expected);
   }
+}
+
+// Groups may be derived; what counts is what they are derived from.
+TEST_F(InsideTest, DerivedVariablesCountAsTheirSource) {
+  study_.derived.emplace_back();
+  study_.derived[0].name = "x1-groups";
+  study_.derived[0].from = "x1";
+  study_.analyses[0].group = "x1-groups";
+  EXPECT_EQ(Outside(), "nothing");
+  study_.derived[0].from = "income";
+  EXPECT_EQ(Outside(), "the source of 'x1-groups' 'income'");
 }
 
 TEST_F(InsideTest, EveryAnalysisCounts) {

@@ -118,8 +118,8 @@ class StatisticsColumn {
     std::iota(all.begin(), all.end(), size_t{0});
     std::vector<Shared> differences;
     for (size_t i = 0; i < products.size(); i += 2) {
-      Shared difference = engine_.Subtract(Bounded(products[i], 2),
-                                           Bounded(Upper(products[i + 1], all), 2));
+      Shared difference =
+          engine_.Subtract(Bounded(products[i], 2), Bounded(Upper(products[i + 1], all), 2));
       difference.fraction_bits += shift_;
       difference.bound = std::ldexp(std::pow(LargestSum(task_), 2), -shift_);
       differences.push_back(std::move(difference));
@@ -221,8 +221,8 @@ std::vector<mpc::Release> LikelihoodReleases(const MleAnalysis& analysis,
   const LikelihoodShape shape = ShapeOf(analysis);
   return {{GroupSizesRelease(task), "number of rows of every group", centre_name, "exact", 1,
            task.centre, analysis.table.groups.size()},
-          {ValueRelease(task), "the log-likelihood at parameters that the centre chooses", centre_name,
-           "exact", static_cast<uint64_t>(task.max_values), task.centre, 1},
+          {ValueRelease(task), "the log-likelihood at parameters that the centre chooses",
+           centre_name, "exact", static_cast<uint64_t>(task.max_values), task.centre, 1},
           {GradientRelease(task),
            fmt::format("the log-likelihood and its {} derivatives at parameters that the centre "
                        "chooses",
@@ -252,7 +252,8 @@ std::optional<MleResult> FitByLikelihood(Engine& engine, const MleAnalysis& anal
     const std::vector<double> sizes = GroupSizes(analysis, opened);
     stats::OracleFitInput input{
         sizes, PublicScale(analysis),
-        RoundedOracle(evaluate, oracle.weight_fraction_bits, 2 * task.fraction_bits, ColumnFactors(analysis, sizes, builder.shift()))};
+        RoundedOracle(evaluate, oracle.weight_fraction_bits, 2 * task.fraction_bits,
+                      ColumnFactors(analysis, sizes, builder.shift()))};
     stats::OracleFitOptions options;
     options.max_values = task.max_values;
     options.max_gradients = task.max_gradients;

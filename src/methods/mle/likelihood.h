@@ -12,11 +12,11 @@
 //                   round of products, one truncation).
 // Source            methods.md 1.2; Snoke, Brick, Slavkovic & Hunter 2018 for the setting.
 // Revealed          To the centre: release `group-sizes/NAME` once; `likelihood-value/NAME`
-//                   and `likelihood-gradient/NAME` as often as it asks, up to a declared maximum. What these
-//                   add up to is the rank of the weights asked: LikelihoodFacts. At full rank the
-//                   centre can solve for all moments; a centre that deviates can ask any weights
-//                   and gets there in few evaluations. Nobody else learns anything but the number
-//                   and kind of evaluations.
+//                   and `likelihood-gradient/NAME` as often as it asks, up to a declared maximum.
+//                   What these add up to is the rank of the weights asked: LikelihoodFacts. At full
+//                   rank the centre can solve for all moments; a centre that deviates can ask any
+//                   weights and gets there in few evaluations. Nobody else learns anything but the
+//                   number and kind of evaluations.
 // Cost              Per evaluation one request and one reply, independent of n; sizes as
 //                   mpc/linear_oracle.h has them, with d = StatisticsLayout::size() and q = 1 or
 //                   1 + parameters. The plan states the maximum; the run's traffic is set-up +
@@ -75,7 +75,8 @@ struct LikelihoodShape {
 };
 LikelihoodShape ShapeOf(const MleAnalysis& analysis);
 
-// f_W = min(40, 125 - 6 - 2 f - ceil(log2(max_rows value_bound^2))). Throws kBadInput below 30: too many rows.
+// f_W = min(40, 125 - 6 - 2 f - ceil(log2(max_rows value_bound^2))). Throws kBadInput below 30: too
+// many rows.
 int WeightFractionBits(const LikelihoodTask& task);
 
 // The three releases, as the plan declares them.

@@ -48,12 +48,14 @@ struct MomentsTask {
   size_t max_rows = 0;     // public upper bound on the weighted rows of all blocks
   // 1, or more where values were moved away from [-1, 1]: the bound of every value.
   double value_bound = 1;
-  // Fixed effects of the row blocks: products are of deviations from the mean of the block's rows
-  // in the cell, and the sums are zero. In a block with one holder the holder subtracts s s^T / n,
-  // rounded to the grid; in a split block the readers hand out values less their column's mean,
-  // and nobody may select.
-  bool centre_by_block = false;
+  // Fixed effects of the row blocks, by variable (empty: none): products of two such variables are
+  // of deviations from the means of the block's rows in the cell, and their sums are zero. In a
+  // block with one holder the holder subtracts s s^T / n, rounded to the grid; in a split block
+  // the readers hand out values less their column's mean, and nobody may select.
+  std::vector<bool> centred;
   std::vector<RowBlock> blocks;
+
+  bool Centred(size_t variable) const { return variable < centred.size() && centred[variable]; }
 };
 
 // What this party knows of one block; empty where it holds nothing. Columns in the order of

@@ -17,7 +17,7 @@ class Rounding {
  public:
   // factor: what an entry of the column has to be multiplied by to be the statistic.
   Rounding(const mpc::OracleEvaluate& evaluate, int weight_bits, int statistic_bits,
-         Eigen::VectorXd factor)
+           Eigen::VectorXd factor)
       : evaluate_(evaluate),
         weight_bits_(weight_bits),
         answer_bits_(weight_bits + statistic_bits),

@@ -50,9 +50,14 @@ void Centre(const MomentsTask& task, OwnMoments& block) {
     Int128* sums = block.sums.data() + c * p;
     Int128* cross = block.cross.data() + c * p * p;
     for (size_t i = 0; i < p; ++i) {
-      for (size_t j = 0; j < p; ++j) cross[i * p + j] -= ProductOverCount(sums[i], sums[j], n);
+      for (size_t j = 0; j < p; ++j) {
+        if (task.Centred(i) && task.Centred(j))
+          cross[i * p + j] -= ProductOverCount(sums[i], sums[j], n);
+      }
     }
-    std::fill_n(sums, p, Int128{0});
+    for (size_t i = 0; i < p; ++i) {
+      if (task.Centred(i)) sums[i] = 0;
+    }
   }
 }
 
@@ -90,7 +95,7 @@ void AddBlock(const MomentsTask& task, const RowBlock& block, const BlockHolder&
     }
   }
   for (size_t c : cells) MirrorCross(task, holder, c, own);
-  if (task.centre_by_block && block.holders.size() == 1) Centre(task, own);
+  if (!task.centred.empty() && block.holders.size() == 1) Centre(task, own);
   AddTo(total.counts, own.counts);
   AddTo(total.sums, own.sums);
   AddTo(total.cross, own.cross);

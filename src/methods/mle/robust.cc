@@ -24,7 +24,8 @@ using mpc::PrivateMatrix;
 using mpc::Shared;
 
 constexpr int kEstimateBits = 60, kMeatBits = 60, kProductBits = 45, kWeightBits = 40;
-constexpr double kLargest = 1099511627776.0;  // 2^40: of estimates, and of sums over rows / max_rows
+constexpr double kLargest =
+    1099511627776.0;  // 2^40: of estimates, and of sums over rows / max_rows
 constexpr size_t kRowsPerRead = 1024;
 constexpr Index kNumTraces = 2;
 
@@ -56,7 +57,7 @@ Sizes SizesOf(const MleAnalysis& analysis, const RobustTask& task, const stats::
 }
 
 std::vector<PartyIndex> Holders(const RobustTask& task) {
-  if (task.moments.centre_by_block) {
+  if (!task.moments.centred.empty()) {
     throw Error(ErrorCode::kBadInput,
                 "robust standard errors are not available with fixed effects of the row blocks",
                 "use site = \"ignore\", or standard errors without `robust`");
@@ -75,9 +76,7 @@ std::vector<PartyIndex> Holders(const RobustTask& task) {
   return {holders.begin(), holders.end()};
 }
 
-Shared OneInput(Engine& engine, PrivateMatrix matrix) {
-  return engine.Input({&matrix, 1}).front();
-}
+Shared OneInput(Engine& engine, PrivateMatrix matrix) { return engine.Input({&matrix, 1}).front(); }
 
 // A row (or column) of real numbers that one party knows; values empty elsewhere.
 PrivateMatrix Private(PartyIndex owner, mpc::Shape shape, int bits, double bound,
@@ -125,8 +124,7 @@ stats::ScorePoint DecodePoint(const VectorXd& opened, const Sizes& sizes,
   point.model = std::move(model);
   point.x = opened.head(sizes.parameters);
   for (Index at = sizes.parameters; at < opened.size(); at += sizes.p) {
-    point.mean.push_back(scale.centre +
-                         scale.half_width.cwiseProduct(opened.segment(at, sizes.p)));
+    point.mean.push_back(scale.centre + scale.half_width.cwiseProduct(opened.segment(at, sizes.p)));
   }
   return point;
 }
@@ -291,8 +289,8 @@ struct Receiver {
     MatrixXd weights(kNumTraces, sizes.groups * sizes.products());
     for (Index g = 0; g < sizes.groups; ++g) {
       const auto group = static_cast<size_t>(g);
-      const stats::TraceForms forms = stats::TraceFormsOf(
-          analysis.table, stats::FrameOf(point, group), fitted.moments[group]);
+      const stats::TraceForms forms =
+          stats::TraceFormsOf(analysis.table, stats::FrameOf(point, group), fitted.moments[group]);
       const double factor = rows() * factors[group] / fitted.moments[group].n;
       const Index at = g * sizes.products();
       weights.row(0).segment(at, sizes.products()) = factor * stats::UpperWeights(forms.saturated);
@@ -333,17 +331,16 @@ std::vector<mpc::Release> RobustReleases(const MleAnalysis& analysis, const Robu
   const stats::RamModel model = stats::PublicModel(analysis.table, PublicScale(analysis));
   const Sizes sizes = SizesOf(analysis, task, model);
   const PartyIndex receiver = task.receiver;
-  return {
-      {EstimatesRelease(task),
-       sizes.means ? "the parameter estimates"
-                   : "the parameter estimates, and the means of the variables in every group",
-       "all", "exact", 1, mpc::kEverybody, static_cast<uint64_t>(sizes.estimates())},
-      {MeatRelease(task),
-       std::string("sums over all rows of products of scores") +
-           (task.clustered ? ", by group, and the number of clusters in every group" : ""),
-       receiver_name, "exact", 1, receiver, static_cast<uint64_t>(sizes.sums())},
-      {ScalingRelease(task), "two traces for the scaled test statistic", receiver_name, "exact", 1,
-       receiver, static_cast<uint64_t>(kNumTraces)}};
+  return {{EstimatesRelease(task),
+           sizes.means ? "the parameter estimates"
+                       : "the parameter estimates, and the means of the variables in every group",
+           "all", "exact", 1, mpc::kEverybody, static_cast<uint64_t>(sizes.estimates())},
+          {MeatRelease(task),
+           std::string("sums over all rows of products of scores") +
+               (task.clustered ? ", by group, and the number of clusters in every group" : ""),
+           receiver_name, "exact", 1, receiver, static_cast<uint64_t>(sizes.sums())},
+          {ScalingRelease(task), "two traces for the scaled test statistic", receiver_name, "exact",
+           1, receiver, static_cast<uint64_t>(kNumTraces)}};
 }
 
 std::optional<stats::RobustFit> RobustStandardErrors(Engine& engine, const MleAnalysis& analysis,
@@ -359,12 +356,11 @@ std::optional<stats::RobustFit> RobustStandardErrors(Engine& engine, const MleAn
 
   VectorXd own_point;
   if (fitted != nullptr) {
-    own_point = EncodePoint(stats::PointOf(analysis.table, scale, fitted->fit, fitted->moments),
-                            scale);
+    own_point =
+        EncodePoint(stats::PointOf(analysis.table, scale, fitted->fit, fitted->moments), scale);
   }
-  const Shared estimates =
-      OneInput(engine, Private(receiver, {1, width(sizes.estimates())}, kEstimateBits, kLargest,
-                               own_point));
+  const Shared estimates = OneInput(
+      engine, Private(receiver, {1, width(sizes.estimates())}, kEstimateBits, kLargest, own_point));
   const IntMatrix opened =
       engine.Reveal(EstimatesRelease(task), {&estimates, 1}, mpc::kEverybody).front();
 

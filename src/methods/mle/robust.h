@@ -1,8 +1,7 @@
 // Robust (Huber-White) standard errors and scaled chi-square for rows that are each held whole by
 // one party, after a fit by pooled moments.
 //
-// Ideal function    The receiver's estimates -> every computing party. Then (every holder's rows)
-// ->
+// Ideal function    The receiver's estimates -> every computing party. Then every holder's rows ->
 //                   the receiver: the meat, q (q + 1) / 2 sums over all rows of products of scores;
 //                   two traces; with clusters, their number in every group.
 // Method            The estimates are shared by the receiver and opened to everybody. Every holder
@@ -16,16 +15,15 @@
 // Source            Huber 1967; White 1982; Yuan & Bentler 2000; lavaan 0.6-14, estimator "MLR".
 // Revealed          To every computing party (release `estimates/NAME`): the estimates, and without
 //                   a mean structure the sample means of every group, which the scores need.
-//                   Not the standard errors, nor fixed.x covariates' moments. To the receiver
-//                   (`robust-meat/NAME`, `robust-scaling/NAME`): the sums above.
-//                   A holder that knows all rows but one party's learns no more from them than the
-//                   receiver does of the pooled ones.
-// Cost              3 rounds of the engine's and the oracle's one request and reply; D (D + 1) / 2
-//                   ring elements per group and holder, D = 1 + p + p (p + 1) / 2 (1540 at p = 9,
+//                   Not the standard errors, nor other moments of fixed.x covariates. To the
+//                   receiver (`robust-meat/NAME`, `robust-scaling/NAME`): the sums above. A
+//                   receiver that is one of two holders obtains the other's part by subtraction.
+// Cost              Two inputs, two openings and one evaluation of the oracle; D (D + 1) / 2 ring
+//                   elements per group and holder, D = 1 + p + p (p + 1) / 2 (1540 at p = 9,
 //                   61776 at p = 25). A holder's own work is n D^2 / 2 multiplications.
-// Accuracy          Scores are divided by the root of the expected information, so that meat
-// entries
-//                   are of order 1 per row; sums are divided by max_rows and rounded at 2^-60 per
+// Accuracy          Scores are divided by the root of the expected information, which makes the
+// meat
+//                   of order 1 per row; sums are divided by max_rows and rounded at 2^-60 per
 //                   holder, Q at 2^-45, weights (sum of magnitudes 1) at 2^-40. Standard errors are
 //                   within 1e-10 relative of the plaintext's for n / max_rows >= 1e-5, the scaling
 //                   factor within 1e-6.
@@ -77,8 +75,8 @@ struct FittedModel {
 };
 
 // Runs the protocol at every process; `fitted` is set at the receiver only. The robust results at
-// the receiver, empty elsewhere. Throws kBadInput for a block that several parties hold or fixed effects; kBadData,
-// to the holder only, for rows so far from the model that their sums do not fit.
+// the receiver, empty elsewhere. Throws kBadInput for a block that several parties hold or fixed
+// effects; kBadData, to the holder only, for rows so far from the model that their sums do not fit.
 std::optional<stats::RobustFit> RobustStandardErrors(mpc::Engine& engine,
                                                      const MleAnalysis& analysis,
                                                      const RobustTask& task,

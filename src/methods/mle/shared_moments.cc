@@ -409,7 +409,7 @@ void ValidateTask(const MomentsTask& task) {
           "add `count = ...` to its [[rows]] entry in the study file");
     }
   }
-  if (task.centre_by_block) {
+  if (!task.centred.empty()) {
     for (const RowBlock& block : task.blocks) {
       for (const BlockHolder& holder : block.holders) {
         const bool selects =

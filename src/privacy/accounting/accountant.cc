@@ -25,15 +25,16 @@ Guarantee ByRdp(const std::vector<Event>& events, double delta) {
   const double epsilon = RdpEpsilon(
       [&](double order) {
         double sum = 0;
-        for (const Event& event : events) sum += static_cast<double>(event.count) * event.mechanism.rdp(order);
+        for (const Event& event : events)
+          sum += static_cast<double>(event.count) * event.mechanism.rdp(order);
         return sum;
       },
       delta);
   return {AccountantKind::kRdp, {0, epsilon}, true, true};
 }
 
-// The better of basic and heterogeneous advanced composition (Dwork, Rothblum & Vadhan 2010, with the sums of Kairouz,
-// Oh & Viswanath 2015, Theorem 3.5, first bound) of pure guarantees.
+// The better of basic and heterogeneous advanced composition (Dwork, Rothblum & Vadhan 2010, with
+// the sums of Kairouz, Oh & Viswanath 2015, Theorem 3.5, first bound) of pure guarantees.
 Guarantee ByAdvanced(const std::vector<Event>& events, double delta) {
   double sum = 0, square = 0, drift = 0;
   for (const Event& event : events) {
@@ -66,34 +67,46 @@ Guarantee ByClt(const std::vector<Event>& events, double delta) {
 
 std::string_view AccountantName(AccountantKind kind) {
   switch (kind) {
-    case AccountantKind::kPld: return "pld";
-    case AccountantKind::kRdp: return "rdp";
-    case AccountantKind::kAdvancedComposition: return "advanced";
-    case AccountantKind::kGaussianClt: return "clt";
+    case AccountantKind::kPld:
+      return "pld";
+    case AccountantKind::kRdp:
+      return "rdp";
+    case AccountantKind::kAdvancedComposition:
+      return "advanced";
+    case AccountantKind::kGaussianClt:
+      return "clt";
   }
   throw Error(ErrorCode::kInternal, "unknown accountant");
 }
 
-Guarantee Account(AccountantKind kind, const std::vector<Event>& events, double delta, const PldOptions& options) {
+Guarantee Account(AccountantKind kind, const std::vector<Event>& events, double delta,
+                  const PldOptions& options) {
   RequireDelta(delta);
-  if (events.empty()) throw Error(ErrorCode::kUsage, "there is no mechanism to account", "give at least one event");
+  if (events.empty())
+    throw Error(ErrorCode::kUsage, "there is no mechanism to account", "give at least one event");
   for (const Event& event : events) RequireCount(event.count);
   switch (kind) {
-    case AccountantKind::kPld: return {kind, PldEpsilon(events, delta, options).value, true, true};
-    case AccountantKind::kRdp: return ByRdp(events, delta);
-    case AccountantKind::kAdvancedComposition: return ByAdvanced(events, delta);
-    case AccountantKind::kGaussianClt: return ByClt(events, delta);
+    case AccountantKind::kPld:
+      return {kind, PldEpsilon(events, delta, options).value, true, true};
+    case AccountantKind::kRdp:
+      return ByRdp(events, delta);
+    case AccountantKind::kAdvancedComposition:
+      return ByAdvanced(events, delta);
+    case AccountantKind::kGaussianClt:
+      return ByClt(events, delta);
   }
   throw Error(ErrorCode::kInternal, "unknown accountant");
 }
 
-NoiseCalibration NoiseForBudget(const EventsAtNoise& events, const EpsilonDelta& budget, double tolerance,
-                                const PldOptions& options) {
+NoiseCalibration NoiseForBudget(const EventsAtNoise& events, const EpsilonDelta& budget,
+                                double tolerance, const PldOptions& options) {
   RequirePositive(RequireEpsilon(budget.epsilon), "the budget's epsilon");
   RequireDelta(budget.delta);
   if (!(tolerance >= 1e-9 && tolerance <= 1))
     throw Error(ErrorCode::kUsage, "the tolerance of a calibration must lie in [1e-9, 1]");
-  const auto at = [&](double noise) { return PldEpsilon(events(noise), budget.delta, options).value; };
+  const auto at = [&](double noise) {
+    return PldEpsilon(events(noise), budget.delta, options).value;
+  };
   double low = 0, high = 1;
   Interval epsilon = at(high);
   while (epsilon.upper > budget.epsilon) {
@@ -126,8 +139,8 @@ NoiseCalibration NoiseForBudget(const EventsAtNoise& events, const EpsilonDelta&
   return {high, epsilon};
 }
 
-StepsCalibration StepsForBudget(const EventsAtSteps& events, const EpsilonDelta& budget, uint64_t max_steps,
-                                const PldOptions& options) {
+StepsCalibration StepsForBudget(const EventsAtSteps& events, const EpsilonDelta& budget,
+                                uint64_t max_steps, const PldOptions& options) {
   RequireEpsilon(budget.epsilon);
   RequireDelta(budget.delta);
   RequireCount(max_steps);

@@ -1,7 +1,7 @@
 // All accountants behind one call, and calibration in every direction.
 //
-// kPld is the one to charge: both ends are proved. The others are rungs of the same ladder, for comparison: each
-// says whether it is a bound at all.
+// kPld is the one to charge: both ends are proved. The others are rungs of the same ladder, for
+// comparison: each says whether it is a bound at all.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,16 @@ std::string_view AccountantName(AccountantKind kind);
 
 struct Guarantee {
   AccountantKind kind = AccountantKind::kPld;
-  // For kRdp and kAdvancedComposition the lower end is 0: they know none. For kGaussianClt both ends are the
-  // approximation.
+  // For kRdp and kAdvancedComposition the lower end is 0: they know none. For kGaussianClt both
+  // ends are the approximation.
   Interval epsilon;
-  bool is_bound = true;    // false for kGaussianClt
-  bool applicable = true;  // false: some mechanism has no such description; epsilon is then [0, infinity]
+  bool is_bound = true;  // false for kGaussianClt
+  bool applicable =
+      true;  // false: some mechanism has no such description; epsilon is then [0, infinity]
 };
 
-Guarantee Account(AccountantKind kind, const std::vector<Event>& events, double delta, const PldOptions& options = {});
+Guarantee Account(AccountantKind kind, const std::vector<Event>& events, double delta,
+                  const PldOptions& options = {});
 
 // What remains to be found, as a function of the noise (or of the steps).
 using EventsAtNoise = std::function<std::vector<Event>(double noise_multiplier)>;
@@ -41,12 +43,14 @@ struct StepsCalibration {
   Interval epsilon;
 };
 
-// The smallest noise whose upper epsilon is within the budget, at most 1 + tolerance times too large (beyond the
-// accountant's own slack). More noise must mean less loss. Throws kBudget if 1e6 is not enough.
+// The smallest noise whose upper epsilon is within the budget, at most 1 + tolerance times too
+// large (beyond the accountant's own slack). More noise must mean less loss. Throws kBudget if 1e6
+// is not enough.
 NoiseCalibration NoiseForBudget(const EventsAtNoise& events, const EpsilonDelta& budget,
                                 double tolerance = 1e-4, const PldOptions& options = {});
 // The largest number of steps, up to max_steps.
 StepsCalibration StepsForBudget(const EventsAtSteps& events, const EpsilonDelta& budget,
-                                uint64_t max_steps = uint64_t{1} << 30, const PldOptions& options = {});
+                                uint64_t max_steps = uint64_t{1} << 30,
+                                const PldOptions& options = {});
 
 }  // namespace partita::privacy

@@ -26,7 +26,8 @@ void ForPowers(size_t size, double start, double step, Use use) {
   }
 }
 
-// log M(c) and the tilted moments of the index, with exponents kept at or below 0 by the shift c * top.
+// log M(c) and the tilted moments of the index, with exponents kept at or below 0 by the shift c *
+// top.
 struct PartMoments {
   double log_mass = 0;  // log sum mass e^(c loss)
   double mean = 0;
@@ -112,8 +113,9 @@ struct Problem {
   double tilt;
   Cumulants at;  // at the tilt
   double spacing;
-  double base = 0;      // index sum of the parts' first cells, as a loss: sum T (anchor + spacing first)
-  double last = 0;      // sum T (size - 1)
+  double base =
+      0;  // index sum of the parts' first cells, as a loss: sum T (anchor + spacing first)
+  double last = 0;  // sum T (size - 1)
   uint64_t uses = 0;
 };
 
@@ -123,15 +125,16 @@ Problem MakeProblem(const std::vector<WeightedPmf>& parts, double tilt) {
   for (const WeightedPmf& part : parts) {
     anchor += static_cast<long double>(part.pmf->anchor) * part.count;
     first += static_cast<long double>(part.pmf->first) * part.count;
-    problem.last += static_cast<double>(part.pmf->mass.size() - 1) * static_cast<double>(part.count);
+    problem.last +=
+        static_cast<double>(part.pmf->mass.size() - 1) * static_cast<double>(part.count);
     problem.uses += part.count;
   }
   problem.base = static_cast<double>(anchor + first * problem.spacing);
   return problem;
 }
 
-// Chernoff: the loss beyond which (side +1: above, -1: below) at most `mass` of the tilted law lies, and the
-// bound that holds there.
+// Chernoff: the loss beyond which (side +1: above, -1: below) at most `mass` of the tilted law
+// lies, and the bound that holds there.
 struct Chernoff {
   double loss = 0;
   double a = 0;
@@ -144,7 +147,8 @@ Chernoff ChernoffEnd(const Problem& problem, double mass, int side) {
   double a = std::sqrt(-2 * std::log(mass)) / sd;
   a = std::min(a, side > 0 ? std::max(largest * 1.1 - problem.tilt, largest * 0.1) : largest);
   const auto end = [&](double x) {
-    const double rise = TiltedCumulants(problem.parts, problem.tilt + side * x).value - problem.at.value;
+    const double rise =
+        TiltedCumulants(problem.parts, problem.tilt + side * x).value - problem.at.value;
     return Chernoff{side * (rise - std::log(mass)) / x, x, rise};
   };
   Chernoff best = end(a);
@@ -163,7 +167,8 @@ Window ChooseWindow(const Problem& problem, double outside) {
   Window window;
   window.size = problem.last + 1;
   if (problem.uses == 1 || window.size <= 4096) return window;  // the whole law
-  const Chernoff above = ChernoffEnd(problem, outside / 2, +1), below = ChernoffEnd(problem, outside / 2, -1);
+  const Chernoff above = ChernoffEnd(problem, outside / 2, +1),
+                 below = ChernoffEnd(problem, outside / 2, -1);
   const double low = std::floor((below.loss - problem.base) / problem.spacing);
   const double high = std::ceil((above.loss - problem.base) / problem.spacing);
   if (!(low > 0) && !(high < problem.last)) return window;
@@ -185,7 +190,8 @@ Window ChooseWindow(const Problem& problem, double outside) {
 using Spectrum = std::vector<std::complex<double>>;
 
 // product *= factor^count; bound *= max(|factor|^2, 1/4)^count, the square of the header's Z.
-void MultiplyPower(Spectrum& product, std::vector<double>& bound, const Spectrum& factor, uint64_t count) {
+void MultiplyPower(Spectrum& product, std::vector<double>& bound, const Spectrum& factor,
+                   uint64_t count) {
   for (size_t i = 0; i < product.size(); ++i) {
     double x = factor[i].real(), y = factor[i].imag();
     double re = product[i].real(), im = product[i].imag();
@@ -214,7 +220,8 @@ double SpectralShare(const std::vector<double>& bound) {
   return std::sqrt(std::min(1.0, sum / static_cast<double>(bound.size() - 1))) * (1 + 1e-6);
 }
 
-// The stored weights of one part: p e^(c loss) / M with M rounded up and their own rounding charged.
+// The stored weights of one part: p e^(c loss) / M with M rounded up and their own rounding
+// charged.
 std::vector<double> TiltedWeights(const LossPmf& pmf, double tilt, Side side, double log_mass) {
   std::vector<double> weights(pmf.mass.size());
   const double sign = side == Side::kUpper ? 1 : -1;
@@ -222,9 +229,8 @@ std::vector<double> TiltedWeights(const LossPmf& pmf, double tilt, Side side, do
   const double width = pmf.spacing * static_cast<double>(pmf.mass.size());
   const double error = (6 * tilt * width + 8 * std::abs(tilt * reference) + 256) * kRounding;
   const double factor = std::exp(tilt * reference - log_mass) * (1 + sign * error);
-  ForPowers(pmf.mass.size(), tilt * (pmf.Loss(0) - reference), tilt * pmf.spacing, [&](size_t i, double power) {
-    weights[i] = pmf.mass[i] * power * factor;
-  });
+  ForPowers(pmf.mass.size(), tilt * (pmf.Loss(0) - reference), tilt * pmf.spacing,
+            [&](size_t i, double power) { weights[i] = pmf.mass[i] * power * factor; });
   return weights;
 }
 
@@ -258,7 +264,8 @@ double TiltForEpsilon(const std::vector<WeightedPmf>& parts, double epsilon, dou
   });
 }
 
-CompositionPlan PlanComposition(const std::vector<WeightedPmf>& parts, double saddle, double accuracy) {
+CompositionPlan PlanComposition(const std::vector<WeightedPmf>& parts, double saddle,
+                                double accuracy) {
   const Cumulants k = TiltedCumulants(parts, saddle);
   const double epsilon = std::max(0.0, SaddleEpsilon(k, saddle));
   const double log_delta = std::min(0.0, SaddleLogDelta(k, saddle));
@@ -268,8 +275,8 @@ CompositionPlan PlanComposition(const std::vector<WeightedPmf>& parts, double sa
     const double tilt = saddle * factor;
     const Problem problem = MakeProblem(parts, tilt);
     // The charge for the mass outside, relative to delta (v in the header is at most this).
-    const double log_charge = problem.at.value - tilt * epsilon + tilt * std::log(tilt / (1 + tilt)) -
-                              std::log1p(tilt) - log_delta;
+    const double log_charge = problem.at.value - tilt * epsilon +
+                              tilt * std::log(tilt / (1 + tilt)) - std::log1p(tilt) - log_delta;
     const double room = std::log(accuracy) - log_charge;
     // The same for the rounding of the transform, about: it must stay below the accuracy too.
     const double cells = std::sqrt(problem.at.variance) / problem.spacing;
@@ -293,8 +300,9 @@ ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const Com
   ComposedLoss out;
   out.side_ = side;
   out.tilt_ = tilt;
-  // Infinite mass: one minus the chance that no use is infinite, of total masses that need not be 1.
-  double log_finite = 0, log_all = 0;
+  // Infinite mass: one minus the chance that no use is infinite, of total masses that need not
+  // be 1.
+  double log_finite = 0, log_all = 0, uses = 0;
   for (const WeightedPmf& part : parts) {
     long double finite = 0;
     for (double mass : part.pmf->mass) finite += mass;
@@ -303,8 +311,9 @@ ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const Com
     if (all > 0) log_finite += count * std::log1p(-std::min(1.0, part.pmf->infinity / all));
     if (all > 0) log_all += count * std::log(side == Side::kUpper ? std::max(1.0, all) : all);
     out.loss_slack_ += count * part.pmf->loss_slack;
+    uses += count;
   }
-  const double rounding = 16 * kRounding * (1 + std::abs(log_all) + static_cast<double>(parts.size()));
+  const double rounding = 4 * kRounding * (uses + 4 * (1 + std::abs(log_all)));
   out.infinity_ = -std::expm1(log_finite) * std::exp(log_all);
   out.infinity_ *= side == Side::kUpper ? 1 + rounding : 1 - rounding;
   const bool empty = std::any_of(parts.begin(), parts.end(),
@@ -334,9 +343,10 @@ ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const Com
     const double count = static_cast<double>(part.count);
     // Rounded up a little, so that the weights sum to at most 1.
     const double reference = Reference(pmf, tilt);
-    const double log_mass = Moments(pmf, tilt).log_mass +
-        (16 * std::abs(tilt * reference) + 12 * tilt * Width(part) + 1024 +
-         static_cast<double>(pmf.mass.size())) * kRounding;
+    const double log_mass =
+        Moments(pmf, tilt).log_mass + (16 * std::abs(tilt * reference) + 12 * tilt * Width(part) +
+                                       1024 + static_cast<double>(pmf.mass.size())) *
+                                          kRounding;
     log_scale += count * log_mass;
     log_scale_error += count * 8 * kRounding * std::abs(log_mass);
     out.missing_ += count * static_cast<double>(pmf.mass.size()) * 1e-290 *
@@ -358,7 +368,8 @@ ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const Com
     transform_error += count * (2 * (8 * log_size + 24) + 4 + wraps) * kRounding;
   }
   if (!direct) {
-    const double power_error = transform_error * std::exp(3 * transform_error) * SpectralShare(bound);
+    const double power_error =
+        transform_error * std::exp(3 * transform_error) * SpectralShare(bound);
     back_error = (power_error + 2 * (8 * log_size + 24) * kRounding) * (1 + power_error);
     fft.Inverse(product, composed);
   }
@@ -376,11 +387,14 @@ ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const Com
   out.cut_below_ = lowest > 0 && skip > 0;
   out.suffix_p_.resize(kept);
   out.suffix_q_.resize(kept);
-  const size_t offset = direct ? start : static_cast<size_t>(std::fmod(window.low, static_cast<double>(size))) + start;
+  const size_t offset =
+      direct ? start
+             : static_cast<size_t>(std::fmod(window.low, static_cast<double>(size))) + start;
   const size_t mask = direct ? std::numeric_limits<size_t>::max() : size - 1;
-  ForPowers(kept, -tilt * (out.bottom_ - target), -tilt * problem.spacing, [&](size_t j, double power) {
-    out.suffix_p_[j] = std::max(0.0, composed[(offset + j) & mask]) * power;
-  });
+  ForPowers(kept, -tilt * (out.bottom_ - target), -tilt * problem.spacing,
+            [&](size_t j, double power) {
+              out.suffix_p_[j] = std::max(0.0, composed[(offset + j) & mask]) * power;
+            });
   ForPowers(kept, -(out.bottom_ - target), -problem.spacing,
             [&](size_t j, double power) { out.suffix_q_[j] = out.suffix_p_[j] * power; });
   long double sum_p = 0, sum_q = 0;
@@ -392,8 +406,9 @@ ComposedLoss Compose(const std::vector<WeightedPmf>& parts, Side side, const Com
   out.scale_ = std::exp(log_scale - tilt * target);
   out.scale_error_ = log_scale_error + 8 * kRounding * (std::abs(log_scale) + tilt * target + 4);
   // Sums of count * loss and of indices are rounded.
-  out.loss_slack_ += 8 * kRounding * (std::abs(problem.base) + std::abs(first_loss) +
-                                      problem.spacing * (problem.last < 1e15 ? static_cast<double>(size) : 1e15));
+  out.loss_slack_ += 8 * kRounding *
+                     (std::abs(problem.base) + std::abs(first_loss) +
+                      problem.spacing * (problem.last < 1e15 ? static_cast<double>(size) : 1e15));
   return out;
 }
 
@@ -415,7 +430,8 @@ double ComposedLoss::RawDelta(double epsilon) const {
     parts = suffix_p_[j] + q;
   }
   const double decay = std::exp(-tilt_ * above);
-  const double largest = tilt_ > 0 ? std::exp(tilt_ * std::log(tilt_ / (1 + tilt_))) / (1 + tilt_) : 1;
+  const double largest =
+      tilt_ > 0 ? std::exp(tilt_ * std::log(tilt_ / (1 + tilt_))) / (1 + tilt_) : 1;
   const double cells = static_cast<double>(suffix_p_.size());
   double norm = std::sqrt(cells);
   if (tilt_ > 0) {

@@ -18,10 +18,12 @@
 //                twiddles (error below 4u) and products (below 3u) and added at most n + 3 times:
 //                error at most e_1 = 2 (8 n + 24) u sum |w_k| (the factor 2: real input packed into
 //                a complex transform).
-//   power        each transformed value y and its computed twin are at most 1 up to e_1. The computed product is off
-//                by at most E exp(3 E) min(1, 2 Z), E = sum_k T_k (e_1 + 4u), Z = prod_k max(|y_k|, 1/2)^T_k with the
-//                computed y_k (telescoping; |y| + e_1 <= max(|y|, 1/2) (1 + 2 e_1)). In the mean square over the
-//                frequencies, which is the 2-norm after going back: call it e_2.
+//   power        each transformed value y and its computed twin are at most 1 up to e_1. The
+//   computed product is off
+//                by at most E exp(3 E) min(1, 2 Z), E = sum_k T_k (e_1 + 4u), Z = prod_k max(|y_k|,
+//                1/2)^T_k with the computed y_k (telescoping; |y| + e_1 <= max(|y|, 1/2) (1 + 2
+//                e_1)). In the mean square over the frequencies, which is the 2-norm after going
+//                back: call it e_2.
 //   back         in the 2-norm at most (e_2 + 2 (8 n + 24) u) (1 + e_2): unitary up to the scale.
 //   Hence |sum_j (w - w*) v_j| <= (that) * |v|_2, and |v|_2^2 <= e^(-2c eps) [B(2c, 3)/h + max^2]
 //   (a unimodal function summed on a grid of step h), max = e^(-c eps) c^c / (1+c)^(1+c) the

@@ -28,7 +28,8 @@ EpsilonDelta AdvancedComposition(const EpsilonDelta& each, uint64_t count, doubl
   RequireGuarantee(each);
   RequireDelta(slack);
   const double k = static_cast<double>(RequireCount(count));
-  return {each.epsilon * std::sqrt(-2 * k * std::log(slack)) + k * each.epsilon * std::expm1(each.epsilon),
+  return {each.epsilon * std::sqrt(-2 * k * std::log(slack)) +
+              k * each.epsilon * std::expm1(each.epsilon),
           std::min(1.0, k * each.delta + slack)};
 }
 
@@ -36,7 +37,8 @@ double OptimalCompositionDelta(const EpsilonDelta& each, uint64_t count, double 
   RequireGuarantee(each);
   RequireEpsilon(target_epsilon);
   if (RequireCount(count) > 1'000'000)
-    throw Error(ErrorCode::kUsage, "the composition theorem is offered up to 1e6 uses", "use the accountant");
+    throw Error(ErrorCode::kUsage, "the composition theorem is offered up to 1e6 uses",
+                "use the accountant");
   const double k = static_cast<double>(count), eps = each.epsilon;
   const double log_all = k * std::log1p(std::exp(-eps));  // log (1 + e^eps)^k - k eps
   long double sum = 0;
@@ -61,7 +63,8 @@ double CltMuUniform(double noise_multiplier, double sampling_rate, uint64_t step
   RequirePositive(noise_multiplier, "the noise multiplier");
   const double k = static_cast<double>(RequireCount(steps)), s = noise_multiplier;
   return RequireSamplingRate(sampling_rate) *
-         std::sqrt(2 * k * (std::exp(1 / (s * s)) * NormalCdf(1.5 / s) + 3 * NormalCdf(-0.5 / s) - 2));
+         std::sqrt(2 * k *
+                   (std::exp(1 / (s * s)) * NormalCdf(1.5 / s) + 3 * NormalCdf(-0.5 / s) - 2));
 }
 
 }  // namespace partita::privacy

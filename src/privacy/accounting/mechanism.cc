@@ -51,8 +51,8 @@ double AtomLoss(const Atom& atom) {
   return std::log(atom.p) - std::log(atom.q);
 }
 
-// Atoms of finite loss in increasing order, those of infinite loss last; the grid is anchored at the
-// smallest, and divides the smallest gap if all gaps are multiples of it, else the whole width.
+// Atoms of finite loss in increasing order, those of infinite loss last; the grid is anchored at
+// the smallest, and divides the smallest gap if all gaps are multiples of it, else the whole width.
 std::shared_ptr<const LossPair> FromAtoms(std::vector<Atom> atoms) {
   std::erase_if(atoms, [](const Atom& atom) { return atom.p == 0; });
   std::sort(atoms.begin(), atoms.end(),
@@ -62,9 +62,10 @@ std::shared_ptr<const LossPair> FromAtoms(std::vector<Atom> atoms) {
   for (const Atom& atom : atoms) {
     const double loss = AtomLoss(atom);
     const double slack =
-        std::isinf(loss) ? 0
-                         : 2 * atom.error + 4 * kRounding * (1 + std::abs(std::log(atom.p)) +
-                                                            std::abs(std::log(atom.q)));
+        std::isinf(loss)
+            ? 0
+            : 2 * atom.error +
+                  4 * kRounding * (1 + std::abs(std::log(atom.p)) + std::abs(std::log(atom.q)));
     cells.push_back({atom.p, atom.q, atom.error + kRounding, loss - slack, loss + slack});
     if (std::isfinite(loss)) losses.push_back(loss);
   }
@@ -77,9 +78,9 @@ std::shared_ptr<const LossPair> FromAtoms(std::vector<Atom> atoms) {
       if (losses[i] - losses[i - 1] > 1e-12 * width) gap = std::min(gap, losses[i] - losses[i - 1]);
     }
     const bool lattice = gap > 0 && std::all_of(losses.begin(), losses.end(), [&](double loss) {
-      const double steps = (loss - losses.front()) / gap;
-      return std::abs(steps - std::round(steps)) < 1e-11;
-    });
+                           const double steps = (loss - losses.front()) / gap;
+                           return std::abs(steps - std::round(steps)) < 1e-11;
+                         });
     pair->period = lattice ? gap : width > 1e-12 ? width : 0;
     pair->loss_scale = std::max(width / 4, 1e-6);
   }
@@ -96,7 +97,8 @@ void RequirePmf(std::span<const double> pmf, const char* which) {
   double sum = 0;
   for (double value : pmf) {
     if (!(value >= 0 && value <= 1)) {
-      throw Error(ErrorCode::kBadInput, fmt::format("the {} law has the probability {}", which, value),
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("the {} law has the probability {}", which, value),
                   "probabilities lie in [0, 1]");
     }
     sum += value;
@@ -126,8 +128,9 @@ std::vector<Atom> Zip(std::span<const double> p, std::span<const double> q, doub
 }  // namespace
 
 Mechanism GaussianMechanism(double noise_multiplier, const SamplingSpec& spec) {
-  Mechanism mechanism = FromNoise(GaussianNoise(noise_multiplier), spec,
-                                  fmt::format("Gaussian, noise {:.6g} x sensitivity", noise_multiplier));
+  Mechanism mechanism =
+      FromNoise(GaussianNoise(noise_multiplier), spec,
+                fmt::format("Gaussian, noise {:.6g} x sensitivity", noise_multiplier));
   const bool replace = spec.adjacency == Adjacency::kReplace;
   if (spec.sampling_rate == 1) mechanism.gaussian_mu = (replace ? 2 : 1) / noise_multiplier;
   if (spec.sampling_rate == 1) {
@@ -141,11 +144,13 @@ Mechanism GaussianMechanism(double noise_multiplier, const SamplingSpec& spec) {
 }
 
 Mechanism LaplaceMechanism(double noise_multiplier, const SamplingSpec& spec) {
-  Mechanism mechanism = FromNoise(LaplaceNoise(noise_multiplier), spec,
-                                  fmt::format("Laplace, scale {:.6g} x sensitivity", noise_multiplier));
+  Mechanism mechanism =
+      FromNoise(LaplaceNoise(noise_multiplier), spec,
+                fmt::format("Laplace, scale {:.6g} x sensitivity", noise_multiplier));
   const double loss = (spec.adjacency == Adjacency::kReplace ? 2 : 1) / noise_multiplier;
   mechanism.pure_epsilon = PureEpsilon(loss, spec);
-  mechanism.rdp = spec.sampling_rate == 1 ? LaplaceRdp(1 / loss) : PureDpRdp(mechanism.pure_epsilon);
+  mechanism.rdp =
+      spec.sampling_rate == 1 ? LaplaceRdp(1 / loss) : PureDpRdp(mechanism.pure_epsilon);
   return mechanism;
 }
 
@@ -153,7 +158,8 @@ Mechanism DiscreteGaussianMechanism(double sigma, uint64_t sensitivity, const Sa
   Mechanism mechanism =
       FromNoise(DiscreteGaussianNoiseLaw(sigma, sensitivity), spec,
                 fmt::format("discrete Gaussian, sigma {:.6g}, sensitivity {}", sigma, sensitivity));
-  const double shift = (spec.adjacency == Adjacency::kReplace ? 2.0 : 1.0) * static_cast<double>(sensitivity);
+  const double shift =
+      (spec.adjacency == Adjacency::kReplace ? 2.0 : 1.0) * static_cast<double>(sensitivity);
   if (spec.sampling_rate == 1) mechanism.rdp = GaussianRdp(sigma / shift);
   return mechanism;
 }
@@ -161,15 +167,16 @@ Mechanism DiscreteGaussianMechanism(double sigma, uint64_t sensitivity, const Sa
 Mechanism DiscreteGaussianSumMechanism(double share_sigma, uint32_t shares, uint64_t sensitivity,
                                        const SamplingSpec& spec) {
   return FromNoise(DiscreteGaussianSumNoise(share_sigma, shares, sensitivity), spec,
-                   fmt::format("sum of {} discrete Gaussians, sigma {:.6g} each, sensitivity {}", shares,
-                               share_sigma, sensitivity));
+                   fmt::format("sum of {} discrete Gaussians, sigma {:.6g} each, sensitivity {}",
+                               shares, share_sigma, sensitivity));
 }
 
 Mechanism DiscreteLaplaceMechanism(double scale, uint64_t sensitivity, const SamplingSpec& spec) {
   Mechanism mechanism =
       FromNoise(DiscreteLaplaceNoise(scale, sensitivity), spec,
                 fmt::format("discrete Laplace, scale {:.6g}, sensitivity {}", scale, sensitivity));
-  const double shift = (spec.adjacency == Adjacency::kReplace ? 2.0 : 1.0) * static_cast<double>(sensitivity);
+  const double shift =
+      (spec.adjacency == Adjacency::kReplace ? 2.0 : 1.0) * static_cast<double>(sensitivity);
   mechanism.pure_epsilon = PureEpsilon(shift / scale, spec);
   mechanism.rdp = PureDpRdp(mechanism.pure_epsilon);
   return mechanism;
@@ -178,7 +185,8 @@ Mechanism DiscreteLaplaceMechanism(double scale, uint64_t sensitivity, const Sam
 Mechanism RandomisedResponse(double epsilon, const SamplingSpec& spec) {
   RequirePositive(RequireEpsilon(epsilon), "the epsilon of randomised response");
   const double rate = RequireSamplingRate(spec.sampling_rate);
-  if (epsilon > 600) throw Error(ErrorCode::kUsage, "randomised response is offered up to epsilon 600");
+  if (epsilon > 600)
+    throw Error(ErrorCode::kUsage, "randomised response is offered up to epsilon 600");
   if (spec.adjacency == Adjacency::kReplace && rate < 1) {
     throw Error(ErrorCode::kUsage, "sampled randomised response has no replacement adjacency here",
                 "use add-remove, or no sampling");
@@ -198,7 +206,8 @@ Mechanism RandomisedResponse(double epsilon, const SamplingSpec& spec) {
 
 Mechanism ApproximateDpMechanism(const EpsilonDelta& guarantee) {
   const double epsilon = RequireEpsilon(guarantee.epsilon), delta = guarantee.delta;
-  if (epsilon > 600) throw Error(ErrorCode::kUsage, "guarantees are composed up to epsilon 600 each");
+  if (epsilon > 600)
+    throw Error(ErrorCode::kUsage, "guarantees are composed up to epsilon 600 each");
   if (delta != 0) RequireDelta(delta);
   const double up = (1 - delta) / (1 + std::exp(-epsilon));
   const double down = (1 - delta) / (1 + std::exp(epsilon));
@@ -248,7 +257,8 @@ Mass PieceMass(const LineLaw& law, double a, double b, double relative_error) {
   const double inner = upper ? law.survival(b) : law.cdf(a);
   const double mass = outer - inner;
   if (!(mass >= 0) || !std::isfinite(mass)) {
-    throw Error(ErrorCode::kBadInput, fmt::format("a distribution function decreases between {} and {}", a, b),
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("a distribution function decreases between {} and {}", a, b),
                 "cdf must not decrease, survival not increase");
   }
   return {mass, mass > 0 ? relative_error * (outer + inner) / mass : 0};
@@ -289,7 +299,8 @@ std::shared_ptr<const LossPair> FromPieces(const std::vector<Piece>& pieces) {
     if (i > 0 && loss(i) + slack(i) < loss(i - 1) - slack(i - 1)) {
       throw Error(ErrorCode::kBadInput,
                   fmt::format("the likelihood ratio falls between pieces {} and {}", i - 1, i),
-                  "order the line so that the ratio increases, or give the pair as probabilities of outputs");
+                  "order the line so that the ratio increases, or give the pair as probabilities "
+                  "of outputs");
     }
     const double low = i == 0 ? -kInfinity : loss(i - 1) - slack(i - 1);
     const double high = i + 1 == pieces.size() ? kInfinity : loss(i + 1) + slack(i + 1);
@@ -310,8 +321,9 @@ std::shared_ptr<const LossPair> FromPieces(const std::vector<Piece>& pieces) {
 }  // namespace
 
 Mechanism DistributionMechanism(const LinePair& pair, size_t cells, std::string name) {
-  if (!(pair.low < pair.high) || !std::isfinite(pair.low) || !std::isfinite(pair.high) || cells < 2 ||
-      cells > 10'000'000 || !(pair.relative_error >= 0 && pair.relative_error < 1e-3)) {
+  if (!(pair.low < pair.high) || !std::isfinite(pair.low) || !std::isfinite(pair.high) ||
+      cells < 2 || cells > 10'000'000 ||
+      !(pair.relative_error >= 0 && pair.relative_error < 1e-3)) {
     throw Error(ErrorCode::kUsage, "a pair of laws on the line needs low < high and 2 to 1e7 cells",
                 "low and high should leave out about 1e-20 of both laws");
   }

@@ -14,7 +14,8 @@ constexpr double kLargestOrder = 1e6;
 
 double RequireOrder(double order) {
   if (!(order > 1 && order <= kLargestOrder))
-    throw Error(ErrorCode::kUsage, "a Renyi order must lie in (1, 1e6]", "use orders such as 1.5 or 32");
+    throw Error(ErrorCode::kUsage, "a Renyi order must lie in (1, 1e6]",
+                "use orders such as 1.5 or 32");
   return order;
 }
 
@@ -80,7 +81,7 @@ RdpCurve SampledGaussianRdp(double noise_multiplier, double sampling_rate) {
   return [shift = 1 / noise_multiplier, sampling_rate](double order) {
     RequireOrder(order);
     // Far out the sum has too many terms to be worth it; the unsampled curve bounds it.
-    if (order * shift * shift > 1e6) return order * shift * shift / 2;
+    if (order * shift > 4000) return order * shift * shift / 2;
     return std::max(0.0, SampledGaussianMoment(shift, sampling_rate, order)) / (order - 1);
   };
 }
@@ -100,7 +101,8 @@ RdpCurve RandomisedResponseRdp(double epsilon) {
   return [epsilon](double order) {
     RequireOrder(order);
     const double truth = -std::log1p(std::exp(-epsilon)), lie = truth - epsilon;
-    return std::max(0.0, LogAddExp(order * truth + (1 - order) * lie, order * lie + (1 - order) * truth)) /
+    return std::max(0.0, LogAddExp(order * truth + (1 - order) * lie,
+                                   order * lie + (1 - order) * truth)) /
            (order - 1);
   };
 }
@@ -122,22 +124,26 @@ std::vector<double> DefaultOrders() {
 
 double RdpEpsilonAt(const RdpCurve& curve, double delta, const std::vector<double>& orders) {
   RequireDelta(delta);
-  if (orders.empty()) throw Error(ErrorCode::kUsage, "no Renyi orders were given", "give at least one");
+  if (orders.empty())
+    throw Error(ErrorCode::kUsage, "no Renyi orders were given", "give at least one");
   double best = std::numeric_limits<double>::infinity();
-  for (double order : orders) best = std::min(best, EpsilonAtOrder(curve(RequireOrder(order)), delta, order));
+  for (double order : orders)
+    best = std::min(best, EpsilonAtOrder(curve(RequireOrder(order)), delta, order));
   return std::max(0.0, best);
 }
 
 double RdpEpsilon(const RdpCurve& curve, double delta) {
   RequireDelta(delta);
-  return std::max(
-      0.0, SmallestOverOrders([&](double order) { return EpsilonAtOrder(curve(order), delta, order); }));
+  return std::max(0.0, SmallestOverOrders([&](double order) {
+                    return EpsilonAtOrder(curve(order), delta, order);
+                  }));
 }
 
 double RdpDelta(const RdpCurve& curve, double epsilon) {
   RequireEpsilon(epsilon);
   const double log_delta = SmallestOverOrders([&](double order) {
-    return (order - 1) * (curve(order) - epsilon) + order * std::log1p(-1 / order) - std::log(order - 1);
+    return (order - 1) * (curve(order) - epsilon) + order * std::log1p(-1 / order) -
+           std::log(order - 1);
   });
   return std::min(1.0, std::max(1e-300, std::exp(log_delta)));
 }

@@ -1,0 +1,39 @@
+// Rows of ../shared/reference/dp_accounting.json.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace partita::privacy::testing {
+
+inline bool ReferenceIsThere() {
+  return std::filesystem::exists(PARTITA_SOURCE_DIR "/../shared/reference");
+}
+
+inline nlohmann::json Table(const std::string& name) {
+  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/dp_accounting.json");
+  EXPECT_TRUE(file.good()) << "dp_accounting.json is missing";
+  return nlohmann::json::parse(file).at("tables").at(name);
+}
+
+// Some tables hold numbers as strings.
+inline double Number(const nlohmann::json& value) {
+  return value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr)
+                           : value.get<double>();
+}
+
+inline double Near(const nlohmann::json& row, double value) {
+  if (row.contains("tolerance_relative"))
+    return row["tolerance_relative"].get<double>() * std::abs(value) + 1e-300;
+  return row["tolerance"].get<double>();
+}
+
+}  // namespace partita::privacy::testing
+
+#define PARTITA_NEED_REFERENCE() \
+  if (!::partita::privacy::testing::ReferenceIsThere()) GTEST_SKIP() << "no ../shared/reference"

@@ -22,6 +22,7 @@ void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::stri
 
 void AddStudyCommands(CLI::App& app, Invocation& invocation);
 void AddCertCommands(CLI::App& app, Invocation& invocation);
+void AddPrivacyCommands(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 
 }  // namespace partita::cli

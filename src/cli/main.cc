@@ -36,6 +36,7 @@ int Main(int argc, char** argv) {
   AddDemoCommand(app, invocation);
   AddStudyCommands(app, invocation);
   AddCertCommands(app, invocation);
+  AddPrivacyCommands(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -99,7 +99,44 @@ Json Certificate() {
                  {"fingerprint", Type("string")}});
 }
 
+// Numbers that may be "infinite".
+Json Interval() {
+  const Json number = {{"type", {"number", "string"}}};
+  return Object({{"lower", number}, {"upper", number}});
+}
+
+Json Privacy(const std::string& command) {
+  if (command == "privacy eps" || command == "privacy compose") {
+    const Json row = Object({{"adjacency", Type("string")},
+                             {"epsilon", Interval()},
+                             {"forward", Interval()},
+                             {"backward", Interval()},
+                             {"reached", Type("boolean")}});
+    return Object({{"mechanisms", ListOf(Type("string"))}, {"delta", Type("number")}, {"results", ListOf(row)}});
+  }
+  if (command == "privacy curve") {
+    const Json point = Object({{"epsilon", Type("number")}, {"delta", Interval()}});
+    const Json attack = Object({{"false_positive_rate", Type("number")}, {"power", Interval()}});
+    return Object({{"mechanism", Type("string")},
+                   {"steps", Type("integer")},
+                   {"profile", ListOf(point)},
+                   {"attacks", ListOf(attack)}});
+  }
+  if (command == "privacy compare") {
+    const Json row = Object({{"adjacency", Type("string")},
+                             {"accountant", Type("string")},
+                             {"epsilon", Interval()},
+                             {"is_bound", Type("boolean")}});
+    return Object({{"delta", Type("number")}, {"results", ListOf(row)}});
+  }
+  return Object({{command == "privacy sigma" ? "noise" : "steps", Type("number")},
+                 {"epsilon", Interval()},
+                 {"delta", Type("number")},
+                 {"adjacency", Type("string")}});
+}
+
 Json Data(const std::string& command) {
+  if (command.starts_with("privacy ")) return Privacy(command);
   if (command == "study new") return Object({{"file", Type("string")}});
   if (command == "study validate") {
     return Object({{"study", Type("string")},

@@ -22,8 +22,8 @@ double LogNormalUpperTail(double x);           // finite down to x = 1e150
 // for half-width * (distance of the middle from 0, plus 4) <= 3/4; long ones from the tails on their own side.
 Mass NormalMass(double a, double b, double shift = 0);
 
-// The exact delta of telling N(0,1) from N(mu,1): Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), by its
-// terms; the relative error is below 1e-11 where delta > 1e-250 and mu > 1e-6.
+// The exact delta of telling N(0,1) from N(mu,1): Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), by the logarithms of
+// its terms; the relative error is about 1e-13 (1 + 1/mu). For a bound use the accountant.
 double GaussianDelta(double mu, double epsilon);
 double GaussianEpsilon(double mu, double delta);  // its inverse in epsilon; 0 if delta(0) <= delta
 double GaussianMu(double epsilon, double delta);  // its inverse in mu

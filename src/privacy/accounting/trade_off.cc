@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "privacy/accounting/normal.h"
@@ -217,26 +218,36 @@ TradeOff Symmetrised(const TradeOff& f, size_t points) {
   return FromLines(CurveSide::kLower, f.name + ", both directions", lines);
 }
 
-TradeOff PiecewiseLinear(std::span<const OperatingPoint> points) {
+namespace {
+
+// Sorted, with both ends.
+std::vector<OperatingPoint> CheckedPoints(std::span<const OperatingPoint> points, bool convex) {
   std::vector<OperatingPoint> all(points.begin(), points.end());
   std::sort(all.begin(), all.end(), [](const OperatingPoint& a, const OperatingPoint& b) { return a.alpha < b.alpha; });
   if (all.empty() || all.front().alpha > 0) all.insert(all.begin(), {0, 1});
   if (all.back().alpha < 1) all.push_back({1, 0});
+  double before = -std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < all.size(); ++i) {
-    const bool inside = all[i].alpha >= 0 && all[i].alpha <= 1 && all[i].beta >= 0 && all[i].beta <= 1 - all[i].alpha + 1e-12;
-    const bool falls = i == 0 || (all[i].alpha > all[i - 1].alpha && all[i].beta <= all[i - 1].beta);
-    bool convex = true;
-    if (i >= 2 && falls) {
-      const double before = (all[i - 1].beta - all[i - 2].beta) / (all[i - 1].alpha - all[i - 2].alpha);
-      const double after = (all[i].beta - all[i - 1].beta) / (all[i].alpha - all[i - 1].alpha);
-      convex = after >= before - 1e-9;
+    const OperatingPoint& point = all[i];
+    bool good = point.alpha >= 0 && point.alpha <= 1 && point.beta >= 0 && point.beta <= 1 - point.alpha + 1e-12;
+    if (i > 0) {
+      const double slope = (point.beta - all[i - 1].beta) / (point.alpha - all[i - 1].alpha);
+      good = good && slope <= 0 && (!convex || slope >= before - 1e-9);
+      before = slope;
     }
-    if (!inside || !falls || !convex) {
+    if (!good) {
       throw Error(ErrorCode::kBadInput,
-                  fmt::format("the point ({}, {}) does not fit a trade-off function", all[i].alpha, all[i].beta),
-                  "type II errors must fall and be convex in the type I error, and at most 1 - alpha");
+                  fmt::format("the point ({}, {}) does not fit a trade-off function", point.alpha, point.beta),
+                  "type II errors must fall (and be convex) in the type I error, and be at most 1 - alpha");
     }
   }
+  return all;
+}
+
+}  // namespace
+
+TradeOff PiecewiseLinear(std::span<const OperatingPoint> points) {
+  const std::vector<OperatingPoint> all = CheckedPoints(points, true);
   return FromBeta(CurveSide::kExact, "given points", [all](double alpha) {
     Checked(alpha);
     const auto right = std::lower_bound(all.begin() + 1, all.end() - 1, alpha,
@@ -293,7 +304,7 @@ double MuOf(const std::vector<ProfilePoint>& profile) {
 }
 
 double MuThrough(std::span<const OperatingPoint> points) {
-  PiecewiseLinear(points);
+  CheckedPoints(points, false);
   double mu = 0;
   for (const OperatingPoint& point : points) {
     if (point.alpha <= 0 || point.alpha >= 1) continue;
@@ -304,7 +315,7 @@ double MuThrough(std::span<const OperatingPoint> points) {
 }
 
 double EpsilonThrough(std::span<const OperatingPoint> points, double delta) {
-  PiecewiseLinear(points);
+  CheckedPoints(points, false);
   RequireProbability(delta, "delta");
   double epsilon = 0;
   for (const OperatingPoint& point : points) {
@@ -319,7 +330,7 @@ double EpsilonThrough(std::span<const OperatingPoint> points, double delta) {
 }
 
 double DeltaThrough(std::span<const OperatingPoint> points, double epsilon) {
-  PiecewiseLinear(points);
+  CheckedPoints(points, false);
   RequireEpsilon(epsilon);
   double delta = 0;
   for (const OperatingPoint& point : points) {

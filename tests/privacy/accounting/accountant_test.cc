@@ -132,7 +132,7 @@ TEST(AccountantTest, BadInputIsATypedError) {
     EXPECT_EQ(CodeOf([&] { PldEpsilon(good, 1e-5, options); }), ErrorCode::kUsage) << width;
   }
   EXPECT_THROW(PldEpsilon({Event{}}, 1e-5), Error);
-  EXPECT_EQ(CodeOf([] { NoiseForBudget([](double noise) { return Dpvi(noise, kMaxCount, Adjacency::kReplace); }, {1e-9, 1e-20}); }),
+  EXPECT_EQ(CodeOf([] { NoiseForBudget([](double noise) { return Dpvi(noise, 1000, Adjacency::kReplace); }, {1e-9, 1e-20}); }),
             ErrorCode::kBudget);
 }
 

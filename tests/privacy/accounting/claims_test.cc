@@ -145,7 +145,10 @@ TEST(ClaimsTest, AslettVersionOneProfileIsConstant) {
     const Interval delta = PldDelta({{other, 1}}, Number(row["exact"]["eps_talk"]), {}).forward;
     EXPECT_LE(delta.lower, truth * (1 + 1e-9));
     EXPECT_GE(delta.upper, truth * (1 - 1e-9));
-    EXPECT_LT(delta.upper - delta.lower, 0.2 * truth) << in;
+    EXPECT_LT(delta.upper - delta.lower, 0.01 * truth) << in;
+    const Interval plus = PldDelta({{other, 1}}, Number(row["exact"]["eps_talk"]), {}).backward;
+    EXPECT_LE(plus.lower, constant * (1 + 1e-9)) << in;
+    EXPECT_GE(plus.upper, constant * (1 - 1e-9)) << in;
   }
   EXPECT_GT(compared, 8);
 }

@@ -48,7 +48,7 @@ double TextbookDelta(const LossPmf& pmf, uint64_t uses, double epsilon, size_t s
   for (size_t j = 0; j < size; ++j) {
     const double loss = base + pmf.spacing * (low + static_cast<double>(j));
     const size_t at = static_cast<size_t>(std::fmod(low + static_cast<double>(j), static_cast<double>(size)));
-    if (loss > epsilon) delta += std::max(0.0, composed[at]) * -std::expm1(epsilon - loss);
+    if (loss > epsilon) delta += composed[at] * -std::expm1(epsilon - loss);
   }
   return delta + -std::expm1(static_cast<double>(uses) * std::log1p(-pmf.infinity));
 }

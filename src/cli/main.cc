@@ -36,8 +36,7 @@ int Main(int argc, char** argv) {
   AddDemoCommand(app, invocation);
   AddStudyCommands(app, invocation);
   AddCertCommands(app, invocation);
-  AddDataCommands(app, invocation);
-  AddDoctorCommand(app, invocation);
+  AddPrivacyCommands(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -246,22 +246,31 @@ Mechanism SampledPmfMechanism(std::span<const double> with, std::span<const doub
 
 namespace {
 
+// Masses with absolute errors: a mass that cancelled to 0 is not known to be 0.
 struct Piece {
-  double p = 0, q = 0, error = 0;
+  double p = 0, q = 0;
+  double p_error = 0, q_error = 0;
+
+  double Error() const { return std::max(Relative(p_error, p), Relative(q_error, q)); }
+  static double Relative(double error, double mass) {
+    if (error == 0) return 0;
+    return mass > 0 ? error / mass : kInfinity;
+  }
 };
 
-// The mass in (a, b], from the tail that is smaller.
+// The mass in (a, b] with its absolute error, from the tail that is smaller.
 Mass PieceMass(const LineLaw& law, double a, double b, double relative_error) {
-  const bool upper = law.survival(a) < law.cdf(b);
-  const double outer = upper ? law.survival(a) : law.cdf(b);
-  const double inner = upper ? law.survival(b) : law.cdf(a);
+  const double above_a = a == -kInfinity ? 1 : law.survival(a), below_b = b == kInfinity ? 1 : law.cdf(b);
+  const bool upper = above_a < below_b;
+  const double outer = upper ? above_a : below_b;
+  const double inner = upper ? (b == kInfinity ? 0 : law.survival(b)) : (a == -kInfinity ? 0 : law.cdf(a));
   const double mass = outer - inner;
   if (!(mass >= 0) || !std::isfinite(mass)) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("a distribution function decreases between {} and {}", a, b),
                 "cdf must not decrease, survival not increase");
   }
-  return {mass, mass > 0 ? relative_error * (outer + inner) / mass : 0};
+  return {mass, (relative_error + 2 * kRounding) * (outer + inner)};
 }
 
 // Pieces that are known to better than a per mille; poorer ones are joined to their left neighbour.
@@ -273,15 +282,14 @@ std::vector<Piece> Pieces(const LinePair& pair, size_t count) {
     const double b = i == count + 1 ? kInfinity : pair.low + step * static_cast<double>(i);
     const Mass p = PieceMass(pair.p, a, b, pair.relative_error);
     const Mass q = PieceMass(pair.q, a, b, pair.relative_error);
-    if (p.value == 0 && q.value == 0) continue;
-    const Piece piece{p.value, q.value, std::max(p.error, q.error)};
-    if (!pieces.empty() && (piece.error > 1e-3 || pieces.back().error > 1e-3)) {
+    const Piece piece{p.value, q.value, p.error, q.error};
+    if (piece.p == 0 && piece.q == 0 && piece.Error() == 0) continue;
+    if (!pieces.empty() && (piece.Error() > 1e-3 || pieces.back().Error() > 1e-3)) {
       Piece& last = pieces.back();
-      const double mass = last.p + last.q + piece.p + piece.q;
-      last.error = (last.error * (last.p + last.q) + piece.error * (piece.p + piece.q)) /
-                   std::max(mass, 1e-300);
       last.p += piece.p;
       last.q += piece.q;
+      last.p_error += piece.p_error;
+      last.q_error += piece.q_error;
     } else {
       pieces.push_back(piece);
     }
@@ -293,7 +301,7 @@ std::shared_ptr<const LossPair> FromPieces(const std::vector<Piece>& pieces) {
   std::vector<LossCell> cells;
   const auto loss = [&](size_t i) { return AtomLoss({pieces[i].p, pieces[i].q, 0}); };
   const auto slack = [&](size_t i) {
-    return std::isinf(loss(i)) ? 0 : 2.01 * pieces[i].error + 1e-15 * (1 + std::abs(loss(i)));
+    return std::isinf(loss(i)) ? 0 : 2.01 * pieces[i].Error() + 1e-15 * (1 + std::abs(loss(i)));
   };
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (i > 0 && loss(i) + slack(i) < loss(i - 1) - slack(i - 1)) {
@@ -304,7 +312,7 @@ std::shared_ptr<const LossPair> FromPieces(const std::vector<Piece>& pieces) {
     }
     const double low = i == 0 ? -kInfinity : loss(i - 1) - slack(i - 1);
     const double high = i + 1 == pieces.size() ? kInfinity : loss(i + 1) + slack(i + 1);
-    cells.push_back({pieces[i].p, pieces[i].q, pieces[i].error, low, high});
+    cells.push_back({pieces[i].p, pieces[i].q, pieces[i].Error(), low, high});
   }
   auto pair = std::make_shared<LossPair>();
   double mean = 0, square = 0;
@@ -327,12 +335,23 @@ Mechanism DistributionMechanism(const LinePair& pair, size_t cells, std::string 
     throw Error(ErrorCode::kUsage, "a pair of laws on the line needs low < high and 2 to 1e7 cells",
                 "low and high should leave out about 1e-20 of both laws");
   }
+  for (const LineLaw& law : {pair.p, pair.q}) {
+    for (double x : {pair.low, 0.5 * (pair.low + pair.high), pair.high}) {
+      if (!(std::abs(law.cdf(x) + law.survival(x) - 1) <= 1e-9)) {
+        throw Error(ErrorCode::kBadInput, fmt::format("cdf and survival do not add up to 1 at {}", x),
+                    "give P(X <= x) and P(X > x) of the same law");
+      }
+    }
+  }
   std::vector<Piece> pieces = Pieces(pair, cells);
   Mechanism mechanism;
   mechanism.name = std::move(name);
   mechanism.forward = FromPieces(pieces);
   std::reverse(pieces.begin(), pieces.end());
-  for (Piece& piece : pieces) std::swap(piece.p, piece.q);
+  for (Piece& piece : pieces) {
+    std::swap(piece.p, piece.q);
+    std::swap(piece.p_error, piece.q_error);
+  }
   mechanism.backward = FromPieces(pieces);
   return mechanism;
 }

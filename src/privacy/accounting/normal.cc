@@ -39,7 +39,15 @@ double Root(F f, double low, double high) {
 // log of the ratio (1 - Phi(x)) / phi(x) for large x, by its asymptotic series.
 double LogMillsRatio(double x) {
   const double y = 1 / (x * x);
-  return -std::log(x) + std::log1p(-y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y))));
+  return -std::log(x) + std::log1p(-y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y * (1 - 9 * y * (1 - 11 * y))))));
+}
+
+// Finite where delta itself would underflow.
+double LogGaussianDelta(double mu, double epsilon) {
+  if (epsilon == 0) return std::log(NormalMass(-mu / 2, mu / 2).value);
+  const double first = LogNormalUpperTail(epsilon / mu - mu / 2);
+  const double second = epsilon + LogNormalUpperTail(epsilon / mu + mu / 2);
+  return first + std::log(-std::expm1(second - first));
 }
 
 }  // namespace
@@ -75,28 +83,22 @@ Mass NormalMass(double a, double b, double shift) {
   return {mass, (above_low * ErrorAt(low) + high_error) / mass};
 }
 
-double GaussianDelta(double mu, double epsilon) {
-  const double x = epsilon / mu - mu / 2, y = epsilon / mu + mu / 2;
-  const double first = LogNormalUpperTail(x), second = epsilon + LogNormalUpperTail(y);
-  return std::exp(first) * -std::expm1(second - first);
-}
+double GaussianDelta(double mu, double epsilon) { return std::exp(LogGaussianDelta(mu, epsilon)); }
 
 double GaussianEpsilon(double mu, double delta) {
-  if (GaussianDelta(mu, 0) <= delta) return 0;
+  const double target = std::log(delta);
+  if (LogGaussianDelta(mu, 0) <= target) return 0;
   double high = 1;
-  while (GaussianDelta(mu, high) > delta) high *= 2;
-  return Root([&](double e) { return std::log(GaussianDelta(mu, e) / delta); }, 0.0, high);
+  while (LogGaussianDelta(mu, high) > target) high *= 2;
+  return Root([&](double e) { return LogGaussianDelta(mu, e) - target; }, 0.0, high);
 }
 
 double GaussianMu(double epsilon, double delta) {
+  const double target = std::log(delta);
   double low = 1, high = 1;
-  while (!(GaussianDelta(low, epsilon) < delta)) low /= 2;
-  while (!(GaussianDelta(high, epsilon) > delta)) high *= 2;
-  const auto f = [&](double mu) {
-    const double value = GaussianDelta(mu, epsilon);
-    return std::log((value > 0 ? value : 1e-320) / delta);
-  };
-  return Root(f, low, high);
+  while (!(LogGaussianDelta(low, epsilon) < target)) low /= 2;
+  while (!(LogGaussianDelta(high, epsilon) > target)) high *= 2;
+  return Root([&](double mu) { return LogGaussianDelta(mu, epsilon) - target; }, low, high);
 }
 
 }  // namespace partita::privacy

@@ -137,7 +137,8 @@ TEST(TradeOffTest, BadInput) {
                                     bent = {{0.2, 0.7}, {0.25, 0.2}, {0.3, 0.19}, {0.9, 0.05}};
   EXPECT_THROW(PiecewiseLinear(above), Error);
   EXPECT_THROW(MuThrough(rising), Error);
-  EXPECT_THROW(EpsilonThrough(bent, 0.01), Error);
+  EXPECT_THROW(PiecewiseLinear(bent), Error);
+  EXPECT_THROW(EpsilonThrough(above, 0.01), Error);
 }
 
 }  // namespace

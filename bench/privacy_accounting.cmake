@@ -1,0 +1,1 @@
+partita_bench(privacy_accounting_bench privacy_accounting_bench.cc DEPENDS partita_privacy_accounting)

@@ -24,7 +24,6 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation);
 // approve, reject, approval: below `study`.
 void AddApprovalCommands(CLI::App& study, Invocation& invocation);
 void AddCertCommands(CLI::App& app, Invocation& invocation);
-void AddPrivacyCommands(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);
 void AddDoctorCommand(CLI::App& app, Invocation& invocation);

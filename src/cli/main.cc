@@ -36,7 +36,8 @@ int Main(int argc, char** argv) {
   AddDemoCommand(app, invocation);
   AddStudyCommands(app, invocation);
   AddCertCommands(app, invocation);
-  AddPrivacyCommands(app, invocation);
+  AddDataCommands(app, invocation);
+  AddDoctorCommand(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

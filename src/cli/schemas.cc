@@ -4,22 +4,10 @@
 
 #include "base/error.h"
 #include "cli/output.h"
+#include "cli/schema_parts.h"
 
 namespace partita::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json Type(const char* type) { return {{"type", type}}; }
-Json ListOf(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
-Json Nullable(const char* type) { return {{"type", {type, "null"}}}; }
-
-// An object of which all properties are always there; more may be added by later releases.
-Json Object(Json properties) {
-  Json required = Json::array();
-  for (const auto& [key, value] : properties.items()) required.push_back(key);
-  return {{"type", "object"}, {"required", required}, {"properties", std::move(properties)}};
-}
 
 Json Release() {
   return Object({{"id", Type("string")},
@@ -75,16 +63,26 @@ Json Result() {
                              {"bytes_sent", Type("integer")},
                              {"bytes_received", Type("integer")},
                              {"seconds", Type("number")}});
+  const Json analysis = Object({{"name", Type("string")},
+                                {"status", Type("string")},
+                                {"model", Type("object")},
+                                {"convergence", Type("object")},
+                                {"warnings", ListOf(Type("string"))},
+                                {"parameters", ListOf(parameter)},
+                                {"fit", Type("object")},
+                                {"vcov", Type("object")}});
+  const Json statement = Object({{"about", Type("string")}, {"text", Type("string")}});
   return Object({{"schema_version", Type("integer")},
                  {"status", Type("string")},
                  {"study", Type("object")},
                  {"party", Type("string")},
                  {"hashes", Type("object")},
-                 {"convergence", Type("object")},
-                 {"warnings", ListOf(Type("string"))},
-                 {"parameters", ListOf(parameter)},
-                 {"fit", Type("object")},
-                 {"vcov", Type("object")},
+                 {"analyses", ListOf(analysis)},
+                 {"statements", ListOf(statement)},
+                 {"methods", Type("string")},
+                 {"approvals", ListOf(Type("object"))},
+                 {"rows", ListOf(Type("object"))},
+                 {"privacy", ListOf(Type("string"))},
                  {"traffic", ListOf(phase)},
                  {"seconds_total", Type("number")},
                  {"releases", ListOf(Release())},
@@ -99,44 +97,25 @@ Json Certificate() {
                  {"fingerprint", Type("string")}});
 }
 
-// Numbers that may be "infinite".
-Json Interval() {
-  const Json number = {{"type", {"number", "string"}}};
-  return Object({{"lower", number}, {"upper", number}});
-}
-
-Json Privacy(const std::string& command) {
-  if (command == "privacy eps" || command == "privacy compose") {
-    const Json row = Object({{"adjacency", Type("string")},
-                             {"epsilon", Interval()},
-                             {"forward", Interval()},
-                             {"backward", Interval()},
-                             {"reached", Type("boolean")}});
-    return Object({{"mechanisms", ListOf(Type("string"))}, {"delta", Type("number")}, {"results", ListOf(row)}});
+// An approval, a rejection or an envelope, as it was written or as it was verified.
+Json SignedDocument(bool with_file) {
+  Json document = Object({{"kind", {{"enum", {"approval", "envelope"}}}},
+                          {"party", Type("string")},
+                          {"valid_until", Type("string")}});
+  const auto require = [&](const char* name, const char* type) {
+    document["properties"][name] = Type(type);
+    document["required"].push_back(name);
+  };
+  if (with_file) {
+    require("file", "string");
+    return document;
   }
-  if (command == "privacy curve") {
-    const Json point = Object({{"epsilon", Type("number")}, {"delta", Interval()}});
-    const Json attack = Object({{"false_positive_rate", Type("number")}, {"power", Interval()}});
-    return Object({{"mechanism", Type("string")},
-                   {"steps", Type("integer")},
-                   {"profile", ListOf(point)},
-                   {"attacks", ListOf(attack)}});
-  }
-  if (command == "privacy compare") {
-    const Json row = Object({{"adjacency", Type("string")},
-                             {"accountant", Type("string")},
-                             {"epsilon", Interval()},
-                             {"is_bound", Type("boolean")}});
-    return Object({{"delta", Type("number")}, {"results", ListOf(row)}});
-  }
-  return Object({{command == "privacy sigma" ? "noise" : "steps", Type("number")},
-                 {"epsilon", Interval()},
-                 {"delta", Type("number")},
-                 {"adjacency", Type("string")}});
+  require("fingerprint", "string");
+  require("compared_with_roster", "boolean");
+  return document;
 }
 
 Json Data(const std::string& command) {
-  if (command.starts_with("privacy ")) return Privacy(command);
   if (command == "study new") return Object({{"file", Type("string")}});
   if (command == "study validate") {
     return Object({{"study", Type("string")},
@@ -160,12 +139,16 @@ Json Data(const std::string& command) {
         {"required",
          {"schema_version", "status", "study", "party", "hashes", "traffic", "learned", "plan"}}};
   }
+  if (command == "study approve") return SignedDocument(/*with_file=*/true);
+  if (command == "study reject") return SignedDocument(/*with_file=*/true);
+  if (command == "study approval") return SignedDocument(/*with_file=*/false);
   if (command == "cert new" || command == "cert show") return Certificate();
   if (command == "cert roster") {
     return Object({{"parties", ListOf(Object({{"name", Type("string")},
                                               {"address", Type("string")},
                                               {"fingerprint", Type("string")}}))}});
   }
+  if (std::optional<Json> schema = StewardSchema(command)) return *schema;
   throw Error(ErrorCode::kInternal, "no schema for the command " + command);
 }
 
@@ -174,7 +157,7 @@ Json Data(const std::string& command) {
 std::string OutputSchema(const std::string& command) {
   const Json version = {{"const", kEnvelopeSchemaVersion}};
   const Json success = Object({{"schema_version", version},
-                               {"status", {{"enum", {"done", "not-converged"}}}},
+                               {"status", {{"enum", {"done", "not-converged", "problems"}}}},
                                {"data", Data(command)}});
   const Json failure = Object({{"schema_version", version},
                                {"status", {{"const", "error"}}},

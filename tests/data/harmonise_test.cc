@@ -97,10 +97,10 @@ TEST(HarmoniseTest, FindsADecimalComma) {
               Contains(HasSubstr("problem weight south: numbers with another decimal mark")));
 }
 
-// Weights of one site in another unit, with three decimals.
+// Weights of one site in another unit, with four decimals.
 std::string Scaled(double factor) {
   return Rows([&](int i) {
-    return fmt::format("{},{:.3f},{}", i % 2 ? "m" : "f", factor * (60.512 + i), i % 4);
+    return fmt::format("{},{:.4f},{}", i % 2 ? "m" : "f", factor * (60.5123 + i), i % 4);
   });
 }
 

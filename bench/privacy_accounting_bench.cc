@@ -1,6 +1,7 @@
-// The accountant on the setting of DPVI-VPD: q = 100/30162, sigma = 2.042, T = 20000, delta = 1e-5, from nothing to a
-// certified interval. Yardsticks (stored, one core): Google PLD 0.041 s at h = 1e-4 with error 2.7e-4 and no usable lower end,
-// 0.51 s at h = 1e-5; Microsoft PRV 0.245 s at eps_error 0.01.
+// The accountant on the setting of DPVI-VPD: q = 100/30162, sigma = 2.042, T = 20000, delta = 1e-5,
+// from nothing to a certified interval. Yardsticks (stored, one core): Google PLD 0.041 s at h =
+// 1e-4 with error 2.7e-4 and no usable lower end, 0.51 s at h = 1e-5; Microsoft PRV 0.245 s at
+// eps_error 0.01.
 #include <benchmark/benchmark.h>
 
 #include "privacy/accounting/accountant.h"
@@ -24,7 +25,10 @@ void Dpvi(benchmark::State& state) {
   const double width = state.range(1) == 3 ? 1e-3 : 1e-4;
   Epsilon(state, {{GaussianMechanism(2.042, {adjacency, 100.0 / 30162}), 20000}}, width);
 }
-BENCHMARK(Dpvi)->ArgNames({"replace", "digits"})->ArgsProduct({{0, 1}, {3, 4}})->Unit(benchmark::kMillisecond);
+BENCHMARK(Dpvi)
+    ->ArgNames({"replace", "digits"})
+    ->ArgsProduct({{0, 1}, {3, 4}})
+    ->Unit(benchmark::kMillisecond);
 
 void MillionSteps(benchmark::State& state) {
   Epsilon(state, {{GaussianMechanism(5, {Adjacency::kAddRemove, 0.001}), 1'000'000}}, 1e-3);
@@ -33,7 +37,8 @@ BENCHMARK(MillionSteps)->Unit(benchmark::kMillisecond);
 
 void Heterogeneous(benchmark::State& state) {
   Epsilon(state,
-          {{GaussianMechanism(1.2, {Adjacency::kAddRemove, 0.02}), 500}, {LaplaceMechanism(5, {}), 3},
+          {{GaussianMechanism(1.2, {Adjacency::kAddRemove, 0.02}), 500},
+           {LaplaceMechanism(5, {}), 3},
            {GaussianMechanism(10, {}), 4}},
           1e-2);
 }
@@ -42,7 +47,10 @@ BENCHMARK(Heterogeneous)->Unit(benchmark::kMillisecond);
 void Calibration(benchmark::State& state) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(NoiseForBudget(
-        [](double noise) { return std::vector<Event>{{GaussianMechanism(noise, {Adjacency::kAddRemove, 100.0 / 30162}), 20000}}; },
+        [](double noise) {
+          return std::vector<Event>{
+              {GaussianMechanism(noise, {Adjacency::kAddRemove, 100.0 / 30162}), 20000}};
+        },
         {1, 1e-5}));
   }
 }

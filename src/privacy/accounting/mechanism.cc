@@ -260,10 +260,12 @@ struct Piece {
 
 // The mass in (a, b] with its absolute error, from the tail that is smaller.
 Mass PieceMass(const LineLaw& law, double a, double b, double relative_error) {
-  const double above_a = a == -kInfinity ? 1 : law.survival(a), below_b = b == kInfinity ? 1 : law.cdf(b);
+  const double above_a = a == -kInfinity ? 1 : law.survival(a),
+               below_b = b == kInfinity ? 1 : law.cdf(b);
   const bool upper = above_a < below_b;
   const double outer = upper ? above_a : below_b;
-  const double inner = upper ? (b == kInfinity ? 0 : law.survival(b)) : (a == -kInfinity ? 0 : law.cdf(a));
+  const double inner =
+      upper ? (b == kInfinity ? 0 : law.survival(b)) : (a == -kInfinity ? 0 : law.cdf(a));
   const double mass = outer - inner;
   if (!(mass >= 0) || !std::isfinite(mass)) {
     throw Error(ErrorCode::kBadInput,
@@ -338,7 +340,8 @@ Mechanism DistributionMechanism(const LinePair& pair, size_t cells, std::string 
   for (const LineLaw& law : {pair.p, pair.q}) {
     for (double x : {pair.low, 0.5 * (pair.low + pair.high), pair.high}) {
       if (!(std::abs(law.cdf(x) + law.survival(x) - 1) <= 1e-9)) {
-        throw Error(ErrorCode::kBadInput, fmt::format("cdf and survival do not add up to 1 at {}", x),
+        throw Error(ErrorCode::kBadInput,
+                    fmt::format("cdf and survival do not add up to 1 at {}", x),
                     "give P(X <= x) and P(X > x) of the same law");
       }
     }

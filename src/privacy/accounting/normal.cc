@@ -39,7 +39,8 @@ double Root(F f, double low, double high) {
 // log of the ratio (1 - Phi(x)) / phi(x) for large x, by its asymptotic series.
 double LogMillsRatio(double x) {
   const double y = 1 / (x * x);
-  return -std::log(x) + std::log1p(-y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y * (1 - 9 * y * (1 - 11 * y))))));
+  return -std::log(x) +
+         std::log1p(-y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y * (1 - 9 * y * (1 - 11 * y))))));
 }
 
 // Finite where delta itself would underflow.

@@ -16,7 +16,8 @@ double Checked(double alpha) { return RequireProbability(alpha, "a type I error"
 
 double NonNegative(double value, const char* what) {
   if (!(value >= 0 && std::isfinite(value)))
-    throw Error(ErrorCode::kUsage, fmt::format("{} must not be negative, and finite, not {}", what, value));
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} must not be negative, and finite, not {}", what, value));
   return value;
 }
 
@@ -56,7 +57,8 @@ double LinesPower(const std::vector<Line>& lines, double alpha) {
   double power = 1;
   for (const Line& line : lines) {
     power = std::min(power, line.delta + std::exp(line.epsilon) * alpha);
-    power = std::min(power, -std::expm1(-line.epsilon) + std::exp(-line.epsilon) * (line.delta + alpha));
+    power = std::min(power,
+                     -std::expm1(-line.epsilon) + std::exp(-line.epsilon) * (line.delta + alpha));
   }
   return std::max(power, alpha);
 }
@@ -67,21 +69,27 @@ TradeOff FromLines(CurveSide side, std::string name, std::vector<Line> lines) {
 }
 
 void CheckProfile(const std::vector<ProfilePoint>& profile) {
-  if (profile.empty()) throw Error(ErrorCode::kBadInput, "the profile has no points", "give at least one");
+  if (profile.empty())
+    throw Error(ErrorCode::kBadInput, "the profile has no points", "give at least one");
   for (size_t i = 0; i < profile.size(); ++i) {
     const ProfilePoint& point = profile[i];
-    const bool good = point.epsilon >= 0 && std::isfinite(point.epsilon) && point.delta.lower >= 0 &&
-                      point.delta.lower <= point.delta.upper && point.delta.upper <= 1;
+    const bool good = point.epsilon >= 0 && std::isfinite(point.epsilon) &&
+                      point.delta.lower >= 0 && point.delta.lower <= point.delta.upper &&
+                      point.delta.upper <= 1;
     const bool ordered = i == 0 || (profile[i - 1].epsilon < point.epsilon &&
                                     profile[i - 1].delta.upper >= point.delta.lower);
     if (!good || !ordered) {
-      throw Error(ErrorCode::kBadInput, fmt::format("point {} of the profile is inconsistent", i + 1),
-                  "epsilons must increase, deltas in [0, 1] must not, lower ends must not exceed upper ends");
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("point {} of the profile is inconsistent", i + 1),
+                  "epsilons must increase, deltas in [0, 1] must not, lower ends must not exceed "
+                  "upper ends");
     }
   }
 }
 
-double SafeMu(double epsilon, double delta) { return delta > 1e-300 ? GaussianMu(epsilon, delta) : 0; }
+double SafeMu(double epsilon, double delta) {
+  return delta > 1e-300 ? GaussianMu(epsilon, delta) : 0;
+}
 
 }  // namespace
 
@@ -100,15 +108,16 @@ TradeOff GaussianTradeOff(double mu) {
 
 TradeOff LaplaceTradeOff(double mu) {
   NonNegative(mu, "mu");
-  return {CurveSide::kExact, fmt::format("Laplace, mu {:.6g}", mu),
-          [mu](double alpha) {
-            if (Checked(alpha) > 0.5) return std::exp(-mu) * (1 - alpha);
-            return alpha < std::exp(-mu) / 2 ? 1 - std::exp(mu) * alpha : std::exp(-mu) / (4 * alpha);
-          },
-          [mu](double alpha) {
-            if (Checked(alpha) > 0.5) return -std::expm1(-mu) + std::exp(-mu) * alpha;
-            return alpha < std::exp(-mu) / 2 ? std::exp(mu) * alpha : 1 - std::exp(-mu) / (4 * alpha);
-          }};
+  return {
+      CurveSide::kExact, fmt::format("Laplace, mu {:.6g}", mu),
+      [mu](double alpha) {
+        if (Checked(alpha) > 0.5) return std::exp(-mu) * (1 - alpha);
+        return alpha < std::exp(-mu) / 2 ? 1 - std::exp(mu) * alpha : std::exp(-mu) / (4 * alpha);
+      },
+      [mu](double alpha) {
+        if (Checked(alpha) > 0.5) return -std::expm1(-mu) + std::exp(-mu) * alpha;
+        return alpha < std::exp(-mu) / 2 ? std::exp(mu) * alpha : 1 - std::exp(-mu) / (4 * alpha);
+      }};
 }
 
 TradeOff EpsilonDeltaTradeOff(const EpsilonDelta& guarantee) {
@@ -129,7 +138,8 @@ TradeOff SampledOneSided(const TradeOff& f, double sampling_rate) {
 
 TradeOff SampledTwoSided(const TradeOff& f, double sampling_rate) {
   const TradeOff one = SampledOneSided(f, sampling_rate);
-  // f meets the diagonal at `fixed`; there p f + (1-p) Id has slope -1 and so has its inverse further right.
+  // f meets the diagonal at `fixed`; there p f + (1-p) Id has slope -1 and so has its inverse
+  // further right.
   double low = 0, high = 1;
   for (int i = 0; i < 200; ++i) {
     const double middle = 0.5 * (low + high);
@@ -148,10 +158,11 @@ TradeOff Inverse(const TradeOff& f) {
                   [f](double alpha) { return InverseAt(f.beta, Checked(alpha)); });
 }
 
-std::vector<ProfilePoint> Profile(const std::vector<Event>& events, const std::vector<double>& epsilons,
-                                  const PldOptions& options) {
+std::vector<ProfilePoint> Profile(const std::vector<Event>& events,
+                                  const std::vector<double>& epsilons, const PldOptions& options) {
   std::vector<ProfilePoint> profile;
-  for (double epsilon : epsilons) profile.push_back({epsilon, PldDelta(events, epsilon, options).value});
+  for (double epsilon : epsilons)
+    profile.push_back({epsilon, PldDelta(events, epsilon, options).value});
   for (size_t i = 1; i < profile.size(); ++i) {  // a smaller epsilon's delta is a bound, too
     profile[i].delta.upper = std::min(profile[i].delta.upper, profile[i - 1].delta.upper);
   }
@@ -159,7 +170,8 @@ std::vector<ProfilePoint> Profile(const std::vector<Event>& events, const std::v
   return profile;
 }
 
-std::vector<double> ShowingEpsilons(const std::vector<Event>& events, size_t count, const PldOptions& options) {
+std::vector<double> ShowingEpsilons(const std::vector<Event>& events, size_t count,
+                                    const PldOptions& options) {
   PldOptions rough = options;
   rough.relative_width = 0.05;
   double last = PldEpsilon(events, 1e-9, rough).value.upper;
@@ -167,7 +179,8 @@ std::vector<double> ShowingEpsilons(const std::vector<Event>& events, size_t cou
   if (last <= 0) last = 1e-3;
   std::vector<double> epsilons;
   for (size_t i = 0; i < count; ++i)
-    epsilons.push_back(last * static_cast<double>(i) / static_cast<double>(std::max<size_t>(1, count - 1)));
+    epsilons.push_back(last * static_cast<double>(i) /
+                       static_cast<double>(std::max<size_t>(1, count - 1)));
   return epsilons;
 }
 
@@ -193,9 +206,11 @@ TradeOff UpperTradeOff(const std::vector<ProfilePoint>& profile) {
 
 TradeOff Symmetrised(const TradeOff& f, size_t points) {
   if (f.side == CurveSide::kUpper)
-    throw Error(ErrorCode::kUsage, "only exact curves and guarantees are symmetrised", "use a lower curve");
+    throw Error(ErrorCode::kUsage, "only exact curves and guarantees are symmetrised",
+                "use a lower curve");
   if (points < 3) throw Error(ErrorCode::kUsage, "symmetrising a curve needs at least 3 points");
-  // delta at slopes e^+-eps, from above: between neighbouring alphas f is at least its larger end's value.
+  // delta at slopes e^+-eps, from above: between neighbouring alphas f is at least its larger end's
+  // value.
   std::vector<double> alphas = {0};
   for (size_t i = 0; i < points; ++i) {
     const double t = static_cast<double>(i) / static_cast<double>(points - 1);
@@ -223,22 +238,26 @@ namespace {
 // Sorted, with both ends.
 std::vector<OperatingPoint> CheckedPoints(std::span<const OperatingPoint> points, bool convex) {
   std::vector<OperatingPoint> all(points.begin(), points.end());
-  std::sort(all.begin(), all.end(), [](const OperatingPoint& a, const OperatingPoint& b) { return a.alpha < b.alpha; });
+  std::sort(all.begin(), all.end(),
+            [](const OperatingPoint& a, const OperatingPoint& b) { return a.alpha < b.alpha; });
   if (all.empty() || all.front().alpha > 0) all.insert(all.begin(), {0, 1});
   if (all.back().alpha < 1) all.push_back({1, 0});
   double before = -std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < all.size(); ++i) {
     const OperatingPoint& point = all[i];
-    bool good = point.alpha >= 0 && point.alpha <= 1 && point.beta >= 0 && point.beta <= 1 - point.alpha + 1e-12;
+    bool good = point.alpha >= 0 && point.alpha <= 1 && point.beta >= 0 &&
+                point.beta <= 1 - point.alpha + 1e-12;
     if (i > 0) {
       const double slope = (point.beta - all[i - 1].beta) / (point.alpha - all[i - 1].alpha);
       good = good && slope <= 0 && (!convex || slope >= before - 1e-9);
       before = slope;
     }
     if (!good) {
-      throw Error(ErrorCode::kBadInput,
-                  fmt::format("the point ({}, {}) does not fit a trade-off function", point.alpha, point.beta),
-                  "type II errors must fall (and be convex) in the type I error, and be at most 1 - alpha");
+      throw Error(
+          ErrorCode::kBadInput,
+          fmt::format("the point ({}, {}) does not fit a trade-off function", point.alpha,
+                      point.beta),
+          "type II errors must fall (and be convex) in the type I error, and be at most 1 - alpha");
     }
   }
   return all;
@@ -250,8 +269,9 @@ TradeOff PiecewiseLinear(std::span<const OperatingPoint> points) {
   const std::vector<OperatingPoint> all = CheckedPoints(points, true);
   return FromBeta(CurveSide::kExact, "given points", [all](double alpha) {
     Checked(alpha);
-    const auto right = std::lower_bound(all.begin() + 1, all.end() - 1, alpha,
-                                        [](const OperatingPoint& point, double x) { return point.alpha < x; });
+    const auto right =
+        std::lower_bound(all.begin() + 1, all.end() - 1, alpha,
+                         [](const OperatingPoint& point, double x) { return point.alpha < x; });
     const auto left = right - 1;
     const double t = (alpha - left->alpha) / (right->alpha - left->alpha);
     return left->beta + t * (right->beta - left->beta);
@@ -295,7 +315,8 @@ double MuOf(const std::vector<ProfilePoint>& profile) {
   CheckProfile(profile);
   double mu = 0;
   for (size_t i = 0; i < profile.size(); ++i) {
-    // Between two epsilons delta is at most the smaller one's, and the Gaussian's at least the larger one's.
+    // Between two epsilons delta is at most the smaller one's, and the Gaussian's at least the
+    // larger one's.
     const double next = i + 1 < profile.size() ? profile[i + 1].epsilon : profile[i].epsilon;
     if (profile[i].delta.upper >= 1) return std::numeric_limits<double>::infinity();
     mu = std::max(mu, SafeMu(next, profile[i].delta.upper));
@@ -320,10 +341,12 @@ double EpsilonThrough(std::span<const OperatingPoint> points, double delta) {
   double epsilon = 0;
   for (const OperatingPoint& point : points) {
     // Each of the two lines alone suffices, as the curve is their maximum.
-    const double steep = point.alpha > 0 ? std::log(std::max(1e-300, (1 - delta - point.beta) / point.alpha))
-                                         : (point.beta < 1 - delta ? std::numeric_limits<double>::infinity() : 0);
-    const double flat = point.beta > 0 ? std::log(std::max(1e-300, (1 - delta - point.alpha) / point.beta))
-                                       : (point.alpha < 1 - delta ? std::numeric_limits<double>::infinity() : 0);
+    const double steep =
+        point.alpha > 0 ? std::log(std::max(1e-300, (1 - delta - point.beta) / point.alpha))
+                        : (point.beta < 1 - delta ? std::numeric_limits<double>::infinity() : 0);
+    const double flat =
+        point.beta > 0 ? std::log(std::max(1e-300, (1 - delta - point.alpha) / point.beta))
+                       : (point.alpha < 1 - delta ? std::numeric_limits<double>::infinity() : 0);
     epsilon = std::max({epsilon, steep, flat});
   }
   return epsilon;

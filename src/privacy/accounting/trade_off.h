@@ -90,8 +90,8 @@ double DeltaOf(const TradeOff& f, double epsilon);
 // The smallest mu whose Gaussian curve lies nowhere above the profile's guarantees for epsilons
 // within its range.
 double MuOf(const std::vector<ProfilePoint>& profile);
-// The smallest mu (epsilon at this delta; delta at this epsilon) whose curve lies below all points. Measured points need
-// not be convex; the rest is checked as above.
+// The smallest mu (epsilon at this delta; delta at this epsilon) whose curve lies below all points.
+// Measured points need not be convex; the rest is checked as above.
 double MuThrough(std::span<const OperatingPoint> points);
 double EpsilonThrough(std::span<const OperatingPoint> points, double delta);
 double DeltaThrough(std::span<const OperatingPoint> points, double epsilon);

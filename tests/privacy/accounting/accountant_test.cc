@@ -39,13 +39,16 @@ TEST(AccountantTest, TheRungsOfTheLadder) {
   EXPECT_FALSE(clt.is_bound);
   EXPECT_TRUE(clt.applicable);
   EXPECT_FALSE(Account(AccountantKind::kAdvancedComposition, events, 1e-5).applicable);
-  const Guarantee advanced = Account(AccountantKind::kAdvancedComposition, {{RandomisedResponse(0.1, {}), 100}}, 1e-5);
-  EXPECT_GE(advanced.epsilon.upper, PldEpsilon({{RandomisedResponse(0.1, {}), 100}}, 1e-5).value.lower);
+  const Guarantee advanced =
+      Account(AccountantKind::kAdvancedComposition, {{RandomisedResponse(0.1, {}), 100}}, 1e-5);
+  EXPECT_GE(advanced.epsilon.upper,
+            PldEpsilon({{RandomisedResponse(0.1, {}), 100}}, 1e-5).value.lower);
   EXPECT_LT(advanced.epsilon.upper, 10);
 }
 
 TEST(AccountantTest, NoiseForABudget) {
-  for (const auto& [adjacency, exact] : {std::pair{Adjacency::kAddRemove, 1.8926}, std::pair{Adjacency::kReplace, 3.4998}}) {
+  for (const auto& [adjacency, exact] :
+       {std::pair{Adjacency::kAddRemove, 1.8926}, std::pair{Adjacency::kReplace, 3.4998}}) {
     const NoiseCalibration found = NoiseForBudget(
         [adjacency](double noise) { return Dpvi(noise, 20000, adjacency); }, {1, 1e-5}, 1e-4);
     EXPECT_LE(found.epsilon.upper, 1);
@@ -53,13 +56,18 @@ TEST(AccountantTest, NoiseForABudget) {
   }
   // One Gaussian: the analytic calibration, from the safe side.
   const NoiseCalibration one = NoiseForBudget(
-      [](double noise) { return std::vector<Event>{{GaussianMechanism(noise, {}), 1}}; }, {1, 1e-6}, 1e-5);
+      [](double noise) {
+        return std::vector<Event>{{GaussianMechanism(noise, {}), 1}};
+      },
+      {1, 1e-6}, 1e-5);
   EXPECT_GE(one.noise_multiplier, 1 / GaussianMu(1, 1e-6));
   EXPECT_LE(one.noise_multiplier, 1.002 / GaussianMu(1, 1e-6));
 }
 
 TEST(AccountantTest, StepsForABudget) {
-  const EventsAtSteps events = [](uint64_t steps) { return Dpvi(2.042, steps, Adjacency::kAddRemove); };
+  const EventsAtSteps events = [](uint64_t steps) {
+    return Dpvi(2.042, steps, Adjacency::kAddRemove);
+  };
   const StepsCalibration found = StepsForBudget(events, {0.90898, 1e-5}, 1'000'000);
   EXPECT_LE(found.epsilon.upper, 0.90898);
   EXPECT_NEAR(static_cast<double>(found.steps), 20000, 40);
@@ -70,7 +78,8 @@ TEST(AccountantTest, StepsForABudget) {
 
 TEST(AccountantTest, MonotoneInEveryArgument) {
   const auto upper = [](double noise, double rate, uint64_t steps, double delta) {
-    return PldEpsilon({{GaussianMechanism(noise, {Adjacency::kAddRemove, rate}), steps}}, delta).value;
+    return PldEpsilon({{GaussianMechanism(noise, {Adjacency::kAddRemove, rate}), steps}}, delta)
+        .value;
   };
   const Interval base = upper(2, 0.01, 1000, 1e-6);
   EXPECT_GT(base.lower, upper(2.02, 0.01, 1000, 1e-6).upper);
@@ -81,7 +90,8 @@ TEST(AccountantTest, MonotoneInEveryArgument) {
 
 TEST(AccountantTest, HeterogeneousPlansAddUp) {
   // Gaussians combine exactly, whatever the order and the split.
-  const Interval joint = PldEpsilon({{GaussianMechanism(3, {}), 4}, {GaussianMechanism(1.5, {}), 1}}, 1e-6).value;
+  const Interval joint =
+      PldEpsilon({{GaussianMechanism(3, {}), 4}, {GaussianMechanism(1.5, {}), 1}}, 1e-6).value;
   const double mu = std::sqrt(4.0 / 9 + 1 / 2.25);
   EXPECT_LE(joint.lower, GaussianEpsilon(mu, 1e-6));
   EXPECT_GE(joint.upper, GaussianEpsilon(mu, 1e-6));
@@ -107,7 +117,8 @@ TEST(AccountantTest, ExtremeArguments) {
   EXPECT_GT(many.value.lower, 2);
   const PldResult tiny = PldEpsilon({{GaussianMechanism(2, {}), 1}}, 1e-250);
   EXPECT_NEAR(tiny.value.upper, GaussianEpsilon(0.5, 1e-250), 2e-3 * tiny.value.upper);
-  const PldResult sampled = PldEpsilon({{GaussianMechanism(2, {Adjacency::kAddRemove, 0.01}), 100}}, 1e-100);
+  const PldResult sampled =
+      PldEpsilon({{GaussianMechanism(2, {Adjacency::kAddRemove, 0.01}), 100}}, 1e-100);
   EXPECT_GT(sampled.value.lower, 5);
   EXPECT_LE(sampled.value.lower, sampled.value.upper);
   const PldResult loud = PldEpsilon({{GaussianMechanism(0.05, {}), 1}}, 1e-5);  // mu = 20
@@ -118,21 +129,30 @@ TEST(AccountantTest, ExtremeArguments) {
 }
 
 TEST(AccountantTest, BadInputIsATypedError) {
-  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN(),
+               inf = std::numeric_limits<double>::infinity();
   const std::vector<Event> good = {{GaussianMechanism(1, {}), 1}};
   EXPECT_EQ(CodeOf([&] { PldEpsilon({}, 1e-5); }), ErrorCode::kUsage);
   EXPECT_EQ(CodeOf([&] { Account(AccountantKind::kRdp, {}, 1e-5); }), ErrorCode::kUsage);
-  for (double delta : {0.0, 1.0, -1e-5, 2.0, nan, inf, 1e-290}) EXPECT_EQ(CodeOf([&] { PldEpsilon(good, delta); }), ErrorCode::kUsage) << delta;
-  for (double epsilon : {-1.0, nan, inf, 1e7}) EXPECT_EQ(CodeOf([&] { PldDelta(good, epsilon); }), ErrorCode::kUsage) << epsilon;
+  for (double delta : {0.0, 1.0, -1e-5, 2.0, nan, inf, 1e-290})
+    EXPECT_EQ(CodeOf([&] { PldEpsilon(good, delta); }), ErrorCode::kUsage) << delta;
+  for (double epsilon : {-1.0, nan, inf, 1e7})
+    EXPECT_EQ(CodeOf([&] { PldDelta(good, epsilon); }), ErrorCode::kUsage) << epsilon;
   EXPECT_EQ(CodeOf([&] { PldEpsilon({{GaussianMechanism(1, {}), 0}}, 1e-5); }), ErrorCode::kUsage);
-  EXPECT_EQ(CodeOf([&] { PldEpsilon({{GaussianMechanism(1, {}), kMaxCount + 1}}, 1e-5); }), ErrorCode::kUsage);
+  EXPECT_EQ(CodeOf([&] {
+              PldEpsilon({{GaussianMechanism(1, {}), kMaxCount + 1}}, 1e-5);
+            }),
+            ErrorCode::kUsage);
   for (double width : {0.0, 1.0, nan}) {
     PldOptions options;
     options.relative_width = width;
     EXPECT_EQ(CodeOf([&] { PldEpsilon(good, 1e-5, options); }), ErrorCode::kUsage) << width;
   }
   EXPECT_THROW(PldEpsilon({Event{}}, 1e-5), Error);
-  EXPECT_EQ(CodeOf([] { NoiseForBudget([](double noise) { return Dpvi(noise, 1000, Adjacency::kReplace); }, {1e-9, 1e-20}); }),
+  EXPECT_EQ(CodeOf([] {
+              NoiseForBudget([](double noise) { return Dpvi(noise, 1000, Adjacency::kReplace); },
+                             {1e-9, 1e-20});
+            }),
             ErrorCode::kBudget);
 }
 

@@ -157,7 +157,8 @@ TEST(MechanismTest, AnyPairOfDistributionFunctions) {
   EXPECT_THROW(DistributionMechanism({normal(1), normal(0), 5, 5, 1e-14}, 4000, "empty"), Error);
   LineLaw improper = normal(0);
   improper.survival = [](double) { return 0.2; };
-  EXPECT_THROW(DistributionMechanism({normal(1), improper, -11, 12, 1e-14}, 4000, "improper"), Error);
+  EXPECT_THROW(DistributionMechanism({normal(1), improper, -11, 12, 1e-14}, 4000, "improper"),
+               Error);
 }
 
 // Outputs that only one law has, at an end of the line, count in full.
@@ -166,7 +167,8 @@ TEST(MechanismTest, AtomsAtTheEndsOfALine) {
     return LineLaw{[atom](double x) { return atom + (1 - atom) * std::clamp(x, 0.0, 1.0); },
                    [atom](double x) { return (1 - atom) * (1 - std::clamp(x, 0.0, 1.0)); }};
   };
-  const Mechanism mechanism = DistributionMechanism({uniform(0), uniform(0.25), 0, 1, 1e-15}, 100, "atom");
+  const Mechanism mechanism =
+      DistributionMechanism({uniform(0), uniform(0.25), 0, 1, 1e-15}, 100, "atom");
   const PldResult result = PldDelta({{mechanism, 1}}, 1.0, {});
   EXPECT_GE(result.backward.upper, 0.25);
   EXPECT_NEAR(result.backward.upper, 0.25, 0.02);

@@ -1,13 +1,13 @@
-// Every composed value of the reference table lies inside our interval, and the interval is as narrow as promised.
-#include "tests/privacy/accounting/reference_data.h"
-
+// Every composed value of the reference table lies inside our interval, and the interval is as
+// narrow as promised.
 #include "privacy/accounting/pld.h"
+#include "tests/privacy/accounting/reference_data.h"
 
 namespace partita::privacy::testing {
 namespace {
 
-void ExpectEpsilon(const std::string& what, const Mechanism& mechanism, uint64_t uses, double delta, double exact,
-                   double tolerance, double relative_width) {
+void ExpectEpsilon(const std::string& what, const Mechanism& mechanism, uint64_t uses, double delta,
+                   double exact, double tolerance, double relative_width) {
   PldOptions options;
   options.relative_width = relative_width;
   const PldResult result = PldEpsilon({{mechanism, uses}}, delta, options);
@@ -17,8 +17,8 @@ void ExpectEpsilon(const std::string& what, const Mechanism& mechanism, uint64_t
   EXPECT_TRUE(result.reached) << what;
 }
 
-void ExpectDelta(const std::string& what, const Mechanism& mechanism, uint64_t uses, double epsilon, double exact,
-                 double tolerance) {
+void ExpectDelta(const std::string& what, const Mechanism& mechanism, uint64_t uses, double epsilon,
+                 double exact, double tolerance) {
   const PldResult result = PldDelta({{mechanism, uses}}, epsilon, {});
   EXPECT_LE(result.value.lower, exact * (1 + tolerance)) << what;
   EXPECT_GE(result.value.upper, exact * (1 - tolerance)) << what;
@@ -33,8 +33,10 @@ TEST(ReferenceTest, SampledGaussians) {
     const std::string id = row["id"];
     const Mechanism both = GaussianMechanism(sigma, {Adjacency::kAddRemove, rate});
     const Mechanism replace = GaussianMechanism(sigma, {Adjacency::kReplace, rate});
-    ExpectEpsilon(id, both, uses, delta, row["exact"]["eps_add_remove"], row["tolerance"]["eps_add_remove"], 1e-3);
-    ExpectEpsilon(id + " replace", replace, uses, delta, row["exact"]["eps_sub"], row["tolerance"]["eps_sub"], 1e-3);
+    ExpectEpsilon(id, both, uses, delta, row["exact"]["eps_add_remove"],
+                  row["tolerance"]["eps_add_remove"], 1e-3);
+    ExpectEpsilon(id + " replace", replace, uses, delta, row["exact"]["eps_sub"],
+                  row["tolerance"]["eps_sub"], 1e-3);
     // Each direction on its own.
     const PldResult result = PldEpsilon({{both, uses}}, delta, {});
     EXPECT_LE(result.forward.lower, row["exact"]["eps_remove"].get<double>() + 1e-9) << id;
@@ -44,11 +46,13 @@ TEST(ReferenceTest, SampledGaussians) {
     if (!row.contains("delta_at_epsilon") || rate < 1e-3) continue;
     for (const auto& point : row["delta_at_epsilon"]) {
       if (point.contains("delta_remove")) {
-        const double exact = std::max(point["delta_remove"].get<double>(), point.value("delta_add", 0.0));
+        const double exact =
+            std::max(point["delta_remove"].get<double>(), point.value("delta_add", 0.0));
         ExpectDelta(id, both, uses, point["epsilon"], exact, point["tolerance_relative"]);
       }
       if (point.contains("delta_sub"))
-        ExpectDelta(id + " replace", replace, uses, point["epsilon"], point["delta_sub"], point["tolerance_relative"]);
+        ExpectDelta(id + " replace", replace, uses, point["epsilon"], point["delta_sub"],
+                    point["tolerance_relative"]);
     }
   }
 }
@@ -58,8 +62,9 @@ TEST(ReferenceTest, TheSettingOfDpviVpdToOneInTenThousand) {
   for (const auto& row : Table("A_poisson_subsampled_gaussian")) {
     if (row["inputs"]["q"].get<double>() < 1e-3) continue;
     const auto& in = row["inputs"];
-    ExpectEpsilon(row["id"], GaussianMechanism(in["sigma"], {Adjacency::kAddRemove, in["q"]}), in["T"], in["delta"],
-                  row["exact"]["eps_add_remove"], row["tolerance"]["eps_add_remove"], 1e-4);
+    ExpectEpsilon(row["id"], GaussianMechanism(in["sigma"], {Adjacency::kAddRemove, in["q"]}),
+                  in["T"], in["delta"], row["exact"]["eps_add_remove"],
+                  row["tolerance"]["eps_add_remove"], 1e-4);
   }
 }
 
@@ -68,11 +73,14 @@ TEST(ReferenceTest, DiscreteGaussians) {
   for (const auto& row : Table("B_discrete_gaussian")) {
     const auto& in = row["inputs"];
     const Mechanism mechanism = DiscreteGaussianMechanism(in["sigma"], in["sensitivity"], {});
-    ExpectEpsilon(row["id"], mechanism, in["T"], in["delta"], row["exact"]["epsilon"], row["tolerance"], 1e-3);
+    ExpectEpsilon(row["id"], mechanism, in["T"], in["delta"], row["exact"]["epsilon"],
+                  row["tolerance"], 1e-3);
     for (const auto& point : row["exact"].value("delta_at_epsilon", nlohmann::json::array()))
-      ExpectDelta(row["id"], mechanism, in["T"], point["epsilon"], point["delta"], point["tolerance_relative"]);
+      ExpectDelta(row["id"], mechanism, in["T"], point["epsilon"], point["delta"],
+                  point["tolerance_relative"]);
     for (const auto& point : row.value("delta_at_epsilon", nlohmann::json::array()))
-      ExpectDelta(row["id"], mechanism, in["T"], point["epsilon"], point["delta"], point["tolerance_relative"]);
+      ExpectDelta(row["id"], mechanism, in["T"], point["epsilon"], point["delta"],
+                  point["tolerance_relative"]);
   }
 }
 

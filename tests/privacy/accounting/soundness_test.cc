@@ -42,12 +42,15 @@ double TextbookDelta(const LossPmf& pmf, uint64_t uses, double epsilon, size_t s
   }
   const double full = static_cast<double>((pmf.mass.size() - 1) * uses + 1);
   const double centre = mean / mass * static_cast<double>(uses);
-  const double low = full <= static_cast<double>(size) ? 0 : std::max(0.0, std::floor(centre - static_cast<double>(size) / 2));
+  const double low = full <= static_cast<double>(size)
+                         ? 0
+                         : std::max(0.0, std::floor(centre - static_cast<double>(size) / 2));
   const double base = static_cast<double>(uses) * pmf.Loss(0);
   double delta = 0;
   for (size_t j = 0; j < size; ++j) {
     const double loss = base + pmf.spacing * (low + static_cast<double>(j));
-    const size_t at = static_cast<size_t>(std::fmod(low + static_cast<double>(j), static_cast<double>(size)));
+    const size_t at =
+        static_cast<size_t>(std::fmod(low + static_cast<double>(j), static_cast<double>(size)));
     if (loss > epsilon) delta += composed[at] * -std::expm1(epsilon - loss);
   }
   return delta + -std::expm1(static_cast<double>(uses) * std::log1p(-pmf.infinity));
@@ -55,7 +58,8 @@ double TextbookDelta(const LossPmf& pmf, uint64_t uses, double epsilon, size_t s
 
 LossPmf UpperPmf(const Event& event, double spacing) {
   const LossPair& pair = *event.mechanism.forward;
-  const double step = FittingSpacing(spacing, pair.period), anchor = pair.period > 0 ? pair.anchor : 0;
+  const double step = FittingSpacing(spacing, pair.period),
+               anchor = pair.period > 0 ? pair.anchor : 0;
   return Dominating(pair.cells({anchor, step, 1, 1e-30}), {anchor, step});
 }
 
@@ -75,7 +79,8 @@ PldResult ForgetsRounding(const std::vector<Event>& events, double epsilon) {
 PldResult ForgetsWrapAround(const std::vector<Event>& events, double epsilon) {
   const LossPmf pmf = UpperPmf(events[0], events[0].mechanism.forward->loss_scale / 40);
   const double cells = 3 * Sd(pmf) * std::sqrt(static_cast<double>(events[0].count)) / pmf.spacing;
-  const double delta = TextbookDelta(pmf, events[0].count, epsilon, std::bit_ceil(static_cast<size_t>(cells) + 4) / 2);
+  const double delta = TextbookDelta(pmf, events[0].count, epsilon,
+                                     std::bit_ceil(static_cast<size_t>(cells) + 4) / 2);
   return {{0, delta}, {}, {}, true, 0, 0};
 }
 
@@ -86,8 +91,10 @@ PldResult RoundsDown(const std::vector<Event>& events, double epsilon) {
       events[0].mechanism.forward->cells({pmf.anchor, pmf.spacing, 1, 1e-30});
   std::fill(pmf.mass.begin(), pmf.mass.end(), 0.0);
   for (const LossCell& cell : cells) {
-    const double index = std::floor((cell.low - pmf.anchor) / pmf.spacing) - static_cast<double>(pmf.first);
-    if (index >= 0 && index < static_cast<double>(pmf.mass.size())) pmf.mass[static_cast<size_t>(index)] += cell.p;
+    const double index =
+        std::floor((cell.low - pmf.anchor) / pmf.spacing) - static_cast<double>(pmf.first);
+    if (index >= 0 && index < static_cast<double>(pmf.mass.size()))
+      pmf.mass[static_cast<size_t>(index)] += cell.p;
   }
   const double delta = TextbookDelta(pmf, events[0].count, epsilon, 1 << 14);
   return {{0, delta}, {}, {}, true, 0, 0};
@@ -103,7 +110,8 @@ Soundness CheckSmallSteps(const DeltaAccountant& accountant, double standard_dev
     // Sampling at a rate just below 1 keeps the accountant from combining the steps.
     Mechanism mechanism = GaussianMechanism(noise, {});
     mechanism.gaussian_mu = 0;
-    Judge(accountant({{mechanism, uses}}, epsilon), GaussianDelta256(mu, Real(epsilon)).ToDouble(), 1e-12, found);
+    Judge(accountant({{mechanism, uses}}, epsilon), GaussianDelta256(mu, Real(epsilon)).ToDouble(),
+          1e-12, found);
   }
   return found;
 }

@@ -227,7 +227,7 @@ class Merger {
       const LossCell& cell = Cell(at_);
       const bool too_far = side_ > 0 ? cell.low > point + kReachSteps * grid_.spacing
                                      : cell.high < point - kReachSteps * grid_.spacing;
-      if (!Reliable(cell) || too_far) break;
+      if (mass > 0 && (!Reliable(cell) || too_far)) break;
       const double more = Excess(cell, point), all = excess + left_ * more;
       const bool done = side_ > 0 ? all >= 0 : all < 0 && mass > 0;
       if (done) {

@@ -317,13 +317,16 @@ std::shared_ptr<const LossPair> FromPieces(const std::vector<Piece>& pieces) {
     cells.push_back({pieces[i].p, pieces[i].q, pieces[i].Error(), low, high});
   }
   auto pair = std::make_shared<LossPair>();
-  double mean = 0, square = 0;
+  double mean = 0, square = 0, lowest = kInfinity, highest = -kInfinity;
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].p == 0 || pieces[i].q == 0) continue;
+    lowest = std::min(lowest, loss(i));
+    highest = std::max(highest, loss(i));
     mean += pieces[i].p * loss(i);
     square += pieces[i].p * loss(i) * loss(i);
   }
-  pair->loss_scale = std::clamp(std::sqrt(std::max(0.0, square - mean * mean)), 1e-8, 1e3);
+  const double scale = std::sqrt(std::max(0.0, square - mean * mean));
+  pair->loss_scale = std::max({scale, (highest - lowest) / 1e4, 1e-4});
   pair->cells = [cells](const CellRequest&) { return cells; };
   return pair;
 }

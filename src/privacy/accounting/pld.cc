@@ -114,7 +114,7 @@ class Accountant {
       std::optional<Round> next = Try(wanted, tail, best ? best->tilt : 0);
       if (!next) {  // too long a transform
         if (best) break;
-        wanted *= 2;
+        wanted *= 3;
         grew = true;
         continue;
       }
@@ -163,7 +163,17 @@ class Accountant {
     return std::max(1e-12, std::sqrt(square / Uses()) * 2.5 * std::sqrt(options_.relative_width));
   }
 
+  // Nothing if the grid or the transform would be too long.
   std::optional<Round> Try(double wanted, double tail, double guess) {
+    try {
+      return AtSpacing(wanted, tail, guess);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUsage) throw;
+      return std::nullopt;
+    }
+  }
+
+  Round AtSpacing(double wanted, double tail, double guess) {
     double period = 0;
     for (const Use& use : uses_) {
       if (period == 0) period = use.pair->period;
@@ -191,20 +201,15 @@ class Accountant {
                                    : TiltForEpsilon(upper_parts, *question_.epsilon, guess);
       plan = PlanComposition(upper_parts, round.tilt, kWindowShare * options_.relative_width);
     }
-    try {
-      const ComposedLoss above = Compose(upper_parts, Side::kUpper, plan, options_.max_cells, fft_);
-      const ComposedLoss below = Compose(lower_parts, Side::kLower, plan, options_.max_cells, fft_);
-      round.cells = above.size();
-      if (question_.delta) {
-        round.value = {below.Epsilon(*question_.delta), above.Epsilon(*question_.delta)};
-        round.upper_delta = *question_.delta;
-      } else {
-        round.value = {below.Delta(*question_.epsilon), above.Delta(*question_.epsilon)};
-        round.upper_delta = round.value.upper;
-      }
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::kUsage) throw;
-      return std::nullopt;
+    const ComposedLoss above = Compose(upper_parts, Side::kUpper, plan, options_.max_cells, fft_);
+    const ComposedLoss below = Compose(lower_parts, Side::kLower, plan, options_.max_cells, fft_);
+    round.cells = above.size();
+    if (question_.delta) {
+      round.value = {below.Epsilon(*question_.delta), above.Epsilon(*question_.delta)};
+      round.upper_delta = *question_.delta;
+    } else {
+      round.value = {below.Delta(*question_.epsilon), above.Delta(*question_.epsilon)};
+      round.upper_delta = round.value.upper;
     }
     return round;
   }

@@ -121,7 +121,7 @@ std::string Text(const study::Envelope& envelope) {
 
 std::string ReadText(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (!in.is_open() || in.bad()) {
     throw Error(ErrorCode::kBadInput, "cannot read " + file,
                 "check the path and that you may read it");

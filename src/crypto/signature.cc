@@ -85,7 +85,7 @@ Bytes EncodeCertificate(const x509_st& certificate) {
   unsigned char* der = nullptr;
   const int size = i2d_X509(&certificate, &der);
   if (size <= 0) throw Error(ErrorCode::kInternal, "OpenSSL cannot encode a certificate");
-  const Bytes bytes(der, der + size);
+  Bytes bytes(der, der + size);
   OPENSSL_free(der);
   if (bytes.size() > kMaxCertificateBytes) {
     throw Error(ErrorCode::kBadInput,

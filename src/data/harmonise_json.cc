@@ -63,7 +63,7 @@ class ObjectReader {
   std::string Text(const char* key) const {
     const Json& value = At(key);
     if (!value.is_string()) Fail(fmt::format("'{}' is not a text", key));
-    const std::string text = value.get<std::string>();
+    std::string text = value.get<std::string>();
     const bool control = std::any_of(text.begin(), text.end(),
                                      [](char c) { return (c >= 0 && c < 0x20) || c == 0x7F; });
     if (text.size() > kMaxNameBytes || control || !IsUtf8(text))

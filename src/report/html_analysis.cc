@@ -23,8 +23,8 @@ using methods::mle::MleResult;
 constexpr Eigen::Index kMaxVcov = 40;
 
 struct MeasureName {
-  const char* name;
-  const char* label;
+  const char* name = "";
+  const char* label = "";
   bool is_count = false;
   bool is_p_value = false;
 };

@@ -24,7 +24,7 @@ std::string Script(const HtmlPage& page) {
 
 }  // namespace
 
-std::string EmbeddableJson(std::string json) {
+std::string EmbeddableJson(const std::string& json) {
   std::string out;
   out.reserve(json.size());
   for (char c : json) {

@@ -16,6 +16,6 @@ struct HtmlPage {
 std::string RenderHtmlPage(const HtmlPage& page);
 
 // JSON that can stand inside <script type="application/json">: no "<" is left in it.
-std::string EmbeddableJson(std::string json);
+std::string EmbeddableJson(const std::string& json);
 
 }  // namespace partita::report

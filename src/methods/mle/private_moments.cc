@@ -132,7 +132,7 @@ double Real(Int128 grid) { return std::ldexp(static_cast<double>(grid), -kGridBi
 // Eigenvalues below `floor` are raised to it. Returns how many.
 int Repair(Eigen::MatrixXd& covariance, double floor) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
-  const Eigen::VectorXd values = solver.eigenvalues();
+  const Eigen::VectorXd& values = solver.eigenvalues();
   const auto raised = static_cast<int>((values.array() < floor).count());
   if (raised == 0) return 0;
   const Eigen::MatrixXd repaired = solver.eigenvectors() * values.cwiseMax(floor).asDiagonal() *

@@ -68,7 +68,7 @@ SharedBits MarksOf(Engine& engine, const SharedBits& none) {
   std::vector<size_t> upward(none.width);
   for (size_t i = 0; i < none.width; ++i) upward[i] = none.width - 1 - i;
   const SharedBits none_from = engine.SelectPlanes(none, upward);  // by bit number
-  const SharedBits top = engine.Not(engine.SelectPlanes(none, {upward.data() + none.width - 1, 1}));
+  SharedBits top = engine.Not(engine.SelectPlanes(none, {upward.data() + none.width - 1, 1}));
   if (none.width == 1) return top;
   std::vector<size_t> all_but_last(none.width - 1), all_but_first(none.width - 1);
   std::iota(all_but_last.begin(), all_but_last.end(), size_t{0});

@@ -97,7 +97,7 @@ class PmfTable {
   double error_;
 };
 
-void UseTable(NoiseLaw& law, std::shared_ptr<const PmfTable> table) {
+void UseTable(NoiseLaw& law, const std::shared_ptr<const PmfTable>& table) {
   law.mass = [table](double a, double b, double shift) {
     return table->Sum(std::ceil(a - shift), std::floor(b - shift));
   };

@@ -21,7 +21,7 @@ double NonNegative(double value, const char* what) {
   return value;
 }
 
-TradeOff FromBeta(CurveSide side, std::string name, std::function<double(double)> beta) {
+TradeOff FromBeta(CurveSide side, std::string name, const std::function<double(double)>& beta) {
   const auto power = [beta](double alpha) { return 1 - beta(alpha); };
   return {side, std::move(name), beta, power};
 }
@@ -63,7 +63,7 @@ double LinesPower(const std::vector<Line>& lines, double alpha) {
   return std::max(power, alpha);
 }
 
-TradeOff FromLines(CurveSide side, std::string name, std::vector<Line> lines) {
+TradeOff FromLines(CurveSide side, std::string name, const std::vector<Line>& lines) {
   return {side, std::move(name), [lines](double alpha) { return LinesBeta(lines, Checked(alpha)); },
           [lines](double alpha) { return LinesPower(lines, Checked(alpha)); }};
 }

@@ -42,7 +42,7 @@ std::vector<std::string> ExactCounts(const Computation& computation,
     if (i == j || !IsBinary(computation.variables[i].schema) ||
         !IsBinary(computation.variables[j].schema))
       continue;
-    tables += (tables.empty() ? "" : ", ") + a + " by " + b;
+    tables += fmt::format("{}{} by {}", tables.empty() ? "" : ", ", a, b);
   }
   if (!tables.empty()) clauses.push_back("the exact 2 x 2 tables of " + tables);
   return clauses;

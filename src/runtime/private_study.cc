@@ -100,7 +100,7 @@ void RequireHiddenCount(const MleStudy& study) {
 // Four digits, never below the value.
 std::string RoundedUp(double value) {
   for (double shown : {value, value * 1.0005}) {
-    const std::string text = fmt::format("{:.4g}", shown);
+    std::string text = fmt::format("{:.4g}", shown);
     if (std::stod(text) >= value) return text;
   }
   return fmt::format("{:.17g}", value);

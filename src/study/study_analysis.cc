@@ -98,7 +98,7 @@ std::string ReadAddressee(const TableReader& entry, const std::vector<Party>& pa
     }
     if (!party.dealer) names.push_back(party.name);
   }
-  const std::string name = entry.Choice(*to, "to", names);
+  std::string name = entry.Choice(*to, "to", names);
   for (const Party& party : parties) {
     if (party.receiver && party.name == name) return "";
   }

@@ -1,4 +1,6 @@
 // [[derived]]: transforms with the constants of the study file.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -69,7 +71,7 @@ void CheckKeys(const TableReader& reader, TransformKind kind) {
   for (size_t i = 3; i < kDerivedKeys.size(); ++i) {
     const std::string& key = kDerivedKeys[i];
     if (!reader.Has(key) || std::find(own.begin(), own.end(), key) != own.end()) continue;
-    reader.Fail(reader.PositionOf(key), "the transform '" + name + "' has no '" + key + "'",
+    reader.Fail(reader.PositionOf(key), fmt::format("the transform '{}' has no '{}'", name, key),
                 own.empty() ? "remove it: '" + name + "' has no constants"
                             : "it takes " + Join(own) + "; remove the key or change 'transform'");
   }

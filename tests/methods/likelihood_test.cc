@@ -247,7 +247,7 @@ TEST(LikelihoodTest, AnEvaluationIsOneRequestAndOneReplyWhateverTheNumberOfRows)
     const stats::OracleUsage usage = run.results[0]->likelihood->usage;
     const auto evaluations = static_cast<uint64_t>(usage.values + usage.gradients);
     for (const size_t peer : {1, 2}) {
-      const net::LinkTraffic& link = LinksOf(run)[peer];
+      const net::LinkTraffic link = LinksOf(run)[peer];
       EXPECT_EQ(link.messages_sent, evaluations + 1);  // and the stop
       // Replies, the opening of n, and the set-up of the oracle.
       EXPECT_EQ(link.messages_received, evaluations + 2);

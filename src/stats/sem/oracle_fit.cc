@@ -144,8 +144,9 @@ class Questions {
       usage_.rank = static_cast<int>(rank);
       progress_.Phase(fmt::format("fit: rank {} of {}", rank, usage_.num_statistics));
     }
-    progress_.Step(static_cast<uint64_t>(usage_.gradients + usage_.values),
-                   static_cast<uint64_t>(options_.max_gradients + options_.max_values));
+    progress_.Step(
+        static_cast<uint64_t>(usage_.gradients) + static_cast<uint64_t>(usage_.values),
+        static_cast<uint64_t>(options_.max_gradients) + static_cast<uint64_t>(options_.max_values));
   }
 
   const RamModel& model_;
@@ -252,7 +253,7 @@ class Scoring {
   // (structured BFGS; Dennis, Gay & Welsch 1981): where the model does not fit, scoring alone
   // converges slowly, and every step is one more question.
   MatrixXd Curvature(const Point& at) const {
-    const MatrixXd secant = at.information + correction_;
+    MatrixXd secant = at.information + correction_;
     const MatrixXd& z = at.tangent.basis;
     if (SmallestScaledEigenvalue(z.transpose() * secant * z, at.on_tangent) > 1e-2) return secant;
     return at.information;

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/toml_text.h"
 #include "crypto/certificate.h"
 
 namespace partita::net {
@@ -177,6 +178,12 @@ Address ParseAddress(std::string_view text) {
 }
 
 Roster ParseRoster(std::string_view text, std::string_view file) {
+  if (const auto stray = FindStrayCharacter(text)) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("{}:{}:{}: a character outside of texts and comments that is not ASCII",
+                            file, stray->line, stray->column),
+                kStrayCharacterHint);
+  }
   toml::table document;
   try {
     document = toml::parse(text, file);

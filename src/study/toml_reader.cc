@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/toml_text.h"
 #include "data/date.h"
 #include "study/text.h"
 
@@ -75,6 +76,10 @@ std::string TomlHint(std::string_view what) {
 }  // namespace
 
 toml::table ParseToml(const std::string& text, const std::string& file_name) {
+  if (const auto stray = FindStrayCharacter(text)) {
+    FailAt(file_name, {stray->line, stray->column},
+           "a character outside of texts and comments that is not ASCII", kStrayCharacterHint);
+  }
   try {
     return toml::parse(std::string_view(text));
   } catch (const toml::parse_error& error) {

@@ -79,6 +79,10 @@ TEST(EnvelopeTest, MistakesAreNamedWithTheirPlace) {
             "e.toml:11:15: 'valid_until' cannot be '2030-12-32'");
   EXPECT_EQ(problem("\"schools\"", "\"Schools\""), "e.toml:2:8: 'Schools' is no study name");
   EXPECT_THAT(problem("\"schools\"", "schools"), HasSubstr("e.toml:2"));
+  // What word processors make of quotes.
+  EXPECT_EQ(problem("\"schools\"", "\u201cschools\u201d"),
+            "e.toml:2:8: a character outside of texts and comments that is not ASCII");
+  EXPECT_THAT(problem("name =", "[\n\"x\" = 1\nname ="), HasSubstr("e.toml:2"));
 }
 
 TEST(EnvelopeTest, ReadsBackAndEveryFieldIsSigned) {

@@ -20,7 +20,8 @@ class Transcript {
     stream.insert(stream.end(), bytes.begin(), bytes.end());
   }
 
-  // Payloads of the messages from one process to another, in order.
+  // Payloads of the messages from one process to another, in order; keep-alives, which tell nothing
+  // but that a slow machine was slow, are left out.
   std::vector<Bytes> Messages(size_t from, size_t to) const {
     std::vector<Bytes> messages;
     auto stream = streams_.find({from, to});
@@ -29,10 +30,12 @@ class Transcript {
     while (!rest.empty()) {
       net::HeaderBytes header;
       std::copy_n(rest.begin(), header.size(), header.begin());
-      const uint64_t length = net::DecodeHeader(header, "recorded").length;
-      ByteView payload = rest.subspan(header.size(), length);
-      messages.emplace_back(payload.begin(), payload.end());
-      rest = rest.subspan(header.size() + length);
+      const net::FrameHeader decoded = net::DecodeHeader(header, "recorded");
+      ByteView payload = rest.subspan(header.size(), decoded.length);
+      if (decoded.type != net::FrameType::kKeepAlive) {
+        messages.emplace_back(payload.begin(), payload.end());
+      }
+      rest = rest.subspan(header.size() + decoded.length);
     }
     return messages;
   }

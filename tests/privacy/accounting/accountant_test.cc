@@ -47,12 +47,12 @@ TEST(AccountantTest, TheRungsOfTheLadder) {
 }
 
 TEST(AccountantTest, NoiseForABudget) {
-  for (const auto& [adjacency, exact] :
+  for (const auto& setting :
        {std::pair{Adjacency::kAddRemove, 1.8926}, std::pair{Adjacency::kReplace, 3.4998}}) {
     const NoiseCalibration found = NoiseForBudget(
-        [adjacency](double noise) { return Dpvi(noise, 20000, adjacency); }, {1, 1e-5}, 1e-4);
+        [&](double noise) { return Dpvi(noise, 20000, setting.first); }, {1, 1e-5}, 1e-4);
     EXPECT_LE(found.epsilon.upper, 1);
-    EXPECT_NEAR(found.noise_multiplier, exact, 2e-3);
+    EXPECT_NEAR(found.noise_multiplier, setting.second, 2e-3);
   }
   // One Gaussian: the analytic calibration, from the safe side.
   const NoiseCalibration one = NoiseForBudget(

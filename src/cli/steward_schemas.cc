@@ -1,4 +1,4 @@
-// What the commands of a steward print: `data`, `doctor`, `study rehearse`.
+// What the commands of stewards and operators print: `data`, `doctor`, `study rehearse`, `bench`.
 #include "cli/schema_parts.h"
 
 namespace partita::cli {
@@ -53,6 +53,22 @@ Json Doctor() {
   return Object({{"checks", ListOf(check)}});
 }
 
+Json BenchMpc() {
+  const Json row = Object({{"operation", Type("string")},
+                           {"size", Type("string")},
+                           {"entries", Type("integer")},
+                           {"engine", Type("string")},
+                           {"parties", Type("integer")},
+                           {"latency_ms", Type("number")},
+                           {"median_seconds", Type("number")},
+                           {"best_seconds", Type("number")},
+                           {"rounds", Type("integer")},
+                           {"offline_bytes", Type("integer")},
+                           {"online_bytes", Type("integer")}});
+  return Object(
+      {{"load_average", Type("number")}, {"repetitions", Type("integer")}, {"rows", ListOf(row)}});
+}
+
 Json Rehearse() {
   const Json parameter = Object({{"analysis", Type("string")},
                                  {"lhs", Type("string")},
@@ -90,6 +106,7 @@ std::optional<Json> StewardSchema(const std::string& command) {
   if (command == "data mock") return Mock();
   if (command == "doctor") return Doctor();
   if (command == "study rehearse") return Rehearse();
+  if (command == "bench mpc") return BenchMpc();
   return std::nullopt;
 }
 

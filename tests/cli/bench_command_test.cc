@@ -1,0 +1,72 @@
+// partita bench mpc, small: that every operation runs on every engine between processes, and what
+// its table says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process.h"
+
+namespace partita::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+nlohmann::json Rows(std::vector<std::string> options) {
+  std::vector<std::string> arguments = {"bench",         "mpc", "--format", "jsonl",
+                                        "--repetitions", "2",   "--scale",  "0.001"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  const ProcessResult run = Partita(arguments);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return nlohmann::json::parse(run.out)["data"]["rows"];
+}
+
+TEST(BenchCommandTest, RunsEveryOperationOnEveryEngine) {
+  const nlohmann::json rows = Rows({"--latency", "0ms"});
+  const auto count = [&](const char* engine) {
+    return std::count_if(rows.begin(), rows.end(),
+                         [&](const auto& row) { return row["engine"] == engine; });
+  };
+  EXPECT_GE(count("dealer"), 10);
+  EXPECT_EQ(count("dealer"), count("replicated"));
+  for (const nlohmann::json& row : rows) {
+    EXPECT_GT(row["median_seconds"], 0) << row;
+    EXPECT_LE(row["best_seconds"], row["median_seconds"]) << row;
+    EXPECT_GT(row["online_bytes"], 0) << row;
+    EXPECT_GE(row["rounds"], 1) << row;
+    // Only a dealer sends anything ahead of the inputs, and an opening needs nothing of it.
+    EXPECT_EQ(row["offline_bytes"] > 0, row["engine"] == "dealer" && row["operation"] != "open")
+        << row;
+  }
+}
+
+// One round to open 100 elements of 16 bytes: both parties send theirs.
+TEST(BenchCommandTest, CountsWhatAnOpeningSends) {
+  const nlohmann::json rows =
+      Rows({"--latency", "0ms", "--engine", "dealer", "--operation", "open"});
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows[0]["rounds"], 1);
+  EXPECT_EQ(rows[0]["online_bytes"], 2 * 100 * 16);
+}
+
+// Every round waits for its latency.
+TEST(BenchCommandTest, AddsLatencyToEveryRound) {
+  const nlohmann::json rows =
+      Rows({"--latency", "5ms", "--engine", "replicated", "--operation", "compare"});
+  ASSERT_EQ(rows.size(), 1);
+  // The rounds are those of the slowest party; this one may wait for one less.
+  EXPECT_GE(rows[0]["median_seconds"], 0.005 * (rows[0]["rounds"].get<double>() - 1));
+}
+
+TEST(BenchCommandTest, RefusesWhatItCannotMeasure) {
+  EXPECT_THAT(Partita({"bench", "mpc", "--operation", "divination"}).err, HasSubstr("divination"));
+  EXPECT_EQ(Partita({"bench", "mpc", "--engine", "quantum"}).exit_code, 2);
+  EXPECT_THAT(Partita({"bench", "mpc", "--scale", "0"}).err, HasSubstr("scale"));
+  EXPECT_THAT(Partita({"bench", "mpc", "--scale", "nan"}).err, HasSubstr("scale"));
+  EXPECT_THAT(Partita({"bench", "mpc", "--repetitions", "0"}).err, HasSubstr("repetitions"));
+  EXPECT_THAT(Partita({"bench", "mpc", "--latency", "soon"}).err, HasSubstr("20ms"));
+}
+
+}  // namespace
+}  // namespace partita::testing

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/ledger_price.h"
 #include "crypto/signature.h"
 #include "runtime/approval_files.h"
 #include "runtime/approvals.h"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 
 struct SignOptions {
   std::string study_file, party, folder = ".", data, key, certificate, roster, until, envelope,
-                                 output, reason;
+                                 output, reason, ledger, table;
   std::optional<uint64_t> min_cell, min_rows;
   bool refuse_small_samples = false, accept_useless = false;
 };
@@ -170,6 +171,8 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   if (!options.until.empty()) request.valid_until = UntilOf(options.until);
   const study::Plan plan = runtime::BuildPlan(prepared);
   if (decision == study::Decision::kApprove) runtime::RequireUseful(plan, options.accept_useless);
+  const std::string price =
+      options.ledger.empty() ? "" : PriceText(PriceOf(prepared, options.ledger, options.table));
   const study::ApprovalTerms terms =
       runtime::TermsOf(prepared, runtime::StudyIdentityOf(prepared, request.fingerprints), plan);
   crypto::SystemRandom random;
@@ -180,8 +183,9 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   const bool approve = decision == study::Decision::kApprove;
   if (approve) {
     Confirm(output,
-            fmt::format("{}\nWhat will be signed\n{}\n",
-                        study::RenderPlanText(plan, study::DefaultNetworks()), Text(approval)),
+            fmt::format("{}\n{}{}What will be signed\n{}\n",
+                        study::RenderPlanText(plan, study::DefaultNetworks()), price,
+                        price.empty() ? "" : "\n", Text(approval)),
             fmt::format("Approve this study as party {} until {}?", options.party,
                         study::FormatUtc(approval.valid_until)));
   }
@@ -236,6 +240,13 @@ void AddApprove(CLI::App& study, Invocation& invocation) {
       ->add_flag("--refuse-small-samples", options->refuse_small_samples,
                  "Refuse results on fewer than five rows per parameter")
       ->excludes(envelope);
+  CLI::Option* ledger =
+      command
+          ->add_option("--ledger", options->ledger,
+                       "The privacy ledger: also says what the study takes from the budget")
+          ->excludes(envelope);
+  command->add_option("--table", options->table, "The table in the ledger (default: its only one)")
+      ->needs(ledger);
   command->add_flag("--accept-useless", options->accept_useless,
                     "Approve although the plan foresees standard errors that the privacy noise "
                     "makes more than five times as large");

@@ -27,6 +27,7 @@ void AddCertCommands(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);
 void AddDoctorCommand(CLI::App& app, Invocation& invocation);
+void AddLedgerCommands(CLI::App& app, Invocation& invocation);
 void AddBenchCommand(CLI::App& app, Invocation& invocation);
 // A command of `study`.
 void AddRehearseCommand(CLI::App& study, Invocation& invocation);

@@ -5,6 +5,7 @@
 #include <openssl/crypto.h>
 #include <sodium.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "base/version.h"
@@ -114,6 +115,50 @@ void AddLeakage(const study::Plan& plan, report::RunFacts& facts) {
   }
 }
 
+bool Holds(const study::Plan& plan, const std::string& party) {
+  for (const study::PlanParty& candidate : plan.parties) {
+    const std::vector<std::string>& roles = candidate.roles;
+    if (candidate.name == party)
+      return std::find(roles.begin(), roles.end(), "holder") != roles.end();
+  }
+  return false;
+}
+
+std::string OwnAccount(const runtime::LedgerOutcome& outcome) {
+  const privacy::ledger::Standing& standing = *outcome.standing;
+  std::string text = fmt::format("Ledger of this party: table {}, entry {}", standing.policy.table,
+                                 outcome.reservation);
+  std::vector<std::string> signers;
+  for (const runtime::PeerAccount& peer : outcome.parties) {
+    if (peer.countersigned) signers.push_back(peer.party);
+  }
+  text += signers.empty() ? ", countersigned by nobody"
+                          : fmt::format(", countersigned by {}", fmt::join(signers, ", "));
+  const double used = privacy::ledger::EpsilonAfter(standing.policy.outside, standing.outside,
+                                                    standing.spent.outside);
+  return text + fmt::format("; used so far against outsiders: eps <= {:.3g} of {} at delta = {}.",
+                            used, standing.policy.outside.epsilon, standing.policy.outside.delta);
+}
+
+// Rule R-j: what was released before qualifies what is stated now.
+void AddLedger(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
+  bool any = false;
+  for (const runtime::PeerAccount& account : outcome.ledger.parties) any = any || account.kept;
+  for (const runtime::PeerAccount& account : outcome.ledger.parties) {
+    if (!any || !Holds(outcome.plan, account.party)) continue;
+    if (!account.kept) {
+      facts.privacy.push_back(fmt::format(
+          "Party {} keeps no privacy ledger: what was released from its table before is not known.",
+          account.party));
+    } else if (account.exact_before > 0) {
+      facts.privacy.push_back(fmt::format(
+          "This study alone: {} exact results were released before from the table of party {}.",
+          account.exact_before, account.party));
+    }
+  }
+  if (outcome.ledger.standing) facts.privacy.push_back(OwnAccount(outcome.ledger));
+}
+
 // The plan's numbers for this machine against what this party counted. Bytes of links that it does
 // not see are in neither.
 void AddPrediction(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
@@ -158,6 +203,7 @@ report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
   AddRows(outcome, facts);
   AddVariables(outcome, facts);
   AddLeakage(outcome.plan, facts);
+  AddLedger(outcome, facts);
   AddPrediction(outcome, facts);
   return facts;
 }

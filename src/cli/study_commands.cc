@@ -178,10 +178,10 @@ net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) 
 }
 
 struct JoinCommand {
-  std::string study_file, party, folder = ".", data, key, certificate, roster, approval, listen,
-                                 wait = "10m", output, latency, bandwidth;
+  std::string study_file, party, folder = ".", data, key, certificate, roster, approval, ledger,
+                                 table, listen, wait = "10m", output, latency, bandwidth;
   int listen_descriptor = -1;
-  bool no_output = false, force = false, accept_useless = false;
+  bool no_output = false, force = false, accept_useless = false, unrecorded = false;
 };
 
 int RunJoin(const OutputOptions& output, const JoinCommand& command) {
@@ -200,6 +200,8 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   options.approval = command.approval.empty()
                          ? runtime::DefaultApprovalPath(command.study_file, command.party)
                          : fs::path(command.approval);
+  if (!command.ledger.empty()) options.ledger = {command.ledger, command.table};
+  options.unrecorded = command.unrecorded;
   options.connect_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(command.wait));
   options.listen_address = command.listen;
@@ -242,6 +244,13 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   command->add_option("--approval", options->approval,
                       "This party's approval or envelope (default: approval-PARTY.json beside the "
                       "study file)");
+  CLI::Option* ledger = command->add_option(
+      "--ledger", options->ledger,
+      "The privacy ledger of this institution; a private study needs one (partita ledger open)");
+  command
+      ->add_option("--table", options->table,
+                   "The name of the table in the ledger (default: its only one)")
+      ->needs(ledger);
   command->add_option("--listen", options->listen,
                       "HOST:PORT to listen on (default: this party's address in the roster)");
   command->add_option("--wait", options->wait, "How long to wait for the others to come up")
@@ -258,6 +267,7 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   command->add_option("--latency", options->latency)->group("");
   command->add_option("--bandwidth", options->bandwidth)->group("");
   command->add_flag("--no-output", options->no_output)->group("");
+  command->add_flag("--unrecorded", options->unrecorded)->group("");
 }
 
 void AddReport(CLI::App* study, Invocation& invocation) {

@@ -24,6 +24,13 @@ std::string Learned(const study::Plan& plan) {
   return out;
 }
 
+std::string Privacy(const RunFacts& facts) {
+  if (facts.privacy.empty()) return {};
+  std::string out = "\nPrivacy statement:\n";
+  for (const std::string& sentence : facts.privacy) out += WrapText(sentence, 2);
+  return out;
+}
+
 std::string Cost(const RunFacts& facts) {
   if (facts.phases.empty()) return {};
   TextTable table{{"phase", "rounds", "sent", "received", "time"}, {1, 2, 3, 4}, {}};
@@ -62,7 +69,7 @@ std::string AnalysisHeading(const std::string& name) {
 }  // namespace
 
 std::string RunSummary(const study::Plan& plan, const RunFacts& facts) {
-  return Releases(facts) + Learned(plan) + Cost(facts) + Provenance(plan, facts);
+  return Releases(facts) + Learned(plan) + Privacy(facts) + Cost(facts) + Provenance(plan, facts);
 }
 
 std::string TerminalSummary(std::span<const methods::mle::MleResult> results,

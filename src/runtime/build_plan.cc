@@ -13,6 +13,7 @@
 #include "runtime/predict.h"
 #include "runtime/private_study.h"
 #include "runtime/protocol.h"
+#include "runtime/run_ledger.h"
 #include "runtime/utility.h"
 
 namespace partita::runtime {
@@ -81,6 +82,13 @@ void AddApprovals(PhaseBuilder& builder, study::Plan& plan) {
   study::PlanPhase phase{kApprovalsPhase, 0, {}};
   builder.Step(phase,
                [](size_t, size_t) -> std::optional<uint64_t> { return study::kApprovalBytes; });
+  builder.Close(plan, std::move(phase));
+}
+
+void AddLedger(PhaseBuilder& builder, study::Plan& plan) {
+  study::PlanPhase phase{kLedgerPhase, 0, {}};
+  for (const uint64_t bytes : {kShownLedgerBytes, privacy::ledger::kReceiptBytes})
+    builder.Step(phase, [&](size_t, size_t) -> std::optional<uint64_t> { return bytes; });
   builder.Close(plan, std::move(phase));
 }
 
@@ -286,6 +294,7 @@ study::Plan BuildPlan(const MleStudy& study) {
   PhaseBuilder builder(PartyNames(study));
   AddHello(study, builder, plan);
   AddApprovals(builder, plan);
+  AddLedger(builder, plan);
   AddRowOrder(study, builder, plan);
   AddMoments(study, builder, plan);
   AddFinish(builder, plan);

@@ -13,6 +13,17 @@ namespace {
 // How long a party whose table failed its checks waits for peers to tell.
 constexpr std::chrono::milliseconds kWaitToStop = std::chrono::seconds(20);
 
+void RequireLedger(const MleStudy& study, size_t party, const JoinOptions& options) {
+  if (!study.privacy || !study.parties[party].holder || options.ledger || options.unrecorded)
+    return;
+  throw Error(ErrorCode::kRefused,
+              fmt::format("study '{}' spends from the privacy budget of party {}'s table, but no "
+                          "ledger is named that would keep account of it",
+                          study.file.name, study.parties[party].name),
+              "name it with --ledger FILE; a new one: partita ledger open FILE --table NAME "
+              "--epsilon E --delta D");
+}
+
 }  // namespace
 
 net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& file) {
@@ -53,6 +64,9 @@ PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& p
 
   net::TlsOptions tls;
   tls.identity = crypto::LoadIdentity(options.certificate, options.key);
+  RequireLedger(study, input.party, options);
+  std::optional<RunLedger> ledger;
+  if (options.ledger) input.ledger = &ledger.emplace(*options.ledger, tls.identity);
   const std::unique_ptr<Approvals> approvals =
       SignedApprovals({options.approval, tls.identity, input.fingerprints});
   input.approvals = approvals.get();

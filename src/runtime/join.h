@@ -17,6 +17,10 @@ struct JoinOptions {
   std::string party;
   std::filesystem::path data, key, certificate, roster;
   std::filesystem::path approval;  // an approval of this study, or an envelope that it is inside of
+  // The privacy ledger; without one the run is recorded nowhere, and a private study is refused at
+  // a holder unless `unrecorded`.
+  std::optional<LedgerOptions> ledger;
+  bool unrecorded = false;
   // How long to wait for the others to come up.
   std::chrono::milliseconds connect_timeout = std::chrono::minutes(10);
   std::optional<int>

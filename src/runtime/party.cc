@@ -10,6 +10,7 @@
 #include "runtime/build_plan.h"
 #include "runtime/local_data.h"
 #include "runtime/protocol.h"
+#include "runtime/run_ledger.h"
 #include "study/hashes.h"
 
 namespace partita::runtime {
@@ -38,9 +39,9 @@ void ConfirmFinish(net::Channel& channel) {
 
 // Everything between the hello and the last message.
 ProtocolResult RunProtocol(const MleStudy& study, const LocalData& local, net::Channel& channel,
-                           crypto::RandomSource& random, Progress& progress,
+                           RunLedger* ledger, crypto::RandomSource& random, Progress& progress,
                            PartyOutcome& outcome) {
-  mpc::CountingReleaseGate gate;
+  LedgerGate gate(ledger);
   gate.Reserve(study.releases);
   if (!study.shared_blocks.empty()) {
     progress.Phase("row order");
@@ -61,8 +62,9 @@ ProtocolResult RunProtocol(const MleStudy& study, const LocalData& local, net::C
 // What went wrong with a table or the own approval of it, its place included, is its owner's
 // business.
 Error ToldToPeers(const Error& own) {
-  if (own.code() != ErrorCode::kRefused) return Error(ErrorCode::kBadData, "");
-  return Error(ErrorCode::kRefused, "its own approval does not allow this run");
+  if (own.code() != ErrorCode::kRefused && own.code() != ErrorCode::kBudget)
+    return Error(ErrorCode::kBadData, "");
+  return Error(ErrorCode::kRefused, "its own approval or ledger does not allow this run");
 }
 
 // Connects, says hello and runs the protocol. If anything fails after the hello, a table that
@@ -70,9 +72,10 @@ Error ToldToPeers(const Error& own) {
 ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
                              const net::HelloInput& hello, const study::ApprovalTerms& terms,
                              const study::SignedApproval& own, const Approvals& approvals,
-                             const LocalData& local, const std::optional<Error>& data_error,
-                             crypto::RandomSource& random, Progress& progress,
-                             PartyOutcome& outcome, std::vector<crypto::Digest>& commitments) {
+                             RunLedger* ledger, const LocalData& local,
+                             const std::optional<Error>& data_error, crypto::RandomSource& random,
+                             Progress& progress, PartyOutcome& outcome,
+                             std::vector<crypto::Digest>& commitments) {
   progress.Phase(data_error ? "the table failed its checks; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(data_error.has_value());
@@ -90,12 +93,16 @@ ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
     if (data_error) throw Error(*data_error);
     outcome.approvals = ExchangeApprovals(channel, study, terms, own, commitments, approvals);
     outcome.disclosure = study::StrictestDisclosure(terms.disclosure, outcome.approvals);
-    return RunProtocol(study, local, channel, random, progress, outcome);
+    outcome.ledger.parties =
+        ExchangeLedgers(channel, ledger, {session.run_id, hello.study_hash}, outcome.approvals);
+    return RunProtocol(study, local, channel, ledger, random, progress, outcome);
   } catch (const Error& error) {
     channel.Abort(data_error ? ToldToPeers(*data_error) : error);
+    if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
     throw;
   } catch (const std::exception& error) {
     channel.Abort(Error(ErrorCode::kInternal, "an internal error"));
+    if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
     throw Error(ErrorCode::kInternal, error.what(), "please report this");
   }
 }
@@ -138,6 +145,7 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   hello.commitment = local.snapshot.commitment;
   study::SignedApproval own;
   try {
+    if (!data_error && input.ledger != nullptr) input.ledger->Prepare(study, input.party);
     if (!data_error) own = input.approvals->Show(hello.commitment);
   } catch (const Error& error) {
     data_error = error;
@@ -146,12 +154,13 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   std::vector<crypto::Digest> commitments;
   ProtocolResult result;
   try {
-    result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, local, data_error,
-                           random, progress, outcome, commitments);
+    result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
+                           data_error, random, progress, outcome, commitments);
   } catch (const Error&) {
     if (data_error) throw Error(*data_error);
     throw;
   }
+  if (input.ledger != nullptr) input.ledger->Describe(outcome.ledger);
   outcome.checks = result.checks;
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));
 

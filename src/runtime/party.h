@@ -16,6 +16,7 @@
 #include "runtime/local_data.h"
 #include "runtime/mle_study.h"
 #include "runtime/protocol.h"
+#include "runtime/run_ledger.h"
 #include "runtime/variables.h"
 #include "study/plan.h"
 
@@ -34,7 +35,8 @@ struct PartyOutcome {
   std::vector<net::PhaseTraffic> traffic;
   std::vector<mpc::CountingReleaseGate::Count> releases;
   std::vector<study::SignedApproval> approvals;  // of all parties, by channel index
-  study::DisclosureSpec disclosure;              // the strictest of the study and all approvals
+  LedgerOutcome ledger;
+  study::DisclosureSpec disclosure;  // the strictest of the study and all approvals
   std::vector<LocalStep> local_steps;
   double seconds = 0;                      // from RunParty's first step to its last
   std::vector<CheckOutcome> checks;        // at computing parties
@@ -50,6 +52,7 @@ struct PartyInput {
   std::vector<std::string>
       fingerprints;  // of the certificates, by channel index; empty strings without TLS
   Approvals* approvals = nullptr;  // this party's own, and how the others' are verified; borrowed
+  RunLedger* ledger = nullptr;     // null: this party keeps none; borrowed
 };
 
 // Makes the connection; called once the party's own table has been read and checked.
@@ -57,12 +60,13 @@ struct PartyInput {
 // worth a long wait.
 using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_stop)>;
 
-// Opens its own approval, reads and checks the table, connects, says hello, compares approvals and
-// row orders, computes, opens, and (receiver) fits.
+// Opens its own approval, reads and checks the table, prices the study by its own ledger, connects,
+// says hello, compares approvals, ledgers and row orders, computes, opens, and (receiver) fits.
 //
 // Errors are those of every layer, as Error. When this party fails after the connection was made,
 // its peers are told (public facts only) and stop too; when its table fails the checks it still
-// connects to tell them. Nothing is written to disk.
+// connects to tell them. Nothing is written
+// to disk but the ledger.
 PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Connector& connect,
                       crypto::RandomSource& random, Progress& progress);
 

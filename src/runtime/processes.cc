@@ -104,6 +104,8 @@ std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
                                             "--format",
                                             simulation.format};
       if (simulation.accept_useless) arguments.push_back("--accept-useless");
+      // The folder of the run is removed afterwards, and so would be what it says.
+      arguments.push_back("--unrecorded");
       if (study.parties[i].holder) {
         arguments.insert(arguments.end(), {"--data", simulation.data[i].string()});
       }

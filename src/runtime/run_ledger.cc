@@ -1,0 +1,215 @@
+#include "runtime/run_ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "crypto/signature.h"
+#include "net/frame.h"
+#include "privacy/ledger/receipts.h"
+#include "runtime/ledger_charges.h"
+#include "study/utc_time.h"
+
+namespace partita::runtime {
+namespace {
+
+using privacy::ledger::Head;
+using privacy::ledger::kHeadBytes;
+using privacy::ledger::kReceiptBytes;
+using privacy::ledger::Receipt;
+
+bool IsZero(ByteView bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
+}
+
+Bytes EncodeShown(const std::optional<Head>& head, uint64_t exact_before) {
+  ByteWriter writer;
+  writer.U64(head ? 1 : 0);
+  writer.Raw(head ? EncodeHead(*head) : Bytes(kHeadBytes));
+  writer.U64(exact_before);
+  return writer.Take();
+}
+
+struct ShownAccount {
+  std::optional<Head> head;
+  uint64_t exact_before = 0;
+};
+
+ShownAccount DecodeShown(ByteView bytes, const std::string& party) {
+  ByteReader reader(bytes);
+  const uint64_t flag = reader.U64();
+  const ByteView head = reader.Raw(kHeadBytes);
+  ShownAccount shown;
+  shown.exact_before = reader.U64();
+  if (flag > 1 || (flag == 0 && (!IsZero(head) || shown.exact_before != 0))) {
+    throw Error(ErrorCode::kPeerFault,
+                fmt::format("what party {} shows of its ledger is damaged", party),
+                "ask that party to update Partita");
+  }
+  if (flag == 1) shown.head = privacy::ledger::DecodeHead(head, party);
+  return shown;
+}
+
+// To and from everybody else, one message each of the same size.
+std::vector<Bytes> Swap(net::Channel& channel, const std::vector<Bytes>& own, size_t size) {
+  std::vector<Bytes> seen(channel.num_parties(), Bytes(size));
+  std::vector<net::Send> sends;
+  std::vector<net::Receive> receives;
+  for (net::PartyIndex peer = 0; peer < channel.num_parties(); ++peer) {
+    if (peer == channel.self()) continue;
+    sends.push_back({.to = peer, .bytes = own[peer], .size = 0, .producer = {}});
+    receives.push_back({.from = peer,
+                        .into = seen[peer],
+                        .size = 0,
+                        .consumer = {},
+                        .body = nullptr,
+                        .max_bytes = 0});
+  }
+  channel.Exchange(sends, receives);
+  return seen;
+}
+
+// The peers are told that the own ledger said no, not why.
+template <typename F>
+auto Privately(net::Channel& channel, F work) {
+  try {
+    return work();
+  } catch (const Error&) {
+    channel.Abort(Error(ErrorCode::kRefused, "its own privacy ledger does not allow this run"));
+    throw;
+  }
+}
+
+}  // namespace
+
+privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) {
+    throw Error(ErrorCode::kUsage, fmt::format("there is no ledger {}", file.string()),
+                "make one with partita ledger open FILE --table NAME --epsilon E --delta D");
+  }
+  return privacy::ledger::SqliteLedger({.file = file});
+}
+
+std::string ChosenTable(privacy::ledger::SqliteLedger& ledger, const LedgerOptions& options) {
+  const std::vector<std::string> tables = ledger.Tables();
+  if (options.table.empty() && tables.size() == 1) return tables.front();
+  if (!options.table.empty() && ledger.HasAccount(options.table)) return options.table;
+  const std::string known =
+      tables.empty() ? "it has none" : fmt::format("it has {}", fmt::join(tables, ", "));
+  if (options.table.empty()) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("which table of the ledger {} is meant? {}", options.file.string(), known),
+        tables.empty() ? "make an account: partita ledger open" : "name it with --table");
+  }
+  throw Error(ErrorCode::kUsage,
+              fmt::format("the ledger {} has no table '{}': {}", options.file.string(),
+                          options.table, known),
+              "make an account for it with partita ledger open, or name another with --table");
+}
+
+RunLedger::RunLedger(const LedgerOptions& options, crypto::Identity identity)
+    : options_(options), ledger_(OpenLedger(options.file)), identity_(std::move(identity)) {}
+
+void RunLedger::Prepare(const MleStudy& study, size_t party) {
+  party_ = study.parties[party].name;
+  if (!study.parties[party].holder) return;
+  table_ = ChosenTable(ledger_, options_);
+  const privacy::ledger::Standing standing = ledger_.StandingOf(table_);
+  exact_before_ = standing.spent.exact + standing.reserved.exact;
+  request_ = ChargesOf(study, standing.policy);
+  ledger_.Price(*request_);
+}
+
+privacy::ledger::Stamp RunLedger::Now() const { return {"party " + party_, study::NowUtc()}; }
+
+void RunLedger::Reserve(const RunIdentity& run) {
+  if (!request_) return;
+  request_->run_id = run.run_id;
+  request_->study_file_hash = run.study_file_hash;
+  reservation_ = ledger_.Reserve(*request_, Now());
+}
+
+std::optional<Head> RunLedger::Shown() {
+  if (!reservation_) return std::nullopt;
+  return ledger_.HeadOf(table_);
+}
+
+Bytes RunLedger::Witness(const Head& head, const RunIdentity& run, const std::string& owner) {
+  const Receipt receipt{head, run.run_id, run.study_file_hash};
+  ledger_.Witness(receipt, owner, Now());
+  if (!identity_.key) return {};
+  return privacy::ledger::SignReceipt(identity_, receipt);
+}
+
+void RunLedger::Countersign(const Head& head, const std::string& peer, const Bytes& certificate,
+                            const Bytes& signature) {
+  ledger_.Countersign(table_, reservation_->number, {peer, head, certificate, signature}, Now());
+}
+
+void RunLedger::Spend() {
+  if (!reservation_ || spent_) return;
+  ledger_.Spend(table_, reservation_->number, Now());
+  spent_ = true;
+}
+
+void RunLedger::Refund(const std::string& why) noexcept {
+  if (!reservation_ || spent_) return;
+  try {
+    ledger_.Refund(table_, reservation_->number, privacy::ledger::NothingSent(why), Now());
+    reservation_.reset();
+  } catch (const std::exception&) {
+    // It stays reserved, which is the safe side.
+  }
+}
+
+void RunLedger::Describe(LedgerOutcome& outcome) {
+  if (table_.empty()) return;
+  outcome.reservation = reservation_ ? reservation_->number : 0;
+  outcome.spent = spent_;
+  outcome.exact_before = exact_before_;
+  outcome.standing = ledger_.StandingOf(table_);
+}
+
+std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledger,
+                                         const RunIdentity& run,
+                                         const std::vector<study::SignedApproval>& approvals) {
+  channel.BeginPhase(kLedgerPhase);
+  const size_t self = channel.self(), count = channel.num_parties();
+  std::optional<Head> head;
+  if (ledger != nullptr) {
+    Privately(channel, [&] { ledger->Reserve(run); });
+    head = ledger->Shown();
+  }
+  const Bytes own = EncodeShown(head, head ? ledger->exact_before() : 0);
+  const std::vector<Bytes> shown = Swap(channel, std::vector<Bytes>(count, own), kShownLedgerBytes);
+
+  std::vector<PeerAccount> accounts(count);
+  std::vector<Bytes> receipts(count, Bytes(kReceiptBytes));
+  for (size_t peer = 0; peer < count; ++peer) {
+    accounts[peer].party = channel.names()[peer];
+    const ShownAccount account =
+        DecodeShown(peer == self ? own : shown[peer], accounts[peer].party);
+    accounts[peer].kept = account.head.has_value();
+    accounts[peer].exact_before = account.exact_before;
+    if (peer == self || ledger == nullptr || !account.head) continue;
+    const Bytes signature = ledger->Witness(*account.head, run, accounts[peer].party);
+    if (!signature.empty()) receipts[peer] = privacy::ledger::EncodeSignature(signature);
+  }
+  const std::vector<Bytes> signatures = Swap(channel, receipts, kReceiptBytes);
+  for (size_t peer = 0; head && peer < count; ++peer) {
+    if (peer == self || IsZero(signatures[peer])) continue;
+    ledger->Countersign(*head, accounts[peer].party, approvals[peer].signature.certificate,
+                        privacy::ledger::DecodeSignature(signatures[peer], accounts[peer].party));
+    accounts[peer].countersigned = true;
+  }
+  return accounts;
+}
+
+void LedgerGate::Opening(std::string_view release_id, size_t to_party, uint64_t num_values) {
+  CountingReleaseGate::Opening(release_id, to_party, num_values);
+  if (ledger_ != nullptr) ledger_->Spend();
+}
+
+}  // namespace partita::runtime

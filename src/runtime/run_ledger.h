@@ -1,0 +1,132 @@
+// A party's privacy ledger in a run: what is charged before anything can be opened, and what the
+// peers countersign.
+//
+// Phase "ledger", right after the approvals, two rounds among all processes of the study:
+//   1. Each holder that keeps a ledger reserves what the study costs its table (ledger_charges.h)
+//      and shows the head of its account, and how many exact results were released from the table
+//      before. kShownLedgerBytes to every other.
+//   2. Each process that keeps a ledger checks the heads that it saw against the last ones it was
+//      shown, stores them durably and returns a signature. kReceiptBytes to every other.
+// A restored backup is refused in step 2 by any peer that saw the newer ledger (methods.md, R-m).
+// The reservation is spent, durably, before the first opening of the run (LedgerGate), and refunded
+// if the run ends without one. A process that dies in between leaves the reservation open, which
+// counts as spent until its steward says otherwise (`partita ledger refund`).
+//
+// Who keeps no ledger shows zeros, returns zeros, and everybody's report says so. Revealed to the
+// peers: that it is the same account as in an earlier study, its number of entries, and the number
+// of exact results.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crypto/certificate.h"
+#include "mpc/release_gate.h"
+#include "net/channel.h"
+#include "privacy/ledger/sqlite_ledger.h"
+#include "runtime/mle_study.h"
+#include "study/approval.h"
+
+namespace partita::runtime {
+
+inline constexpr char kLedgerPhase[] = "ledger";
+inline constexpr size_t kShownLedgerBytes = 8 + privacy::ledger::kHeadBytes + 8;
+
+struct LedgerOptions {
+  std::filesystem::path file;
+  std::string table;  // empty: the only account of the file
+};
+
+// Throws kUsage, saying how to make one, if the file is not there.
+privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file);
+// Throws kUsage, naming the accounts that there are, if it is not clear which is meant.
+std::string ChosenTable(privacy::ledger::SqliteLedger& ledger, const LedgerOptions& options);
+
+// What a party showed about its table.
+struct PeerAccount {
+  std::string party;
+  bool kept = false;           // whether it keeps an account of its table
+  uint64_t exact_before = 0;   // exact results released from the table before this study
+  bool countersigned = false;  // whether it countersigned the charge of the party that reports
+};
+
+// What the ledger did in a run.
+struct LedgerOutcome {
+  uint64_t reservation = 0;  // number of the entry; 0: none
+  bool spent = false;
+  uint64_t exact_before = 0;  // exact results of the own table, before this study
+  std::optional<privacy::ledger::Standing> standing;  // of the account, after the run
+  std::vector<PeerAccount> parties;                   // all, by channel index
+};
+
+// What a receipt is bound to beside the head.
+struct RunIdentity {
+  crypto::Digest run_id{};
+  crypto::Digest study_file_hash{};
+};
+
+// This party's ledger. The calls come in this order; errors are those of SqliteLedger.
+class RunLedger {
+ public:
+  // identity: signs for the peers; without a key (parties as threads) this party signs nothing.
+  RunLedger(const LedgerOptions& options, crypto::Identity identity);
+
+  // Before anybody is connected: chooses the account and prices the study. A party without a table
+  // only countersigns. Throws kBudget or kRefused if it does not fit, kUsage if it is not clear
+  // which account is meant.
+  void Prepare(const MleStudy& study, size_t party);
+  // Holders. Durable on return, and counts against the budget.
+  void Reserve(const RunIdentity& run);
+  // The head of the account, if there is a reservation; asked for just before it is shown.
+  std::optional<privacy::ledger::Head> Shown();
+  uint64_t exact_before() const { return exact_before_; }
+  // Stores the head that `owner` shows and signs it; empty without a key. Throws kRefused for an
+  // older head than before.
+  Bytes Witness(const privacy::ledger::Head& head, const RunIdentity& run,
+                const std::string& owner);
+  // A peer's signature over the head that was shown to it.
+  void Countersign(const privacy::ledger::Head& head, const std::string& peer,
+                   const Bytes& certificate, const Bytes& signature);
+  // If there is a reservation: durable on return; from here on it stays charged.
+  void Spend();
+  // If nothing was spent: takes the reservation back. why: words for the entry. Never throws: what
+  // cannot be refunded stays charged.
+  void Refund(const std::string& why) noexcept;
+  // Reads the account once more.
+  void Describe(LedgerOutcome& outcome);
+
+ private:
+  privacy::ledger::Stamp Now() const;
+
+  LedgerOptions options_;
+  privacy::ledger::SqliteLedger ledger_;
+  std::string table_;  // holders
+  crypto::Identity identity_;
+  std::string party_;
+  std::optional<privacy::ledger::ReservationRequest> request_;  // holders
+  std::optional<privacy::ledger::Reservation> reservation_;
+  uint64_t exact_before_ = 0;
+  bool spent_ = false;
+};
+
+// The phase. ledger: null: this party keeps none. approvals: of all parties, by channel index, for
+// their certificates. Returns what everybody showed. What fails in the own ledger is told to the
+// peers in general words.
+std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledger,
+                                         const RunIdentity& run,
+                                         const std::vector<study::SignedApproval>& approvals);
+
+// Counts openings, and spends the reservation before the first.
+class LedgerGate : public mpc::CountingReleaseGate {
+ public:
+  explicit LedgerGate(RunLedger* ledger) : ledger_(ledger) {}
+  void Opening(std::string_view release_id, size_t to_party, uint64_t num_values) override;
+
+ private:
+  RunLedger* ledger_;
+};
+
+}  // namespace partita::runtime

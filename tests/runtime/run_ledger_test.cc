@@ -1,0 +1,328 @@
+// Runs and the privacy ledgers of their parties: what a study takes, that it is taken before
+// anything opens, that a run that opened nothing takes nothing, and that old copies of a ledger are
+// found out by the others.
+#include "runtime/run_ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "net/memory_transport.h"
+#include "privacy/ledger/audit.h"
+#include "runtime/ledger_charges.h"
+#include "runtime/party.h"
+#include "tests/cli/study_folder.h"
+#include "tests/data/expect_error.h"
+
+namespace partita::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using privacy::ledger::ExactRule;
+using privacy::ledger::Policy;
+using privacy::ledger::SqliteLedger;
+using privacy::ledger::Standing;
+using ::testing::HasSubstr;
+
+constexpr char kPrivacy[] =
+    "\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = \"replace\"\n";
+
+class RunLedgerTest : public ::testing::Test {
+ protected:
+  fs::path File(const std::string& party) const {
+    return fs::path(folder_.path()) / (party + ".ledger");
+  }
+  static Policy PolicyFor(const std::string& epsilon) {
+    Policy policy;
+    policy.table = "visits";
+    policy.outside.epsilon = epsilon;
+    policy.outside.delta = "1e-6";
+    policy.insider = policy.outside;
+    policy.exact = ExactRule::kAllowed;
+    return policy;
+  }
+  void OpenLedger(const std::string& party, const Policy& policy) {
+    SqliteLedger::Create({.file = File(party)});
+    SqliteLedger ledger({.file = File(party)});
+    if (party != "dealer") ledger.OpenAccount(policy, random_, {"steward", 0});
+  }
+  void OpenLedgers(const Policy& policy) {
+    for (const std::string party : {"north", "south", "dealer"}) OpenLedger(party, policy);
+  }
+  Standing StandingAt(const std::string& party) const {
+    return SqliteLedger({.file = File(party)}).StandingOf("visits");
+  }
+  void MakePrivate() {
+    StudyText(partita::testing::StudyFolder::Read(folder_.study_file()) + kPrivacy);
+  }
+  void StudyText(const std::string& text) {
+    partita::testing::StudyFolder::Write(folder_.study_file(), text);
+  }
+
+  struct End {
+    std::optional<PartyOutcome> outcome;
+    std::optional<Error> error;
+  };
+  // All parties as threads; those whose ledger file is there keep it. identities: none: nobody
+  // signs.
+  std::map<std::string, End> Run() {
+    const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+    const std::vector<std::string> names = PartyNames(study);
+    std::vector<std::unique_ptr<net::Transport>> transports =
+        net::MakeMemoryTransports(names, random_);
+    std::map<std::string, End> ends;
+    for (const std::string& name : names) ends[name];
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < names.size(); ++i) {
+      threads.emplace_back([&, i, transport = std::move(transports[i])]() mutable {
+        crypto::SystemRandom random;
+        SilentProgress progress;
+        End& end = ends.at(names[i]);
+        try {
+          const std::unique_ptr<Approvals> approvals = UnsignedApprovals(random);
+          std::optional<RunLedger> ledger;
+          if (fs::exists(File(names[i])))
+            ledger.emplace(LedgerOptions{File(names[i]), ""}, crypto::Identity{});
+          const PartyInput input{
+              i, folder_.data(names[i]), {}, approvals.get(), ledger ? &*ledger : nullptr};
+          end.outcome = RunParty(
+              study, input, [&](bool) { return std::move(transport); }, random, progress);
+        } catch (const Error& error) {
+          end.error = error;
+        }
+        transport.reset();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return ends;
+  }
+  static void ExpectAllDone(const std::map<std::string, End>& ends) {
+    for (const auto& [party, end] : ends) {
+      EXPECT_TRUE(end.outcome.has_value())
+          << party << ": " << (end.error ? end.error->message() : "");
+    }
+  }
+
+  partita::testing::StudyFolder folder_;
+  crypto::SystemRandom random_;
+};
+
+TEST_F(RunLedgerTest, APrivateStudyIsSpentAtEveryHolder) {
+  MakePrivate();
+  OpenLedgers(PolicyFor("5"));
+  auto ends = Run();
+  ExpectAllDone(ends);
+  for (const std::string party : {"north", "south"}) {
+    const Standing standing = StandingAt(party);
+    EXPECT_GT(standing.spent.outside.rdp, 0u);
+    // The party that takes part knows one of the two shares of noise: to it the release says more.
+    EXPECT_GT(standing.spent.insider.rdp, standing.spent.outside.rdp);
+    EXPECT_EQ(standing.reserved, privacy::ledger::Totals{});
+    EXPECT_EQ(standing.studies_spent, 1u);
+    EXPECT_EQ(standing.spent.exact, 0u);
+    const LedgerOutcome& told = ends[party].outcome->ledger;
+    EXPECT_TRUE(told.spent);
+    EXPECT_EQ(told.standing->spent, standing.spent);
+    ASSERT_EQ(told.parties.size(), 3u);
+    EXPECT_TRUE(told.parties[0].kept);
+    EXPECT_TRUE(told.parties[1].kept);
+    EXPECT_FALSE(told.parties[2].kept);  // the dealer has no table
+  }
+  SqliteLedger({.file = File("north")}).Verify();
+  // The same again costs the same.
+  const Standing once = StandingAt("north");
+  ExpectAllDone(Run());
+  EXPECT_EQ(StandingAt("north").spent.outside.rdp, 2 * once.spent.outside.rdp);
+}
+
+// What is charged is what the statement of the study says, not more than a few units above it: rho
+// of the noise that remains, at the order of the account.
+TEST_F(RunLedgerTest, ChargesTheNoiseThatRemains) {
+  MakePrivate();
+  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  const auto request = ChargesOf(study, PolicyFor("5"));
+  ASSERT_EQ(request.charges.size(), 2u);
+  const auto& outside = std::get<privacy::ledger::GridGaussian>(request.charges[0].mechanism);
+  const auto& insider = std::get<privacy::ledger::GridGaussian>(request.charges[1].mechanism);
+  EXPECT_EQ(outside.remaining.shares, 2u);
+  EXPECT_EQ(insider.remaining.shares, 1u);
+  EXPECT_EQ(outside.sensitivity, study.privacy->replace_sensitivity.value());
+  EXPECT_EQ(outside.remaining.dimension, study.privacy->num_noised);
+  EXPECT_TRUE(request.exact.empty());
+}
+
+TEST_F(RunLedgerTest, RefusesABudgetThatNoChargeCanCover) {
+  MakePrivate();
+  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  Policy policy = PolicyFor("5");
+  policy.outside.adjacency = privacy::Adjacency::kAddRemove;
+  const auto error = ThrownBy([&] { ChargesOf(study, policy); });
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code(), ErrorCode::kRefused);
+  EXPECT_THAT(error->message(), HasSubstr("add-remove"));
+}
+
+TEST_F(RunLedgerTest, AStudyBeyondTheBudgetIsRefusedBeforeAnybodyIsConnected) {
+  MakePrivate();
+  OpenLedger("north", PolicyFor("5"));
+  OpenLedger("south", PolicyFor("0.5"));  // the study asks for 1
+  auto ends = Run();
+  ASSERT_TRUE(ends["south"].error.has_value());
+  EXPECT_EQ(ends["south"].error->code(), ErrorCode::kBudget);
+  EXPECT_THAT(ends["south"].error->message(), HasSubstr("visits"));
+  // The others are told no amounts.
+  for (const std::string party : {"north", "dealer"}) {
+    ASSERT_TRUE(ends[party].error.has_value()) << party;
+    EXPECT_THAT(ends[party].error->message(), HasSubstr("ledger does not allow this run"));
+    EXPECT_THAT(ends[party].error->message(), ::testing::Not(HasSubstr("0.5")));
+  }
+  for (const std::string party : {"north", "south"}) {
+    EXPECT_EQ(StandingAt(party).spent, privacy::ledger::Totals{}) << party;
+    EXPECT_EQ(StandingAt(party).reserved, privacy::ledger::Totals{}) << party;
+  }
+}
+
+TEST_F(RunLedgerTest, TheBudgetEndsAfterAsManyStudiesAsItSays) {
+  MakePrivate();
+  OpenLedgers(PolicyFor("2"));
+  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  SqliteLedger ledger({.file = File("north")});
+  const auto priced = ledger.Price(ChargesOf(study, PolicyFor("2")));
+  const uint64_t left =
+      privacy::ledger::StudiesLeft(StandingAt("north"), priced.outside, priced.insider);
+  ASSERT_GE(left, 1u);
+  ASSERT_LE(left, 20u);
+  for (uint64_t i = 0; i < left; ++i) ExpectAllDone(Run());
+  auto ends = Run();
+  ASSERT_TRUE(ends["north"].error.has_value());
+  EXPECT_EQ(ends["north"].error->code(), ErrorCode::kBudget);
+  EXPECT_EQ(StandingAt("north").studies_spent, left);
+}
+
+TEST_F(RunLedgerTest, ExactResultsAreEnteredAndQualifyWhatComesAfter) {
+  OpenLedgers(PolicyFor("5"));
+  ExpectAllDone(Run());
+  const Standing after = StandingAt("south");
+  EXPECT_GT(after.spent.exact, 0u);
+  EXPECT_GT(after.spent.exact_values, 0u);
+  EXPECT_EQ(after.spent.outside.rdp, 0u);
+  MakePrivate();
+  auto ends = Run();
+  ExpectAllDone(ends);
+  EXPECT_EQ(ends["dealer"].outcome->ledger.parties[1].exact_before, after.spent.exact);
+}
+
+TEST_F(RunLedgerTest, ATableWithoutExactResultsRefusesThem) {
+  Policy policy = PolicyFor("5");
+  policy.exact = ExactRule::kRefused;
+  OpenLedgers(policy);
+  auto ends = Run();
+  for (const std::string party : {"north", "south"}) {
+    ASSERT_TRUE(ends[party].error.has_value());
+    EXPECT_EQ(ends[party].error->code(), ErrorCode::kRefused) << ends[party].error->message();
+  }
+}
+
+// South's rows are others than north's: the row lists differ, and nothing is opened.
+TEST_F(RunLedgerTest, ARunThatOpensNothingCostsNothing) {
+  MakePrivate();
+  OpenLedgers(PolicyFor("5"));
+  folder_.Edit(folder_.data("south"), "p007", "p907");
+  for (const auto& [party, end] : Run()) EXPECT_TRUE(end.error.has_value()) << party;
+  for (const std::string party : {"north", "south"}) {
+    const Standing standing = StandingAt(party);
+    EXPECT_EQ(standing.spent, privacy::ledger::Totals{});
+    EXPECT_EQ(standing.reserved, privacy::ledger::Totals{});
+    const auto entries = SqliteLedger({.file = File(party)}).Entries("visits");
+    EXPECT_EQ(privacy::ledger::EntryKind(entries.back().body), "refunded");
+  }
+}
+
+TEST_F(RunLedgerTest, ARestoredBackupIsFoundOut) {
+  MakePrivate();
+  OpenLedgers(PolicyFor("50"));
+  ExpectAllDone(Run());
+  const fs::path backup = fs::path(folder_.path()) / "backup";
+  fs::copy_file(File("south"), backup);
+  ExpectAllDone(Run());
+  fs::copy_file(backup, File("south"), fs::copy_options::overwrite_existing);
+  auto ends = Run();
+  // Whoever sees it first says it; the others hear it from that party.
+  bool named = false;
+  for (const auto& [party, end] : ends) {
+    ASSERT_TRUE(end.error.has_value()) << party;
+    if (party != "south") named = named || end.error->message().find("south") != std::string::npos;
+  }
+  EXPECT_TRUE(named);
+  EXPECT_EQ(StandingAt("north").studies_spent, 2u);
+  EXPECT_EQ(StandingAt("north").reserved, privacy::ledger::Totals{});
+}
+
+// A party without a ledger is told apart from one whose table has no exact results.
+TEST_F(RunLedgerTest, SaysWhoKeepsNoLedger) {
+  OpenLedger("north", PolicyFor("5"));
+  auto ends = Run();
+  ExpectAllDone(ends);
+  const std::vector<PeerAccount>& seen = ends["dealer"].outcome->ledger.parties;
+  EXPECT_TRUE(seen[0].kept);
+  EXPECT_FALSE(seen[1].kept);
+}
+
+// The reservation is spent when the gate lets the first opening through, not later.
+TEST_F(RunLedgerTest, SpendsBeforeTheFirstOpening) {
+  MakePrivate();
+  OpenLedgers(PolicyFor("5"));
+  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  RunLedger ledger({File("north"), ""}, {});
+  ledger.Prepare(study, 0);
+  ledger.Reserve({});
+  LedgerGate gate(&ledger);
+  gate.Reserve(study.releases);
+  EXPECT_EQ(StandingAt("north").studies_spent, 0u);
+  const mpc::Release& release = study.releases.front();
+  gate.Opening(release.id, *release.to_party, *release.num_values);
+  EXPECT_EQ(StandingAt("north").studies_spent, 1u);
+  ledger.Refund("too late");
+  EXPECT_EQ(StandingAt("north").studies_spent, 1u);
+}
+
+// An opening that the plan does not list costs nothing: it does not happen.
+TEST_F(RunLedgerTest, ARefusedOpeningSpendsNothing) {
+  MakePrivate();
+  OpenLedgers(PolicyFor("5"));
+  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  RunLedger ledger({File("north"), ""}, {});
+  ledger.Prepare(study, 0);
+  ledger.Reserve({});
+  LedgerGate gate(&ledger);
+  gate.Reserve(study.releases);
+  EXPECT_TRUE(ThrownBy([&] { gate.Opening("nothing", 0, 1); }).has_value());
+  EXPECT_EQ(StandingAt("north").studies_spent, 0u);
+  ledger.Refund("nothing was opened");
+  EXPECT_EQ(StandingAt("north").reserved, privacy::ledger::Totals{});
+}
+
+TEST_F(RunLedgerTest, AsksWhichTableIsMeant) {
+  OpenLedgers(PolicyFor("5"));
+  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  {
+    RunLedger ledger({File("north"), "vists"}, {});
+    const auto error = ThrownBy([&] { ledger.Prepare(study, 0); });
+    ASSERT_TRUE(error.has_value());
+    EXPECT_THAT(error->message(), HasSubstr("visits"));
+  }
+  Policy second = PolicyFor("5");
+  second.table = "laboratory";
+  SqliteLedger({.file = File("north")}).OpenAccount(second, random_, {"steward", 0});
+  RunLedger ledger({File("north"), ""}, {});
+  const auto error = ThrownBy([&] { ledger.Prepare(study, 0); });
+  ASSERT_TRUE(error.has_value());
+  EXPECT_THAT(error->message(), HasSubstr("laboratory"));
+}
+
+}  // namespace
+}  // namespace partita::runtime

@@ -84,7 +84,28 @@ ledger::Policy PolicyOf(const PolicyOptions& options) {
 }
 
 Json StandingData(const ledger::Standing& standing) {
-  return Json::parse(ledger::StandingJson(standing));
+  Json data = Json::parse(ledger::StandingJson(standing));
+  data["open_reservations"] = Json::array();
+  for (const auto& [number, reservation] : standing.reservations)
+    data["open_reservations"].push_back({{"number", number}, {"study", reservation.study}});
+  return data;
+}
+
+std::string StandingPage(const ledger::Standing& standing) {
+  std::string page = ledger::StandingText(standing);
+  for (const auto& [number, reservation] : standing.reservations) {
+    page += WrapText(fmt::format("Open: reservation {}, study '{}'. It counts as spent; if its run "
+                                 "is over and sent nothing: partita ledger refund",
+                                 number, reservation.study),
+                     2);
+  }
+  return page;
+}
+
+void PrintStanding(const OutputOptions& output, ledger::SqliteLedger& book,
+                   const std::string& table) {
+  const ledger::Standing standing = book.StandingOf(table);
+  PrintResult(output, StandingPage(standing), StandingData(standing).dump());
 }
 
 int RunOpen(const OutputOptions& output, const LedgerCommand& command) {
@@ -94,8 +115,7 @@ int RunOpen(const OutputOptions& output, const LedgerCommand& command) {
   ledger::SqliteLedger book(options);
   crypto::SystemRandom random;
   book.OpenAccount(policy, random, StampOf(command));
-  const ledger::Standing standing = book.StandingOf(policy.table);
-  PrintResult(output, ledger::StandingText(standing), StandingData(standing).dump());
+  PrintStanding(output, book, policy.table);
   PrintNote(output, fmt::format("\nEvery study on this table names it from now on: partita study "
                                 "join STUDY --ledger {} --table {}",
                                 command.file, policy.table));
@@ -110,7 +130,7 @@ int RunShow(const OutputOptions& output, const LedgerCommand& command) {
   Json list = Json::array();
   for (const std::string& table : tables) {
     const ledger::Standing standing = book.StandingOf(table);
-    text += (text.empty() ? "" : "\n") + ledger::StandingText(standing);
+    text += (text.empty() ? "" : "\n") + StandingPage(standing);
     list.push_back(StandingData(standing));
   }
   if (tables.empty()) text = "no table has an account in this ledger";
@@ -146,8 +166,7 @@ int RunChange(const OutputOptions& output, const LedgerCommand& command) {
   ledger::SqliteLedger book = Open(command);
   const ledger::Policy policy = PolicyOf(command.policy);
   book.ChangePolicy(policy, command.why, StampOf(command));
-  const ledger::Standing standing = book.StandingOf(policy.table);
-  PrintResult(output, ledger::StandingText(standing), StandingData(standing).dump());
+  PrintStanding(output, book, policy.table);
   return kDone;
 }
 
@@ -162,8 +181,7 @@ int RunRefund(const OutputOptions& output, const LedgerCommand& command) {
   ledger::SqliteLedger book = Open(command);
   const std::string table = TableOf(book, command);
   book.Refund(table, command.reservation, ledger::NothingSent(command.why), StampOf(command));
-  const ledger::Standing standing = book.StandingOf(table);
-  PrintResult(output, ledger::StandingText(standing), StandingData(standing).dump());
+  PrintStanding(output, book, table);
   return kDone;
 }
 

@@ -23,5 +23,7 @@ inline Json Object(Json properties) {
 
 // data ..., doctor and study rehearse; empty for other commands.
 std::optional<Json> StewardSchema(const std::string& command);
+// ledger ...; empty for other commands.
+std::optional<Json> LedgerSchema(const std::string& command);
 
 }  // namespace partita::cli

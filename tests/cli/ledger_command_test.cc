@@ -1,0 +1,250 @@
+// partita ledger, as a steward meets it: an account, studies that are charged to it by real
+// processes and countersigned by their peers, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process.h"
+#include "tests/cli/study_folder.h"
+
+namespace partita::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int kUsageExit = 2;
+
+std::string FreeAddress() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ::bind(fd, reinterpret_cast<sockaddr*>(&address), size);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(fd);
+  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+}
+
+class LedgerCommandTest : public ::testing::Test {
+ protected:
+  const std::vector<std::string> parties_ = {"north", "south", "dealer"};
+
+  std::string Home(const std::string& party) const { return folder_.path() + "/" + party; }
+  std::string Ledger(const std::string& party) const { return Home(party) + "/ledger.sqlite"; }
+  std::string Roster() const { return folder_.path() + "/roster.toml"; }
+
+  ProcessResult Open(const std::string& party, std::vector<std::string> more = {}) {
+    std::filesystem::create_directories(Home(party));
+    std::vector<std::string> arguments = {"ledger", "open",      Ledger(party), "--table",
+                                          "visits", "--epsilon", "3",           "--delta",
+                                          "1e-6",   "--by",      "Ada"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Partita(arguments);
+  }
+  nlohmann::json Show(const std::string& party) {
+    const ProcessResult shown = Partita({"ledger", "show", Ledger(party), "--format", "json"});
+    EXPECT_EQ(shown.exit_code, 0) << shown.out;
+    return nlohmann::json::parse(shown.out)["data"]["tables"][0];
+  }
+  void MakePrivate() {
+    StudyFolder::Write(folder_.study_file(), StudyFolder::Read(folder_.study_file()) +
+                                                 "\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\n"
+                                                 "adjacency = \"replace\"\n");
+  }
+  void MakeIdentities() {
+    for (const std::string& party : parties_) {
+      ASSERT_EQ(Partita({"cert", "new", party, "--folder", Home(party)}).exit_code, 0);
+      ASSERT_EQ(Partita({"cert", "roster", Roster(), "--certificate", Home(party) + "/cert.pem",
+                         "--address", FreeAddress()})
+                    .exit_code,
+                0);
+    }
+  }
+  ProcessResult Approve(const std::string& party, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {
+        "study",     "approve", folder_.study_file(), "--party",  party,   "--folder",
+        Home(party), "--yes",   "--accept-useless",   "--roster", Roster()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Partita(arguments);
+  }
+  // Every party that has a ledger names it.
+  std::map<std::string, ProcessResult> RunAll() {
+    std::map<std::string, std::unique_ptr<Process>> processes;
+    for (const std::string& party : parties_) {
+      std::vector<std::string> arguments = {
+          PartitaProgram(),   "study",  "join",     folder_.study_file(),
+          "--party",          party,    "--folder", Home(party),
+          "--roster",         Roster(), "--wait",   "20s",
+          "--accept-useless", "--force"};
+      if (std::filesystem::exists(Ledger(party)))
+        arguments.insert(arguments.end(), {"--ledger", Ledger(party)});
+      processes[party] = std::make_unique<Process>(arguments);
+    }
+    std::map<std::string, ProcessResult> results;
+    for (auto& [party, process] : processes) results[party] = process->Wait();
+    return results;
+  }
+
+  StudyFolder folder_;
+};
+
+TEST_F(LedgerCommandTest, AStudyIsChargedAndCountersigned) {
+  MakePrivate();
+  MakeIdentities();
+  for (const std::string party : {"north", "south"}) ASSERT_EQ(Open(party).exit_code, 0);
+  const ProcessResult approved = Approve("north", {"--ledger", Ledger("north")});
+  EXPECT_EQ(approved.exit_code, 0) << approved.err;
+  EXPECT_THAT(approved.out, HasSubstr("Of the budget against outsiders it takes"));
+  for (const std::string party : {"south", "dealer"}) ASSERT_EQ(Approve(party).exit_code, 0);
+  for (const auto& [party, result] : RunAll())
+    EXPECT_EQ(result.exit_code, 0) << party << ": " << result.err;
+  for (const std::string party : {"north", "south"}) {
+    const nlohmann::json standing = Show(party);
+    EXPECT_EQ(standing["studies_spent"], 1);
+    EXPECT_EQ(standing["studies_open"], 0);
+    EXPECT_EQ(standing["exact_spent"], 0);
+    EXPECT_GT(standing["outside"]["spent"]["rdp"], 0);
+  }
+  // The dealer keeps no ledger; the other holder signed.
+  const ProcessResult history = Partita({"ledger", "history", Ledger("north"), "--format", "json"});
+  ASSERT_EQ(history.exit_code, 0) << history.out;
+  std::vector<std::string> kinds;
+  for (const auto& entry : nlohmann::json::parse(history.out)["data"]["entries"])
+    kinds.push_back(entry["kind"]);
+  EXPECT_EQ(kinds, (std::vector<std::string>{"opened", "reserved", "countersigned", "spent"}));
+  const ProcessResult verified = Partita({"ledger", "verify", Ledger("north")});
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("1 tables, 4 entries"));
+  // The report says so.
+  const auto result = nlohmann::json::parse(StudyFolder::Read(Home("north") + "/result.json"));
+  EXPECT_THAT(result["privacy"].back().get<std::string>(),
+              AllOf(HasSubstr("table visits, entry 2"), HasSubstr("countersigned by south")));
+}
+
+// Exact results, then a private study: everybody's statement says what came before.
+TEST_F(LedgerCommandTest, ExactResultsQualifyLaterStatements) {
+  MakeIdentities();
+  ASSERT_EQ(Open("south", {"--exact", "allowed"}).exit_code, 0);
+  for (const std::string& party : parties_) ASSERT_EQ(Approve(party).exit_code, 0);
+  for (const auto& [party, result] : RunAll())
+    EXPECT_EQ(result.exit_code, 0) << party << ": " << result.err;
+  EXPECT_THAT(Show("south")["qualifications"][0].get<std::string>(), HasSubstr("exact results"));
+  MakePrivate();
+  ASSERT_EQ(Open("north").exit_code, 0);
+  for (const std::string& party : parties_) ASSERT_EQ(Approve(party).exit_code, 0);
+  for (const auto& [party, result] : RunAll())
+    EXPECT_EQ(result.exit_code, 0) << party << ": " << result.err;
+  const auto result = nlohmann::json::parse(StudyFolder::Read(Home("north") + "/result.json"));
+  EXPECT_THAT(result["privacy"].dump(),
+              HasSubstr("exact results were released before from the table of party south"));
+}
+
+TEST_F(LedgerCommandTest, APrivateStudyNeedsALedger) {
+  MakePrivate();
+  MakeIdentities();
+  for (const std::string& party : parties_) ASSERT_EQ(Approve(party).exit_code, 0);
+  const ProcessResult refused =
+      Partita({"study", "join", folder_.study_file(), "--party", "south", "--folder", Home("south"),
+               "--roster", Roster(), "--accept-useless"});
+  EXPECT_EQ(refused.exit_code, 5) << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("no ledger"), HasSubstr("partita ledger open")));
+}
+
+TEST_F(LedgerCommandTest, PricesAStudyWithoutReservingIt) {
+  MakePrivate();
+  ASSERT_EQ(Open("north").exit_code, 0);
+  const ProcessResult priced =
+      Partita({"ledger", "price", Ledger("north"), folder_.study_file(), "--format", "json"});
+  ASSERT_EQ(priced.exit_code, 0) << priced.out;
+  const auto data = nlohmann::json::parse(priced.out)["data"];
+  // The study promises eps = 1 against a party that knows its own share.
+  EXPECT_GT(data["insider_percent"], 5);
+  EXPECT_LT(data["insider_percent"], 40);
+  EXPECT_LT(data["outside_percent"], data["insider_percent"]);
+  EXPECT_GE(data["studies_left"], 2);
+  EXPECT_EQ(Show("north")["sequence"], 1);
+}
+
+TEST_F(LedgerCommandTest, RefusesExactResultsUnlessThePolicyAllowsThem) {
+  ASSERT_EQ(Open("north").exit_code, 0);
+  const ProcessResult refused = Partita({"ledger", "price", Ledger("north"), folder_.study_file()});
+  EXPECT_EQ(refused.exit_code, 5) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("visits"));
+  // A wider policy needs a reason, and stays in the history.
+  const std::vector<std::string> wider = {
+      "ledger", "change",  Ledger("north"), "--table", "visits", "--epsilon",
+      "3",      "--delta", "1e-6",          "--exact", "5"};
+  EXPECT_NE(Partita(wider).exit_code, 0);
+  std::vector<std::string> reasoned = wider;
+  reasoned.insert(reasoned.end(), {"--why", "the ethics board agreed on 2026-11-02"});
+  const ProcessResult changed = Partita(reasoned);
+  EXPECT_EQ(changed.exit_code, 0) << changed.err;
+  EXPECT_EQ(Partita({"ledger", "price", Ledger("north"), folder_.study_file()}).exit_code, 0);
+  EXPECT_EQ(Show("north")["policy_changes"], 1);
+}
+
+TEST_F(LedgerCommandTest, RefundsOnlyWithTheStewardsWord) {
+  ASSERT_EQ(Open("north").exit_code, 0);
+  const std::vector<std::string> refund = {"ledger",
+                                           "refund",
+                                           Ledger("north"),
+                                           "--reservation",
+                                           "2",
+                                           "--why",
+                                           "the host lost power before the run began"};
+  EXPECT_THAT(Partita(refund).err, HasSubstr("--nothing-was-sent"));
+  std::vector<std::string> stated = refund;
+  stated.push_back("--nothing-was-sent");
+  const ProcessResult none = Partita(stated);
+  EXPECT_NE(none.exit_code, 0) << "there is no such reservation";
+  EXPECT_EQ(Show("north")["sequence"], 1);
+}
+
+TEST_F(LedgerCommandTest, ExportsAndDetectsDamage) {
+  ASSERT_EQ(Open("north").exit_code, 0);
+  const std::string chain = folder_.path() + "/chain.json";
+  ASSERT_EQ(Partita({"ledger", "export", Ledger("north"), "--output", chain}).exit_code, 0);
+  EXPECT_EQ(nlohmann::json::parse(StudyFolder::Read(chain))["entries"].size(), 1u);
+  std::string bytes = StudyFolder::Read(Ledger("north"));
+  const size_t at = bytes.find("visits");
+  ASSERT_NE(at, std::string::npos);
+  for (size_t i = at; i != std::string::npos; i = bytes.find("visits", i + 1)) bytes[i] = 'w';
+  StudyFolder::Write(Ledger("north"), bytes);
+  const ProcessResult damaged = Partita({"ledger", "verify", Ledger("north")});
+  EXPECT_NE(damaged.exit_code, 0);
+  EXPECT_NE(damaged.err, "");
+}
+
+TEST_F(LedgerCommandTest, BadInputIsNamed) {
+  const auto error = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"ledger", "open", folder_.path() + "/new.sqlite",
+                                          "--table"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProcessResult result = Partita(arguments);
+    EXPECT_EQ(result.exit_code, kUsageExit) << result.out;
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/new.sqlite"));
+    return result.err;
+  };
+  EXPECT_THAT(error({"visits", "--epsilon", "nan", "--delta", "1e-6"}), HasSubstr("epsilon"));
+  EXPECT_THAT(error({"visits", "--epsilon", "-1", "--delta", "1e-6"}), HasSubstr("epsilon"));
+  EXPECT_THAT(error({"visits", "--epsilon", "1", "--delta", "1"}), HasSubstr("delta"));
+  EXPECT_THAT(error({"visits", "--epsilon", "1", "--delta", "0"}), HasSubstr("delta"));
+  EXPECT_THAT(error({"../visits", "--epsilon", "1", "--delta", "1e-6"}), HasSubstr("table"));
+  EXPECT_THAT(error({"visits", "--epsilon", "1", "--delta", "1e-6", "--exact", "some"}),
+              HasSubstr("--exact some"));
+  EXPECT_THAT(Partita({"ledger", "show", "/nowhere/ledger"}).err, HasSubstr("partita ledger open"));
+  ASSERT_EQ(Open("north").exit_code, 0);
+  EXPECT_NE(Open("north").exit_code, 0) << "the table has an account";
+}
+
+}  // namespace
+}  // namespace partita::testing

@@ -112,14 +112,14 @@ TEST_F(LedgerCommandTest, AStudyIsChargedAndCountersigned) {
     EXPECT_EQ(standing["studies_spent"], 1);
     EXPECT_EQ(standing["studies_open"], 0);
     EXPECT_EQ(standing["exact_spent"], 0);
-    EXPECT_GT(standing["outside"]["spent"]["rdp"], 0);
+    EXPECT_GT(standing["outside"]["epsilon_after"], 0);
   }
   // The dealer keeps no ledger; the other holder signed.
   const ProcessResult history = Partita({"ledger", "history", Ledger("north"), "--format", "json"});
   ASSERT_EQ(history.exit_code, 0) << history.out;
   std::vector<std::string> kinds;
-  for (const auto& entry : nlohmann::json::parse(history.out)["data"]["entries"])
-    kinds.push_back(entry["kind"]);
+  const auto shown = nlohmann::json::parse(history.out);
+  for (const auto& entry : shown["data"]["entries"]) kinds.push_back(entry["kind"]);
   EXPECT_EQ(kinds, (std::vector<std::string>{"opened", "reserved", "countersigned", "spent"}));
   const ProcessResult verified = Partita({"ledger", "verify", Ledger("north")});
   EXPECT_EQ(verified.exit_code, 0) << verified.err;

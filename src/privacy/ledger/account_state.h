@@ -71,7 +71,7 @@ class AccountState {
   uint64_t studies_spent() const { return studies_spent_; }
 
  private:
-  void Apply(uint64_t sequence, EntryBody&& body);
+  void Apply(uint64_t sequence, const EntryBody& body);
 
   Head head_;
   Policy policy_;
@@ -81,5 +81,15 @@ class AccountState {
   Totals spent_, reserved_;
   uint64_t policy_changes_ = 0, studies_spent_ = 0;
 };
+
+// What all spent studies of a chain cost together at an order.
+Cost SpentCost(const std::vector<Entry>& entries, AdversaryClass adversary_class, uint64_t order);
+
+// The entry that changes the policy of an account with these entries: new filters, and what all
+// spent studies cost at their orders. Throws kUsage for a bad policy, kRefused if what was charged
+// earlier says nothing about the new budget: another adjacency, a larger coalition, or a budget
+// against insiders that studies were never charged to.
+PolicyChanged PlanPolicyChange(const Policy& policy, const std::vector<Entry>& entries,
+                               std::string why);
 
 }  // namespace partita::privacy::ledger

@@ -1,0 +1,45 @@
+// The ledger for people and for auditors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "privacy/ledger/entry.h"
+#include "privacy/ledger/sqlite_ledger.h"
+
+namespace partita::privacy::ledger {
+
+// Recomputes everything that the entries claim: numbers, hashes, the rules of AccountState, filters
+// and costs from budgets and mechanisms, countersignatures. Throws kRefused naming the entry.
+void VerifyEntries(const Pseudonym& pseudonym, const std::vector<Entry>& entries);
+
+// Canonical JSON: one text per chain. {"pseudonym", "entries": [{"sequence", "at", "by", "kind",
+// ..., "bytes", "hash"}]}; units as decimal strings, digests and canonical bytes in hexadecimal.
+std::string ChainJson(const Pseudonym& pseudonym, const std::vector<Entry>& entries);
+// Reads such a text and verifies it; throws kBadInput unless it is exactly what ChainJson writes,
+// kRefused as VerifyEntries.
+std::vector<Entry> ReadChainJson(const std::string& text, const std::string& file);
+
+// One row per study: when, who, study, mechanism, cost in percent of each budget, what became of
+// it.
+std::string HistoryText(const std::vector<Entry>& entries);
+// Budget, spent, reserved and left per class, exact releases, qualifying sentences.
+std::string StandingText(const Standing& standing);
+std::string StandingJson(const Standing& standing);
+
+// Whole sentences that every later statement about the table carries (R-j): empty if nothing
+// qualifies it. "This release alone; 3 exact results were released before from table visits."
+std::vector<std::string> Qualifications(const Standing& standing);
+
+// How many more studies of this cost fit.
+uint64_t StudiesLeft(const Standing& standing, const Cost& outside, const Cost& insider);
+
+// For information: epsilon at the budget's delta of everything spent and reserved so far against
+// the class, by the PLD accountant over the stored mechanisms. Valid only for studies that were not
+// chosen by looking at earlier results; Gaussian noise is taken as continuous. What holds in any
+// case is the budget. Of insiders, the one against whom most was charged. [0, 0] if nothing was
+// charged.
+Bounds NonAdaptiveEpsilon(const std::vector<Entry>& entries, const Policy& policy,
+                          AdversaryClass adversary_class);
+
+}  // namespace partita::privacy::ledger

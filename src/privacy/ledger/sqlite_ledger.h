@@ -32,7 +32,7 @@ namespace partita::privacy::ledger {
 struct LedgerOptions {
   std::filesystem::path file;
   std::chrono::milliseconds patience{30'000};  // for other processes to finish a transaction
-  std::string vfs;                             // SQLite's name of the file system; empty: default
+  std::string vfs = {};                        // SQLite's name of the file system; empty: default
 };
 
 struct ReservationRequest {

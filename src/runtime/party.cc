@@ -59,12 +59,15 @@ ProtocolResult RunProtocol(const MleStudy& study, const LocalData& local, net::C
   return result;
 }
 
-// What went wrong with a table or the own approval of it, its place included, is its owner's
-// business.
-Error ToldToPeers(const Error& own) {
-  if (own.code() != ErrorCode::kRefused && own.code() != ErrorCode::kBudget)
-    return Error(ErrorCode::kBadData, "");
-  return Error(ErrorCode::kRefused, "its own approval or ledger does not allow this run");
+// Why this party cannot take part, known before anybody is connected. What went wrong with its
+// table, its approval or its ledger, places included, is its own business.
+struct OwnProblem {
+  Error own, told;
+};
+
+OwnProblem TableProblem(const Error& own) { return {own, Error(ErrorCode::kBadData, "")}; }
+OwnProblem Disallowed(const Error& own, const std::string& by) {
+  return {own, Error(ErrorCode::kRefused, by + " does not allow this run")};
 }
 
 // Connects, says hello and runs the protocol. If anything fails after the hello, a table that
@@ -73,12 +76,12 @@ ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
                              const net::HelloInput& hello, const study::ApprovalTerms& terms,
                              const study::SignedApproval& own, const Approvals& approvals,
                              RunLedger* ledger, const LocalData& local,
-                             const std::optional<Error>& data_error, crypto::RandomSource& random,
+                             const std::optional<OwnProblem>& problem, crypto::RandomSource& random,
                              Progress& progress, PartyOutcome& outcome,
                              std::vector<crypto::Digest>& commitments) {
-  progress.Phase(data_error ? "the table failed its checks; telling the others" : "connect");
+  progress.Phase(problem ? "the table failed its checks; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
-  std::unique_ptr<net::Transport> transport = connect(data_error.has_value());
+  std::unique_ptr<net::Transport> transport = connect(problem.has_value());
   outcome.local_steps.push_back({"connect", SecondsSince(start)});
   const std::chrono::milliseconds timeout(
       static_cast<int64_t>(study.file.network.timeout_seconds * 1000));
@@ -90,14 +93,14 @@ ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
   channel.SetTimeout(timeout);
   channel.SetProgress(&progress);
   try {
-    if (data_error) throw Error(*data_error);
+    if (problem) throw Error(problem->own);
     outcome.approvals = ExchangeApprovals(channel, study, terms, own, commitments, approvals);
     outcome.disclosure = study::StrictestDisclosure(terms.disclosure, outcome.approvals);
     outcome.ledger.parties =
         ExchangeLedgers(channel, ledger, {session.run_id, hello.study_hash}, outcome.approvals);
     return RunProtocol(study, local, channel, ledger, random, progress, outcome);
   } catch (const Error& error) {
-    channel.Abort(data_error ? ToldToPeers(*data_error) : error);
+    channel.Abort(problem ? problem->told : error);
     if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
     throw;
   } catch (const std::exception& error) {
@@ -126,7 +129,7 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
 
   // A table that fails its checks is reported after the hello, so that nobody waits for this party.
   LocalData local = NoLocalData(study);
-  std::optional<Error> data_error;
+  std::optional<OwnProblem> problem;
   if (study.parties[input.party].holder) {
     progress.Phase("read data");
     try {
@@ -134,30 +137,38 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
       outcome.rows = local.rows;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCancelled) throw;
-      data_error = error;
+      problem = TableProblem(error);
     } catch (const std::exception& error) {
-      data_error = Error(ErrorCode::kInternal, error.what(), "please report this");
+      problem = TableProblem(Error(ErrorCode::kInternal, error.what(), "please report this"));
     }
     outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }
   if (study.privacy && input.party < study.num_computing)
     local.protocol_rows.noise = methods::mle::DrawNoiseShare(*study.privacy, random);
   hello.commitment = local.snapshot.commitment;
+  if (!problem && input.ledger != nullptr) {
+    try {
+      input.ledger->Prepare(study, input.party);
+    } catch (const Error& error) {
+      problem = Disallowed(error, "its own privacy ledger");
+    }
+  }
   study::SignedApproval own;
-  try {
-    if (!data_error && input.ledger != nullptr) input.ledger->Prepare(study, input.party);
-    if (!data_error) own = input.approvals->Show(hello.commitment);
-  } catch (const Error& error) {
-    data_error = error;
+  if (!problem) {
+    try {
+      own = input.approvals->Show(hello.commitment);
+    } catch (const Error& error) {
+      problem = Disallowed(error, "its own approval");
+    }
   }
 
   std::vector<crypto::Digest> commitments;
   ProtocolResult result;
   try {
     result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
-                           data_error, random, progress, outcome, commitments);
+                           problem, random, progress, outcome, commitments);
   } catch (const Error&) {
-    if (data_error) throw Error(*data_error);
+    if (problem) throw Error(problem->own);
     throw;
   }
   if (input.ledger != nullptr) input.ledger->Describe(outcome.ledger);

@@ -15,6 +15,12 @@
 
 namespace partita::privacy {
 
+// Who may pool what without seeing the inputs of the others.
+enum class EngineStructure {
+  kDealer,      // all but one party; never the dealer with a party
+  kReplicated,  // one of three
+};
+
 enum class AdversaryKind {
   kOutsideAnalyst,  // sees the published result only
   kParty,           // one party: the result, its own data and its own noise share

@@ -19,12 +19,6 @@
 
 namespace partita::privacy {
 
-// Who may pool what without seeing the inputs of the others.
-enum class EngineStructure {
-  kDealer,      // all but one party; never the dealer with a party
-  kReplicated,  // one of three
-};
-
 struct GaussianRelease {
   std::vector<std::string> parties;  // those that add a share, as many as the noise says
   DistributedNoise noise;

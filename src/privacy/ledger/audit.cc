@@ -236,10 +236,12 @@ std::string StandingText(const Standing& standing) {
     add(policy.coalition == 1 ? "each insider" : fmt::format("{} insiders", policy.coalition),
         *policy.insider, *standing.insider, standing.spent.insider, standing.reserved.insider);
   }
-  std::string text = WrapText(fmt::format("Table {}: {} studies spent, {} open.", policy.table,
-                                          standing.studies_spent, standing.reservations.size()),
-                              kIndent) +
-                     RenderTable(table, kIndent);
+  std::string text =
+      WrapText(fmt::format("Table {}: {} {} spent, {} open.", policy.table, standing.studies_spent,
+                           standing.studies_spent == 1 ? "study" : "studies",
+                           standing.reservations.size()),
+               kIndent) +
+      RenderTable(table, kIndent);
   if (!policy.insider.has_value())
     text +=
         WrapText("Nothing limits what the other parties of its studies learn together.", kIndent);

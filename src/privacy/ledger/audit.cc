@@ -42,8 +42,14 @@ class Verifier {
 
   void Run() {
     for (const Entry& entry : entries_) {
-      std::visit([&](const auto& body) { VerifyClaims(entry.sequence, body); }, entry.body);
-      state_.Replay(EncodeEntry(entry), entry.hash);
+      try {
+        std::visit([&](const auto& body) { VerifyClaims(entry.sequence, body); }, entry.body);
+        state_.Replay(EncodeEntry(entry), entry.hash);
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::kRefused) throw;
+        // A budget, order or mechanism that nobody could have written down.
+        Distrust(entry.sequence, error.message());
+      }
     }
   }
 

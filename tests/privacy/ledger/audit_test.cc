@@ -142,10 +142,11 @@ TEST(StandingTest, TextsNameWhatIsThere) {
   for (const char* part : {"Table visits: 1 study spent, 1 open", "outsiders", "each insider",
                            "replace", "1 of 3 results without noise", "This release alone"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  const std::string left = LeftAfterTheFirstStudy();
   const std::string history = HistoryText(example.ledger.Entries("visits"));
-  for (const char* part : {"2026-09-21 14:13", "operator", "growth", "refunded: north went away",
-                           "spent", "reserved", "the board said so", "rho 0.003", "1 without noise",
-                           "left then", LeftAfterTheFirstStudy().c_str()})
+  for (const char* part :
+       {"2026-09-21 14:13", "operator", "growth", "refunded: north went away", "spent", "reserved",
+        "the board said so", "rho 0.003", "1 without noise", "left then", left.c_str()})
     EXPECT_NE(history.find(part), std::string::npos) << part << " is not in\n" << history;
   EXPECT_EQ(HistoryText({}), "  No study has used this table.\n");
   const auto json = nlohmann::json::parse(StandingJson(standing));

@@ -20,8 +20,8 @@ std::string ChainJson(const Pseudonym& pseudonym, const std::vector<Entry>& entr
 // kRefused as VerifyEntries.
 std::vector<Entry> ReadChainJson(const std::string& text, const std::string& file);
 
-// One row per study: when, who, study, mechanism, cost in percent of each budget, what became of
-// it.
+// One row per study: when, who, cost in percent of each budget, what was left then, what became of
+// it, mechanisms. Of a chain that verifies.
 std::string HistoryText(const std::vector<Entry>& entries);
 // Budget, spent, reserved and left per class, exact releases, qualifying sentences.
 std::string StandingText(const Standing& standing);

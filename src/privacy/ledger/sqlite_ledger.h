@@ -108,7 +108,7 @@ class SqliteLedger {
 
   // --- a peer's call, about another institution's account --------------------------------------
   // Checks (CheckShownHead) and stores durably. Sign only after it returned. `owner`: the party
-  // that shows the head. Returns whether this pseudonym was never seen before from that party.
+  // that shows the head. Returns whether this pseudonym was never seen before.
   bool Witness(const Receipt& receipt, const std::string& owner, const Stamp& stamp);
 
   // --- reading ---------------------------------------------------------------------------------

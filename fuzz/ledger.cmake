@@ -1,0 +1,1 @@
+partita_fuzz(ledger_fuzz ledger_fuzz.cc DEPENDS partita_privacy_ledger)

@@ -187,6 +187,7 @@ void DealerSchedule::AddCost(ScheduledExecution& execution) const {
   ExecutionCost& cost = execution.cost;
   const PartyIndex dealer = num_parties_;
   auto add = [&](PartyIndex from, PartyIndex to, Shape shape, uint64_t per_entry) {
+    if (from == dealer && options_.dealt_ahead) return;
     const uint64_t bytes = per_entry * shape.size() * element_bytes_;
     if (from != to && bytes > 0) cost.parts.push_back({0, from, to, bytes});
   };

@@ -21,7 +21,7 @@ struct Setting {
   std::string kind;
   size_t num_parties;
 };
-const Setting kSettings[] = {{"dealer", 2}, {"dealer", 4}, {"replicated", 3}};
+const Setting kSettings[] = {{"dealer", 2}, {"dealer", 4}, {"replicated", 3}, {"ot", 2}};
 
 RunOptions OptionsOf(const Setting& setting) {
   RunOptions options;

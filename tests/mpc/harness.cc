@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "crypto/random.h"
 #include "mpc/dealer_engine.h"
+#include "mpc/ot/ot_engine.h"
 #include "net/memory_transport.h"
 
 namespace partita::mpc::testing {
@@ -14,6 +15,11 @@ namespace {
 
 size_t NumProcesses(const RunOptions& options) {
   return options.num_parties + (options.kind == "dealer" ? 1 : 0);
+}
+
+EngineMaker MakeKind(const std::string& kind) {
+  if (kind == "ot") return MakeOtEngine;
+  return MakeDealerEngine;
 }
 
 void RunProcess(const RunOptions& options, const Body& body,
@@ -25,7 +31,8 @@ void RunProcess(const RunOptions& options, const Body& body,
     if (options.prepare) options.prepare(channel);
     CountingReleaseGate gate;
     gate.Reserve(options.releases);
-    auto engine = options.make ? options.make(channel, gate) : MakeDealerEngine(channel, gate);
+    auto engine =
+        options.make ? options.make(channel, gate) : MakeKind(options.kind)(channel, gate);
     body(*engine, process);
     gate.Finish();
   } catch (const Error& error) {

@@ -24,7 +24,8 @@ struct Setting {
   std::string kind;
   size_t num_parties;
 };
-const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"dealer", 5}, {"replicated", 3}};
+const Setting kSettings[] = {
+    {"dealer", 2}, {"dealer", 3}, {"dealer", 5}, {"replicated", 3}, {"ot", 2}};
 
 RunOptions OptionsOf(const Setting& setting, const OracleTask& task) {
   RunOptions options;

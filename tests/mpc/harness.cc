@@ -113,6 +113,11 @@ RunResult RunAndComparePlan(const RunOptions& options, const Body& body) {
   return result;
 }
 
+PlanEngine OnlinePlan(const std::string& kind, size_t num_parties) {
+  if (kind == "ot") return {MakeOtCostModel(num_parties, 128, true), nullptr};
+  return {kind, num_parties};
+}
+
 PrivateMatrix Private(const Engine& engine, PartyIndex owner, const IntMatrix& values, double bound,
                       int fraction_bits) {
   PrivateMatrix matrix{owner, values.shape, fraction_bits, bound, nullptr};

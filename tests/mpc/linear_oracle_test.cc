@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "mpc/dealer_engine.h"
 #include "mpc/oracle_session.h"
+#include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
 #include "tests/mpc/harness.h"
 
@@ -32,6 +34,7 @@ RunOptions OptionsOf(const Setting& setting, const OracleTask& task) {
   options.kind = setting.kind;
   options.num_parties = setting.num_parties;
   if (setting.kind == "replicated") options.make = MakeReplicatedEngine;
+  if (setting.kind == "ot") options.make = MakeOtEngine;
   options.releases.clear();
   for (const OracleKind& kind : task.kinds) {
     options.releases.push_back(
@@ -83,6 +86,9 @@ OracleTask MakeTask(PartyIndex centre, size_t d) {
 constexpr Shape kValues = {7, 2};
 
 TEST(LinearOracleTest, AnswersAreExactWhateverTheOrder) {
+  // Of `ot`: two for the link, one for the columns.
+  const std::map<std::string, uint64_t> setup_rounds = {
+      {"dealer", 1}, {"replicated", 0}, {"ot", 3}};
   for (const Setting& setting : kSettings) {
     for (PartyIndex centre = 0; centre < setting.num_parties; ++centre) {
       SCOPED_TRACE(setting.kind + " " + std::to_string(setting.num_parties) + ", centre " +
@@ -132,7 +138,7 @@ TEST(LinearOracleTest, AnswersAreExactWhateverTheOrder) {
               << self << " <- " << peer;
         }
         if (self != centre) continue;
-        EXPECT_EQ(counted.rounds, 2 * 37u + (setting.kind == "dealer" ? 1 : 0));
+        EXPECT_EQ(counted.rounds, 2 * 37u + setup_rounds.at(setting.kind));
       }
     }
   }

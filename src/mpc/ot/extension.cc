@@ -36,15 +36,23 @@ bool BitOf(Block block, size_t bit) { return (block >> bit & 1) != 0; }
 // bit.
 constexpr size_t BitOfLevel(size_t level) { return kChunkBits - 1 - level; }
 
-void XorBytes(uint8_t* out, const uint8_t* in, size_t size) {
-  for (size_t i = 0; i < size; i += sizeof(uint64_t)) {
-    uint64_t a, b;
-    std::memcpy(&a, out + i, sizeof(a));
-    std::memcpy(&b, in + i, sizeof(b));
-    a ^= b;
-    std::memcpy(out + i, &a, sizeof(a));
+using Lanes = uint64_t __attribute__((vector_size(16)));
+
+Lanes Load(const uint8_t* from) {
+  Lanes lanes;
+  std::memcpy(&lanes, from, sizeof(lanes));
+  return lanes;
+}
+
+// out ^= in & mask, for a multiple of 16 bytes.
+void XorMasked(uint8_t* out, const uint8_t* in, size_t size, Lanes mask) {
+  for (size_t i = 0; i < size; i += sizeof(Lanes)) {
+    const Lanes sum = Load(out + i) ^ (Load(in + i) & mask);
+    std::memcpy(out + i, &sum, sizeof(sum));
   }
 }
+
+void XorBytes(uint8_t* out, const uint8_t* in, size_t size) { XorMasked(out, in, size, ~Lanes{}); }
 
 // The streams of one chunk, by slot; afterwards the first is the exclusive or of all. Columns b get
 // that of the slots whose number has bit b.
@@ -175,7 +183,6 @@ void CotSender::Extend(ByteView message, std::span<Block> rows) {
   const size_t column_bytes = rows.size() / 8;
   const Block difference = difference_.Expose();
   Folder folder;
-  std::vector<uint8_t> masked(kSliceBytes);
   for (size_t first = 0; first < rows.size(); first += kSlice) {
     const size_t count = std::min(kSlice, rows.size() - first), bytes = count / 8;
     for (size_t chunk = 0; chunk < kChunks; ++chunk) {
@@ -187,9 +194,8 @@ void CotSender::Extend(ByteView message, std::span<Block> rows) {
       const uint8_t* in = message.data() + chunk * column_bytes + first / 8;
       for (size_t b = 0; b < kChunkBits; ++b) {
         const size_t m = chunk * kChunkBits + b;
-        const auto mask = static_cast<uint8_t>(BitOf(difference, m) ? 0xff : 0);
-        for (size_t i = 0; i < bytes; ++i) masked[i] = in[i] & mask;
-        XorBytes(folder.column(m), masked.data(), bytes);
+        const uint64_t all = -static_cast<uint64_t>(difference >> m & 1);
+        XorMasked(folder.column(m), in, bytes, Lanes{all, all});
       }
     }
     folder.Rows(rows.subspan(first, count));

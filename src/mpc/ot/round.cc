@@ -178,24 +178,25 @@ void Round<R>::RunBatch(const std::vector<OtTask>& tasks, const OtBatch& batch,
   BitAppender choices;
   for (const OtPiece& piece : batch.pieces[self_]) Choose(tasks[piece.task], piece, choices);
   choices.PadTo(received);
-  std::vector<Block> rows_received(received);
-  Bytes columns_out(ExtensionBytes(received));
+  auto& [rows_sent, rows_received, columns_in, columns_out, payload_in, payload_out] = buffers_;
+  rows_received.resize(received);
+  columns_out.resize(ExtensionBytes(received));
   if (received > 0) link_->receiver().Extend(choices.words(), columns_out, rows_received);
   const uint64_t index_received = link_->TakeIndices(peer, received);
 
   const size_t sent = batch.transfers[peer];
-  Bytes columns_in(ExtensionBytes(sent));
+  columns_in.resize(ExtensionBytes(sent));
   StepMessages messages;
   messages.Send(peer, columns_out);
   messages.Receive(peer, columns_in);
   messages.Exchange(channel_, cost, step);
 
   // As the sender.
-  std::vector<Block> rows_sent(sent);
+  rows_sent.resize(sent);
   if (sent > 0) link_->sender().Extend(columns_in, rows_sent);
   const uint64_t index_sent = link_->TakeIndices(self_, sent);
-  Bytes payload_out(batch.payload[peer] + kSlackBytes);
-  Bytes payload_in(batch.payload[self_] + kSlackBytes);
+  payload_out.resize(batch.payload[peer] + kSlackBytes);
+  payload_in.resize(batch.payload[self_] + kSlackBytes);
   size_t transfer = 0, byte = 0;
   for (const OtPiece& piece : batch.pieces[peer]) {
     const OtTask& task = tasks[piece.task];

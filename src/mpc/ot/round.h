@@ -72,6 +72,12 @@ class Round {
   crypto::Block OwnBits(const OtTask& task, uint64_t group) const;
   Vector& OutOf(const OtTask& task);
 
+  // Kept from batch to batch: fresh memory costs more than what is done in it.
+  struct Buffers {
+    std::vector<crypto::Block> rows_sent, rows_received;
+    Bytes columns_in, columns_out, payload_in, payload_out;
+  };
+
   const ScheduledExecution& execution_;
   Tape& own_;
   net::Channel& channel_;
@@ -82,6 +88,7 @@ class Round {
   std::vector<AndState> ands_;
   std::vector<DecomposeState> decomposes_;
   std::vector<ToRingState> to_rings_;
+  Buffers buffers_;
 };
 
 }  // namespace partita::mpc::ot

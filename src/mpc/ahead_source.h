@@ -12,13 +12,13 @@ namespace partita::mpc {
 // packed masks, as bytes.
 using DealtPieces = std::map<uint64_t, Bytes>;
 
-// Masks come from `own`, a tape that no other party has, unless a piece says otherwise; what is
+// Masks come from `own`, a tape that no other party has, unless there is a piece for them; what is
 // dealt are pieces. A piece is handed out once.
 template <typename R>
 class AheadSource : public CorrelationSource<R> {
  public:
-  // dealt_on_tape: what no piece tells is dealt on the tape as well (all parties but the last, when
-  // a dealer made the pieces).
+  // dealt_on_tape: a dealer made the pieces, so they are the last party's only; what others are
+  // dealt is on their tapes.
   AheadSource(std::unique_ptr<Tape> own, bool dealt_on_tape)
       : own_(std::move(own)), dealt_on_tape_(dealt_on_tape) {}
 
@@ -35,8 +35,8 @@ class AheadSource : public CorrelationSource<R> {
     return source;
   }
 
-  void Deal(uint64_t offset, bool, Words<R> out, StepMessages&) override {
-    Dealt(offset, WireBytes(out));
+  void Deal(uint64_t offset, bool last, Words<R> out, StepMessages&) override {
+    Dealt(offset, last, WireBytes(out));
     ReduceWords<R>(out);
   }
   void Random(uint64_t offset, std::span<uint8_t> out) override {
@@ -47,8 +47,8 @@ class AheadSource : public CorrelationSource<R> {
       own_->Read(offset, out);
     }
   }
-  void DealBits(uint64_t offset, bool, BitWords out, StepMessages&) override {
-    Dealt(offset, BitBytes(out));
+  void DealBits(uint64_t offset, bool last, BitWords out, StepMessages&) override {
+    Dealt(offset, last, BitBytes(out));
   }
 
  protected:
@@ -62,9 +62,9 @@ class AheadSource : public CorrelationSource<R> {
   }
 
  private:
-  void Dealt(uint64_t offset, std::span<uint8_t> out) {
+  void Dealt(uint64_t offset, bool last, std::span<uint8_t> out) {
     if (out.empty()) return;
-    if (dealt_on_tape_ && !pieces_.contains(offset)) {
+    if (dealt_on_tape_ && !last) {
       own_->Read(offset, out);
     } else {
       Take(offset, out);

@@ -18,7 +18,9 @@ size_t NumProcesses(const RunOptions& options) {
 }
 
 EngineMaker MakeKind(const std::string& kind) {
-  if (kind == "ot") return MakeOtEngine;
+  if (kind == "ot") {
+    return [](net::Channel& channel, ReleaseGate& gate) { return MakeOtEngine(channel, gate); };
+  }
   return MakeDealerEngine;
 }
 

@@ -34,7 +34,11 @@ RunOptions OptionsOf(const Setting& setting, const OracleTask& task) {
   options.kind = setting.kind;
   options.num_parties = setting.num_parties;
   if (setting.kind == "replicated") options.make = MakeReplicatedEngine;
-  if (setting.kind == "ot") options.make = MakeOtEngine;
+  if (setting.kind == "ot") {
+    options.make = [](net::Channel& channel, ReleaseGate& gate) {
+      return MakeOtEngine(channel, gate);
+    };
+  }
   options.releases.clear();
   for (const OracleKind& kind : task.kinds) {
     options.releases.push_back(

@@ -140,12 +140,22 @@ class SystemOtEngine : private crypto::SystemRandom, public OtEngine<Ring128> {
   SystemOtEngine(net::Channel& channel, ReleaseGate& gate)
       : OtEngine(channel, gate, ChannelTapes(channel, kOtTapes),
                  static_cast<crypto::SystemRandom&>(*this)) {}
+  SystemOtEngine(net::Channel& channel, ReleaseGate& gate,
+                 std::unique_ptr<CorrelationSource<Ring128>> source)
+      : OtEngine(channel, gate, ChannelTapes(channel, kOtTapes), std::move(source),
+                 std::make_shared<LazyLink>(channel, static_cast<crypto::SystemRandom&>(*this)),
+                 DealerOptions{}) {}
 };
 
 }  // namespace
 
 std::unique_ptr<Engine> MakeOtEngine(net::Channel& channel, ReleaseGate& gate) {
   return std::make_unique<SystemOtEngine>(channel, gate);
+}
+
+std::unique_ptr<Engine> MakeOtEngine(net::Channel& channel, ReleaseGate& gate,
+                                     std::unique_ptr<CorrelationSource<Ring128>> source) {
+  return std::make_unique<SystemOtEngine>(channel, gate, std::move(source));
 }
 
 std::unique_ptr<CostModel> MakeOtCostModel(size_t num_parties, int ring_bits, bool ahead) {

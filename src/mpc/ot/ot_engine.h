@@ -70,6 +70,9 @@ const Capabilities& OtCapabilities();
 
 // The engine of this process over Z_2^128.
 std::unique_ptr<Engine> MakeOtEngine(net::Channel& channel, ReleaseGate& gate);
+// As above, with correlations from elsewhere (ahead.h); transfers are made for oracles only.
+std::unique_ptr<Engine> MakeOtEngine(net::Channel& channel, ReleaseGate& gate,
+                                     std::unique_ptr<CorrelationSource<Ring128>> source);
 
 // For the PlanEngine. ahead: the run uses correlations that were made before (ahead.h). Throws
 // kBadInput unless there are two parties.

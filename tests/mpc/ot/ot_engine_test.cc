@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -363,6 +364,24 @@ TEST(OtErrorsTest, APeerThatBeginsALinkWrongly) {
     ASSERT_TRUE(result.errors[0]);
     EXPECT_EQ(CodeOf([&] { std::rethrow_exception(result.errors[0]); }), ErrorCode::kPeerFault);
   }
+}
+
+// Tweaks: no index twice, in either direction, and both parties agree on them.
+TEST(LinkTest, IndicesAreNeverRepeated) {
+  std::vector<std::vector<uint64_t>> first(2);
+  RunOptions options;
+  options.kind = "ot";
+  options.prepare = [&](net::Channel& channel) {
+    crypto::SystemRandom random;
+    ot::Link link(channel, 1 - channel.self(), random);
+    for (PartyIndex sender : {0, 1, 1, 0, 1}) {
+      first[channel.self()].push_back(link.TakeIndices(sender, 100));
+    }
+  };
+  RunAll(options, [](Engine&, size_t) {}).ThrowIfFailed();
+  EXPECT_EQ(first[0], first[1]);
+  std::sort(first[0].begin(), first[0].end());
+  for (size_t i = 1; i < first[0].size(); ++i) EXPECT_GE(first[0][i] - first[0][i - 1], 100u);
 }
 
 // A piece that was handed out is gone; one that was not used is noticed.

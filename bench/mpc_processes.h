@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "mpc/dealer_engine.h"
+#include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
 #include "net/tls_transport.h"
 
 namespace partita::mpc::bench {
 
-// kind: "dealer" (num_parties computing parties and the dealer) or "replicated".
+// kind: "dealer" (num_parties computing parties and the dealer), "replicated" or "ot".
 struct Processes {
   std::string kind = "dealer";
   size_t num_parties = 2;
@@ -53,6 +54,7 @@ inline void RunProcesses(const Processes& setting, const std::function<void(Engi
     CountingReleaseGate gate;
     gate.Reserve({{"out", "", "all", "exact", 1'000'000}});
     auto engine = setting.kind == "dealer" ? MakeDealerEngine(channel, gate)
+                  : setting.kind == "ot"   ? MakeOtEngine(channel, gate)
                                            : MakeReplicatedEngine(channel, gate);
     body(*engine);
     if (self != 0) _exit(0);

@@ -58,4 +58,41 @@ RistrettoPoint RistrettoPoint::Times(const RistrettoScalar& scalar) const {
   return product;
 }
 
+RistrettoPoint RistrettoPoint::Random(RandomSource& source) {
+  Initialise();
+  std::array<uint8_t, crypto_core_ristretto255_HASHBYTES> wide{};
+  source.Fill(wide);
+  RistrettoPoint point;
+  crypto_core_ristretto255_from_hash(point.bytes_.data(), wide.data());
+  return point;
+}
+
+RistrettoPoint RistrettoPoint::Generate(const RistrettoScalar& scalar) {
+  Initialise();
+  RistrettoPoint product;
+  if (crypto_scalarmult_ristretto255_base(product.bytes_.data(), scalar.Expose().data()) != 0) {
+    throw Error(ErrorCode::kInternal, "the generator of ristretto255 was multiplied by zero");
+  }
+  return product;
+}
+
+std::optional<RistrettoPoint> RistrettoPoint::Plus(const RistrettoPoint& other) const {
+  RistrettoPoint sum;
+  if (crypto_core_ristretto255_add(sum.bytes_.data(), bytes_.data(), other.bytes_.data()) != 0 ||
+      sodium_is_zero(sum.bytes_.data(), sum.bytes_.size()) == 1) {
+    return std::nullopt;
+  }
+  return sum;
+}
+
+std::optional<RistrettoPoint> RistrettoPoint::Minus(const RistrettoPoint& other) const {
+  RistrettoPoint difference;
+  if (crypto_core_ristretto255_sub(difference.bytes_.data(), bytes_.data(), other.bytes_.data()) !=
+          0 ||
+      sodium_is_zero(difference.bytes_.data(), difference.bytes_.size()) == 1) {
+    return std::nullopt;
+  }
+  return difference;
+}
+
 }  // namespace partita::crypto

@@ -33,8 +33,17 @@ class RistrettoPoint {
   // for every element that a peer sent, since the product with the identity shows nothing.
   static std::optional<RistrettoPoint> Decode(ByteView encoded);
 
+  // A uniform element of which nobody, not even the caller, knows the discrete logarithm: derived
+  // from 64 bytes of `source` (RFC 9496, 4.3.4).
+  static RistrettoPoint Random(RandomSource& source);
+  // The generator times `scalar`. Throws kInternal for the scalar 0.
+  static RistrettoPoint Generate(const RistrettoScalar& scalar);
+
   // Throws kInternal for the scalar 0.
   RistrettoPoint Times(const RistrettoScalar& scalar) const;
+  // Sum and difference; nothing if it is the identity.
+  std::optional<RistrettoPoint> Plus(const RistrettoPoint& other) const;
+  std::optional<RistrettoPoint> Minus(const RistrettoPoint& other) const;
   const std::array<uint8_t, kRistrettoBytes>& bytes() const { return bytes_; }
   bool operator==(const RistrettoPoint&) const = default;
 

@@ -80,6 +80,7 @@ void DealerSchedule::AddBitCost(ScheduledExecution& execution) const {
   const DealerBitPlan& plan = execution.bits;
   const PartyIndex last = num_parties_ - 1, dealer = num_parties_;
   auto add = [&](PartyIndex from, PartyIndex to, uint64_t bytes) {
+    if (from == dealer && options_.dealt_ahead) return;
     if (from != to && bytes > 0) execution.cost.parts.push_back({0, from, to, bytes});
   };
   auto open = [&](uint64_t bytes, PartyIndex receiver) {

@@ -31,6 +31,7 @@ class DealerEngine<R>::Run {
         bits_(plan_.bits, operations, me_, num_parties_, *engine.source_, engine.peer_tapes_) {}
 
   void Execute() {
+    engine_.source_->Prepare(plan_);
     ShareInputs();
     for (size_t i = 0; i < products_.size(); ++i) PrepareProduct(i);
     for (size_t i = 0; i < masked_.size(); ++i) PrepareMasked(i);
@@ -439,11 +440,38 @@ DealerEngine<R>::DealerEngine(net::Channel& channel, ReleaseGate& gate, const Ta
                          {channel.self() == 0}),
       channel_(channel),
       gate_(gate),
+      has_dealer_(true),
       schedule_(channel.num_parties() - 1, R::kBytes, options),
       source_(std::make_unique<LiveDealer<R>>(channel.num_parties() - 1,
                                               tapes(channel.num_parties() - 1))) {
+  OpenTapes(tapes);
+}
+
+namespace {
+
+DealerOptions DealtAhead(DealerOptions options) {
+  options.dealt_ahead = true;
+  return options;
+}
+
+}  // namespace
+
+template <typename R>
+DealerEngine<R>::DealerEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes,
+                              std::unique_ptr<CorrelationSource<R>> source, DealerOptions options)
+    : LinearEngine<R, 1>({channel.num_parties(), channel.self(), R::kBits}, {channel.self() == 0}),
+      channel_(channel),
+      gate_(gate),
+      has_dealer_(false),
+      schedule_(channel.num_parties(), R::kBytes, DealtAhead(options)),
+      source_(std::move(source)) {
+  OpenTapes(tapes);
+}
+
+template <typename R>
+void DealerEngine<R>::OpenTapes(const TapeFactory& tapes) {
   for (PartyIndex peer = 0; peer < this->num_parties(); ++peer) {
-    peer_tapes_.push_back(peer == channel.self() ? nullptr : tapes(peer));
+    peer_tapes_.push_back(peer == channel_.self() ? nullptr : tapes(peer));
   }
 }
 
@@ -458,6 +486,10 @@ FixedOperand DealerEngine<R>::Register(PrivateMatrix matrix) {
 template <typename R>
 OracleUse DealerEngine<R>::RunOracle(const Shared& values, const OracleTask& task,
                                      const OracleQueries& queries) {
+  if (!has_dealer_) {
+    throw Error(ErrorCode::kUsage, "a linear oracle needs the dealer during the run",
+                "let the dealer take part in the run");
+  }
   OracleSession session(channel_, gate_, values, task, this->facts());
   const DealerOracleLayout layout = schedule_.NextOracle(values.shape, task);
   DealerOracle<R>(session, *source_, layout, this->num_parties(),

@@ -35,6 +35,10 @@ class DealerEngine : public LinearEngine<R, 1> {
   // ChannelTapes(channel, kDealerTapes).
   DealerEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes,
                const DealerOptions& options = {});
+  // Without a dealer: all parties of the channel compute, and everything that is dealt comes from
+  // `source`. RunOracle throws kUsage unless a subclass has another way.
+  DealerEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes,
+               std::unique_ptr<CorrelationSource<R>> source, DealerOptions options);
 
   const Capabilities& capabilities() const override { return DealerCapabilities(); }
   void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }
@@ -45,6 +49,8 @@ class DealerEngine : public LinearEngine<R, 1> {
 
  protected:
   void Execute(std::span<Operation> operations) override;
+  net::Channel& channel() { return channel_; }
+  ReleaseGate& gate() { return gate_; }
 
  private:
   class Run;  // one Execute
@@ -54,8 +60,11 @@ class DealerEngine : public LinearEngine<R, 1> {
     std::vector<crypto::Digest> sent;       // at the owner: of every block of the opening
   };
 
+  void OpenTapes(const TapeFactory& tapes);
+
   net::Channel& channel_;
   ReleaseGate& gate_;
+  bool has_dealer_;
   DealerSchedule schedule_;
   std::unique_ptr<CorrelationSource<R>> source_;
   std::vector<std::unique_ptr<Tape>> peer_tapes_;  // by party; none for this one

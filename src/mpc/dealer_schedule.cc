@@ -187,6 +187,7 @@ void DealerSchedule::AddCost(ScheduledExecution& execution) const {
   ExecutionCost& cost = execution.cost;
   const PartyIndex dealer = num_parties_;
   auto add = [&](PartyIndex from, PartyIndex to, Shape shape, uint64_t per_entry) {
+    if (from == dealer && options_.dealt_ahead) return;
     const uint64_t bytes = per_entry * shape.size() * element_bytes_;
     if (from != to && bytes > 0) cost.parts.push_back({0, from, to, bytes});
   };
@@ -271,11 +272,12 @@ class DealerCostModel : public CostModel {
   DealerCostModel(size_t num_parties, int ring_bits, const DealerOptions& options)
       : num_parties_(num_parties),
         ring_bits_(ring_bits),
+        has_dealer_(!options.dealt_ahead),
         schedule_(num_parties, static_cast<size_t>(ring_bits + 7) / 8, options) {}
 
   const Capabilities& capabilities() const override { return DealerCapabilities(); }
   size_t num_parties() const override { return num_parties_; }
-  size_t num_processes() const override { return num_parties_ + 1; }
+  size_t num_processes() const override { return num_parties_ + (has_dealer_ ? 1 : 0); }
   int ring_bits() const override { return ring_bits_; }
   void Register(const FixedOperand& operand) override { schedule_.Register(operand); }
   ExecutionCost Execute(std::span<const Operation> operations) override {
@@ -288,6 +290,7 @@ class DealerCostModel : public CostModel {
  private:
   size_t num_parties_;
   int ring_bits_;
+  bool has_dealer_;
   DealerSchedule schedule_;
 };
 

@@ -117,6 +117,9 @@ struct DealerOptions {
   // Openings of fixed operands up to this size stay in their receivers' memory; larger ones are
   // sent again at every use.
   uint64_t max_kept_bytes = uint64_t{64} << 20;
+  // No dealer takes part in the run: what is dealt, the parties have already, or make themselves
+  // (engine `ot`), so there are neither processes nor messages for it.
+  bool dealt_ahead = false;
 };
 
 class DealerSchedule {

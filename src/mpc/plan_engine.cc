@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "mpc/dealer_schedule.h"
+#include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_schedule.h"
 
 namespace partita::mpc {
@@ -14,8 +15,9 @@ namespace {
 std::unique_ptr<CostModel> MakeCostModel(std::string_view kind, size_t num_parties) {
   if (kind == "dealer") return MakeDealerCostModel(num_parties, 128);
   if (kind == "replicated") return replicated::MakeReplicatedCostModel(num_parties, 128);
+  if (kind == "ot") return MakeOtCostModel(num_parties, 128);
   throw Error(ErrorCode::kBadInput, fmt::format("there is no engine '{}'", kind),
-              "choose the engine dealer or replicated");
+              "choose the engine dealer, replicated or ot");
 }
 
 EngineFacts FactsOf(const CostModel& costs) { return {costs.num_parties(), {}, costs.ring_bits()}; }

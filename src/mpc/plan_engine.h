@@ -35,8 +35,8 @@ struct PhaseCost {
 
 class PlanEngine : public ShapeEngine {
  public:
-  // kind: "dealer" or "replicated"; throws kBadInput for another. A gate, if given, is asked for
-  // every opening, as in a run; it must outlive the engine.
+  // kind: "dealer", "replicated" or "ot"; throws kBadInput for another. A gate, if given, is asked
+  // for every opening, as in a run; it must outlive the engine.
   PlanEngine(std::string_view kind, size_t num_parties, ReleaseGate* gate = nullptr);
   PlanEngine(std::unique_ptr<CostModel> costs, ReleaseGate* gate);
 

@@ -20,11 +20,13 @@ class PrgTape : public Tape {
 
 }  // namespace
 
+std::unique_ptr<Tape> KeyTape(const crypto::Key& key) { return std::make_unique<PrgTape>(key); }
+
 TapeFactory ChannelTapes(net::Channel& channel, std::string_view purpose) {
   const uint64_t instance = channel.NextInstance(purpose);
   return [&channel, purpose = std::string(purpose),
           instance](PartyIndex peer) -> std::unique_ptr<Tape> {
-    return std::make_unique<PrgTape>(channel.PairwiseKey(peer, purpose, instance));
+    return KeyTape(channel.PairwiseKey(peer, purpose, instance));
   };
 }
 

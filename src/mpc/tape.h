@@ -33,4 +33,7 @@ using TapeFactory = std::function<std::unique_ptr<Tape>(PartyIndex peer)>;
 // order. The channel must outlive the factory, not the tapes.
 TapeFactory ChannelTapes(net::Channel& channel, std::string_view purpose);
 
+// The tape that is expanded from this key.
+std::unique_ptr<Tape> KeyTape(const crypto::Key& key);
+
 }  // namespace partita::mpc

@@ -19,6 +19,7 @@ namespace partita::privacy {
 enum class EngineStructure {
   kDealer,      // all but one party; never the dealer with a party
   kReplicated,  // one of three
+  kTwoParties,  // one of two; there is no dealer
 };
 
 enum class AdversaryKind {

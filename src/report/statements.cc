@@ -83,6 +83,11 @@ std::string Coalitions(const study::Plan& plan) {
     return "Any two of " + List(computing) +
            " together could compute everything that the third puts in.";
   }
+  if (plan.engine == "ot") {
+    return "There is no third party to trust: what " + List(computing) +
+           " send each other is protected by oblivious transfers, as long as the discrete "
+           "logarithms behind them are hard and AES is sound.";
+  }
   return "Parties beyond the threshold of the engine " + plan.engine +
          " together could compute what the others put in.";
 }

@@ -38,6 +38,13 @@ void OrderParties(MleStudy& study) {
             study.file.file_name, study.num_computing),
         "use engine 'dealer', which takes any number of parties and one dealer");
   }
+  if (study.file.engine.name == "ot" && study.num_computing != 2) {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("{}: engine 'ot' runs with exactly two computing parties, this study has {}",
+                    study.file.file_name, study.num_computing),
+        "use engine 'dealer', which takes any number of parties and one dealer");
+  }
   if (study.num_computing < 2) {
     throw Error(
         ErrorCode::kBadInput,

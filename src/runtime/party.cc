@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mpc/dealer_engine.h"
+#include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
 #include "net/channel.h"
 #include "net/frame.h"
@@ -19,6 +20,7 @@ namespace {
 std::unique_ptr<mpc::Engine> MakeEngine(const MleStudy& study, net::Channel& channel,
                                         mpc::ReleaseGate& gate) {
   if (study.file.engine.name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
+  if (study.file.engine.name == "ot") return mpc::MakeOtEngine(channel, gate);
   return mpc::MakeDealerEngine(channel, gate);
 }
 

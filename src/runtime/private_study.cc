@@ -158,13 +158,20 @@ methods::mle::PrivateMoments DesignPrivacy(const MleStudy& study) {
                                             static_cast<uint32_t>(study.num_computing));
 }
 
+namespace {
+
+privacy::EngineStructure StructureOf(const std::string& engine) {
+  if (engine == "replicated") return privacy::EngineStructure::kReplicated;
+  return engine == "ot" ? privacy::EngineStructure::kTwoParties : privacy::EngineStructure::kDealer;
+}
+
+}  // namespace
+
 privacy::Statement StatePrivacy(const MleStudy& study) {
   const methods::mle::PrivateMoments& design = *study.privacy;
   privacy::GaussianRelease release{{},
                                    design.noise,
-                                   study.file.engine.name == "replicated"
-                                       ? privacy::EngineStructure::kReplicated
-                                       : privacy::EngineStructure::kDealer,
+                                   StructureOf(study.file.engine.name),
                                    design.promise.adjacency,
                                    design.sensitivity,
                                    design.replace_sensitivity,

@@ -119,7 +119,7 @@ struct PrivacySpec {
 };
 
 struct EngineSpec {
-  std::string name;  // "dealer" or "replicated"
+  std::string name;  // "dealer", "replicated" or "ot"
   int fraction_bits = 40;
 };
 

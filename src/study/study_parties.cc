@@ -163,8 +163,8 @@ EngineSpec ReadEngine(const TableReader& root) {
   const TableReader reader =
       root.Table("engine", {"name", "fraction_bits"}, "[engine] name = \"dealer\"");
   EngineSpec engine;
-  engine.name =
-      reader.Choice(reader.Text("name", "name = \"dealer\""), "name", {"dealer", "replicated"});
+  engine.name = reader.Choice(reader.Text("name", "name = \"dealer\""), "name",
+                              {"dealer", "replicated", "ot"});
   const auto bits = reader.OptionalInteger("fraction_bits");
   if (!bits) return engine;
   if (bits->value < 20 || bits->value > 50) {
@@ -245,8 +245,8 @@ void CheckRoles(const TableReader& root, const std::vector<Party>& parties,
               "add one [[party]] with roles = [\"dealer\"], run by somebody who colludes with "
               "nobody; it sees no data");
   }
-  if (engine.name == "replicated" && !dealers.empty()) {
-    root.Fail(dealers[0]->position, "the engine 'replicated' has no dealer",
+  if (engine.name != "dealer" && !dealers.empty()) {
+    root.Fail(dealers[0]->position, "the engine " + Quote(engine.name) + " has no dealer",
               "remove this [[party]], or write name = \"dealer\" in [engine]");
   }
   if (engine.name == "replicated" && parties.size() != 3) {
@@ -254,6 +254,12 @@ void CheckRoles(const TableReader& root, const std::vector<Party>& parties,
               "the engine 'replicated' works among exactly three parties, not " +
                   std::to_string(parties.size()),
               "write name = \"dealer\" in [engine] for any other number");
+  }
+  if (engine.name == "ot" && parties.size() != 2) {
+    root.Fail(
+        parties.back().position,
+        "the engine 'ot' works between exactly two parties, not " + std::to_string(parties.size()),
+        "write name = \"dealer\" or name = \"replicated\" in [engine] for more");
   }
 }
 

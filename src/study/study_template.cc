@@ -143,7 +143,8 @@ missing = "refuse"                 # a missing cell: refuse, complete, fiml or m
 # small_samples = "warn"           # or "refuse": fewer than 5 rows per parameter
 
 [engine]
-name = "dealer"                    # or "replicated": three parties, none of them a dealer
+name = "dealer"                    # or "replicated": three parties, none of them a dealer,
+                                   # or "ot": two parties and nobody else; slow
 # fraction_bits = 40
 
 [network]

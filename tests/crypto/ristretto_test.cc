@@ -108,5 +108,34 @@ TEST(RistrettoTest, EverythingElseIsRefused) {
   }
 }
 
+TEST(RistrettoTest, SumsAndDifferences) {
+  const RistrettoPoint g = RistrettoPoint::Generate(ScalarFrom("01"));
+  EXPECT_EQ(g, Generator());
+  const RistrettoPoint two = RistrettoPoint::Generate(ScalarFrom("02"));
+  const RistrettoPoint three = RistrettoPoint::Generate(ScalarFrom("03"));
+  EXPECT_EQ(g.Plus(g), two);
+  EXPECT_EQ(g.Plus(two), three);
+  EXPECT_EQ(three.Minus(two), g);
+  EXPECT_EQ(g.Minus(g), std::nullopt);
+  const RistrettoPoint negative = *g.Minus(two);
+  EXPECT_EQ(g.Plus(negative), std::nullopt);
+  EXPECT_EQ(two.Plus(negative), g);
+}
+
+// A scalar of zero is the one that a generator multiple cannot have.
+TEST(RistrettoTest, ZeroIsRefused) {
+  EXPECT_THROW(RistrettoPoint::Generate(ScalarFrom("00")), Error);
+}
+
+TEST(RistrettoTest, RandomElementsAreValidAndDifferent) {
+  SystemRandom random;
+  const RistrettoPoint a = RistrettoPoint::Random(random), b = RistrettoPoint::Random(random);
+  EXPECT_EQ(RistrettoPoint::Decode(a.bytes()), a);
+  EXPECT_FALSE(a == b);
+  Tape tape(Bytes(64, 3));
+  RistrettoPoint::Random(tape);
+  EXPECT_EQ(tape.used(), 64u);
+}
+
 }  // namespace
 }  // namespace partita::crypto

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "mpc/batch.h"
@@ -21,7 +22,7 @@ struct Setting {
   std::string kind;
   size_t num_parties;
 };
-const Setting kSettings[] = {{"dealer", 2}, {"dealer", 4}, {"replicated", 3}};
+const Setting kSettings[] = {{"dealer", 2}, {"dealer", 4}, {"replicated", 3}, {"ot", 2}};
 
 RunOptions OptionsOf(const Setting& setting) {
   RunOptions options;
@@ -310,7 +311,9 @@ TEST(BitsTest, UnlikeOperationsShareTheirRounds) {
         if (phase.phase == "batch") after = std::max(after, depth);
       }
     }
-    EXPECT_EQ(after - before, setting.kind == "dealer" ? 1u : 2u);
+    const std::map<std::string, uint64_t> expected = {
+        {"dealer", 1}, {"replicated", 2}, {"ot", 2 + 2 + 1}};  // a link, transfers, openings
+    EXPECT_EQ(after - before, expected.at(setting.kind));
   }
 }
 

@@ -18,7 +18,7 @@ struct Setting {
   std::string kind;
   size_t num_parties;
 };
-const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"replicated", 3}};
+const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"replicated", 3}, {"ot", 2}};
 
 RunOptions OptionsOf(const Setting& setting) {
   RunOptions options;
@@ -155,7 +155,7 @@ TEST(CompareTest, SelectionTakesOneOrTheOther) {
 // Operands of different widths in one set of rounds; rounds as the header says.
 TEST(CompareTest, RoundsAreThoseOfTheWidestOperand) {
   for (const Setting& setting : kSettings) {
-    const bool dealer = setting.kind == "dealer";
+    const bool dealer = setting.kind != "replicated";
     const size_t decompose = dealer ? 1 : 2;
     std::vector<Shared> values;
     for (const Format& format : kFormats) {
@@ -164,7 +164,7 @@ TEST(CompareTest, RoundsAreThoseOfTheWidestOperand) {
     }
     // The longest chain of messages, whoever waits for its end.
     auto rounds = [&](auto function, std::span<const Shared> operands) {
-      PlanEngine plan(setting.kind, setting.num_parties);
+      PlanEngine plan = OnlinePlan(setting.kind, setting.num_parties);
       function(plan, operands);
       const auto by_process = plan.phases().back().rounds;
       return *std::max_element(by_process.begin(), by_process.end());

@@ -22,7 +22,7 @@ struct Setting {
   std::string kind;
   size_t num_parties;
 };
-const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"replicated", 3}};
+const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"replicated", 3}, {"ot", 2}};
 
 RunOptions OptionsOf(const Setting& setting) {
   RunOptions options;
@@ -198,12 +198,12 @@ TEST(FunctionsTest, BelowTheSmallestValueTheResultIsZero) {
 
 TEST(FunctionsTest, RoundsAreAsStated) {
   for (const Setting& setting : kSettings) {
-    const size_t d = setting.kind == "dealer" ? 1 : 2;
+    const size_t d = setting.kind == "replicated" ? 2 : 1;
     for (const Range& range : {Range{0.05, 50}, Range{1, 1.999}}) {
       const PositiveValue value = {{{7, 3}, kF, range.largest, std::make_shared<Shared::Payload>()},
                                    range.smallest};
       auto rounds = [&](auto function) {
-        PlanEngine plan(setting.kind, setting.num_parties);
+        PlanEngine plan = OnlinePlan(setting.kind, setting.num_parties);
         function(plan);
         const auto by_process = plan.phases().back().rounds;
         return *std::max_element(by_process.begin(), by_process.end());

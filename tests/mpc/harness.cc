@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "crypto/random.h"
 #include "mpc/dealer_engine.h"
+#include "mpc/ot/ot_engine.h"
 #include "net/memory_transport.h"
 
 namespace partita::mpc::testing {
@@ -14,6 +15,13 @@ namespace {
 
 size_t NumProcesses(const RunOptions& options) {
   return options.num_parties + (options.kind == "dealer" ? 1 : 0);
+}
+
+EngineMaker MakeKind(const std::string& kind) {
+  if (kind == "ot") {
+    return [](net::Channel& channel, ReleaseGate& gate) { return MakeOtEngine(channel, gate); };
+  }
+  return MakeDealerEngine;
 }
 
 void RunProcess(const RunOptions& options, const Body& body,
@@ -25,7 +33,8 @@ void RunProcess(const RunOptions& options, const Body& body,
     if (options.prepare) options.prepare(channel);
     CountingReleaseGate gate;
     gate.Reserve(options.releases);
-    auto engine = options.make ? options.make(channel, gate) : MakeDealerEngine(channel, gate);
+    auto engine =
+        options.make ? options.make(channel, gate) : MakeKind(options.kind)(channel, gate);
     body(*engine, process);
     gate.Finish();
   } catch (const Error& error) {
@@ -104,6 +113,11 @@ RunResult RunAndComparePlan(const RunOptions& options, const Body& body) {
     }
   }
   return result;
+}
+
+PlanEngine OnlinePlan(const std::string& kind, size_t num_parties) {
+  if (kind == "ot") return {MakeOtCostModel(num_parties, 128, true), nullptr};
+  return {kind, num_parties};
 }
 
 PrivateMatrix Private(const Engine& engine, PartyIndex owner, const IntMatrix& values, double bound,

@@ -49,6 +49,10 @@ RunResult RunAll(const RunOptions& options, const Body& body);
 // what the PlanEngine says.
 RunResult RunAndComparePlan(const RunOptions& options, const Body& body);
 
+// The plan of the online phase alone: as the kind's, but the correlations of `ot` are there
+// already.
+PlanEngine OnlinePlan(const std::string& kind, size_t num_parties);
+
 // A private matrix that reads from `values` at its owner only, as a real study's does.
 PrivateMatrix Private(const Engine& engine, PartyIndex owner, const IntMatrix& values, double bound,
                       int fraction_bits = 0);

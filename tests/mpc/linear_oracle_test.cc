@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "mpc/dealer_engine.h"
 #include "mpc/oracle_session.h"
+#include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
 #include "tests/mpc/harness.h"
 
@@ -24,13 +26,19 @@ struct Setting {
   std::string kind;
   size_t num_parties;
 };
-const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"dealer", 5}, {"replicated", 3}};
+const Setting kSettings[] = {
+    {"dealer", 2}, {"dealer", 3}, {"dealer", 5}, {"replicated", 3}, {"ot", 2}};
 
 RunOptions OptionsOf(const Setting& setting, const OracleTask& task) {
   RunOptions options;
   options.kind = setting.kind;
   options.num_parties = setting.num_parties;
   if (setting.kind == "replicated") options.make = MakeReplicatedEngine;
+  if (setting.kind == "ot") {
+    options.make = [](net::Channel& channel, ReleaseGate& gate) {
+      return MakeOtEngine(channel, gate);
+    };
+  }
   options.releases.clear();
   for (const OracleKind& kind : task.kinds) {
     options.releases.push_back(
@@ -82,6 +90,9 @@ OracleTask MakeTask(PartyIndex centre, size_t d) {
 constexpr Shape kValues = {7, 2};
 
 TEST(LinearOracleTest, AnswersAreExactWhateverTheOrder) {
+  // Of `ot`: two for the link, one for the columns.
+  const std::map<std::string, uint64_t> setup_rounds = {
+      {"dealer", 1}, {"replicated", 0}, {"ot", 3}};
   for (const Setting& setting : kSettings) {
     for (PartyIndex centre = 0; centre < setting.num_parties; ++centre) {
       SCOPED_TRACE(setting.kind + " " + std::to_string(setting.num_parties) + ", centre " +
@@ -131,7 +142,7 @@ TEST(LinearOracleTest, AnswersAreExactWhateverTheOrder) {
               << self << " <- " << peer;
         }
         if (self != centre) continue;
-        EXPECT_EQ(counted.rounds, 2 * 37u + (setting.kind == "dealer" ? 1 : 0));
+        EXPECT_EQ(counted.rounds, 2 * 37u + setup_rounds.at(setting.kind));
       }
     }
   }

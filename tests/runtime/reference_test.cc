@@ -145,8 +145,9 @@ TEST_P(ReferenceTest, EveryPartitionAndEngineGivesTheReference) {
   const json reference = testing::LoadReference(GetParam());
   std::map<ParameterKey, stats::ParameterEstimate> first;
   for (const json& partition : reference["partitions"]) {
-    for (const std::string engine : {"dealer", "replicated"}) {
-      if (engine == "replicated" && partition["parties"].size() != 3) continue;
+    for (const std::string engine : {"dealer", "replicated", "ot"}) {
+      const size_t holders = partition["parties"].size();
+      if ((engine == "replicated" && holders != 3) || (engine == "ot" && holders != 2)) continue;
       SCOPED_TRACE(partition.dump() + " " + engine);
       ReferenceStudyOptions options;
       options.engine = engine;
@@ -227,8 +228,9 @@ class LikelihoodTest : public ReferenceTest {};
 TEST_P(LikelihoodTest, EveryPartitionAndEngineGivesTheReference) {
   const json reference = testing::LoadReference(GetParam());
   for (const json& partition : reference["partitions"]) {
-    for (const std::string engine : {"dealer", "replicated"}) {
-      if (engine == "replicated" && partition["parties"].size() != 3) continue;
+    for (const std::string engine : {"dealer", "replicated", "ot"}) {
+      const size_t holders = partition["parties"].size();
+      if ((engine == "replicated" && holders != 3) || (engine == "ot" && holders != 2)) continue;
       SCOPED_TRACE(partition.dump() + " " + engine);
       ReferenceStudyOptions options;
       options.engine = engine;

@@ -273,6 +273,11 @@ TEST(StudyFileErrorsTest, RolesThatDoNotFit) {
   });
   const std::string two = Edited(Edited(kSmallStudy, helper, ""), "\"dealer\"", "\"replicated\"");
   ExpectMistake(two, {"", "two parties", "7:1", "exactly three parties, not 2", "dealer"});
+  const std::string ot = Edited(kSmallStudy, "name = \"dealer\"", "name = \"ot\"");
+  ExpectMistake(ot, {"", "a dealer", "11:1", "'ot' has no dealer", "[engine]"});
+  const std::string three =
+      Edited(ot, "roles = [\"dealer\"]", "roles = [\"holder\"]\ncolumns = [\"x3\"]");
+  ExpectMistake(three, {"", "three parties", "11:1", "exactly two parties, not 3", "replicated"});
 }
 
 TEST(StudyFileErrorsTest, SharedRowsNeedCountAndKey) {

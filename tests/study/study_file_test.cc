@@ -179,6 +179,15 @@ TEST(StudyFileTest, ReplicatedHasThreePartiesAndNoDealer) {
   EXPECT_FALSE(DealerIndex(study).has_value());
 }
 
+TEST(StudyFileTest, OtHasTwoPartiesAndNoDealer) {
+  const std::string text = Edited(kSmallStudy, "name = \"dealer\"", "name = \"ot\"");
+  const StudyFile study =
+      Parse(Edited(text, "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n", ""));
+  EXPECT_EQ(study.engine.name, "ot");
+  EXPECT_EQ(study.parties.size(), 2U);
+  EXPECT_FALSE(DealerIndex(study).has_value());
+}
+
 TEST(StudyFileTest, TemplatesParse) {
   for (const TemplateKind kind : {TemplateKind::kHorizontal, TemplateKind::kVertical}) {
     const StudyFile study = Parse(StudyTemplate(kind));

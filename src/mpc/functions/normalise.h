@@ -33,14 +33,27 @@ struct PositiveValue {
 
 // x = mantissa * 2^(e + 1) with mantissa in [1/2, 1).
 struct Normalised {
-  Shared mantissa;        // at kMantissaBits
-  Shared short_mantissa;  // at kShortMantissaBits, for first guesses
+  Shared mantissa;        // at kMantissaBits, or as asked for
+  Shared short_mantissa;  // at kShortMantissaBits, for first guesses; empty if not asked for
   Shared marks;           // m x entries: row i is 1 where e = first_exponent + i, else 0
   int first_exponent = 0;
 };
 
+struct MantissaFormat {
+  int bits = kMantissaBits;
+  bool short_one_too = true;
+};
+
 // One set of rounds for the list. Throws kUsage unless 0 < smallest <= bound.
-std::vector<Normalised> Normalise(Engine& engine, std::span<const PositiveValue> values);
+std::vector<Normalised> Normalise(Engine& engine, std::span<const PositiveValue> values,
+                                  const MantissaFormat& format = {});
+
+// The same if the bits of value * 2^fraction_bits are known already (bits[i]: plane j is bit j, at
+// least as many as the bound says and all others zero): without the rounds of ToBits, D +
+// ceil(log2(w - 1)).
+std::vector<Normalised> NormaliseBits(Engine& engine, std::span<const PositiveValue> values,
+                                      std::span<const SharedBits> bits,
+                                      const MantissaFormat& format = {});
 
 // weight(e) of every entry, rounded to `fraction_bits`; local. The shape is that of the value.
 Shared WeightOfExponent(Engine& engine, const Normalised& value,

@@ -209,7 +209,8 @@ TEST(FunctionsTest, RoundsAreAsStated) {
           {{1, 1}, 41, range.largest * std::numbers::log2e + std::ldexp(1.0, -41) + 41, nullptr});
       expect(7 * d + 4 + log(width - 1), [&](Engine& e) { Exponential(e, exponent, kF); });
       expect(normalise, [&](Engine& e) { Normalise(e, list); });
-      expect(normalise + 6 * (1 + d), [&](Engine& e) { Reciprocal(e, list, kF); });
+      // Without short mantissas, nothing is cut from so few bits.
+      expect(normalise - d + 6 * (1 + d), [&](Engine& e) { Reciprocal(e, list, kF); });
       expect(normalise + 6 * (1 + d) + 1, [&](Engine& e) { InverseRoot(e, list, kF); });
       expect(normalise + 7 * (1 + d) + 1, [&](Engine& e) { Root(e, list, kF); });
     }

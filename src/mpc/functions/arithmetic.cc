@@ -6,10 +6,19 @@
 
 #include "base/error.h"
 #include "mpc/batch.h"
+#include "mpc/rules.h"
 
 namespace partita::mpc {
 
 void ProductRound::Add(Product::Kind kind, Operand a, Operand b, double bound, Shared& result) {
+  // The engine checks the product of the operands' bounds, where the caller may know better.
+  double terms = 1;
+  if (kind == Product::Kind::kMatrix) terms = static_cast<double>(ShapeOf(a).cols);
+  if (kind == Product::Kind::kGram) terms = static_cast<double>(ShapeOf(a).rows);
+  const double product = BoundOf(a) * BoundOf(b) * terms;
+  auto* shared = std::get_if<Shared>(&a);
+  if (shared == nullptr) shared = std::get_if<Shared>(&b);
+  if (product > bound && shared != nullptr) shared->bound *= bound / product;
   products_.push_back({kind, std::move(a), std::move(b)});
   results_.push_back(&result);
   bounds_.push_back(bound);

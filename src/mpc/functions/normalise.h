@@ -1,19 +1,18 @@
 // Positive values as mantissa times a power of two, all of it shared: what reciprocals and roots of
 // values of unknown size begin with.
 //
-// Domain      smallest <= x <= bound(x), smallest > 0 and both public. Below smallest (0 included)
-// no
-//             power is found, and what is made of it is 0; negative values give arbitrary results.
-//             Nothing is checked or revealed.
+// Domain      smallest <= x <= bound(x), smallest > 0 and both public. Below smallest, 0 included,
+//             no power is found, and what is made of it is 0; negative values give arbitrary
+//             results. Nothing is checked or revealed.
 // Method      All bits of x (compare.h), AND of the complements from the top bit down, whose steps
 //             mark the leading bit; the marks as ring elements; x times the power that they select.
 // Exactness   The product is exact; cutting it to kMantissaBits costs less than 2^-58.
-// Cost        w = BitsFor(x), m the powers of two between smallest and bound(x), D = 1 (`dealer`)
-// or
-//             2 (`replicated`):
-//             rounds (on `replicated` the longest chain of messages may be one shorter) 3 D + 1 +
-//             ceil(log2(w - 1)) + ceil(log2 m), the last D for the cut; the m ring elements per
-//             entry of the marks are most of the bytes: a narrow range is the largest saving.
+// Rounds      w = BitsFor(x), m the powers of two between smallest and bound(x), D = 1 (`dealer`)
+//             or 2 (`replicated`, where the longest chain of messages may be one shorter):
+//             3 D + 1 + ceil(log2(w - 1)) + ceil(log2 m), the last D for the cut, which is not
+//             needed if no mantissa has fewer bits than x (w - 1).
+// Bytes       The m ring elements per entry of the marks are most of it: a narrow range is the
+//             largest saving.
 #pragma once
 
 #include <functional>

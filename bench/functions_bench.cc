@@ -6,13 +6,16 @@
 #include "bench/mpc_processes.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
+#include "mpc/functions/definite.h"
 #include "mpc/functions/division.h"
 #include "mpc/functions/exponential.h"
 #include "mpc/functions/logarithm.h"
 #include "mpc/functions/norm.h"
 #include "mpc/functions/reciprocal.h"
+#include "mpc/functions/shuffle.h"
 #include "mpc/functions/sigmoid.h"
 #include "mpc/functions/softmax.h"
+#include "mpc/functions/variates.h"
 
 namespace partita::mpc {
 namespace {
@@ -128,10 +131,12 @@ void BM_ClippedGradients(benchmark::State& state) {
                  m2 = InputBetween(engine, shape, 0.05, 1);
     const Shared pi = InputBetween(engine, {kComponents, 1}, 0.04, 0.05);
     const Shared squares = InputBetween(engine, shape, 0.5, 1);
-    // Each party's own, private to it; or shared before the clock starts.
+    // Private to each party, two for every component; or shared before the clock starts and then
+    // both parties' side by side.
     std::vector<std::vector<Operand>> gradients(kComponents);
     const std::vector<Int128> entries(kEntries, EncodeFixed(0.07, 40));
     for (std::vector<Operand>& of_component : gradients) {
+      std::vector<Shared> shared;
       for (PartyIndex owner : {0, 1}) {
         PrivateMatrix own{owner, {kRows, kEntries}, 40, 0.1, nullptr};
         if (engine.self() == owner) {
@@ -140,11 +145,12 @@ void BM_ClippedGradients(benchmark::State& state) {
           };
         }
         if (state.range(1) == 0) {
-          of_component.push_back(own);
+          of_component.emplace_back(own);
         } else {
-          of_component.push_back(engine.Input({&own, 1})[0]);
+          shared.push_back(engine.Input({&own, 1})[0]);
         }
       }
+      if (!shared.empty()) of_component.emplace_back(engine.Concatenate(shared, false));
     }
     Measure(state, engine, [&] {
       ProductRound products(engine);
@@ -177,16 +183,48 @@ void BM_ClippedGradients(benchmark::State& state) {
       products.Run();
       cuts.Add(factor, 45, 1000);
       cuts.Run();
-      std::vector<Shared> results(2 * kComponents);
+      std::vector<Shared> results(gradients[0].size() * kComponents);
       for (size_t i = 0; i < results.size(); ++i) {
-        products.Add(Product::Kind::kGram, engine.Slice(factor, 0, i / 2, {kRows, 1}),
-                     gradients[i / 2][i % 2], 1000, results[i]);
+        const size_t k = i / gradients[0].size();
+        products.Add(Product::Kind::kGram, engine.Slice(factor, 0, k, {kRows, 1}),
+                     gradients[k][i % gradients[0].size()], 1000, results[i]);
       }
       products.Run();
       for (Shared& result : results) cuts.Add(result, 40, 1000);
       cuts.Run();
       engine.Reveal("out", results, kEverybody);
     });
+  });
+}
+
+// The correlation matrix of twenty equally correlated variables, 0.9 each.
+Shared CorrelationsOfTwenty(Engine& engine) {
+  IntMatrix matrix{{20, 20}, std::vector<Int128>(400, EncodeFixed(0.9, 40))};
+  for (size_t i = 0; i < 20; ++i) matrix.values[21 * i] = Int128{1} << 40;
+  return WithBound(engine.Public({std::move(matrix), 40}), 1);
+}
+void BM_FactorDefinite(benchmark::State& state) {
+  bench::RunProcesses(SettingOf(state), [&](Engine& engine) {
+    const DefiniteMatrix matrix = {CorrelationsOfTwenty(engine)};
+    Measure(state, engine, [&] { FactorDefinite(engine, {&matrix, 1}); });
+  });
+}
+void BM_InvertDefinite(benchmark::State& state) {
+  bench::RunProcesses(SettingOf(state), [&](Engine& engine) {
+    const DefiniteMatrix matrix = {CorrelationsOfTwenty(engine)};
+    Measure(state, engine, [&] { InvertDefinite(engine, {&matrix, 1}, 40); });
+  });
+}
+void BM_LogisticVariates(benchmark::State& state) {
+  RunFunction(state, [](Engine& engine, const Shared& values) {
+    crypto::SystemRandom own;
+    LogisticVariates(engine, values.shape, own, 40);
+  });
+}
+void BM_ShuffleRows(benchmark::State& state) {
+  RunFunction(state, [](Engine& engine, const Shared& values) {
+    crypto::SystemRandom own;
+    ShuffleRows(engine, values, own);
   });
 }
 
@@ -224,6 +262,10 @@ BENCHMARK(BM_Log)->Apply(Sizes);
 BENCHMARK(BM_Sigmoid)->Apply(Sizes);
 BENCHMARK(BM_Divide)->Apply(Sizes);
 BENCHMARK(BM_Softmax)->Apply(PartiesAndBounds);
+BENCHMARK(BM_LogisticVariates)->Apply(Sizes);
+BENCHMARK(BM_ShuffleRows)->Apply(Sizes);
+BENCHMARK(BM_FactorDefinite)->Apply(Parties);
+BENCHMARK(BM_InvertDefinite)->Apply(Parties);
 BENCHMARK(BM_ClipRows)->Apply(Parties);
 BENCHMARK(BM_ClippedGradients)->Apply(PartiesAndSharing);
 

@@ -125,7 +125,9 @@ TEST(ComposedFunctionsTest, Quotients) {
   } cases[] = {{50, 0.05, 50, 1000}, {1, 1, 1.5, 1},          {1e6, 1, 1e6, 1e6},
                {1, 0x1p-40, 1, 16},  {100, 100, 0x1p37, 1.0}, {0.001, 0.5, 1, 0.002}};
   for (const Setting& setting : kSettings) {
-    for (const auto& [numerator, smallest, denominator, largest] : cases) {
+    for (const auto& one : cases) {
+      const double numerator = one.numerator, denominator = one.denominator;
+      const double smallest = one.smallest, largest = one.largest;
       SCOPED_TRACE(setting.kind + " " + std::to_string(numerator) + " " + std::to_string(smallest));
       std::mt19937_64 random(2);
       std::uniform_real_distribution<double> unit(-1, 1);

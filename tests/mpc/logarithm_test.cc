@@ -44,7 +44,9 @@ TEST(LogarithmTest, WholeDomain) {
                {{0.5, 1}, 50, 50},          {{0.25, 0.25}, 40, 40}, {{0x1p-60, 1}, 60, 40},
                {{3, 1e6}, 20, 60}};
   for (const Setting& setting : kSettings) {
-    for (const auto& [range, from, to] : cases) {
+    for (const auto& one : cases) {
+      const Range range = one.range;
+      const int from = one.from, to = one.to;
       SCOPED_TRACE(setting.kind + " from " + std::to_string(range.smallest));
       const TestInput x = ValuesIn(range, from);
       const auto opened =

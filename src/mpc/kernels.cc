@@ -147,14 +147,14 @@ void Contract(const Vectors& left, const Vectors& right, size_t terms, const Out
   }
 }
 
-// A few rows times a matrix: packing the matrix would cost as much as the product, so go through it
-// in memory order.
-void FewRows(ConstWords<Ring128> left, ConstWords<Ring128> right, size_t m, size_t k, size_t n,
-             Words<Ring128> out) {
-  for (size_t l = 0; l < k; ++l) {
-    const Word* row = right.data() + l * n;
-    for (size_t i = 0; i < m; ++i) {
-      const Word factor = left[i * k + l];
+// A few vectors times a matrix of n columns: packing the matrix would cost as much as the product,
+// so go through it in memory order.
+void FewVectors(const Vectors& left, ConstWords<Ring128> right, size_t terms, size_t n,
+                Words<Ring128> out) {
+  for (size_t t = 0; t < terms; ++t) {
+    const Word* row = right.data() + t * n;
+    for (size_t i = 0; i < left.count; ++i) {
+      const Word factor = left.data[i * left.vector_step + t * left.term_step];
       Word* sums = out.data() + i * n;
       for (size_t j = 0; j < n; ++j) sums[j] += factor * row[j];
     }
@@ -167,15 +167,18 @@ template <>
 void MatMulAccumulate<Ring128>(ConstWords<Ring128> left, ConstWords<Ring128> right, size_t m,
                                size_t k, size_t n, Words<Ring128> out, Narrow narrow) {
   assert(left.size() == m * k && right.size() == k * n && out.size() == m * n);
-  if (m <= 2 && n > 1) return FewRows(left, right, m, k, n, out);
-  Contract({left.data(), m, k, 1}, {right.data(), n, 1, n}, k, {out.data(), n, 1}, narrow);
+  const Vectors rows = {left.data(), m, k, 1};
+  if (m <= 2 && n > 1) return FewVectors(rows, right, k, n, out);
+  Contract(rows, {right.data(), n, 1, n}, k, {out.data(), n, 1}, narrow);
 }
 
 template <>
 void GramAccumulate<Ring128>(ConstWords<Ring128> left, ConstWords<Ring128> right, size_t rows,
                              size_t p, size_t q, Words<Ring128> out, Narrow narrow) {
   assert(left.size() == rows * p && right.size() == rows * q && out.size() == p * q);
-  Contract({left.data(), p, 1, p}, {right.data(), q, 1, q}, rows, {out.data(), q, 1}, narrow);
+  const Vectors columns = {left.data(), p, 1, p};
+  if (p <= 2 && q > 4) return FewVectors(columns, right, rows, q, out);
+  Contract(columns, {right.data(), q, 1, q}, rows, {out.data(), q, 1}, narrow);
 }
 
 }  // namespace partita::mpc

@@ -243,6 +243,14 @@ void ReplicatedExecution<R>::AddSharedTerms(const Product& product, ProductWork&
   const Shared &x = std::get<Shared>(product.left), &y = std::get<Shared>(product.right);
   const Components& xs = Engine::SharesOf(x).components;
   const Components& ys = Engine::SharesOf(y).components;
+  // The sum is formed of the smaller operand's components.
+  if (xs[0].size() < ys[0].size()) {
+    work.sum.resize(xs[0].size());
+    Add<R>(xs[0], xs[1], work.sum);
+    AddTerm(work, false, FromMemory<R>(x.shape, work.sum), FromMemory<R>(y.shape, ys[0]));
+    AddTerm(work, false, FromMemory<R>(x.shape, xs[0]), FromMemory<R>(y.shape, ys[1]));
+    return;
+  }
   work.sum.resize(ys[0].size());
   Add<R>(ys[0], ys[1], work.sum);
   AddTerm(work, false, FromMemory<R>(x.shape, xs[0]), FromMemory<R>(y.shape, work.sum));

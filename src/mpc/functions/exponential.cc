@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "mpc/batch.h"
 #include "mpc/compare.h"
+#include "mpc/functions/arithmetic.h"
 
 namespace partita::mpc {
 namespace {
@@ -32,30 +33,6 @@ struct Work {
   Shared sum;
 };
 
-// Products of several matrices in one round, each into its place.
-class Round {
- public:
-  explicit Round(Engine& engine) : engine_(engine) {}
-  void Add(const Shared& a, const Shared& b, double bound, Shared& result) {
-    products_.push_back({Product::Kind::kElementwise, a, b});
-    results_.push_back(&result);
-    bounds_.push_back(bound);
-  }
-  void Run() {
-    const std::vector<Shared> products = engine_.Multiply(products_);
-    for (size_t i = 0; i < products.size(); ++i) {
-      *results_[i] = products[i];
-      results_[i]->bound = bounds_[i];
-    }
-  }
-
- private:
-  Engine& engine_;
-  std::vector<Product> products_;
-  std::vector<Shared*> results_;
-  std::vector<double> bounds_;
-};
-
 Shared WithConstant(Engine& engine, const Shared& value, double constant, double bound) {
   const Int128 term = EncodeFixed(constant, kBits);
   const Int128 lifted = term * (Int128{1} << (value.fraction_bits - kBits));
@@ -66,26 +43,20 @@ Shared WithConstant(Engine& engine, const Shared& value, double constant, double
   return sum;
 }
 
-Shared TimesConstant(Engine& engine, const Shared& value, double constant) {
-  Shared product = engine.Scale(value, EncodeFixed(constant, kBits));
-  product.fraction_bits += kBits;
-  product.bound = value.bound * std::abs(constant);
-  return product;
-}
-
 // a + b z at 2 kBits.
 Shared Line(Engine& engine, const Shared& z, size_t power, double bound) {
-  return WithConstant(engine, TimesConstant(engine, z, kPolynomial[power + 1]), kPolynomial[power],
-                      bound);
+  return WithConstant(engine, TimesConstant(engine, z, kPolynomial[power + 1], kBits),
+                      kPolynomial[power], bound);
 }
 
 Work Begin(const BoundedAbove& value, int fraction_bits) {
   const double top = value.largest * std::numbers::log2e;
-  if (!(top < 46) || fraction_bits < 0 || fraction_bits > 40) {
+  if (!(top < 46) || fraction_bits < 0 || !(top + fraction_bits < 86)) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("e to the power of up to {:.6g} with {} fraction bits does not fit",
                             value.largest, fraction_bits),
-                "state a largest exponent below 31.8, and at most 40 fraction bits");
+                "state a largest exponent below 31.8 and fewer fraction bits: largest / ln 2 plus "
+                "fraction bits is below 86");
   }
   Work work;
   work.offset = fraction_bits + 1;
@@ -155,7 +126,7 @@ void SplitIntegers(Engine& engine, std::vector<Work>& all) {
 }
 
 // Pairs of factors become their products; one without a partner waits.
-void HalveFactors(Work& work, Round& round, std::vector<Shared>& products) {
+void HalveFactors(Work& work, ProductRound& round, std::vector<Shared>& products) {
   products.resize(work.factors.size() / 2);
   for (size_t k = 0; k < products.size(); ++k) {
     const Shared &a = work.factors[2 * k], &b = work.factors[2 * k + 1];
@@ -171,8 +142,8 @@ void TakeHalves(Work& work, std::vector<Shared> products) {
 
 // One round of products, with the factors' tree beside the polynomial.
 void RunRound(Engine& engine, std::vector<Work>& all,
-              const std::function<void(Work&, Round&)>& add) {
-  Round round(engine);
+              const std::function<void(Work&, ProductRound&)>& add) {
+  ProductRound round(engine);
   std::vector<std::vector<Shared>> halves(all.size());
   for (size_t i = 0; i < all.size(); ++i) {
     add(all[i], round);
@@ -191,12 +162,12 @@ std::vector<Shared> Cut(Engine& engine, std::vector<Work>& all, Shared Work::*wh
 // z^2; then z^2 (a2 + a3 z), z^2 (a6 + a7 z + a8 z^2) and z^4; then z^4 times a4 + a5 z + the
 // second.
 void EvaluatePolynomial(Engine& engine, std::vector<Work>& all) {
-  RunRound(engine, all, [](Work& w, Round& round) { round.Add(w.z, w.z, 1, w.z2); });
+  RunRound(engine, all, [](Work& w, ProductRound& round) { round.Add(w.z, w.z, 1, w.z2); });
   const std::vector<Shared> squares = Cut(engine, all, &Work::z2, kBits);
   for (size_t i = 0; i < all.size(); ++i) all[i].z2 = squares[i];
-  RunRound(engine, all, [&](Work& w, Round& round) {
+  RunRound(engine, all, [&](Work& w, ProductRound& round) {
     const Shared inner =
-        engine.Add(Line(engine, w.z, 6, 0.5), TimesConstant(engine, w.z2, kPolynomial[8]));
+        engine.Add(Line(engine, w.z, 6, 0.5), TimesConstant(engine, w.z2, kPolynomial[8], kBits));
     round.Add(w.z2, Line(engine, w.z, 2, 0.5), 0.5, w.low);
     round.Add(w.z2, inner, 0.5, w.high);
     round.Add(w.z2, w.z2, 1, w.z4);
@@ -214,7 +185,7 @@ void EvaluatePolynomial(Engine& engine, std::vector<Work>& all) {
     all[i].high = cut_highs.Get()[i];
     all[i].z4 = cut_fourths.Get()[i];
   }
-  RunRound(engine, all, [&](Work& w, Round& round) {
+  RunRound(engine, all, [&](Work& w, ProductRound& round) {
     Shared factor = engine.Add(Line(engine, w.z, 4, 0.25), w.high);
     factor.bound = 0.5;
     round.Add(w.z4, factor, 0.5, w.middle);
@@ -236,14 +207,14 @@ std::vector<Shared> Exponential(Engine& engine, std::span<const BoundedAbove> va
   int polynomial_bits = 50;
   for (const BoundedAbove& value : values) {
     all.push_back(Begin(value, fraction_bits));
-    polynomial_bits = std::min(polynomial_bits, 123 - all.back().top);
+    polynomial_bits = std::min(polynomial_bits, 124 - all.back().top);
   }
   TakeLogarithm(engine, values, all);
   SplitIntegers(engine, all);
   EvaluatePolynomial(engine, all);
   const std::vector<Shared> sums = Cut(engine, all, &Work::sum, polynomial_bits);
   std::vector<Shared> results(all.size());
-  Round round(engine);
+  ProductRound round(engine);
   for (size_t i = 0; i < all.size(); ++i) {
     Shared sum = sums[i];
     sum.bound = 2;

@@ -2,6 +2,8 @@
 //
 // Method    A tournament of the columns: compare the first half with the second, select, repeat.
 //           Exact, failure probability 0. Nothing is revealed.
+//           RowArgMax carries the columns' numbers along: neighbours are compared, so that among
+//           equal ones the first wins.
 // Rounds    ceil(log2 cols) (LessThan + Select), compare.h; a column without a partner waits.
 #pragma once
 
@@ -15,5 +17,12 @@ namespace partita::mpc {
 // rows x 1 each. Throws kUsage for a matrix without columns.
 std::vector<Shared> RowMax(Engine& engine, std::span<const Shared> values);
 std::vector<Shared> RowMin(Engine& engine, std::span<const Shared> values);
+
+// The largest entry of every row and the number of its column, counted from 0 and without fraction
+// bits; the first one if there are several. Both rows x 1.
+struct Extreme {
+  Shared value, column;
+};
+std::vector<Extreme> RowArgMax(Engine& engine, std::span<const Shared> values);
 
 }  // namespace partita::mpc

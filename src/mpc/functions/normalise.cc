@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "mpc/batch.h"
 #include "mpc/compare.h"
+#include "mpc/functions/arithmetic.h"
 
 namespace partita::mpc {
 namespace {
@@ -99,19 +99,19 @@ Shared WeightOfExponent(Engine& engine, const Normalised& value,
   return sum;
 }
 
-std::vector<Normalised> Normalise(Engine& engine, std::span<const PositiveValue> values) {
+std::vector<Normalised> NormaliseBits(Engine& engine, std::span<const PositiveValue> values,
+                                      std::span<const SharedBits> bits,
+                                      const MantissaFormat& format) {
   std::vector<Shared> shared;
   std::vector<LeadingBits> leading;
-  for (const PositiveValue& value : values) {
-    shared.push_back(value.value);
-    leading.push_back(LeadingBitsOf(value));
-  }
   std::vector<SharedBits> none;  // from the top down: complements, then their prefixes
-  for (const SharedBits& bits : ToBits(engine, shared)) {
-    const auto [first, count] = leading[none.size()];
+  for (size_t k = 0; k < values.size(); ++k) {
+    shared.push_back(values[k].value);
+    leading.push_back(LeadingBitsOf(values[k]));
+    const auto [first, count] = leading.back();
     std::vector<size_t> downward(count);
     for (size_t i = 0; i < count; ++i) downward[i] = first + count - 1 - i;
-    none.push_back(engine.Not(engine.SelectPlanes(bits, downward)));
+    none.push_back(engine.Not(engine.SelectPlanes(bits[k], downward)));
   }
   PrefixAnd(engine, none);
   std::vector<SharedBits> marks;
@@ -140,16 +140,27 @@ std::vector<Normalised> Normalise(Engine& engine, std::span<const PositiveValue>
     mantissas[i].fraction_bits = static_cast<int>(leading[i].first + leading[i].count);
     mantissas[i].bound = 1;
   }
-  Batch batch(engine);
-  auto longer = batch.Rescale(mantissas, kMantissaBits);
-  auto shorter = batch.Rescale(mantissas, kShortMantissaBits);
-  batch.Flush();
-  for (size_t i = 0; i < values.size(); ++i) {
-    results[i].mantissa = longer.Get()[i];
-    results[i].short_mantissa = shorter.Get()[i];
-    results[i].mantissa.bound = results[i].short_mantissa.bound = 1;
+  for (size_t i = 0; i < values.size(); ++i) results[i].mantissa = mantissas[i];
+  CutRound cuts(engine);
+  for (Normalised& result : results) {
+    if (format.short_one_too) {
+      result.short_mantissa = result.mantissa;
+      cuts.Add(result.short_mantissa, kShortMantissaBits, 1);
+    }
+    cuts.Add(result.mantissa, format.bits, 1);
   }
+  cuts.Run();
   return results;
+}
+
+std::vector<Normalised> Normalise(Engine& engine, std::span<const PositiveValue> values,
+                                  const MantissaFormat& format) {
+  std::vector<Shared> shared;
+  for (const PositiveValue& value : values) {
+    LeadingBitsOf(value);  // throws before anything is sent
+    shared.push_back(value.value);
+  }
+  return NormaliseBits(engine, values, ToBits(engine, shared), format);
 }
 
 }  // namespace partita::mpc

@@ -1,19 +1,18 @@
 // Positive values as mantissa times a power of two, all of it shared: what reciprocals and roots of
 // values of unknown size begin with.
 //
-// Domain      smallest <= x <= bound(x), smallest > 0 and both public. Below smallest (0 included)
-// no
-//             power is found, and what is made of it is 0; negative values give arbitrary results.
-//             Nothing is checked or revealed.
+// Domain      smallest <= x <= bound(x), smallest > 0 and both public. Below smallest, 0 included,
+//             no power is found, and what is made of it is 0; negative values give arbitrary
+//             results. Nothing is checked or revealed.
 // Method      All bits of x (compare.h), AND of the complements from the top bit down, whose steps
 //             mark the leading bit; the marks as ring elements; x times the power that they select.
 // Exactness   The product is exact; cutting it to kMantissaBits costs less than 2^-58.
-// Cost        w = BitsFor(x), m the powers of two between smallest and bound(x), D = 1 (`dealer`)
-// or
-//             2 (`replicated`):
-//             rounds (on `replicated` the longest chain of messages may be one shorter) 3 D + 1 +
-//             ceil(log2(w - 1)) + ceil(log2 m), the last D for the cut; the m ring elements per
-//             entry of the marks are most of the bytes: a narrow range is the largest saving.
+// Rounds      w = BitsFor(x), m the powers of two between smallest and bound(x), D = 1 (`dealer`)
+//             or 2 (`replicated`, where the longest chain of messages may be one shorter):
+//             3 D + 1 + ceil(log2(w - 1)) + ceil(log2 m), the last D for the cut, which is not
+//             needed if no mantissa has fewer bits than x (w - 1).
+// Bytes       The m ring elements per entry of the marks are most of it: a narrow range is the
+//             largest saving.
 #pragma once
 
 #include <functional>
@@ -33,14 +32,27 @@ struct PositiveValue {
 
 // x = mantissa * 2^(e + 1) with mantissa in [1/2, 1).
 struct Normalised {
-  Shared mantissa;        // at kMantissaBits
-  Shared short_mantissa;  // at kShortMantissaBits, for first guesses
+  Shared mantissa;        // at kMantissaBits, or as asked for
+  Shared short_mantissa;  // at kShortMantissaBits, for first guesses; empty if not asked for
   Shared marks;           // m x entries: row i is 1 where e = first_exponent + i, else 0
   int first_exponent = 0;
 };
 
+struct MantissaFormat {
+  int bits = kMantissaBits;
+  bool short_one_too = true;
+};
+
 // One set of rounds for the list. Throws kUsage unless 0 < smallest <= bound.
-std::vector<Normalised> Normalise(Engine& engine, std::span<const PositiveValue> values);
+std::vector<Normalised> Normalise(Engine& engine, std::span<const PositiveValue> values,
+                                  const MantissaFormat& format = {});
+
+// The same if the bits of value * 2^fraction_bits are known already (bits[i]: plane j is bit j, at
+// least as many as the bound says and all others zero): without the rounds of ToBits, D +
+// ceil(log2(w - 1)).
+std::vector<Normalised> NormaliseBits(Engine& engine, std::span<const PositiveValue> values,
+                                      std::span<const SharedBits> bits,
+                                      const MantissaFormat& format = {});
 
 // weight(e) of every entry, rounded to `fraction_bits`; local. The shape is that of the value.
 Shared WeightOfExponent(Engine& engine, const Normalised& value,

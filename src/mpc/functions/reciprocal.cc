@@ -146,14 +146,19 @@ Values InverseRootOfMantissas(Engine& engine, const std::vector<Normalised>& all
   return results;
 }
 
+std::vector<OfMantissa> Join(const Values& functions, std::vector<Normalised> arguments) {
+  std::vector<OfMantissa> parts;
+  for (size_t i = 0; i < functions.size(); ++i) {
+    parts.push_back({functions[i], std::move(arguments[i])});
+  }
+  return parts;
+}
+
 }  // namespace
 
-std::vector<Shared> Reciprocal(Engine& engine, std::span<const PositiveValue> values,
-                               int fraction_bits) {
-  const std::vector<Normalised> all = Normalise(engine, values);
-  const Values c = MantissasOf(all, &Normalised::mantissa);
-  Values y =
-      LinearOfAll(engine, 2.828125, -1.875, MantissasOf(all, &Normalised::short_mantissa), 6, 2);
+std::vector<Shared> ReciprocalOfMantissas(Engine& engine, std::span<const Shared> mantissas) {
+  const Values c(mantissas.begin(), mantissas.end());
+  Values y = LinearOfAll(engine, 2.828125, -1.875, c, 6, 2);
   // Bounds hold for mantissas, and with room for 0, which has e = 1.
   Values e = LinearOfAll(engine, 1, -1, Times(engine, c, y, 2), 0, 1);
   for (int power = 1; power <= 4; power *= 2) {
@@ -161,9 +166,27 @@ std::vector<Shared> Reciprocal(Engine& engine, std::span<const PositiveValue> va
     y = std::move(next_y);
     e = std::move(squares);
   }
-  y = Times(engine, y, LinearOfAll(engine, 1, 1, e, 0, 2), 2);
+  return Times(engine, y, LinearOfAll(engine, 1, 1, e, 0, 2), 2);
+}
+
+std::vector<OfMantissa> ReciprocalParts(Engine& engine, std::span<const PositiveValue> values) {
+  std::vector<Normalised> all = Normalise(engine, values, {kMantissaBits, false});
+  const Values functions = ReciprocalOfMantissas(engine, MantissasOf(all, &Normalised::mantissa));
+  return Join(functions, std::move(all));
+}
+
+std::vector<OfMantissa> InverseRootParts(Engine& engine, std::span<const PositiveValue> values) {
+  std::vector<Normalised> all = Normalise(engine, values);
+  const Values functions = InverseRootOfMantissas(engine, all);
+  return Join(functions, std::move(all));
+}
+
+std::vector<Shared> Reciprocal(Engine& engine, std::span<const PositiveValue> values,
+                               int fraction_bits) {
+  const std::vector<Normalised> all = Normalise(engine, values, {kMantissaBits, false});
   return ScaleBack(
-      engine, all, y, [](int exponent) { return std::ldexp(1.0, -exponent - 1); }, fraction_bits);
+      engine, all, ReciprocalOfMantissas(engine, MantissasOf(all, &Normalised::mantissa)),
+      [](int exponent) { return std::ldexp(1.0, -exponent - 1); }, fraction_bits);
 }
 
 std::vector<Shared> InverseRoot(Engine& engine, std::span<const PositiveValue> values,

@@ -8,7 +8,8 @@
 //           Root: the same. Failure probability 0; the cuts round at random (Engine::Rescale).
 // Rounds    with D = 1 (`dealer`) or 2 (`replicated`), after Normalise and counted as there:
 //             Reciprocal 6 (1 + D), InverseRoot 6 (1 + D) + 1, Root 7 (1 + D) + 1,
-//           and D more where the result may exceed 2^22 (at f = 40).
+//           and D more where the result may exceed 2^22 (at f = 40). Reciprocal needs no short
+//           mantissa: D less for values of at most 58 bits.
 // Bytes     those of Normalise, and about 10 products with their cuts.
 //
 // Reciprocal: y_0 = 2.828125 - 1.875 c for the mantissa c has |e| <= 2^-3.9 with e = 1 - c y_0, and
@@ -34,6 +35,20 @@ std::vector<Shared> Reciprocal(Engine& engine, std::span<const PositiveValue> va
 // x^(-1/2).
 std::vector<Shared> InverseRoot(Engine& engine, std::span<const PositiveValue> values,
                                 int fraction_bits);
+// The same in two parts, for callers who rescale themselves: `value` is of the mantissa c of
+// x = c 2^(e + 1), at kMantissaBits and with 2^-50 relative error.
+struct OfMantissa {
+  Shared value;
+  Normalised argument;  // its marks give any power of two: WeightOfExponent
+};
+// 1 / c, at most 2, and 1 / x = value 2^-(e + 1). Rounds after Normalise: 5 (1 + D).
+std::vector<OfMantissa> ReciprocalParts(Engine& engine, std::span<const PositiveValue> values);
+// c^(-1/2), at most 2^(1/2) and of 2^-40 relative error, and x^(-1/2) = value 2^(-(e + 1) / 2).
+// Rounds after Normalise: 5 (1 + D) + 1.
+std::vector<OfMantissa> InverseRootParts(Engine& engine, std::span<const PositiveValue> values);
+// 1 / c of values that lie in [1/2, 1] anyway, or are 0 (whose result is 0 too), at kMantissaBits.
+// Rounds 5 (1 + D).
+std::vector<Shared> ReciprocalOfMantissas(Engine& engine, std::span<const Shared> mantissas);
 // x^(1/2).
 std::vector<Shared> Root(Engine& engine, std::span<const PositiveValue> values, int fraction_bits);
 

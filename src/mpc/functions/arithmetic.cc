@@ -1,0 +1,105 @@
+#include "mpc/functions/arithmetic.h"
+
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "mpc/batch.h"
+#include "mpc/rules.h"
+
+namespace partita::mpc {
+
+void ProductRound::Add(Product::Kind kind, Operand a, Operand b, double bound, Shared& result) {
+  // The engine checks the product of the operands' bounds, where the caller may know better.
+  double terms = 1;
+  if (kind == Product::Kind::kMatrix) terms = static_cast<double>(ShapeOf(a).cols);
+  if (kind == Product::Kind::kGram) terms = static_cast<double>(ShapeOf(a).rows);
+  const double product = BoundOf(a) * BoundOf(b) * terms;
+  auto* shared = std::get_if<Shared>(&a);
+  if (shared == nullptr) shared = std::get_if<Shared>(&b);
+  if (product > bound && shared != nullptr) shared->bound *= bound / product;
+  products_.push_back({kind, std::move(a), std::move(b)});
+  results_.push_back(&result);
+  bounds_.push_back(bound);
+}
+
+void ProductRound::Run() {
+  if (products_.empty()) return;
+  std::vector<Shared> products = engine_.Multiply(products_);
+  for (size_t i = 0; i < products.size(); ++i) {
+    *results_[i] = WithBound(std::move(products[i]), bounds_[i]);
+  }
+  products_.clear();
+  results_.clear();
+  bounds_.clear();
+}
+
+void CutRound::Add(Shared& value, int fraction_bits, double bound) {
+  entries_.push_back({&value, fraction_bits, bound});
+}
+
+void CutRound::Run() {
+  if (entries_.empty()) return;
+  std::map<int, std::vector<Shared>> by_bits;
+  for (const Entry& entry : entries_) by_bits[entry.fraction_bits].push_back(*entry.value);
+  Batch batch(engine_);
+  std::map<int, Pending<Shared>> pending;
+  for (const auto& [bits, values] : by_bits) pending.emplace(bits, batch.Rescale(values, bits));
+  batch.Flush();
+  std::map<int, size_t> next;
+  for (const Entry& entry : entries_) {
+    const std::vector<Shared>& done = pending.at(entry.fraction_bits).Get();
+    *entry.value = WithBound(done[next[entry.fraction_bits]++], entry.bound);
+  }
+  entries_.clear();
+}
+
+Shared ConstantLike(Engine& engine, const Shared& value, double constant, int fraction_bits) {
+  const Int128 term = EncodeFixed(constant, fraction_bits);
+  return engine.Public(
+      {{value.shape, std::vector<Int128>(value.shape.size(), term)}, fraction_bits});
+}
+
+Shared PlusConstant(Engine& engine, const Shared& value, double constant, double bound) {
+  return WithBound(engine.Add(value, ConstantLike(engine, value, constant, value.fraction_bits)),
+                   bound);
+}
+
+Shared TimesConstant(Engine& engine, const Shared& value, double constant, int constant_bits) {
+  Shared product =
+      engine.Scale(TimesPowerOfTwo(value, -constant_bits), EncodeFixed(constant, constant_bits));
+  product.bound = value.bound * std::abs(constant);
+  return product;
+}
+
+Shared Lift(Engine& engine, const Shared& value, int fraction_bits) {
+  Shared lifted = engine.Scale(TimesPowerOfTwo(value, value.fraction_bits - fraction_bits),
+                               Int128{1} << (fraction_bits - value.fraction_bits));
+  lifted.bound = value.bound;
+  return lifted;
+}
+
+Shared TimesPowerOfTwo(Shared value, int exponent) {
+  value.fraction_bits -= exponent;
+  value.bound = std::ldexp(value.bound, exponent);
+  return value;
+}
+
+Shared Reshape(Shared value, Shape shape) {
+  if (shape.size() != value.shape.size()) {
+    throw Error(ErrorCode::kUsage, "another shape must have as many entries",
+                "correct the method's protocol code");
+  }
+  value.shape = shape;
+  return value;
+}
+
+Shared SumOfRows(Engine& engine, const Shared& value, double bound) {
+  const PublicMatrix ones = {{{value.shape.cols, 1}, std::vector<Int128>(value.shape.cols, 1)}, 0};
+  Shared small = value;  // such that what is checked is the caller's bound
+  small.bound = bound / static_cast<double>(value.shape.cols);
+  return WithBound(engine.MultiplyPublic(small, ones), bound);
+}
+
+}  // namespace partita::mpc

@@ -1,0 +1,70 @@
+// What the functions of this folder are written with: rounds of unlike products and cuts, and local
+// arithmetic with constants. Every bound that is handed in is the caller's knowledge of the value,
+// which is often better than what the operands' bounds say.
+#pragma once
+
+#include <vector>
+
+#include "mpc/engine.h"
+
+namespace partita::mpc {
+
+inline Shared WithBound(Shared value, double bound) {
+  value.bound = bound;
+  return value;
+}
+
+// Products of independent operands in one round, each result into its place. Not cut.
+class ProductRound {
+ public:
+  explicit ProductRound(Engine& engine) : engine_(engine) {}
+  // `bound` holds for the result; `result` is written by Run and must live until then.
+  void Add(Operand a, Operand b, double bound, Shared& result) {
+    Add(Product::Kind::kElementwise, std::move(a), std::move(b), bound, result);
+  }
+  void Add(Product::Kind kind, Operand a, Operand b, double bound, Shared& result);
+  // Does nothing if nothing was added.
+  void Run();
+
+ private:
+  Engine& engine_;
+  std::vector<Product> products_;
+  std::vector<Shared*> results_;
+  std::vector<double> bounds_;
+};
+
+// Cuts to different numbers of fraction bits in one set of rounds, each in its place.
+class CutRound {
+ public:
+  explicit CutRound(Engine& engine) : engine_(engine) {}
+  // `value` is replaced by Run: cut (or lifted) to fraction_bits, with this bound.
+  void Add(Shared& value, int fraction_bits, double bound);
+  void Run();
+
+ private:
+  struct Entry {
+    Shared* value;
+    int fraction_bits;
+    double bound;
+  };
+  Engine& engine_;
+  std::vector<Entry> entries_;
+};
+
+// All entries equal to `constant`, rounded to fraction_bits.
+Shared ConstantLike(Engine& engine, const Shared& value, double constant, int fraction_bits);
+// value + constant, the constant rounded to the value's grid.
+Shared PlusConstant(Engine& engine, const Shared& value, double constant, double bound);
+// value * constant, the constant rounded to 2^-constant_bits; so many more fraction bits.
+Shared TimesConstant(Engine& engine, const Shared& value, double constant, int constant_bits);
+// The same value at more fraction bits, exactly.
+Shared Lift(Engine& engine, const Shared& value, int fraction_bits);
+// The same shares read as value * 2^exponent: local and free.
+Shared TimesPowerOfTwo(Shared value, int exponent);
+// Another shape of the same number of entries; the order in memory is row by row, so local and
+// free.
+Shared Reshape(Shared value, Shape shape);
+// The sum of every row, rows x 1; local. `bound` as above.
+Shared SumOfRows(Engine& engine, const Shared& value, double bound);
+
+}  // namespace partita::mpc

@@ -1,0 +1,395 @@
+#include "mpc/functions/definite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "mpc/compare.h"
+#include "mpc/functions/arithmetic.h"
+#include "mpc/functions/logarithm.h"
+#include "mpc/rules.h"
+
+namespace partita::mpc {
+namespace {
+
+constexpr int kEntryBits = 58, kChainBits = 50, kColumnBits = 44, kGuessBits = 10;
+constexpr int kThresholdsPerOctave = 16;
+// Columns divided by pivots, which positive definiteness keeps below 1 / pivot.
+constexpr double kLargestColumn = 0x1p21;
+
+// First guesses of reciprocals: pivot j lies in interval i if it is below threshold i + 1 and not
+// below threshold i. `below` bit by bit gives the guess as a public linear form.
+struct Guesses {
+  PublicMatrix thresholds;  // 1 x count
+  PublicMatrix weights;     // count x 1
+  double last = 0;          // the guess if a pivot is below none of them
+};
+
+Guesses GuessesFrom(double smallest) {
+  const int count = static_cast<int>(std::ceil(-kThresholdsPerOctave * std::log2(smallest))) + 1;
+  auto threshold = [&](int i) { return smallest * std::exp2(i / double{kThresholdsPerOctave}); };
+  auto guess = [&](int i) {
+    return EncodeFixed(2 / (threshold(i) + threshold(i + 1)), kGuessBits);
+  };
+  const auto size = static_cast<size_t>(count);
+  Guesses guesses{{{{1, size}, {}}, kEntryBits}, {{{size, 1}, {}}, kGuessBits}, 0};
+  for (int i = 0; i < count; ++i) {
+    guesses.thresholds.values.values.push_back(EncodeFixed(threshold(i), kEntryBits));
+    // sum_i guess(i) (below(i + 1) - below(i)), where below(count) = 1.
+    guesses.weights.values.values.push_back((i == 0 ? 0 : guess(i - 1)) - guess(i));
+  }
+  guesses.last = DecodeFixed(guess(count - 1), kGuessBits);
+  return guesses;
+}
+
+// One matrix on its way.
+struct Work {
+  int exponent = 0;     // the matrix is 2^exponent times something of at most 1
+  Shared original;      // that, at its own fraction bits
+  double smallest = 0;  // pivot, on that scale
+  Guesses guesses;
+  Shared matrix;  // what is left to do; rows and columns from the current one on for the factor
+  std::vector<Shared> pivots, collinear;  // 1 x 1 each
+  std::vector<Shared> columns;            // of the factor, below the diagonal
+
+  // Of the current pivot.
+  Shared column;   // before the division
+  Shared divided;  // after it
+  Shared error, guess;
+  Shared update;
+};
+
+size_t SizeOf(const Work& work) { return work.original.shape.rows; }
+
+Work Begin(const DefiniteMatrix& definite) {
+  const auto& [matrix, smallest] = definite;
+  const size_t size = matrix.shape.rows;
+  if (size == 0 || size != matrix.shape.cols) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("a symmetric matrix has {} rows and {} columns", size, matrix.shape.cols),
+        "correct the method's protocol code");
+  }
+  Work work;
+  if (matrix.bound > 0 && std::isfinite(matrix.bound)) {
+    work.exponent = static_cast<int>(std::ceil(std::log2(matrix.bound)));
+  }
+  work.smallest = std::ldexp(smallest, -work.exponent);
+  work.original = TimesPowerOfTwo(matrix, -work.exponent);
+  const int bits = work.original.fraction_bits;
+  if (!(work.smallest >= 0x1p-22) || !(work.smallest < 1) || bits < 0 || bits > 80) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("a matrix of entries up to {:.6g} with {} fraction bits cannot be "
+                            "inverted down to pivots of {:.6g}",
+                            matrix.bound, matrix.fraction_bits, smallest),
+                "state a smallest pivot between 2^-21 and 1 times the largest entry");
+  }
+  work.guesses = GuessesFrom(work.smallest);
+  work.matrix = work.original;
+  return work;
+}
+
+std::vector<Work> BeginAll(Engine& engine, std::span<const DefiniteMatrix> matrices) {
+  std::vector<Work> all;
+  for (const DefiniteMatrix& matrix : matrices) all.push_back(Begin(matrix));
+  CutRound cuts(engine);
+  for (Work& work : all) cuts.Add(work.matrix, kEntryBits, 1);
+  cuts.Run();
+  return all;
+}
+
+using Works = std::vector<Work*>;
+
+// Pivot, collinearity and a guess of the reciprocal. The pivot stands at (at, at).
+void GuessReciprocals(Engine& engine, const Works& works, size_t at) {
+  std::vector<Comparison> comparisons;
+  for (Work* work : works) {
+    const Shared pivot = WithBound(engine.Slice(work->matrix, at, at, {1, 1}), 1);
+    work->pivots.push_back(pivot);
+    const size_t count = work->guesses.thresholds.values.shape.cols;
+    const PublicMatrix ones = {{{1, count}, std::vector<Int128>(count, 1)}, 0};
+    comparisons.push_back(
+        {engine.MultiplyPublic(pivot, ones), engine.Public(work->guesses.thresholds)});
+  }
+  const std::vector<Shared> below = engine.ToRing(LessThan(engine, comparisons));
+  for (size_t i = 0; i < works.size(); ++i) {
+    Work& work = *works[i];
+    work.collinear.push_back(engine.Slice(below[i], 0, 0, {1, 1}));
+    const Shared sum = engine.MultiplyPublic(below[i], work.guesses.weights);
+    work.guess = PlusConstant(engine, sum, work.guesses.last, 1 / work.smallest);
+  }
+}
+
+// divided = column / pivot, where the pivot is the entry `at` of the column; all zero for a
+// collinear one.
+void DivideColumns(Engine& engine, const Works& works, size_t at) {
+  ProductRound products(engine);
+  CutRound cuts(engine);
+  for (Work* work : works) {
+    products.Add(Product::Kind::kMatrix, work->column, work->guess, kLargestColumn, work->divided);
+  }
+  products.Run();
+  for (Work* work : works) cuts.Add(work->divided, kChainBits, kLargestColumn);
+  cuts.Run();
+  for (Work* work : works) {
+    const Shared product = engine.Slice(work->divided, at, 0, {1, 1});
+    work->error = PlusConstant(engine, engine.Scale(product, -1), 1, 1);
+  }
+  for (int power = 1; power <= 4; power *= 2) {
+    for (Work* work : works) {
+      const Shared factor = PlusConstant(engine, work->error, 1, 2);
+      products.Add(Product::Kind::kMatrix, work->divided, factor, kLargestColumn, work->divided);
+      if (power < 4) products.Add(work->error, work->error, 1, work->error);
+    }
+    products.Run();
+    for (Work* work : works) {
+      cuts.Add(work->divided, power < 4 ? kChainBits : kColumnBits, kLargestColumn);
+      if (power < 4) cuts.Add(work->error, kChainBits, 1);
+    }
+    cuts.Run();
+  }
+}
+
+// update = left right^T, at the bits of entries; bound: of matrices, on the scale of 1.
+void RankOneUpdates(Engine& engine, const Works& works,
+                    const std::vector<std::pair<Shared, Shared>>& factors, double bound) {
+  ProductRound products(engine);
+  CutRound cuts(engine);
+  for (size_t i = 0; i < works.size(); ++i) {
+    const auto& [left, right] = factors[i];
+    products.Add(Product::Kind::kMatrix, left, engine.Transpose(right), bound, works[i]->update);
+  }
+  products.Run();
+  for (Work* work : works) cuts.Add(work->update, kEntryBits, bound);
+  cuts.Run();
+}
+
+size_t LargestSize(const std::vector<Work>& all) {
+  size_t largest = 0;
+  for (const Work& work : all) largest = std::max(largest, SizeOf(work));
+  return largest;
+}
+
+Works LongerThan(std::vector<Work>& all, size_t step) {
+  Works works;
+  for (Work& work : all) {
+    if (SizeOf(work) > step) works.push_back(&work);
+  }
+  return works;
+}
+
+Shared Column(Engine& engine, const std::vector<Shared>& entries) {
+  return engine.Concatenate(entries, true);
+}
+
+Shared InUnits(Engine& engine, const Work& work) {
+  return TimesPowerOfTwo(Column(engine, work.pivots), work.exponent);
+}
+
+Shared PublicColumn(Engine& engine, size_t rows, Int128 value, int fraction_bits) {
+  return engine.Public({{{rows, 1}, std::vector<Int128>(rows, value)}, fraction_bits});
+}
+
+// Row and column `at` of a swept matrix: the divided column, and minus the reciprocal of the pivot
+// where they cross. The divided column's last entry is that reciprocal.
+Shared SweptMatrix(Engine& engine, const Work& work, size_t at) {
+  const size_t size = SizeOf(work), after = size - at - 1;
+  const Shared rest = WithBound(engine.Subtract(work.matrix, work.update), kLargestColumn);
+  const Shared column = WithBound(Lift(engine, work.divided, kEntryBits), kLargestColumn);
+  auto piece = [&](const Shared& from, size_t row, size_t col, Shape shape) {
+    return engine.Slice(from, row, col, shape);
+  };
+  auto band = [&](size_t row, size_t rows) {
+    const Shared parts[] = {piece(rest, row, 0, {rows, at}), piece(column, row, 0, {rows, 1}),
+                            piece(rest, row, at + 1, {rows, after})};
+    return engine.Concatenate(parts, false);
+  };
+  const Shared across[] = {engine.Transpose(piece(column, 0, 0, {at, 1})),
+                           engine.Scale(piece(column, size, 0, {1, 1}), -1),
+                           engine.Transpose(piece(column, at + 1, 0, {after, 1}))};
+  const Shared bands[] = {band(0, at), engine.Concatenate(across, false), band(at + 1, after)};
+  return engine.Concatenate(bands, true);
+}
+
+// Sweeps pivot `at` of all.
+void Sweep(Engine& engine, const Works& works, size_t at) {
+  GuessReciprocals(engine, works, at);
+  for (Work* work : works) {
+    const size_t size = SizeOf(*work);
+    const Shared parts[] = {engine.Slice(work->matrix, 0, at, {size, 1}),
+                            PublicColumn(engine, 1, Int128{1} << kEntryBits, kEntryBits)};
+    work->column = engine.Concatenate(parts, true);
+  }
+  DivideColumns(engine, works, at);
+  std::vector<std::pair<Shared, Shared>> factors;
+  for (Work* work : works) {
+    const Shape shape = {SizeOf(*work), 1};
+    factors.emplace_back(engine.Slice(work->divided, 0, 0, shape),
+                         engine.Slice(work->column, 0, 0, shape));
+  }
+  RankOneUpdates(engine, works, factors, kLargestColumn);
+  for (Work* work : works) work->matrix = SweptMatrix(engine, *work, at);
+}
+
+// How many entries of every row of A X - I exceed 2^-17 / p in magnitude, without fraction bits.
+// The comparisons are as wide as the ring, so that nothing is taken on trust.
+std::vector<Shared> BadEntries(Engine& engine, const std::vector<Work>& all,
+                               const std::vector<Shared>& inverses) {
+  std::vector<Shared> residuals(all.size());
+  ProductRound products(engine);
+  for (size_t i = 0; i < all.size(); ++i) {
+    products.Add(Product::Kind::kMatrix, all[i].original, inverses[i], 2, residuals[i]);
+  }
+  products.Run();
+  std::vector<Shared> differences;  // of both signs for every matrix
+  for (size_t i = 0; i < all.size(); ++i) {
+    const size_t size = SizeOf(all[i]);
+    Shared& residual = residuals[i];
+    const int bits = residual.fraction_bits;
+    PublicMatrix identity{{residual.shape, std::vector<Int128>(size * size)}, bits};
+    for (size_t k = 0; k < size; ++k) identity.values.values[k * size + k] = Int128{1} << bits;
+    residual = engine.Subtract(residual, engine.Public(identity));
+    const Shared limit = ConstantLike(engine, residual, 0x1p-17 / static_cast<double>(size), bits);
+    const double any = std::ldexp(1 - 0x1p-10, engine.ring_bits() - 2 - bits);
+    differences.push_back(WithBound(engine.Add(residual, limit), any));
+    differences.push_back(WithBound(engine.Subtract(limit, residual), any));
+  }
+  const std::vector<Shared> bad = engine.ToRing(IsNegative(engine, differences));
+  std::vector<Shared> counts;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto size = static_cast<double>(SizeOf(all[i]));
+    counts.push_back(SumOfRows(engine, engine.Add(bad[2 * i], bad[2 * i + 1]), size));
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::vector<DefiniteFactor> FactorDefinite(Engine& engine,
+                                           std::span<const DefiniteMatrix> matrices) {
+  std::vector<Work> all = BeginAll(engine, matrices);
+  for (size_t step = 0; step < LargestSize(all); ++step) {
+    const Works works = LongerThan(all, step);
+    GuessReciprocals(engine, works, 0);
+    for (Work* work : works) {
+      work->column = engine.Slice(work->matrix, 0, 0, {work->matrix.shape.rows, 1});
+    }
+    DivideColumns(engine, works, 0);
+    Works unfinished = LongerThan(all, step + 1);
+    std::vector<std::pair<Shared, Shared>> factors;
+    for (Work* work : unfinished) {
+      const Shape below = {work->column.shape.rows - 1, 1};
+      work->columns.push_back(engine.Slice(work->divided, 1, 0, below));
+      factors.emplace_back(work->columns.back(), engine.Slice(work->column, 1, 0, below));
+    }
+    if (unfinished.empty()) break;
+    RankOneUpdates(engine, unfinished, factors, 1);
+    for (Work* work : unfinished) {
+      const Shape below = {work->column.shape.rows - 1, work->column.shape.rows - 1};
+      const Shared rest = engine.Slice(work->matrix, 1, 1, below);
+      work->matrix = WithBound(engine.Subtract(rest, work->update), 1);
+    }
+  }
+  std::vector<DefiniteFactor> results;
+  for (Work& work : all) {
+    const size_t size = SizeOf(work);
+    std::vector<Shared> columns;
+    for (size_t j = 0; j < size; ++j) {
+      std::vector<Shared> parts;
+      if (j > 0) parts.push_back(PublicColumn(engine, j, 0, kColumnBits));
+      parts.push_back(PublicColumn(engine, 1, Int128{1} << kColumnBits, kColumnBits));
+      if (j + 1 < size) parts.push_back(work.columns[j]);
+      columns.push_back(engine.Concatenate(parts, true));
+    }
+    results.push_back({engine.Concatenate(columns, false), InUnits(engine, work),
+                       Column(engine, work.collinear)});
+  }
+  return results;
+}
+
+std::vector<DefiniteInverse> InvertDefinite(Engine& engine,
+                                            std::span<const DefiniteMatrix> matrices,
+                                            int fraction_bits) {
+  std::vector<Work> all = BeginAll(engine, matrices);
+  for (size_t step = 0; step < LargestSize(all); ++step) {
+    Sweep(engine, LongerThan(all, step), step);
+  }
+  std::vector<Shared> inverses, checked;
+  CutRound cuts(engine);
+  for (Work& work : all) {
+    // Both triangles' rounding: (X + X^T) / 2 is symmetric.
+    const Shared sum = engine.Add(work.matrix, engine.Transpose(work.matrix));
+    const Shared inverse = engine.Scale(TimesPowerOfTwo(sum, -1), -1);
+    inverses.push_back(TimesPowerOfTwo(inverse, -work.exponent));
+    checked.push_back(inverse);
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    const double bound = 1 / std::ldexp(all[i].smallest, all[i].exponent);
+    inverses[i].bound = kLargestColumn * std::ldexp(1.0, -all[i].exponent);
+    cuts.Add(inverses[i], fraction_bits, bound);
+    cuts.Add(checked[i], kColumnBits, kLargestColumn);
+  }
+  cuts.Run();
+  std::vector<Shared> counts = BadEntries(engine, all, checked);
+  for (size_t i = 0; i < all.size(); ++i) {
+    counts[i] = engine.Add(counts[i], Column(engine, all[i].collinear));
+  }
+  std::vector<SharedBits> bits = IsZero(engine, counts);
+  for (SharedBits& bit : bits) bit = engine.Not(bit);
+  const std::vector<Shared> collinear = engine.ToRing(bits);
+  std::vector<DefiniteInverse> results;
+  for (size_t i = 0; i < all.size(); ++i) {
+    results.push_back({inverses[i], InUnits(engine, all[i]), collinear[i]});
+  }
+  return results;
+}
+
+std::vector<Shared> LogDeterminant(Engine& engine, std::span<const Pivots> all, int fraction_bits) {
+  std::vector<PositiveValue> values;
+  for (const Pivots& pivots : all) values.push_back({pivots.pivots, pivots.smallest_pivot});
+  std::vector<Shared> results;
+  for (const Shared& logs : Log(engine, values, fraction_bits)) {
+    results.push_back(engine.SumRows(logs));
+  }
+  return results;
+}
+
+std::vector<Shared> Solve(Engine& engine, std::span<const LinearSystem> systems,
+                          int fraction_bits) {
+  std::vector<Shared> results(systems.size());
+  ProductRound products(engine);
+  CutRound cuts(engine);
+  for (size_t i = 0; i < systems.size(); ++i) {
+    const auto& [inverse, right, largest] = systems[i];
+    products.Add(Product::Kind::kMatrix, inverse, right, largest, results[i]);
+  }
+  products.Run();
+  for (size_t i = 0; i < systems.size(); ++i) {
+    cuts.Add(results[i], fraction_bits, systems[i].largest + std::ldexp(1.0, -fraction_bits));
+  }
+  cuts.Run();
+  return results;
+}
+
+void RequireIndependent(Engine& engine, std::string_view release_id,
+                        std::span<const NamedVariables> all) {
+  std::vector<Shared> flags;
+  for (const NamedVariables& variables : all) flags.push_back(variables.collinear);
+  const std::vector<IntMatrix> opened = engine.Reveal(release_id, flags, kEverybody);
+  std::string names;
+  for (size_t k = 0; k < opened.size(); ++k) {
+    for (size_t i = 0; i < opened[k].values.size(); ++i) {
+      if (opened[k].values[i] == 0) continue;
+      if (!names.empty()) names += ", ";
+      names += all[k].names.at(i);
+    }
+  }
+  if (names.empty()) return;
+  throw Error(ErrorCode::kBadData,
+              "these variables are, or nearly are, linear combinations of others: " + names,
+              "leave one of each group of collinear variables out of the model");
+}
+
+}  // namespace partita::mpc

@@ -1,0 +1,51 @@
+#include "mpc/functions/order.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "mpc/functions/arithmetic.h"
+
+namespace partita::mpc {
+
+Shared SelectRows(Engine& engine, const Shared& value, std::span<const size_t> rows) {
+  if (rows.empty()) return engine.Slice(value, 0, 0, {0, value.shape.cols});
+  std::vector<Shared> runs;
+  for (size_t first = 0; first < rows.size();) {
+    size_t end = first + 1;
+    while (end < rows.size() && rows[end] == rows[end - 1] + 1) ++end;
+    runs.push_back(engine.Slice(value, rows[first], 0, {end - first, value.shape.cols}));
+    first = end;
+  }
+  return engine.Concatenate(runs, true);
+}
+
+Shared CumulativeSums(Engine& engine, const Shared& value) {
+  const auto [rows, cols] = value.shape;
+  Shared sums = value;
+  // Every row is the sum of the last `reach` rows, or of all if there are fewer.
+  for (size_t reach = 1; reach < rows; reach *= 2) {
+    const size_t rest = rows - reach;
+    const auto bound_of = [&](size_t terms) { return value.bound * static_cast<double>(terms); };
+    const Shared high = WithBound(engine.Slice(sums, reach, 0, {rest, cols}), bound_of(reach));
+    const Shared low =
+        WithBound(engine.Slice(sums, 0, 0, {rest, cols}), bound_of(std::min(reach, rest)));
+    const Shared parts[] = {engine.Slice(sums, 0, 0, {reach, cols}), engine.Add(high, low)};
+    sums = WithBound(engine.Concatenate(parts, true), bound_of(std::min(2 * reach, rows)));
+  }
+  return sums;
+}
+
+Shared SumsOfFirst(Engine& engine, const Shared& value, std::span<const size_t> order,
+                   std::span<const size_t> counts) {
+  if (std::any_of(counts.begin(), counts.end(), [&](size_t n) { return n > order.size(); })) {
+    throw Error(ErrorCode::kUsage, "a sum over more rows than there are in the order",
+                "correct the method's protocol code");
+  }
+  const PublicMatrix zero = {{{1, value.shape.cols}, std::vector<Int128>(value.shape.cols)},
+                             value.fraction_bits};
+  const Shared parts[] = {engine.Public(zero),
+                          CumulativeSums(engine, SelectRows(engine, value, order))};
+  return SelectRows(engine, engine.Concatenate(parts, true), counts);
+}
+
+}  // namespace partita::mpc

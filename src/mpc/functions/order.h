@@ -1,0 +1,24 @@
+// Rows in a public order and sums along it: local, no communication, exact.
+#pragma once
+
+#include <span>
+
+#include "mpc/engine.h"
+
+namespace partita::mpc {
+
+// Row i of the result is row rows[i]; a row may be named more than once or not at all. kUsage for a
+// row that there is not.
+Shared SelectRows(Engine& engine, const Shared& value, std::span<const size_t> rows);
+
+// Row i of the result is the sum of the rows 0 .. i. n rows: ceil(log2 n) additions of the whole
+// matrix. The bound grows n-fold; kBadInput if that does not fit.
+Shared CumulativeSums(Engine& engine, const Shared& value);
+
+// Row k of the result is the sum of the rows order[0], ..., order[counts[k] - 1], zero for a count
+// of 0. With subjects in order of falling time and counts[k] the number of subjects whose time is
+// not below that of subject k, these are the sums over risk sets, with ties after Breslow.
+Shared SumsOfFirst(Engine& engine, const Shared& value, std::span<const size_t> order,
+                   std::span<const size_t> counts);
+
+}  // namespace partita::mpc

@@ -1,0 +1,127 @@
+#include "mpc/functions/softmax.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+
+#include "base/error.h"
+#include "mpc/functions/arithmetic.h"
+#include "mpc/functions/exponential.h"
+#include "mpc/functions/extremes.h"
+#include "mpc/functions/logarithm.h"
+#include "mpc/functions/reciprocal.h"
+
+namespace partita::mpc {
+namespace {
+
+constexpr double kBoundWithoutMax = 10;
+constexpr size_t kMaxCols = size_t{1} << 16;
+
+struct Row {
+  std::optional<Shared> largest;  // rows x 1, if it was subtracted
+  double exponent = 0;            // every exponent is at most this
+  Shared exponentials;
+  PositiveValue sum;
+};
+
+int CeilOfLog2(double x) { return static_cast<int>(std::ceil(std::log2(x))); }
+
+// Bits of the exponentials: all terms of a sum err by one unit, together by 2^-44 of the smallest
+// sum, which is 1 after the largest entry was subtracted and else cols e^-bound.
+int BitsOfExponentials(std::span<const Shared> values) {
+  int bits = 0;
+  for (const Shared& value : values) {
+    if (value.shape.cols == 0 || value.shape.cols > kMaxCols) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("a sum of exponentials over {} columns", value.shape.cols),
+                  "use between 1 and 65536 columns");
+    }
+    const double ratio = value.bound <= kBoundWithoutMax ? std::exp(value.bound)
+                                                         : static_cast<double>(value.shape.cols);
+    bits = std::max(bits, 44 + CeilOfLog2(ratio));
+  }
+  return bits;
+}
+
+std::vector<Row> Exponentials(Engine& engine, std::span<const Shared> values) {
+  const int bits = BitsOfExponentials(values);
+  std::vector<Row> rows(values.size());
+  std::vector<Shared> wide;
+  for (const Shared& value : values) {
+    if (value.bound > kBoundWithoutMax) wide.push_back(value);
+  }
+  const std::vector<Shared> largest = RowMax(engine, wide);
+  auto next = largest.begin();
+  std::vector<BoundedAbove> exponents;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Shared exponent = values[i];
+    if (values[i].bound > kBoundWithoutMax) {
+      rows[i].largest = *next++;
+      const size_t cols = values[i].shape.cols;
+      const PublicMatrix ones = {{{1, cols}, std::vector<Int128>(cols, 1)}, 0};
+      exponent = engine.Subtract(exponent, engine.MultiplyPublic(*rows[i].largest, ones));
+    } else {
+      rows[i].exponent = exponent.bound;
+    }
+    exponents.push_back({std::move(exponent), rows[i].exponent});
+  }
+  std::vector<Shared> results = Exponential(engine, exponents, bits);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Row& row = rows[i];
+    const auto cols = static_cast<double>(results[i].shape.cols);
+    row.exponentials = std::move(results[i]);
+    row.sum.value = SumOfRows(engine, row.exponentials, cols * row.exponentials.bound);
+    const double smallest = row.largest ? 1 : cols * std::exp(-values[i].bound);
+    row.sum.smallest = smallest * (1 - 0x1p-20);
+  }
+  return rows;
+}
+
+std::vector<PositiveValue> SumsOf(const std::vector<Row>& rows) {
+  std::vector<PositiveValue> sums;
+  for (const Row& row : rows) sums.push_back(row.sum);
+  return sums;
+}
+
+}  // namespace
+
+std::vector<Shared> RowSoftmax(Engine& engine, std::span<const Shared> values, int fraction_bits) {
+  const std::vector<Row> rows = Exponentials(engine, values);
+  // A reciprocal is multiplied by an exponential of up to e^exponent.
+  int bits = 0;
+  for (const Row& row : rows) bits = std::max(bits, 43 + CeilOfLog2(std::exp(row.exponent)));
+  const std::vector<Shared> reciprocals = Reciprocal(engine, SumsOf(rows), bits);
+  std::vector<Shared> results(rows.size());
+  ProductRound products(engine);
+  CutRound cuts(engine);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    products.Add(rows[i].exponentials, reciprocals[i], 1 + 0x1p-30, results[i]);
+  }
+  products.Run();
+  for (Shared& result : results) cuts.Add(result, fraction_bits, 1 + 0x1p-30);
+  cuts.Run();
+  return results;
+}
+
+std::vector<Shared> RowLogSumExp(Engine& engine, std::span<const Shared> values) {
+  if (values.empty()) return {};
+  const int fraction_bits = values[0].fraction_bits;
+  for (const Shared& value : values) {
+    if (value.fraction_bits == fraction_bits) continue;
+    throw Error(ErrorCode::kUsage, "sums of exponentials of values with unlike fraction bits",
+                "correct the method's protocol code");
+  }
+  const std::vector<Row> rows = Exponentials(engine, values);
+  std::vector<Shared> results = Log(engine, SumsOf(rows), fraction_bits);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].largest) results[i] = engine.Add(results[i], *rows[i].largest);
+    results[i].bound = values[i].bound + std::log(static_cast<double>(values[i].shape.cols)) +
+                       0x1p-30 + std::ldexp(1.0, 1 - fraction_bits);
+  }
+  return results;
+}
+
+}  // namespace partita::mpc

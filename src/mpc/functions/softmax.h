@@ -1,0 +1,30 @@
+// Softmax and log-sum-exp over the rows of shared matrices.
+//
+// Domain    Any |x| <= bound(x), with 1 to 2^16 columns (else kBadInput). The largest entry of
+// every
+//           row is subtracted first (extremes.h), unless bound(x) <= 10: then the exponentials have
+//           digits enough as they are, and the comparisons are saved.
+// Error     RowSoftmax: 2^-f + 2^-42 absolute, plus 2^-37.5 relative, f at most 50. RowLogSumExp:
+//           2^-f + 2^-38 absolute. Failure probability 0; the cuts round at random.
+// Method    Exponential with as many more fraction bits as the sums need; every sum lies in a
+//           public range, so Reciprocal or Log of it need few marks.
+// Rounds    with D = 1 (`dealer`) or 2 (`replicated`): RowMax where needed, Exponential (of
+//           integer bits at least), Reciprocal and 1 + D, or Log.
+// Bytes     those of Exponential and one product with its cut for every entry, of Reciprocal or Log
+//           for every row.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mpc/engine.h"
+
+namespace partita::mpc {
+
+// e^x_ij / sum_k e^x_ik, of the same shape.
+std::vector<Shared> RowSoftmax(Engine& engine, std::span<const Shared> values, int fraction_bits);
+
+// log sum_k e^x_ik, rows x 1, at the fraction bits of the values, which are all the same (kUsage).
+std::vector<Shared> RowLogSumExp(Engine& engine, std::span<const Shared> values);
+
+}  // namespace partita::mpc

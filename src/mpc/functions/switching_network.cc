@@ -1,0 +1,118 @@
+#include "mpc/functions/switching_network.h"
+
+#include <bit>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace partita::mpc {
+namespace {
+
+constexpr uint8_t kUpper = 0, kLower = 1, kOpen = 2;
+
+// Which of two smaller networks every input and output of one network uses. Of each pair of
+// neighbours one goes to the upper and one to the lower network, inputs and outputs alike; the last
+// of an odd number has no neighbour and uses the lower one.
+struct Sides {
+  std::vector<uint8_t> in, out;
+};
+
+Sides AssignSides(const std::vector<size_t>& from) {
+  const size_t size = from.size();
+  std::vector<size_t> to(size);
+  for (size_t i = 0; i < size; ++i) to[from[i]] = i;
+  auto has_neighbour = [&](size_t i) { return size % 2 == 0 || i + 1 < size; };
+  Sides sides{std::vector<uint8_t>(size, kOpen), std::vector<uint8_t>(size, kOpen)};
+  // An output decides its input, that its neighbour, that its output, that its neighbour, which is
+  // on the side where it began.
+  auto follow = [&](size_t output, uint8_t side) {
+    while (sides.out[output] == kOpen) {
+      sides.out[output] = side;
+      const size_t input = from[output];
+      sides.in[input] = side;
+      if (!has_neighbour(input)) return;
+      const uint8_t other = side == kUpper ? kLower : kUpper;
+      sides.in[input ^ 1] = other;
+      const size_t neighbour_output = to[input ^ 1];
+      sides.out[neighbour_output] = other;
+      if (!has_neighbour(neighbour_output)) return;
+      output = neighbour_output ^ 1;
+    }
+  };
+  if (size % 2 == 1) follow(size - 1, kLower);
+  for (size_t output = 0; output < size; ++output) {
+    if (sides.out[output] == kOpen) follow(output, kUpper);
+  }
+  return sides;
+}
+
+// Sets the network on `places` from layer `first` of it and its mirror image on.
+void Route(const std::vector<size_t>& places, const std::vector<size_t>& from, size_t first,
+           std::vector<SwitchLayer>& layers) {
+  const size_t size = places.size();
+  if (size < 2) return;
+  auto add = [&](size_t layer, size_t pair, bool exchange) {
+    layers[layer].places.emplace_back(places[2 * pair], places[2 * pair + 1]);
+    layers[layer].exchange.push_back(exchange ? 1 : 0);
+  };
+  if (size == 2) {
+    add(first, 0, from[0] == 1);
+    return;
+  }
+  const Sides sides = AssignSides(from);
+  const size_t pairs = size / 2;
+  std::vector<size_t> upper_places, lower_places, upper(pairs), lower(size - pairs);
+  for (size_t pair = 0; pair < pairs; ++pair) {
+    add(first, pair, sides.in[2 * pair] == kLower);
+    add(layers.size() - 1 - first, pair, sides.out[2 * pair] == kLower);
+    upper_places.push_back(places[2 * pair]);
+    lower_places.push_back(places[2 * pair + 1]);
+  }
+  if (size % 2 == 1) lower_places.push_back(places[size - 1]);
+  for (size_t output = 0; output < size; ++output) {
+    (sides.out[output] == kUpper ? upper : lower)[output / 2] = from[output] / 2;
+  }
+  Route(upper_places, upper, first + 1, layers);
+  Route(lower_places, lower, first + 1, layers);
+}
+
+// Uniform below bound, which is not 0.
+uint64_t UniformBelow(uint64_t bound, crypto::RandomSource& random) {
+  const uint64_t rest = -bound % bound;  // 2^64 modulo bound
+  while (true) {
+    uint64_t word = 0;
+    random.Fill({reinterpret_cast<uint8_t*>(&word), sizeof(word)});
+    if (word >= rest) return word % bound;
+  }
+}
+
+}  // namespace
+
+std::vector<SwitchLayer> RoutePermutation(std::span<const size_t> from) {
+  const size_t size = from.size();
+  std::vector<bool> seen(size);
+  for (size_t input : from) {
+    if (input >= size || seen[input]) {
+      throw Error(ErrorCode::kUsage, "a list of places is not a permutation",
+                  "correct the method's protocol code");
+    }
+    seen[input] = true;
+  }
+  if (size < 2) return {};
+  std::vector<SwitchLayer> layers(2 * static_cast<size_t>(std::bit_width(size - 1)) - 1);
+  std::vector<size_t> places(size);
+  std::iota(places.begin(), places.end(), size_t{0});
+  Route(places, {from.begin(), from.end()}, 0, layers);
+  return layers;
+}
+
+std::vector<size_t> RandomPermutation(size_t size, crypto::RandomSource& random) {
+  std::vector<size_t> permutation(size);
+  std::iota(permutation.begin(), permutation.end(), size_t{0});
+  for (size_t i = size; i > 1; --i) {
+    std::swap(permutation[i - 1], permutation[UniformBelow(i, random)]);
+  }
+  return permutation;
+}
+
+}  // namespace partita::mpc

@@ -1,0 +1,31 @@
+// Permutations as networks of switches: pairs of places that are exchanged or not.
+//
+// The network of Beauquier & Darrot ("On arbitrary size Waksman networks and their vulnerability",
+// Parallel Processing Letters 2002) without the switches that it could save: n places, any n,
+// 2 ceil(log2 n) - 1 layers of at most n / 2 switches that touch different places. Which places a
+// switch joins depends on n only, its setting on the permutation; every permutation can be set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "crypto/random.h"
+
+namespace partita::mpc {
+
+struct SwitchLayer {
+  std::vector<std::pair<size_t, size_t>> places;
+  std::vector<uint8_t> exchange;  // 1: the two places are exchanged
+};
+
+// Layers that bring what is at from[i] to place i, for a permutation `from` of 0 .. n - 1 (kUsage
+// for anything else).
+std::vector<SwitchLayer> RoutePermutation(std::span<const size_t> from);
+
+// A uniformly random permutation, exactly (Fisher & Yates; rejection, no remainders).
+std::vector<size_t> RandomPermutation(size_t size, crypto::RandomSource& random);
+
+}  // namespace partita::mpc

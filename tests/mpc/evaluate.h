@@ -1,0 +1,57 @@
+// Evaluates functions of shared values on every engine, with costs as planned.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/mpc/harness.h"
+
+namespace partita::mpc::testing {
+
+struct Setting {
+  std::string kind;
+  size_t num_parties;
+  // Rounds of Rescale, Decompose and ToRing, as the headers of functions call it.
+  size_t d() const { return kind == "dealer" ? 1 : 2; }
+};
+inline const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"replicated", 3}, {"ot", 2}};
+
+RunOptions OptionsOf(const Setting& setting);
+
+// A private matrix of party 1, for Evaluate.
+struct TestInput {
+  IntMatrix values;
+  double bound = 0;
+  int fraction_bits = 40;
+};
+
+struct Opened {
+  Shape shape;
+  int fraction_bits = 0;
+  double bound = 0;
+  std::vector<Int128> integers;
+  double operator[](size_t i) const { return DecodeFixed(integers[i], fraction_bits); }
+};
+
+// What `function` makes of the inputs, opened. Expects the costs to be those of the plan, all
+// parties to open the same, and every value to be within its bound.
+std::vector<Opened> Evaluate(
+    const Setting& setting, const std::vector<TestInput>& inputs,
+    const std::function<std::vector<Shared>(Engine&, const std::vector<Shared>&)>& function);
+
+// Rounds of the longest chain of messages of `body`, by the PlanEngine.
+size_t PlannedRounds(const Setting& setting, const std::function<void(Engine&)>& body);
+// A handle for plans.
+Shared Planned(Shape shape, int fraction_bits, double bound);
+
+// Expects so many rounds at D = 1, and at most so many at D = 2.
+void ExpectRounds(const Setting& setting, size_t stated, const std::function<void(Engine&)>& body);
+
+// ceil(log2 n).
+size_t CeilLog2(size_t n);
+
+// A column of reals, rounded to the grid.
+TestInput Column(const std::vector<double>& values, double bound, int fraction_bits = 40);
+
+}  // namespace partita::mpc::testing

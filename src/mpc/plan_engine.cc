@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "mpc/dealer_schedule.h"
 #include "mpc/replicated_schedule.h"
+#include "mpc/shamir_schedule.h"
 
 namespace partita::mpc {
 namespace {
@@ -14,8 +15,9 @@ namespace {
 std::unique_ptr<CostModel> MakeCostModel(std::string_view kind, size_t num_parties) {
   if (kind == "dealer") return MakeDealerCostModel(num_parties, 128);
   if (kind == "replicated") return replicated::MakeReplicatedCostModel(num_parties, 128);
+  if (kind == "shamir") return shamir::MakeShamirCostModel(num_parties, 127);
   throw Error(ErrorCode::kBadInput, fmt::format("there is no engine '{}'", kind),
-              "choose the engine dealer or replicated");
+              "choose the engine dealer, replicated or shamir");
 }
 
 EngineFacts FactsOf(const CostModel& costs) { return {costs.num_parties(), {}, costs.ring_bits()}; }
@@ -42,6 +44,7 @@ PlanEngine::PlanEngine(std::unique_ptr<CostModel> costs, ReleaseGate* gate)
       gate_(gate),
       depth_(costs_->num_processes()) {
   StartPhase("start");
+  AddSteps(costs_->Setup());
 }
 
 void PlanEngine::StartAt(std::vector<uint64_t> depths) {
@@ -50,6 +53,9 @@ void PlanEngine::StartAt(std::vector<uint64_t> depths) {
                 "the plan engine was given depths for another number of processes");
   }
   depth_ = std::move(depths);
+  phases_.clear();
+  StartPhase("start");
+  AddSteps(costs_->Setup());
 }
 
 void PlanEngine::BeginPhase(std::string_view name) {

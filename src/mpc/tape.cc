@@ -28,4 +28,6 @@ TapeFactory ChannelTapes(net::Channel& channel, std::string_view purpose) {
   };
 }
 
+std::unique_ptr<Tape> TapeOf(const crypto::Key& key) { return std::make_unique<PrgTape>(key); }
+
 }  // namespace partita::mpc

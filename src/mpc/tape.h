@@ -33,4 +33,7 @@ using TapeFactory = std::function<std::unique_ptr<Tape>(PartyIndex peer)>;
 // order. The channel must outlive the factory, not the tapes.
 TapeFactory ChannelTapes(net::Channel& channel, std::string_view purpose);
 
+// The tape that a key stands for.
+std::unique_ptr<Tape> TapeOf(const crypto::Key& key);
+
 }  // namespace partita::mpc

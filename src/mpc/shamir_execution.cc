@@ -114,9 +114,8 @@ RowSource<F> ShamirExecution<F, kSlices>::SourceOf(const Operand& operand, size_
     return FromMemory<F>(shared->shape, Engine::SharesOf(*shared).components[0]);
   }
   const DealtOperand& known = schedule_.dealt[dealt];
-  const Vector& shares = known.fixed_id != 0
-                             ? engine_.kept_.at(known.fixed_id)
-                             : const_cast<ShamirExecution*>(this)->transfers_.Out(known.deal);
+  const Vector& shares =
+      known.deal != kNone ? transfers_.Out(known.deal) : engine_.kept_.at(known.fixed_id);
   return FromMemory<F>(known.matrix.shape, shares);
 }
 
@@ -124,14 +123,6 @@ template <typename F, size_t kSlices>
 void ShamirExecution<F, kSlices>::PrepareProduct(size_t i) {
   const ScheduledProduct& at = schedule_.products[i];
   const Product& product = ProductOf(at);
-  for (size_t dealt : {at.left, at.right}) {
-    if (dealt == kNone) continue;
-    const DealtOperand& known = schedule_.dealt[dealt];
-    if (known.fixed_id == 0 || known.deal == kNone || engine_.kept_.contains(known.fixed_id)) {
-      continue;
-    }
-    engine_.kept_[known.fixed_id] = transfers_.Out(known.deal);
-  }
   Vector& part = transfers_.In(at.transfer);
   if (party_.self() > 2 * party_.threshold()) return;  // its share is not needed
   part.resize(at.shape.size());
@@ -347,6 +338,11 @@ void ShamirExecution<F, kSlices>::StoreResults() {
                   at.transfer);
     }
   }
+  for (const DealtOperand& dealt : schedule_.dealt) {
+    if (dealt.fixed_id != 0 && dealt.deal != kNone) {
+      engine_.kept_[dealt.fixed_id] = std::move(transfers_.Out(dealt.deal));
+    }
+  }
   for (const ScheduledRescale& at : schedule_.rescales) StoreRescale(at);
   StoreRaised();
   for (const ScheduledDecompose& at : schedule_.decomposes) StoreDecompose(at);
@@ -442,7 +438,7 @@ PARTITA_INSTANTIATE(Field127, 3)
 PARTITA_INSTANTIATE(Field61, 2)
 PARTITA_INSTANTIATE(Field61, 3)
 PARTITA_INSTANTIATE(Field5, 2)
-PARTITA_INSTANTIATE(Field31, 2)
+PARTITA_INSTANTIATE(FieldOf7Bits, 2)
 PARTITA_INSTANTIATE(Field7, 3)
 #undef PARTITA_INSTANTIATE
 

@@ -95,6 +95,7 @@ class ShamirTransfers {
   // What comes out, after it: this party's share, or at receivers what was opened (bits: in slice
   // 0).
   Vector& Out(size_t transfer) { return states_[transfer].out; }
+  const Vector& Out(size_t transfer) const { return states_[transfer].out; }
   Bits& BitsOut(size_t transfer) { return states_[transfer].bits_out; }
   bool Opens(size_t transfer) const;
 

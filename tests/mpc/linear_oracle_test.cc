@@ -11,6 +11,7 @@
 #include "mpc/dealer_engine.h"
 #include "mpc/oracle_session.h"
 #include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
 #include "tests/mpc/harness.h"
 
 namespace partita::mpc::testing {
@@ -24,13 +25,15 @@ struct Setting {
   std::string kind;
   size_t num_parties;
 };
-const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"dealer", 5}, {"replicated", 3}};
+const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"dealer", 5}, {"replicated", 3}, {"shamir", 3},
+                              {"shamir", 5}};
 
 RunOptions OptionsOf(const Setting& setting, const OracleTask& task) {
   RunOptions options;
   options.kind = setting.kind;
   options.num_parties = setting.num_parties;
   if (setting.kind == "replicated") options.make = MakeReplicatedEngine;
+  if (setting.kind == "shamir") options.make = MakeShamirEngine;
   options.releases.clear();
   for (const OracleKind& kind : task.kinds) {
     options.releases.push_back(

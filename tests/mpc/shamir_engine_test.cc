@@ -523,7 +523,8 @@ constexpr Promise kPromises[] = {{3, 1, 0}, {4, 2, 1}, {5, 2, 0}, {6, 3, 0}, {7,
 // The last `lies` parties lie in an opening to everybody.
 TEST(ShamirEngineTest, EveryNumberOfLiesInOpenings) {
   const IntMatrix x = Row({7, -8, 9});
-  for (const auto& [n, noticed, corrected] : kPromises) {
+  for (const Promise& promise : kPromises) {
+    const size_t n = promise.parties, noticed = promise.noticed, corrected = promise.corrected;
     for (size_t lies = 0; lies <= n; ++lies) {
       SCOPED_TRACE(std::to_string(lies) + " of " + std::to_string(n));
       std::vector<std::vector<IntMatrix>> opened(n);

@@ -121,3 +121,5 @@ BENCHMARK(BM_ShamirCrossProduct)->Apply([](auto* b) { Sizes(b, 100'000); });
 
 }  // namespace
 }  // namespace partita::mpc
+
+BENCHMARK_MAIN();

@@ -12,24 +12,26 @@
 //                   and independent of the others' inputs, but for the masked openings of Rescale
 //                   and the decompositions, which are within 2^-s, s >= 40, of it per element.
 //                   Enumerated over tiny fields in tests/mpc/shamir_view_test.cc.
-// Faulty openings   The wrong shares of one opening, whoever it is to:
-//                     parties   t   noticed   corrected, senders named
-//                     3         1   1         -
-//                     4         1   2         1 (then 1 more is noticed)
-//                     5         2   2         -
-//                     6         2   3         -
-//                     7         2 are all the same to 7 with t = 3: 3 noticed, none corrected
-//                   What is noticed ends the run with a kPeerFault at the party that noticed. Lies
-//                   in dealings and resharings are NOT noticed.
-// Cost, in field elements (16 bytes; 8 over 2^61 - 1), with u = n - 1 - t and l = ceil(log2(t +
-// 1)), declared by MakeShamirCostModel and checked in every step:
+// Faulty openings   Wrong shares of one opening, whoever it is to:
+//                     parties   t   noticed for sure   corrected, their senders named
+//                     3         1   1                  none
+//                     4         1   2                  1
+//                     5         2   2                  none
+//                     6         2   3                  none
+//                     7         3   3                  none
+//                   What is noticed but not corrected ends the run with a kPeerFault at the party
+//                   that noticed. Lies in dealings and resharings are NOT noticed.
+// Cost, in field elements (16 bytes; 8 over 2^61 - 1), with u = n - 1 - t, v = (2 t + 1) u and
+// l = ceil(log2(t + 1)), declared by MakeShamirCostModel and checked in every step:
 //   Making it         n = 3: nothing. Else 32 bytes from the first member of each group of n - t to
 //                     every other member; 1 round
 //   Input             u per entry; 1 round
-//   Multiply          (2 t + 1) u per entry of the result; 1 round. Private operands: also u per
-//                     entry of the operand, and one more round
-//   Rescale by m bits t u m + (2 t + 1) u ((t - 1 rounded to pairs) m + 1) + n (n - 1) per entry;
-//                     2 + l rounds. Three parties: m + 9. Adding fraction bits is local
+//   Multiply          v per entry of the result (3, 6, 10, 15 and 21 for three to seven parties);
+//                     1 round. Private operands: also u per entry of the operand, and one more
+//                     round
+//   Rescale by m bits t u m + v (q m + 1) + n (n - 1) per entry, with q = 0 for t = 1 and
+//                     floor((t + 1) / 2) above; 2 + l rounds. Three parties: m + 9. Adding fraction
+//                     bits is local
 //   Reveal            n - 1 per entry and receiver; 1 round
 //   Bits              an AND as a product, of 2 bits (n = 3) or 3 bits per share; Decompose as
 //                     Rescale; ToRing 1 + l rounds

@@ -1,4 +1,14 @@
-// The linear oracle of the engine `shamir` at one process. Protocol and argument: linear_oracle.h.
+// The linear oracle of the engine `shamir` at one process; linear_oracle.h says what it computes.
+//
+// Every party holds a share of S. Per evaluation the centre c deals W: the t parties after it read
+// their shares from their tapes with it, the next t get theirs in the request, 8 bytes + q d
+// elements; all others get the 8 bytes alone. The centre and those 2 t parties form the products of
+// their shares, points on polynomials of degree 2 t, weigh them with Lagrange's coefficients at 0,
+// and the 2 t reply with q m elements each: the product plus terms that every two of them have in
+// common on their tape, which cancel in the sum. Two rounds, no set-up.
+//   Privacy, t parties. Without the centre: t shares of a fresh dealing of W. With it and t - 1
+//   others: at least t + 1 >= 2 of those who reply are honest, whose replies are uniform but for
+//   their sum, which the output determines. Lies in replies are NOT noticed.
 #pragma once
 
 #include <vector>

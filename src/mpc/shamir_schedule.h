@@ -17,9 +17,9 @@
 //     result is a fresh random sharing, as at least t + 1 of the dealers are honest.
 //   Open to party q, or to everybody: every other party sends q its share, and q decodes all n.
 //
-// Why not a king (Damgard & Nielsen, CRYPTO 2007): two steps instead of one and double sharings
-// beforehand, for 12.2 elements instead of 21 in all at n = 7, but 4 + 3 instead of 3 at n = 3
-// (docs/decisions/0016).
+// Why not a king (Damgard & Nielsen, CRYPTO 2007): two steps instead of one, and double sharings
+// beforehand. In all 5.5 elements instead of 3 among three parties and 11.3 instead of 10 among
+// five; only from seven on it would be fewer, 17.3 instead of 21 (docs/decisions/0016).
 //
 // Input        Deal by the owner. A fixed operand is dealt once and kept by everybody.
 // Product      local products of shares, then Reshare: the size of the result, whatever the

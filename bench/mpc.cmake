@@ -1,4 +1,5 @@
 partita_bench(mpc_bench mpc_bench.cc DEPENDS partita_mpc)
+partita_bench(shamir_bench shamir_bench.cc DEPENDS partita_mpc)
 partita_bench(oracle_bench oracle_bench.cc DEPENDS partita_mpc)
 target_include_directories(oracle_bench PRIVATE ${CMAKE_SOURCE_DIR})
 partita_bench(compare_bench compare_bench.cc DEPENDS partita_mpc)

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "mpc/prime_field.h"
+
 namespace partita::mpc {
 namespace {
 
@@ -99,6 +101,15 @@ PARTITA_INSTANTIATE(Ring64)
 PARTITA_INSTANTIATE(Ring16)
 PARTITA_INSTANTIATE(Ring8)
 PARTITA_INSTANTIATE(Ring4)
+#undef PARTITA_INSTANTIATE
+
+#define PARTITA_INSTANTIATE(F) \
+  template std::vector<F::Word> FromPlanes<F>(ConstBitWords, size_t, size_t);
+PARTITA_INSTANTIATE(Field127)
+PARTITA_INSTANTIATE(Field61)
+PARTITA_INSTANTIATE(Field5)
+PARTITA_INSTANTIATE(Field7)
+PARTITA_INSTANTIATE(FieldOf7Bits)
 #undef PARTITA_INSTANTIATE
 
 }  // namespace partita::mpc

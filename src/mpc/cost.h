@@ -41,6 +41,8 @@ class CostModel {
   virtual size_t num_parties() const = 0;    // computing parties
   virtual size_t num_processes() const = 0;  // and the dealer, if there is one
   virtual int ring_bits() const = 0;
+  // What making the engine costs, before its first operation.
+  virtual ExecutionCost Setup() const { return {}; }
   // Called for a new fixed operand; ids count from 1 in program order.
   virtual void Register(const FixedOperand& operand) = 0;
   // The operations have passed CheckOperation.

@@ -97,5 +97,6 @@ SharedBits LinearBits<kComponents>::JoinPlanes(std::span<const SharedBits> parts
 
 template class LinearBits<1>;
 template class LinearBits<2>;
+template class LinearBits<3>;
 
 }  // namespace partita::mpc

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mpc/prime_field.h"
+
 namespace partita::mpc {
 
 template <typename R>
@@ -18,8 +20,8 @@ IntMatrix FromWords(Shape shape, ConstWords<R> words) {
   return matrix;
 }
 
-template <typename R, size_t kComponents>
-auto LinearEngine<R, kComponents>::SharesOf(const Shared& value) -> const Payload& {
+template <typename R, size_t kComponents, size_t kBitComponents>
+auto LinearEngine<R, kComponents, kBitComponents>::SharesOf(const Shared& value) -> const Payload& {
   auto* payload = dynamic_cast<const Payload*>(value.payload.get());
   if (payload == nullptr) {
     throw Error(ErrorCode::kUsage, "a shared value belongs to another engine or was never made",
@@ -28,23 +30,24 @@ auto LinearEngine<R, kComponents>::SharesOf(const Shared& value) -> const Payloa
   return *payload;
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::WithShares(Shared result, Components components) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::WithShares(Shared result,
+                                                                Components components) {
   auto payload = std::make_shared<Payload>();
   payload->components = std::move(components);
   result.payload = std::move(payload);
   return result;
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::WithZeroShares(Shared result) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::WithZeroShares(Shared result) {
   Components zeros;
   for (auto& component : zeros) component.resize(result.shape.size());
   return WithShares(std::move(result), std::move(zeros));
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::Public(const PublicMatrix& value) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::Public(const PublicMatrix& value) {
   Shared result = PublicResult(value, facts_);
   Components components;
   for (size_t c = 0; c < kComponents; ++c) {
@@ -54,8 +57,8 @@ Shared LinearEngine<R, kComponents>::Public(const PublicMatrix& value) {
   return WithShares(std::move(result), std::move(components));
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::Add(const Shared& a, const Shared& b) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::Add(const Shared& a, const Shared& b) {
   Shared result = AddResult(a, b, facts_);
   const Payload &left = SharesOf(a), &right = SharesOf(b);
   Components components;
@@ -66,8 +69,8 @@ Shared LinearEngine<R, kComponents>::Add(const Shared& a, const Shared& b) {
   return WithShares(std::move(result), std::move(components));
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::Subtract(const Shared& a, const Shared& b) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::Subtract(const Shared& a, const Shared& b) {
   Shared result = AddResult(a, b, facts_);
   const Payload &left = SharesOf(a), &right = SharesOf(b);
   Components components;
@@ -78,8 +81,8 @@ Shared LinearEngine<R, kComponents>::Subtract(const Shared& a, const Shared& b) 
   return WithShares(std::move(result), std::move(components));
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::Scale(const Shared& a, Int128 factor) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::Scale(const Shared& a, Int128 factor) {
   Shared result = ScaleResult(a, factor, facts_);
   const Payload& shares = SharesOf(a);
   Components components;
@@ -90,8 +93,9 @@ Shared LinearEngine<R, kComponents>::Scale(const Shared& a, Int128 factor) {
   return WithShares(std::move(result), std::move(components));
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::MultiplyPublic(const PublicMatrix& left, const Shared& right) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::MultiplyPublic(const PublicMatrix& left,
+                                                                    const Shared& right) {
   Shared result = MultiplyPublicResult(left, right, facts_);
   const Payload& shares = SharesOf(right);
   std::vector<Word> factor = ToWords<R>(left.values);
@@ -104,8 +108,9 @@ Shared LinearEngine<R, kComponents>::MultiplyPublic(const PublicMatrix& left, co
   return WithShares(std::move(result), std::move(components));
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::MultiplyPublic(const Shared& left, const PublicMatrix& right) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::MultiplyPublic(const Shared& left,
+                                                                    const PublicMatrix& right) {
   Shared result = MultiplyPublicResult(left, right, facts_);
   const Payload& shares = SharesOf(left);
   std::vector<Word> factor = ToWords<R>(right.values);
@@ -118,8 +123,8 @@ Shared LinearEngine<R, kComponents>::MultiplyPublic(const Shared& left, const Pu
   return WithShares(std::move(result), std::move(components));
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::Transpose(const Shared& a) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::Transpose(const Shared& a) {
   Shared result = TransposeResult(a);
   const Payload& shares = SharesOf(a);
   Components components;
@@ -134,8 +139,9 @@ Shared LinearEngine<R, kComponents>::Transpose(const Shared& a) {
   return WithShares(std::move(result), std::move(components));
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::Slice(const Shared& a, size_t row, size_t col, Shape shape) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::Slice(const Shared& a, size_t row, size_t col,
+                                                           Shape shape) {
   Shared result = SliceResult(a, row, col, shape);
   const Payload& shares = SharesOf(a);
   Components components;
@@ -149,8 +155,9 @@ Shared LinearEngine<R, kComponents>::Slice(const Shared& a, size_t row, size_t c
   return WithShares(std::move(result), std::move(components));
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::Concatenate(std::span<const Shared> parts, bool by_rows) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::Concatenate(std::span<const Shared> parts,
+                                                                 bool by_rows) {
   Shared result = ConcatenateResult(parts, by_rows);
   Components components;
   for (size_t c = 0; c < kComponents; ++c) {
@@ -168,8 +175,8 @@ Shared LinearEngine<R, kComponents>::Concatenate(std::span<const Shared> parts, 
   return WithShares(std::move(result), std::move(components));
 }
 
-template <typename R, size_t kComponents>
-Shared LinearEngine<R, kComponents>::SumRows(const Shared& a) {
+template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::SumRows(const Shared& a) {
   Shared result = SumRowsResult(a, facts_);
   const Payload& shares = SharesOf(a);
   Components components;
@@ -193,6 +200,19 @@ PARTITA_INSTANTIATE(Ring64)
 PARTITA_INSTANTIATE(Ring16)
 PARTITA_INSTANTIATE(Ring8)
 PARTITA_INSTANTIATE(Ring4)
+#undef PARTITA_INSTANTIATE
+
+// Shamir's sharing, with bits over GF(4) or GF(8).
+#define PARTITA_INSTANTIATE(F)                                \
+  template std::vector<F::Word> ToWords<F>(const IntMatrix&); \
+  template IntMatrix FromWords<F>(Shape, ConstWords<F>);      \
+  template class LinearEngine<F, 1, 2>;                       \
+  template class LinearEngine<F, 1, 3>;
+PARTITA_INSTANTIATE(Field127)
+PARTITA_INSTANTIATE(Field61)
+PARTITA_INSTANTIATE(Field5)
+PARTITA_INSTANTIATE(Field7)
+PARTITA_INSTANTIATE(FieldOf7Bits)
 #undef PARTITA_INSTANTIATE
 
 }  // namespace partita::mpc

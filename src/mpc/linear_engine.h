@@ -1,9 +1,10 @@
 // Shares that are vectors of ring elements, and the local linear algebra on them.
 //
-// A party's payload holds kComponents matrices: 1 in additive sharing, 2 in replicated sharing. A
-// linear operation acts on each component alone; a public constant is added to the components that
-// the constructor names (in additive sharing: at party 0 only), so that all components of the
-// sharing together count it once.
+// A party's payload holds kComponents matrices: 1 in additive and in Shamir's sharing, 2 in
+// replicated sharing. A linear operation acts on each component alone; a public constant is added
+// to the components that the constructor names (in additive sharing: at party 0 only, so that all
+// components together count it once; in Shamir's at every party, whose share of a constant
+// polynomial it is).
 #pragma once
 
 #include <array>
@@ -22,8 +23,8 @@ struct RingPayload : Shared::Payload {
   std::array<std::vector<typename R::Word>, kComponents> components;  // row-major, shape.size()
 };
 
-template <typename R, size_t kComponents>
-class LinearEngine : public LinearBits<kComponents> {
+template <typename R, size_t kComponents, size_t kBitComponents = kComponents>
+class LinearEngine : public LinearBits<kBitComponents> {
  public:
   using Word = typename R::Word;
   using Payload = RingPayload<R, kComponents>;
@@ -50,8 +51,16 @@ class LinearEngine : public LinearBits<kComponents> {
   static Shared WithShares(Shared result, Components components);
 
  protected:
-  LinearEngine(EngineFacts facts, std::array<bool, kComponents> carries_public)
-      : LinearBits<kComponents>(carries_public), facts_(std::move(facts)) {}
+  LinearEngine(EngineFacts facts, std::array<bool, kComponents> carries_public,
+               std::array<bool, kBitComponents> bits_carry_public)
+      : LinearBits<kBitComponents>(bits_carry_public),
+        facts_(std::move(facts)),
+        carries_public_(carries_public) {}
+  LinearEngine(EngineFacts facts,
+               std::array<bool, kComponents> carries_public) requires(kComponents == kBitComponents)
+      : LinearEngine(std::move(facts), carries_public, carries_public) {}
+  // The components of matrices that a public constant is added to at this party.
+  bool carries_public(size_t component) const { return carries_public_[component]; }
 
   const EngineFacts& facts() const { return facts_; }
   // As WithShares, all zero.
@@ -59,6 +68,7 @@ class LinearEngine : public LinearBits<kComponents> {
 
  private:
   EngineFacts facts_;
+  std::array<bool, kComponents> carries_public_;
 };
 
 // The ring elements of a public matrix, and back.

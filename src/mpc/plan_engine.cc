@@ -8,6 +8,7 @@
 #include "mpc/dealer_schedule.h"
 #include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_schedule.h"
+#include "mpc/shamir_schedule.h"
 
 namespace partita::mpc {
 namespace {
@@ -16,8 +17,9 @@ std::unique_ptr<CostModel> MakeCostModel(std::string_view kind, size_t num_parti
   if (kind == "dealer") return MakeDealerCostModel(num_parties, 128);
   if (kind == "replicated") return replicated::MakeReplicatedCostModel(num_parties, 128);
   if (kind == "ot") return MakeOtCostModel(num_parties, 128);
+  if (kind == "shamir") return shamir::MakeShamirCostModel(num_parties, 127);
   throw Error(ErrorCode::kBadInput, fmt::format("there is no engine '{}'", kind),
-              "choose the engine dealer, replicated or ot");
+              "choose the engine dealer, replicated, ot or shamir");
 }
 
 EngineFacts FactsOf(const CostModel& costs) { return {costs.num_parties(), {}, costs.ring_bits()}; }
@@ -44,6 +46,7 @@ PlanEngine::PlanEngine(std::unique_ptr<CostModel> costs, ReleaseGate* gate)
       gate_(gate),
       depth_(costs_->num_processes()) {
   StartPhase("start");
+  AddSteps(costs_->Setup());
 }
 
 void PlanEngine::StartAt(std::vector<uint64_t> depths) {
@@ -52,6 +55,9 @@ void PlanEngine::StartAt(std::vector<uint64_t> depths) {
                 "the plan engine was given depths for another number of processes");
   }
   depth_ = std::move(depths);
+  phases_.clear();
+  StartPhase("start");
+  AddSteps(costs_->Setup());
 }
 
 void PlanEngine::BeginPhase(std::string_view name) {

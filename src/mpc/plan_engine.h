@@ -35,13 +35,13 @@ struct PhaseCost {
 
 class PlanEngine : public ShapeEngine {
  public:
-  // kind: "dealer", "replicated" or "ot"; throws kBadInput for another. A gate, if given, is asked
-  // for every opening, as in a run; it must outlive the engine.
+  // kind: "dealer", "replicated", "ot" or "shamir"; throws kBadInput for another. A gate, if given,
+  // is asked for every opening, as in a run; it must outlive the engine.
   PlanEngine(std::string_view kind, size_t num_parties, ReleaseGate* gate = nullptr);
   PlanEngine(std::unique_ptr<CostModel> costs, ReleaseGate* gate);
 
   const Capabilities& capabilities() const override { return costs_->capabilities(); }
-  // Depths of all processes before the first operation, when the engine's phases follow others.
+  // Depths of all processes before the engine is made, when the engine's phases follow others.
   void StartAt(std::vector<uint64_t> depths);
   void BeginPhase(std::string_view name) override;
   FixedOperand Register(PrivateMatrix matrix) override;

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "mpc/prime_field.h"
 
 namespace partita::mpc {
 namespace {
@@ -22,7 +23,7 @@ Int128 LargestInteger(const PrivateMatrix& matrix) {
 template <typename R>
 void CheckBounds(const PrivateMatrix& matrix, size_t first, std::span<const Int128> rows) {
   // The tiny rings exist for exhaustive tests, where values wrap on purpose.
-  if constexpr (R::kBits < 64) return;
+  if constexpr (R::kBits < 32) return;
   const Int128 largest = LargestInteger(matrix);
   auto beyond =
       std::find_if(rows.begin(), rows.end(), [&](Int128 v) { return v > largest || v < -largest; });
@@ -218,6 +219,21 @@ PARTITA_INSTANTIATE(Ring64)
 PARTITA_INSTANTIATE(Ring16)
 PARTITA_INSTANTIATE(Ring8)
 PARTITA_INSTANTIATE(Ring4)
+#undef PARTITA_INSTANTIATE
+
+#define PARTITA_INSTANTIATE(F)                                                                     \
+  template struct RowSource<F>;                                                                    \
+  template RowSource<F> FromMemory<F>(Shape, ConstWords<F>, size_t);                               \
+  template RowSource<F> FromPrivate<F>(const PrivateMatrix&);                                      \
+  template void AccumulateRows<F>(Product::Kind, const RowSource<F>&, const RowSource<F>&, size_t, \
+                                  size_t, Shape, Words<F>);                                        \
+  template void AccumulateProduct<F>(Product::Kind, const RowSource<F>&, const RowSource<F>&,      \
+                                     Shape, Words<F>);
+PARTITA_INSTANTIATE(Field127)
+PARTITA_INSTANTIATE(Field61)
+PARTITA_INSTANTIATE(Field5)
+PARTITA_INSTANTIATE(Field7)
+PARTITA_INSTANTIATE(FieldOf7Bits)
 #undef PARTITA_INSTANTIATE
 
 }  // namespace partita::mpc

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
 #include "tests/mpc/harness.h"
 
 namespace partita::mpc::testing {
@@ -110,10 +111,13 @@ TEST(AgreementTest, EnginesGiveTheSameIntegers) {
     for (int i = 0; i < 5; ++i) data.push_back(RandomMatrix(random, {kSide, kSide}, 100));
     const auto dealer = RunOn({.kind = "dealer"}, seed, data);
     const auto replicated = RunOn({.kind = "replicated", .make = MakeReplicatedEngine}, seed, data);
+    const auto shamir = RunOn({.kind = "shamir", .make = MakeShamirEngine}, seed, data);
     ASSERT_GE(dealer.size(), 3u);
     ASSERT_EQ(dealer.size(), replicated.size());
+    ASSERT_EQ(dealer.size(), shamir.size());
     for (size_t i = 0; i < dealer.size(); ++i) {
       EXPECT_TRUE(dealer[i] == replicated[i]) << "seed " << seed << ", value " << i;
+      EXPECT_TRUE(dealer[i] == shamir[i]) << "seed " << seed << ", value " << i;
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "mpc/bit_kernels.h"
 #include "mpc/dealer_engine.h"
 #include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
 #include "tests/mpc/harness.h"
 
 namespace partita::mpc::testing {
@@ -22,13 +23,15 @@ struct Setting {
   std::string kind;
   size_t num_parties;
 };
-const Setting kSettings[] = {{"dealer", 2}, {"dealer", 4}, {"replicated", 3}, {"ot", 2}};
+const Setting kSettings[] = {{"dealer", 2}, {"dealer", 4}, {"replicated", 3},
+                             {"ot", 2},     {"shamir", 3}, {"shamir", 5}};
 
 RunOptions OptionsOf(const Setting& setting) {
   RunOptions options;
   options.kind = setting.kind;
   options.num_parties = setting.num_parties;
   if (setting.kind == "replicated") options.make = MakeReplicatedEngine;
+  if (setting.kind == "shamir") options.make = MakeShamirEngine;
   return options;
 }
 
@@ -137,15 +140,23 @@ TEST(BitsTest, DecompositionAddsUp) {
   std::mt19937_64 random(3);
   for (const Setting& setting : kSettings) {
     SCOPED_TRACE(setting.kind);
+    // Statistical masks leave room for so many bits only.
+    const bool masked = setting.kind == "shamir";
+    const int unused = masked ? 48 : 3;
     IntMatrix x{{67, 1}, std::vector<Int128>(67)};
     for (Int128& value : x.values) {
-      value = static_cast<Int128>((static_cast<UInt128>(random()) << 64) | random()) >> 3;
+      value = static_cast<Int128>((static_cast<UInt128>(random()) << 64) | random()) >> unused;
     }
-    const size_t widths[] = {1, 2, 7, 8, 52, 64, 65, 127, 128};
+    std::vector<size_t> widths = {1, 2, 7, 8, 52, 64, 65};
+    if (masked) {
+      widths.push_back(82);
+    } else {
+      widths.insert(widths.end(), {127, 128});
+    }
     RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
-      const PrivateMatrix input = Private(engine, 1, x, std::ldexp(1.0, 125));
+      const PrivateMatrix input = Private(engine, 1, x, std::ldexp(1.0, 128 - unused));
       const Shared shared = engine.Input({&input, 1})[0];
-      const std::vector<Shared> values(std::size(widths), shared);
+      const std::vector<Shared> values(widths.size(), shared);
       const auto carries = engine.Decompose(values, widths);
       std::vector<SharedBits> bits;
       for (const auto& [propagate, generate] : carries) {
@@ -153,7 +164,7 @@ TEST(BitsTest, DecompositionAddsUp) {
         bits.push_back(generate);
       }
       const auto opened = engine.RevealBits("out", bits, kEverybody);
-      for (size_t k = 0; engine.self() && k < std::size(widths); ++k) {
+      for (size_t k = 0; engine.self() && k < widths.size(); ++k) {
         const BitMatrix &propagate = opened[2 * k], &generate = opened[2 * k + 1];
         const size_t width = widths[k];
         ASSERT_EQ(propagate.width, width);
@@ -312,7 +323,10 @@ TEST(BitsTest, UnlikeOperationsShareTheirRounds) {
       }
     }
     const std::map<std::string, uint64_t> expected = {
-        {"dealer", 1}, {"replicated", 2}, {"ot", 2 + 2 + 1}};  // a link, transfers, openings
+        {"dealer", 1},
+        {"replicated", 2},
+        {"ot", 2 + 2 + 1},  // a link, transfers, openings
+        {"shamir", setting.num_parties == 3 ? 3 : 4}};
     EXPECT_EQ(after - before, expected.at(setting.kind));
   }
 }

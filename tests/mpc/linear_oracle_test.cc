@@ -13,6 +13,7 @@
 #include "mpc/oracle_session.h"
 #include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
 #include "tests/mpc/harness.h"
 
 namespace partita::mpc::testing {
@@ -26,8 +27,8 @@ struct Setting {
   std::string kind;
   size_t num_parties;
 };
-const Setting kSettings[] = {
-    {"dealer", 2}, {"dealer", 3}, {"dealer", 5}, {"replicated", 3}, {"ot", 2}};
+const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"dealer", 5}, {"replicated", 3},
+                             {"ot", 2},     {"shamir", 3}, {"shamir", 5}};
 
 RunOptions OptionsOf(const Setting& setting, const OracleTask& task) {
   RunOptions options;
@@ -39,6 +40,7 @@ RunOptions OptionsOf(const Setting& setting, const OracleTask& task) {
       return MakeOtEngine(channel, gate);
     };
   }
+  if (setting.kind == "shamir") options.make = MakeShamirEngine;
   options.releases.clear();
   for (const OracleKind& kind : task.kinds) {
     options.releases.push_back(

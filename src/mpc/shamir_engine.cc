@@ -1,0 +1,159 @@
+#include "mpc/shamir_engine.h"
+
+#include <bit>
+
+#include "crypto/random.h"
+#include "mpc/bit_rules.h"
+#include "mpc/shamir_execution.h"
+#include "mpc/shamir_oracle.h"
+
+namespace partita::mpc {
+
+using shamir::Group;
+using shamir::IsMember;
+
+namespace {
+
+template <typename F>
+shamir::Parameters ParametersOf(const net::Channel& channel, int statistical_bits) {
+  shamir::CheckNumParties(channel.num_parties());
+  return {channel.num_parties(), F::kMaskBits, F::kBytes, F::kTapeBytes, statistical_bits};
+}
+
+template <size_t kSlices>
+constexpr std::array<bool, kSlices> OnesInSliceZero() {
+  std::array<bool, kSlices> carries{};
+  carries[0] = true;
+  return carries;
+}
+
+}  // namespace
+
+template <typename F, size_t kSlices>
+ShamirEngine<F, kSlices>::ShamirEngine(net::Channel& channel, ReleaseGate& gate,
+                                       const GroupTapes& tapes, int statistical_bits)
+    : LinearEngine<F, 1, kSlices>({channel.num_parties(), channel.self(), F::kBits}, {true},
+                                  OnesInSliceZero<kSlices>()),
+      gate_(gate),
+      party_(channel, tapes),
+      scheduler_(ParametersOf<F>(channel, statistical_bits)) {
+  if (scheduler_.parameters().slices() != kSlices) {
+    throw Error(ErrorCode::kUsage, "the engine shamir was made for another number of parties",
+                "use MakeShamirEngine");
+  }
+}
+
+template <typename F, size_t kSlices>
+FixedOperand ShamirEngine<F, kSlices>::Register(PrivateMatrix matrix) {
+  CheckPrivate(matrix, this->facts());
+  FixedOperand operand{std::move(matrix), ++num_registered_};
+  scheduler_.Register(operand);
+  return operand;
+}
+
+template <typename F, size_t kSlices>
+OracleUse ShamirEngine<F, kSlices>::RunOracle(const Shared& values, const OracleTask& task,
+                                              const OracleQueries& queries) {
+  OracleSession session(party_.channel(), gate_, values, task, this->facts());
+  const shamir::OracleLayout layout = scheduler_.NextOracle(values.shape, task);
+  ShamirOracle<F, kSlices>(session, party_, layout, this->SharesOf(values).components[0])
+      .Run(queries);
+  return session.use();
+}
+
+// The exclusive or of one bit per group. Every coalition of t misses one group.
+template <typename F, size_t kSlices>
+SharedBits ShamirEngine<F, kSlices>::RandomBits(Shape shape, size_t width, crypto::RandomSource&) {
+  const size_t words = width * WordsPerPlane(shape);
+  const uint64_t offset = scheduler_.ReserveBits(words);
+  auto bits = MakeSlices<kSlices>(words);
+  for (size_t g = 0; g < party_.groups().size(); ++g) {
+    const Group group = party_.groups()[g];
+    if (!IsMember(group, party_.self())) continue;
+    auto part = MakeSlices<kSlices>(words);
+    part[0] = party_.ReadBits(party_.TapeOf(group), offset, words);
+    AddScaled<kSlices>(part, party_.bit_group_share(g), bits);
+  }
+  return this->WithBits({shape, width, nullptr}, std::move(bits));
+}
+
+template <typename F, size_t kSlices>
+void ShamirEngine<F, kSlices>::Execute(std::span<Operation> operations) {
+  for (Operation& operation : operations) CheckOperation(operation, this->facts());
+  scheduler_.CheckMasks(operations);
+  AskGate(gate_, operations);
+  ShamirExecution<F, kSlices>(*this, operations).Run();
+}
+
+namespace {
+
+// The keys of groups of more than two, from the first member to the others.
+std::map<Group, crypto::Key> ShareGroupKeys(net::Channel& channel) {
+  const PartyIndex self = channel.self();
+  const ExecutionCost cost = shamir::SetupCost(channel.num_parties());
+  std::map<Group, crypto::Key> keys;
+  if (cost.steps == 0) return keys;
+  crypto::SystemRandom random;
+  StepMessages messages;
+  for (Group group : shamir::GroupsOf(channel.num_parties())) {
+    if (!IsMember(group, self)) continue;
+    const auto first = static_cast<PartyIndex>(std::countr_zero(group));
+    if (first == self) {
+      auto& key = keys.emplace(group, crypto::RandomKey(random)).first->second.Expose();
+      for (PartyIndex member = self + 1; member < channel.num_parties(); ++member) {
+        if (IsMember(group, member)) messages.Send(member, key);
+      }
+    } else {
+      messages.Receive(first, keys[group].Expose());
+    }
+  }
+  messages.Exchange(channel, cost, 0);
+  return keys;
+}
+
+}  // namespace
+
+GroupTapes ChannelGroupTapes(net::Channel& channel) {
+  auto pairs = ChannelTapes(channel, "shamir");
+  auto keys = std::make_shared<std::map<Group, crypto::Key>>(ShareGroupKeys(channel));
+  return [pairs = std::move(pairs), keys, self = channel.self()](Group group) {
+    if (std::has_single_bit(group)) {
+      crypto::SystemRandom random;
+      return KeyTape(crypto::RandomKey(random));
+    }
+    if (std::popcount(group) > 2) return KeyTape(keys->at(group));
+    return pairs(static_cast<PartyIndex>(std::countr_zero(group & ~(Group{1} << self))));
+  };
+}
+
+namespace {
+
+template <typename F>
+std::unique_ptr<Engine> MakeOver(net::Channel& channel, ReleaseGate& gate) {
+  const shamir::Parameters parameters = ParametersOf<F>(channel, 40);
+  const GroupTapes tapes = ChannelGroupTapes(channel);
+  if (parameters.slices() == 2) return std::make_unique<ShamirEngine<F, 2>>(channel, gate, tapes);
+  return std::make_unique<ShamirEngine<F, 3>>(channel, gate, tapes);
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> MakeShamirEngine(net::Channel& channel, ReleaseGate& gate) {
+  return MakeOver<Field127>(channel, gate);
+}
+
+std::unique_ptr<Engine> MakeShamirSumEngine(net::Channel& channel, ReleaseGate& gate) {
+  return MakeOver<Field61>(channel, gate);
+}
+
+#define PARTITA_INSTANTIATE(F, kSlices) template class ShamirEngine<F, kSlices>;
+PARTITA_INSTANTIATE(Field127, 2)
+PARTITA_INSTANTIATE(Field127, 3)
+PARTITA_INSTANTIATE(Field61, 2)
+PARTITA_INSTANTIATE(Field61, 3)
+PARTITA_INSTANTIATE(Field5, 2)
+PARTITA_INSTANTIATE(FieldOf7Bits, 2)
+PARTITA_INSTANTIATE(Field7, 3)
+#undef PARTITA_INSTANTIATE
+
+}  // namespace partita::mpc

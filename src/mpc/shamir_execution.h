@@ -1,0 +1,66 @@
+// One Engine::Execute of the engine `shamir` at one party: what goes into and comes out of the
+// transfers of mpc/shamir_schedule.h, where the formulas are.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mpc/row_source.h"
+#include "mpc/shamir_engine.h"
+
+namespace partita::mpc {
+
+template <typename F, size_t kSlices>
+class ShamirExecution {
+ public:
+  // The operations are checked and their reveals are allowed.
+  ShamirExecution(ShamirEngine<F, kSlices>& engine, std::span<Operation> operations);
+  // Fills in the results. On an exception nothing is filled in and the channel is poisoned.
+  void Run();
+
+ private:
+  using Engine = ShamirEngine<F, kSlices>;
+  using Party = ShamirParty<F, kSlices>;
+  using Word = typename F::Word;
+  using Vector = std::vector<Word>;
+  using Bits = BitSlices<kSlices>;
+
+  struct MaskState {
+    std::vector<Vector> parts;  // shares of the bits of every contributor, later of their xor
+    Vector low;                 // r', or every bit
+    Vector whole;               // r
+    Bits bits;
+  };
+
+  void PrepareFirstStep();
+  void Prepare(size_t step);
+
+  Vector ReadPrivate(const PrivateMatrix& matrix) const;
+  void PrepareProduct(size_t i);
+  void PrepareOwnedProduct(size_t i);
+  void FinishLocalProduct(size_t i);
+  // An operand of a product that is shared by now.
+  RowSource<F> SourceOf(const Operand& operand, size_t dealt) const;
+  const Product& ProductOf(const shamir::ScheduledProduct& scheduled) const;
+
+  void StartMask(size_t i);
+  void CombineMask(size_t i, size_t level);  // puts in what is to be reshared
+  void TakeMask(size_t i, size_t level);     // and takes it out
+  void AddIntegers(size_t i);
+  Vector Masked(const Shared& value, int value_bits, size_t mask) const;
+
+  void StoreResults();
+  void StoreRescale(const shamir::ScheduledRescale& at);
+  void StoreRaised();
+  void StoreDecompose(const shamir::ScheduledDecompose& at);
+  void StoreToRing(const shamir::ScheduledToRing& at);
+
+  Engine& engine_;
+  Party& party_;
+  std::span<Operation> operations_;
+  shamir::Schedule schedule_;
+  ShamirTransfers<F, kSlices> transfers_;
+  std::vector<MaskState> masks_;
+};
+
+}  // namespace partita::mpc

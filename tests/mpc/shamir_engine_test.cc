@@ -1,0 +1,694 @@
+// Every operation of the engine `shamir` with every kind of operand and owner against plaintext
+// integers, its costs against the PlanEngine and against the numbers that its header states, and
+// what faulty parties can do.
+#include "mpc/shamir_engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "mpc/batch.h"
+#include "mpc/compare.h"
+#include "tests/mpc/harness.h"
+
+namespace partita::mpc::testing {
+namespace {
+
+using Kind = Product::Kind;
+using ::testing::HasSubstr;
+
+constexpr size_t kElement = 16;  // bytes of a field element on the wire
+
+RunOptions Among(size_t num_parties) {
+  return {.kind = "shamir", .num_parties = num_parties, .make = MakeShamirEngine};
+}
+
+IntMatrix Row(std::vector<Int128> values) { return {{1, values.size()}, std::move(values)}; }
+
+Shared InputOne(Engine& engine, PartyIndex owner, const IntMatrix& values, double bound,
+                int fraction_bits = 0) {
+  std::vector<PrivateMatrix> inputs = {Private(engine, owner, values, bound, fraction_bits)};
+  return engine.Input(inputs)[0];
+}
+
+// Runs `body`, which returns what it opened to everybody; expects all parties to have opened the
+// same and the costs to be those of the plan.
+std::vector<IntMatrix> OpenAtAll(const RunOptions& options,
+                                 const std::function<std::vector<IntMatrix>(Engine&)>& body) {
+  std::vector<std::vector<IntMatrix>> opened(options.num_parties + 1);
+  RunAndComparePlan(options, [&](Engine& engine, size_t self) { opened[self] = body(engine); });
+  for (size_t party = 1; party < options.num_parties; ++party) {
+    EXPECT_EQ(opened[party].size(), opened[0].size());
+    for (size_t i = 0; i < opened[0].size(); ++i) EXPECT_TRUE(opened[party][i] == opened[0][i]);
+  }
+  return opened[0];
+}
+
+// How an operand enters a product.
+enum class As { kShared, kPublic, kPrivate, kFixed };
+struct Way {
+  As as;
+  PartyIndex owner;  // of all but public ones
+};
+constexpr Way kWays[] = {{As::kShared, 0},  {As::kShared, 2}, {As::kPublic, 0}, {As::kPrivate, 0},
+                         {As::kPrivate, 2}, {As::kFixed, 0},  {As::kFixed, 1}};
+constexpr size_t kNumWays = std::size(kWays);
+
+Operand MakeOperand(Engine& engine, Way way, const IntMatrix& values, double bound) {
+  if (way.as == As::kShared) return InputOne(engine, way.owner, values, bound);
+  if (way.as == As::kPublic) return PublicMatrix{values, 0};
+  PrivateMatrix matrix = Private(engine, way.owner, values, bound);
+  if (way.as == As::kFixed) return engine.Register(matrix);
+  return matrix;
+}
+
+// All combinations of one product in one Multiply, twice: the second time, fixed operands are
+// already shared.
+void CheckAllWays(const RunOptions& options, Kind kind, Shape left_shape, Shape right_shape,
+                  int64_t magnitude) {
+  SCOPED_TRACE(options.num_parties);
+  std::mt19937_64 random(left_shape.rows + 31 * right_shape.cols);
+  const IntMatrix left = RandomMatrix(random, left_shape, magnitude);
+  const IntMatrix right = RandomMatrix(random, right_shape, magnitude);
+  const auto bound = static_cast<double>(magnitude);
+  auto opened = OpenAtAll(options, [&](Engine& engine) {
+    std::vector<Operand> lefts, rights;
+    for (Way way : kWays) lefts.push_back(MakeOperand(engine, way, left, bound));
+    for (Way way : kWays) rights.push_back(MakeOperand(engine, way, right, bound));
+    std::vector<Product> products;
+    for (const Operand& l : lefts) {
+      for (const Operand& r : rights) products.push_back({kind, l, r});
+    }
+    auto shares = engine.Multiply(products);
+    auto again = engine.Multiply(products);
+    shares.insert(shares.end(), again.begin(), again.end());
+    return engine.Reveal("out", shares, kEverybody);
+  });
+  const IntMatrix truth = PlainProduct(kind, left, right);
+  ASSERT_EQ(opened.size(), 2 * kNumWays * kNumWays);
+  for (size_t i = 0; i < opened.size(); ++i) {
+    EXPECT_TRUE(opened[i] == truth) << "operand kinds " << i / kNumWays % kNumWays << " and "
+                                    << i % kNumWays << ", time " << i / kNumWays / kNumWays;
+  }
+}
+
+TEST(ShamirEngineTest, Elementwise) {
+  for (size_t n : {3, 4, 5, 7}) CheckAllWays(Among(n), Kind::kElementwise, {5, 3}, {5, 3}, 1000);
+  CheckAllWays(Among(3), Kind::kElementwise, {1, 1}, {1, 1}, 1000);
+  CheckAllWays(Among(3), Kind::kElementwise, {0, 4}, {0, 4}, 1000);
+  CheckAllWays(Among(3), Kind::kElementwise, {6, 1}, {6, 4}, 1000);
+  CheckAllWays(Among(6), Kind::kElementwise, {6, 4}, {6, 1}, 1000);
+}
+
+TEST(ShamirEngineTest, Matrix) {
+  for (size_t n : {3, 6}) CheckAllWays(Among(n), Kind::kMatrix, {3, 5}, {5, 2}, 1000);
+  CheckAllWays(Among(3), Kind::kMatrix, {3, 0}, {0, 2}, 1000);
+  CheckAllWays(Among(3), Kind::kMatrix, {0, 3}, {3, 2}, 1000);
+}
+
+TEST(ShamirEngineTest, Gram) {
+  for (size_t n : {3, 5}) CheckAllWays(Among(n), Kind::kGram, {777, 3}, {777, 2}, 1 << 30);
+  CheckAllWays(Among(3), Kind::kGram, {0, 3}, {0, 2}, 1000);
+}
+
+// The largest magnitudes that the field of 127 bits admits.
+TEST(ShamirEngineTest, LargestProductsFit) {
+  const Int128 max = (Int128{1} << 63) - (Int128{1} << 10), other = (Int128{1} << 60) - 1;
+  const IntMatrix x = Row({max, -max, max, 0}), y = Row({other, other, -other, -other});
+  auto opened = OpenAtAll(Among(3), [&](Engine& engine) {
+    Product product{Kind::kElementwise, InputOne(engine, 0, x, std::ldexp(1.0, 63)),
+                    InputOne(engine, 1, y, std::ldexp(1.0, 60))};
+    return engine.Reveal("out", engine.Multiply({&product, 1}), kEverybody);
+  });
+  EXPECT_TRUE(opened[0] == PlainProduct(Kind::kElementwise, x, y));
+}
+
+TEST(ShamirEngineTest, TheFieldOf61BitsCarriesIntegersAndSums) {
+  RunOptions options = Among(3);
+  options.make = MakeShamirSumEngine;
+  options.plan = [](size_t n) { return shamir::MakeShamirCostModel(n, 61); };
+  CheckAllWays(options, Kind::kGram, {50, 3}, {50, 2}, 100000);
+  CheckAllWays(options, Kind::kElementwise, {5, 3}, {5, 3}, 1 << 25);
+  // No room for a statistical mask of a fixed-point value.
+  const IntMatrix one = Row({1});
+  RunAndComparePlan(options, [&](Engine& engine, size_t) {
+    const Shared value = engine.Public({Row({1 << 20}), 20});
+    EXPECT_THROW(engine.Rescale({&value, 1}, 0), Error);
+    PrivateMatrix large = Private(engine, 0, one, std::ldexp(1.0, 59));
+    EXPECT_THROW(engine.Input({&large, 1}), Error);
+  });
+}
+
+TEST(ShamirEngineTest, LinearAlgebraMatchesPlaintext) {
+  std::mt19937_64 random(11);
+  const IntMatrix x = RandomMatrix(random, {3, 4}, 100), y = RandomMatrix(random, {3, 4}, 100);
+  const IntMatrix left = RandomMatrix(random, {2, 3}, 10), right = RandomMatrix(random, {4, 2}, 10);
+  for (size_t n : {3, 5}) {
+    auto opened = OpenAtAll(Among(n), [&](Engine& engine) {
+      Shared a = InputOne(engine, 0, x, 100), b = engine.Public({y, 0});
+      std::vector<Shared> values = {b,
+                                    engine.Add(a, b),
+                                    engine.Subtract(b, a),
+                                    engine.Scale(b, -7),
+                                    engine.MultiplyPublic(PublicMatrix{left, 0}, b),
+                                    engine.MultiplyPublic(a, PublicMatrix{right, 0}),
+                                    engine.SumRows(a),
+                                    engine.Slice(engine.Transpose(a), 1, 1, {2, 2})};
+      return engine.Reveal("out", values, kEverybody);
+    });
+    ASSERT_EQ(opened.size(), 8u);
+    EXPECT_TRUE(opened[0] == y);
+    EXPECT_TRUE(opened[4] == PlainProduct(Kind::kMatrix, left, y));
+    EXPECT_TRUE(opened[5] == PlainProduct(Kind::kMatrix, x, right));
+    EXPECT_TRUE(opened[6] == PlainProduct(Kind::kMatrix, Row({1, 1, 1}), x));
+    EXPECT_TRUE(opened[7].values[1] == x.values[2 * 4 + 1]);
+    for (size_t i = 0; i < x.values.size(); ++i) {
+      EXPECT_TRUE(opened[1].values[i] == x.values[i] + y.values[i]);
+      EXPECT_TRUE(opened[2].values[i] == y.values[i] - x.values[i]);
+      EXPECT_TRUE(opened[3].values[i] == -7 * y.values[i]);
+    }
+  }
+}
+
+TEST(ShamirEngineTest, RevealToOneTellsNobodyElse) {
+  const IntMatrix x = Row({5, -6});
+  for (PartyIndex to = 0; to < 4; ++to) {
+    std::vector<std::vector<IntMatrix>> opened(5);
+    auto result = RunAndComparePlan(Among(4), [&](Engine& engine, size_t self) {
+      Shared shared = InputOne(engine, 1, x, 10);
+      engine.BeginPhase("open");
+      opened[self] = engine.Reveal("out", std::vector{shared, shared}, to);
+    });
+    for (PartyIndex party = 0; party < 4; ++party) {
+      ASSERT_EQ(opened[party].size(), 2u);
+      EXPECT_TRUE(opened[party][1] == (party == to ? x : IntMatrix{}));
+      uint64_t received = 0;
+      for (const auto& link : result.traffic[party].back().links) received += link.bytes_received;
+      EXPECT_EQ(received, party == to ? 3 * 4 * kElement : 0u);
+    }
+  }
+}
+
+// ---- costs, as the header states them
+
+struct Counted {
+  uint64_t bytes = 0, rounds = 0;
+};
+
+// What the function that `prepare` returns costs, over all parties.
+Counted CostOf(size_t n, const std::function<std::function<void()>(Engine&)>& prepare) {
+  PlanEngine plan("shamir", n);
+  auto measured = prepare(plan);
+  plan.BeginPhase("test");
+  measured();
+  // How much longer the longest chain of messages became: making the engine leaves the parties at
+  // different depths.
+  const std::vector<PhaseCost> phases = plan.phases();
+  uint64_t before = 0, after = 0;
+  for (PartyIndex party = 0; party < n; ++party) {
+    uint64_t depth = 0;
+    for (size_t p = 0; p + 1 < phases.size(); ++p) depth += phases[p].rounds[party];
+    before = std::max(before, depth);
+    after = std::max(after, depth + phases.back().rounds[party]);
+  }
+  return {phases.back().Total().bytes, after - before};
+}
+
+TEST(ShamirEngineTest, CostsAreThoseStated) {
+  std::mt19937_64 random(5);
+  const IntMatrix x = RandomMatrix(random, {50, 3}, 9), y = RandomMatrix(random, {50, 2}, 9);
+  const size_t entries = 150;
+  for (size_t n = 3; n <= 7; ++n) {
+    SCOPED_TRACE(n);
+    const size_t t = ShamirThreshold(n), u = n - 1 - t, reshare = (2 * t + 1) * u;
+    const size_t levels = t == 1 ? 1 : 2;
+    auto input = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+      return [&] { InputOne(engine, 2, x, 9); };
+    });
+    EXPECT_EQ(input.bytes, u * entries * kElement);
+    EXPECT_EQ(input.rounds, 1u);
+    auto gram = [&](Way l, Way r) {
+      return CostOf(n, [&, l, r](Engine& engine) -> std::function<void()> {
+        auto make = [&](Way way, const IntMatrix& m) -> Operand {
+          if (way.as == As::kShared) return engine.Public({m, 0});
+          return MakeOperand(engine, way, m, 9);
+        };
+        Product p{Kind::kGram, make(l, x), make(r, y)};
+        return [&engine, p] { engine.Multiply({&p, 1}); };
+      });
+    };
+    const Way shared = {As::kShared, 0}, mine = {As::kPrivate, 1}, yours = {As::kPrivate, 2};
+    EXPECT_EQ(gram(shared, shared).bytes, reshare * 6 * kElement);
+    EXPECT_EQ(gram(shared, shared).rounds, 1u);
+    EXPECT_EQ(gram(mine, shared).bytes, (u * entries + reshare * 6) * kElement);
+    EXPECT_EQ(gram(mine, shared).rounds, 2u);
+    EXPECT_EQ(gram(mine, yours).bytes, (u * (entries + 100) + reshare * 6) * kElement);
+    EXPECT_EQ(gram(mine, mine).bytes, u * 6 * kElement);
+    EXPECT_EQ(gram(mine, mine).rounds, 1u);
+    EXPECT_EQ(gram({As::kPublic, 0}, shared).bytes, 0u);
+
+    auto rescale = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+      Shared value = engine.Public({x, 20});
+      return [&engine, value] { engine.Rescale(std::vector{value}, 10); };
+    });
+    // m = 10 bits of each of t dealers; pairs of t + 1 bits until two are left, then one sum.
+    const size_t pairs = t == 1 ? 0 : (t + 1) / 2;
+    EXPECT_EQ(rescale.bytes,
+              (t * u * 10 + reshare * (pairs * 10 + 1) + n * (n - 1)) * entries * kElement);
+    EXPECT_EQ(rescale.rounds, 2 + levels);
+    auto raise = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+      Shared value = engine.Public({x, 20});
+      return [&engine, value] { engine.Rescale(std::vector{value}, 30); };
+    });
+    EXPECT_EQ(raise.bytes, 0u);
+    auto reveal = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+      Shared value = engine.Public({x, 0});
+      return [&engine, value] { engine.Reveal("out", std::vector{value}, kEverybody); };
+    });
+    EXPECT_EQ(reveal.bytes, n * (n - 1) * entries * kElement);
+    EXPECT_EQ(reveal.rounds, 1u);
+    const size_t plane = 3 * sizeof(uint64_t), slices = n == 3 ? 2 : 3;
+    auto conjunction = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+      const SharedBits bits = engine.PublicBits(MakeBits({50, 3}, 7));
+      return [&engine, bits] { engine.And(std::vector<BitProduct>{{bits, bits}}); };
+    });
+    EXPECT_EQ(conjunction.bytes, reshare * slices * 7 * plane);
+    auto to_ring = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+      const SharedBits bits = engine.PublicBits(MakeBits({50, 3}, 7));
+      return [&engine, bits] { engine.ToRing({&bits, 1}); };
+    });
+    EXPECT_EQ(to_ring.rounds, 1 + levels);
+  }
+}
+
+TEST(ShamirEngineTest, FixedOperandsAreDealtOnce) {
+  std::mt19937_64 random(6);
+  const IntMatrix x = RandomMatrix(random, {50, 3}, 9), y = RandomMatrix(random, {50, 2}, 9);
+  auto result = RunAndComparePlan(Among(3), [&](Engine& engine, size_t) {
+    Operand fixed = MakeOperand(engine, {As::kFixed, 0}, x, 9);
+    Shared shared = engine.Public({y, 0});
+    for (const char* phase : {"first", "second"}) {
+      engine.BeginPhase(phase);
+      std::vector<Product> products = {{Kind::kGram, fixed, shared}, {Kind::kGram, shared, fixed}};
+      engine.Multiply(products);
+    }
+  });
+  uint64_t first = 0, second = 0;
+  for (const auto& traffic : result.traffic) {
+    for (const auto& link : traffic[traffic.size() - 2].links) first += link.bytes_sent;
+    for (const auto& link : traffic.back().links) second += link.bytes_sent;
+  }
+  EXPECT_EQ(first, (150 + 2 * 3 * 6) * kElement);
+  EXPECT_EQ(second, 2 * 3 * 6 * kElement);
+}
+
+TEST(ShamirEngineTest, UnlikeOperationsShareRounds) {
+  const IntMatrix x = Row({1, 2, 3});
+  for (size_t n : {3, 5}) {
+    std::vector<IntMatrix> results(n + 1);
+    RunAndComparePlan(Among(n), [&](Engine& engine, size_t self) {
+      Shared a = engine.Public({x, 2});
+      const SharedBits bits = engine.PublicBits({{1, 3}, 1, {0b101}});
+      Batch batch(engine);
+      Product product{Kind::kElementwise, a, Private(engine, 1, x, 4)};
+      auto products = batch.Multiply({&product, 1});
+      PrivateMatrix matrix = Private(engine, 2, x, 4);
+      auto inputs = batch.Input({&matrix, 1});
+      auto rescaled = batch.Rescale(std::vector{a}, 0);
+      auto ring = batch.ToRing(std::vector{bits});
+      auto opened = batch.Reveal("out", std::vector{a}, kEverybody);
+      batch.Flush();
+      const Shared all[] = {products.Get()[0], inputs.Get()[0], ring.Get()[0], rescaled.Get()[0]};
+      const auto values = engine.Reveal("out", all, kEverybody);
+      if (!engine.self()) return;
+      EXPECT_TRUE(values[0] == Row({1, 4, 9}));
+      EXPECT_TRUE(values[1] == x);
+      EXPECT_TRUE(values[2] == Row({1, 0, 1}));
+      for (Int128 v : values[3].values) EXPECT_TRUE(v == 0 || v == 1);
+      EXPECT_TRUE(opened.Get()[0] == x);
+      results[self] = values[3];
+    });
+    for (size_t party = 1; party < n; ++party) EXPECT_TRUE(results[party] == results[0]);
+  }
+}
+
+// ---- truncation
+
+TEST(ShamirEngineTest, RescaleErrsByLessThanOneUnitAndIsUnbiased) {
+  std::mt19937_64 random(13);
+  const int shift = 40;
+  const size_t size = 5000;
+  for (size_t n : {3, 5}) {
+    IntMatrix x = RandomMatrix(random, {size, 1}, int64_t{1} << 62);
+    // The largest bound with s >= 40: k = mask bits - ceil(log2 groups) - 40.
+    const int value_bits = 126 - (n == 3 ? 2 : 4) - 40;
+    const Int128 largest = (Int128{1} << (value_bits - 2));
+    x.values[0] = largest;
+    x.values[1] = -largest;
+    x.values[2] = 0;
+    x.values[3] = -1;
+    x.values[4] = (Int128{1} << shift) * -12345;
+    auto opened = OpenAtAll(Among(n), [&](Engine& engine) {
+      Shared value = InputOne(engine, 0, x, std::ldexp(1.0, value_bits - 2 - shift), shift);
+      return engine.Reveal("out", engine.Rescale(std::vector{value}, 0), kEverybody);
+    });
+    double excess = 0, variance = 0;
+    for (size_t i = 0; i < size; ++i) {
+      const Int128 down = x.values[i] >> shift;  // towards minus infinity
+      const double fraction =
+          std::ldexp(static_cast<double>(x.values[i] - (down << shift)), -shift);
+      const Int128 up = opened[0].values[i] - down;
+      ASSERT_TRUE(up == 0 || (up == 1 && fraction > 0)) << i;
+      excess += static_cast<double>(up) - fraction;
+      variance += fraction * (1 - fraction);
+    }
+    // A standard normal beyond 4.9 has probability 1e-6.
+    EXPECT_LT(std::abs(excess), 4.9 * std::sqrt(variance));
+  }
+}
+
+TEST(ShamirEngineTest, RescaleByEveryShift) {
+  const Int128 v = 0x123456789abcdef;
+  for (int shift : {1, 2, 20, 63, 64, 65, 80}) {
+    const IntMatrix x = Row({v, -v, 0, 1, -1});
+    auto opened = OpenAtAll(Among(3), [&](Engine& engine) {
+      Shared value = InputOne(engine, 2, x, std::ldexp(1.0, 57 - shift), shift);
+      return engine.Reveal("out", engine.Rescale(std::vector{value, value}, 0), kEverybody);
+    });
+    for (const IntMatrix& m : opened) {
+      for (size_t i = 0; i < x.values.size(); ++i) {
+        const Int128 up = m.values[i] - (x.values[i] >> shift);
+        EXPECT_TRUE(up == 0 || (up == 1 && x.values[i] != 0)) << shift << " " << i;
+      }
+    }
+  }
+}
+
+TEST(ShamirEngineTest, AddingFractionBitsIsExact) {
+  const IntMatrix x = Row({3, -5});
+  auto opened = OpenAtAll(Among(3), [&](Engine& engine) {
+    Shared value = InputOne(engine, 0, x, 8);
+    std::vector<Shared> same = engine.Rescale(std::vector{value}, 0);
+    std::vector<Shared> more = engine.Rescale(same, 7);
+    EXPECT_EQ(more[0].fraction_bits, 7);
+    return engine.Reveal("out", more, kEverybody);
+  });
+  EXPECT_TRUE(opened[0] == Row({3 * 128, -5 * 128}));
+}
+
+// ---- refusals
+
+ErrorCode CodeOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    EXPECT_FALSE(e.hint().empty());
+    return e.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorCode::kInternal;
+}
+ErrorCode CodeOf(const std::exception_ptr& error) {
+  if (!error) {
+    ADD_FAILURE() << "nothing was thrown";
+    return ErrorCode::kInternal;
+  }
+  return CodeOf([&] { std::rethrow_exception(error); });
+}
+
+// The last width that leaves 40 bits of masking, and the first that does not: refused when planned,
+// and in a run before the gate is asked or anything is sent.
+TEST(ShamirEngineTest, BoundsThatLeaveTooLittleMaskingAreRefused) {
+  for (auto [n, value_bits] : {std::pair<size_t, int>{3, 84}, {5, 82}, {7, 80}}) {
+    auto value_of = [bits = value_bits](Engine& engine, int more) {
+      Shared value = engine.Public({Row({1}), 20});
+      value.bound = std::ldexp(1.0, bits - 2 - 20 + more);
+      return value;
+    };
+    RunAndComparePlan(Among(n), [&](Engine& engine, size_t) {
+      const Shared fits = value_of(engine, 0), too_large = value_of(engine, 1);
+      const size_t width = 5;
+      engine.Rescale({&fits, 1}, 10);
+      engine.Decompose({&fits, 1}, {&width, 1});
+      EXPECT_EQ(CodeOf([&] { engine.Rescale({&too_large, 1}, 10); }), ErrorCode::kBadInput);
+      EXPECT_EQ(CodeOf([&] {
+                  engine.Decompose({&too_large, 1}, {&width, 1});
+                }),
+                ErrorCode::kBadInput);
+      Batch batch(engine);
+      batch.Reveal("not declared", {&fits, 1}, kEverybody);
+      batch.Rescale({&too_large, 1}, 10);
+      if (engine.self()) {
+        EXPECT_EQ(CodeOf([&] { batch.Flush(); }), ErrorCode::kBadInput);
+      }
+    });
+  }
+}
+
+TEST(ShamirEngineTest, UndeclaredReleaseIsRefusedBeforeAnythingIsSent) {
+  const IntMatrix x = Row({1});
+  auto result = RunAll(Among(3), [&](Engine& engine, size_t) {
+    Shared value = engine.Public({x, 0});
+    engine.BeginPhase("open");
+    Batch batch(engine);
+    batch.Rescale(std::vector{engine.Public({Row({4}), 2})}, 0);
+    batch.Reveal("secret", std::vector{value}, kEverybody);
+    batch.Flush();
+  });
+  for (size_t party = 0; party < 3; ++party) {
+    EXPECT_EQ(CodeOf(result.errors[party]), ErrorCode::kRefused);
+    for (const auto& link : result.traffic[party].back().links) EXPECT_EQ(link.bytes_sent, 0u);
+  }
+}
+
+TEST(ShamirEngineTest, WrongNumbersOfParties) {
+  for (size_t n : {2, 8}) {
+    EXPECT_EQ(CodeOf([&] { PlanEngine("shamir", n); }), ErrorCode::kBadInput);
+    auto result = RunAll(Among(n), [](Engine&, size_t) {});
+    for (const auto& error : result.errors) EXPECT_EQ(CodeOf(error), ErrorCode::kBadInput);
+  }
+}
+
+TEST(ShamirEngineTest, ADroppedPeerIsNamed) {
+  for (PartyIndex gone = 0; gone < 3; ++gone) {
+    auto result = RunAll(Among(3), [&](Engine& engine, size_t self) {
+      Shared shared = InputOne(engine, 0, Row({1, 2}), 10, 20);
+      engine.BeginPhase("second");
+      if (self == gone) return;
+      engine.Rescale({&shared, 1}, 0);
+      engine.Reveal("out", {&shared, 1}, kEverybody);
+    });
+    size_t named = 0;
+    for (size_t party = 0; party < 3; ++party) {
+      if (party == gone) continue;
+      EXPECT_EQ(CodeOf(result.errors[party]), ErrorCode::kPeerLost);
+      try {
+        std::rethrow_exception(result.errors[party]);
+      } catch (const Error& error) {
+        const std::string name = "party" + std::to_string(gone);
+        named += error.message().find(name) != std::string::npos ? 1 : 0;
+      }
+    }
+    EXPECT_GE(named, 1u);
+  }
+}
+
+// ---- faulty parties
+
+template <size_t kSlices>
+using Shamir = ShamirEngine<Field127, kSlices>;
+
+// The value with this party's share moved by `shift` from entry `first` on.
+Shared Lie(const Shared& value, UInt128 shift, size_t first = 0) {
+  auto shares = Shamir<2>::SharesOf(value).components;
+  for (size_t i = first; i < shares[0].size(); ++i) {
+    shares[0][i] = Field127::Add(shares[0][i], Field127::Reduce(shift + i));
+  }
+  return Shamir<2>::WithShares(value, std::move(shares));
+}
+
+std::vector<PartyIndex> CorrectedBy(const Engine& engine) {
+  if (auto* three = dynamic_cast<const Shamir<2>*>(&engine)) return three->corrected();
+  return dynamic_cast<const Shamir<3>&>(engine).corrected();
+}
+
+struct Promise {
+  size_t parties, noticed, corrected;
+};
+// As in shamir_engine.h.
+constexpr Promise kPromises[] = {{3, 1, 0}, {4, 2, 1}, {5, 2, 0}, {6, 3, 0}, {7, 3, 0}};
+
+// The last `lies` parties lie in an opening to everybody.
+TEST(ShamirEngineTest, EveryNumberOfLiesInOpenings) {
+  const IntMatrix x = Row({7, -8, 9});
+  for (const Promise& promise : kPromises) {
+    const size_t n = promise.parties, noticed = promise.noticed, corrected = promise.corrected;
+    for (size_t lies = 0; lies <= n; ++lies) {
+      SCOPED_TRACE(std::to_string(lies) + " of " + std::to_string(n));
+      std::vector<std::vector<IntMatrix>> opened(n);
+      std::vector<std::vector<PartyIndex>> named(n);
+      auto result = RunAll(Among(n), [&](Engine& engine, size_t self) {
+        Shared value = InputOne(engine, 0, x, 10);
+        if (self + lies >= n) value = Lie(value, 1000 + 77 * self, 1);
+        opened[self] = engine.Reveal("out", {&value, 1}, kEverybody);
+        named[self] = CorrectedBy(engine);
+      });
+      for (PartyIndex party = 0; party + lies < n; ++party) {
+        if (lies <= corrected) {
+          ASSERT_FALSE(result.errors[party]);
+          EXPECT_TRUE(opened[party][0] == x);
+          std::vector<PartyIndex> liars;
+          for (size_t i = n - lies; i < n; ++i) liars.push_back(i);
+          EXPECT_EQ(named[party], liars);
+        } else if (lies <= noticed) {
+          // Whoever notices first tells the others.
+          const ErrorCode code = CodeOf(result.errors[party]);
+          EXPECT_TRUE(code == ErrorCode::kPeerFault || code == ErrorCode::kPeerLost);
+          EXPECT_TRUE(opened[party].empty());
+        }
+      }
+    }
+  }
+}
+
+// n = 5, t = 2: two wrong shares could be decoded so that an honest party looks like the liar, so
+// nobody is named.
+TEST(ShamirEngineTest, NobodyIsNamedWhereItCouldBeAnHonestParty) {
+  auto result = RunAll(Among(5), [&](Engine& engine, size_t self) {
+    Shared value = InputOne(engine, 0, Row({7}), 10);
+    if (self == 4) value = Lie(value, 5);
+    engine.Reveal("out", {&value, 1}, 0);
+    EXPECT_NE(self, 0u);
+  });
+  EXPECT_EQ(CodeOf(result.errors[0]), ErrorCode::kPeerFault);
+  try {
+    std::rethrow_exception(result.errors[0]);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message().find("party4"), std::string::npos);
+    EXPECT_EQ(error.message().find("party0"), std::string::npos);
+  }
+}
+
+// With t = 1 of 4 there is one liar at most, not one per entry.
+TEST(ShamirEngineTest, DifferentLiarsInDifferentEntriesAreTooMany) {
+  auto result = RunAll(Among(4), [&](Engine& engine, size_t self) {
+    Shared value = InputOne(engine, 0, Row({7, 8}), 10);
+    if (self >= 2) value = Lie(value, 5, 3 - self);  // party 2 lies in entry 1, party 3 in both
+    if (self == 3) {
+      auto shares = Shamir<2>::SharesOf(value).components;
+      shares[0][1] = Field127::Sub(shares[0][1], 6);  // and takes it back in entry 1
+      value = Shamir<2>::WithShares(value, std::move(shares));
+    }
+    engine.Reveal("out", {&value, 1}, 0);
+    EXPECT_NE(self, 0u);
+  });
+  EXPECT_EQ(CodeOf(result.errors[0]), ErrorCode::kPeerFault);
+}
+
+TEST(ShamirEngineTest, AfterAFaultNothingMoreIsDone) {
+  auto result = RunAll(Among(3), [&](Engine& engine, size_t self) {
+    Shared value = InputOne(engine, 0, Row({7}), 10);
+    const Shared honest = value;
+    if (self == 1) value = Lie(value, 5);
+    if (self != 2) {
+      engine.Reveal("out", {&value, 1}, 2);
+      return;
+    }
+    EXPECT_EQ(CodeOf([&] { engine.Reveal("out", {&value, 1}, 2); }), ErrorCode::kPeerFault);
+    EXPECT_ANY_THROW(engine.Reveal("out", {&honest, 1}, kEverybody));
+    EXPECT_ANY_THROW(engine.Multiply(std::vector<Product>{{Kind::kElementwise, honest, honest}}));
+  });
+  EXPECT_FALSE(result.errors[2]);
+}
+
+// Bits are decoded as well, and so are the masked openings inside a rescale.
+TEST(ShamirEngineTest, LiesAboutBitsAndMaskedValuesAreCorrectedOrNoticed) {
+  for (size_t n : {3, 4}) {
+    std::vector<std::vector<PartyIndex>> named(n);
+    auto result = RunAll(Among(n), [&](Engine& engine, size_t self) {
+      const PrivateBits input{
+          1, engine.self() == 1 ? BitMatrix{{1, 70}, 1, {~uint64_t{5}, 63}} : MakeBits({1, 70}, 1)};
+      SharedBits bits = engine.InputBits({&input, 1})[0];
+      if (self == 2) {
+        if (n == 3) {
+          auto slices = Shamir<2>::BitsOf(bits);
+          slices[1][0] ^= 2;
+          bits = Shamir<2>::WithBits(bits, slices);
+        } else {
+          auto slices = Shamir<3>::BitsOf(bits);
+          slices[2][1] ^= 2;
+          slices[0][0] ^= ~uint64_t{0};
+          bits = Shamir<3>::WithBits(bits, slices);
+        }
+      }
+      const auto opened = engine.RevealBits("out", {&bits, 1}, kEverybody);
+      EXPECT_EQ(opened[0].words, (std::vector<uint64_t>{~uint64_t{5}, 63}));
+      named[self] = CorrectedBy(engine);
+    });
+    auto rescaled = RunAll(Among(n), [&](Engine& engine, size_t self) {
+      Shared value = InputOne(engine, 0, Row({40, 80}), 10, 3);
+      if (self == 1) value = Lie(value, 1);
+      value = engine.Rescale({&value, 1}, 0)[0];
+      if (self == 1) return;
+    });
+    if (n == 3) {
+      // Whoever notices first tells the others.
+      for (const RunResult* run : {&result, &rescaled}) {
+        size_t faults = 0;
+        for (const auto& error : run->errors) {
+          faults += CodeOf(error) == ErrorCode::kPeerFault ? 1 : 0;
+        }
+        EXPECT_GE(faults, 1u);
+      }
+    } else {
+      rescaled.ThrowIfFailed();
+      result.ThrowIfFailed();
+      for (PartyIndex party : {0, 1, 3}) {
+        EXPECT_EQ(named[party], (std::vector<PartyIndex>{2}));
+      }
+    }
+  }
+}
+
+// What this engine does not promise, so that nobody believes it does: a lie in a product goes
+// unnoticed, because resharings are believed.
+TEST(ShamirEngineTest, LiesInProductsAreNotNoticed) {
+  for (size_t n : {3, 5}) {
+    std::vector<std::vector<IntMatrix>> opened(n);
+    auto result = RunAll(Among(n), [&](Engine& engine, size_t self) {
+      Shared value = InputOne(engine, 0, Row({7}), 10);
+      if (self == 1) value = Lie(value, 1);
+      Product product{Kind::kElementwise, value, value};
+      opened[self] = engine.Reveal("out", engine.Multiply({&product, 1}), kEverybody);
+    });
+    result.ThrowIfFailed();
+    for (PartyIndex party = 0; party < n; ++party) {
+      EXPECT_TRUE(opened[party][0] == opened[0][0]);
+      EXPECT_FALSE(opened[party][0] == Row({49}));
+    }
+  }
+}
+
+// p itself, and the largest word.
+TEST(ShamirEngineTest, WhatIsNoElementIsRefusedAndItsSenderNamed) {
+  for (UInt128 word : {Field127::kModulus, ~static_cast<UInt128>(0)}) {
+    for (size_t n : {3, 4}) {
+      auto result = RunAll(Among(n), [&](Engine& engine, size_t self) {
+        Shared value = InputOne(engine, 0, Row({7}), 10);
+        if (self == 1) value = Shamir<2>::WithShares(value, {std::vector<UInt128>{word}});
+        engine.Reveal("out", {&value, 1}, 0);
+      });
+      EXPECT_EQ(CodeOf(result.errors[0]), ErrorCode::kPeerFault);
+      try {
+        std::rethrow_exception(result.errors[0]);
+      } catch (const Error& error) {
+        EXPECT_THAT(error.message(), HasSubstr("party1"));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace partita::mpc::testing

@@ -111,6 +111,7 @@ class Accountant {
     double tail = question_.delta.value_or(1e-9) * kTailShare * options_.relative_width / Uses();
     bool grew = false;
     for (int round = 0; round < kMaxRounds; ++round) {
+      if (options_.check_cancelled) options_.check_cancelled();
       std::optional<Round> next = Try(wanted, tail, best ? best->tilt : 0);
       if (!next) {  // too long a transform
         if (best) break;

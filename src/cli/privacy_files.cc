@@ -41,8 +41,7 @@ CompositionFile LoadCompositionFile(const std::string& file) {
     MechanismText& mechanism = composition.mechanisms.emplace_back();
     const study::LocatedText kind = table.Text("kind", "kind = \"gaussian\"");
     mechanism.kind = table.Choice(kind, "kind", MechanismKinds());
-    mechanism.where =
-        fmt::format("{}:{}:{}: ", file, kind.position.line, kind.position.column);
+    mechanism.where = fmt::format("{}:{}:{}: ", file, kind.position.line, kind.position.column);
     for (const std::string& key : MechanismKeys()) {
       if (table.Has(key)) mechanism.values[key] = ValueText(table, key);
     }

@@ -59,8 +59,7 @@ const KindInfo& InfoOf(const MechanismText& text) {
   for (const KindInfo& info : Kinds()) {
     if (info.name == text.kind) return info;
   }
-  throw Error(ErrorCode::kUsage,
-              fmt::format("{}there is no mechanism '{}'", text.where, text.kind),
+  throw Error(ErrorCode::kUsage, fmt::format("{}there is no mechanism '{}'", text.where, text.kind),
               fmt::format("known are {}", fmt::join(MechanismKinds(), ", ")));
 }
 
@@ -82,11 +81,11 @@ class Values {
       const bool known = key == "steps" || key == "rate" || key == info.noise_key ||
                          std::find(info.keys.begin(), info.keys.end(), key) != info.keys.end();
       if (!known) {
-        throw Error(ErrorCode::kUsage,
-                    fmt::format("{}{} has no '{}'", text.where, info.name, key),
-                    fmt::format("it takes {}{}steps and rate",
-                                info.noise_key.empty() ? "" : std::string(info.noise_key) + ", ",
-                                info.keys.empty() ? "" : fmt::format("{}, ", fmt::join(info.keys, ", "))));
+        throw Error(
+            ErrorCode::kUsage, fmt::format("{}{} has no '{}'", text.where, info.name, key),
+            fmt::format("it takes {}{}steps and rate",
+                        info.noise_key.empty() ? "" : std::string(info.noise_key) + ", ",
+                        info.keys.empty() ? "" : fmt::format("{}, ", fmt::join(info.keys, ", "))));
       }
     }
   }
@@ -174,15 +173,15 @@ std::string DescribeNoise(const MechanismSpec& spec, privacy::Adjacency adjacenc
   const char* norm = spec.kind == MechanismKind::kGaussian  ? " (L2 norm)"
                      : spec.kind == MechanismKind::kLaplace ? " (L1 norm)"
                                                             : "";
-  const std::string parameter =
-      spec.kind == MechanismKind::kGaussian
-          ? fmt::format("of standard deviation {:.6g}", spec.noise)
-          : fmt::format("of {} {:.6g}", info.noise_key, spec.noise);
+  const std::string parameter = spec.kind == MechanismKind::kGaussian
+                                    ? fmt::format("of standard deviation {:.6g}", spec.noise)
+                                    : fmt::format("of {} {:.6g}", info.noise_key, spec.noise);
   const std::string moved =
       adjacency == privacy::Adjacency::kReplace
-          ? fmt::format("one row moves by {:.6g} at most when it is exchanged for another (twice "
-                        "the sensitivity)",
-                        2 * spec.sensitivity)
+          ? fmt::format(
+                "one row moves by {:.6g} at most when it is exchanged for another (twice "
+                "the sensitivity)",
+                2 * spec.sensitivity)
           : fmt::format("one row moves by {:.6g} at most by being there", spec.sensitivity);
   const std::string noise =
       spec.kind == MechanismKind::kDiscreteGaussianSum
@@ -194,9 +193,10 @@ std::string DescribeNoise(const MechanismSpec& spec, privacy::Adjacency adjacenc
 std::string DescribeLaw(const MechanismSpec& spec, privacy::Adjacency adjacency) {
   switch (spec.kind) {
     case MechanismKind::kRandomisedResponse:
-      return fmt::format("a bit that is reported truthfully with probability {:.6g} (epsilon "
-                         "{:.6g})",
-                         1 / (1 + std::exp(-spec.each.epsilon)), spec.each.epsilon);
+      return fmt::format(
+          "a bit that is reported truthfully with probability {:.6g} (epsilon "
+          "{:.6g})",
+          1 / (1 + std::exp(-spec.each.epsilon)), spec.each.epsilon);
     case MechanismKind::kApproximate:
       return fmt::format("any mechanism with the guarantee ({:.6g}, {:.6g})", spec.each.epsilon,
                          spec.each.delta);
@@ -246,11 +246,10 @@ double ParseNumber(const std::string& key, const std::string& text) {
     return value;
   };
   const size_t slash = text.find('/');
-  const double value =
-      slash == std::string::npos
-          ? number(text)
-          : number(std::string_view(text).substr(0, slash)) /
-                number(std::string_view(text).substr(slash + 1));
+  const double value = slash == std::string::npos
+                           ? number(text)
+                           : number(std::string_view(text).substr(0, slash)) /
+                                 number(std::string_view(text).substr(slash + 1));
   if (!std::isfinite(value)) {
     throw Error(ErrorCode::kUsage, fmt::format("{}: '{}' is not a finite number", key, text),
                 "write it like 0.01, 1e-5 or 100/30162");
@@ -260,8 +259,7 @@ double ParseNumber(const std::string& key, const std::string& text) {
 
 uint64_t ParseCount(const std::string& key, const std::string& text) {
   const double value = ParseNumber(key, text);
-  if (value != std::floor(value) || value < 1 ||
-      value > static_cast<double>(privacy::kMaxCount)) {
+  if (value != std::floor(value) || value < 1 || value > static_cast<double>(privacy::kMaxCount)) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("{} must be a whole number from 1 to 2^32, not {}", key, text),
                 "write it like 500 or 1e6");
@@ -323,9 +321,10 @@ std::string DescribeMechanism(const MechanismSpec& spec, privacy::Adjacency adja
   std::string text = DescribeLaw(spec, adjacency);
   text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   if (spec.rate < 1) {
-    text += fmt::format(", on batches into which every row comes independently with probability "
-                        "{:.6g} (Poisson sampling)",
-                        spec.rate);
+    text += fmt::format(
+        ", on batches into which every row comes independently with probability "
+        "{:.6g} (Poisson sampling)",
+        spec.rate);
   }
   if (spec.steps > 1) text += fmt::format(", {} times", FormatCount(spec.steps));
   return text + ".";
@@ -338,8 +337,8 @@ std::vector<std::string> MechanismKinds() {
 }
 
 std::vector<std::string> MechanismKeys() {
-  return {"sigma", "scale",        "sensitivity", "shares", "each-epsilon",
-          "each-delta", "file", "rate",        "steps"};
+  return {"sigma",      "scale", "sensitivity", "shares", "each-epsilon",
+          "each-delta", "file",  "rate",        "steps"};
 }
 
 }  // namespace partita::cli

@@ -78,7 +78,8 @@ std::vector<std::string> MechanismKinds();
 std::vector<std::string> MechanismKeys();
 
 // A list of mechanisms with an adjacency and a delta, from a TOML file:
-//   adjacency = "add-remove"; delta = 1e-5 (both optional); [[mechanism]] kind = ..., keys as above.
+//   adjacency = "add-remove"; delta = 1e-5 (both optional); [[mechanism]] kind = ..., keys as
+//   above.
 struct CompositionFile {
   std::string adjacency;  // empty: not given
   std::string delta;

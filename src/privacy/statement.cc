@@ -55,8 +55,9 @@ bool IsWellFormed(const PrivacyLoss& loss) {
   if (loss.infinite) {
     return !loss.mu.has_value() && !loss.beta_at_5_percent.has_value() && loss.trade_off.empty();
   }
-  return beta_ok && mu_ok && IsTradeOff(loss.trade_off) && loss.epsilon_lower >= 0 && loss.epsilon_lower <= loss.epsilon_upper &&
-         std::isfinite(loss.epsilon_upper) && loss.delta >= 0 && loss.delta < 1;
+  return beta_ok && mu_ok && IsTradeOff(loss.trade_off) && loss.epsilon_lower >= 0 &&
+         loss.epsilon_lower <= loss.epsilon_upper && std::isfinite(loss.epsilon_upper) &&
+         loss.delta >= 0 && loss.delta < 1;
 }
 
 std::string LossText(const PrivacyLoss& loss) {
@@ -67,12 +68,6 @@ std::string LossText(const PrivacyLoss& loss) {
 double Beta(const PrivacyLoss& loss) {
   if (loss.beta_at_5_percent.has_value()) return *loss.beta_at_5_percent;
   return BetaAt5Percent(loss.epsilon_upper, loss.delta);
-}
-
-// The share of right guesses in percent, rounded up to one decimal.
-std::string PowerText(const PrivacyLoss& loss) {
-  if (loss.infinite) return "100.0 %";
-  return fmt::format("{:.1f} %", std::ceil((1 - Beta(loss)) * 1000) / 10);
 }
 
 Json LossJson(const PrivacyLoss& loss) {
@@ -110,8 +105,7 @@ PrivacyLoss ParseLoss(const Json& json) {
   loss.beta_at_5_percent = json.at("beta_at_5_percent_false_alarms").get<double>();
   if (!json.contains("trade_off")) return loss;
   for (const Json& point : json.at("trade_off")) {
-    loss.trade_off.push_back(
-        {point.at("alpha"), point.at("beta_lower"), point.at("beta_upper")});
+    loss.trade_off.push_back({point.at("alpha"), point.at("beta_lower"), point.at("beta_upper")});
   }
   return loss;
 }
@@ -209,7 +203,12 @@ std::string PlainSentence(Adjacency adjacency, const PrivacyLoss& loss) {
   const char* question = adjacency == Adjacency::kAddRemove ? "whether one person is in the data"
                                                             : "which of two people is in the data";
   return fmt::format("Whoever guesses {}, with 5 % false alarms, is right at most {} of the time.",
-                     question, PowerText(loss));
+                     question, RightGuessesText(loss));
+}
+
+std::string RightGuessesText(const PrivacyLoss& loss) {
+  if (loss.infinite) return "100.0 %";
+  return fmt::format("{:.1f} %", std::ceil((1 - Beta(loss)) * 1000) / 10);
 }
 
 double BetaAt5Percent(double epsilon, double delta) {
@@ -244,7 +243,7 @@ std::string StatementText(const Statement& statement) {
     table.rows.push_back({AdversaryText(row.adversary), std::string(AdjacencyName(row.adjacency)),
                           LossText(row.loss),
                           row.loss.infinite ? "-" : fmt::format("{:g}", row.loss.delta),
-                          PowerText(row.loss), Because(row)});
+                          RightGuessesText(row.loss), Because(row)});
   }
   std::string text = WrapText(statement.mechanism, kIndent) + RenderTable(table, kIndent);
   text += WrapText(PlainSentence(statement.rows[0].adjacency, statement.rows[0].loss), kIndent);

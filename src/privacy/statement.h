@@ -88,6 +88,9 @@ std::string AdversaryText(const Adversary& adversary);
 // beta, rounded up.
 std::string PlainSentence(Adjacency adjacency, const PrivacyLoss& loss);
 
+// "12.3 %": the share of right guesses in that sentence. "100.0 %" for an infinite loss.
+std::string RightGuessesText(const PrivacyLoss& loss);
+
 // beta(5 %) of a trade-off that is at least that of (epsilon, delta):
 // max(0, 1 - delta - e^eps alpha, e^-eps (1 - delta - alpha)), rounded down (Dong, Roth & Su 2022,
 // eq. 5).

@@ -8,10 +8,10 @@ namespace {
 
 constexpr int kSearchSteps = 12;
 constexpr double kGolden = 0.61803398874989485;
-constexpr double kSearchWidth = 1e-2;       // of the deltas; slack, not error
-constexpr double kUnknownEpsilon = 20;      // where to look if there is no finite epsilon
-constexpr double kLargestExponent = 600;    // lines further out are 0 at every alpha shown
-constexpr double kLineRounding = 0x1p-49;   // of a line, below 1
+constexpr double kSearchWidth = 1e-2;      // of the deltas; slack, not error
+constexpr double kUnknownEpsilon = 20;     // where to look if there is no finite epsilon
+constexpr double kLargestExponent = 600;   // lines further out are 0 at every alpha shown
+constexpr double kLineRounding = 0x1p-49;  // of a line, below 1
 
 }  // namespace
 
@@ -23,8 +23,8 @@ double GuaranteedBeta(const std::vector<Event>& events, double alpha, double lar
   double best = 0;
   const auto line = [&](double epsilon) {
     const double delta = PldDelta(events, epsilon, rough).value.upper;
-    const double beta = std::max(1 - delta - std::exp(epsilon) * alpha,
-                                 std::exp(-epsilon) * (1 - delta - alpha));
+    const double beta =
+        std::max(1 - delta - std::exp(epsilon) * alpha, std::exp(-epsilon) * (1 - delta - alpha));
     best = std::max(best, beta - kLineRounding);
     return beta;
   };

@@ -2,8 +2,9 @@
 // epsilon.
 //
 // Every (epsilon, delta) that holds is a line below the trade-off function (Dong, Roth & Su 2022,
-// Proposition 2.5); the accountant gives as many as are asked for, and their maximum is a guarantee.
-// Each line that an attacker certainly reaches bounds it from above likewise (trade_off.h).
+// Proposition 2.5); the accountant gives as many as are asked for, and their maximum is a
+// guarantee. Each line that an attacker certainly reaches bounds it from above likewise
+// (trade_off.h).
 #pragma once
 
 #include <span>

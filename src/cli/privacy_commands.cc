@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/text_table.h"
 #include "cli/commands.h"
@@ -28,6 +29,33 @@ using Json = nlohmann::ordered_json;
 constexpr int kNoiseDigits = 6;
 constexpr double kPartWidth = 1e-2;  // of the parts' own epsilons, which are shown to two digits
 constexpr mode_t kFileMode = 0644;
+
+// Long work: on a terminal a line that says how long it has taken; everywhere it stops on Control-C
+// and at the time limit.
+class Work {
+ public:
+  explicit Work(const OutputOptions& output) {
+    const report::ProgressStyle style = report::DetectProgressStyle(STDERR_FILENO);
+    if (output.quiet || !style.refresh) return;
+    progress_.emplace(std::cerr, style, "", nullptr);
+    progress_->Phase("composing privacy losses");
+  }
+
+  void Tick() {
+    if (Interrupted()) {
+      throw Error(ErrorCode::kCancelled, "stopped by the user",
+                  "a wider interval is quicker: --width 1e-2");
+    }
+    if (progress_) progress_->CheckCancelled();
+  }
+
+  void Finish() {
+    if (progress_) progress_->Finish();
+  }
+
+ private:
+  std::optional<report::TerminalProgress> progress_;
+};
 
 Json MechanismsJson(const Composition& composition) {
   Json list = Json::array();
@@ -78,11 +106,13 @@ void NoteWidth(const OutputOptions& output, bool reached) {
 // ------------------------------------------------------------------------------------------- eps
 
 int RunEps(const OutputOptions& output, const PrivacyOptions& options) {
-  const PldOptions accuracy = ReadAccuracy(options);
+  Work work(output);
+  const PldOptions accuracy = ReadAccuracy(options, [&work] { work.Tick(); });
   const double delta = ReadDelta(options);
   const Composition composition = ReadComposition(options);
   const PldResult result = privacy::PldEpsilon(composition.events, delta, accuracy);
   const privacy::Statement statement = StateComposition(composition, result.value, delta, accuracy);
+  work.Finish();
   PrintResult(output,
               EpsilonLine(result.value, delta, composition.adjacency) + "\n" +
                   privacy::StatementText(statement),
@@ -99,17 +129,14 @@ double PrintedNoise(double noise) {
 }
 
 int RunSigma(const OutputOptions& output, const PrivacyOptions& options) {
-  const PldOptions accuracy = ReadAccuracy(options);
+  Work work(output);
+  const PldOptions accuracy = ReadAccuracy(options, [&work] { work.Tick(); });
   const privacy::EpsilonDelta budget = ReadBudget(options);
   Composition composition = ReadOneMechanism(options, /*noise_wanted=*/true);
   MechanismSpec& part = composition.parts[0];
   const std::string_view key = NoiseKey(part.kind);
-  if (key.empty()) {
-    throw Error(ErrorCode::kUsage, fmt::format("{} has no noise to choose", options.kind),
-                "ask `partita privacy steps` how often it may be used");
-  }
   const auto events = [&](double multiplier) {
-    CheckStopped();
+    work.Tick();
     part.noise = multiplier * part.sensitivity;
     return std::vector<privacy::Event>{MakeEvent(part, composition.adjacency)};
   };
@@ -125,6 +152,7 @@ int RunSigma(const OutputOptions& output, const PrivacyOptions& options) {
   json["parameter"] = key;
   json["value"] = part.noise;
   json["budget_epsilon"] = budget.epsilon;
+  work.Finish();
   PrintResult(
       output,
       fmt::format("{:<12} {:.6g}, the smallest for epsilon = {:g} at delta = {:g} ({})\n{}\n{}",
@@ -140,7 +168,8 @@ int RunSigma(const OutputOptions& output, const PrivacyOptions& options) {
 
 int RunSteps(const OutputOptions& output, const PrivacyOptions& options,
              const std::string& max_steps) {
-  const PldOptions accuracy = ReadAccuracy(options);
+  Work work(output);
+  const PldOptions accuracy = ReadAccuracy(options, [&work] { work.Tick(); });
   const privacy::EpsilonDelta budget = ReadBudget(options);
   const uint64_t most = ParseCount("max-steps", max_steps);
   Composition composition = ReadOneMechanism(options, /*noise_wanted=*/false);
@@ -150,7 +179,7 @@ int RunSteps(const OutputOptions& output, const PrivacyOptions& options,
                 "leave --steps out, or ask `partita privacy eps` what they cost");
   }
   const auto events = [&](uint64_t steps) {
-    CheckStopped();
+    work.Tick();
     part.steps = steps;
     return std::vector<privacy::Event>{MakeEvent(part, composition.adjacency)};
   };
@@ -165,6 +194,7 @@ int RunSteps(const OutputOptions& output, const PrivacyOptions& options,
   const std::string budget_text = fmt::format("epsilon = {:g} at delta = {:g} ({})", budget.epsilon,
                                               budget.delta, AdjacencyName(composition.adjacency));
   if (found.steps == 0) {
+    work.Finish();
     PrintResult(output, fmt::format("steps        0: not even one is within {}\n", budget_text),
                 json.dump());
     return kDone;
@@ -174,6 +204,7 @@ int RunSteps(const OutputOptions& output, const PrivacyOptions& options,
   json["statement"] = Json::parse(privacy::StatementJson(statement));
   const std::string limit =
       found.steps == most ? "the most that were tried; more may be" : "the most";
+  work.Finish();
   PrintResult(
       output,
       fmt::format("steps        {}, {} within {}\n{}\n{}", FormatCount(found.steps), limit,
@@ -264,7 +295,8 @@ std::string PlotPage(const Composition& composition, const privacy::Statement& s
 
 int RunCurve(const OutputOptions& output, const PrivacyOptions& options,
              const CurveOptions& curve) {
-  const PldOptions accuracy = ReadAccuracy(options);
+  Work work(output);
+  const PldOptions accuracy = ReadAccuracy(options, [&work] { work.Tick(); });
   const double delta = ReadDelta(options);
   const size_t points = ReadPoints(curve.points);
   const Composition composition = ReadComposition(options);
@@ -287,6 +319,7 @@ int RunCurve(const OutputOptions& output, const PrivacyOptions& options,
   json["advantage"] = IntervalJson(profile[0].delta);
   json["plot"] = curve.plot.empty() ? Json() : Json(curve.plot);
   json["csv"] = curve.csv.empty() ? Json() : Json(curve.csv);
+  work.Finish();
   PrintResult(
       output,
       fmt::format("{}advantage    {} (right guesses less false alarms, at best)\n\n{}\n{}\n{}",
@@ -313,7 +346,8 @@ std::string PartsText(const Composition& composition, const std::vector<Interval
 }
 
 int RunCompose(const OutputOptions& output, const PrivacyOptions& options) {
-  const PldOptions accuracy = ReadAccuracy(options);
+  Work work(output);
+  const PldOptions accuracy = ReadAccuracy(options, [&work] { work.Tick(); });
   const double delta = ReadDelta(options);
   const Composition composition = ReadComposition(options);
   const PldResult result = privacy::PldEpsilon(composition.events, delta, accuracy);
@@ -331,6 +365,7 @@ int RunCompose(const OutputOptions& output, const PrivacyOptions& options) {
          {"steps", composition.parts[i].steps},
          {"epsilon", IntervalJson(alone[i])}});
   }
+  work.Finish();
   PrintResult(output,
               fmt::format("{}\n{}\n{}", EpsilonLine(result.value, delta, composition.adjacency),
                           PartsText(composition, alone), privacy::StatementText(statement)),
@@ -362,14 +397,15 @@ std::string GuaranteeText(const privacy::Guarantee& guarantee) {
 }
 
 int RunCompare(const OutputOptions& output, const PrivacyOptions& options) {
-  const PldOptions accuracy = ReadAccuracy(options);
+  Work work(output);
+  const PldOptions accuracy = ReadAccuracy(options, [&work] { work.Tick(); });
   const double delta = ReadDelta(options);
   const Composition composition = ReadComposition(options);
   TextTable table{{"accountant", "epsilon", "what it is"}, {}, {}};
   Json json = CommonJson(composition, delta);
   json["accountants"] = Json::array();
   for (const Rung& rung : kRungs) {
-    CheckStopped();
+    work.Tick();
     const privacy::Guarantee guarantee =
         privacy::Account(rung.kind, composition.events, delta, accuracy);
     const std::string name(privacy::AccountantName(rung.kind));
@@ -380,6 +416,7 @@ int RunCompare(const OutputOptions& output, const PrivacyOptions& options) {
                                    {"epsilon", IntervalJson(guarantee.epsilon)},
                                    {"what", rung.what}});
   }
+  work.Finish();
   PrintResult(output,
               fmt::format("epsilon at delta = {:g} ({})\n\n{}", delta,
                           AdjacencyName(composition.adjacency), RenderTable(table, 2)),

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "cli/interrupt.h"
 
 namespace partita::cli {
 namespace {
@@ -140,6 +139,10 @@ Composition ReadOneMechanism(const PrivacyOptions& options, bool noise_wanted) {
     throw Error(ErrorCode::kUsage, "there is no mechanism to account",
                 "name one, such as gaussian");
   }
+  if (noise_wanted && !HasNoise(options.kind)) {
+    throw Error(ErrorCode::kUsage, fmt::format("{} has no noise to choose", options.kind),
+                "ask `partita privacy steps` how often it may be used");
+  }
   Composition composition;
   composition.adjacency = ReadAdjacency(options.adjacency);
   composition.parts.push_back(ReadMechanism(TextOf(options), noise_wanted));
@@ -158,10 +161,14 @@ double ReadDelta(const PrivacyOptions& options) {
 
 privacy::EpsilonDelta ReadBudget(const PrivacyOptions& options) {
   const double epsilon = privacy::RequireEpsilon(ParseNumber("epsilon", options.epsilon));
-  return {privacy::RequirePositive(epsilon, "the budget's epsilon"), ReadDelta(options)};
+  if (epsilon == 0) {
+    throw Error(ErrorCode::kUsage, "the budget's epsilon must be positive, not 0",
+                "usual values are between 0.1 and 10");
+  }
+  return {epsilon, ReadDelta(options)};
 }
 
-privacy::PldOptions ReadAccuracy(const PrivacyOptions& options) {
+privacy::PldOptions ReadAccuracy(const PrivacyOptions& options, std::function<void()> tick) {
   privacy::PldOptions accuracy;
   accuracy.relative_width = ParseNumber("width", options.width);
   if (!(accuracy.relative_width >= 1e-7 && accuracy.relative_width <= 0.5)) {
@@ -169,15 +176,8 @@ privacy::PldOptions ReadAccuracy(const PrivacyOptions& options) {
                 fmt::format("the width must lie in [1e-7, 0.5], not {}", options.width),
                 "1e-3 is quick, 1e-4 shows four digits");
   }
-  accuracy.check_cancelled = CheckStopped;
+  accuracy.check_cancelled = std::move(tick);
   return accuracy;
-}
-
-void CheckStopped() {
-  if (Interrupted()) {
-    throw Error(ErrorCode::kCancelled, "stopped by the user",
-                "a wider interval is quicker: --width 1e-2");
-  }
 }
 
 }  // namespace partita::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -46,10 +47,7 @@ Composition ReadOneMechanism(const PrivacyOptions& options, bool noise_wanted);
 
 double ReadDelta(const PrivacyOptions& options);  // of the command line, else of the file
 privacy::EpsilonDelta ReadBudget(const PrivacyOptions& options);
-// The width asked for; cancels on Control-C and at the time limit.
-privacy::PldOptions ReadAccuracy(const PrivacyOptions& options);
-
-// Throws kCancelled if the user asked to stop.
-void CheckStopped();
+// The width asked for. tick: called between steps of long work.
+privacy::PldOptions ReadAccuracy(const PrivacyOptions& options, std::function<void()> tick);
 
 }  // namespace partita::cli

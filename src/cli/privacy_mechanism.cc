@@ -106,6 +106,12 @@ class Values {
     const auto value = Find(key);
     return value ? ParseNumber(Name(key), *value) : otherwise;
   }
+  double Positive(std::string_view key, const std::string& text) const {
+    const double value = ParseNumber(Name(key), text);
+    if (value > 0) return value;
+    throw Error(ErrorCode::kUsage, fmt::format("{} must be positive, not {}", Name(key), text),
+                "without noise, or where one row changes nothing, there is nothing to account");
+  }
   uint64_t Count(std::string_view key, uint64_t otherwise) const {
     const auto value = Find(key);
     return value ? ParseCount(Name(key), *value) : otherwise;
@@ -274,16 +280,14 @@ MechanismSpec ReadMechanism(const MechanismText& text, bool noise_wanted) {
   spec.kind = info.kind;
   spec.where = text.where;
   if (!info.noise_key.empty() && !noise_wanted) {
-    spec.noise = privacy::RequirePositive(values.Number(info.noise_key),
-                                          (text.where + std::string(info.noise_key)).c_str());
+    spec.noise = values.Positive(info.noise_key, values.Required(info.noise_key));
   }
   if (noise_wanted && values.Find(info.noise_key)) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("{}{} is what is looked for", text.where, info.noise_key),
                 "leave it out, or ask `partita privacy eps` what it costs");
   }
-  spec.sensitivity = privacy::RequirePositive(values.Number("sensitivity", 1),
-                                              (text.where + "sensitivity").c_str());
+  spec.sensitivity = values.Positive("sensitivity", values.Find("sensitivity").value_or("1"));
   spec.rate = privacy::RequireSamplingRate(values.Number("rate", 1));
   spec.steps = values.Count("steps", 1);
   const auto takes = [&](std::string_view key) {
@@ -316,6 +320,13 @@ privacy::Event MakeEvent(const MechanismSpec& spec, privacy::Adjacency adjacency
 }
 
 std::string_view NoiseKey(MechanismKind kind) { return InfoOf(kind).noise_key; }
+
+bool HasNoise(std::string_view kind) {
+  for (const KindInfo& info : Kinds()) {
+    if (info.name == kind) return !info.noise_key.empty();
+  }
+  return true;
+}
 
 std::string DescribeMechanism(const MechanismSpec& spec, privacy::Adjacency adjacency) {
   std::string text = DescribeLaw(spec, adjacency);

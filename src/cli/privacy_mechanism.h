@@ -69,6 +69,8 @@ privacy::Event MakeEvent(const MechanismSpec& spec, privacy::Adjacency adjacency
 
 // "sigma" or "scale"; empty: the mechanism has no noise to choose.
 std::string_view NoiseKey(MechanismKind kind);
+// The same for the name of a mechanism; true for unknown ones, which ReadMechanism refuses.
+bool HasNoise(std::string_view kind);
 
 // One sentence with all parameters.
 std::string DescribeMechanism(const MechanismSpec& spec, privacy::Adjacency adjacency);

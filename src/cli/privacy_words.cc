@@ -21,6 +21,8 @@ using privacy::PrivacyLoss;
 using privacy::StatementRow;
 
 constexpr double kFalseAlarms = 0.05;
+constexpr double kLargeEpsilon = 30;     // beyond, nothing more can be said about right guesses
+constexpr double kObserverWidth = 1e-3;  // of the row that says what sampling does not do
 
 bool Samples(const Composition& composition) {
   return std::any_of(composition.parts.begin(), composition.parts.end(),
@@ -47,8 +49,10 @@ PrivacyLoss LossOf(const std::vector<Event>& events, const Interval& epsilon, do
   loss.epsilon_upper = epsilon.upper;
   loss.delta = delta;
   loss.mu = GaussianMu(events);
+  loss.beta_at_5_percent = privacy::BetaAt5Percent(epsilon.upper, delta);
+  if (epsilon.lower > kLargeEpsilon) return loss;
   loss.beta_at_5_percent =
-      std::max(privacy::BetaAt5Percent(epsilon.upper, delta),
+      std::max(*loss.beta_at_5_percent,
                privacy::GuaranteedBeta(events, kFalseAlarms, epsilon.upper, accuracy));
   if (curve_points == 0) return loss;
   const auto profile = ShowingProfile(events, curve_points, accuracy);
@@ -72,6 +76,8 @@ Composition AgainstObserver(const Composition& composition) {
 
 StatementRow ObserverRow(const Composition& composition, double delta, const PldOptions& accuracy,
                          size_t curve_points) {
+  PldOptions observer = accuracy;
+  observer.relative_width = std::max(accuracy.relative_width, kObserverWidth);
   StatementRow row;
   row.adversary.kind = AdversaryKind::kBatchObserver;
   row.adjacency = composition.adjacency;
@@ -85,8 +91,8 @@ StatementRow ObserverRow(const Composition& composition, double delta, const Pld
           : fmt::format("no amplification; one row may be used all {} times", FormatCount(uses));
   try {
     const Composition known = AgainstObserver(composition);
-    const Interval epsilon = privacy::PldEpsilon(known.events, delta, accuracy).value;
-    row.loss = LossOf(known.events, epsilon, delta, accuracy, curve_points);
+    const Interval epsilon = privacy::PldEpsilon(known.events, delta, observer).value;
+    row.loss = LossOf(known.events, epsilon, delta, observer, curve_points);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUsage) throw;
     row.loss.infinite = true;

@@ -22,8 +22,7 @@ std::string IntervalText(const privacy::Interval& interval);
 // {"lower": ..., "upper": ...}; "infinite" where it is.
 nlohmann::ordered_json IntervalJson(const privacy::Interval& interval);
 
-// delta at `points` epsilons that show the curve; says how far it is on standard error of a
-// terminal unless quiet.
+// delta at `points` epsilons that show the curve.
 std::vector<privacy::ProfilePoint> ShowingProfile(const std::vector<privacy::Event>& events,
                                                   size_t points,
                                                   const privacy::PldOptions& accuracy);

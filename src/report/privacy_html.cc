@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kEpsilonDigits = 4, kErrorDigits = 3;
 // Type I errors of the table, among those of the points.
-constexpr double kShownAlphas[] = {0.001, 0.01, 0.05, 0.1, 0.25, 0.5};
+constexpr double kShownAlphas[] = {0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75};
 
 std::string Number(double value, int digits, bool up) {
   return Escape(privacy::RoundedText(value, digits, up));
@@ -42,7 +42,7 @@ std::string RowsTable(const privacy::Statement& statement) {
 }
 
 std::string TradeOffTable(const privacy::StatementRow& row) {
-  HtmlTable table{"Misses (type II error) of the best test of " + AdversaryText(row.adversary),
+  HtmlTable table{"Misses (type II error) of the best test",
                   {"False alarms", "Misses, at least", "at most"},
                   {0, 1, 2},
                   {},
@@ -58,21 +58,26 @@ std::string TradeOffTable(const privacy::StatementRow& row) {
   return RenderHtmlTable(table);
 }
 
-std::string Plots(const privacy::Statement& statement) {
-  std::string out;
-  for (size_t i = 0; i < statement.rows.size(); ++i) {
+// Those from `first` on with the same loss, as one name.
+std::string Everybody(const privacy::Statement& statement, size_t first) {
+  const privacy::StatementRow& same = statement.rows[first];
+  std::string names;
+  for (size_t i = first; i < statement.rows.size(); ++i) {
     const privacy::StatementRow& row = statement.rows[i];
-    if (row.loss.trade_off.empty()) continue;
-    const std::string who = AdversaryText(row.adversary);
-    out += Element("h3", Escape("What " + who + " can find out")) + "\n";
-    out += Figure({{"plot", "trade-off"}, {"row", std::to_string(i)}},
-                  "Type II error against type I error of the best test of " + who +
-                      "; the table below has the numbers",
-                  PlainSentence(row.adjacency, row.loss) +
-                      " No test comes below the solid line; on the diagonal one learns nothing.");
-    out += TradeOffTable(row);
+    if (row.adjacency != same.adjacency || !(row.loss == same.loss)) continue;
+    names += (names.empty() ? "" : "; ") + AdversaryText(row.adversary);
   }
-  return out;
+  return names;
+}
+
+// Whether an earlier row has the same plot.
+bool IsRepeated(const privacy::Statement& statement, size_t row) {
+  for (size_t i = 0; i < row; ++i) {
+    if (statement.rows[i].adjacency == statement.rows[row].adjacency &&
+        statement.rows[i].loss == statement.rows[row].loss)
+      return true;
+  }
+  return false;
 }
 
 std::string ProfileTable(const std::vector<ProfileLine>& profile) {
@@ -97,16 +102,28 @@ Json ProfileJson(const std::vector<ProfileLine>& profile) {
 
 }  // namespace
 
-bool HasTradeOff(const privacy::Statement& statement) {
-  for (const privacy::StatementRow& row : statement.rows) {
-    if (!row.loss.trade_off.empty()) return true;
+std::string TradeOffsHtml(const privacy::Statement& statement) {
+  std::string out;
+  for (size_t i = 0; i < statement.rows.size(); ++i) {
+    const privacy::StatementRow& row = statement.rows[i];
+    if (row.loss.trade_off.empty() || IsRepeated(statement, i)) continue;
+    const std::string who = Everybody(statement, i);
+    out += Element("h3", Escape("What can be found out by: " + who)) + "\n";
+    out += Figure({{"plot", "trade-off"}, {"row", std::to_string(i)}},
+                  "Type II error against type I error of the best test of " + who +
+                      "; the table below has the numbers",
+                  PlainSentence(row.adjacency, row.loss) + " (" +
+                      std::string(AdjacencyName(row.adjacency)) +
+                      ".) No test comes below the solid line; on the dashed diagonal one learns "
+                      "nothing.");
+    out += TradeOffTable(row);
   }
-  return false;
+  return out;
 }
 
 std::string StatementHtml(const privacy::Statement& statement) {
   CheckStatement(statement);
-  return Paragraph(statement.mechanism) + RowsTable(statement) + Plots(statement) +
+  return Paragraph(statement.mechanism) + RowsTable(statement) + TradeOffsHtml(statement) +
          Bullets(statement.caveats);
 }
 
@@ -121,6 +138,12 @@ std::string StatementPlots(const privacy::Statement& statement) {
     rows.push_back({{"adversary", AdversaryText(row.adversary)}, {"points", points}});
   }
   return rows.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string WithTradeOffs(const std::string& plot_data, const privacy::Statement& statement) {
+  Json json = plot_data.empty() ? Json::object() : Json::parse(plot_data);
+  json["privacy"] = Json::parse(StatementPlots(statement));
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string RenderPrivacyHtml(const PrivacyPage& page) {
@@ -139,9 +162,7 @@ std::string RenderPrivacyHtml(const PrivacyPage& page) {
             ProfileTable(page.profile));
   }
   html.footer = Paragraph("Made by Partita. This file needs no network.");
-  html.data = Json{{"privacy", Json::parse(StatementPlots(page.statement))},
-                   {"profile", ProfileJson(page.profile)}}
-                  .dump(-1, ' ', false, Json::error_handler_t::replace);
+  html.data = WithTradeOffs(Json{{"profile", ProfileJson(page.profile)}}.dump(), page.statement);
   return RenderHtmlPage(html);
 }
 

@@ -8,6 +8,10 @@
 
 namespace partita::report {
 
+// The plots alone, one for every different loss, each with its numbers in a table; empty without
+// trade-off functions.
+std::string TradeOffsHtml(const privacy::Statement& statement);
+
 // The mechanism, one row per adversary, plots of the rows that have a trade-off function with the
 // plain sentence as caption, and the caveats. The plots draw StatementPlots.
 std::string StatementHtml(const privacy::Statement& statement);
@@ -16,8 +20,8 @@ std::string StatementHtml(const privacy::Statement& statement);
 // points (alpha, lower, upper).
 std::string StatementPlots(const privacy::Statement& statement);
 
-// Whether a row has a plot.
-bool HasTradeOff(const privacy::Statement& statement);
+// The data of a page's plots with those of the statement added. plot_data: a JSON object, or empty.
+std::string WithTradeOffs(const std::string& plot_data, const privacy::Statement& statement);
 
 struct ProfileLine {
   double epsilon = 0;

@@ -114,8 +114,8 @@ std::string TradeOffsHtml(const privacy::Statement& statement) {
                       "; the table below has the numbers",
                   PlainSentence(row.adjacency, row.loss) + " (" +
                       std::string(AdjacencyName(row.adjacency)) +
-                      ".) No test comes below the solid line; on the dashed diagonal one learns "
-                      "nothing.");
+                      ".) No test comes below the points that the solid line joins; on the dashed "
+                      "diagonal one learns nothing.");
     out += TradeOffTable(row);
   }
   return out;

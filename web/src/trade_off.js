@@ -1,20 +1,13 @@
 // What a test for one person can achieve: misses against false alarms, and delta against epsilon.
 import * as Plot from "@observablehq/plot";
-import {accent, faint, muted, place, plotOptions, rule, shortNumber} from "./style.js";
+import {accent, faint, muted, place, plotOptions, rule} from "./style.js";
 
 const falseAlarms = 0.05;
 
-// The guarantee at 5 % false alarms, between the two nearest points.
-function betaAt(points, alpha) {
-  const right = points.findIndex((point) => point.alpha >= alpha);
-  const [a, b] = [points[Math.max(0, right - 1)], points[Math.max(0, right)]];
-  if (a.alpha === b.alpha) return b.lower;
-  return a.lower + ((alpha - a.alpha) / (b.alpha - a.alpha)) * (b.lower - a.lower);
-}
-
 export function drawTradeOff(figure, {points}) {
   const reached = points.some((point) => point.upper < 1 - point.alpha);
-  const mark = {alpha: falseAlarms, beta: betaAt(points, falseAlarms)};
+  // Only where it was computed: between two points a straight line would promise too much.
+  const marks = points.filter((point) => point.alpha === falseAlarms);
   place(
     figure,
     Plot.plot({
@@ -34,11 +27,11 @@ export function drawTradeOff(figure, {points}) {
           ? [Plot.line(points, {x: "alpha", y: "upper", stroke: muted, strokeWidth: 1, strokeDasharray: "2,2", className: "reached"})]
           : []),
         Plot.line(points, {x: "alpha", y: "lower", stroke: accent, strokeWidth: 1.8, className: "guarantee"}),
-        Plot.dot([mark], {x: "alpha", y: "beta", r: 3.5, fill: accent, className: "five-percent"}),
-        Plot.text([mark], {
+        Plot.dot(marks, {x: "alpha", y: "lower", r: 3.5, fill: accent, className: "five-percent"}),
+        Plot.text(marks, {
           x: "alpha",
-          y: "beta",
-          text: () => `misses at least ${shortNumber(100 * mark.beta)} % at 5 % false alarms`,
+          y: "lower",
+          text: (mark) => `misses at least ${Math.floor(1000 * mark.lower) / 10} % at 5 % false alarms`,
           textAnchor: "start",
           dx: 10,
           dy: -8,

@@ -122,19 +122,21 @@ StatementRow CoalitionRow(const GaussianRelease& release, const Adversary& adver
   return row;
 }
 
-StatementRow PublicRow(const GaussianRelease& release, AdversaryKind kind) {
+StatementRow OutsideRow(const GaussianRelease& release) {
   StatementRow row;
-  row.adversary.kind = kind;
+  row.adversary.kind = AdversaryKind::kOutsideAnalyst;
   row.adjacency = release.adjacency;
   row.loss = GaussianLoss(release.sensitivity, RemainingNoise(release.noise, 0), release.delta);
-  row.reason = kind == AdversaryKind::kDealer ? "sees no inputs, and the noise is not from it"
-                                              : fmt::format("all {} noise shares are unknown to it",
-                                                            release.noise.sharing.parties);
+  row.reason = fmt::format("all {} noise shares are unknown to it", release.noise.sharing.parties);
   return row;
 }
 
-void AddDealerRows(const GaussianRelease& release, std::vector<StatementRow>& rows) {
-  rows.push_back(PublicRow(release, AdversaryKind::kDealer));
+// Alone the dealer is an outside analyst.
+void AddDealerRows(std::vector<StatementRow>& rows) {
+  StatementRow dealer = rows.front();
+  dealer.adversary.kind = AdversaryKind::kDealer;
+  dealer.reason = "sees no inputs, and the noise is not from it";
+  rows.push_back(std::move(dealer));
   Adversary with_party;
   with_party.kind = AdversaryKind::kParty;
   with_party.with_dealer = true;
@@ -192,7 +194,7 @@ Statement StateRelease(const GaussianRelease& release) {
   }
   Statement statement;
   statement.mechanism = MechanismText(release);
-  statement.rows.push_back(PublicRow(release, AdversaryKind::kOutsideAnalyst));
+  statement.rows.push_back(OutsideRow(release));
   Adversary party;
   party.kind = AdversaryKind::kParty;
   StatementRow party_row = CoalitionRow(release, party, 1);
@@ -208,7 +210,7 @@ Statement StateRelease(const GaussianRelease& release) {
     coalition.size = size;
     statement.rows.push_back(CoalitionRow(release, coalition, size));
   }
-  if (release.engine == EngineStructure::kDealer) AddDealerRows(release, statement.rows);
+  if (release.engine == EngineStructure::kDealer) AddDealerRows(statement.rows);
   statement.caveats = Caveats(release);
   CheckStatement(statement);
   return statement;

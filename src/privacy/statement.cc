@@ -229,9 +229,18 @@ std::string RoundedText(double value, int digits, bool up) {
   const double shown = std::strtod(nearest.c_str(), nullptr);
   const bool wrong = up ? shown < value : shown > value;
   if (!wrong) return fmt::format("{:.{}g}", shown, digits);
-  const int exponent = std::atoi(nearest.c_str() + nearest.find('e') + 1);
-  const double unit = std::pow(10.0, exponent - digits + 1);
-  return fmt::format("{:.{}g}", up ? shown + unit : std::max(0.0, shown - unit), digits);
+  // The next number of so many digits: "1.234e-05" is 1234 e-8.
+  const size_t e = nearest.find('e');
+  std::string mantissa = nearest.substr(0, e);
+  std::erase(mantissa, '.');
+  int64_t whole = std::atoll(mantissa.c_str()) + (up ? 1 : -1);
+  int exponent = std::atoi(nearest.c_str() + e + 1) - digits + 1;
+  if (fmt::format("{}", whole).size() < static_cast<size_t>(digits) || whole == 0) {
+    whole = 10 * (whole + 1) - 1;  // below a power of ten the next one is ten times closer
+    --exponent;
+  }
+  const std::string next = fmt::format("{}e{}", whole, exponent);
+  return fmt::format("{:.{}g}", std::strtod(next.c_str(), nullptr), digits);
 }
 
 std::string StatementText(const Statement& statement) {

@@ -44,7 +44,7 @@ TEST(PrivacyHtmlTest, DrawsEveryLossOnce) {
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[0]["points"][1]["alpha"], 0.05);
   EXPECT_EQ(rows[0]["points"][1]["lower"], 0.8);
-  EXPECT_EQ(rows[0]["points"][1]["upper"], 0.85);
+  EXPECT_EQ(rows[0]["points"][1]["upper"], 0.8 + 0.05);
   EXPECT_TRUE(rows[3]["points"].empty());
 }
 

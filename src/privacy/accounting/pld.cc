@@ -182,6 +182,7 @@ class Accountant {
     const double spacing = FittingSpacing(wanted, period);
     std::vector<LossPmf> upper, lower;
     for (const Use& use : uses_) {
+      if (options_.check_cancelled) options_.check_cancelled();
       // Without atoms to meet, an anchor of 0 keeps the grid points exact.
       const double anchor = use.pair->period > 0 ? use.pair->anchor : 0;
       const LossGrid grid{anchor, spacing};
@@ -202,6 +203,7 @@ class Accountant {
                                    : TiltForEpsilon(upper_parts, *question_.epsilon, guess);
       plan = PlanComposition(upper_parts, round.tilt, kWindowShare * options_.relative_width);
     }
+    if (options_.check_cancelled) options_.check_cancelled();
     const ComposedLoss above = Compose(upper_parts, Side::kUpper, plan, options_.max_cells, fft_);
     const ComposedLoss below = Compose(lower_parts, Side::kLower, plan, options_.max_cells, fft_);
     round.cells = above.size();

@@ -20,6 +20,9 @@ std::vector<Case> Cases() {
           {{{LaplaceMechanism(2, {}), 1}}, LaplaceTradeOff(0.5)}};
 }
 
+// Slack: the deltas are known to 1 %, and a line's delta is at most its power; the search ends
+// within 0.02 of the best epsilon, where a concave function of curvature below 1 has lost at most
+// 2e-4.
 TEST(GuaranteeTest, BetaIsBelowTheTruthAndNearIt) {
   for (const Case& test : Cases()) {
     const double epsilon = PldEpsilon(test.events, 1e-6).value.upper;
@@ -27,7 +30,7 @@ TEST(GuaranteeTest, BetaIsBelowTheTruthAndNearIt) {
       const double exact = test.exact.beta(alpha);
       const double beta = GuaranteedBeta(test.events, alpha, epsilon);
       EXPECT_LE(beta, exact) << test.exact.name << " " << alpha;
-      EXPECT_GE(beta, exact - 5e-3) << test.exact.name << " " << alpha;
+      EXPECT_GE(beta, exact - 0.01 * (1 - exact) - 2e-4) << test.exact.name << " " << alpha;
     }
   }
 }
@@ -49,6 +52,25 @@ TEST(GuaranteeTest, NoFiniteEpsilonStillHasACurve) {
   EXPECT_GE(beta, exact - 1e-2);
 }
 
+double LargestGap(const std::vector<CertifiedPoint>& points) {
+  double gap = 0;
+  for (const CertifiedPoint& point : points)
+    gap = std::max(gap, point.beta.upper - point.beta.lower);
+  return gap;
+}
+
+// The gap between the two bounds falls with the distance of the epsilons.
+TEST(GuaranteeTest, MorePointsBringTheBoundsTogether) {
+  const std::vector<double> alphas = ShowingAlphas();
+  for (const Case& test : Cases()) {
+    const auto gap = [&](size_t points) {
+      return LargestGap(
+          CertifiedTradeOff(Profile(test.events, ShowingEpsilons(test.events, points)), alphas));
+    };
+    EXPECT_LT(gap(129), 0.5 * gap(33)) << test.exact.name;
+  }
+}
+
 TEST(GuaranteeTest, CertifiedPointsHoldTheCurve) {
   const std::vector<double> alphas = ShowingAlphas();
   EXPECT_TRUE(std::is_sorted(alphas.begin(), alphas.end()));
@@ -59,7 +81,6 @@ TEST(GuaranteeTest, CertifiedPointsHoldTheCurve) {
       const double exact = test.exact.beta(point.alpha);
       EXPECT_LE(point.beta.lower, exact + 1e-13) << test.exact.name << " " << point.alpha;
       EXPECT_GE(point.beta.upper, exact - 1e-13) << test.exact.name << " " << point.alpha;
-      EXPECT_LE(point.beta.upper - point.beta.lower, 0.06) << test.exact.name << " " << point.alpha;
       EXPECT_LE(point.beta.upper, 1 - point.alpha);
     }
   }

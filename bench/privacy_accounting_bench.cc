@@ -44,6 +44,21 @@ void Heterogeneous(benchmark::State& state) {
 }
 BENCHMARK(Heterogeneous)->Unit(benchmark::kMillisecond);
 
+// A hundred mechanisms of which no two are alike: every kind, with and without sampling.
+void Heterogeneous100(benchmark::State& state) {
+  std::vector<Event> events;
+  for (uint64_t i = 0; i < 25; ++i) {
+    const double x = static_cast<double>(i);
+    events.push_back(
+        {GaussianMechanism(2 + 0.1 * x, {Adjacency::kAddRemove, 0.01 + 1e-3 * x}), 20 + i});
+    events.push_back({GaussianMechanism(10 + x, {}), 1 + i});
+    events.push_back({LaplaceMechanism(20 + x, {}), 1});
+    events.push_back({DiscreteGaussianMechanism(15 + x, 1, {}), 1});
+  }
+  Epsilon(state, events, state.range(0) == 3 ? 1e-3 : 1e-2);
+}
+BENCHMARK(Heterogeneous100)->ArgName("digits")->Arg(2)->Arg(3)->Unit(benchmark::kMillisecond);
+
 void Calibration(benchmark::State& state) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(NoiseForBudget(

@@ -26,6 +26,7 @@ void AddApprovalCommands(CLI::App& study, Invocation& invocation);
 void AddCertCommands(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);
+void AddPrivacyCommands(CLI::App& app, Invocation& invocation);
 void AddDoctorCommand(CLI::App& app, Invocation& invocation);
 void AddLedgerCommands(CLI::App& app, Invocation& invocation);
 void AddBenchCommand(CLI::App& app, Invocation& invocation);

@@ -37,6 +37,7 @@ int Main(int argc, char** argv) {
   AddStudyCommands(app, invocation);
   AddCertCommands(app, invocation);
   AddDataCommands(app, invocation);
+  AddPrivacyCommands(app, invocation);
   AddDoctorCommand(app, invocation);
   AddLedgerCommands(app, invocation);
   AddBenchCommand(app, invocation);

@@ -25,5 +25,7 @@ inline Json Object(Json properties) {
 std::optional<Json> StewardSchema(const std::string& command);
 // ledger ...; empty for other commands.
 std::optional<Json> LedgerSchema(const std::string& command);
+// privacy ...; empty for other commands.
+std::optional<Json> PrivacySchema(const std::string& command);
 
 }  // namespace partita::cli

@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kFalseAlarms = 0.05;
 constexpr size_t kIndent = 2;
+constexpr int kDigits = 4;
 
 std::string_view KindName(AdversaryKind kind) {
   switch (kind) {
@@ -30,45 +31,43 @@ std::string_view KindName(AdversaryKind kind) {
       return "compute-nodes";
     case AdversaryKind::kDealer:
       return "dealer";
+    case AdversaryKind::kBatchObserver:
+      return "batch-observer";
   }
   throw Error(ErrorCode::kInternal, "unknown adversary");
+}
+
+bool IsTradeOff(const std::vector<TradeOffPoint>& points) {
+  double before = -1;
+  for (const TradeOffPoint& point : points) {
+    const bool good = point.alpha > before && point.alpha <= 1 && point.beta_lower >= 0 &&
+                      point.beta_lower <= point.beta_upper && point.beta_upper <= 1 - point.alpha;
+    if (!good) return false;
+    before = point.alpha;
+  }
+  return true;
 }
 
 bool IsWellFormed(const PrivacyLoss& loss) {
   const bool beta_ok = !loss.beta_at_5_percent.has_value() ||
                        (*loss.beta_at_5_percent >= 0 && *loss.beta_at_5_percent <= 1);
   const bool mu_ok = !loss.mu.has_value() || (std::isfinite(*loss.mu) && *loss.mu >= 0);
-  if (loss.infinite) return !loss.mu.has_value() && !loss.beta_at_5_percent.has_value();
-  return beta_ok && mu_ok && loss.epsilon_lower >= 0 && loss.epsilon_lower <= loss.epsilon_upper &&
-         std::isfinite(loss.epsilon_upper) && loss.delta >= 0 && loss.delta < 1;
-}
-
-// Four digits, never on the wrong side of the value.
-std::string Rounded(double value, bool up) {
-  if (value == 0) return "0";
-  const std::string nearest = fmt::format("{:.3e}", value);
-  const double shown = std::strtod(nearest.c_str(), nullptr);
-  const bool wrong = up ? shown < value : shown > value;
-  if (!wrong) return fmt::format("{:.4g}", shown);
-  const int exponent = std::atoi(nearest.c_str() + nearest.find('e') + 1);
-  const double unit = std::pow(10.0, exponent - 3);
-  return fmt::format("{:.4g}", up ? shown + unit : std::max(0.0, shown - unit));
+  if (loss.infinite) {
+    return !loss.mu.has_value() && !loss.beta_at_5_percent.has_value() && loss.trade_off.empty();
+  }
+  return beta_ok && mu_ok && IsTradeOff(loss.trade_off) && loss.epsilon_lower >= 0 &&
+         loss.epsilon_lower <= loss.epsilon_upper && std::isfinite(loss.epsilon_upper) &&
+         loss.delta >= 0 && loss.delta < 1;
 }
 
 std::string LossText(const PrivacyLoss& loss) {
   if (loss.infinite) return "unlimited";
-  return Rounded(loss.epsilon_upper, true);
+  return RoundedText(loss.epsilon_upper, kDigits, true);
 }
 
 double Beta(const PrivacyLoss& loss) {
   if (loss.beta_at_5_percent.has_value()) return *loss.beta_at_5_percent;
   return BetaAt5Percent(loss.epsilon_upper, loss.delta);
-}
-
-// The share of right guesses in percent, rounded up to one decimal.
-std::string PowerText(const PrivacyLoss& loss) {
-  if (loss.infinite) return "100.0 %";
-  return fmt::format("{:.1f} %", std::ceil((1 - Beta(loss)) * 1000) / 10);
 }
 
 Json LossJson(const PrivacyLoss& loss) {
@@ -81,7 +80,76 @@ Json LossJson(const PrivacyLoss& loss) {
   json["delta"] = loss.delta;
   if (loss.mu.has_value()) json["mu"] = *loss.mu;
   json["beta_at_5_percent_false_alarms"] = Beta(loss);
+  for (const TradeOffPoint& point : loss.trade_off) {
+    json["trade_off"].push_back({{"alpha", point.alpha},
+                                 {"beta_lower", point.beta_lower},
+                                 {"beta_upper", point.beta_upper}});
+  }
   return json;
+}
+
+template <typename T>
+std::optional<T> Optional(const Json& json, const char* key) {
+  return json.contains(key) ? std::optional<T>(json.at(key).get<T>()) : std::nullopt;
+}
+
+PrivacyLoss ParseLoss(const Json& json) {
+  PrivacyLoss loss;
+  const Json& epsilon = json.at("epsilon");
+  loss.infinite = epsilon == "infinite";
+  if (loss.infinite) return loss;
+  loss.epsilon_lower = epsilon.at("lower");
+  loss.epsilon_upper = epsilon.at("upper");
+  loss.delta = json.at("delta");
+  loss.mu = Optional<double>(json, "mu");
+  loss.beta_at_5_percent = json.at("beta_at_5_percent_false_alarms").get<double>();
+  if (!json.contains("trade_off")) return loss;
+  for (const Json& point : json.at("trade_off")) {
+    loss.trade_off.push_back({point.at("alpha"), point.at("beta_lower"), point.at("beta_upper")});
+  }
+  return loss;
+}
+
+Adversary ParseAdversary(const Json& json) {
+  Adversary adversary;
+  const std::string name = json.at("kind");
+  bool known = false;
+  for (AdversaryKind kind :
+       {AdversaryKind::kOutsideAnalyst, AdversaryKind::kParty, AdversaryKind::kCoalition,
+        AdversaryKind::kComputeNodes, AdversaryKind::kDealer, AdversaryKind::kBatchObserver}) {
+    if (KindName(kind) != name) continue;
+    adversary.kind = kind;
+    known = true;
+  }
+  if (!known) throw Error(ErrorCode::kBadInput, "unknown adversary " + name);
+  adversary.party = json.value("party", "");
+  adversary.size = json.value("size", 0U);
+  adversary.with_dealer = json.value("with_dealer", false);
+  return adversary;
+}
+
+Adjacency ParseAdjacency(const std::string& name) {
+  for (Adjacency adjacency : {Adjacency::kAddRemove, Adjacency::kReplace}) {
+    if (AdjacencyName(adjacency) == name) return adjacency;
+  }
+  throw Error(ErrorCode::kBadInput, "unknown adjacency " + name);
+}
+
+StatementRow ParseRow(const Json& json) {
+  StatementRow row;
+  row.adversary = ParseAdversary(json.at("adversary"));
+  row.adjacency = ParseAdjacency(json.at("adjacency"));
+  row.loss = ParseLoss(json);
+  row.reason = json.at("reason");
+  row.uses_cap = Optional<uint64_t>(json, "uses_cap");
+  row.uses_realised = Optional<uint64_t>(json, "uses_realised");
+  return row;
+}
+
+// The reason, with the uses if they were counted.
+std::string Because(const StatementRow& row) {
+  if (!row.uses_realised) return row.reason;
+  return fmt::format("{}; used {} times in this run", row.reason, *row.uses_realised);
 }
 
 Json AdversaryJson(const Adversary& adversary) {
@@ -124,6 +192,8 @@ std::string AdversaryText(const Adversary& adversary) {
       return fmt::format("any {} compute nodes together", adversary.size);
     case AdversaryKind::kDealer:
       return "the dealer, with the published report";
+    case AdversaryKind::kBatchObserver:
+      return "whoever knows the batches";
   }
   throw Error(ErrorCode::kInternal, "unknown adversary");
 }
@@ -133,7 +203,12 @@ std::string PlainSentence(Adjacency adjacency, const PrivacyLoss& loss) {
   const char* question = adjacency == Adjacency::kAddRemove ? "whether one person is in the data"
                                                             : "which of two people is in the data";
   return fmt::format("Whoever guesses {}, with 5 % false alarms, is right at most {} of the time.",
-                     question, PowerText(loss));
+                     question, RightGuessesText(loss));
+}
+
+std::string RightGuessesText(const PrivacyLoss& loss) {
+  if (loss.infinite) return "100.0 %";
+  return fmt::format("{:.1f} %", std::ceil((1 - Beta(loss)) * 1000) / 10);
 }
 
 double BetaAt5Percent(double epsilon, double delta) {
@@ -147,6 +222,27 @@ double BetaAt5Percent(double epsilon, double delta) {
   return std::max(0.0, std::max(steep, flat) - 0x1p-49);
 }
 
+std::string RoundedText(double value, int digits, bool up) {
+  if (value == 0) return "0";
+  if (std::isinf(value)) return "infinite";
+  const std::string nearest = fmt::format("{:.{}e}", value, digits - 1);
+  const double shown = std::strtod(nearest.c_str(), nullptr);
+  const bool wrong = up ? shown < value : shown > value;
+  if (!wrong) return fmt::format("{:.{}g}", shown, digits);
+  // The next number of so many digits: "1.234e-05" is 1234 e-8.
+  const size_t e = nearest.find('e');
+  std::string mantissa = nearest.substr(0, e);
+  std::erase(mantissa, '.');
+  int64_t whole = std::atoll(mantissa.c_str()) + (up ? 1 : -1);
+  int exponent = std::atoi(nearest.c_str() + e + 1) - digits + 1;
+  if (fmt::format("{}", whole).size() < static_cast<size_t>(digits) || whole == 0) {
+    whole = 10 * (whole + 1) - 1;  // below a power of ten the next one is ten times closer
+    --exponent;
+  }
+  const std::string next = fmt::format("{}e{}", whole, exponent);
+  return fmt::format("{:.{}g}", std::strtod(next.c_str(), nullptr), digits);
+}
+
 std::string StatementText(const Statement& statement) {
   CheckStatement(statement);
   TextTable table;
@@ -156,7 +252,7 @@ std::string StatementText(const Statement& statement) {
     table.rows.push_back({AdversaryText(row.adversary), std::string(AdjacencyName(row.adjacency)),
                           LossText(row.loss),
                           row.loss.infinite ? "-" : fmt::format("{:g}", row.loss.delta),
-                          PowerText(row.loss), row.reason});
+                          RightGuessesText(row.loss), Because(row)});
   }
   std::string text = WrapText(statement.mechanism, kIndent) + RenderTable(table, kIndent);
   text += WrapText(PlainSentence(statement.rows[0].adjacency, statement.rows[0].loss), kIndent);
@@ -175,11 +271,29 @@ std::string StatementJson(const Statement& statement) {
     entry["adjacency"] = AdjacencyName(row.adjacency);
     entry.update(LossJson(row.loss));
     entry["reason"] = row.reason;
+    if (row.uses_cap) entry["uses_cap"] = *row.uses_cap;
+    if (row.uses_realised) entry["uses_realised"] = *row.uses_realised;
     entry["sentence"] = PlainSentence(row.adjacency, row.loss);
     json["rows"].push_back(std::move(entry));
   }
   json["caveats"] = statement.caveats;
   return json.dump(2);
+}
+
+Statement ParseStatementJson(const std::string& text) {
+  try {
+    const Json json = Json::parse(text);
+    Statement statement;
+    statement.mechanism = json.at("mechanism");
+    for (const Json& row : json.at("rows")) statement.rows.push_back(ParseRow(row));
+    statement.caveats = json.at("caveats").get<std::vector<std::string>>();
+    CheckStatement(statement);
+    return statement;
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::kBadInput,
+                std::string("this is no privacy statement of Partita: ") + error.what(),
+                "it is the `statement` of what `partita privacy eps --format json` writes");
+  }
 }
 
 }  // namespace partita::privacy

@@ -28,6 +28,7 @@ enum class AdversaryKind {
   kCoalition,       // `size` parties that pool what they know
   kComputeNodes,    // `size` computing nodes that pool their shares
   kDealer,          // the dealer of correlated randomness, with the published result
+  kBatchObserver,   // the result, and which rows were in which batch
 };
 
 struct Adversary {
@@ -35,6 +36,16 @@ struct Adversary {
   std::string party;         // kParty: its name
   uint32_t size = 0;         // kCoalition, kComputeNodes
   bool with_dealer = false;  // kParty, kCoalition: the dealer is among them
+};
+
+// One point of a trade-off function: at a false-alarm rate of alpha every test misses with a
+// probability of at least beta_lower (a guarantee), and some test with at most beta_upper.
+struct TradeOffPoint {
+  double alpha = 0;
+  double beta_lower = 0;
+  double beta_upper = 1;  // 1 - alpha says nothing
+
+  bool operator==(const TradeOffPoint&) const = default;
 };
 
 // Unlimited, or epsilon within [epsilon_lower, epsilon_upper] at delta. mu: the loss is at most
@@ -47,6 +58,7 @@ struct PrivacyLoss {
   std::optional<double> mu;
   // Type II error at a false-alarm rate of 5 %: a LOWER bound of the trade-off function there.
   std::optional<double> beta_at_5_percent;
+  std::vector<TradeOffPoint> trade_off = {};  // for plots, alpha increasing; empty: not computed
 
   bool operator==(const PrivacyLoss&) const = default;
 };
@@ -56,6 +68,10 @@ struct StatementRow {
   Adjacency adjacency = Adjacency::kReplace;
   PrivacyLoss loss;
   std::string reason;  // one clause: what protects, or why nothing does
+  // How often the record is used that is used most: what the loss is computed for, and what a run
+  // counted.
+  std::optional<uint64_t> uses_cap = std::nullopt;
+  std::optional<uint64_t> uses_realised = std::nullopt;
 };
 
 struct Statement {
@@ -65,12 +81,13 @@ struct Statement {
 };
 
 // Throws kInternal unless every loss is well formed: no NaN, 0 <= lower <= upper < infinity,
-// 0 < delta < 1 (or 0 for pure), beta in [0, 1], and an epsilon of 0 only if delta says why (lower
-// = 0 there).
+// 0 < delta < 1 (or 0 for pure), beta in [0, 1], an epsilon of 0 only if delta says why (lower
+// = 0 there), and trade-offs are points 0 <= beta_lower <= beta_upper <= 1 - alpha with alpha
+// increasing.
 void CheckStatement(const Statement& statement);
 
 // "outside analyst", "party north", "any 2 parties together", "the dealer, with the published
-// report".
+// report", "whoever knows the batches".
 std::string AdversaryText(const Adversary& adversary);
 
 // "Whoever guesses whether one person is in the data, with 5 % false alarms, is right at most 12.3
@@ -78,10 +95,16 @@ std::string AdversaryText(const Adversary& adversary);
 // beta, rounded up.
 std::string PlainSentence(Adjacency adjacency, const PrivacyLoss& loss);
 
+// "12.3 %": the share of right guesses in that sentence. "100.0 %" for an infinite loss.
+std::string RightGuessesText(const PrivacyLoss& loss);
+
 // beta(5 %) of a trade-off that is at least that of (epsilon, delta):
 // max(0, 1 - delta - e^eps alpha, e^-eps (1 - delta - alpha)), rounded down (Dong, Roth & Su 2022,
 // eq. 5).
 double BetaAt5Percent(double epsilon, double delta);
+
+// `digits` significant digits, never on the wrong side of the value: up or down. 0 only for 0.
+std::string RoundedText(double value, int digits, bool up);
 
 // A table for the terminal, the plain sentence of the first row, then the caveats.
 std::string StatementText(const Statement& statement);
@@ -89,5 +112,7 @@ std::string StatementText(const Statement& statement);
 // {"mechanism", "rows": [{"adversary", "adjacency", "epsilon": {"lower", "upper"} or "infinite",
 // ...}], "caveats"}: numbers round-trip; infinite is the word, for JSON has no infinity.
 std::string StatementJson(const Statement& statement);
+// Its inverse. Throws kBadInput for anything else.
+Statement ParseStatementJson(const std::string& json);
 
 }  // namespace partita::privacy

@@ -6,6 +6,7 @@
 #include "base/text_table.h"
 #include "report/html_text.h"
 #include "report/numbers.h"
+#include "report/privacy_html.h"
 
 namespace partita::report {
 namespace {
@@ -244,6 +245,7 @@ std::string LearnedHtml(const study::Plan& plan, const RunFacts& facts) {
          Bullets(facts.leakage);
   if (!facts.privacy.empty()) {
     out += Element("h3", "Privacy statement") + "\n" + Bullets(facts.privacy);
+    if (plan.privacy_statement) out += TradeOffsHtml(*plan.privacy_statement);
   }
   return Section("learned", "Who learned what", out + AssumptionsHtml(plan));
 }

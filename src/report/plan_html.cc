@@ -5,6 +5,7 @@
 #include "report/html_run.h"
 #include "report/html_text.h"
 #include "report/numbers.h"
+#include "report/privacy_html.h"
 
 namespace partita::report {
 namespace {
@@ -68,7 +69,8 @@ std::string Privacy(const study::Plan& plan) {
   for (const study::PlanPrivacy& row : plan.privacy) {
     table.Add({Escape(row.adversary), Escape(row.adjacency), Escape(row.loss)});
   }
-  return RenderHtmlTable(table);
+  return RenderHtmlTable(table) +
+         (plan.privacy_statement ? TradeOffsHtml(*plan.privacy_statement) : "");
 }
 
 std::string Utility(const study::Plan& plan) {
@@ -185,6 +187,7 @@ std::string RenderPlanHtml(const study::Plan& plan, std::span<const study::Netwo
               Predictions(plan) + Estimates(plan, networks) + Messages(plan) + Correlations(plan));
   if (!plan.notes.empty()) page.main += Section("notes", "Notes", Bullets(plan.notes));
   page.footer = Paragraph("Made by Partita. This file needs no network.");
+  if (plan.privacy_statement) page.data = WithTradeOffs({}, *plan.privacy_statement);
   return RenderHtmlPage(page);
 }
 

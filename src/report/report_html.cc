@@ -7,6 +7,7 @@
 #include "report/html_run.h"
 #include "report/html_text.h"
 #include "report/plot_data.h"
+#include "report/privacy_html.h"
 #include "report/statements.h"
 #include "report/web_assets.h"
 
@@ -82,6 +83,7 @@ std::string RenderReportHtml(std::span<const MleResult> results, const study::Pl
                TrafficHtml(facts) + Methods(results, plan, facts);
   page.footer = Footer();
   page.data = PlotData(results, facts);
+  if (plan.privacy_statement) page.data = WithTradeOffs(page.data, *plan.privacy_statement);
   return RenderHtmlPage(page);
 }
 

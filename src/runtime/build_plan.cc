@@ -309,6 +309,7 @@ study::Plan BuildPlan(const MleStudy& study) {
   plan.exposures = Exposures(study);
   plan.leakage_level = LeakageLevel(plan.exposures);
   plan.privacy = PrivacyRows(study);
+  if (study.privacy) plan.privacy_statement = study.privacy_statement;
   plan.assumptions.push_back(
       mpc::PlanEngine(study.file.engine.name, study.num_computing).capabilities().trust);
   plan.assumptions.push_back(

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
+#include "privacy/statement.h"
 
 namespace partita::study {
 
@@ -113,8 +115,11 @@ struct Plan {
   std::vector<PlanCheck> checks;
   std::vector<PlanExposure> exposures;  // by release, then cumulatively
   std::vector<PlanPrivacy> privacy;
-  std::string leakage_level;                // methods.md 1.3: "sufficient-statistics", ...
-  std::vector<std::string> assumptions;     // full sentences: who may collude, what is trusted
+  std::string leakage_level;             // methods.md 1.3: "sufficient-statistics", ...
+  std::vector<std::string> assumptions;  // full sentences: who may collude, what is trusted
+  // `privacy` with its trade-off functions, for plots; not normative. Empty: the releases are
+  // exact.
+  std::optional<privacy::Statement> privacy_statement;
   std::vector<PlanUtility> utility;         // not normative
   std::vector<PlanPrediction> predictions;  // not normative
   std::vector<std::string> notes;           // for people; not normative

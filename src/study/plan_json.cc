@@ -111,6 +111,11 @@ Json PrivacyJson(const Plan& plan) {
   return rows;
 }
 
+Json PrivacyStatementJson(const Plan& plan) {
+  if (!plan.privacy_statement) return {};
+  return Json::parse(privacy::StatementJson(*plan.privacy_statement));
+}
+
 Json UtilityJson(const Plan& plan) {
   Json rows = Json::array();
   for (const PlanUtility& row : plan.utility) {
@@ -149,6 +154,8 @@ void ParseContract(const Json& json, Plan& plan) {
   for (const Json& item : json.at("privacy")) {
     plan.privacy.push_back({item.at("adversary"), item.at("adjacency"), item.at("loss")});
   }
+  if (json.contains("privacy_statement") && !json.at("privacy_statement").is_null())
+    plan.privacy_statement = privacy::ParseStatementJson(json.at("privacy_statement").dump());
   for (const Json& item : json.at("utility")) {
     plan.utility.push_back({item.at("analysis"), item.at("parameter"), item.at("standard_error"),
                             item.at("inflation"), item.at("smallest_effect"),
@@ -221,6 +228,7 @@ std::string RenderPlanJson(const Plan& plan, std::span<const NetworkModel> netwo
       {"checks", ChecksJson(plan)},
       {"exposures", ExposuresJson(plan)},
       {"privacy", PrivacyJson(plan)},
+      {"privacy_statement", PrivacyStatementJson(plan)},
       {"utility", UtilityJson(plan)},
       {"predictions", PredictionsJson(plan)},
       {"assumptions", plan.assumptions},

@@ -40,6 +40,13 @@ TEST(CommandsTest, EveryCommandHasHelp) {
                                              {"data", "compare"},
                                              {"data", "mock"},
                                              {"doctor"},
+                                             {"privacy"},
+                                             {"privacy", "eps"},
+                                             {"privacy", "sigma"},
+                                             {"privacy", "steps"},
+                                             {"privacy", "curve"},
+                                             {"privacy", "compose"},
+                                             {"privacy", "compare"},
                                              {"study", "rehearse"}}) {
     std::vector<std::string> arguments = command;
     arguments.push_back("--help");
@@ -219,6 +226,13 @@ TEST(CommandsTest, JsonOutputConformsToItsSchema) {
       {"data", "compare", folder.path() + "/north.json", folder.path() + "/south.json"},
       {"data", "mock", "--study", folder.study_file(), "--output", folder.path() + "/mock"},
       {"doctor", "--quiet", "--folder", folder.path()},
+      {"privacy", "eps", "approximate", "--each-epsilon", "1", "--each-delta", "0.1", "--delta",
+       "1e-3"},
+      {"privacy", "sigma", "gaussian", "--epsilon", "1", "--delta", "1e-6"},
+      {"privacy", "steps", "gaussian", "--sigma", "0.1", "--epsilon", "1", "--delta", "1e-6"},
+      {"privacy", "curve", "laplace", "--scale", "2", "--delta", "1e-6"},
+      {"privacy", "compose", "--mechanism", "gaussian sigma=2", "--delta", "1e-6"},
+      {"privacy", "compare", "laplace", "--scale", "2", "--delta", "1e-6"},
   };
   // The roster of an approval has all parties.
   for (const std::string other : {"south", "dealer"}) {

@@ -13,7 +13,9 @@
 #include "report/atomic_file.h"
 #include "report/plan_html.h"
 #include "report/plot_data.h"
+#include "report/privacy_html.h"
 #include "report/report_html.h"
+#include "tests/report/sample_privacy.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::report {
@@ -295,6 +297,28 @@ TEST_F(BrowserTest, ShowsThePlan) {
   const std::string document =
       Open(WritePage("plan", RenderPlanHtml(SamplePlan(), study::DefaultNetworks(), "c0ffee")));
   EXPECT_THAT(document, HasSubstr("c0ffee"));
+}
+
+TEST_F(BrowserTest, DrawsTradeOffs) {
+  const std::string document = Open(WritePage(
+      "privacy", RenderPrivacyHtml({"Risk",
+                                    "replace",
+                                    SampleStatement(),
+                                    {{0, 0.1, 0.11}, {0.5, 1e-3, 1.1e-3}, {1, 0, 1e-9}}})));
+  EXPECT_THAT(document, HasSubstr("data-drawn=\"yes\""));
+  const std::string figure = Figure(document, "data-plot=\"trade-off\" data-row=\"0\"");
+  ExpectAt(ReadAxis(figure), {0.05}, Numbers(Marks(figure, "five-percent"), R"(cx="([-0-9.e]+))"),
+           "the point at 5 %");
+  EXPECT_THAT(figure, HasSubstr("misses at least 80 % at 5 % false alarms"));
+  for (const char* line : {"diagonal", "guarantee", "reached"})
+    EXPECT_EQ(Count(Marks(figure, line), "<path"), 1U) << line;
+  const std::string profile = Figure(document, "data-plot=\"profile\"");
+  EXPECT_EQ(Count(Marks(profile, "profile"), "<path"), 1U);
+  study::Plan plan = FullPlan();
+  plan.privacy_statement = SampleStatement();
+  const std::string shown = Open(WritePage("private-plan", RenderPlanHtml(plan, {})));
+  EXPECT_THAT(shown, HasSubstr("data-drawn=\"yes\""));
+  EXPECT_EQ(Count(shown, "class=\"guarantee\""), 2U);
 }
 
 TEST_F(BrowserTest, PrintsAllOfIt) {

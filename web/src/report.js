@@ -4,6 +4,7 @@
 import {drawDiagram} from "./diagram.js";
 import {drawComparison, drawEstimates} from "./estimates.js";
 import {drawHistory} from "./history.js";
+import {drawProfile, drawTradeOff} from "./trade_off.js";
 import {drawTraffic} from "./traffic.js";
 
 const data = JSON.parse(document.getElementById("report-data").textContent);
@@ -14,7 +15,9 @@ const painters = {
     drawDiagram(figure, data.analyses[figure.dataset.analysis].graphs[figure.dataset.group]),
   history: (figure) => drawHistory(figure, data.analyses[figure.dataset.analysis].history),
   comparison: (figure) => drawComparison(figure, data.comparison),
-  traffic: (figure) => drawTraffic(figure, data.traffic)
+  traffic: (figure) => drawTraffic(figure, data.traffic),
+  "trade-off": (figure) => drawTradeOff(figure, data.privacy[figure.dataset.row]),
+  profile: (figure) => drawProfile(figure, data.profile)
 };
 
 for (const figure of document.querySelectorAll("[data-plot]")) {

@@ -111,6 +111,7 @@ class Accountant {
     double tail = question_.delta.value_or(1e-9) * kTailShare * options_.relative_width / Uses();
     bool grew = false;
     for (int round = 0; round < kMaxRounds; ++round) {
+      if (options_.check_cancelled) options_.check_cancelled();
       std::optional<Round> next = Try(wanted, tail, best ? best->tilt : 0);
       if (!next) {  // too long a transform
         if (best) break;
@@ -181,6 +182,7 @@ class Accountant {
     const double spacing = FittingSpacing(wanted, period);
     std::vector<LossPmf> upper, lower;
     for (const Use& use : uses_) {
+      if (options_.check_cancelled) options_.check_cancelled();
       // Without atoms to meet, an anchor of 0 keeps the grid points exact.
       const double anchor = use.pair->period > 0 ? use.pair->anchor : 0;
       const LossGrid grid{anchor, spacing};
@@ -201,6 +203,7 @@ class Accountant {
                                    : TiltForEpsilon(upper_parts, *question_.epsilon, guess);
       plan = PlanComposition(upper_parts, round.tilt, kWindowShare * options_.relative_width);
     }
+    if (options_.check_cancelled) options_.check_cancelled();
     const ComposedLoss above = Compose(upper_parts, Side::kUpper, plan, options_.max_cells, fft_);
     const ComposedLoss below = Compose(lower_parts, Side::kLower, plan, options_.max_cells, fft_);
     round.cells = above.size();

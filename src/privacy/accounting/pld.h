@@ -10,6 +10,7 @@
 // combined exactly before.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "privacy/accounting/composition.h"
@@ -22,6 +23,9 @@ struct PldOptions {
   double relative_width = 1e-3;        // (upper - lower) / upper; from 1e-7 to 0.5
   double absolute_width = 1e-8;        // or this, whichever is wider
   size_t max_cells = size_t{1} << 22;  // the longest transform; 40 bytes each
+  // Called between the stages of every refinement; throws if the user asked to stop. Empty: nobody
+  // can.
+  std::function<void()> check_cancelled = {};
 };
 
 struct PldResult {

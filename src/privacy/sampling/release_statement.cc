@@ -12,6 +12,8 @@ namespace {
 
 // Of the standard normal law at 95 %.
 constexpr double kQuantile95 = 1.6448536269514722;
+constexpr double kLargestSlope = 700;      // its exponential is finite
+constexpr double kLineRounding = 0x1p-49;  // of a line, below 1
 
 PrivacyLoss Unlimited() {
   PrivacyLoss loss;
@@ -19,15 +21,83 @@ PrivacyLoss Unlimited() {
   return loss;
 }
 
+// mu of the Gaussian of the same size.
+double MuAbout(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise) {
+  return sensitivity.value() /
+         (StddevLowerBound(noise.share_variance) * std::sqrt(static_cast<double>(noise.shares)));
+}
+
+// The epsilon of its tangent where the type I error has this upper quantile.
+double SlopeOf(double mu, double quantile) {
+  return std::min(std::abs(mu * quantile - mu * mu / 2), kLargestSlope);
+}
+
 // beta(5 %) by the supporting line of the trade-off curve that is best for the Gaussian of the same
 // size; every line is a lower bound.
 double BetaOf(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise) {
-  const double stddev =
-      StddevLowerBound(noise.share_variance) * std::sqrt(static_cast<double>(noise.shares));
-  const double mu = sensitivity.value() / stddev;
-  const double slope = std::min(std::abs(mu * kQuantile95 - mu * mu / 2), 700.0);
+  const double slope = SlopeOf(MuAbout(sensitivity, noise), kQuantile95);
   const double delta = DiscreteGaussianDelta(sensitivity, noise, Epsilon(slope)).upper;
   return delta < 1 ? BetaAt5Percent(slope, delta) : 0;
+}
+
+// Type I errors that are shown, with the upper quantiles of the standard normal law: for these the
+// best line of the Gaussian of the same size is known. Any line is a bound, so digits do not
+// matter.
+struct ShownPoint {
+  double alpha;
+  double quantile;
+};
+constexpr ShownPoint kShown[] = {
+    {0.0001, 3.719}, {0.001, 3.0902}, {0.005, 2.5758}, {0.01, 2.3263},  {0.02, 2.0537},
+    {0.05, 1.6449},  {0.1, 1.2816},   {0.15, 1.0364},  {0.2, 0.8416},   {0.25, 0.6745},
+    {0.3, 0.5244},   {0.35, 0.3853},  {0.4, 0.2533},   {0.45, 0.1257},  {0.5, 0},
+    {0.55, -0.1257}, {0.6, -0.2533},  {0.65, -0.3853}, {0.7, -0.5244},  {0.75, -0.6745},
+    {0.8, -0.8416},  {0.85, -1.0364}, {0.9, -1.2816},  {0.95, -1.6449}, {0.99, -2.3263}};
+
+// An epsilon with bounds of its delta.
+struct Line {
+  double epsilon = 0;
+  Bounds delta;
+};
+
+std::vector<Line> LinesOf(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise) {
+  const double mu = MuAbout(sensitivity, noise);
+  std::vector<double> epsilons = {0};
+  for (const ShownPoint& point : kShown) epsilons.push_back(SlopeOf(mu, point.quantile));
+  std::sort(epsilons.begin(), epsilons.end());
+  epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
+  std::vector<Line> lines;
+  for (double epsilon : epsilons)
+    lines.push_back({epsilon, DiscreteGaussianDelta(sensitivity, noise, Epsilon(epsilon))});
+  return lines;
+}
+
+// The larger one of the line 1 - delta - e^epsilon alpha and its mirror image.
+double LineBeta(double alpha, double epsilon, double delta) {
+  return std::max(1 - delta - std::exp(epsilon) * alpha, std::exp(-epsilon) * (1 - delta - alpha));
+}
+
+// Every line from above is a guarantee. For what is reached, between two neighbouring epsilons the
+// line is at most that of the smaller epsilon with the larger one's delta, and beyond the last one
+// that of delta 0.
+TradeOffPoint PointAt(const std::vector<Line>& lines, double alpha) {
+  double lower = 0, upper = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const double next = i + 1 < lines.size() ? lines[i + 1].delta.lower : 0;
+    lower = std::max(lower, LineBeta(alpha, lines[i].epsilon, lines[i].delta.upper));
+    upper = std::max(upper, LineBeta(alpha, lines[i].epsilon, next));
+  }
+  upper = std::clamp(upper + kLineRounding, 0.0, 1 - alpha);
+  return {alpha, std::clamp(lower - kLineRounding, 0.0, upper), upper};
+}
+
+std::vector<TradeOffPoint> TradeOffOf(GridL2Sensitivity sensitivity,
+                                      const DiscreteGaussianNoise& noise) {
+  const std::vector<Line> lines = LinesOf(sensitivity, noise);
+  std::vector<TradeOffPoint> points = {PointAt(lines, 0)};
+  for (const ShownPoint& shown : kShown) points.push_back(PointAt(lines, shown.alpha));
+  points.push_back(PointAt(lines, 1));
+  return points;
 }
 
 bool Withstands(EngineStructure engine, uint32_t coalition, uint32_t parties) {
@@ -52,19 +122,21 @@ StatementRow CoalitionRow(const GaussianRelease& release, const Adversary& adver
   return row;
 }
 
-StatementRow PublicRow(const GaussianRelease& release, AdversaryKind kind) {
+StatementRow OutsideRow(const GaussianRelease& release) {
   StatementRow row;
-  row.adversary.kind = kind;
+  row.adversary.kind = AdversaryKind::kOutsideAnalyst;
   row.adjacency = release.adjacency;
   row.loss = GaussianLoss(release.sensitivity, RemainingNoise(release.noise, 0), release.delta);
-  row.reason = kind == AdversaryKind::kDealer ? "sees no inputs, and the noise is not from it"
-                                              : fmt::format("all {} noise shares are unknown to it",
-                                                            release.noise.sharing.parties);
+  row.reason = fmt::format("all {} noise shares are unknown to it", release.noise.sharing.parties);
   return row;
 }
 
-void AddDealerRows(const GaussianRelease& release, std::vector<StatementRow>& rows) {
-  rows.push_back(PublicRow(release, AdversaryKind::kDealer));
+// Alone the dealer is an outside analyst.
+void AddDealerRows(std::vector<StatementRow>& rows) {
+  StatementRow dealer = rows.front();
+  dealer.adversary.kind = AdversaryKind::kDealer;
+  dealer.reason = "sees no inputs, and the noise is not from it";
+  rows.push_back(std::move(dealer));
   Adversary with_party;
   with_party.kind = AdversaryKind::kParty;
   with_party.with_dealer = true;
@@ -110,6 +182,7 @@ PrivacyLoss GaussianLoss(GridL2Sensitivity sensitivity, const DiscreteGaussianNo
   loss.epsilon_upper = epsilon.upper;
   loss.delta = delta.value();
   loss.beta_at_5_percent = BetaOf(sensitivity, remaining);
+  loss.trade_off = TradeOffOf(sensitivity, remaining);
   return loss;
 }
 
@@ -121,7 +194,7 @@ Statement StateRelease(const GaussianRelease& release) {
   }
   Statement statement;
   statement.mechanism = MechanismText(release);
-  statement.rows.push_back(PublicRow(release, AdversaryKind::kOutsideAnalyst));
+  statement.rows.push_back(OutsideRow(release));
   Adversary party;
   party.kind = AdversaryKind::kParty;
   StatementRow party_row = CoalitionRow(release, party, 1);
@@ -137,7 +210,7 @@ Statement StateRelease(const GaussianRelease& release) {
     coalition.size = size;
     statement.rows.push_back(CoalitionRow(release, coalition, size));
   }
-  if (release.engine == EngineStructure::kDealer) AddDealerRows(release, statement.rows);
+  if (release.engine == EngineStructure::kDealer) AddDealerRows(statement.rows);
   statement.caveats = Caveats(release);
   CheckStatement(statement);
   return statement;

@@ -33,7 +33,8 @@ struct GaussianRelease {
 // Throws kUsage if the names and the noise disagree about the number of parties.
 Statement StateRelease(const GaussianRelease& release);
 
-// The loss of one Gaussian release against noise that remains.
+// The loss of one Gaussian release against noise that remains, with its trade-off function bounded
+// from both sides.
 PrivacyLoss GaussianLoss(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& remaining,
                          Delta delta);
 

@@ -90,6 +90,34 @@ TEST(ReleaseStatementTest, GuessesFollowTheGaussianCurve) {
   }
 }
 
+// The curve of the Gaussian lies between the two bounds, and the lower one touches it at its
+// points.
+TEST(ReleaseStatementTest, TradeOffsHoldTheGaussianCurve) {
+  const boost::math::normal normal;
+  for (const double mu : {0.05, 0.3, 1.0, 2.0, 4.0}) {
+    const DiscreteGaussianNoise noise = {VarianceOfStddev(kUnit / mu), 1, 10};
+    const PrivacyLoss loss = GaussianLoss(GridL2Sensitivity(kUnit), noise, Delta(1e-6));
+    ASSERT_GT(loss.trade_off.size(), 20U);
+    EXPECT_EQ(loss.trade_off.front().alpha, 0);
+    EXPECT_EQ(loss.trade_off.back().alpha, 1);
+    for (const TradeOffPoint& point : loss.trade_off) {
+      if (point.alpha == 0 || point.alpha == 1) continue;
+      const double exact = boost::math::cdf(
+          normal, boost::math::quantile(boost::math::complement(normal, point.alpha)) - mu);
+      EXPECT_LE(point.beta_lower, exact + 1e-12) << mu << " " << point.alpha;
+      EXPECT_GE(point.beta_lower, exact - 1e-5) << mu << " " << point.alpha;
+      EXPECT_GE(point.beta_upper, exact - 1e-12) << mu << " " << point.alpha;
+      EXPECT_LT(point.beta_upper, 1 - point.alpha) << "an attack is known";
+    }
+  }
+}
+
+TEST(ReleaseStatementTest, TheDealerAloneIsAnOutsider) {
+  const Statement statement = StateRelease(Release(EngineStructure::kDealer, 1));
+  EXPECT_EQ(statement.rows[5].loss, statement.rows[0].loss);
+  EXPECT_NE(statement.rows[5].reason, statement.rows[0].reason);
+}
+
 TEST(ReleaseStatementTest, CaveatsNameWhatIsAssumed) {
   GaussianRelease release = Release(EngineStructure::kDealer, 1);
   EXPECT_THAT(StatementText(StateRelease(release)),
@@ -190,6 +218,80 @@ TEST(StatementTest, JsonRoundTrips) {
   EXPECT_EQ(json["rows"][2]["epsilon"], "infinite");
   EXPECT_FALSE(json["rows"][2].contains("delta"));
   EXPECT_EQ(json["caveats"][0], "Only if it rains.");
+}
+
+TEST(StatementTest, ReadsBackWhatItWrote) {
+  Statement statement = Example();
+  statement.rows[0].loss.mu = 0.3;
+  statement.rows[0].loss.beta_at_5_percent = 0.87;
+  statement.rows[0].loss.trade_off = {{0, 0.9, 1}, {0.3, 0.1 + 0.2, 0.4}, {1, 0, 0}};
+  statement.rows[1].loss.beta_at_5_percent = 0.1;
+  statement.rows[1].adversary.with_dealer = true;
+  statement.rows[1].uses_cap = 101;
+  statement.rows[1].uses_realised = 84;
+  const std::string json = StatementJson(statement);
+  const Statement read = ParseStatementJson(json);
+  EXPECT_EQ(StatementJson(read), json);
+  ASSERT_EQ(read.rows.size(), 3U);
+  EXPECT_EQ(read.rows[0].loss, statement.rows[0].loss);
+  EXPECT_EQ(read.rows[1].loss, statement.rows[1].loss);
+  EXPECT_EQ(read.rows[1].adversary.party, "north");
+  EXPECT_EQ(*read.rows[1].uses_cap, 101U);
+  EXPECT_EQ(*read.rows[1].uses_realised, 84U);
+  EXPECT_TRUE(read.rows[2].loss.infinite);
+  EXPECT_EQ(read.caveats, statement.caveats);
+  EXPECT_THAT(StatementText(statement), HasSubstr("used 84 times in this run"));
+}
+
+TEST(StatementTest, ForeignJsonIsRefused) {
+  auto json = nlohmann::json::parse(StatementJson(Example()));
+  ExpectError(ErrorCode::kBadInput, [] { ParseStatementJson("{"); });
+  ExpectError(ErrorCode::kBadInput, [] { ParseStatementJson("[]"); });
+  for (const auto& [key, value] : std::vector<std::pair<std::string, nlohmann::json>>{
+           {"/rows/0/adversary/kind", "burglar"},
+           {"/rows/0/adjacency", "neighbours"},
+           {"/rows/0/epsilon/lower", 5},  // above the upper end
+           {"/rows/0/epsilon", nullptr},
+           {"/rows", nlohmann::json::array()}}) {
+    auto bad = json;
+    bad[nlohmann::json::json_pointer(key)] = value;
+    ExpectError(ErrorCode::kBadInput, [&] { ParseStatementJson(bad.dump()); });
+  }
+}
+
+TEST(StatementTest, InconsistentTradeOffsAreNotRendered) {
+  for (const std::vector<TradeOffPoint>& bad : std::vector<std::vector<TradeOffPoint>>{
+           {{0.5, 0.2, 0.6}},                   // above the diagonal
+           {{0.5, 0.3, 0.2}},                   // the guarantee above what is reached
+           {{0.5, 0.1, 0.2}, {0.5, 0.1, 0.2}},  // twice the same
+           {{0.5, -0.1, 0.2}},
+           {{0.5, std::nan(""), 0.2}},
+           {{1.5, 0, 0}}}) {
+    Statement statement = Example();
+    statement.rows[0].loss.trade_off = bad;
+    ExpectError(ErrorCode::kInternal, [&] { StatementText(statement); });
+  }
+}
+
+TEST(StatementTest, RoundedTextsAreNeverOnTheWrongSide) {
+  double value = 1.2345e-300;
+  for (int i = 0; i < 3000; ++i, value *= 1.5871) {
+    for (int digits : {1, 3, 4, 9}) {
+      const double up = std::stod(RoundedText(value, digits, true));
+      const double down = std::stod(RoundedText(value, digits, false));
+      const double unit = std::pow(10.0, 1 - digits);
+      EXPECT_GE(up, value);
+      EXPECT_LE(down, value);
+      EXPECT_LE(up, value * (1 + 1.01 * unit));
+      EXPECT_GE(down, value * (1 - 1.01 * unit));
+      EXPECT_GT(down, 0);
+    }
+    if (!(value < 1e300)) break;
+  }
+  EXPECT_EQ(RoundedText(0, 4, true), "0");
+  EXPECT_EQ(RoundedText(0.99996, 4, true), "1");
+  EXPECT_EQ(RoundedText(0.99996, 4, false), "0.9999");
+  EXPECT_EQ(RoundedText(HUGE_VAL, 4, true), "infinite");
 }
 
 TEST(StatementTest, AdversariesHaveNames) {

@@ -38,6 +38,7 @@ int Main(int argc, char** argv) {
   AddCertCommands(app, invocation);
   AddDataCommands(app, invocation);
   AddDoctorCommand(app, invocation);
+  AddAuditCommands(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -23,5 +23,7 @@ inline Json Object(Json properties) {
 
 // data ..., doctor and study rehearse; empty for other commands.
 std::optional<Json> StewardSchema(const std::string& command);
+// audit ...
+std::optional<Json> AuditSchema(const std::string& command);
 
 }  // namespace partita::cli

@@ -149,6 +149,7 @@ Json Data(const std::string& command) {
                                               {"fingerprint", Type("string")}}))}});
   }
   if (std::optional<Json> schema = StewardSchema(command)) return *schema;
+  if (std::optional<Json> schema = AuditSchema(command)) return *schema;
   throw Error(ErrorCode::kInternal, "no schema for the command " + command);
 }
 

@@ -1,14 +1,18 @@
 // partita audit: whether a mechanism keeps the privacy that it claims, from its outputs.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cfloat>
 #include <cmath>
+#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "cli/audit_report.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/simulate.h"
 #include "data/csv_reader.h"
 #include "data/describe.h"
 #include "privacy/audit/release_runs.h"
@@ -16,6 +20,8 @@
 #include "privacy/sampling/discrete_gaussian.h"
 #include "privacy/sampling/discrete_laplace.h"
 #include "privacy/sampling/polya.h"
+#include "report/progress.h"
+#include "runtime/audit_study.h"
 
 namespace partita::cli {
 namespace {
@@ -238,6 +244,69 @@ void AddOutputs(CLI::App* audit, Invocation& invocation) {
       "cell, NA or NaN says that the run had no output. Exit code 1 if the claim is refuted.");
 }
 
+// --- study ---------------------------------------------------------------------------------------
+
+struct StudyCommand {
+  std::string study;
+  runtime::StudyAuditOptions options;
+  double alpha = 1e-6;
+};
+
+int RunStudy(const OutputOptions& output, const StudyCommand& command) {
+  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(command.study));
+  report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
+                                    &Interrupted());
+  CancellableProgress quiet;
+  crypto::SystemRandom random;
+  const runtime::StudyAudit audit = runtime::AuditStudy(
+      study, command.options, random, output.quiet ? static_cast<Progress&>(quiet) : terminal);
+  terminal.Finish();
+  AuditReport report;
+  report.what = fmt::format("{}: {}", study.file.name, methods::mle::MechanismText(*study.privacy));
+  report.claim.epsilon = study.privacy->promise.epsilon;
+  report.claim.delta = study.privacy->promise.delta;
+  report.claim.mu = audit.mu;
+  report.runs = command.options.runs;
+  report.alpha = command.alpha;
+  report.replay = audit.replay;
+  for (const runtime::StudyAuditView& view : audit.views) {
+    AddFindings(view.adversary, view.with, view.without, audit.views.size(), report);
+  }
+  return PrintAudit(output, report);
+}
+
+void AddStudy(CLI::App* audit, Invocation& invocation) {
+  auto options = std::make_shared<StudyCommand>();
+  CLI::App* command = AddCommand(
+      audit, "study", "Audit the noisy release of a private study on mock data", invocation,
+      [&invocation, options] { return RunStudy(invocation.output, *options); });
+  command->add_option("STUDY", options->study, "The study file")->required();
+  command
+      ->add_option("--rows", options->options.rows_per_block,
+                   "Mock rows of every block for which the study declares no count")
+      ->check(CLI::Range(10, 100000))
+      ->capture_default_str();
+  command->add_option("--seed", options->options.seed, "Of the mock data")->capture_default_str();
+  command
+      ->add_option("--neighbours", options->options.neighbours,
+                   "Neighbouring data sets per block of rows that are replayed")
+      ->check(CLI::Range(1, 9))
+      ->capture_default_str();
+  command->add_option("--runs", options->options.runs, "In each world and from each side")
+      ->check(CLI::Range(uint64_t{100}, kMostRuns))
+      ->capture_default_str();
+  command
+      ->add_option("--alpha", options->alpha,
+                   "Probability that a promise that holds is called violated")
+      ->check(CLI::Range(1e-12, 0.5))
+      ->capture_default_str();
+  command->footer(
+      "Needs no data. The study's protocol runs in this process on mock tables and on neighbours\n"
+      "of them; then its noise is audited from outside, from every party's side, and from that of\n"
+      "as many parties together as the study promises to withstand. Exit code 1 if the promise is\n"
+      "refuted.");
+}
+
 // --- runs ----------------------------------------------------------------------------------------
 
 struct RunsCommand {
@@ -292,6 +361,7 @@ void AddAuditCommands(CLI::App& app, Invocation& invocation) {
   audit->require_subcommand(1);
   AddMechanism(audit, invocation);
   AddOutputs(audit, invocation);
+  AddStudy(audit, invocation);
   AddRuns(audit, invocation);
 }
 

@@ -7,16 +7,16 @@ namespace partita::privacy::testing {
 namespace {
 
 TEST(SoundnessSlowTest, ClosedForms) {
-  const Soundness found = CheckClosedForms(Product, 5000, 11);
-  ExpectSound(found, 9999999);
+  const Soundness found = CheckClosedForms(Product, 6500, 11);
+  ExpectSound(found, 10000);
   EXPECT_EQ(found.wide, 0);
 }
 TEST(SoundnessSlowTest, Discrete) {
-  ExpectSound(CheckDiscrete(ProductInLittleMemory, 2000, 12), 99999999);
+  ExpectSound(CheckDiscrete(ProductInLittleMemory, 2000, 12), 1600);
 }
 TEST(SoundnessSlowTest, SampledGaussians) {
   const Soundness found = CheckSampledGaussians(Product, 3000, 13);
-  ExpectSound(found, 999999999);
+  ExpectSound(found, 1500);
   EXPECT_EQ(found.wide, 0);
 }
 

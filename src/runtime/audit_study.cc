@@ -13,6 +13,7 @@
 #include "mpc/dealer_engine.h"
 #include "mpc/replicated_engine.h"
 #include "net/memory_transport.h"
+#include "privacy/accounting/normal.h"
 #include "privacy/audit/release_runs.h"
 #include "privacy/audit/replay.h"
 #include "privacy/sampling/discrete_gaussian.h"
@@ -245,11 +246,10 @@ StudyAudit AuditStudy(const MleStudy& study, const StudyAuditOptions& options,
   }
   const PrivateMoments& design = *study.privacy;
   const uint32_t known = design.promise.known_shares;
-  const double remaining = design.noise.sharing.parties - known;
   StudyAudit audit;
-  audit.mu = design.sensitivity.value() /
-             (privacy::StddevLowerBound(design.noise.share_variance) * std::sqrt(remaining)) *
-             (1 + 1e-12);
+  // The noise of all but the known shares meets the promise with next to nothing to spare, so this
+  // is what it claims, and it does not come from the design under audit.
+  audit.mu = privacy::GaussianMu(design.promise.epsilon, design.promise.delta) * (1 + 1e-9);
   progress.Phase("replay");
   audit.replay = Replay(study, options, random, progress);
   progress.Phase("runs");

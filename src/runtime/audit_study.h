@@ -35,7 +35,9 @@ struct StudyAuditView {
 };
 
 struct StudyAudit {
-  double mu = 0;  // declared against everybody whom the study promises to withstand
+  // Of the Gaussian mechanism with the promised epsilon and delta, which the study withstands from
+  // every side below.
+  double mu = 0;
   std::vector<std::string> replay;  // faults, one sentence each; none: empty
   std::vector<StudyAuditView> views;
 };

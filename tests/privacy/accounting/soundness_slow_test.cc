@@ -16,7 +16,7 @@ TEST(SoundnessSlowTest, Discrete) {
 }
 TEST(SoundnessSlowTest, SampledGaussians) {
   const Soundness found = CheckSampledGaussians(Product, 3000, 13);
-  ExpectSound(found, 1500);
+  ExpectSound(found, 2200);
   EXPECT_EQ(found.wide, 0);
 }
 

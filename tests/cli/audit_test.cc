@@ -118,7 +118,7 @@ TEST_F(AuditTest, AStudysOwnRelease) {
 }
 
 TEST_F(AuditTest, AStudyWithoutNoiseIsRefused) {
-  const std::string study = PARTITA_SOURCE_DIR "/examples/three_factor/study.toml";
+  const std::string study = PARTITA_SOURCE_DIR "/examples/three_factor/horizontal/study.toml";
   const ProcessResult run = Partita({"audit", "study", study});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("no noise to audit"));

@@ -23,6 +23,7 @@ void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::stri
 void AddStudyCommands(CLI::App& app, Invocation& invocation);
 // approve, reject, approval: below `study`.
 void AddApprovalCommands(CLI::App& study, Invocation& invocation);
+void AddAuditCommands(CLI::App& app, Invocation& invocation);
 void AddCertCommands(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);

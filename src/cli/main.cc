@@ -41,6 +41,7 @@ int Main(int argc, char** argv) {
   AddDoctorCommand(app, invocation);
   AddLedgerCommands(app, invocation);
   AddBenchCommand(app, invocation);
+  AddAuditCommands(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

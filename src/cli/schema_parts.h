@@ -27,5 +27,7 @@ std::optional<Json> StewardSchema(const std::string& command);
 std::optional<Json> LedgerSchema(const std::string& command);
 // privacy ...; empty for other commands.
 std::optional<Json> PrivacySchema(const std::string& command);
+// audit ...
+std::optional<Json> AuditSchema(const std::string& command);
 
 }  // namespace partita::cli

@@ -151,6 +151,7 @@ Json Data(const std::string& command) {
   if (std::optional<Json> schema = StewardSchema(command)) return *schema;
   if (std::optional<Json> schema = LedgerSchema(command)) return *schema;
   if (std::optional<Json> schema = PrivacySchema(command)) return *schema;
+  if (std::optional<Json> schema = AuditSchema(command)) return *schema;
   throw Error(ErrorCode::kInternal, "no schema for the command " + command);
 }
 

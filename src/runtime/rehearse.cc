@@ -1,47 +1,20 @@
 #include "runtime/rehearse.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <map>
 
 #include "base/clock.h"
 #include "runtime/mock_tables.h"
+#include "runtime/temporary_folder.h"
 
 namespace partita::runtime {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder that goes away with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "partita-rehearsal-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw Error(ErrorCode::kUsage,
-                  fmt::format("cannot make a folder like {}: {}", name, std::strerror(errno)),
-                  "set TMPDIR to a folder that can be written");
-    }
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // Messages and bytes that the parties counted as sent, by phase and link.
 using Links =

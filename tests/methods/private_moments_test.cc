@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -318,6 +319,21 @@ TEST(PrivateMomentsTest, SharesHaveTheVarianceThatTheDesignStates) {
   }
   EXPECT_GT(sum, ChiSquareBound(df, -4.9));
   EXPECT_LT(sum, ChiSquareBound(df, 4.9));
+}
+
+// Two numbers with the same noise would give their difference away. Sigma is above 2^40, so that
+// equal noise has a probability below 1e-9.
+TEST(PrivateMomentsTest, EveryNumberHasNoiseOfItsOwn) {
+  const Case test = MakeCase(false, false, 1);
+  const PrivateMoments design = DesignPrivateMoments(Promise(), test.task, test.release, 3);
+  ASSERT_GT(privacy::StddevLowerBound(design.noise.share_variance), 0x1p40);
+  TestRandom random(6);
+  std::vector<Int128> all;
+  for (int draw = 0; draw < 3; ++draw) {
+    for (Int128 value : DrawNoiseShare(design, random)) all.push_back(value);
+  }
+  std::sort(all.begin(), all.end());
+  EXPECT_TRUE(std::adjacent_find(all.begin(), all.end()) == all.end());
 }
 
 }  // namespace

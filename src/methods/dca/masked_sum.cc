@@ -21,7 +21,8 @@ Word Load(const uint8_t* from) {
   return word;
 }
 
-// to[i] = combine(to[i], from[i]) for whole words.
+// to[i] = combine(to[i], from[i]) for whole words. The build optimises this file for vector
+// instructions.
 template <typename Word, typename Combine>
 void Words(uint8_t* to, const uint8_t* from, size_t size, const Combine& combine) {
   for (size_t i = 0; i < size; i += sizeof(Word)) {

@@ -25,7 +25,9 @@ void CheckKeyCount(const Contract& contract, size_t count) {
 Splitter::Splitter(const Contract& contract)
     : contract_(contract), row_(contract.dimension), noise_row_(contract.dimension) {
   CheckContract(contract);
-  if (contract.noise_source == NoiseSource::kClients) noise_.emplace(ShareVariance(contract));
+  if (contract.noise_source == NoiseSource::kClients) {
+    noise_ = std::make_shared<const privacy::DiscreteGaussian>(ShareVariance(contract));
+  }
 }
 
 Shares Splitter::MakeShares() const {

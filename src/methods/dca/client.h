@@ -8,7 +8,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,8 +26,8 @@ struct Shares {
   std::vector<crypto::Key> seeds;  // M - 1
 };
 
-// Makes shares. Construction takes some milliseconds (the noise's tables); a Splitter serves any
-// number of rows, but one thread at a time.
+// Makes shares. Construction takes some milliseconds (the noise's tables, which copies share); a
+// Splitter serves any number of rows, but one thread at a time.
 class Splitter {
  public:
   // Throws as CheckContract.
@@ -41,7 +40,7 @@ class Splitter {
 
  private:
   Contract contract_;
-  std::optional<privacy::DiscreteGaussian> noise_;  // if clients add it
+  std::shared_ptr<const privacy::DiscreteGaussian> noise_;  // if clients add it
   std::vector<Int128> row_, noise_row_;
 };
 

@@ -58,11 +58,12 @@ World MakeWorld(const Simulation& simulation, crypto::RandomSource& random) {
 // One thread: clients [begin, end) and its part of every node's sum.
 class Worker {
  public:
-  Worker(const Simulation& simulation, const World& world, const crypto::Key& key)
+  Worker(const Simulation& simulation, const World& world, const Splitter& splitter,
+         const crypto::Key& key)
       : simulation_(simulation),
         world_(world),
         random_(key),
-        splitter_(simulation.contract),
+        splitter_(splitter),
         row_(simulation.contract.dimension),
         seeds_(simulation.contract.nodes) {
     for (uint16_t node = 0; node < simulation.contract.nodes; ++node) {
@@ -165,6 +166,7 @@ SimulationResult Simulate(const Simulation& simulation, crypto::RandomSource& ra
   CheckContract(contract);
   const World world = MakeWorld(simulation, random);
   const auto start = SteadyClock::now();
+  const Splitter splitter(contract);
   SimulationResult result;
   MaskedSum total = MaskedSum::Of(contract);
   std::mutex mutex;
@@ -176,7 +178,7 @@ SimulationResult Simulate(const Simulation& simulation, crypto::RandomSource& ra
         static_cast<uint32_t>(uint64_t{contract.clients} * (i + 1) / simulation.threads);
     threads.emplace_back([&, begin, end, key = crypto::RandomKey(random)] {
       try {
-        Worker worker(simulation, world, key);
+        Worker worker(simulation, world, splitter, key);
         worker.Run(begin, end);
         const std::lock_guard lock(mutex);
         for (const MaskedSum& sum : worker.sums()) total.AddWords(sum.words());

@@ -1,0 +1,1 @@
+partita_bench(dca_bench dca_bench.cc DEPENDS partita_dca partita_crypto partita_privacy_sampling)

@@ -1,0 +1,1 @@
+partita_fuzz(dca_upload_fuzz dca_upload_fuzz.cc DEPENDS partita_dca partita_crypto)

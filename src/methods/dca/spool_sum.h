@@ -1,0 +1,20 @@
+// The sum of the shares that a compute node has in its spool.
+#pragma once
+
+#include "crypto/random.h"
+#include "methods/dca/masked_sum.h"
+#include "methods/dca/spool.h"
+
+namespace partita::methods::dca {
+
+// Shares are encrypted in the spool under a key of the compute node, bound to client and upload.
+Bytes EncryptShare(const crypto::Key& store_key, const AcceptedUpload& upload, ByteView content,
+                   crypto::RandomSource& random);
+
+// The sum, over exactly the uploads of `agreed`, of what node `node` holds of them, on `threads`
+// threads. Memory: per thread one page of shares (4 MiB, or one share) and two vectors. Throws
+// kBadInput if the store lacks one of them or holds one that was changed.
+MaskedSum SumShares(Spool& spool, const crypto::Key& store_key, const Contract& contract,
+                    uint16_t node, const AcceptedSet& agreed, unsigned threads);
+
+}  // namespace partita::methods::dca

@@ -16,8 +16,8 @@ using privacy::Adversary;
 using privacy::AdversaryKind;
 using privacy::ledger::Budget;
 using privacy::ledger::Charge;
-using privacy::ledger::GridGaussian;
 using privacy::ledger::ExactRelease;
+using privacy::ledger::GridGaussian;
 using privacy::ledger::Policy;
 
 // Texts of the plan may be longer than those of a ledger.

@@ -1,6 +1,6 @@
-// R66 on 1e4 random parameter sets and more, one minute: closed forms against 256 bits, compositions
-// of a few draws against exact rational arithmetic, sampled Gaussians against Laplace inversion with
-// three contours that agree to 1e-9.
+// R66 on 1e4 random parameter sets and more, one minute: closed forms against 256 bits,
+// compositions of a few draws against exact rational arithmetic, sampled Gaussians against Laplace
+// inversion with three contours that agree to 1e-9.
 #include "tests/privacy/accounting/soundness.h"
 
 namespace partita::privacy::testing {

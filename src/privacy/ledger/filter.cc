@@ -94,7 +94,7 @@ Interval RenyiLoss(const GridGaussian& gaussian, const Interval& order) {
   const DiscreteGaussianNoise& noise = gaussian.remaining;
   const Interval sensitivity = Interval::Of(gaussian.sensitivity);
   const Interval variance = Interval::Of(noise.share_variance) * Integer(noise.shares);
-  const Interval loss = ShiftLeft(order * sensitivity * sensitivity / variance, -1);
+  Interval loss = ShiftLeft(order * sensitivity * sensitivity / variance, -1);
   if (noise.shares == 1) return loss;
   const Interval gap = Interval::Of(ShareGap(noise.share_variance, noise.shares));
   const Interval one = Integer(1);

@@ -21,17 +21,17 @@ double Up(double value) { return std::nextafter(value, kInfinity); }
 double Down(double value) { return std::max(0.0, std::nextafter(value, -kInfinity)); }
 
 // From weights of 0, 1, .., last of a symmetric law; `rest` bounds the weight of one tail beyond.
-IntegerLaw Symmetric(const std::vector<Interval>& weights, const Interval& rest) {
-  Interval total = Interval::Of(0.0);
+IntegerLaw Symmetric(const std::vector<PreciseInterval>& weights, const PreciseInterval& rest) {
+  PreciseInterval total = PreciseInterval::Of(0.0);
   for (size_t k = 0; k < weights.size(); ++k) {
     total = total + (k == 0 ? weights[k] : ShiftLeft(weights[k], 1));
   }
   // The true total is between this and this plus both tails.
-  const Interval with_tails = total + ShiftLeft(rest, 1);
+  const PreciseInterval with_tails = total + ShiftLeft(rest, 1);
   const auto last = static_cast<int64_t>(weights.size()) - 1;
   IntegerLaw law{-last, std::vector<Bounds>(2 * weights.size() - 1), 0};
   for (int64_t k = 0; k <= last; ++k) {
-    const Interval& weight = weights[static_cast<size_t>(k)];
+    const PreciseInterval& weight = weights[static_cast<size_t>(k)];
     const Bounds mass{(weight / with_tails).LowerBound(), (weight / total).UpperBound()};
     law.masses[static_cast<size_t>(last + k)] = mass;
     law.masses[static_cast<size_t>(last - k)] = mass;
@@ -70,31 +70,33 @@ IntegerLaw DiscreteGaussianLaw(const GridVariance& variance) {
   CheckVariance(variance);
   const double stddev = StddevUpperBound(variance);
   RequireSmall(stddev);
-  const Interval slope = -(Interval::Of(1.0) / ShiftLeft(Interval::Of(variance), 1));
+  const PreciseInterval slope =
+      -(PreciseInterval::Of(1.0) / ShiftLeft(PreciseInterval::Of(variance), 1));
   const auto last = static_cast<uint64_t>(std::ceil(kGaussianReach * stddev)) + 1;
-  std::vector<Interval> weights;
+  std::vector<PreciseInterval> weights;
   for (uint64_t k = 0; k <= last; ++k) {
-    const Interval whole = Interval::Of(UInt128{k});
+    const PreciseInterval whole = PreciseInterval::Of(UInt128{k});
     weights.push_back(Exp(whole * whole * slope));
   }
   // Beyond, the masses fall at least as fast as by the last ratio: by exp(-17 / sigma), or more.
-  const Interval rest = weights.back() * Interval::Of(1 + stddev);
+  const PreciseInterval rest = weights.back() * PreciseInterval::Of(1 + stddev);
   return Symmetric(weights, rest);
 }
 
 IntegerLaw DiscreteLaplaceLaw(const GridScale& scale) {
   CheckScale(scale);
-  const Interval t = Interval::Of(scale.numerator) / Interval::Of(scale.denominator);
+  const PreciseInterval t =
+      PreciseInterval::Of(scale.numerator) / PreciseInterval::Of(scale.denominator);
   RequireSmall(t.UpperBound());
-  const Interval slope = -(Interval::Of(1.0) / t);
+  const PreciseInterval slope = -(PreciseInterval::Of(1.0) / t);
   const auto last = static_cast<uint64_t>(std::ceil(kLaplaceReach * t.UpperBound())) + 1;
-  std::vector<Interval> weights;
+  std::vector<PreciseInterval> weights;
   for (uint64_t k = 0; k <= last; ++k) {
-    weights.push_back(Exp(Interval::Of(UInt128{k}) * slope));
+    weights.push_back(Exp(PreciseInterval::Of(UInt128{k}) * slope));
   }
   // A geometric series: a^(last + 1) / (1 - a).
-  const Interval ratio = Exp(slope);
-  const Interval rest = weights.back() * ratio / (Interval::Of(1.0) - ratio);
+  const PreciseInterval ratio = Exp(slope);
+  const PreciseInterval rest = weights.back() * ratio / (PreciseInterval::Of(1.0) - ratio);
   return Symmetric(weights, rest);
 }
 
@@ -104,7 +106,7 @@ IntegerLaw LawOfCounts(int64_t first, std::span<const uint64_t> counts) {
   if (total == 0) throw Error(ErrorCode::kUsage, "no counts are no law");
   IntegerLaw law{first, {}, 0};
   for (const uint64_t count : counts) {
-    const Interval mass = Interval::Of(UInt128{count}) / Interval::Of(total);
+    const PreciseInterval mass = PreciseInterval::Of(UInt128{count}) / PreciseInterval::Of(total);
     law.masses.push_back({mass.LowerBound(), mass.UpperBound()});
   }
   return law;
@@ -129,11 +131,11 @@ Bounds ExactDelta(const IntegerLaw& p, const IntegerLaw& q, int64_t shift, doubl
   if (!(epsilon >= 0)) {
     throw Error(ErrorCode::kUsage, fmt::format("epsilon {} is not at least 0", epsilon));
   }
-  const Interval factor = Exp(Interval::Of(epsilon));
+  const PreciseInterval factor = Exp(PreciseInterval::Of(epsilon));
   const double factor_low = factor.LowerBound();
   const double factor_high = factor.UpperBound();
-  Interval lower = Interval::Of(0.0);
-  Interval upper = Interval::Of(p.outside);
+  PreciseInterval lower = PreciseInterval::Of(0.0);
+  PreciseInterval upper = PreciseInterval::Of(p.outside);
   const Window window = Union(p, q, shift);
   for (int64_t k = window.first; k < window.end; ++k) {
     const Bounds& with = MassAt(p, k - shift);
@@ -141,11 +143,11 @@ Bounds ExactDelta(const IntegerLaw& p, const IntegerLaw& q, int64_t shift, doubl
     // Outside its window Q may still have up to q.outside, in all: charged once below.
     const double least = Down(with.lower - Up(factor_high * without.upper));
     const double most = with.upper - Down(factor_low * without.lower);
-    if (least > 0) lower = lower + Interval::Of(least);
-    if (most > 0) upper = upper + Interval::Of(Up(most));
+    if (least > 0) lower = lower + PreciseInterval::Of(least);
+    if (most > 0) upper = upper + PreciseInterval::Of(Up(most));
   }
-  const double missing = (factor * Interval::Of(q.outside)).UpperBound();
-  return {std::max(0.0, (lower - Interval::Of(missing)).LowerBound()),
+  const double missing = (factor * PreciseInterval::Of(q.outside)).UpperBound();
+  return {std::max(0.0, (lower - PreciseInterval::Of(missing)).LowerBound()),
           std::min(1.0, upper.UpperBound())};
 }
 

@@ -35,12 +35,12 @@ bool IsDecimal(const std::string& text) {
   return at == text.size();
 }
 
-Interval OfDecimal(const std::string& text) {
+PreciseInterval OfDecimal(const std::string& text) {
   if (!IsDecimal(text)) {
     throw Error(ErrorCode::kUsage, fmt::format("'{}' is no decimal number", text.substr(0, 40)),
                 "write it like 0.5 or 1e-6, without a sign");
   }
-  Interval value(kDefaultPrecision);
+  PreciseInterval value(kDefaultPrecision);
   mpfr_set_str(value.lower().get(), text.c_str(), 10, MPFR_RNDD);
   mpfr_set_str(value.upper().get(), text.c_str(), 10, MPFR_RNDU);
   return value;

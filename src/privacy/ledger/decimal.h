@@ -11,7 +11,7 @@ namespace partita::privacy::ledger {
 bool IsDecimal(const std::string& text);
 
 // Throws kUsage unless IsDecimal.
-Interval OfDecimal(const std::string& text);
+PreciseInterval OfDecimal(const std::string& text);
 
 // a < b, as far as 192 bits tell: two different decimals of 24 characters are told apart.
 bool DecimalLess(const std::string& a, const std::string& b);

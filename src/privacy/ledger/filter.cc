@@ -26,10 +26,10 @@ double RequireWithin(double value, double low, double high, const char* what) {
   return value;
 }
 
-Interval Integer(uint64_t value) { return Interval::Of(UInt128{value}); }
+PreciseInterval Integer(uint64_t value) { return PreciseInterval::Of(UInt128{value}); }
 
 // a, from its units.
-Interval OrderOf(uint64_t order) {
+PreciseInterval OrderOf(uint64_t order) {
   if (order < static_cast<uint64_t>(kSmallestOrder * (1 << kOrderBits)) ||
       order > static_cast<uint64_t>(kLargestOrder) << kOrderBits) {
     throw Error(ErrorCode::kUsage, fmt::format("a Renyi order of {}/65536", order));
@@ -38,13 +38,13 @@ Interval OrderOf(uint64_t order) {
 }
 
 // The part of delta that the conversion from RDP takes.
-Interval ConversionDelta(const Budget& budget) {
+PreciseInterval ConversionDelta(const Budget& budget) {
   return OfDecimal(budget.delta) - OfDecimal(budget.approximate_delta);
 }
 
 // log((a - 1)/a) - (log d + log a)/(a - 1): what the conversion adds to the RDP.
-Interval Conversion(const Interval& order, const Interval& delta) {
-  const Interval less = order - Integer(1);
+PreciseInterval Conversion(const PreciseInterval& order, const PreciseInterval& delta) {
+  const PreciseInterval less = order - Integer(1);
   return Log(less) - Log(order) - (Log(delta) + Log(order)) / less;
 }
 
@@ -73,15 +73,15 @@ double BestOrder(double epsilon, double delta) {
 }
 
 // A lower end, scaled and rounded down; at least 0.
-uint64_t UnitsDown(const Interval& value, int bits) {
-  const Interval units = Positive(ShiftLeft(value, bits));
+uint64_t UnitsDown(const PreciseInterval& value, int bits) {
+  const PreciseInterval units = Positive(ShiftLeft(value, bits));
   if (mpfr_cmp_ui_2exp(units.lower().get(), 1, 62) >= 0) return kMaxUnits;
   return mpfr_get_ui(units.lower().get(), MPFR_RNDD);
 }
 
 // An upper end, scaled and rounded up.
-uint64_t UnitsUp(const Interval& value, int bits) {
-  const Interval units = ShiftLeft(value, bits);
+uint64_t UnitsUp(const PreciseInterval& value, int bits) {
+  const PreciseInterval units = ShiftLeft(value, bits);
   if (mpfr_cmp_ui_2exp(units.upper().get(), 1, 62) > 0) {
     throw Error(ErrorCode::kBudget, "a mechanism costs more than any budget holds",
                 "use more noise, or fewer numbers");
@@ -90,34 +90,35 @@ uint64_t UnitsUp(const Interval& value, int bits) {
 }
 
 // a D^2/(2 s), and for a sum of shares d tau (2 a - 1)/(a - 1).
-Interval RenyiLoss(const GridGaussian& gaussian, const Interval& order) {
+PreciseInterval RenyiLoss(const GridGaussian& gaussian, const PreciseInterval& order) {
   const DiscreteGaussianNoise& noise = gaussian.remaining;
-  const Interval sensitivity = Interval::Of(gaussian.sensitivity);
-  const Interval variance = Interval::Of(noise.share_variance) * Integer(noise.shares);
-  Interval loss = ShiftLeft(order * sensitivity * sensitivity / variance, -1);
+  const PreciseInterval sensitivity = PreciseInterval::Of(gaussian.sensitivity);
+  const PreciseInterval variance =
+      PreciseInterval::Of(noise.share_variance) * Integer(noise.shares);
+  PreciseInterval loss = ShiftLeft(order * sensitivity * sensitivity / variance, -1);
   if (noise.shares == 1) return loss;
-  const Interval gap = Interval::Of(ShareGap(noise.share_variance, noise.shares));
-  const Interval one = Integer(1);
+  const PreciseInterval gap = PreciseInterval::Of(ShareGap(noise.share_variance, noise.shares));
+  const PreciseInterval one = Integer(1);
   return loss + Integer(noise.dimension) * gap * (ShiftLeft(order, 1) - one) / (order - one);
 }
 
-Interval RenyiLoss(const ZeroConcentrated& mechanism, const Interval& order) {
-  return order * Interval::Of(mechanism.rho);
+PreciseInterval RenyiLoss(const ZeroConcentrated& mechanism, const PreciseInterval& order) {
+  return order * PreciseInterval::Of(mechanism.rho);
 }
 
-Interval PureLoss(double epsilon, const Interval& order) {
-  const Interval e = Interval::Of(epsilon), one = Integer(1);
+PreciseInterval PureLoss(double epsilon, const PreciseInterval& order) {
+  const PreciseInterval e = PreciseInterval::Of(epsilon), one = Integer(1);
   // Both terms of the sum lie on either side of e^(e/2): no cancellation but in the logarithm,
   // where 192 bits leave an absolute error below 2^-140.
-  const Interval moment = Exp(order * e) + Exp((one - order) * e);
+  const PreciseInterval moment = Exp(order * e) + Exp((one - order) * e);
   return Positive((Log(moment) - Log(one + Exp(e))) / (order - one));
 }
 
-Interval RenyiLoss(const PureDp& mechanism, const Interval& order) {
+PreciseInterval RenyiLoss(const PureDp& mechanism, const PreciseInterval& order) {
   return PureLoss(mechanism.epsilon, order);
 }
 
-Interval RenyiLoss(const ApproximateDp& mechanism, const Interval& order) {
+PreciseInterval RenyiLoss(const ApproximateDp& mechanism, const PreciseInterval& order) {
   return PureLoss(mechanism.epsilon, order);
 }
 
@@ -202,8 +203,8 @@ bool Fits(const Cost& cost, const Cost& budget) {
 }
 
 Cost BudgetAtOrder(const Budget& budget, uint64_t order) {
-  const Interval a = OrderOf(order);
-  const Interval renyi = OfDecimal(budget.epsilon) - Conversion(a, ConversionDelta(budget));
+  const PreciseInterval a = OrderOf(order);
+  const PreciseInterval renyi = OfDecimal(budget.epsilon) - Conversion(a, ConversionDelta(budget));
   return {UnitsDown(renyi, kRdpUnitBits),
           UnitsDown(OfDecimal(budget.approximate_delta), kDeltaUnitBits)};
 }
@@ -233,20 +234,21 @@ Cost CostOf(const ChargedMechanism& mechanism, uint64_t count, uint64_t order) {
     throw Error(ErrorCode::kUsage, fmt::format("{} uses of a mechanism", count),
                 "a mechanism is used 1 to 2^32 times");
   }
-  const Interval a = OrderOf(order), uses = Integer(count);
+  const PreciseInterval a = OrderOf(order), uses = Integer(count);
   const auto loss = [&](const auto& kind) { return RenyiLoss(kind, a) * uses; };
   Cost cost;
   cost.rdp = UnitsUp(std::visit(loss, mechanism), kRdpUnitBits);
   if (const auto* approximate = std::get_if<ApproximateDp>(&mechanism))
-    cost.delta = UnitsUp(Interval::Of(approximate->delta) * uses, kDeltaUnitBits);
+    cost.delta = UnitsUp(PreciseInterval::Of(approximate->delta) * uses, kDeltaUnitBits);
   return cost;
 }
 
 double EpsilonAfter(const Budget& budget, const Filter& filter, const Cost& spent) {
   if (spent == Cost{}) return 0;
-  const Interval delta = OfDecimal(budget.delta) - ShiftLeft(Integer(spent.delta), -kDeltaUnitBits);
+  const PreciseInterval delta =
+      OfDecimal(budget.delta) - ShiftLeft(Integer(spent.delta), -kDeltaUnitBits);
   if (mpfr_sgn(delta.lower().get()) <= 0) return HUGE_VAL;
-  const Interval renyi = ShiftLeft(Integer(spent.rdp), -kRdpUnitBits);
+  const PreciseInterval renyi = ShiftLeft(Integer(spent.rdp), -kRdpUnitBits);
   const double epsilon =
       std::max(0.0, (renyi + Conversion(OrderOf(filter.order), delta)).UpperBound());
   if (!Fits(spent, filter.budget)) return epsilon;

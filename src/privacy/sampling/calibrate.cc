@@ -21,26 +21,29 @@ void CheckNoise(const char* name, double value) {
   }
 }
 
-Bounds ToBounds(const Interval& interval) { return {interval.LowerBound(), interval.UpperBound()}; }
-
-Bounds Profile(double sensitivity, double stddev, double epsilon) {
-  return ToBounds(GaussianProfile(Interval::Of(sensitivity), Interval::Of(stddev), epsilon));
+Bounds ToBounds(const PreciseInterval& interval) {
+  return {interval.LowerBound(), interval.UpperBound()};
 }
 
-Interval ScaleInterval(const GridScale& scale) {
-  return Interval::Of(scale.numerator) / Interval::Of(scale.denominator);
+Bounds Profile(double sensitivity, double stddev, double epsilon) {
+  return ToBounds(
+      GaussianProfile(PreciseInterval::Of(sensitivity), PreciseInterval::Of(stddev), epsilon));
+}
+
+PreciseInterval ScaleInterval(const GridScale& scale) {
+  return PreciseInterval::Of(scale.numerator) / PreciseInterval::Of(scale.denominator);
 }
 
 // P(X <= cut) - e^eps P(X <= cut - shift) of the discrete Laplace law, cut >= 0 and shift > cut.
-Interval LaplaceThreshold(const Interval& scale, const Interval& shift, const Real& cut,
-                          double epsilon) {
-  Interval at(kDefaultPrecision);
+PreciseInterval LaplaceThreshold(const PreciseInterval& scale, const PreciseInterval& shift,
+                                 const Real& cut, double epsilon) {
+  PreciseInterval at(kDefaultPrecision);
   at.lower() = cut;
   at.upper() = cut;
-  const Interval one = Interval::Of(1.0);
-  const Interval total = one + Exp(-(one / scale));
-  const Interval above = Exp(-((at + one) / scale));
-  const Interval below = Exp(Interval::Of(epsilon) - (shift - at) / scale);
+  const PreciseInterval one = PreciseInterval::Of(1.0);
+  const PreciseInterval total = one + Exp(-(one / scale));
+  const PreciseInterval above = Exp(-((at + one) / scale));
+  const PreciseInterval below = Exp(PreciseInterval::Of(epsilon) - (shift - at) / scale);
   return one - (above + below) / total;
 }
 
@@ -83,16 +86,17 @@ double ClassicalGaussianStddev(L2Sensitivity sensitivity, Epsilon epsilon, Delta
                             epsilon.value()),
                 "use the analytic calibration, or an epsilon above 0 and at most 1");
   }
-  const Interval log = Log(Interval::Of(1.25) / Interval::Of(delta.value()));
-  return (Sqrt(ShiftLeft(log, 1)) * Interval::Of(sensitivity.value()) /
-          Interval::Of(epsilon.value()))
+  const PreciseInterval log = Log(PreciseInterval::Of(1.25) / PreciseInterval::Of(delta.value()));
+  return (Sqrt(ShiftLeft(log, 1)) * PreciseInterval::Of(sensitivity.value()) /
+          PreciseInterval::Of(epsilon.value()))
       .UpperBound();
 }
 
 double LaplaceScale(L1Sensitivity sensitivity, Epsilon epsilon) {
   const double scale =
       epsilon.value() > 0
-          ? (Interval::Of(sensitivity.value()) / Interval::Of(epsilon.value())).UpperBound()
+          ? (PreciseInterval::Of(sensitivity.value()) / PreciseInterval::Of(epsilon.value()))
+                .UpperBound()
           : HUGE_VAL;
   if (!std::isfinite(scale)) {
     throw Error(ErrorCode::kUsage, "no finite noise gives an epsilon of 0", "use a larger epsilon");
@@ -102,13 +106,13 @@ double LaplaceScale(L1Sensitivity sensitivity, Epsilon epsilon) {
 
 Bounds LaplaceEpsilon(L1Sensitivity sensitivity, double scale) {
   CheckNoise("Laplace scale", scale);
-  return ToBounds(Interval::Of(sensitivity.value()) / Interval::Of(scale));
+  return ToBounds(PreciseInterval::Of(sensitivity.value()) / PreciseInterval::Of(scale));
 }
 
 Bounds LaplaceDelta(L1Sensitivity sensitivity, double scale, Epsilon epsilon) {
   CheckNoise("Laplace scale", scale);
-  const Interval gap =
-      Interval::Of(epsilon.value()) - Interval::Of(sensitivity.value()) / Interval::Of(scale);
+  const PreciseInterval gap = PreciseInterval::Of(epsilon.value()) -
+                              PreciseInterval::Of(sensitivity.value()) / PreciseInterval::Of(scale);
   return ToBounds(Positive(-Expm1(ShiftLeft(gap, -1))));
 }
 
@@ -118,20 +122,22 @@ GridScale DiscreteLaplaceScale(GridL1Sensitivity sensitivity, Epsilon epsilon) {
 
 Bounds DiscreteLaplaceEpsilon(GridL1Sensitivity sensitivity, const GridScale& scale) {
   CheckScale(scale);
-  return ToBounds(Interval::Of(sensitivity.value()) / ScaleInterval(scale));
+  return ToBounds(PreciseInterval::Of(sensitivity.value()) / ScaleInterval(scale));
 }
 
 Bounds DiscreteLaplaceDelta(GridL1Sensitivity sensitivity, const GridScale& scale,
                             Epsilon epsilon) {
   CheckScale(scale);
-  const Interval shift = Interval::Of(std::max(1.0, std::floor(sensitivity.value())));
-  const Interval t = ScaleInterval(scale);
-  const Interval room = ShiftLeft(shift - Interval::Of(epsilon.value()) * t, -1);
+  const PreciseInterval shift = PreciseInterval::Of(std::max(1.0, std::floor(sensitivity.value())));
+  const PreciseInterval t = ScaleInterval(scale);
+  const PreciseInterval room = ShiftLeft(shift - PreciseInterval::Of(epsilon.value()) * t, -1);
   if (mpfr_sgn(room.upper().get()) <= 0) return {0, 0};
   // The best threshold is one of these two (one, unless the interval contains a whole number);
   // every threshold is a lower bound, so the larger value is the divergence.
-  const Interval first = LaplaceThreshold(t, shift, LastBelow(room.lower()), epsilon.value());
-  const Interval second = LaplaceThreshold(t, shift, LastBelow(room.upper()), epsilon.value());
+  const PreciseInterval first =
+      LaplaceThreshold(t, shift, LastBelow(room.lower()), epsilon.value());
+  const PreciseInterval second =
+      LaplaceThreshold(t, shift, LastBelow(room.upper()), epsilon.value());
   const Bounds a = ToBounds(Positive(first));
   const Bounds b = ToBounds(Positive(second));
   return {std::max(a.lower, b.lower), std::max(a.upper, b.upper)};

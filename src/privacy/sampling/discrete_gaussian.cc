@@ -50,12 +50,13 @@ struct Candidate {
 bool AcceptExactly(const GaussianTable& table, const Candidate& candidate, UInt128 magnitude,
                    long log2_multiplier, uint64_t word, crypto::RandomSource& source) {
   return AcceptBelow(candidate.head, word, source, [&](mpfr_prec_t precision) {
-    const Interval position = Interval::Of(magnitude, precision);
-    const Interval exponent =
-        ShiftLeft(position * position / Interval::Of(table.variance, precision), -1);
-    const Interval mass = Interval::Of(UInt128{table.scale}, precision) * Exp(-exponent);
+    const PreciseInterval position = PreciseInterval::Of(magnitude, precision);
+    const PreciseInterval exponent =
+        ShiftLeft(position * position / PreciseInterval::Of(table.variance, precision), -1);
+    const PreciseInterval mass =
+        PreciseInterval::Of(UInt128{table.scale}, precision) * Exp(-exponent);
     return ShiftLeft(mass, log2_multiplier) /
-           Interval::Of(UInt128{table.weights[candidate.slot]}, precision);
+           PreciseInterval::Of(UInt128{table.weights[candidate.slot]}, precision);
   });
 }
 

@@ -18,28 +18,30 @@ constexpr double kMinShareStddev = 4;
 constexpr double kEpsilonWidth = 1e-12;
 constexpr double kStddevWidth = 1e-9;
 
-Interval One() { return Interval::Of(1.0); }
-Interval Whole(size_t value) { return Interval::Of(UInt128{value}); }
+PreciseInterval One() { return PreciseInterval::Of(1.0); }
+PreciseInterval Whole(size_t value) { return PreciseInterval::Of(UInt128{value}); }
 
-Interval Rho(double sensitivity, const Interval& variance) {
-  const Interval distance = Interval::Of(sensitivity);
+PreciseInterval Rho(double sensitivity, const PreciseInterval& variance) {
+  const PreciseInterval distance = PreciseInterval::Of(sensitivity);
   return ShiftLeft(distance * distance / variance, -1);
 }
 
 // d/(24 s) + (1 - 1/(6 s))^(-d/2) exp(D^2/(12 s^2)) - 1, or 1 where s is too small.
-Interval GapToContinuous(double sensitivity, const Interval& variance, size_t dimension) {
-  const Interval sixth = One() / (variance * Whole(6));
+PreciseInterval GapToContinuous(double sensitivity, const PreciseInterval& variance,
+                                size_t dimension) {
+  const PreciseInterval sixth = One() / (variance * Whole(6));
   if (mpfr_cmp_ui(sixth.upper().get(), 1) >= 0) return One();
-  const Interval first = Whole(dimension) / (variance * Whole(24));
-  const Interval shift = Rho(sensitivity, variance) / (variance * Whole(6));
-  const Interval growth = ShiftLeft(Whole(dimension) * Log1p(-sixth), -1);
+  const PreciseInterval first = Whole(dimension) / (variance * Whole(24));
+  const PreciseInterval shift = Rho(sensitivity, variance) / (variance * Whole(6));
+  const PreciseInterval growth = ShiftLeft(Whole(dimension) * Log1p(-sixth), -1);
   return first + Expm1(shift - growth);
 }
 
-double ContinuousUpper(double sensitivity, const Interval& variance, size_t dimension,
+double ContinuousUpper(double sensitivity, const PreciseInterval& variance, size_t dimension,
                        double epsilon) {
-  const Interval gap = GapToContinuous(sensitivity, variance, dimension);
-  return (GaussianProfile(Interval::Of(sensitivity), Sqrt(variance), epsilon) + gap).UpperBound();
+  const PreciseInterval gap = GapToContinuous(sensitivity, variance, dimension);
+  return (GaussianProfile(PreciseInterval::Of(sensitivity), Sqrt(variance), epsilon) + gap)
+      .UpperBound();
 }
 
 // log of the bound at order a, for the search only.
@@ -62,42 +64,42 @@ double BestOrderExcess(double rho, double epsilon) {
 }
 
 // Any order gives a bound; the search only makes it small.
-double ConcentratedUpper(const Interval& rho, double epsilon) {
-  const Interval excess = Interval::Of(BestOrderExcess(rho.UpperBound(), epsilon));
-  const Interval order = One() + excess;
-  const Interval log_delta =
-      excess * (order * rho - Interval::Of(epsilon)) - Log(excess) + order * Log(excess / order);
+double ConcentratedUpper(const PreciseInterval& rho, double epsilon) {
+  const PreciseInterval excess = PreciseInterval::Of(BestOrderExcess(rho.UpperBound(), epsilon));
+  const PreciseInterval order = One() + excess;
+  const PreciseInterval log_delta = excess * (order * rho - PreciseInterval::Of(epsilon)) -
+                                    Log(excess) + order * Log(excess / order);
   return Exp(log_delta).UpperBound();
 }
 
 // The shift floor(D) along one coordinate, with integrals in place of sums.
-double OneCoordinateLower(double shift, const Interval& variance, double epsilon) {
-  const Interval stddev = Sqrt(variance);
+double OneCoordinateLower(double shift, const PreciseInterval& variance, double epsilon) {
+  const PreciseInterval stddev = Sqrt(variance);
   const double best = std::round(epsilon * variance.Middle() / shift - shift / 2);
-  const Interval cut = Interval::Of(std::max(best, 1 - shift));
-  const Interval pi = [] {
-    Interval value(kDefaultPrecision);
+  const PreciseInterval cut = PreciseInterval::Of(std::max(best, 1 - shift));
+  const PreciseInterval pi = [] {
+    PreciseInterval value(kDefaultPrecision);
     mpfr_const_pi(value.lower().get(), MPFR_RNDD);
     mpfr_const_pi(value.upper().get(), MPFR_RNDU);
     return value;
   }();
-  const Interval theta = Whole(3) * Exp(-ShiftLeft(pi * pi * variance, 1));
-  const Interval hit = NormalCdf(-(cut / stddev)) / (One() + theta);
-  const Interval miss = NormalCdf(-((cut + Interval::Of(shift) - One()) / stddev));
-  return Positive(hit - Exp(Interval::Of(epsilon)) * miss).LowerBound();
+  const PreciseInterval theta = Whole(3) * Exp(-ShiftLeft(pi * pi * variance, 1));
+  const PreciseInterval hit = NormalCdf(-(cut / stddev)) / (One() + theta);
+  const PreciseInterval miss = NormalCdf(-((cut + PreciseInterval::Of(shift) - One()) / stddev));
+  return Positive(hit - Exp(PreciseInterval::Of(epsilon)) * miss).LowerBound();
 }
 
 // One discrete Gaussian per coordinate.
 Bounds SingleDelta(double sensitivity, const GridVariance& exact, size_t dimension,
                    double epsilon) {
   const double shift = std::floor(sensitivity);
-  const Interval variance = Interval::Of(exact);
+  const PreciseInterval variance = PreciseInterval::Of(exact);
   const double stddev = StddevUpperBound(exact);
   Bounds bounds;
   bounds.upper = std::min({1.0, ContinuousUpper(sensitivity, variance, dimension, epsilon),
                            ConcentratedUpper(Rho(sensitivity, variance), epsilon)});
   if (stddev <= kMaxSummedStddev && shift <= kMaxSummedShift) {
-    const Interval summed = DiscreteGaussianProfile(exact, shift, epsilon);
+    const PreciseInterval summed = DiscreteGaussianProfile(exact, shift, epsilon);
     bounds.lower = summed.LowerBound();
     if (dimension == 1) bounds.upper = std::min(bounds.upper, summed.UpperBound());
   } else if (stddev > kMaxSummedStddev) {
@@ -110,13 +112,13 @@ Bounds SingleDelta(double sensitivity, const GridVariance& exact, size_t dimensi
 // way.
 Bounds WithGap(double gap, double epsilon, const std::function<Bounds(double)>& single) {
   if (gap == 0) return single(epsilon);
-  const Interval shift = Interval::Of(2 * gap);
-  const double room = (Interval::Of(epsilon) - shift).LowerBound();
-  const Interval factor = Exp(Interval::Of(gap));
-  Interval upper = factor * Interval::Of(single(std::max(0.0, room)).upper);
+  const PreciseInterval shift = PreciseInterval::Of(2 * gap);
+  const double room = (PreciseInterval::Of(epsilon) - shift).LowerBound();
+  const PreciseInterval factor = Exp(PreciseInterval::Of(gap));
+  PreciseInterval upper = factor * PreciseInterval::Of(single(std::max(0.0, room)).upper);
   if (room < 0) upper = upper + Expm1(shift);
-  const double farther = (Interval::Of(epsilon) + shift).UpperBound();
-  const Interval lower = Interval::Of(single(farther).lower) / factor;
+  const double farther = (PreciseInterval::Of(epsilon) + shift).UpperBound();
+  const PreciseInterval lower = PreciseInterval::Of(single(farther).lower) / factor;
   return {lower.LowerBound(), std::min(1.0, upper.UpperBound())};
 }
 
@@ -140,7 +142,7 @@ void CheckNoise(const DiscreteGaussianNoise& noise) {
 double DiscreteGaussianRho(GridL2Sensitivity sensitivity, const GridVariance& variance) {
   CheckVariance(variance);
   CheckWholeUnits(sensitivity);
-  return Rho(sensitivity.value(), Interval::Of(variance)).UpperBound();
+  return Rho(sensitivity.value(), PreciseInterval::Of(variance)).UpperBound();
 }
 
 double ShareGap(const GridVariance& share_variance, uint32_t shares) {
@@ -156,7 +158,8 @@ double ShareGap(const GridVariance& share_variance, uint32_t shares) {
         "use more fraction bits");
   }
   // pi^2 > 9.8696.
-  const Interval decay = Exp(-(Interval::Of(9.8696) * Interval::Of(share_variance)));
+  const PreciseInterval decay =
+      Exp(-(PreciseInterval::Of(9.8696) * PreciseInterval::Of(share_variance)));
   return (Whole(10) * Whole(shares - 1) * decay).UpperBound();
 }
 
@@ -165,7 +168,7 @@ Bounds DiscreteGaussianDelta(GridL2Sensitivity sensitivity, const DiscreteGaussi
   CheckNoise(noise);
   CheckWholeUnits(sensitivity);
   const double gap =
-      (Interval::Of(ShareGap(noise.share_variance, noise.shares)) * Whole(noise.dimension))
+      (PreciseInterval::Of(ShareGap(noise.share_variance, noise.shares)) * Whole(noise.dimension))
           .UpperBound();
   const GridVariance total = Multiply(noise.share_variance, noise.shares);
   return WithGap(gap, epsilon.value(), [&](double at) {

@@ -16,6 +16,6 @@ constexpr double kMaxSummedShift = 0x1p40;
 // Theorem 7):
 //   P(X >= K) - e^eps P(X >= K + shift),  K = floor(eps s / shift - shift / 2) + 1.
 // Masses are summed up to 24 sigma with directed rounding; the rest, below 2^-400, is bounded.
-Interval DiscreteGaussianProfile(const GridVariance& variance, double shift, double epsilon);
+PreciseInterval DiscreteGaussianProfile(const GridVariance& variance, double shift, double epsilon);
 
 }  // namespace partita::privacy

@@ -5,23 +5,23 @@ namespace {
 
 constexpr mpfr_prec_t kMaxPrecision = 1 << 14;
 
-Interval Widened(const Interval& value, mpfr_prec_t precision) {
-  return value + Interval(precision);
+PreciseInterval Widened(const PreciseInterval& value, mpfr_prec_t precision) {
+  return value + PreciseInterval(precision);
 }
 
-Interval ProfileAt(const Interval& sensitivity, const Interval& stddev, double epsilon,
-                   mpfr_prec_t precision) {
-  const Interval ratio = Widened(sensitivity, precision) / Widened(stddev, precision);
-  const Interval eps = Interval::Of(epsilon, precision);
-  const Interval near = ShiftLeft(ratio, -1);
-  const Interval far = eps / ratio;
+PreciseInterval ProfileAt(const PreciseInterval& sensitivity, const PreciseInterval& stddev,
+                          double epsilon, mpfr_prec_t precision) {
+  const PreciseInterval ratio = Widened(sensitivity, precision) / Widened(stddev, precision);
+  const PreciseInterval eps = PreciseInterval::Of(epsilon, precision);
+  const PreciseInterval near = ShiftLeft(ratio, -1);
+  const PreciseInterval far = eps / ratio;
   return Positive(NormalCdf(near - far) - Exp(eps) * NormalCdf(-near - far));
 }
 
 // Smaller than this nobody can tell from the smallest double, to which the upper end rounds.
 constexpr mpfr_exp_t kTinyExponent = -1100;
 
-bool IsNarrow(const Interval& value) {
+bool IsNarrow(const PreciseInterval& value) {
   if (mpfr_zero_p(value.upper().get()) != 0 || mpfr_get_exp(value.upper().get()) < kTinyExponent) {
     return true;
   }
@@ -34,10 +34,11 @@ bool IsNarrow(const Interval& value) {
 
 }  // namespace
 
-Interval GaussianProfile(const Interval& sensitivity, const Interval& stddev, double epsilon) {
+PreciseInterval GaussianProfile(const PreciseInterval& sensitivity, const PreciseInterval& stddev,
+                                double epsilon) {
   mpfr_prec_t precision = kDefaultPrecision;
   while (true) {
-    Interval value = ProfileAt(sensitivity, stddev, epsilon, precision);
+    PreciseInterval value = ProfileAt(sensitivity, stddev, epsilon, precision);
     if (IsNarrow(value) || precision >= kMaxPrecision) return value;
     precision *= 4;
   }

@@ -7,6 +7,7 @@ namespace partita::privacy {
 
 // delta(epsilon) for L2 sensitivity D and standard deviation s, both positive. The precision is
 // raised until the interval is narrower than 2^-60 of the value, however small that is.
-Interval GaussianProfile(const Interval& sensitivity, const Interval& stddev, double epsilon);
+PreciseInterval GaussianProfile(const PreciseInterval& sensitivity, const PreciseInterval& stddev,
+                                double epsilon);
 
 }  // namespace partita::privacy

@@ -16,26 +16,30 @@ class Density {
  public:
   explicit Density(const GridVariance& variance)
       : inverse_two_variance_(ShiftLeft(
-            Interval::Of(UInt128{1}, kPrecision) / Interval::Of(variance, kPrecision), -1)) {}
-  Interval At(UInt128 m) const {
-    const Interval position = Interval::Of(m, kPrecision);
+            PreciseInterval::Of(UInt128{1}, kPrecision) / PreciseInterval::Of(variance, kPrecision),
+            -1)) {}
+  PreciseInterval At(UInt128 m) const {
+    const PreciseInterval position = PreciseInterval::Of(m, kPrecision);
     return Exp(-(position * position * inverse_two_variance_));
   }
-  const Interval& inverse_two_variance() const { return inverse_two_variance_; }
+  const PreciseInterval& inverse_two_variance() const { return inverse_two_variance_; }
 
  private:
-  Interval inverse_two_variance_;
+  PreciseInterval inverse_two_variance_;
 };
 
-uint64_t Ceiling(const Interval& value) { return mpfr_get_ui(value.upper().get(), MPFR_RNDU); }
-uint64_t Floor(const Interval& value) { return mpfr_get_ui(value.lower().get(), MPFR_RNDD); }
+uint64_t Ceiling(const PreciseInterval& value) {
+  return mpfr_get_ui(value.upper().get(), MPFR_RNDU);
+}
+uint64_t Floor(const PreciseInterval& value) { return mpfr_get_ui(value.lower().get(), MPFR_RNDD); }
 
 // S: as large as the sum of the weights allows.
-uint64_t Scale(const std::vector<Interval>& starts, const Interval& tail) {
-  Interval sum = ShiftLeft(tail, 7);
-  for (const Interval& start : starts) sum = sum + start;
+uint64_t Scale(const std::vector<PreciseInterval>& starts, const PreciseInterval& tail) {
+  PreciseInterval sum = ShiftLeft(tail, 7);
+  for (const PreciseInterval& start : starts) sum = sum + start;
   // Every weight is rounded up by less than 1.
-  const Interval room = Interval::Of((UInt128{1} << 64) - starts.size() - 2, kPrecision) / sum;
+  const PreciseInterval room =
+      PreciseInterval::Of((UInt128{1} << 64) - starts.size() - 2, kPrecision) / sum;
   return Floor(room);
 }
 
@@ -56,18 +60,18 @@ GaussianTable BuildGaussianTable(const GridVariance& variance, double tail_stdde
 
   const Density density(variance);
   const auto start_of = [&](uint32_t bin) { return static_cast<UInt128>(bin) << table.width_bits; };
-  std::vector<Interval> starts;
+  std::vector<PreciseInterval> starts;
   for (uint32_t bin = 0; bin < table.bins; ++bin) starts.push_back(density.At(start_of(bin)));
-  const Interval tail = density.At(start_of(table.bins));
+  const PreciseInterval tail = density.At(start_of(table.bins));
   table.scale = Scale(starts, tail);
-  const Interval scale = Interval::Of(UInt128{table.scale}, kPrecision);
+  const PreciseInterval scale = PreciseInterval::Of(UInt128{table.scale}, kPrecision);
 
   UInt128 total = 0;
   for (uint32_t bin = 0; bin < table.bins; ++bin) {
-    const Interval mass = scale * starts[bin];
+    const PreciseInterval mass = scale * starts[bin];
     const uint64_t weight = Ceiling(mass);
-    const Interval divisor = Interval::Of(UInt128{weight}, kPrecision);
-    const Interval last = scale * density.At(start_of(bin + 1) - 1) / divisor;
+    const PreciseInterval divisor = PreciseInterval::Of(UInt128{weight}, kPrecision);
+    const PreciseInterval last = scale * density.At(start_of(bin + 1) - 1) / divisor;
     table.weights.push_back(weight);
     table.ratio_at_start.push_back((mass / divisor).Middle());
     table.quick.push_back(

@@ -113,11 +113,11 @@ GridVariance Multiply(const GridVariance& variance, uint64_t factor) {
 }
 
 double StddevLowerBound(const GridVariance& variance) {
-  return Sqrt(Interval::Of(variance)).LowerBound();
+  return Sqrt(PreciseInterval::Of(variance)).LowerBound();
 }
 
 double StddevUpperBound(const GridVariance& variance) {
-  return Sqrt(Interval::Of(variance)).UpperBound();
+  return Sqrt(PreciseInterval::Of(variance)).UpperBound();
 }
 
 }  // namespace partita::privacy

@@ -6,7 +6,7 @@
 namespace partita::privacy {
 namespace {
 
-mpfr_prec_t Wider(const Interval& a, const Interval& b) {
+mpfr_prec_t Wider(const PreciseInterval& a, const PreciseInterval& b) {
   return std::max(a.precision(), b.precision());
 }
 
@@ -23,9 +23,10 @@ using Function = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 
 // For functions that are monotone in each operand with a sign that depends on the other: the ends
 // are among the four corners.
-Interval Corners(const Interval& a, const Interval& b, BinaryFunction function) {
+PreciseInterval Corners(const PreciseInterval& a, const PreciseInterval& b,
+                        BinaryFunction function) {
   const mpfr_prec_t precision = Wider(a, b);
-  Interval out(precision);
+  PreciseInterval out(precision);
   mpfr_set_inf(out.lower().get(), 1);
   mpfr_set_inf(out.upper().get(), -1);
   Real corner(precision);
@@ -40,7 +41,7 @@ Interval Corners(const Interval& a, const Interval& b, BinaryFunction function) 
   return out;
 }
 
-Interval Increasing(Interval a, Function function) {
+PreciseInterval Increasing(PreciseInterval a, Function function) {
   function(a.lower().get(), a.lower().get(), MPFR_RNDD);
   function(a.upper().get(), a.upper().get(), MPFR_RNDU);
   return a;
@@ -52,68 +53,72 @@ int LogGammaOf(mpfr_ptr out, mpfr_srcptr in, mpfr_rnd_t direction) {
 
 }  // namespace
 
-Interval Interval::Of(double value, mpfr_prec_t precision) {
-  Interval out(precision);
+PreciseInterval PreciseInterval::Of(double value, mpfr_prec_t precision) {
+  PreciseInterval out(precision);
   mpfr_set_d(out.lower_.get(), value, MPFR_RNDD);
   mpfr_set_d(out.upper_.get(), value, MPFR_RNDU);
   return out;
 }
 
-Interval Interval::Of(UInt128 value, mpfr_prec_t precision) {
-  Interval out(precision);
+PreciseInterval PreciseInterval::Of(UInt128 value, mpfr_prec_t precision) {
+  PreciseInterval out(precision);
   SetInteger(out.lower_.get(), value, MPFR_RNDD);
   SetInteger(out.upper_.get(), value, MPFR_RNDU);
   return out;
 }
 
-Interval Interval::Of(const GridVariance& variance, mpfr_prec_t precision) {
+PreciseInterval PreciseInterval::Of(const GridVariance& variance, mpfr_prec_t precision) {
   return ShiftLeft(Of(variance.numerator, precision) / Of(variance.denominator, precision),
                    variance.exponent);
 }
 
-Interval operator+(const Interval& a, const Interval& b) {
-  Interval out(Wider(a, b));
+PreciseInterval operator+(const PreciseInterval& a, const PreciseInterval& b) {
+  PreciseInterval out(Wider(a, b));
   mpfr_add(out.lower().get(), a.lower().get(), b.lower().get(), MPFR_RNDD);
   mpfr_add(out.upper().get(), a.upper().get(), b.upper().get(), MPFR_RNDU);
   return out;
 }
 
-Interval operator-(const Interval& a, const Interval& b) {
-  Interval out(Wider(a, b));
+PreciseInterval operator-(const PreciseInterval& a, const PreciseInterval& b) {
+  PreciseInterval out(Wider(a, b));
   mpfr_sub(out.lower().get(), a.lower().get(), b.upper().get(), MPFR_RNDD);
   mpfr_sub(out.upper().get(), a.upper().get(), b.lower().get(), MPFR_RNDU);
   return out;
 }
 
-Interval operator-(const Interval& a) { return Interval(a.precision()) - a; }
+PreciseInterval operator-(const PreciseInterval& a) { return PreciseInterval(a.precision()) - a; }
 
-Interval operator*(const Interval& a, const Interval& b) { return Corners(a, b, mpfr_mul); }
+PreciseInterval operator*(const PreciseInterval& a, const PreciseInterval& b) {
+  return Corners(a, b, mpfr_mul);
+}
 
-Interval operator/(const Interval& a, const Interval& b) { return Corners(a, b, mpfr_div); }
+PreciseInterval operator/(const PreciseInterval& a, const PreciseInterval& b) {
+  return Corners(a, b, mpfr_div);
+}
 
-Interval ShiftLeft(Interval a, long exponent) {
+PreciseInterval ShiftLeft(PreciseInterval a, long exponent) {
   mpfr_mul_2si(a.lower().get(), a.lower().get(), exponent, MPFR_RNDD);
   mpfr_mul_2si(a.upper().get(), a.upper().get(), exponent, MPFR_RNDU);
   return a;
 }
 
-Interval Exp(Interval a) { return Increasing(std::move(a), mpfr_exp); }
-Interval Expm1(Interval a) { return Increasing(std::move(a), mpfr_expm1); }
-Interval Log(Interval a) { return Increasing(std::move(a), mpfr_log); }
-Interval Log1p(Interval a) { return Increasing(std::move(a), mpfr_log1p); }
-Interval Sqrt(Interval a) { return Increasing(std::move(a), mpfr_sqrt); }
-Interval LogGamma(Interval a) { return Increasing(std::move(a), LogGammaOf); }
+PreciseInterval Exp(PreciseInterval a) { return Increasing(std::move(a), mpfr_exp); }
+PreciseInterval Expm1(PreciseInterval a) { return Increasing(std::move(a), mpfr_expm1); }
+PreciseInterval Log(PreciseInterval a) { return Increasing(std::move(a), mpfr_log); }
+PreciseInterval Log1p(PreciseInterval a) { return Increasing(std::move(a), mpfr_log1p); }
+PreciseInterval Sqrt(PreciseInterval a) { return Increasing(std::move(a), mpfr_sqrt); }
+PreciseInterval LogGamma(PreciseInterval a) { return Increasing(std::move(a), LogGammaOf); }
 
-Interval NormalCdf(const Interval& a) {
+PreciseInterval NormalCdf(const PreciseInterval& a) {
   // erfc falls, so the ends change places.
-  const Interval scaled = -(a / Sqrt(Interval::Of(2.0, a.precision())));
-  Interval out(a.precision());
+  const PreciseInterval scaled = -(a / Sqrt(PreciseInterval::Of(2.0, a.precision())));
+  PreciseInterval out(a.precision());
   mpfr_erfc(out.lower().get(), scaled.upper().get(), MPFR_RNDD);
   mpfr_erfc(out.upper().get(), scaled.lower().get(), MPFR_RNDU);
   return ShiftLeft(std::move(out), -1);
 }
 
-Interval Positive(Interval a) {
+PreciseInterval Positive(PreciseInterval a) {
   if (mpfr_sgn(a.lower().get()) < 0) mpfr_set_zero(a.lower().get(), 1);
   if (mpfr_sgn(a.upper().get()) < 0) mpfr_set_zero(a.upper().get(), 1);
   return a;

@@ -1,6 +1,6 @@
-// Interval arithmetic with directed rounding over MPFR: every result contains the true value for
-// all values in the operands. For table construction, calibration and the rare exact comparison of
-// a sampler; microseconds per operation. Include in few places. (mpfr_set is a macro that copies
+// PreciseInterval arithmetic with directed rounding over MPFR: every result contains the true value
+// for all values in the operands. For table construction, calibration and the rare exact comparison
+// of a sampler; microseconds per operation. Include in few places. (mpfr_set is a macro that copies
 // the pointer first: never hand it a number inside a temporary.)
 #pragma once
 
@@ -36,17 +36,18 @@ class Real {
   mpfr_t value_ = {};
 };
 
-class Interval {
+class PreciseInterval {
  public:
   // [0, 0].
-  explicit Interval(mpfr_prec_t precision) : lower_(precision), upper_(precision) {
+  explicit PreciseInterval(mpfr_prec_t precision) : lower_(precision), upper_(precision) {
     mpfr_set_zero(lower_.get(), 1);
     mpfr_set_zero(upper_.get(), 1);
   }
-  static Interval Of(double value, mpfr_prec_t precision = kDefaultPrecision);
-  static Interval Of(UInt128 value, mpfr_prec_t precision = kDefaultPrecision);
+  static PreciseInterval Of(double value, mpfr_prec_t precision = kDefaultPrecision);
+  static PreciseInterval Of(UInt128 value, mpfr_prec_t precision = kDefaultPrecision);
   // sigma^2.
-  static Interval Of(const GridVariance& variance, mpfr_prec_t precision = kDefaultPrecision);
+  static PreciseInterval Of(const GridVariance& variance,
+                            mpfr_prec_t precision = kDefaultPrecision);
 
   const Real& lower() const { return lower_; }
   const Real& upper() const { return upper_; }
@@ -64,24 +65,24 @@ class Interval {
   Real upper_;
 };
 
-Interval operator+(const Interval& a, const Interval& b);
-Interval operator-(const Interval& a, const Interval& b);
-Interval operator-(const Interval& a);
-Interval operator*(const Interval& a, const Interval& b);
+PreciseInterval operator+(const PreciseInterval& a, const PreciseInterval& b);
+PreciseInterval operator-(const PreciseInterval& a, const PreciseInterval& b);
+PreciseInterval operator-(const PreciseInterval& a);
+PreciseInterval operator*(const PreciseInterval& a, const PreciseInterval& b);
 // b must not contain 0.
-Interval operator/(const Interval& a, const Interval& b);
+PreciseInterval operator/(const PreciseInterval& a, const PreciseInterval& b);
 // a * 2^exponent, exactly.
-Interval ShiftLeft(Interval a, long exponent);
-Interval Exp(Interval a);
-Interval Expm1(Interval a);
-Interval Log(Interval a);
-Interval Log1p(Interval a);
-Interval Sqrt(Interval a);
+PreciseInterval ShiftLeft(PreciseInterval a, long exponent);
+PreciseInterval Exp(PreciseInterval a);
+PreciseInterval Expm1(PreciseInterval a);
+PreciseInterval Log(PreciseInterval a);
+PreciseInterval Log1p(PreciseInterval a);
+PreciseInterval Sqrt(PreciseInterval a);
 // The natural logarithm of the gamma function, for a >= 3/2, where it grows.
-Interval LogGamma(Interval a);
+PreciseInterval LogGamma(PreciseInterval a);
 // The standard normal distribution function.
-Interval NormalCdf(const Interval& a);
+PreciseInterval NormalCdf(const PreciseInterval& a);
 // Both ends raised to at least 0.
-Interval Positive(Interval a);
+PreciseInterval Positive(PreciseInterval a);
 
 }  // namespace partita::privacy

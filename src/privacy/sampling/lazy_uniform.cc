@@ -87,7 +87,7 @@ bool AcceptBelow(uint16_t head, uint64_t word, crypto::RandomSource& source, con
   KnownBits known(head, word);
   mpfr_prec_t precision = 320;
   while (precision <= kMaxPrecision) {
-    const Interval value = ratio(precision);
+    const PreciseInterval value = ratio(precision);
     const Real upper = known.Upper();
     if (mpfr_lessequal_p(upper.get(), value.lower().get()) != 0) return true;
     if (mpfr_lessequal_p(value.upper().get(), known.lower()) != 0) return false;

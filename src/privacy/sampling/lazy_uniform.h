@@ -23,7 +23,7 @@ uint64_t ReadZeroBits(crypto::RandomSource& source);
 UInt128 ReadBelow(crypto::RandomSource& source, UInt128 bound);
 
 // A ratio in [0, 1] as an interval of the given precision in bits.
-using RatioAt = std::function<Interval(mpfr_prec_t precision)>;
+using RatioAt = std::function<PreciseInterval(mpfr_prec_t precision)>;
 
 // Whether U < ratio, for a uniform U whose first 80 bits are head (16) and word (64). Reads one
 // more word each time the ratio lies strictly inside what is known of U, and nothing otherwise: the

@@ -11,24 +11,24 @@
 namespace partita::privacy {
 namespace {
 
-Interval Whole(unsigned value) { return Interval::Of(UInt128{value}); }
+PreciseInterval Whole(unsigned value) { return PreciseInterval::Of(UInt128{value}); }
 
-double AddRemove(const Interval& square, bool releases_count) {
-  const Interval sum = square + square * square;
+double AddRemove(const PreciseInterval& square, bool releases_count) {
+  const PreciseInterval sum = square + square * square;
   return Sqrt(releases_count ? sum + Whole(1) : sum).UpperBound();
 }
 
-double ReplaceMany(const Interval& square) {
+double ReplaceMany(const PreciseInterval& square) {
   if (square.UpperBound() <= 0.5) return Sqrt(ShiftLeft(square, 2)).UpperBound();
-  return Sqrt(ShiftLeft(square * square + square, 1) + Interval::Of(0.5)).UpperBound();
+  return Sqrt(ShiftLeft(square * square + square, 1) + PreciseInterval::Of(0.5)).UpperBound();
 }
 
-double ReplaceOne(const Interval& bound, const Interval& square) {
+double ReplaceOne(const PreciseInterval& bound, const PreciseInterval& square) {
   const double ends = ShiftLeft(bound, 1).UpperBound();
   if (square.UpperBound() < 2) return ends;
-  const Interval sum = ShiftLeft(bound + Sqrt(Positive(square - Whole(2))), -1);
-  const Interval difference = ShiftLeft(bound, 1) - sum;
-  const Interval inner = difference * Sqrt(Whole(1) + sum * sum);
+  const PreciseInterval sum = ShiftLeft(bound + Sqrt(Positive(square - Whole(2))), -1);
+  const PreciseInterval difference = ShiftLeft(bound, 1) - sum;
+  const PreciseInterval inner = difference * Sqrt(Whole(1) + sum * sum);
   return std::max(ends, inner.UpperBound());
 }
 
@@ -41,8 +41,8 @@ L2Sensitivity MomentsSensitivity(const MomentsShape& shape, double row_bound, Ad
                             shape.dimension, row_bound),
                 "use at least one column and a positive clipping bound");
   }
-  const Interval bound = Interval::Of(row_bound);
-  const Interval square = bound * bound;
+  const PreciseInterval bound = PreciseInterval::Of(row_bound);
+  const PreciseInterval square = bound * bound;
   if (adjacency == Adjacency::kAddRemove) {
     return L2Sensitivity(AddRemove(square, shape.releases_count));
   }

@@ -27,9 +27,9 @@ bool AcceptExactly(const PolyaTable& table, size_t slot, UInt128 k, long log2_mu
   return AcceptBelow(head, word, source, [&](mpfr_prec_t precision) {
     // log-gamma of k takes as many bits again before the first one that counts.
     const mpfr_prec_t working = precision + 128;
-    const Interval density = PolyaLaw(table.scale(), table.parties(), working).Density(k);
+    const PreciseInterval density = PolyaLaw(table.scale(), table.parties(), working).Density(k);
     return ShiftLeft(table.Scale(working) * density, log2_multiplier) /
-           Interval::Of(UInt128{table.weights()[slot]}, working);
+           PreciseInterval::Of(UInt128{table.weights()[slot]}, working);
   });
 }
 

@@ -4,8 +4,8 @@ namespace partita::privacy {
 namespace {
 
 // Gamma falls on (0, 1].
-Interval GammaOf(const Interval& r) {
-  Interval out(r.precision());
+PreciseInterval GammaOf(const PreciseInterval& r) {
+  PreciseInterval out(r.precision());
   mpfr_gamma(out.lower().get(), r.upper().get(), MPFR_RNDD);
   mpfr_gamma(out.upper().get(), r.lower().get(), MPFR_RNDU);
   return out;
@@ -22,33 +22,33 @@ PolyaLaw::PolyaLaw(UInt128 scale, uint32_t parties, mpfr_prec_t precision)
       low_add_(Sqrt(r_ + ShiftLeft(one_, -2)) - ShiftLeft(one_, -1)) {}
 
 // (r)_k / k! as a product.
-Interval PolyaLaw::Coefficient(uint64_t k) const {
-  Interval product = one_;
+PreciseInterval PolyaLaw::Coefficient(uint64_t k) const {
+  PreciseInterval product = one_;
   for (uint64_t i = 0; i < k; ++i) product = product * (r_ + Number(i)) / Number(i + 1);
   return product;
 }
 
-Interval PolyaLaw::LogCoefficientAt(const Real& r, const Interval& k) const {
-  Interval point(precision_);
+PreciseInterval PolyaLaw::LogCoefficientAt(const Real& r, const PreciseInterval& k) const {
+  PreciseInterval point(precision_);
   point.lower() = r;
   point.upper() = r;
   return LogGamma(k + point) - Log(GammaOf(point)) - LogGamma(k + one_);
 }
 
-Interval PolyaLaw::Density(UInt128 k) const {
+PreciseInterval PolyaLaw::Density(UInt128 k) const {
   if (k < kExactCoefficients) return Coefficient(static_cast<uint64_t>(k)) * Exp(Decay(k));
   // (r)_k / k! grows with r, so each end of r gives one end.
-  Interval log_coefficient(precision_);
+  PreciseInterval log_coefficient(precision_);
   log_coefficient.lower() = LogCoefficientAt(r_.lower(), Number(k)).lower();
   log_coefficient.upper() = LogCoefficientAt(r_.upper(), Number(k)).upper();
   return Exp(log_coefficient + Decay(k));
 }
 
-Interval PolyaLaw::DensityBounds(UInt128 k) const {
+PreciseInterval PolyaLaw::DensityBounds(UInt128 k) const {
   if (k < kExactCoefficients) return Density(k);
-  const Interval power = r_ - one_;
-  const Interval decay = Decay(k);
-  Interval out(precision_);
+  const PreciseInterval power = r_ - one_;
+  const PreciseInterval decay = Decay(k);
+  PreciseInterval out(precision_);
   out.lower() = (Exp(power * Log(Number(k) + low_add_) + decay) / gamma_).lower();
   out.upper() = (Exp(power * Log(Number(k) + ShiftLeft(r_, -1)) + decay) / gamma_).upper();
   return out;

@@ -17,23 +17,23 @@ class PolyaLaw {
   PolyaLaw(UInt128 scale, uint32_t parties, mpfr_prec_t precision);
 
   // f(k), as narrow as the precision allows; by log-gamma from kExactCoefficients on (0.1 ms).
-  Interval Density(UInt128 k) const;
+  PreciseInterval Density(UInt128 k) const;
   // Contains f(k): Kershaw's bounds (polya_table.h) from kExactCoefficients on, of relative width 1
   // / (8 k).
-  Interval DensityBounds(UInt128 k) const;
+  PreciseInterval DensityBounds(UInt128 k) const;
 
  private:
-  Interval Number(UInt128 value) const { return Interval::Of(value, precision_); }
-  Interval Decay(UInt128 k) const { return -(Number(k) / scale_); }
-  Interval Coefficient(uint64_t k) const;
-  Interval LogCoefficientAt(const Real& r, const Interval& k) const;
+  PreciseInterval Number(UInt128 value) const { return PreciseInterval::Of(value, precision_); }
+  PreciseInterval Decay(UInt128 k) const { return -(Number(k) / scale_); }
+  PreciseInterval Coefficient(uint64_t k) const;
+  PreciseInterval LogCoefficientAt(const Real& r, const PreciseInterval& k) const;
 
   mpfr_prec_t precision_;
-  Interval scale_;
-  Interval one_;
-  Interval r_;
-  Interval gamma_;    // Gamma(r)
-  Interval low_add_;  // -1/2 + sqrt(r + 1/4)
+  PreciseInterval scale_;
+  PreciseInterval one_;
+  PreciseInterval r_;
+  PreciseInterval gamma_;    // Gamma(r)
+  PreciseInterval low_add_;  // -1/2 + sqrt(r + 1/4)
 };
 
 }  // namespace partita::privacy

@@ -32,7 +32,7 @@ PolyaTable::PolyaTable(UInt128 scale_grid_units, uint32_t parties)
   }
   AddBins();
   const PolyaLaw law(scale_, parties_, kPrecision);
-  const std::vector<Interval> masses = Masses(law);
+  const std::vector<PreciseInterval> masses = Masses(law);
   ChooseScale(masses);
   AddWeights(law, masses);
 }
@@ -50,8 +50,8 @@ void PolyaTable::AddBins() {
   bins_.push_back({start, block_bits, 0});
 }
 
-std::vector<Interval> PolyaTable::Masses(const PolyaLaw& law) const {
-  std::vector<Interval> masses;
+std::vector<PreciseInterval> PolyaTable::Masses(const PolyaLaw& law) const {
+  std::vector<PreciseInterval> masses;
   for (const PolyaBin& bin : bins_) {
     const bool tail = &bin == &bins_.back();
     masses.push_back(ShiftLeft(law.DensityBounds(bin.start), bin.width_bits + (tail ? 1 : 0)));
@@ -59,30 +59,30 @@ std::vector<Interval> PolyaTable::Masses(const PolyaLaw& law) const {
   return masses;
 }
 
-void PolyaTable::ChooseScale(const std::vector<Interval>& masses) {
-  Interval sum(kPrecision);
-  for (const Interval& mass : masses) sum = sum + mass;
+void PolyaTable::ChooseScale(const std::vector<PreciseInterval>& masses) {
+  PreciseInterval sum(kPrecision);
+  for (const PreciseInterval& mass : masses) sum = sum + mass;
   // Every weight is rounded up by less than 1.
   const UInt128 room = (UInt128{1} << 64) - bins_.size() - 1;
-  const Interval scale = Interval::Of(room, kPrecision) / sum;
+  const PreciseInterval scale = PreciseInterval::Of(room, kPrecision) / sum;
   scale_exponent_ = mpfr_get_exp(scale.lower().get()) - 64;
   scale_mantissa_ = mpfr_get_ui(ShiftLeft(scale, -scale_exponent_).lower().get(), MPFR_RNDD);
 }
 
-Interval PolyaTable::Scale(mpfr_prec_t precision) const {
-  return ShiftLeft(Interval::Of(UInt128{scale_mantissa_}, precision), scale_exponent_);
+PreciseInterval PolyaTable::Scale(mpfr_prec_t precision) const {
+  return ShiftLeft(PreciseInterval::Of(UInt128{scale_mantissa_}, precision), scale_exponent_);
 }
 
-void PolyaTable::AddWeights(const PolyaLaw& law, const std::vector<Interval>& masses) {
-  const Interval scale = Scale(kPrecision);
+void PolyaTable::AddWeights(const PolyaLaw& law, const std::vector<PreciseInterval>& masses) {
+  const PreciseInterval scale = Scale(kPrecision);
   std::vector<uint16_t> quick;
   UInt128 total = 0;
   for (size_t i = 0; i < bins_.size(); ++i) {
     PolyaBin& bin = bins_[i];
-    const Interval mass = scale * masses[i];
+    const PreciseInterval mass = scale * masses[i];
     const uint64_t weight = std::max<uint64_t>(1, mpfr_get_ui(mass.upper().get(), MPFR_RNDU));
-    const Interval divisor = Interval::Of(UInt128{weight}, kPrecision);
-    Interval at_start(kPrecision);
+    const PreciseInterval divisor = PreciseInterval::Of(UInt128{weight}, kPrecision);
+    PreciseInterval at_start(kPrecision);
     at_start.lower() = mass.upper();
     at_start.upper() = mass.upper();
     bin.ratio_at_start = (at_start / divisor).Middle();
@@ -91,7 +91,7 @@ void PolyaTable::AddWeights(const PolyaLaw& law, const std::vector<Interval>& ma
     uint64_t head = 0;
     if (i + 1 < bins_.size()) {
       const UInt128 last = bin.start + (UInt128{1} << bin.width_bits) - 1;
-      const Interval at_last =
+      const PreciseInterval at_last =
           ShiftLeft(scale * law.DensityBounds(last) / divisor, bin.width_bits + 16);
       head = std::min<uint64_t>(0xffff, mpfr_get_ui(at_last.lower().get(), MPFR_RNDD));
     }

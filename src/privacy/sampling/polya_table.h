@@ -52,14 +52,14 @@ class PolyaTable {
   const std::vector<uint64_t>& weights() const { return weights_; }
   const AliasTable& alias() const { return alias_; }
   // S.
-  Interval Scale(mpfr_prec_t precision) const;
+  PreciseInterval Scale(mpfr_prec_t precision) const;
 
  private:
   void AddBins();
   // 2^b f(start), twice that for the tail: one interval per bin.
-  std::vector<Interval> Masses(const PolyaLaw& law) const;
-  void ChooseScale(const std::vector<Interval>& masses);
-  void AddWeights(const PolyaLaw& law, const std::vector<Interval>& masses);
+  std::vector<PreciseInterval> Masses(const PolyaLaw& law) const;
+  void ChooseScale(const std::vector<PreciseInterval>& masses);
+  void AddWeights(const PolyaLaw& law, const std::vector<PreciseInterval>& masses);
 
   UInt128 scale_;
   uint32_t parties_;

@@ -29,13 +29,13 @@ void CheckDimension(size_t dimension) {
 }
 
 // 2^f value + 2 error spread.
-double OnGrid(double value, int fraction_bits, double error, const Interval& spread) {
-  return (ShiftLeft(Interval::Of(value), fraction_bits) +
-          ShiftLeft(Interval::Of(error) * spread, 1))
+double OnGrid(double value, int fraction_bits, double error, const PreciseInterval& spread) {
+  return (ShiftLeft(PreciseInterval::Of(value), fraction_bits) +
+          ShiftLeft(PreciseInterval::Of(error) * spread, 1))
       .UpperBound();
 }
 
-Interval Count(size_t dimension) { return Interval::Of(UInt128{dimension}); }
+PreciseInterval Count(size_t dimension) { return PreciseInterval::Of(UInt128{dimension}); }
 
 double Times(double value, Adjacency adjacency) {
   return adjacency == Adjacency::kReplace ? 2 * value : value;
@@ -91,12 +91,12 @@ L2Sensitivity L2FromL1(L1Sensitivity l1) { return L2Sensitivity(l1.value()); }
 
 L2Sensitivity L2FromLinf(LinfSensitivity linf, size_t dimension) {
   CheckDimension(dimension);
-  return L2Sensitivity((Interval::Of(linf.value()) * Sqrt(Count(dimension))).UpperBound());
+  return L2Sensitivity((PreciseInterval::Of(linf.value()) * Sqrt(Count(dimension))).UpperBound());
 }
 
 L1Sensitivity L1FromL2(L2Sensitivity l2, size_t dimension) {
   CheckDimension(dimension);
-  return L1Sensitivity((Interval::Of(l2.value()) * Sqrt(Count(dimension))).UpperBound());
+  return L1Sensitivity((PreciseInterval::Of(l2.value()) * Sqrt(Count(dimension))).UpperBound());
 }
 
 L2Sensitivity SumSensitivity(L2Sensitivity bound, Adjacency adjacency) {

@@ -84,14 +84,14 @@ TEST(PolyaDensityTest, BoundsContainTheDensity) {
     for (const UInt128 k : positions) {
       LogDensity(law, k, exact);
       mpfr_exp(exact, exact, MPFR_RNDN);
-      for (const Interval& interval : {bounds.Density(k), bounds.DensityBounds(k)}) {
+      for (const PreciseInterval& interval : {bounds.Density(k), bounds.DensityBounds(k)}) {
         EXPECT_LE(mpfr_cmp(interval.lower().get(), Scaled(exact, 1).get()), 0);
         EXPECT_GE(mpfr_cmp(interval.upper().get(), Scaled(exact, -1).get()), 0);
       }
-      const Interval narrow = bounds.Density(k);
+      const PreciseInterval narrow = bounds.Density(k);
       EXPECT_LE((narrow / narrow).UpperBound(), 1 + 1e-9);
       if (k < kExactCoefficients) continue;
-      const Interval wide = bounds.DensityBounds(k);
+      const PreciseInterval wide = bounds.DensityBounds(k);
       Real ratio(64);
       mpfr_div(ratio.get(), wide.lower().get(), wide.upper().get(), MPFR_RNDN);
       EXPECT_LE(1 - mpfr_get_d(ratio.get(), MPFR_RNDN), 0.125 / static_cast<double>(k) + 1e-15);
@@ -107,7 +107,7 @@ TEST(PolyaTableTest, WeightsDominateAndAddUp) {
   mpfr_inits2(kBits, mass, scale, static_cast<mpfr_ptr>(nullptr));
   for (const Case& law : Cases()) {
     const PolyaTable table(law.scale, law.parties);
-    const Interval exact_scale = table.Scale(128);
+    const PreciseInterval exact_scale = table.Scale(128);
     mpfr_set(scale, exact_scale.lower().get(), MPFR_RNDN);
     ASSERT_TRUE(mpfr_equal_p(scale, exact_scale.upper().get()));
     UInt128 expected_start = 0;
@@ -188,7 +188,7 @@ class PolyaReference {
     mpfr_init2(ratio, kBits);
     LogDensity(law_, k, ratio);
     mpfr_exp(ratio, ratio, MPFR_RNDN);
-    const Interval scale = table_.Scale(128);
+    const PreciseInterval scale = table_.Scale(128);
     mpfr_mul(ratio, ratio, scale.lower().get(), MPFR_RNDN);
     mpfr_mul_2si(ratio, ratio, shift, MPFR_RNDN);
     mpfr_div_ui(ratio, ratio, table_.weights()[slot], MPFR_RNDN);

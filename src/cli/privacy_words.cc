@@ -114,6 +114,10 @@ bool IsContinuous(const MechanismSpec& part) {
   return part.kind == MechanismKind::kGaussian || part.kind == MechanismKind::kLaplace;
 }
 
+bool IsGiven(const MechanismSpec& part) {
+  return part.kind == MechanismKind::kApproximate || part.kind == MechanismKind::kPmf;
+}
+
 std::vector<std::string> Caveats(const Composition& composition) {
   std::vector<std::string> caveats;
   caveats.emplace_back(composition.adjacency == privacy::Adjacency::kAddRemove
@@ -130,6 +134,11 @@ std::vector<std::string> Caveats(const Composition& composition) {
   caveats.emplace_back(
       "Everything that the mechanisms give out may be seen. Their random numbers are fresh in "
       "every use and known to nobody.");
+  if (std::any_of(composition.parts.begin(), composition.parts.end(), IsGiven)) {
+    caveats.emplace_back(
+        "What is given as a guarantee or as a pair of laws is taken as true, for these "
+        "neighbours.");
+  }
   if (std::any_of(composition.parts.begin(), composition.parts.end(), IsContinuous)) {
     caveats.emplace_back(
         "Noise is taken as real numbers; what floating-point noise gives away beside that is not "

@@ -80,7 +80,8 @@ Work Begin(const DefiniteMatrix& definite) {
   work.smallest = std::ldexp(smallest, -work.exponent);
   work.original = TimesPowerOfTwo(matrix, -work.exponent);
   const int bits = work.original.fraction_bits;
-  if (!(work.smallest >= 0x1p-22) || !(work.smallest < 1) || bits < 0 || bits > 80) {
+  const bool fits = bits >= 0 && bits <= 80 && work.exponent <= kEntryBits;
+  if (!(work.smallest >= 0x1p-22) || !(work.smallest < 1) || !fits) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("a matrix of entries up to {:.6g} with {} fraction bits cannot be "
                             "inverted down to pivots of {:.6g}",

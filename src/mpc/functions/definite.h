@@ -27,10 +27,11 @@
 // Rounds    D = 1 (`dealer`) or 2 (`replicated`), for any number of matrices of up to p rows:
 //           FactorDefinite p (2 D + 6 + 5 (1 + D)) - (1 + D), for p = 20 358 and 497;
 //           InvertDefinite p (2 D + 6 + 5 (1 + D)) + 5 D + 8 + ceil(log2 log2 (4 p)), the latter
-//           for its check: 376 and 521.
+//           for its check: 376 and at most 521.
 // Bytes     per pivot, T = 16 log2(bound / smallest_pivot) + 1 thresholds: T comparisons of 60 bits
 //           and T bits made ring elements, 4 p elements and (p - j)^2 (inverse: p^2) for the
-//           update, each with its cut.
+//           update, each with its cut. For p = 20 the busiest process sends 0.43 (`dealer`) or 0.49
+//           MB (`replicated`) for a factor, 0.83 or 0.90 MB for an inverse.
 #pragma once
 
 #include <span>

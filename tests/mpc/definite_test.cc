@@ -191,6 +191,43 @@ TEST(DefiniteTest, IllConditionedMatricesAreReported) {
   }
 }
 
+// Pivots in a given order do not tell everything: in Kahan's matrix all of them are far from zero,
+// and yet some variable is nearly a combination of the others.
+TEST(DefiniteTest, VarianceInflationIsReportedWhereNoPivotIsSmall) {
+  constexpr Eigen::Index kSize = 8;
+  const long double cosine = 0.6L, sine = std::sqrt(1 - cosine * cosine);
+  Matrix root = Matrix::Identity(kSize, kSize);
+  for (Eigen::Index i = 0; i < kSize; ++i) {
+    for (Eigen::Index j = i + 1; j < kSize; ++j) root(i, j) = -cosine;
+  }
+  for (Eigen::Index i = 0; i < kSize; ++i) root.row(i) *= std::pow(sine, i);
+  const Matrix sum = root.transpose() * root;
+  const Matrix scale = sum.diagonal().cwiseSqrt().cwiseInverse().asDiagonal();
+  const TestInput input = InputOf(Matrix(scale * sum * scale), 1);
+  const Matrix exact = FromGrid(input);
+  Matrix rest = exact;
+  long double smallest = 1;
+  for (Eigen::Index j = 0; j < kSize; ++j) {
+    smallest = std::min(smallest, rest(j, j));
+    rest -= Matrix(rest.col(j) * rest.row(j) / rest(j, j));
+  }
+  const auto tolerance = static_cast<double>(smallest / 2);
+  ASSERT_GT(exact.inverse().diagonal().maxCoeff(), 1 / tolerance);
+  for (const Setting& setting : {kSettings[0], kSettings[2]}) {
+    const auto opened = Evaluate(setting, {input}, [&](Engine& engine, const List& values) {
+      const DefiniteMatrix list[] = {{values[0], tolerance}};
+      return List{FactorDefinite(engine, list)[0].collinear,
+                  InvertDefinite(engine, list, kF)[0].collinear};
+    });
+    const Matrix inverse = exact.inverse();
+    for (size_t i = 0; i < kSize; ++i) {
+      const auto index = static_cast<Eigen::Index>(i);
+      EXPECT_EQ(opened[0].integers[i], 0);
+      EXPECT_EQ(opened[1].integers[i], inverse(index, index) > 1 / tolerance ? 1 : 0);
+    }
+  }
+}
+
 // A matrix that is not what it was declared to be fails the check of its inverse: here it is not
 // symmetric, and all of its pivots are fine.
 TEST(DefiniteTest, AWrongInverseIsReported) {

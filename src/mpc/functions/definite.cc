@@ -16,8 +16,9 @@ namespace {
 
 constexpr int kEntryBits = 58, kChainBits = 50, kColumnBits = 44, kGuessBits = 10;
 constexpr int kThresholdsPerOctave = 16;
-// Columns divided by pivots, which positive definiteness keeps below 1 / pivot.
-constexpr double kLargestColumn = 0x1p21;
+// Columns divided by pivots, which positive definiteness keeps below the largest variance
+// inflation.
+constexpr double kLargestColumn = 0x1p22;
 
 // First guesses of reciprocals: pivot j lies in interval i if it is below threshold i + 1 and not
 // below threshold i. `below` bit by bit gives the guess as a public linear form.
@@ -79,7 +80,8 @@ Work Begin(const DefiniteMatrix& definite) {
   work.smallest = std::ldexp(smallest, -work.exponent);
   work.original = TimesPowerOfTwo(matrix, -work.exponent);
   const int bits = work.original.fraction_bits;
-  if (!(work.smallest >= 0x1p-22) || !(work.smallest < 1) || bits < 0 || bits > 80) {
+  const bool fits = bits >= 0 && bits <= 80 && work.exponent <= kEntryBits;
+  if (!(work.smallest >= 0x1p-22) || !(work.smallest < 1) || !fits) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("a matrix of entries up to {:.6g} with {} fraction bits cannot be "
                             "inverted down to pivots of {:.6g}",
@@ -233,34 +235,62 @@ void Sweep(Engine& engine, const Works& works, size_t at) {
   for (Work* work : works) work->matrix = SweptMatrix(engine, *work, at);
 }
 
-// How many entries of every row of A X - I exceed 2^-17 / p in magnitude, without fraction bits.
-// The comparisons are as wide as the ring, so that nothing is taken on trust.
-std::vector<Shared> BadEntries(Engine& engine, const std::vector<Work>& all,
-                               const std::vector<Shared>& inverses) {
+// value with the widest bound there is, so that a comparison takes nothing on trust.
+Shared OfAnySize(Engine& engine, const Shared& value) {
+  return WithBound(value, std::ldexp(1 - 0x1p-10, engine.ring_bits() - 2 - value.fraction_bits));
+}
+
+Shared DiagonalOf(Engine& engine, const Shared& matrix) {
+  std::vector<Shared> entries;
+  for (size_t i = 0; i < matrix.shape.rows; ++i) {
+    entries.push_back(engine.Slice(matrix, i, i, {1, 1}));
+  }
+  return Column(engine, entries);
+}
+
+// A X - I.
+std::vector<Shared> Residuals(Engine& engine, const std::vector<Work>& all,
+                              const std::vector<Shared>& inverses) {
   std::vector<Shared> residuals(all.size());
   ProductRound products(engine);
   for (size_t i = 0; i < all.size(); ++i) {
     products.Add(Product::Kind::kMatrix, all[i].original, inverses[i], 2, residuals[i]);
   }
   products.Run();
-  std::vector<Shared> differences;  // of both signs for every matrix
-  for (size_t i = 0; i < all.size(); ++i) {
-    const size_t size = SizeOf(all[i]);
-    Shared& residual = residuals[i];
+  for (Shared& residual : residuals) {
+    const size_t size = residual.shape.rows;
     const int bits = residual.fraction_bits;
     PublicMatrix identity{{residual.shape, std::vector<Int128>(size * size)}, bits};
     for (size_t k = 0; k < size; ++k) identity.values.values[k * size + k] = Int128{1} << bits;
-    residual = engine.Subtract(residual, engine.Public(identity));
-    const Shared limit = ConstantLike(engine, residual, 0x1p-17 / static_cast<double>(size), bits);
-    const double any = std::ldexp(1 - 0x1p-10, engine.ring_bits() - 2 - bits);
-    differences.push_back(WithBound(engine.Add(residual, limit), any));
-    differences.push_back(WithBound(engine.Subtract(limit, residual), any));
+    residual = WithBound(engine.Subtract(residual, engine.Public(identity)), 1);
+  }
+  return residuals;
+}
+
+// For every variable, without fraction bits: how many entries of its row of A X - I exceed 2^-17 /
+// p in magnitude, and one more if its entry of the inverse's diagonal, which bounds the others,
+// exceeds 1 / smallest.
+std::vector<Shared> BadEntries(Engine& engine, const std::vector<Work>& all,
+                               const std::vector<Shared>& inverses) {
+  const std::vector<Shared> residuals = Residuals(engine, all, inverses);
+  std::vector<Shared> differences;  // three for every matrix
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Shared& residual = residuals[i];
+    const double tolerance = 0x1p-17 / static_cast<double>(SizeOf(all[i]));
+    const Shared limit = ConstantLike(engine, residual, tolerance, residual.fraction_bits);
+    const Shared diagonal = DiagonalOf(engine, inverses[i]);
+    const Shared largest =
+        ConstantLike(engine, diagonal, 1 / all[i].smallest, diagonal.fraction_bits);
+    differences.push_back(OfAnySize(engine, engine.Add(residual, limit)));
+    differences.push_back(OfAnySize(engine, engine.Subtract(limit, residual)));
+    differences.push_back(OfAnySize(engine, engine.Subtract(largest, diagonal)));
   }
   const std::vector<Shared> bad = engine.ToRing(IsNegative(engine, differences));
   std::vector<Shared> counts;
   for (size_t i = 0; i < all.size(); ++i) {
     const auto size = static_cast<double>(SizeOf(all[i]));
-    counts.push_back(SumOfRows(engine, engine.Add(bad[2 * i], bad[2 * i + 1]), size));
+    const Shared both = engine.Add(bad[3 * i], bad[3 * i + 1]);
+    counts.push_back(engine.Add(SumOfRows(engine, both, 2 * size), bad[3 * i + 2]));
   }
   return counts;
 }

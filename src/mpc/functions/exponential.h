@@ -13,6 +13,8 @@
 //           of u clears what lies below.
 // Rounds    D = 1 (`dealer`) or 2 (`replicated`), w bits of u at 41 fraction bits:
 //           7 D + 4 + ceil(log2(w - 1)) (on `replicated` the longest chain may be shorter).
+// Bytes     for |x| <= 50 at f = 40 the busiest process sends 535 (`dealer`) or 540 (`replicated`)
+//           per entry; all together 1540 or 1610.
 #pragma once
 
 #include <span>

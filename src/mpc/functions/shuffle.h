@@ -11,7 +11,7 @@
 // Rounds   m (2 ceil(log2 n) - 1) for m parties and n rows, and one more where an input takes one
 //          (`replicated`).
 // Bytes    per party and layer a product of n / 2 rows (one setting for each), 2 ceil(log2 n) - 1
-//          layers.
+//          layers: for 1000 rows of one column every process sends about 600 per row.
 #pragma once
 
 #include "crypto/random.h"

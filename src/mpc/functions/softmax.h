@@ -11,7 +11,8 @@
 // Rounds    with D = 1 (`dealer`) or 2 (`replicated`): RowMax where needed, Exponential (of
 //           integer bits at least), Reciprocal and 1 + D, or Log.
 // Bytes     those of Exponential and one product with its cut for every entry, of Reciprocal or Log
-//           for every row.
+//           for every row: for rows of 20 at f = 40 the busiest process sends 620 to 670 per entry;
+//           all together 1740 to 1990.
 #pragma once
 
 #include <span>

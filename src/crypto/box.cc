@@ -12,6 +12,12 @@ constexpr size_t kTagBytes = crypto_aead_xchacha20poly1305_ietf_ABYTES;
 static_assert(kSealBytes == crypto_box_SEALBYTES);
 static_assert(kAeadBytes == kNonceBytes + kTagBytes);
 
+// libsodium chooses the fastest code for this processor when it is initialised.
+void Initialise() {
+  static const bool is_ready = sodium_init() >= 0;
+  if (!is_ready) throw Error(ErrorCode::kInternal, "libsodium cannot be used");
+}
+
 void CheckKey(int result) {
   if (result != 0) {
     throw Error(ErrorCode::kBadInput, "a public key for encryption is not valid",
@@ -22,6 +28,7 @@ void CheckKey(int result) {
 }  // namespace
 
 BoxKeyPair MakeBoxKeyPair(RandomSource& source) {
+  Initialise();
   BoxKeyPair pair;
   pair.secret_key = RandomKey(source);
   CheckKey(crypto_scalarmult_base(pair.public_key.data(), pair.secret_key.Expose().data()));
@@ -29,12 +36,14 @@ BoxKeyPair MakeBoxKeyPair(RandomSource& source) {
 }
 
 Bytes Seal(ByteView message, const BoxPublicKey& receiver) {
+  Initialise();
   Bytes sealed(message.size() + kSealBytes);
   CheckKey(crypto_box_seal(sealed.data(), message.data(), message.size(), receiver.data()));
   return sealed;
 }
 
 std::optional<Bytes> OpenSealed(ByteView sealed, const BoxKeyPair& receiver) {
+  Initialise();
   if (sealed.size() < kSealBytes) return std::nullopt;
   Bytes message(sealed.size() - kSealBytes);
   if (crypto_box_seal_open(message.data(), sealed.data(), sealed.size(), receiver.public_key.data(),
@@ -46,6 +55,7 @@ std::optional<Bytes> OpenSealed(ByteView sealed, const BoxKeyPair& receiver) {
 
 Key PairKey(const BoxKeyPair& own, const BoxPublicKey& peer, std::string_view purpose,
             ByteView context) {
+  Initialise();
   Key shared;
   CheckKey(crypto_scalarmult(shared.Expose().data(), own.secret_key.Expose().data(), peer.data()));
   // Both public keys, in an order that does not depend on the side.
@@ -56,6 +66,7 @@ Key PairKey(const BoxKeyPair& own, const BoxPublicKey& peer, std::string_view pu
 }
 
 Key NumberedKey(const Key& parent, uint64_t number, const char (&label)[9]) {
+  Initialise();
   Key key;
   if (crypto_kdf_derive_from_key(key.Expose().data(), key.Expose().size(), number, label,
                                  parent.Expose().data()) != 0) {
@@ -65,6 +76,7 @@ Key NumberedKey(const Key& parent, uint64_t number, const char (&label)[9]) {
 }
 
 Bytes Encrypt(const Key& key, ByteView message, ByteView associated, RandomSource& source) {
+  Initialise();
   Bytes encrypted(message.size() + kAeadBytes);
   source.Fill(std::span(encrypted).first(kNonceBytes));
   crypto_aead_xchacha20poly1305_ietf_encrypt(
@@ -74,6 +86,7 @@ Bytes Encrypt(const Key& key, ByteView message, ByteView associated, RandomSourc
 }
 
 std::optional<Bytes> Decrypt(const Key& key, ByteView encrypted, ByteView associated) {
+  Initialise();
   if (encrypted.size() < kAeadBytes) return std::nullopt;
   Bytes message(encrypted.size() - kAeadBytes);
   const ByteView text = encrypted.subspan(kNonceBytes);

@@ -320,7 +320,7 @@ std::vector<StoredShare> SqliteSpool::Shares(const std::optional<ClientId>& afte
   use->Bind(2, after ? ByteView(*after) : ByteView());
   std::vector<StoredShare> shares;
   size_t bytes = 0;
-  while (bytes < max_bytes && use->Step()) {
+  while ((shares.empty() || bytes < max_bytes) && use->Step()) {
     const ByteView share = use->Blob(3);
     bytes += sizeof(StoredShare) + share.size();
     if (!shares.empty() && bytes > max_bytes) break;

@@ -122,6 +122,8 @@ TEST_F(SqliteSpoolTest, GivesSharesInOrderPageByPage) {
   }
   EXPECT_EQ(next, expected.end());
   EXPECT_GT(pages, 10);
+  EXPECT_EQ(spool->Shares({}, 0).size(), 1U);
+  EXPECT_EQ(spool->Shares({}, size_t{1} << 30).size(), 100U);
 }
 
 TEST_F(SqliteSpoolTest, RecordsOneClosingAndOnePublication) {

@@ -14,11 +14,18 @@
 #include "crypto/certificate.h"
 #include "mpc/compare.h"
 #include "mpc/dealer_engine.h"
+#include "mpc/functions/definite.h"
 #include "mpc/functions/exponential.h"
 #include "mpc/functions/extremes.h"
+#include "mpc/functions/logarithm.h"
+#include "mpc/functions/norm.h"
 #include "mpc/functions/reciprocal.h"
+#include "mpc/functions/sigmoid.h"
+#include "mpc/functions/softmax.h"
+#include "mpc/ot/ot_engine.h"
 #include "mpc/plan_engine.h"
 #include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
 #include "net/delayed_transport.h"
 #include "net/tls_transport.h"
 
@@ -31,7 +38,7 @@ using mpc::Shared;
 
 constexpr int kFractionBits = 40;
 constexpr char kRelease[] = "bench";
-constexpr char kDealer[] = "dealer";
+constexpr char kDealer[] = "dealer", kTransfers[] = "ot";
 constexpr std::chrono::seconds kConnectTime(30);
 
 // One operation on arrays of `shape`, values between `low` and `high`.
@@ -49,6 +56,18 @@ void Multiplication(Engine& engine, const Shared& x, mpc::Product::Kind kind) {
 }
 
 mpc::PositiveValue Positive(const Shared& x, double smallest) { return {x, smallest}; }
+
+// I + x.
+void InvertNearIdentity(Engine& engine, const Shared& x) {
+  mpc::PublicMatrix identity;
+  identity.fraction_bits = kFractionBits;
+  identity.values.shape = x.shape;
+  identity.values.values.resize(x.shape.rows * x.shape.cols);
+  for (size_t i = 0; i < x.shape.rows; ++i)
+    identity.values.values[i * (x.shape.cols + 1)] = Int128{1} << kFractionBits;
+  const mpc::DefiniteMatrix matrix = {engine.Add(engine.Public(identity), x)};
+  mpc::InvertDefinite(engine, {&matrix, 1}, kFractionBits);
+}
 
 Shape Scaled(Shape shape, double scale) {
   const double rows = std::ceil(static_cast<double>(shape.rows) * scale);
@@ -104,6 +123,25 @@ std::vector<Workload> Workloads(double scale) {
                    const mpc::BoundedAbove value = {x, 0};
                    mpc::Exponential(engine, {&value, 1}, kFractionBits);
                  }});
+  all.push_back(
+      {"logarithm", thousand, 0.05, 50, thousand.rows, [](Engine& engine, const Shared& x) {
+         const mpc::PositiveValue value = Positive(x, 0.05);
+         mpc::Log(engine, {&value, 1}, kFractionBits);
+       }});
+  all.push_back(
+      {"logistic function", thousand, -50, 50, thousand.rows, [](Engine& engine, const Shared& x) {
+         mpc::Sigmoid(engine, {&x, 1}, kFractionBits);
+       }});
+  all.push_back(
+      {"row softmax", table, -50, 50, table.rows * table.cols, [](Engine& engine, const Shared& x) {
+         mpc::RowSoftmax(engine, {&x, 1}, kFractionBits);
+       }});
+  all.push_back(
+      {"row clipping", table, -1, 1, table.rows * table.cols, [](Engine& engine, const Shared& x) {
+         const mpc::RowsWithNorm rows = {x, 1};
+         mpc::ClipRows(engine, {&rows, 1});
+       }});
+  all.push_back({"inverse", {20, 20}, -0.01, 0.01, 400, InvertNearIdentity});
   return all;
 }
 
@@ -177,6 +215,14 @@ Host MakeHost(const BenchEngine& engine) {
   return host;
 }
 
+std::unique_ptr<Engine> MakeEngine(const BenchEngine& kind, net::Channel& channel,
+                                   mpc::ReleaseGate& gate) {
+  if (kind.name == kDealer) return mpc::MakeDealerEngine(channel, gate);
+  if (kind.name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
+  if (kind.name == kTransfers) return mpc::MakeOtEngine(channel, gate);
+  return mpc::MakeShamirEngine(channel, gate);
+}
+
 // Everything that one process does; `seconds` of every workload and repetition.
 std::vector<std::vector<double>> RunProcess(const BenchEngine& kind, Host& host, size_t self,
                                             const std::vector<Workload>& workloads,
@@ -194,9 +240,7 @@ std::vector<std::vector<double>> RunProcess(const BenchEngine& kind, Host& host,
   channel.SetProgress(&progress);
   mpc::CountingReleaseGate gate;
   gate.Reserve(Releases());
-  const std::unique_ptr<Engine> engine = kind.name == kDealer
-                                             ? mpc::MakeDealerEngine(channel, gate)
-                                             : mpc::MakeReplicatedEngine(channel, gate);
+  const std::unique_ptr<Engine> engine = MakeEngine(kind, channel, gate);
   std::vector<std::vector<double>> seconds(workloads.size());
   for (size_t w = 0; w < workloads.size(); ++w) {
     const Shared x = Values(*engine, workloads[w]);
@@ -237,8 +281,7 @@ std::vector<std::vector<double>> Measure(const BenchEngine& kind,
   return RunProcess(kind, host, 0, workloads, options, latency, progress);
 }
 
-// What one execution costs, from the engine's own description of its messages.
-void AddCosts(const BenchEngine& kind, const Workload& workload, MpcBenchRow& row) {
+mpc::PhaseCost CostOf(const BenchEngine& kind, const Workload& workload) {
   mpc::CountingReleaseGate gate;
   gate.Reserve(Releases());
   mpc::PlanEngine engine(kind.name, kind.num_parties, &gate);
@@ -246,11 +289,38 @@ void AddCosts(const BenchEngine& kind, const Workload& workload, MpcBenchRow& ro
   workload.run(engine, x);
   engine.BeginPhase("measured");
   workload.run(engine, x);
-  const mpc::PhaseCost cost = engine.phases().back();
+  return engine.phases().back();
+}
+
+uint64_t BytesFrom(const mpc::PhaseCost& cost, size_t first, size_t end) {
+  uint64_t bytes = 0;
+  for (size_t from = first; from < std::min(end, cost.links.size()); ++from) {
+    for (const mpc::LinkCost& link : cost.links[from]) bytes += link.bytes;
+  }
+  return bytes;
+}
+
+// What one execution costs, from the engine's own description of its messages. With transfers the
+// two parties do what a dealer would do, and then what they would do beside it.
+void AddCosts(const BenchEngine& kind, const Workload& workload, MpcBenchRow& row) {
+  const mpc::PhaseCost cost = CostOf(kind, workload);
   row.rounds = *std::max_element(cost.rounds.begin(), cost.rounds.end());
-  for (size_t from = 0; from < cost.links.size(); ++from) {
-    for (const mpc::LinkCost& link : cost.links[from])
-      (from < kind.num_parties ? row.online_bytes : row.offline_bytes) += link.bytes;
+  row.online_bytes = BytesFrom(cost, 0, kind.num_parties);
+  row.offline_bytes = BytesFrom(cost, kind.num_parties, cost.links.size());
+  if (kind.name != kTransfers) return;
+  const uint64_t all = row.online_bytes;
+  row.online_bytes = BytesFrom(CostOf({kDealer, kind.num_parties}, workload), 0, kind.num_parties);
+  row.offline_bytes = all - std::min(all, row.online_bytes);
+}
+
+// Some engines have too narrow a ring for some operations, which they say when they plan.
+bool Supports(const BenchEngine& kind, const Workload& workload) {
+  try {
+    CostOf(kind, workload);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBadInput) throw;
+    return false;
   }
 }
 
@@ -273,7 +343,9 @@ void RequireOptions(const MpcBenchOptions& options) {
 
 }  // namespace
 
-std::vector<BenchEngine> BenchEngines() { return {{kDealer, 2}, {"replicated", 3}}; }
+std::vector<BenchEngine> BenchEngines() {
+  return {{kDealer, 2}, {"replicated", 3}, {kTransfers, 2}, {"shamir", 3}};
+}
 
 std::vector<std::string> BenchOperationNames() {
   std::vector<std::string> names;
@@ -285,9 +357,13 @@ std::vector<std::string> BenchOperationNames() {
 
 std::vector<MpcBenchRow> BenchMpc(const MpcBenchOptions& options, Progress& progress) {
   RequireOptions(options);
-  const std::vector<Workload> workloads = Chosen(options);
+  const std::vector<Workload> chosen = Chosen(options);
   std::vector<MpcBenchRow> rows;
   for (const BenchEngine& kind : options.engines) {
+    std::vector<Workload> workloads;
+    std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(workloads),
+                 [&](const Workload& workload) { return Supports(kind, workload); });
+    if (workloads.empty()) continue;
     for (std::chrono::microseconds latency : options.latencies) {
       progress.Phase(latency.count() == 0
                          ? fmt::format("{}, loopback", kind.name)

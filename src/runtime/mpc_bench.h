@@ -16,7 +16,7 @@ struct BenchEngine {
   std::string name;        // "dealer"
   size_t num_parties = 2;  // computing parties
 };
-// "dealer", two parties; "replicated", three.
+// "dealer" and "ot", two parties; "replicated" and "shamir", three.
 std::vector<BenchEngine> BenchEngines();
 
 // Names of the operations, in the order of the table: "multiply", "compare", ...
@@ -46,9 +46,9 @@ struct MpcBenchRow {
   uint64_t offline_bytes = 0, online_bytes = 0;
 };
 
-// Throws kUsage for an engine or operation that there is not, for no repetition, or for a scale
-// outside (0, 1]; kCancelled; what engines and channels throw. Progress: one phase for each engine
-// and latency.
+// Leaves out what an engine cannot do. Throws kUsage for an operation that there is not, for no
+// repetition, or for a scale outside (0, 1]; kCancelled; what engines and channels throw. Progress:
+// one phase for each engine and latency.
 std::vector<MpcBenchRow> BenchMpc(const MpcBenchOptions& options, Progress& progress);
 
 // Runnable processes waiting for a processor, averaged over the last minute: a loaded machine

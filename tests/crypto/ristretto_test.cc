@@ -129,11 +129,11 @@ TEST(RistrettoTest, ZeroIsRefused) {
 
 TEST(RistrettoTest, RandomElementsAreValidAndDifferent) {
   SystemRandom random;
-  const RistrettoPoint a = RistrettoPoint::Random(random), b = RistrettoPoint::Random(random);
+  const RistrettoPoint a = RistrettoPoint::Draw(random), b = RistrettoPoint::Draw(random);
   EXPECT_EQ(RistrettoPoint::Decode(a.bytes()), a);
   EXPECT_FALSE(a == b);
   Tape tape(Bytes(64, 3));
-  RistrettoPoint::Random(tape);
+  RistrettoPoint::Draw(tape);
   EXPECT_EQ(tape.used(), 64u);
 }
 

@@ -58,7 +58,7 @@ RistrettoPoint RistrettoPoint::Times(const RistrettoScalar& scalar) const {
   return product;
 }
 
-RistrettoPoint RistrettoPoint::Sample(RandomSource& source) {
+RistrettoPoint RistrettoPoint::Draw(RandomSource& source) {
   Initialise();
   std::array<uint8_t, crypto_core_ristretto255_HASHBYTES> wide{};
   source.Fill(wide);

@@ -35,7 +35,7 @@ class RistrettoPoint {
 
   // A uniform element of which nobody, not even the caller, knows the discrete logarithm: derived
   // from 64 bytes of `source` (RFC 9496, 4.3.4).
-  static RistrettoPoint Sample(RandomSource& source);
+  static RistrettoPoint Draw(RandomSource& source);
   // The generator times `scalar`. Throws kInternal for the scalar 0.
   static RistrettoPoint Generate(const RistrettoScalar& scalar);
 

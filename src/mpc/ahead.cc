@@ -322,12 +322,15 @@ std::unique_ptr<Engine> MakeOtEngineAhead(net::Channel& channel, ReleaseGate& ga
   return MakeOtEngine(channel, gate, SourceOf<Ring128>(std::move(package)));
 }
 
+template <typename R>
+using SourcePointer = std::unique_ptr<CorrelationSource<R>>;
+
 #define PARTITA_INSTANTIATE(R)                                                   \
   template AheadPackage ReceiveFromDealer<R>(net::Channel&, const ShapeBody&);   \
   template void DealAhead<R>(net::Channel&, const ShapeBody&);                   \
   template AheadPackage MakeByTransfers<R>(net::Channel&, crypto::RandomSource&, \
                                            const ShapeBody&);                    \
-  template std::unique_ptr<CorrelationSource<R>> SourceOf<R>(AheadPackage);
+  template SourcePointer<R> SourceOf<R>(AheadPackage);
 PARTITA_INSTANTIATE(Ring128)
 PARTITA_INSTANTIATE(Ring64)
 PARTITA_INSTANTIATE(Ring16)

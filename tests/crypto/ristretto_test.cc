@@ -129,11 +129,11 @@ TEST(RistrettoTest, ZeroIsRefused) {
 
 TEST(RistrettoTest, RandomElementsAreValidAndDifferent) {
   SystemRandom random;
-  const RistrettoPoint a = RistrettoPoint::Sample(random), b = RistrettoPoint::Sample(random);
+  const RistrettoPoint a = RistrettoPoint::Draw(random), b = RistrettoPoint::Draw(random);
   EXPECT_EQ(RistrettoPoint::Decode(a.bytes()), a);
   EXPECT_FALSE(a == b);
   Tape tape(Bytes(64, 3));
-  RistrettoPoint::Sample(tape);
+  RistrettoPoint::Draw(tape);
   EXPECT_EQ(tape.used(), 64u);
 }
 

@@ -58,7 +58,7 @@ BaseOtReceiver::BaseOtReceiver(ByteView session, std::string peer, const std::ve
     // The difference is the identity with probability 2^-252: then once more.
     for (;;) {
       crypto::RistrettoScalar scalar = crypto::RandomScalar(random);
-      const RistrettoPoint other = RistrettoPoint::Sample(random);
+      const RistrettoPoint other = RistrettoPoint::Draw(random);
       const auto chosen =
           RistrettoPoint::Generate(scalar).Minus(HashPoint(session_, i, choice, other.bytes()));
       if (!chosen) continue;

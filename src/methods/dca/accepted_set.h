@@ -14,7 +14,7 @@ struct AcceptedUpload {
   ClientId client{};
   UploadId upload{};
 
-  auto operator<=>(const AcceptedUpload&) const = default;
+  auto operator<=>(const AcceptedUpload&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 using AcceptedSet = std::vector<AcceptedUpload>;

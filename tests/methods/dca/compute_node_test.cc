@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "tests/methods/dca/dropouts.h"
 #include "tests/methods/dca/rounds.h"
 
 namespace partita::methods::dca {
@@ -40,7 +41,6 @@ TEST_F(ComputeNodeTest, OpensExactlyTheSumOfAllClients) {
   }
 }
 
-// R20 in small: 10 % never, 5 % to some nodes, 5 % to all and then gone.
 TEST_F(ComputeNodeTest, DropoutsLeaveTheSumOfTheOthers) {
   for (uint32_t client = 2; client < 20; ++client) {
     const uint16_t reached = client == 2 ? 2 : 3;
@@ -54,6 +54,9 @@ TEST_F(ComputeNodeTest, DropoutsLeaveTheSumOfTheOthers) {
   EXPECT_EQ(everybody.size(), 18U);
   EXPECT_EQ(sum.grid, clients_.Sum(nodes_[2].Freeze()));
 }
+
+// R20 at a hundredth of its size; the whole of it is scale_test.
+TEST(DropoutTest, DropoutsOfAThousand) { RunDropouts(1000, 100); }
 
 // R5, R21: any schedule of lost, repeated and changed messages and restarts. The noise of every
 // client makes its row unique, so that equality finds every loss, repetition and mixture.

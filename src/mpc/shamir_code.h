@@ -21,7 +21,8 @@ constexpr size_t ShamirThreshold(size_t num_parties) { return (num_parties - 1) 
 // The point of a party.
 template <typename F>
 constexpr typename F::Word PointOf(PartyIndex party) {
-  return static_cast<typename F::Word>(party + 1);
+  const PartyIndex point = party + 1;
+  return static_cast<typename F::Word>(point);
 }
 
 // c with f(at) = sum of c_i f(points[i]) for every f of degree below the number of points. Throws

@@ -484,6 +484,7 @@ TEST(ShamirEngineTest, ADroppedPeerIsNamed) {
     for (size_t party = 0; party < 3; ++party) {
       if (party == gone) continue;
       EXPECT_EQ(CodeOf(result.errors[party]), ErrorCode::kPeerLost);
+      ASSERT_TRUE(result.errors[party]);
       try {
         std::rethrow_exception(result.errors[party]);
       } catch (const Error& error) {
@@ -563,6 +564,7 @@ TEST(ShamirEngineTest, NobodyIsNamedWhereItCouldBeAnHonestParty) {
     EXPECT_NE(self, 0u);
   });
   EXPECT_EQ(CodeOf(result.errors[0]), ErrorCode::kPeerFault);
+  ASSERT_TRUE(result.errors[0]);
   try {
     std::rethrow_exception(result.errors[0]);
   } catch (const Error& error) {
@@ -681,6 +683,7 @@ TEST(ShamirEngineTest, WhatIsNoElementIsRefusedAndItsSenderNamed) {
         engine.Reveal("out", {&value, 1}, 0);
       });
       EXPECT_EQ(CodeOf(result.errors[0]), ErrorCode::kPeerFault);
+      ASSERT_TRUE(result.errors[0]);
       try {
         std::rethrow_exception(result.errors[0]);
       } catch (const Error& error) {

@@ -1,6 +1,6 @@
-// Any bytes sent to a compute node: an envelope, a set of uploads or the inside of a sealed box that
-// encodes back to itself, or a kPeerFault error; never a crash, and never an accepted upload that no
-// client made.
+// Any bytes sent to a compute node: an envelope, a set of uploads or the inside of a sealed box
+// that encodes back to itself, or a kPeerFault error; never a crash, and never an accepted upload
+// that no client made.
 //
 // The first byte says what the rest is: bits 0 and 1 the node, bit 2 that it lies in a sealed box.
 #include <sodium.h>

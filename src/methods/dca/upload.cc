@@ -43,7 +43,7 @@ UploadHeader ReadHeader(ByteReader& reader) {
 
 // By hand, for it is made for every upload and node.
 std::array<uint8_t, kPrefixBytes> AssociatedData(UploadMode mode, const UploadHeader& header) {
-  std::array<uint8_t, kPrefixBytes> prefix;
+  std::array<uint8_t, kPrefixBytes> prefix{};
   auto at = std::ranges::copy(kMagic, prefix.begin()).out;
   *at++ = static_cast<uint8_t>(mode);
   at = std::ranges::copy(header.study, at).out;

@@ -9,7 +9,7 @@ namespace partita::methods::dca {
 namespace {
 
 constexpr std::array<uint8_t, 4> kMagic = {'P', 'D', 'U', '1'};
-constexpr size_t kPrefixBytes = kMagic.size() + 1 + kHeaderBytes;
+static_assert(kPrefixBytes == kMagic.size() + 1 + kHeaderBytes);
 
 template <size_t kSize>
 std::array<uint8_t, kSize> Take(ByteReader& reader) {
@@ -41,20 +41,29 @@ UploadHeader ReadHeader(ByteReader& reader) {
 
 }  // namespace
 
-Bytes AssociatedData(UploadMode mode, const UploadHeader& header) {
-  ByteWriter writer;
-  writer.Raw(kMagic);
-  writer.U8(static_cast<uint8_t>(mode));
-  Write(writer, header);
-  return writer.Take();
+// By hand, for it is made for every upload and node.
+std::array<uint8_t, kPrefixBytes> AssociatedData(UploadMode mode, const UploadHeader& header) {
+  std::array<uint8_t, kPrefixBytes> prefix{};
+  auto at = std::ranges::copy(kMagic, prefix.begin()).out;
+  *at++ = static_cast<uint8_t>(mode);
+  at = std::ranges::copy(header.study, at).out;
+  at = std::ranges::copy(header.client, at).out;
+  for (int i = 0; i < 8; ++i) *at++ = static_cast<uint8_t>(header.epoch >> (8 * i));
+  for (int i = 0; i < 2; ++i) *at++ = static_cast<uint8_t>(header.node >> (8 * i));
+  std::ranges::copy(header.upload, at);
+  return prefix;
 }
 
 Bytes EncodeEnvelope(const Envelope& envelope) {
-  ByteWriter writer;
-  writer.Raw(AssociatedData(envelope.mode, envelope.header));
-  writer.U32(static_cast<uint32_t>(envelope.body.size()));
-  writer.Raw(envelope.body);
-  return writer.Take();
+  const std::array<uint8_t, kPrefixBytes> prefix = AssociatedData(envelope.mode, envelope.header);
+  Bytes bytes;
+  bytes.reserve(kPrefixBytes + sizeof(uint32_t) + envelope.body.size());
+  bytes.assign(prefix.begin(), prefix.end());
+  for (int i = 0; i < 4; ++i) {
+    bytes.push_back(static_cast<uint8_t>(envelope.body.size() >> (8 * i)));
+  }
+  bytes.insert(bytes.end(), envelope.body.begin(), envelope.body.end());
+  return bytes;
 }
 
 Envelope ParseEnvelope(ByteView bytes) {

@@ -62,7 +62,8 @@ Bytes EncodeEnvelope(const Envelope& envelope);
 Envelope ParseEnvelope(ByteView bytes);
 
 // The envelope's bytes before the body length: associated data of a registered upload.
-Bytes AssociatedData(UploadMode mode, const UploadHeader& header);
+inline constexpr size_t kPrefixBytes = 4 + 1 + kHeaderBytes;
+std::array<uint8_t, kPrefixBytes> AssociatedData(UploadMode mode, const UploadHeader& header);
 
 // Of the content, the body and the whole envelope for one node.
 size_t ContentBytes(const Contract& contract, uint16_t node);

@@ -94,15 +94,20 @@ struct NoiseSampler::Law {
   size_t dimension = 0;
   std::optional<privacy::DiscreteGaussian> gaussian;
   std::optional<privacy::DiscreteLaplace> laplace;
+  std::optional<privacy::DiscreteLaplaceShare> laplace_share;
 };
 
-NoiseSampler::NoiseSampler(const NoiseDesign& noise) {
+NoiseSampler::NoiseSampler(const NoiseDesign& noise, NoisePart part) {
   auto law = std::make_unique<Law>();
   law->dimension = noise.dimension;
-  if (noise.request.kind == NoiseKind::kLaplace) {
-    law->laplace.emplace(noise.laplace_scale);
+  const bool share = part == NoisePart::kShare;
+  const uint32_t parties = noise.request.sharing.parties;
+  if (noise.request.kind != NoiseKind::kLaplace) {
+    law->gaussian.emplace(share ? privacy::Divide(noise.released, parties) : noise.released);
+  } else if (share) {
+    law->laplace_share.emplace(noise.laplace_scale.numerator, parties);
   } else {
-    law->gaussian.emplace(noise.released);
+    law->laplace.emplace(noise.laplace_scale);
   }
   law_ = std::move(law);
 }
@@ -117,21 +122,9 @@ void NoiseSampler::AddTo(std::span<Int128> entries, crypto::RandomSource& source
   }
   std::vector<Int128> drawn(entries.size());
   if (law_->laplace) law_->laplace->Sample(source, drawn);
+  if (law_->laplace_share) law_->laplace_share->Sample(source, drawn);
   if (law_->gaussian) law_->gaussian->Sample(source, drawn);
   for (size_t i = 0; i < entries.size(); ++i) entries[i] += drawn[i];
-}
-
-std::vector<Int128> DrawShare(const NoiseDesign& noise, crypto::RandomSource& source) {
-  std::vector<Int128> drawn(noise.dimension);
-  const privacy::NoiseSharing& sharing = noise.request.sharing;
-  if (noise.request.kind == NoiseKind::kLaplace) {
-    privacy::DiscreteLaplaceShare(noise.laplace_scale.numerator, sharing.parties)
-        .Sample(source, drawn);
-  } else {
-    privacy::DiscreteGaussian(privacy::Divide(noise.released, sharing.parties))
-        .Sample(source, drawn);
-  }
-  return drawn;
 }
 
 CalibrationRow CompareCalibrations(double epsilon, double delta) {

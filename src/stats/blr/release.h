@@ -49,12 +49,15 @@ struct NoiseDesign {
 NoiseDesign DesignStatisticsNoise(const Design& design, const NoiseRequest& request);
 NoiseDesign DesignSquaresNoise(const Design& design, const NoiseRequest& request);
 
-// The noise of all parties at once: one discrete Gaussian of the summed variance. (Real shares add
-// up to it within ShareGap of discrete_gaussian_mechanism.h, far below 1e-60 here.) Construction
-// takes milliseconds, a draw some ten nanoseconds per entry.
+// kWhole: the noise of all parties at once, one discrete Gaussian of the summed variance. (Real
+// shares add up to it within ShareGap of discrete_gaussian_mechanism.h, far below 1e-60 here.)
+// kShare: what ONE party adds.
+enum class NoisePart { kWhole, kShare };
+
+// Construction takes 3 ms (shares of Laplace noise: 100 ms), a draw some ten nanoseconds per entry.
 class NoiseSampler {
  public:
-  explicit NoiseSampler(const NoiseDesign& noise);
+  explicit NoiseSampler(const NoiseDesign& noise, NoisePart part = NoisePart::kWhole);
   ~NoiseSampler();
   NoiseSampler(NoiseSampler&&) noexcept;
   NoiseSampler& operator=(NoiseSampler&&) noexcept;
@@ -66,10 +69,6 @@ class NoiseSampler {
   struct Law;
   std::unique_ptr<const Law> law_;
 };
-
-// What ONE party adds, for runs with real shares. Sums of all parties' shares have the law of
-// NoiseSampler.
-std::vector<Int128> DrawShare(const NoiseDesign& noise, crypto::RandomSource& source);
 
 // The classical calibration beside the analytic one at sensitivity 1 (methods.md, 0.8): the formula
 // of the paper's eq. (1) for every epsilon, and the delta that it truly has.

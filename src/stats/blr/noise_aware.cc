@@ -39,13 +39,18 @@ class Chain {
     scales_.noise_variance =
         std::clamp(released.target_square / released.num_rows, prior.noise_variance.low,
                    prior.noise_variance.high);
-    log_density_ = LogDensity(gram_, scales_);
+    z_.resize(2 * released.cross.size());
+    for (double& value : z_) value = variates_.Normal();
+    log_density_ = LogDensity(gram_, scales_, z_, b_);
   }
 
   void Sweep(bool tuning) {
     gram_.Refresh();
-    log_density_ = LogDensity(gram_, scales_);
+    log_density_ = LogDensity(gram_, scales_, z_, b_);
     RedrawGram(tuning);
+    RedrawCross(0, tuning);
+    RedrawCross(cross_keep_, tuning);
+    RedrawCross(cross_keep_, tuning);
     StretchGram(false);
     StretchGram(true);
     RedrawScale();
@@ -56,17 +61,12 @@ class Chain {
 
   // beta given the current state.
   NoiseAwarePosterior::Component Coefficients() const {
-    MatrixXd blurred = scales_.noise_variance * gram_.gram();
-    blurred.diagonal().array() += variance_;
-    const Eigen::LLT<MatrixXd> llt(blurred);
-    const MatrixXd root = llt.matrixL().solve(gram_.gram());
-    const VectorXd target = llt.matrixL().solve(released_.cross);
-    MatrixXd precision = root.transpose() * root;
+    MatrixXd precision = gram_.gram() / scales_.noise_variance;
     precision.diagonal() += (scales_.slope_variance * weights_).cwiseInverse();
     const Eigen::LLT<MatrixXd> solver(precision);
     NoiseAwarePosterior::Component component;
-    component.mean = solver.solve(root.transpose() * target);
-    component.covariance = solver.solve(MatrixXd::Identity(root.rows(), root.cols()));
+    component.mean = solver.solve(b_ / scales_.noise_variance);
+    component.covariance = solver.solve(MatrixXd::Identity(b_.size(), b_.size()));
     component.noise_variance = scales_.noise_variance;
     return component;
   }
@@ -90,29 +90,36 @@ class Chain {
     return scale;
   }
 
-  // log p(b~, c~ | A, lambda, s2).
-  double LogDensity(const GramChain& chain, const Scales& scales) const {
+  // log p(b~ | A, lambda, s2) + log p(c~ | b, A, s2), with b = b(z) drawn given b~ by
+  // conditioning (Matheron): b = b0 + S (S + v I)^-1 (b~ - b0 - noise0).
+  double LogDensity(const GramChain& chain, const Scales& scales, const VectorXd& z,
+                    VectorXd& b) const {
     const MatrixXd& gram = chain.gram();
-    const MatrixXd& inverse = chain.inverse();
     const Eigen::Index p = gram.rows();
     MatrixXd total = gram * (scales.slope_variance * weights_).asDiagonal() * gram +
                      scales.noise_variance * gram;
-    total.diagonal().array() += variance_;
-    const Eigen::LLT<MatrixXd> llt(total);
-    const VectorXd w = llt.solve(released_.cross);
-    double density = -0.5 * released_.cross.dot(w);
+    const Eigen::LLT<MatrixXd> signal(total);
+    const VectorXd b0 = signal.matrixL() * z.head(p);
+    MatrixXd blurred = total;
+    blurred.diagonal().array() += variance_;
+    const Eigen::LLT<MatrixXd> llt(blurred);
+    const VectorXd standardised = llt.matrixL().solve(released_.cross);
+    double density = -0.5 * standardised.squaredNorm();
     for (Eigen::Index i = 0; i < p; ++i) density -= std::log(llt.matrixLLT()(i, i));
-    const MatrixXd total_inverse = llt.solve(MatrixXd::Identity(p, p));
-    const MatrixXd h = variance_ * inverse - variance_ * variance_ * (inverse * total_inverse);
-    const VectorXd u = inverse * (released_.cross - variance_ * w);
+    b = b0 + total * llt.solve(released_.cross - b0 - std::sqrt(variance_) * z.tail(p));
     const double remaining = std::max(released_.num_rows - static_cast<double>(p), 1.0);
-    const double mean = u.dot(gram * u) + h.trace() + remaining * scales.noise_variance;
-    const double spread = 2 * h.cwiseProduct(h.transpose()).sum() +
-                          4 * variance_ * (u.squaredNorm() - variance_ * u.dot(total_inverse * u)) +
-                          2 * remaining * scales.noise_variance * scales.noise_variance +
-                          variance_;
+    const double mean = b.dot(chain.inverse() * b) + remaining * scales.noise_variance;
+    const double spread =
+        2 * remaining * scales.noise_variance * scales.noise_variance + variance_;
     const double away = released_.target_square - mean;
     return density - 0.5 * (away * away / spread + std::log(spread));
+  }
+
+  // The log density at a proposal; `proposed_b_` becomes its b.
+  double Propose(const Scales& scales) { return LogDensity(gram_, scales, z_, proposed_b_); }
+  void Take(double log_density) {
+    log_density_ = log_density;
+    std::swap(b_, proposed_b_);
   }
 
   bool Accept(double log_ratio) { return std::log(variates_.Uniform()) < log_ratio; }
@@ -128,9 +135,9 @@ class Chain {
       const size_t end = entries_.size() * (part + 1) / parts;
       const GramChain before = gram_;
       gram_.Redraw(std::span(entries_).subspan(begin, end - begin), variates_);
-      const double proposed = LogDensity(gram_, scales_);
+      const double proposed = Propose(scales_);
       if (Accept(proposed - log_density_)) {
-        log_density_ = proposed;
+        Take(proposed);
         ++accepted;
       } else {
         gram_ = before;
@@ -146,6 +153,25 @@ class Chain {
     }
   }
 
+  // z -> keep z + sqrt(1 - keep^2) fresh: leaves the standard normal law of z invariant.
+  void RedrawCross(double keep, bool tuning) {
+    const VectorXd before = z_;
+    const double fresh = std::sqrt(1 - keep * keep);
+    for (double& value : z_) value = keep * value + fresh * variates_.Normal();
+    const double proposed = Propose(scales_);
+    const bool accepted = Accept(proposed - log_density_);
+    if (accepted) {
+      Take(proposed);
+    } else {
+      z_ = before;
+    }
+    if (tuning && keep > 0) {
+      // The angle of the step.
+      const double angle = std::acos(keep) * (accepted ? 1.1 : 0.93);
+      cross_keep_ = std::cos(std::clamp(angle, 0.02, 1.5));
+    }
+  }
+
   // A -> k A, psi -> k psi, and lambda -> lambda / k^2 if `counter`, under which lambda A W A stays.
   void StretchGram(bool counter) {
     const double log_factor = variates_.Normal();
@@ -156,9 +182,9 @@ class Chain {
     if (counter) scales.slope_variance *= std::exp(-2 * log_factor);
     if (gram_.WithinBounds() && Inside(prior_.gram_scale, GramScale()) &&
         Inside(prior_.slope_variance, scales.slope_variance)) {
-      const double proposed = LogDensity(gram_, scales);
+      const double proposed = Propose(scales);
       if (Accept(proposed - log_density_ + gram_.LogNoiseDensity() - noise_before)) {
-        log_density_ = proposed;
+        Take(proposed);
         scales_ = scales;
         return;
       }
@@ -203,11 +229,11 @@ class Chain {
       scales.*member *= std::exp(step * variates_.Normal());
       bool accepted = false;
       if (Inside(range, scales.*member)) {
-        const double proposed = LogDensity(gram_, scales);
+        const double proposed = Propose(scales);
         accepted = Accept(proposed - log_density_);
         if (accepted) {
           scales_ = scales;
-          log_density_ = proposed;
+          Take(proposed);
         }
       }
       if (tuning) {
@@ -227,6 +253,8 @@ class Chain {
   std::vector<GramChain::Entry> entries_;
   Scales scales_;
   double log_density_ = 0;
+  VectorXd z_, b_, proposed_b_;
+  double cross_keep_ = 0.9;
   double slope_step_ = 1, noise_step_ = 0.3;
   size_t parts_ = 3, sweeps_ = 0, proposed_ = 0, accepted_ = 0;
 };

@@ -11,19 +11,19 @@
 //              realised A has a prior, its law given the rows' moments does not enter.
 //
 // Bernstein & Sheldon let (A, b, c) be normal with fourth moments of x from a prior; here b given A
-// is exact for every n, and b is integrated out:
+// is exact for every n, and beta is integrated out:
 //   b~ | A, lambda, s2 ~ N(0, S + v I),  S = lambda A W A + s2 A;
-//   c~ | b~, A, lambda, s2: the normal law with the mean and variance of b'A^-1 b + s2 chi2 + noise
-//     (b | b~ is normal with mean b~ - v w, w = (S + v I)^-1 b~, and covariance v I - v^2 (S +
-//     v I)^-1). APPROXIMATE: a quadratic form and a chi-square are taken as normal.
-//   beta | A, b~, lambda, s2 is normal: precision A (s2 A + v I)^-1 A + (lambda W)^-1, right-hand
-//     side A (s2 A + v I)^-1 b~. c~ is left out HERE; it enters through s2, lambda and A.
+//   b | b~, A, lambda, s2 is normal: written as a function of 2p standard normal variables z, which
+//     are part of the chain, so that b follows when A, lambda or s2 move;
+//   c~ | b, A, s2 ~ b'A^-1 b + s2 chi2_(n-p) + noise, the chi-square taken as normal (the only
+//     approximation; its skewness is sqrt(8 / (n - p)));
+//   beta | b, A, lambda, s2 is normal: precision A / s2 + (lambda W)^-1, right-hand side b / s2.
 // Discrete Gaussian noise on a grid 2^-48 wide is taken as normal; Laplace noise as normal with its
 // variance (approximate).
 //
-// Method. A Markov chain over (A, psi, lambda, s2): parts of A are redrawn from its law given A~
-// (gram_chain.h) and accepted by the densities of b~ and c~; joint stretches of A and psi; random
-// walks on log lambda and log s2, tuned during burn-in. Every draw contributes the exact normal law
+// Method. A Markov chain over (A, z, psi, lambda, s2): parts of A are redrawn from its law given A~
+// (gram_chain.h) and accepted by the densities of b~ and c~; z by steps that keep its law; joint
+// stretches of A and psi; random walks on log lambda and log s2, tuned during burn-in. Every draw contributes the exact normal law
 // of beta: the posterior is their equal mixture.
 //
 // What it does not repair: bias from clipped rows, and a linear model that does not hold. Where the
@@ -58,7 +58,7 @@ struct NoiseAwarePrior {
 struct NoiseAwareOptions {
   size_t burn_in = 150;
   size_t draws = 600;
-  size_t components = 200;  // draws kept whole for intervals, at most `draws`
+  size_t components = 600;  // draws kept whole for intervals, at most `draws`
 };
 
 struct NoiseAwarePosterior {

@@ -28,6 +28,7 @@ void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);
 void AddDoctorCommand(CLI::App& app, Invocation& invocation);
 void AddBenchCommand(CLI::App& app, Invocation& invocation);
+void AddReproduceCommand(CLI::App& app, Invocation& invocation);
 // A command of `study`.
 void AddRehearseCommand(CLI::App& study, Invocation& invocation);
 

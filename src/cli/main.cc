@@ -39,6 +39,7 @@ int Main(int argc, char** argv) {
   AddDataCommands(app, invocation);
   AddDoctorCommand(app, invocation);
   AddBenchCommand(app, invocation);
+  AddReproduceCommand(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

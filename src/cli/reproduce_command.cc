@@ -15,6 +15,7 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/simulate.h"
 #include "crypto/prg.h"
 #include "report/atomic_file.h"
 #include "report/html_page.h"
@@ -50,8 +51,7 @@ double ReadCell(const std::string& text, const std::string& file, size_t line) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || *end != '\0' || !std::isfinite(value)) {
-    throw Error(ErrorCode::kBadData,
-                fmt::format("{}, line {}: a cell is not a number", file, line),
+    throw Error(ErrorCode::kBadData, fmt::format("{}, line {}: a cell is not a number", file, line),
                 "use the table of the UCI repository, comma separated, with a header");
   }
   return value;
@@ -80,8 +80,8 @@ blr::Table ReadTable(const std::string& folder, const KnownTable& known) {
     if (rows++ == 0) columns = cells;
     if (cells != columns) {
       throw Error(ErrorCode::kBadData,
-                  fmt::format("{}, line {}: {} cells, the line before has {}", file, rows + 1, cells,
-                              columns),
+                  fmt::format("{}, line {}: {} cells, the line before has {}", file, rows + 1,
+                              cells, columns),
                   "use the complete table");
     }
   }
@@ -97,8 +97,8 @@ std::vector<blr::Split> PublicSplits(const blr::Table& table, size_t count) {
   crypto::Prg prg(crypto::Key(std::array<uint8_t, 32>{1}));
   std::vector<blr::Split> splits;
   for (size_t k = 0; k < count; ++k) {
-    splits.push_back(blr::DrawSplit(static_cast<size_t>(table.values.rows()),
-                                    table.train + table.test, prg));
+    splits.push_back(
+        blr::DrawSplit(static_cast<size_t>(table.values.rows()), table.train + table.test, prg));
   }
   return splits;
 }
@@ -135,18 +135,18 @@ std::string Csv(const std::vector<blr::Figure2Cell>& cells) {
       "mean_interval_width,ratio_to_mean_predictor,threshold_features,threshold_target\n";
   for (const blr::Figure2Cell& cell : cells) {
     const CellSummary s = Summarise(cells, cell);
-    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", cell.table, cell.epsilon,
-                       blr::Figure2MethodName(cell.method), s.median, s.lower, s.upper, s.rmse,
-                       cell.mean_width, s.to_mean, cell.thresholds.features,
-                       cell.thresholds.target);
+    csv +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", cell.table, cell.epsilon,
+                    blr::Figure2MethodName(cell.method), s.median, s.lower, s.upper, s.rmse,
+                    cell.mean_width, s.to_mean, cell.thresholds.features, cell.thresholds.target);
   }
   return csv;
 }
 
 std::string Text(const std::vector<blr::Figure2Cell>& cells) {
   TextTable table;
-  table.header = {"table", "epsilon", "method", "median MAE", "quartiles", "RMSE", "width",
-                  "to mean"};
+  table.header = {"table",     "epsilon", "method", "median MAE",
+                  "quartiles", "RMSE",    "width",  "to mean"};
   table.right = {1, 3, 4, 5, 6, 7};
   for (const blr::Figure2Cell& cell : cells) {
     const CellSummary s = Summarise(cells, cell);
@@ -208,9 +208,8 @@ std::string PlotSvg(const std::vector<blr::Figure2Cell>& cells, const std::strin
       if (cell.table != table || cell.method != method) continue;
       points += fmt::format("{:.1f},{:.1f} ", x(cell.epsilon), y(blr::MedianError(cell)));
       if (method == blr::AllFigure2Methods().front()) {
-        svg += fmt::format(
-            "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.3g}</text>", x(cell.epsilon),
-            kHeight - 18, cell.epsilon);
+        svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.3g}</text>",
+                           x(cell.epsilon), kHeight - 18, cell.epsilon);
       }
     }
     if (points.empty()) continue;
@@ -223,8 +222,8 @@ std::string PlotSvg(const std::vector<blr::Figure2Cell>& cells, const std::strin
         kWidth - kRight + 40, key, blr::Figure2MethodName(method));
     key += 18;
   }
-  svg += fmt::format("<text x=\"{}\" y=\"{}\">epsilon</text></svg>",
-                     (kWidth - kRight + kLeft) / 2, kHeight - 3);
+  svg += fmt::format("<text x=\"{}\" y=\"{}\">epsilon</text></svg>", (kWidth - kRight + kLeft) / 2,
+                     kHeight - 3);
   return svg;
 }
 
@@ -241,8 +240,9 @@ std::string Html(const std::vector<blr::Figure2Cell>& cells) {
         "predicting the mean.</p>{}</section>",
         last, PlotSvg(cells, last));
   }
-  page.footer = "<p>Protocol: Heikkil&auml; et al., NIPS 2017, Figure 2, with rows that are clipped "
-                "and noise that is exact and analytically calibrated.</p>";
+  page.footer =
+      "<p>Protocol: Heikkil&auml; et al., NIPS 2017, Figure 2, with rows that are clipped "
+      "and noise that is exact and analytically calibrated.</p>";
   return report::RenderHtmlPage(page);
 }
 

@@ -11,10 +11,10 @@ namespace {
 
 void CheckColumn(const Column& column) {
   if (std::isfinite(column.bound) && column.bound > 0 && std::isfinite(column.centre)) return;
-  throw Error(ErrorCode::kBadInput,
-              fmt::format("column {} has the bound {} around {}", column.name, column.bound,
-                          column.centre),
-              "give a positive bound and a finite centre");
+  throw Error(
+      ErrorCode::kBadInput,
+      fmt::format("column {} has the bound {} around {}", column.name, column.bound, column.centre),
+      "give a positive bound and a finite centre");
 }
 
 }  // namespace

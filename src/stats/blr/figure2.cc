@@ -138,9 +138,9 @@ Estimate AwareEstimate(const Design& design, const Statistics& statistics, doubl
   const CoefficientMap map = ToRawUnits(design);
   Estimate estimate{map.linear * posterior.mean, 0};
   for (Index j = 0; j < posterior.mean.size(); ++j) {
-    const Interval interval =
-        MixtureInterval(posterior, map.linear.row(j).transpose(), 0.95);
-    estimate.width += (interval.upper - interval.lower) / static_cast<double>(posterior.mean.size());
+    const Interval interval = MixtureInterval(posterior, map.linear.row(j).transpose(), 0.95);
+    estimate.width +=
+        (interval.upper - interval.lower) / static_cast<double>(posterior.mean.size());
   }
   return estimate;
 }
@@ -228,10 +228,9 @@ class Experiment {
     if (method == Method::kMean) return {VectorXd::Zero(table_.values.cols() - 1), 0};
     if (method == Method::kNonPrivate) return exact;
     if (IsProjected(method)) {
-      const Design projected =
-          ProjectedDesign(design_,
-                          MarginalStddevs(design_, squares.Add(method, square_sums), rows.count),
-                          thresholds_);
+      const Design projected = ProjectedDesign(
+          design_, MarginalStddevs(design_, squares.Add(method, square_sums), rows.count),
+          thresholds_);
       std::vector<Int128> projected_sums = SumEntries(projected, rows.flat);
       // In scaled units the noise is the same for all bounds.
       if (method != Method::kProjectedNonPrivate)
@@ -358,33 +357,51 @@ Split DrawSplit(size_t num_rows, size_t size, crypto::RandomSource& source) {
 
 const char* Figure2MethodName(Figure2Method method) {
   switch (method) {
-    case Method::kMean: return "mean";
-    case Method::kNonPrivate: return "NP";
-    case Method::kTrusted: return "TA";
-    case Method::kDistributed: return "DDP";
-    case Method::kInputPerturbed: return "input perturbed";
-    case Method::kProjectedNonPrivate: return "proj NP";
-    case Method::kProjectedTrusted: return "proj TA";
-    case Method::kProjectedDistributed: return "proj DDP";
-    case Method::kProjectedInputPerturbed: return "proj input perturbed";
-    case Method::kNoiseAware: return "noise-aware TA";
-    case Method::kNoiseAwareDistributed: return "noise-aware DDP";
+    case Method::kMean:
+      return "mean";
+    case Method::kNonPrivate:
+      return "NP";
+    case Method::kTrusted:
+      return "TA";
+    case Method::kDistributed:
+      return "DDP";
+    case Method::kInputPerturbed:
+      return "input perturbed";
+    case Method::kProjectedNonPrivate:
+      return "proj NP";
+    case Method::kProjectedTrusted:
+      return "proj TA";
+    case Method::kProjectedDistributed:
+      return "proj DDP";
+    case Method::kProjectedInputPerturbed:
+      return "proj input perturbed";
+    case Method::kNoiseAware:
+      return "noise-aware TA";
+    case Method::kNoiseAwareDistributed:
+      return "noise-aware DDP";
   }
   throw Error(ErrorCode::kInternal, "a method without a name");
 }
 
 const std::vector<Figure2Method>& AllFigure2Methods() {
-  static const std::vector<Figure2Method> kAll = {
-      Method::kMean,           Method::kNonPrivate,          Method::kTrusted,
-      Method::kDistributed,    Method::kInputPerturbed,      Method::kProjectedNonPrivate,
-      Method::kProjectedTrusted, Method::kProjectedDistributed, Method::kProjectedInputPerturbed,
-      Method::kNoiseAware,     Method::kNoiseAwareDistributed};
+  static const std::vector<Figure2Method> kAll = {Method::kMean,
+                                                  Method::kNonPrivate,
+                                                  Method::kTrusted,
+                                                  Method::kDistributed,
+                                                  Method::kInputPerturbed,
+                                                  Method::kProjectedNonPrivate,
+                                                  Method::kProjectedTrusted,
+                                                  Method::kProjectedDistributed,
+                                                  Method::kProjectedInputPerturbed,
+                                                  Method::kNoiseAware,
+                                                  Method::kNoiseAwareDistributed};
   return kAll;
 }
 
 std::vector<double> Figure2Epsilons() {
   std::vector<double> epsilons;
-  for (const double power : {0.0, 0.25, 0.5, 0.75, 1.0, 1.5}) epsilons.push_back(std::pow(10, power));
+  for (const double power : {0.0, 0.25, 0.5, 0.75, 1.0, 1.5})
+    epsilons.push_back(std::pow(10, power));
   return epsilons;
 }
 
@@ -433,9 +450,9 @@ std::vector<Figure1bPoint> Figure1b() {
   std::vector<Figure1bPoint> points;
   for (const size_t colluding : {0, 5, 10}) {
     for (size_t clients = colluding + 2; clients <= 100; ++clients) {
-      points.push_back({clients, colluding,
-                        static_cast<double>(clients) /
-                            static_cast<double>(clients - colluding - 1)});
+      points.push_back(
+          {clients, colluding,
+           static_cast<double>(clients) / static_cast<double>(clients - colluding - 1)});
     }
   }
   return points;

@@ -36,12 +36,12 @@ using Split = std::vector<size_t>;
 Split DrawSplit(size_t num_rows, size_t size, crypto::RandomSource& source);
 
 enum class Figure2Method {
-  kMean,                  // predicts the mean always
-  kNonPrivate,            // NP
-  kTrusted,               // TA
-  kDistributed,           // DDP, no colluders: n/(n - 1) times the variance
+  kMean,         // predicts the mean always
+  kNonPrivate,   // NP
+  kTrusted,      // TA
+  kDistributed,  // DDP, no colluders: n/(n - 1) times the variance
   kInputPerturbed,
-  kProjectedNonPrivate,   // the rows of proj TA, no noise on the statistics
+  kProjectedNonPrivate,  // the rows of proj TA, no noise on the statistics
   kProjectedTrusted,
   kProjectedDistributed,
   kProjectedInputPerturbed,
@@ -54,8 +54,8 @@ const std::vector<Figure2Method>& AllFigure2Methods();
 struct Figure2Options {
   std::vector<double> epsilons;  // empty: the six of the figure
   double delta = 1e-4;
-  double bound = 7.5;            // assumed, of every scaled column
-  double first_share = 0.3;      // of the budget, for the standard deviations
+  double bound = 7.5;        // assumed, of every scaled column
+  double first_share = 0.3;  // of the budget, for the standard deviations
   size_t noise_draws = 20;
   std::vector<Figure2Method> methods;  // empty: all
   // Thresholds per epsilon instead of the search.
@@ -70,10 +70,10 @@ struct Figure2Cell {
   std::string table;
   double epsilon = 0;
   Figure2Method method = Figure2Method::kMean;
-  std::vector<std::vector<double>> errors;      // mean absolute error on the test rows
-  std::vector<std::vector<double>> rmse;        // of the coefficients, against NP's
-  double mean_width = 0;                        // of 95 % intervals; 0: not defined
-  Thresholds thresholds;                        // of projected methods
+  std::vector<std::vector<double>> errors;  // mean absolute error on the test rows
+  std::vector<std::vector<double>> rmse;    // of the coefficients, against NP's
+  double mean_width = 0;                    // of 95 % intervals; 0: not defined
+  Thresholds thresholds;                    // of projected methods
 };
 
 // All draws of a method pair with the same draws of the others: DDP adds further noise to TA's.

@@ -36,9 +36,8 @@ class Chain {
               StartScale()),
         entries_(gram_.Entries()) {
     scales_.slope_variance = std::sqrt(prior.slope_variance.low * prior.slope_variance.high);
-    scales_.noise_variance =
-        std::clamp(released.target_square / released.num_rows, prior.noise_variance.low,
-                   prior.noise_variance.high);
+    scales_.noise_variance = std::clamp(released.target_square / released.num_rows,
+                                        prior.noise_variance.low, prior.noise_variance.high);
     z_.resize(2 * released.cross.size());
     for (double& value : z_) value = variates_.Normal();
     log_density_ = LogDensity(gram_, scales_, z_, b_);
@@ -109,8 +108,7 @@ class Chain {
     b = b0 + total * llt.solve(released_.cross - b0 - std::sqrt(variance_) * z.tail(p));
     const double remaining = std::max(released_.num_rows - static_cast<double>(p), 1.0);
     const double mean = b.dot(chain.inverse() * b) + remaining * scales.noise_variance;
-    const double spread =
-        2 * remaining * scales.noise_variance * scales.noise_variance + variance_;
+    const double spread = 2 * remaining * scales.noise_variance * scales.noise_variance + variance_;
     const double away = released_.target_square - mean;
     return density - 0.5 * (away * away / spread + std::log(spread));
   }
@@ -172,7 +170,8 @@ class Chain {
     }
   }
 
-  // A -> k A, psi -> k psi, and lambda -> lambda / k^2 if `counter`, under which lambda A W A stays.
+  // A -> k A, psi -> k psi, and lambda -> lambda / k^2 if `counter`, under which lambda A W A
+  // stays.
   void StretchGram(bool counter) {
     const double log_factor = variates_.Normal();
     const GramChain before = gram_;
@@ -237,7 +236,8 @@ class Chain {
         }
       }
       if (tuning) {
-        step *= std::exp(((accepted ? 1.0 : 0.0) - 0.4) / std::sqrt(1 + 0.2 * static_cast<double>(sweeps_)));
+        step *= std::exp(((accepted ? 1.0 : 0.0) - 0.4) /
+                         std::sqrt(1 + 0.2 * static_cast<double>(sweeps_)));
         step = std::clamp(step, 1e-3, 4.0);
       }
     }
@@ -373,8 +373,7 @@ Interval MixtureInterval(const NoiseAwarePosterior& posterior, const VectorXd& d
   return Line(posterior, direction, false).Central(level);
 }
 
-Interval PredictiveInterval(const NoiseAwarePosterior& posterior, const VectorXd& x,
-                            double level) {
+Interval PredictiveInterval(const NoiseAwarePosterior& posterior, const VectorXd& x, double level) {
   return Line(posterior, x, true).Central(level);
 }
 

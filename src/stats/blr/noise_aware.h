@@ -23,8 +23,8 @@
 //
 // Method. A Markov chain over (A, z, psi, lambda, s2): parts of A are redrawn from its law given A~
 // (gram_chain.h) and accepted by the densities of b~ and c~; z by steps that keep its law; joint
-// stretches of A and psi; random walks on log lambda and log s2, tuned during burn-in. Every draw contributes the exact normal law
-// of beta: the posterior is their equal mixture.
+// stretches of A and psi; random walks on log lambda and log s2, tuned during burn-in. Every draw
+// contributes the exact normal law of beta: the posterior is their equal mixture.
 //
 // What it does not repair: bias from clipped rows, and a linear model that does not hold. Where the
 // noise covers A the intervals return to the prior, as they should.

@@ -22,10 +22,8 @@ PlainPosterior Solve(const Eigen::MatrixXd& gram, const Eigen::VectorXd& cross,
                 "repair X'X, or use the noise-aware posterior");
   }
   PlainPosterior posterior;
-  posterior.mean =
-      llt.solve(cross / noise_variance + prior.mean.cwiseQuotient(prior.variance));
-  posterior.covariance =
-      llt.solve(Eigen::MatrixXd::Identity(gram.rows(), gram.cols()));
+  posterior.mean = llt.solve(cross / noise_variance + prior.mean.cwiseQuotient(prior.variance));
+  posterior.covariance = llt.solve(Eigen::MatrixXd::Identity(gram.rows(), gram.cols()));
   posterior.noise_variance = noise_variance;
   return posterior;
 }
@@ -61,8 +59,7 @@ PlainPrior ScaledPrior(const Design& design, double mean, double variance,
 }
 
 PlainPosterior FitPlain(const Statistics& statistics, const PlainPrior& prior, Repair repair) {
-  if (!(prior.variance.minCoeff() > 0) ||
-      (prior.noise_variance && !(*prior.noise_variance > 0))) {
+  if (!(prior.variance.minCoeff() > 0) || (prior.noise_variance && !(*prior.noise_variance > 0))) {
     throw Error(ErrorCode::kBadInput, "a prior variance is not positive",
                 "give positive variances");
   }

@@ -84,8 +84,8 @@ Design ProjectedDesign(const Design& design, std::span<const double> stddevs,
   for (size_t j = 0; j <= design.features.size(); ++j) {
     const bool target = j == design.features.size();
     Column& column = target ? projected.target : projected.features[j];
-    column.bound = std::min(
-        column.bound, (target ? thresholds.target : thresholds.features) * stddevs[j]);
+    column.bound =
+        std::min(column.bound, (target ? thresholds.target : thresholds.features) * stddevs[j]);
   }
   return projected;
 }
@@ -136,8 +136,8 @@ Thresholds SearchThresholds(const ThresholdSearch& search, const NoiseRequest& s
           const VectorXd estimate =
               llt.solve(cross.col(t) + stddev * bound * target_bound * cross_noise) /
               search.noise_variance;
-          errors(f, t) += std::sqrt(2 / M_PI) * std::sqrt(search.noise_variance +
-                                                          (estimate - data.beta).squaredNorm());
+          errors(f, t) += std::sqrt(2 / M_PI) *
+                          std::sqrt(search.noise_variance + (estimate - data.beta).squaredNorm());
         }
       }
     }

@@ -61,9 +61,9 @@ NoiseDesign LaplaceDesign(const NoiseRequest& request, privacy::L1Sensitivity se
   noise.request = request;
   noise.sensitivity = sensitivity.value();
   noise.dimension = dimension;
-  const privacy::GridScale least = privacy::DiscreteLaplaceScale(
-      privacy::ToGrid(sensitivity, kSumFractionBits, dimension, 0),
-      privacy::Epsilon(request.epsilon));
+  const privacy::GridScale least =
+      privacy::DiscreteLaplaceScale(privacy::ToGrid(sensitivity, kSumFractionBits, dimension, 0),
+                                    privacy::Epsilon(request.epsilon));
   // Shares need a whole scale.
   noise.laplace_scale = {(least.numerator + least.denominator - 1) / least.denominator, 1};
   const double scale = InScaledUnits(static_cast<double>(noise.laplace_scale.numerator));
@@ -132,8 +132,8 @@ CalibrationRow CompareCalibrations(double epsilon, double delta) {
   CalibrationRow row;
   row.epsilon = epsilon;
   row.classical = std::sqrt(2 * std::log(1.25 / delta)) / epsilon;
-  row.analytic = privacy::AnalyticGaussianStddev(unit, privacy::Epsilon(epsilon),
-                                                 privacy::Delta(delta));
+  row.analytic =
+      privacy::AnalyticGaussianStddev(unit, privacy::Epsilon(epsilon), privacy::Delta(delta));
   row.classical_true_delta =
       privacy::GaussianDelta(unit, row.classical, privacy::Epsilon(epsilon)).upper;
   return row;

@@ -18,12 +18,11 @@ privacy::L2Sensitivity StatisticsL2Sensitivity(const Design& design) {
   const auto box = static_cast<double>(design.row_size());
   if (design.row_norm == 0) return privacy::L2Sensitivity(box);
   const double c = design.row_norm;
-  const double ball =
-      design.intercept
-          ? privacy::MomentsSensitivity({design.features.size() + 1, false}, c,
-                                        privacy::Adjacency::kReplace)
-                .value()
-          : Up(std::sqrt(2.0) * c * c);
+  const double ball = design.intercept
+                          ? privacy::MomentsSensitivity({design.features.size() + 1, false}, c,
+                                                        privacy::Adjacency::kReplace)
+                                .value()
+                          : Up(std::sqrt(2.0) * c * c);
   return privacy::L2Sensitivity(std::min(box, ball));
 }
 

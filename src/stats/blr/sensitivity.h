@@ -6,7 +6,8 @@
 // L2, replace: |T(z) - T(w)| <= K.
 //   With A = zz' - ww', the entries above the diagonal count once:
 //     |T(z) - T(w)|^2 = (|A|_F^2 + sum A_ii^2) / 2,  |A|_F^2 = |z|^4 + |w|^4 - 2 <z,w>^2.
-//   Put p_i = z_i^2, q_i = w_i^2, both in [0, c_i^2], and leave the negative term out: what remains,
+//   Put p_i = z_i^2, q_i = w_i^2, both in [0, c_i^2], and leave the negative term out: what
+//   remains,
 //     ((sum p)^2 + (sum q)^2 + sum (p_i - q_i)^2) / 2,
 //   is convex, so largest at a vertex. At a vertex with q_i = 0, raising q_i to c_i^2 adds
 //   2 Q c_i^2 + c_i^4 (Q the sum of the other q) to the second square and takes at most c_i^4 from

@@ -15,9 +15,9 @@ class Variates {
   // The source must outlive the object.
   explicit Variates(crypto::RandomSource& source) : source_(source) {}
 
-  double Uniform();          // in (0, 1)
-  double Normal();           // by the polar method (Marsaglia & Bray 1964)
-  double Exponential();      // mean 1
+  double Uniform();            // in (0, 1)
+  double Normal();             // by the polar method (Marsaglia & Bray 1964)
+  double Exponential();        // mean 1
   double Gamma(double shape);  // scale 1, shape > 0 (Marsaglia & Tsang 2000)
   size_t Below(size_t count);  // uniform in [0, count); exact
 

@@ -79,8 +79,7 @@ class Tally {
            const Statistics& released, const VectorXd& beta, double slope_variance,
            Eigen::Index j) {
     ++coverage_.intervals;
-    const Interval aware =
-        MixtureInterval(posterior, VectorXd::Unit(beta.size(), j), kLevel);
+    const Interval aware = MixtureInterval(posterior, VectorXd::Unit(beta.size(), j), kLevel);
     coverage_.covered += aware.lower <= beta(j) && beta(j) <= aware.upper;
     const PlainPrior prior = FixedPrior(beta.size(), slope_variance);
     const Interval without = IntervalOf(FitPlain(exact, prior, Repair::kNone), j);
@@ -116,8 +115,8 @@ Coverage CoverageOfPrior(const CoverageCell& cell, const NoiseAwarePrior& prior,
   TestRandom source(seed);
   Variates variates(source);
   const Design design = UnitDesign(cell.features);
-  const NoiseDesign noise = DesignStatisticsNoise(
-      design, {NoiseKind::kGaussian, cell.epsilon, kCoverageDelta, {1, 0}});
+  const NoiseDesign noise =
+      DesignStatisticsNoise(design, {NoiseKind::kGaussian, cell.epsilon, kCoverageDelta, {1, 0}});
   const NoiseSampler sampler(noise);
   const auto p = static_cast<Eigen::Index>(cell.features);
   const auto n = static_cast<double>(cell.num_rows);
@@ -150,8 +149,8 @@ Coverage CoverageOfTruth(const CoverageCell& cell, const FixedTruth& truth,
   TestRandom source(seed);
   Variates variates(source);
   const Design design = UnitDesign(cell.features);
-  const NoiseDesign noise = DesignStatisticsNoise(
-      design, {NoiseKind::kGaussian, cell.epsilon, kCoverageDelta, {1, 0}});
+  const NoiseDesign noise =
+      DesignStatisticsNoise(design, {NoiseKind::kGaussian, cell.epsilon, kCoverageDelta, {1, 0}});
   const NoiseSampler sampler(noise);
   const auto p = static_cast<Eigen::Index>(cell.features);
   const VectorXd beta = Eigen::Map<const VectorXd>(truth.coefficients.data(), p);
@@ -185,7 +184,8 @@ Coverage CoverageOfTruth(const CoverageCell& cell, const FixedTruth& truth,
               static_cast<Eigen::Index>(k) % p);
   }
   if (clipped_fraction)
-    *clipped_fraction = static_cast<double>(clipped) / static_cast<double>(cell.num_rows * data_sets);
+    *clipped_fraction =
+        static_cast<double>(clipped) / static_cast<double>(cell.num_rows * data_sets);
   return tally.Result(seconds);
 }
 

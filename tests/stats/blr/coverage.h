@@ -20,20 +20,19 @@ inline constexpr double kCoverageDelta = 1e-6;
 inline constexpr double kLevel = 0.95;
 
 struct Coverage {
-  size_t intervals = 0;            // one per data set: coefficients of one data set depend
-  size_t covered = 0;              // noise-aware
-  size_t plain_covered = 0;        // noise left out
-  double width_ratio = 0;          // mean noise-aware width over mean width without noise
+  size_t intervals = 0;      // one per data set: coefficients of one data set depend
+  size_t covered = 0;        // noise-aware
+  size_t plain_covered = 0;  // noise left out
+  double width_ratio = 0;    // mean noise-aware width over mean width without noise
   double seconds_per_posterior = 0;
 };
 
 // Data sets whose parameters AND X'X come from the prior of `estimator`; statistics drawn from
 // their exact law given X'X, so no row is clipped. One coefficient per data set is looked at, in
 // turn. `fit` is the estimator under test.
-using Estimator = std::function<NoiseAwarePosterior(const Statistics&, double variance,
-                                                    const NoiseAwarePrior&,
-                                                    const NoiseAwareOptions&,
-                                                    crypto::RandomSource&)>;
+using Estimator =
+    std::function<NoiseAwarePosterior(const Statistics&, double variance, const NoiseAwarePrior&,
+                                      const NoiseAwareOptions&, crypto::RandomSource&)>;
 Coverage CoverageOfPrior(const CoverageCell& cell, const NoiseAwarePrior& prior, size_t data_sets,
                          const NoiseAwareOptions& options, const Estimator& fit, uint64_t seed);
 

@@ -21,14 +21,14 @@ int main(int argc, char** argv) {
       for (const double epsilon : {0.3, 1.0, 3.0}) {
         const size_t cell = number++;
         if (cell < first || cell >= last) continue;
-        const Coverage c = CoverageOfPrior({rows, features, epsilon}, {}, data_sets, {}, estimator,
-                                           1000 + cell);
+        const Coverage c =
+            CoverageOfPrior({rows, features, epsilon}, {}, data_sets, {}, estimator, 1000 + cell);
         const auto share = [&](size_t count) {
           return static_cast<double>(count) / static_cast<double>(c.intervals);
         };
         fmt::print("{:6} {:3} {:4} coverage {:.4f} plain {:.4f} width {:.1f} seconds {:.4f}\n",
-                   rows, features, epsilon, share(c.covered), share(c.plain_covered),
-                   c.width_ratio, c.seconds_per_posterior);
+                   rows, features, epsilon, share(c.covered), share(c.plain_covered), c.width_ratio,
+                   c.seconds_per_posterior);
         std::fflush(stdout);
       }
     }

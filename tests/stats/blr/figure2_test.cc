@@ -16,8 +16,7 @@
 namespace partita::stats::blr {
 namespace {
 
-const std::filesystem::path kShared =
-    std::filesystem::path(PARTITA_SOURCE_DIR) / ".." / "shared";
+const std::filesystem::path kShared = std::filesystem::path(PARTITA_SOURCE_DIR) / ".." / "shared";
 
 Table ReadTable(const std::string& name, const std::string& file, size_t train, size_t test) {
   std::ifstream in(kShared / "data" / file);
@@ -85,8 +84,7 @@ class Figure2Test : public ::testing::Test {
 TEST_F(Figure2Test, WithoutPrivacyTheErrorsAreTheReferences) {
   for (const Case& c : kCases) {
     const Table table = ReadTable(c.name, c.file, c.train, c.test);
-    const auto splits =
-        NumpySplits(static_cast<size_t>(table.values.rows()), c.train + c.test, 25);
+    const auto splits = NumpySplits(static_cast<size_t>(table.values.rows()), c.train + c.test, 25);
     Figure2Options options;
     options.epsilons = {1};
     options.noise_draws = 1;
@@ -120,8 +118,8 @@ TEST_F(Figure2Test, NoWorseThanTheSoundReference) {
     const RatioInterval trusted = MedianRatio(
         cell[1], double{reference["TA_B7.5_analytic"]["median_500"]}, 0.999, 400, random_);
     EXPECT_LE(trusted.lower, 1.05) << e;
-    const RatioInterval projected = MedianRatio(
-        cell[3], double{reference["proj_TA_sound"]["median_500"]}, 0.999, 400, random_);
+    const RatioInterval projected =
+        MedianRatio(cell[3], double{reference["proj_TA_sound"]["median_500"]}, 0.999, 400, random_);
     EXPECT_LE(projected.lower, 1.05) << e;
     // 1/2999 more variance.
     EXPECT_NEAR(MedianRatio(cell[2], cell[1], 0.999, 400, random_).ratio, 1, 0.05);

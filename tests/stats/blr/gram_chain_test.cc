@@ -1,9 +1,9 @@
 // The chain over X'X against sums over a grid and against direct draws.
 #include "stats/blr/gram_chain.h"
 
-#include <Eigen/LU>
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 

@@ -2,9 +2,9 @@
 // posterior where the noise vanishes and into the prior where it covers everything.
 #include "stats/blr/noise_aware.h"
 
-#include <Eigen/Cholesky>
 #include <gtest/gtest.h>
 
+#include <Eigen/Cholesky>
 #include <cmath>
 
 #include "base/error.h"
@@ -40,8 +40,7 @@ TEST(NoiseAwareTest, WithoutNoiseIsTheExactPosterior) {
   EXPECT_LT((aware.mean - exact.mean).norm(), 1e-5);
   EXPECT_LT((aware.covariance - exact.covariance).norm(), 1e-5 * exact.covariance.norm() + 1e-9);
   const Interval interval = MixtureInterval(aware, Eigen::Vector2d(1, 0), 0.95);
-  const Interval expected =
-      NormalInterval(exact.mean(0), std::sqrt(exact.covariance(0, 0)), 0.95);
+  const Interval expected = NormalInterval(exact.mean(0), std::sqrt(exact.covariance(0, 0)), 0.95);
   EXPECT_NEAR(interval.lower, expected.lower, 1e-5);
   EXPECT_NEAR(interval.upper, expected.upper, 1e-5);
   const Interval predictive = PredictiveInterval(aware, Eigen::Vector2d(0.5, 0.5), 0.95);

@@ -1,9 +1,9 @@
 // The exact posterior against the textbook on raw rows.
 #include "stats/blr/posterior.h"
 
-#include <Eigen/Dense>
 #include <gtest/gtest.h>
 
+#include <Eigen/Dense>
 #include <cmath>
 
 #include "base/error.h"
@@ -46,10 +46,9 @@ TEST(PosteriorTest, IsTheTextbooksInRawUnits) {
   const CoefficientMap map = ToRawUnits(design);
   const VectorXd mean = map.linear * posterior.mean + map.shift;
   const MatrixXd covariance = map.linear * posterior.covariance * map.linear.transpose();
-  const MatrixXd precision =
-      rows.x.transpose() * rows.x / 1.7 + MatrixXd::Identity(2, 2) / 2.5;
-  const VectorXd expected = precision.ldlt().solve(rows.x.transpose() * rows.y / 1.7 +
-                                                   VectorXd::Constant(2, 0.3 / 2.5));
+  const MatrixXd precision = rows.x.transpose() * rows.x / 1.7 + MatrixXd::Identity(2, 2) / 2.5;
+  const VectorXd expected =
+      precision.ldlt().solve(rows.x.transpose() * rows.y / 1.7 + VectorXd::Constant(2, 0.3 / 2.5));
   // Rounding of 300 rows to 2^-24 relative to a standard deviation of 1/10 of the bound.
   EXPECT_LT((mean - expected).cwiseAbs().maxCoeff(), 1e-5);
   EXPECT_LT((covariance - precision.inverse()).cwiseAbs().maxCoeff(), 1e-7);
@@ -64,8 +63,8 @@ TEST(PosteriorTest, InterceptTakesUpMeans) {
   design.intercept = true;
   const Statistics statistics = FromEntries(design, SumEntries(design, rows.flat), 400);
   EXPECT_EQ(statistics.gram(0, 0), 400);
-  const PlainPosterior posterior = FitPlain(
-      statistics, {VectorXd::Zero(3), VectorXd::Constant(3, 1e8), {}}, Repair::kNone);
+  const PlainPosterior posterior =
+      FitPlain(statistics, {VectorXd::Zero(3), VectorXd::Constant(3, 1e8), {}}, Repair::kNone);
   const CoefficientMap map = ToRawUnits(design);
   const VectorXd mean = map.linear * posterior.mean + map.shift;
   MatrixXd x(400, 3);

@@ -32,8 +32,8 @@ TEST(ReleaseTest, MeetsTheBudgetOnTheGridAndHardlyMore) {
     const NoiseDesign noise = DesignStatisticsNoise(design, Gaussian(epsilon));
     EXPECT_EQ(noise.dimension, 15u);
     const auto grid = privacy::ToGrid(StatisticsL2Sensitivity(design), kSumFractionBits, 15, 0);
-    const auto bounds = privacy::DiscreteGaussianDelta(grid, {noise.required, 1, 15},
-                                                       privacy::Epsilon(epsilon));
+    const auto bounds =
+        privacy::DiscreteGaussianDelta(grid, {noise.required, 1, 15}, privacy::Epsilon(epsilon));
     EXPECT_LE(bounds.upper, 1e-5);
     EXPECT_GT(bounds.upper, 0.999e-5);
     const double analytic = privacy::AnalyticGaussianStddev(
@@ -100,8 +100,7 @@ TEST(ReleaseTest, SharesAddUpToTheLawOfTheRelease) {
 
 TEST(ReleaseTest, LaplaceNoiseIsPurelyPrivate) {
   const Design design = MakeDesign(3);
-  const NoiseDesign noise =
-      DesignStatisticsNoise(design, {NoiseKind::kLaplace, 0.5, 0, {1000, 0}});
+  const NoiseDesign noise = DesignStatisticsNoise(design, {NoiseKind::kLaplace, 0.5, 0, {1000, 0}});
   const auto grid = privacy::ToGrid(StatisticsL1Sensitivity(design), kSumFractionBits, 10, 0);
   EXPECT_LE(privacy::DiscreteLaplaceEpsilon(grid, noise.laplace_scale).upper, 0.5);
   EXPECT_THROW(DesignStatisticsNoise(design, {NoiseKind::kLaplace, 0.5, 0, {1000, 1}}), Error);

@@ -127,10 +127,10 @@ TEST(SensitivityTest, RefusesWhatCannotBeMeant) {
   std::vector<Int128> entries(NumEntries(MakeDesign(2, false)));
   const double nan = std::nan("");
   EXPECT_THROW(RowEntries(MakeDesign(2, false), std::vector<double>{1, nan, 2}, entries), Error);
-  EXPECT_THROW(RowEntries(MakeDesign(2, false, 0.7),
-                          std::vector<double>{1, 2, std::numeric_limits<double>::infinity()},
-                          entries),
-               Error);
+  EXPECT_THROW(
+      RowEntries(MakeDesign(2, false, 0.7),
+                 std::vector<double>{1, 2, std::numeric_limits<double>::infinity()}, entries),
+      Error);
   EXPECT_THROW(RowEntries(MakeDesign(2, false), std::vector<double>{1, 2}, entries), Error);
   EXPECT_THROW(SumEntries(MakeDesign(2, false), std::vector<double>{1, 2, 3, 4}), Error);
   Design unbounded = MakeDesign(1, false);

@@ -85,10 +85,17 @@ LogisticPosterior FitLogisticVi(const Eigen::MatrixXd& x, const VectorXd& labels
       privacy::Multiply(shares.share_variance, options.sharing.parties);
   const privacy::DiscreteGaussian noise(released);
   Variates variates(source);
-  LogisticPosterior q{VectorXd::Zero(d), VectorXd::Constant(d, 0.5),
+  // The posterior deviation if every client gave the largest information that clipping lets
+  // through: public, and from below the gradients of log stddev are tame.
+  const double information =
+      1 / options.prior_variance +
+      static_cast<double>(n) * options.clip_norm * options.clip_norm / (4 * static_cast<double>(d));
+  LogisticPosterior q{VectorXd::Zero(d), VectorXd::Constant(d, 1 / std::sqrt(information)),
                       std::ldexp(privacy::StddevUpperBound(released), -kGradientBits)};
   VectorXd log_stddev = q.stddev.array().log();
   Adam adam(2 * d, options.step);
+  VectorXd mean_sum = VectorXd::Zero(d), log_stddev_sum = VectorXd::Zero(d);
+  size_t averaged = 0;
   std::vector<size_t> order(n);
   std::iota(order.begin(), order.end(), size_t{0});
   const double scale = static_cast<double>(n) / static_cast<double>(options.batch_size);
@@ -119,9 +126,15 @@ LogisticPosterior FitLogisticVi(const Eigen::MatrixXd& x, const VectorXd& labels
       const VectorXd step = adam.Step(gradient);
       q.mean += step.head(d);
       log_stddev = (log_stddev + step.tail(d)).cwiseMax(-10).cwiseMin(3);
+      // The second half is averaged.
+      if (2 * (epoch + 1) <= options.epochs) continue;
+      mean_sum += q.mean;
+      log_stddev_sum += log_stddev;
+      ++averaged;
     }
   }
-  q.stddev = log_stddev.array().exp();
+  q.mean = mean_sum / static_cast<double>(averaged);
+  q.stddev = (log_stddev_sum / static_cast<double>(averaged)).array().exp();
   return q;
 }
 

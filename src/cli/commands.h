@@ -31,6 +31,7 @@ void AddPrivacyCommands(CLI::App& app, Invocation& invocation);
 void AddDoctorCommand(CLI::App& app, Invocation& invocation);
 void AddLedgerCommands(CLI::App& app, Invocation& invocation);
 void AddBenchCommand(CLI::App& app, Invocation& invocation);
+void AddReproduceCommand(CLI::App& app, Invocation& invocation);
 // A command of `study`.
 void AddRehearseCommand(CLI::App& study, Invocation& invocation);
 

@@ -42,6 +42,7 @@ int Main(int argc, char** argv) {
   AddLedgerCommands(app, invocation);
   AddBenchCommand(app, invocation);
   AddAuditCommands(app, invocation);
+  AddReproduceCommand(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

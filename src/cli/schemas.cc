@@ -148,6 +148,21 @@ Json Data(const std::string& command) {
                                               {"address", Type("string")},
                                               {"fingerprint", Type("string")}}))}});
   }
+  if (command == "reproduce dca-figure1b") {
+    return Object({{"rows", ListOf(Object({{"clients", Type("integer")},
+                                           {"colluding", Type("integer")},
+                                           {"variance_factor", Type("number")}}))}});
+  }
+  if (command == "reproduce dca-figure2") {
+    return Object({{"rows", ListOf(Object({{"table", Type("string")},
+                                           {"epsilon", Type("number")},
+                                           {"method", Type("string")},
+                                           {"median_mae", Type("number")},
+                                           {"q25_mae", Type("number")},
+                                           {"q75_mae", Type("number")},
+                                           {"median_coefficient_rmse", Type("number")},
+                                           {"mean_interval_width", Type("number")}}))}});
+  }
   if (std::optional<Json> schema = StewardSchema(command)) return *schema;
   if (std::optional<Json> schema = LedgerSchema(command)) return *schema;
   if (std::optional<Json> schema = PrivacySchema(command)) return *schema;

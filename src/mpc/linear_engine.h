@@ -56,8 +56,10 @@ class LinearEngine : public LinearBits<kBitComponents> {
       : LinearBits<kBitComponents>(bits_carry_public),
         facts_(std::move(facts)),
         carries_public_(carries_public) {}
-  LinearEngine(EngineFacts facts,
-               std::array<bool, kComponents> carries_public) requires(kComponents == kBitComponents)
+  // A template, so that an explicit instantiation of other engines leaves it out.
+  template <size_t kBits = kBitComponents>
+  requires(kComponents == kBits)
+      LinearEngine(EngineFacts facts, std::array<bool, kComponents> carries_public)
       : LinearEngine(std::move(facts), carries_public, carries_public) {}
   // The components of matrices that a public constant is added to at this party.
   bool carries_public(size_t component) const { return carries_public_[component]; }

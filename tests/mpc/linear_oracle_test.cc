@@ -94,7 +94,7 @@ constexpr Shape kValues = {7, 2};
 TEST(LinearOracleTest, AnswersAreExactWhateverTheOrder) {
   // Of `ot`: two for the link, one for the columns.
   const std::map<std::string, uint64_t> setup_rounds = {
-      {"dealer", 1}, {"replicated", 0}, {"ot", 3}};
+      {"dealer", 1}, {"replicated", 0}, {"ot", 3}, {"shamir", 0}};
   for (const Setting& setting : kSettings) {
     for (PartyIndex centre = 0; centre < setting.num_parties; ++centre) {
       SCOPED_TRACE(setting.kind + " " + std::to_string(setting.num_parties) + ", centre " +

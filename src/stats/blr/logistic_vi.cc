@@ -1,0 +1,141 @@
+#include "stats/blr/logistic_vi.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "privacy/sampling/calibrate.h"
+#include "privacy/sampling/clipping.h"
+#include "privacy/sampling/discrete_gaussian.h"
+#include "stats/blr/variates.h"
+
+namespace partita::stats::blr {
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+constexpr int kGradientBits = 24;
+
+// Ascent by Adam (Kingma & Ba 2015) with its usual constants.
+class Adam {
+ public:
+  Adam(Index size, double step)
+      : step_(step), first_(VectorXd::Zero(size)), second_(VectorXd::Zero(size)) {}
+
+  VectorXd Step(const VectorXd& gradient) {
+    ++count_;
+    first_ = 0.9 * first_ + 0.1 * gradient;
+    second_ = 0.999 * second_ + 0.001 * gradient.cwiseAbs2();
+    const VectorXd mean = first_ / (1 - std::pow(0.9, count_));
+    const VectorXd square = second_ / (1 - std::pow(0.999, count_));
+    return step_ * mean.cwiseQuotient((square.cwiseSqrt().array() + 1e-8).matrix());
+  }
+
+ private:
+  double step_;
+  VectorXd first_, second_;
+  int count_ = 0;
+};
+
+void Check(const Eigen::MatrixXd& x, const VectorXd& labels, const LogisticViOptions& options) {
+  const auto rows = static_cast<size_t>(x.rows());
+  if (rows == 0 || labels.size() != x.rows() || options.batch_size == 0 || options.epochs == 0 ||
+      rows % options.batch_size != 0) {
+    throw Error(ErrorCode::kUsage, "the clients cannot be dealt into batches of the fixed size",
+                "choose a batch size that divides the number of clients, and at least one epoch");
+  }
+  if (!(options.prior_variance > 0) || !(options.step > 0)) {
+    throw Error(ErrorCode::kUsage, "a prior variance or a step is not positive",
+                "give positive ones");
+  }
+}
+
+}  // namespace
+
+void ClippedLogisticGradient(const VectorXd& x, double label, const VectorXd& beta,
+                             double clip_norm, std::span<Int128> out) {
+  if (label != 0 && label != 1) {
+    throw Error(ErrorCode::kBadData, "a label is neither 0 nor 1", "code the target as 0 and 1");
+  }
+  const double residual = label - 1 / (1 + std::exp(-x.dot(beta)));
+  const VectorXd gradient = residual * x;
+  privacy::ClipToGrid({gradient.data(), static_cast<size_t>(gradient.size())},
+                      {privacy::Norm::kL2, clip_norm, kGradientBits}, out);
+}
+
+double LogisticNoiseStddev(const LogisticViOptions& options) {
+  const double reach = 2 * options.clip_norm * std::sqrt(static_cast<double>(options.epochs));
+  return privacy::AnalyticGaussianStddev(privacy::L2Sensitivity(reach * (1 + 0x1p-50)),
+                                         privacy::Epsilon(options.epsilon),
+                                         privacy::Delta(options.delta));
+}
+
+LogisticPosterior FitLogisticVi(const Eigen::MatrixXd& x, const VectorXd& labels,
+                                const LogisticViOptions& options, crypto::RandomSource& source) {
+  Check(x, labels, options);
+  const Index d = x.cols();
+  const auto n = static_cast<size_t>(x.rows());
+  const privacy::GridVariance required =
+      privacy::VarianceOfStddev(std::ldexp(LogisticNoiseStddev(options), kGradientBits));
+  const privacy::DistributedNoise shares =
+      privacy::ShareNoise(required, options.sharing, static_cast<size_t>(d));
+  const privacy::GridVariance released =
+      privacy::Multiply(shares.share_variance, options.sharing.parties);
+  const privacy::DiscreteGaussian noise(released);
+  Variates variates(source);
+  // The posterior deviation if every client gave the largest information that clipping lets
+  // through: public, and from below the gradients of log stddev are tame.
+  const double information =
+      1 / options.prior_variance +
+      static_cast<double>(n) * options.clip_norm * options.clip_norm / (4 * static_cast<double>(d));
+  LogisticPosterior q{VectorXd::Zero(d), VectorXd::Constant(d, 1 / std::sqrt(information)),
+                      std::ldexp(privacy::StddevUpperBound(released), -kGradientBits)};
+  VectorXd log_stddev = q.stddev.array().log();
+  Adam adam(2 * d, options.step);
+  VectorXd mean_sum = VectorXd::Zero(d), log_stddev_sum = VectorXd::Zero(d);
+  size_t averaged = 0;
+  std::vector<size_t> order(n);
+  std::iota(order.begin(), order.end(), size_t{0});
+  const double scale = static_cast<double>(n) / static_cast<double>(options.batch_size);
+  std::vector<Int128> client(static_cast<size_t>(d)), sum(client.size());
+  for (size_t epoch = 0; epoch < options.epochs; ++epoch) {
+    for (size_t k = n; k > 1; --k) std::swap(order[k - 1], order[variates.Below(k)]);
+    for (size_t begin = 0; begin < n; begin += options.batch_size) {
+      VectorXd z(d);
+      for (double& value : z) value = variates.Normal();
+      q.stddev = log_stddev.array().exp();
+      const VectorXd beta = q.mean + q.stddev.cwiseProduct(z);
+      noise.Sample(source, sum);
+      for (size_t k = begin; k < begin + options.batch_size; ++k) {
+        const auto row = static_cast<Index>(order[k]);
+        ClippedLogisticGradient(x.row(row).transpose(), labels(row), beta, options.clip_norm,
+                                client);
+        for (size_t j = 0; j < sum.size(); ++j) sum[j] += client[j];
+      }
+      VectorXd gradient(2 * d);
+      for (Index j = 0; j < d; ++j) {
+        const double data =
+            scale * std::ldexp(static_cast<double>(sum[static_cast<size_t>(j)]), -kGradientBits) -
+            beta(j) / options.prior_variance;
+        gradient(j) = data;
+        // The entropy of q adds 1.
+        gradient(d + j) = data * z(j) * q.stddev(j) + 1;
+      }
+      const VectorXd step = adam.Step(gradient);
+      q.mean += step.head(d);
+      log_stddev = (log_stddev + step.tail(d)).cwiseMax(-10).cwiseMin(3);
+      // The second half is averaged.
+      if (2 * (epoch + 1) <= options.epochs) continue;
+      mean_sum += q.mean;
+      log_stddev_sum += log_stddev;
+      ++averaged;
+    }
+  }
+  q.mean = mean_sum / static_cast<double>(averaged);
+  q.stddev = (log_stddev_sum / static_cast<double>(averaged)).array().exp();
+  return q;
+}
+
+}  // namespace partita::stats::blr

@@ -1,0 +1,146 @@
+// Noise of a regression's release: how much, of which law, from whose shares.
+#include "stats/blr/release.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "privacy/sampling/calibrate.h"
+#include "privacy/sampling/discrete_gaussian_mechanism.h"
+#include "stats/blr/sensitivity.h"
+#include "stats/blr/statistics.h"
+#include "tests/stats/blr/random.h"
+
+namespace partita::stats::blr {
+namespace {
+
+Design MakeDesign(size_t features) {
+  Design design;
+  for (size_t j = 0; j < features; ++j) design.features.push_back({"x", 1, 0});
+  design.target = {"y", 1, 0};
+  return design;
+}
+
+NoiseRequest Gaussian(double epsilon, privacy::NoiseSharing sharing = {1, 0}) {
+  return {NoiseKind::kGaussian, epsilon, 1e-5, sharing};
+}
+
+TEST(ReleaseTest, MeetsTheBudgetOnTheGridAndHardlyMore) {
+  const Design design = MakeDesign(4);
+  for (const double epsilon : {0.3, 1.0, 10.0}) {
+    const NoiseDesign noise = DesignStatisticsNoise(design, Gaussian(epsilon));
+    EXPECT_EQ(noise.dimension, 15u);
+    const auto grid = privacy::ToGrid(StatisticsL2Sensitivity(design), kSumFractionBits, 15, 0);
+    const auto bounds =
+        privacy::DiscreteGaussianDelta(grid, {noise.required, 1, 15}, privacy::Epsilon(epsilon));
+    EXPECT_LE(bounds.upper, 1e-5);
+    EXPECT_GT(bounds.upper, 0.999e-5);
+    const double analytic = privacy::AnalyticGaussianStddev(
+        privacy::L2Sensitivity(5), privacy::Epsilon(epsilon), privacy::Delta(1e-5));
+    EXPECT_NEAR(std::sqrt(noise.variance), analytic, 1e-6 * analytic);
+  }
+}
+
+TEST(ReleaseTest, VarianceIsTheDeclaredMultipleOfTheTrustedAggregators) {
+  const Design design = MakeDesign(2);
+  const NoiseDesign trusted = DesignStatisticsNoise(design, Gaussian(1));
+  const struct {
+    uint32_t parties, known;
+    double multiple;
+  } cases[] = {{100, 1, 100.0 / 99}, {100, 46, 100.0 / 54}, {1000, 999, 1000}, {3, 0, 1}};
+  for (const auto& c : cases) {
+    const NoiseDesign noise = DesignStatisticsNoise(design, Gaussian(1, {c.parties, c.known}));
+    EXPECT_DOUBLE_EQ(noise.variance_multiple, c.multiple);
+    EXPECT_NEAR(noise.variance, c.multiple * trusted.variance, 1e-12 * noise.variance);
+    // Exactly: released * (m - c) = required * m as fractions.
+    EXPECT_EQ(privacy::Multiply(privacy::Divide(noise.released, c.parties), c.parties - c.known),
+              privacy::Multiply(privacy::Divide(trusted.required, 1), 1));
+  }
+}
+
+// The mean of N squares of standard normal variables is within 5.7 sqrt(2/N) of 1 but with
+// probability 2e-8 or so; eight such checks: below 1e-6.
+TEST(ReleaseTest, SharesAddUpToTheLawOfTheRelease) {
+  const Design design = MakeDesign(3);
+  constexpr uint32_t kParties = 12;
+  constexpr int kRuns = 4000;
+  for (const NoiseKind kind : {NoiseKind::kGaussian, NoiseKind::kLaplace}) {
+    const uint32_t known = kind == NoiseKind::kGaussian ? 2 : 0;
+    const NoiseDesign noise = DesignStatisticsNoise(design, {kind, 1, 1e-5, {kParties, known}});
+    const NoiseSampler sampler(noise), share(noise, NoisePart::kShare);
+    TestRandom random(11);
+    double shares = 0, whole = 0, magnitude = 0;
+    for (int run = 0; run < kRuns; ++run) {
+      std::vector<Int128> sum(noise.dimension), drawn(noise.dimension);
+      if (run < kRuns / 10) {
+        for (uint32_t party = 0; party < kParties; ++party) {
+          share.AddTo(sum, random);
+        }
+        for (const Int128 value : sum)
+          shares += std::pow(std::ldexp(static_cast<double>(value), -kSumFractionBits), 2);
+      }
+      sampler.AddTo(drawn, random);
+      for (const Int128 value : drawn) {
+        const double real = std::ldexp(static_cast<double>(value), -kSumFractionBits);
+        whole += real * real;
+        magnitude += std::abs(real);
+      }
+    }
+    const double draws = kRuns * static_cast<double>(noise.dimension);
+    // Fourth moments: 3 for the normal, 6 for the Laplace law.
+    const double spread = kind == NoiseKind::kGaussian ? 2 : 5;
+    EXPECT_NEAR(whole / draws / noise.variance, 1, 5.7 * std::sqrt(spread / draws));
+    EXPECT_NEAR(shares / (draws / 10) / noise.variance, 1, 5.7 * std::sqrt(10 * spread / draws));
+    // E|X| / sd tells the laws apart: 0.798 and 0.707.
+    const double ratio = kind == NoiseKind::kGaussian ? std::sqrt(2 / M_PI) : std::sqrt(0.5);
+    EXPECT_NEAR(magnitude / draws / std::sqrt(noise.variance), ratio, 5.7 / std::sqrt(draws));
+  }
+}
+
+TEST(ReleaseTest, LaplaceNoiseIsPurelyPrivate) {
+  const Design design = MakeDesign(3);
+  const NoiseDesign noise = DesignStatisticsNoise(design, {NoiseKind::kLaplace, 0.5, 0, {1000, 0}});
+  const auto grid = privacy::ToGrid(StatisticsL1Sensitivity(design), kSumFractionBits, 10, 0);
+  EXPECT_LE(privacy::DiscreteLaplaceEpsilon(grid, noise.laplace_scale).upper, 0.5);
+  EXPECT_THROW(DesignStatisticsNoise(design, {NoiseKind::kLaplace, 0.5, 0, {1000, 1}}), Error);
+}
+
+// methods.md 0.8: analytic noise is smaller where the classical one is proved, larger where that
+// one is not private.
+TEST(ReleaseTest, AnalyticNoiseAgainstClassical) {
+  for (const double epsilon : {0.1, 0.3, 1.0}) {
+    const CalibrationRow row = CompareCalibrations(epsilon, 1e-4);
+    EXPECT_LT(row.analytic, row.classical);
+    EXPECT_LT(row.classical_true_delta, 1e-4);
+  }
+  const CalibrationRow ten = CompareCalibrations(10, 1e-4);
+  EXPECT_GT(ten.analytic, ten.classical);
+  EXPECT_NEAR(ten.analytic, 0.4552651305467653, 1e-9);
+  EXPECT_NEAR(ten.classical_true_delta, 0.00027428047424087136, 1e-12);
+  const CalibrationRow high = CompareCalibrations(31.622776601683793, 1e-4);
+  EXPECT_NEAR(high.analytic, 0.19435186137764787, 1e-9);
+  EXPECT_NEAR(high.classical_true_delta, 0.20245217101512808, 1e-9);
+
+  const Design design = MakeDesign(3);
+  NoiseRequest classical = Gaussian(1);
+  classical.kind = NoiseKind::kClassicalGaussian;
+  EXPECT_GT(DesignStatisticsNoise(design, classical).variance,
+            DesignStatisticsNoise(design, Gaussian(1)).variance);
+  classical.epsilon = 1.5;
+  EXPECT_THROW(DesignStatisticsNoise(design, classical), Error);
+}
+
+TEST(ReleaseTest, RefusesNonsense) {
+  const Design design = MakeDesign(1);
+  EXPECT_THROW(DesignStatisticsNoise(design, Gaussian(-1)), Error);
+  EXPECT_THROW(DesignStatisticsNoise(design, Gaussian(1, {5, 5})), Error);
+  EXPECT_THROW(DesignStatisticsNoise(design, {NoiseKind::kGaussian, 1, 1.5, {1, 0}}), Error);
+  const NoiseSampler sampler(DesignStatisticsNoise(design, Gaussian(1)));
+  TestRandom random(1);
+  std::vector<Int128> wrong(2);
+  EXPECT_THROW(sampler.AddTo(wrong, random), Error);
+}
+
+}  // namespace
+}  // namespace partita::stats::blr

@@ -92,7 +92,7 @@ auto ShamirParty<F, kSlices>::ReadElements(Tape& tape, uint64_t offset, size_t s
     -> Vector {
   Vector elements(size);
   constexpr size_t kBlock = 2048;
-  std::array<uint8_t, kBlock * F::kTapeBytes> bytes;
+  std::array<uint8_t, kBlock * F::kTapeBytes> bytes{};
   for (size_t first = 0; first < size; first += kBlock) {
     const size_t count = std::min(kBlock, size - first);
     tape.Read(offset + first * F::kTapeBytes, std::span(bytes).first(count * F::kTapeBytes));
@@ -317,7 +317,7 @@ void ShamirTransfers<F, kSlices>::CheckElements(const State& state) const {
                                   party_.channel().names()[from]),
                       "compare versions and run the study again");
     party_.channel().Abort(fault);
-    throw fault;
+    throw Error(fault);
   }
 }
 
@@ -330,7 +330,7 @@ void ShamirTransfers<F, kSlices>::Disagree() const {
       "find out with the other parties whose machine or software is at fault, and run "
       "the study again");
   party_.channel().Abort(fault);
-  throw fault;
+  throw Error(fault);
 }
 
 template <typename F, size_t kSlices>

@@ -449,12 +449,22 @@ TEST(BitsErrorsTest, OpeningsPassTheGateWithTheirNumberOfBits) {
                     ErrorCode::kRefused);
         }
       });
+      // Among five of `shamir` a round makes the engine: who is still in it when another was
+      // refused and left, loses that one.
+      const bool may_lose = setting.kind == "shamir" && setting.num_parties == 5;
+      size_t refused = 0;
       for (size_t p = 0; p < setting.num_parties; ++p) {
         if (declared == 6) {
           EXPECT_EQ(result.errors[p], nullptr);
-        } else {
-          EXPECT_EQ(CodeOf([&] { std::rethrow_exception(result.errors[p]); }), ErrorCode::kRefused);
+          continue;
         }
+        const ErrorCode code = CodeOf([&] { std::rethrow_exception(result.errors[p]); });
+        refused += code == ErrorCode::kRefused ? 1 : 0;
+        EXPECT_TRUE(code == ErrorCode::kRefused || (may_lose && code == ErrorCode::kPeerLost))
+            << setting.kind << ": " << ErrorCodeName(code);
+      }
+      if (declared != 6) {
+        EXPECT_GE(refused, 1u);
       }
     }
   }

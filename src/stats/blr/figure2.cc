@@ -156,7 +156,6 @@ class Experiment {
              double epsilon, const Thresholds* thresholds, crypto::RandomSource& source)
       : table_(table),
         options_(options),
-        epsilon_(epsilon),
         source_(source),
         design_(EqualBounds(table.values.cols() - 1, options.bound)),
         budget_{NoiseKind::kGaussian, epsilon, options.delta, {1, 0}},
@@ -262,7 +261,6 @@ class Experiment {
 
   const Table& table_;
   const Figure2Options& options_;
-  double epsilon_;
   crypto::RandomSource& source_;
   Design design_;
   NoiseRequest budget_;

@@ -1,0 +1,61 @@
+// partita reproduce: its numbers where they are known in closed form, its files, and bad input. The
+// experiments themselves are tested in tests/stats/blr.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process.h"
+#include "tests/cli/study_folder.h"
+
+namespace partita::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Heikkila et al. 2017, Theorem 1: n / (n - T - 1), T colluding and one more that knows its share.
+TEST(ReproduceTest, Figure1bIsTheVarianceOfTheTheorem) {
+  const ProcessResult run = Partita({"reproduce", "dca-figure1b", "--format", "jsonl"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto output = nlohmann::json::parse(run.out);
+  const auto& rows = output["data"]["rows"];
+  ASSERT_GT(rows.size(), 100u);
+  for (const auto& row : rows) {
+    const double n = row["clients"], colluding = row["colluding"];
+    EXPECT_NEAR(row["variance_factor"], n / (n - colluding - 1), 1e-12);
+  }
+}
+
+TEST(ReproduceTest, Figure2WritesNumbersAndPlots) {
+  const auto shared = std::filesystem::path(PARTITA_SOURCE_DIR) / ".." / "shared";
+  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no reference tables here";
+  const StudyFolder folder;
+  const std::string csv = folder.path() + "/figure.csv", html = folder.path() + "/figure.html";
+  const ProcessResult run =
+      Partita({"reproduce", "dca-figure2", "--data",    (shared / "data").string(),
+               "--table",   "red_wine",    "--epsilon", "1",
+               "--splits",  "2",           "--draws",   "1",
+               "--method",  "mean",        "--method",  "NP",
+               "--output",  csv,           "--html",    html,
+               "--format",  "jsonl"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto output = nlohmann::json::parse(run.out);
+  const auto& rows = output["data"]["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  // A fit of these tables is better than the mean, and no noise was added to either.
+  EXPECT_LT(rows[1]["median_mae"], rows[0]["median_mae"]);
+  EXPECT_THAT(StudyFolder::Read(csv), HasSubstr("red_wine,1,NP,"));
+  EXPECT_THAT(StudyFolder::Read(html), HasSubstr("<svg"));
+}
+
+TEST(ReproduceTest, BadInputIsNamed) {
+  EXPECT_EQ(Partita({"reproduce", "dca-figure2"}).exit_code, 2);
+  EXPECT_THAT(Partita({"reproduce", "dca-figure2", "--data", "/nowhere"}).err,
+              HasSubstr("/nowhere"));
+  EXPECT_NE(
+      Partita({"reproduce", "dca-figure2", "--data", "/nowhere", "--epsilon", "-1"}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace partita::testing

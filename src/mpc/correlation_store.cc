@@ -194,7 +194,7 @@ void CorrelationStore::ReadPlaces() {
     Bytes package(place.size);
     storage_->Read(place.offset, package);
     const bool whole = crypto::Sha256Of(package) == place.checksum;
-    Wipe(package.data(), package.size());
+    if (!package.empty()) Wipe(package.data(), package.size());
     return !whole;
   });
 }

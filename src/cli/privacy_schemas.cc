@@ -19,7 +19,7 @@ Json StatementSchema() {
 }
 
 // Of every command.
-Json Common(Json more) {
+Json Common(const Json& more) {
   const Json mechanism = Object({{"text", Type("string")}, {"steps", Type("integer")}});
   Json properties = {
       {"adjacency", Type("string")}, {"delta", Type("number")}, {"mechanisms", ListOf(mechanism)}};
@@ -27,7 +27,7 @@ Json Common(Json more) {
   return Object(properties);
 }
 
-Json Answer(Json more) {
+Json Answer(const Json& more) {
   Json properties = {{"epsilon", IntervalSchema()},
                      {"reached", Type("boolean")},
                      {"statement", StatementSchema()}};

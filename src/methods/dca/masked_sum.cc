@@ -95,7 +95,7 @@ std::vector<Int128> MaskedSum::Signed() const {
 }
 
 void MaskedSum::Apply(std::span<const crypto::Key> seeds, bool subtract) {
-  alignas(64) std::array<uint8_t, crypto::KeyStream::kMaxBytes> chunk;
+  alignas(64) std::array<uint8_t, crypto::KeyStream::kMaxBytes> chunk{};
   for (size_t block = 0; block < bytes_.size(); block += kBlockBytes) {
     const size_t end = std::min(bytes_.size(), block + kBlockBytes);
     for (const crypto::Key& seed : seeds) {

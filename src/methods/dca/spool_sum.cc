@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kPageBytes = size_t{4} << 20;
 
 std::array<uint8_t, 48> StoredUnder(const AcceptedUpload& upload) {
-  std::array<uint8_t, 48> bytes;
+  std::array<uint8_t, 48> bytes{};
   std::ranges::copy(upload.client, bytes.begin());
   std::ranges::copy(upload.upload, bytes.begin() + sizeof(ClientId));
   return bytes;

@@ -193,7 +193,7 @@ std::array<uint8_t, kSize> FixedBlob(Statement& statement, int column) {
   if (blob.size() != kSize) {
     throw Error(ErrorCode::kBadInput, "the upload store holds a field of a wrong length");
   }
-  std::array<uint8_t, kSize> out;
+  std::array<uint8_t, kSize> out{};
   std::copy(blob.begin(), blob.end(), out.begin());
   return out;
 }

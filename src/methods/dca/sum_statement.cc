@@ -37,7 +37,7 @@ StatementRow Row(AdversaryKind kind, uint32_t size, privacy::PrivacyLoss loss, s
   row.adversary.kind = kind;
   row.adversary.size = size;
   row.adjacency = privacy::Adjacency::kReplace;
-  row.loss = loss;
+  row.loss = std::move(loss);
   row.reason = std::move(reason);
   return row;
 }

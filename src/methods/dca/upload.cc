@@ -13,7 +13,7 @@ static_assert(kPrefixBytes == kMagic.size() + 1 + kHeaderBytes);
 
 template <size_t kSize>
 std::array<uint8_t, kSize> Take(ByteReader& reader) {
-  std::array<uint8_t, kSize> out;
+  std::array<uint8_t, kSize> out{};
   const ByteView raw = reader.Raw(kSize);
   std::copy(raw.begin(), raw.end(), out.begin());
   return out;

@@ -1,8 +1,10 @@
 #include "tests/cli/process.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,6 +94,18 @@ ProcessResult Process::Wait() {
 }
 
 std::string PartitaProgram() { return PARTITA_BINARY_DIR "/bin/partita"; }
+
+std::string FreeAddress() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ::bind(fd, reinterpret_cast<sockaddr*>(&address), size);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(fd);
+  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+}
 
 ProcessResult Partita(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), PartitaProgram());

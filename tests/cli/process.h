@@ -35,6 +35,9 @@ class Process {
 // The program under test.
 std::string PartitaProgram();
 
+// HOST:PORT of a loopback port that was free a moment ago.
+std::string FreeAddress();
+
 // Runs `partita arguments...` to its end.
 ProcessResult Partita(std::vector<std::string> arguments);
 

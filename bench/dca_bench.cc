@@ -1,4 +1,5 @@
-// Private sums: the paper's Table 1 (M = 10) without and with encryption, the parts, and the store.
+// Private sums: the paper's Table 1 (M = 10) without and with encryption, the parts. Stores:
+// dca_spool_bench.
 //
 //   dca_bench --benchmark_filter=TableA    masks and exact noise, no encryption, two threads
 //   dca_bench --benchmark_filter=TableB    with encryption, registered and sealed
@@ -9,13 +10,11 @@
 #include <benchmark/benchmark.h>
 
 #include <ctime>
-#include <filesystem>
 
 #include "crypto/prg.h"
 #include "methods/dca/client.h"
 #include "methods/dca/masked_sum.h"
 #include "methods/dca/simulate.h"
-#include "methods/dca/sqlite_spool.h"
 #include "privacy/sampling/discrete_gaussian.h"
 
 namespace partita::methods::dca {
@@ -177,29 +176,6 @@ void SealAndOpen(benchmark::State& state) {
   for (auto _ : state) crypto::OpenSealed(crypto::Seal(message, node.public_key), node);
 }
 BENCHMARK(SealAndOpen)->Unit(benchmark::kMicrosecond);
-
-// Uploads per second into the embedded store. Arguments: bytes of a row, rows per transaction.
-void Spooling(benchmark::State& state) {
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / "partita_dca_bench.sqlite";
-  std::filesystem::remove(file);
-  SqliteSpool spool(file, {}, 1);
-  std::vector<StoredShare> shares(static_cast<size_t>(state.range(1)));
-  crypto::SystemRandom random;
-  for (auto _ : state) {
-    for (StoredShare& share : shares) {
-      random.Fill(share.client);
-      share.share.resize(static_cast<size_t>(state.range(0)));
-    }
-    spool.Put(shares);
-  }
-  state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * state.range(1));
-  std::filesystem::remove(file);
-}
-BENCHMARK(Spooling)
-    ->ArgNames({"bytes", "batch"})
-    ->ArgsProduct({{1024, 8192}, {1, 16, 256}})
-    ->UseRealTime();
 
 }  // namespace
 }  // namespace partita::methods::dca

@@ -24,6 +24,7 @@ namespace {
 constexpr int kIterations = 5;
 
 bench::Processes SettingOf(const benchmark::State& state) {
+  if (state.range(0) < 0) return {"shamir", static_cast<size_t>(-state.range(0))};
   const auto parties = static_cast<size_t>(state.range(0));
   return {parties == 0 ? "replicated" : "dealer", parties == 0 ? 3 : parties};
 }
@@ -53,7 +54,8 @@ void Measure(benchmark::State& state, Engine& engine, const std::function<void()
   }
 }
 
-// Arguments: computing parties (0: the engine replicated), entries. Values lie between 0.05 and 50.
+// Arguments: computing parties (0: the engine replicated; -3: shamir among three), entries. Values
+// lie between 0.05 and 50.
 void RunFunction(benchmark::State& state, const std::function<void(Engine&, const Shared&)>& run) {
   const auto size = static_cast<size_t>(state.range(1));
   bench::RunProcesses(SettingOf(state), [&](Engine& engine) {
@@ -229,7 +231,7 @@ void BM_ShuffleRows(benchmark::State& state) {
 }
 
 void Parties(benchmark::internal::Benchmark* benchmark) {
-  benchmark->ArgNames({"parties"})->Arg(2)->Arg(0);
+  benchmark->ArgNames({"parties"})->Arg(2)->Arg(0)->Arg(-3);
   benchmark->Iterations(kIterations)->Unit(benchmark::kMillisecond)->UseRealTime();
 }
 void PartiesAndSharing(benchmark::internal::Benchmark* benchmark) {
@@ -237,7 +239,9 @@ void PartiesAndSharing(benchmark::internal::Benchmark* benchmark) {
       ->Args({2, 0})
       ->Args({2, 1})
       ->Args({0, 0})
-      ->Args({0, 1});
+      ->Args({0, 1})
+      ->Args({-3, 0})
+      ->Args({-3, 1});
   benchmark->Iterations(kIterations)->Unit(benchmark::kMillisecond)->UseRealTime();
 }
 void PartiesAndBounds(benchmark::internal::Benchmark* benchmark) {
@@ -245,12 +249,14 @@ void PartiesAndBounds(benchmark::internal::Benchmark* benchmark) {
       ->Args({2, 4})
       ->Args({0, 4})
       ->Args({2, 11})
-      ->Args({0, 11});
+      ->Args({0, 11})
+      ->Args({-3, 4})
+      ->Args({-3, 11});
   benchmark->Iterations(kIterations)->Unit(benchmark::kMillisecond)->UseRealTime();
 }
 void Sizes(benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"parties", "size"});
-  for (int64_t parties : {2, 0}) {
+  for (int64_t parties : {2, 0, -3}) {
     for (int64_t size : {1'000, 100'000}) benchmark->Args({parties, size});
   }
   benchmark->Iterations(kIterations)->Unit(benchmark::kMillisecond)->UseRealTime();

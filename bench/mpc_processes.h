@@ -1,4 +1,5 @@
-// Runs protocol code at every process of an engine over TLS on loopback, as processes.
+// Runs protocol code at every process of an engine as processes of this machine: over TLS on
+// loopback, or over plain TCP to see what TLS costs.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -6,35 +7,76 @@
 #include <unistd.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/plain_transport.h"
 #include "mpc/dealer_engine.h"
 #include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
 #include "net/tls_transport.h"
 
 namespace partita::mpc::bench {
 
-// kind: "dealer" (num_parties computing parties and the dealer), "replicated" or "ot".
+// kind: "dealer" (num_parties computing parties and the dealer), "replicated", "shamir" or "ot".
 struct Processes {
   std::string kind = "dealer";
   size_t num_parties = 2;
+  bool tls = true;
 };
+
+// Connects process `self` of a mesh that was prepared before the processes were forked.
+using Connect = std::function<std::unique_ptr<net::Transport>(net::PartyIndex self)>;
+
+inline Connect PrepareTls(const std::vector<std::string>& names) {
+  struct Mesh {
+    std::vector<crypto::Identity> identities;
+    std::vector<net::Listener> listeners;
+    net::Roster roster;
+  };
+  auto mesh = std::make_shared<Mesh>();
+  for (const std::string& name : names) {
+    mesh->identities.push_back(crypto::MakeIdentity({name}));
+    mesh->listeners.push_back(net::Listen("127.0.0.1", "0"));
+    mesh->roster.push_back({name, mesh->listeners.back().address,
+                            crypto::Fingerprint(*mesh->identities.back().certificate)});
+  }
+  return [mesh](net::PartyIndex self) {
+    net::TlsOptions options;
+    options.identity = mesh->identities[self];
+    options.roster = mesh->roster;
+    options.self = self;
+    options.listener = std::move(mesh->listeners[self]);
+    return net::ConnectTls(std::move(options), Deadline::After(std::chrono::seconds(10)));
+  };
+}
+
+inline Connect PreparePlain(const std::vector<std::string>& names) {
+  auto mesh = std::make_shared<PlainMesh>(MakePlainMesh(names.size()));
+  std::vector<std::vector<crypto::Key>> secrets(names.size(),
+                                                std::vector<crypto::Key>(names.size()));
+  crypto::SystemRandom random;
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (size_t j = i + 1; j < names.size(); ++j) {
+      secrets[i][j] = secrets[j][i] = crypto::RandomKey(random);
+    }
+  }
+  return [=](net::PartyIndex self) -> std::unique_ptr<net::Transport> {
+    auto own =
+        std::make_unique<PlainTransport>(std::move((*mesh)[self]), names, self, secrets[self]);
+    mesh->clear();  // this process's copies of the others' connections
+    return own;
+  };
+}
 
 // `body` runs once in every process; this one is party 0.
 inline void RunProcesses(const Processes& setting, const std::function<void(Engine&)>& body) {
   const size_t count = setting.num_parties + (setting.kind == "dealer" ? 1 : 0);
-  std::vector<crypto::Identity> identities;
-  std::vector<net::Listener> listeners;
-  net::Roster roster;
-  for (size_t i = 0; i < count; ++i) {
-    const std::string name = "process" + std::to_string(i);
-    identities.push_back(crypto::MakeIdentity({name}));
-    listeners.push_back(net::Listen("127.0.0.1", "0"));
-    roster.push_back(
-        {name, listeners.back().address, crypto::Fingerprint(*identities.back().certificate)});
-  }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i) names.push_back("process" + std::to_string(i));
+  const Connect connect = setting.tls ? PrepareTls(names) : PreparePlain(names);
   std::vector<pid_t> children;
   for (size_t i = count; i-- > 0;) {
     const net::PartyIndex self = i;
@@ -43,19 +85,14 @@ inline void RunProcesses(const Processes& setting, const std::function<void(Engi
       children.push_back(child);
       continue;
     }
-    net::TlsOptions options;
-    options.identity = identities[self];
-    options.roster = roster;
-    options.self = self;
-    options.listener = std::move(listeners[self]);
-    net::Channel channel(
-        net::ConnectTls(std::move(options), Deadline::After(std::chrono::seconds(10))), Bytes{1},
-        1);
+    net::Channel channel(connect(self), Bytes{1}, 1);
     CountingReleaseGate gate;
-    gate.Reserve({{"out", "", "all", "exact", 1'000'000}});
-    auto engine = setting.kind == "dealer" ? MakeDealerEngine(channel, gate)
-                  : setting.kind == "ot"   ? MakeOtEngine(channel, gate)
-                                           : MakeReplicatedEngine(channel, gate);
+    gate.Reserve(
+        {{"out", "", "all", "exact", 1'000'000}, {"gradient", "", "all", "exact", 1'000'000}});
+    auto engine = setting.kind == "dealer"   ? MakeDealerEngine(channel, gate)
+                  : setting.kind == "ot"     ? MakeOtEngine(channel, gate)
+                  : setting.kind == "shamir" ? MakeShamirEngine(channel, gate)
+                                             : MakeReplicatedEngine(channel, gate);
     body(*engine);
     if (self != 0) _exit(0);
   }

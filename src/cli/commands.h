@@ -24,14 +24,22 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation);
 // approve, reject, approval: below `study`.
 void AddApprovalCommands(CLI::App& study, Invocation& invocation);
 void AddAuditCommands(CLI::App& app, Invocation& invocation);
+void AddCorrelationCommands(CLI::App& app, Invocation& invocation);
 void AddCertCommands(CLI::App& app, Invocation& invocation);
+void AddClientCommands(CLI::App& app, Invocation& invocation);
+// collection ... and aggregate.
+void AddCollectionCommands(CLI::App& app, Invocation& invocation);
+void AddComputeCommand(CLI::App& app, Invocation& invocation);
+void AddComputeWorkerCommand(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);
 void AddPrivacyCommands(CLI::App& app, Invocation& invocation);
 void AddDoctorCommand(CLI::App& app, Invocation& invocation);
 void AddLedgerCommands(CLI::App& app, Invocation& invocation);
 void AddBenchCommand(CLI::App& app, Invocation& invocation);
+void AddRegressionCommands(CLI::App& app, Invocation& invocation);
 void AddReproduceCommand(CLI::App& app, Invocation& invocation);
+void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
 // A command of `study`.
 void AddRehearseCommand(CLI::App& study, Invocation& invocation);
 

@@ -199,6 +199,7 @@ report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
   AddTraffic(outcome, facts);
   AddSteps(outcome, true, facts);
   AddReleases(outcome, facts);
+  facts.corrected = outcome.corrected;
   AddApprovals(outcome, facts);
   AddRows(outcome, facts);
   AddVariables(outcome, facts);

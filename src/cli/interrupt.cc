@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "base/heap.h"
+
 namespace partita::cli {
 namespace {
 
@@ -24,6 +26,7 @@ void HandleSignal(int signal) {
 }  // namespace
 
 void PrepareProcess() {
+  KeepFreedMemory();
   // Descriptors 0 to 2 exist, so that no socket or pipe becomes one of them.
   int fd = 0;
   while (fd >= 0 && fd <= 2) fd = ::open("/dev/null", O_RDWR);

@@ -6,8 +6,8 @@
 
 namespace partita::cli {
 
-// Installs the handlers; also ignores SIGPIPE and switches core dumps off, since memory holds
-// shares and keys.
+// Installs the handlers and keeps freed memory (base/heap.h); also ignores SIGPIPE and switches
+// core dumps off, since memory holds shares and keys.
 void PrepareProcess();
 
 // Set by Control-C, SIGTERM or the time limit.

@@ -35,6 +35,7 @@ int Main(int argc, char** argv) {
   Invocation invocation;
   AddDemoCommand(app, invocation);
   AddStudyCommands(app, invocation);
+  AddCorrelationCommands(app, invocation);
   AddCertCommands(app, invocation);
   AddDataCommands(app, invocation);
   AddPrivacyCommands(app, invocation);
@@ -42,7 +43,13 @@ int Main(int argc, char** argv) {
   AddLedgerCommands(app, invocation);
   AddBenchCommand(app, invocation);
   AddAuditCommands(app, invocation);
+  AddRegressionCommands(app, invocation);
   AddReproduceCommand(app, invocation);
+  AddCollectionCommands(app, invocation);
+  AddComputeCommand(app, invocation);
+  AddComputeWorkerCommand(app, invocation);
+  AddClientCommands(app, invocation);
+  AddSyntheticCommands(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

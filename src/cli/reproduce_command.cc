@@ -1,13 +1,10 @@
-// partita reproduce dca-figure1b, dca-figure2
+// partita reproduce dca-table1, dca-figure1b, dca-figure2
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,6 +12,8 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/reproduce.h"
+#include "cli/reproduce_dpvi.h"
 #include "cli/simulate.h"
 #include "crypto/prg.h"
 #include "report/atomic_file.h"
@@ -33,64 +32,6 @@ struct ReproduceCommand {
   std::vector<double> epsilons;
   size_t splits = 25, draws = 20;
 };
-
-struct KnownTable {
-  const char* name;
-  const char* file;
-  size_t train, test;
-};
-constexpr std::array<KnownTable, 3> kTables = {{{"red_wine", "winequality_red.csv", 1000, 500},
-                                                {"white_wine", "winequality_white.csv", 3000, 1000},
-                                                {"abalone", "abalone.csv", 3000, 1000}}};
-
-// A cell of the UCI tables: a number, or the sex of an abalone (M = 0; F and I = 1, as in the
-// paper's code).
-double ReadCell(const std::string& text, const std::string& file, size_t line) {
-  if (text == "M") return 0;
-  if (text == "F" || text == "I") return 1;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '\0' || !std::isfinite(value)) {
-    throw Error(ErrorCode::kBadData, fmt::format("{}, line {}: a cell is not a number", file, line),
-                "use the table of the UCI repository, comma separated, with a header");
-  }
-  return value;
-}
-
-blr::Table ReadTable(const std::string& folder, const KnownTable& known) {
-  const std::string file = (std::filesystem::path(folder) / known.file).string();
-  std::ifstream in(file);
-  std::string line;
-  if (!std::getline(in, line)) {
-    throw Error(ErrorCode::kBadInput, fmt::format("{} cannot be read", file),
-                "name the folder that holds it with --data");
-  }
-  std::vector<double> values;
-  size_t columns = 0, rows = 0;
-  while (std::getline(in, line)) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line.empty()) continue;
-    size_t begin = 0, cells = 0;
-    while (begin <= line.size()) {
-      const size_t end = std::min(line.find(',', begin), line.size());
-      values.push_back(ReadCell(line.substr(begin, end - begin), file, rows + 2));
-      begin = end + 1;
-      ++cells;
-    }
-    if (rows++ == 0) columns = cells;
-    if (cells != columns) {
-      throw Error(ErrorCode::kBadData,
-                  fmt::format("{}, line {}: {} cells, the line before has {}", file, rows + 1,
-                              cells, columns),
-                  "use the complete table");
-    }
-  }
-  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  return {known.name,
-          Eigen::Map<const RowMajor>(values.data(), static_cast<Eigen::Index>(rows),
-                                     static_cast<Eigen::Index>(columns)),
-          known.train, known.test};
-}
 
 // The same splits in every run, so that runs differ by their noise only.
 std::vector<blr::Split> PublicSplits(const blr::Table& table, size_t count) {
@@ -279,11 +220,11 @@ int RunFigure2(const OutputOptions& output, const ReproduceCommand& command) {
   Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
   crypto::SystemRandom random;
   std::vector<blr::Figure2Cell> cells;
-  for (const KnownTable& known : kTables) {
+  for (const UciTable& known : kUciTables) {
     if (!command.tables.empty() &&
         std::find(command.tables.begin(), command.tables.end(), known.name) == command.tables.end())
       continue;
-    const blr::Table table = ReadTable(command.data, known);
+    const blr::Table table = ReadUciTable(command.data, known);
     const std::vector<blr::Split> splits = PublicSplits(table, command.splits);
     for (blr::Figure2Cell& cell : blr::RunFigure2(table, splits, options, random, progress))
       cells.push_back(std::move(cell));
@@ -293,6 +234,54 @@ int RunFigure2(const OutputOptions& output, const ReproduceCommand& command) {
   if (!command.html.empty()) report::WriteFileAtomically(command.html, Html(cells));
   PrintResult(output, Text(cells), Data(cells).dump());
   return kDone;
+}
+
+// A line per T, the factor cut off at 3.
+std::string Figure1bHtml() {
+  constexpr double kWidth = 640, kHeight = 320, kLeft = 50, kRight = 90, kTop = 15, kBottom = 40;
+  static constexpr std::array<const char*, 3> kColours = {"#1f77b4", "#2ca02c", "#d62728"};
+  const auto x = [&](double clients) { return kLeft + (kWidth - kLeft - kRight) * clients / 100; };
+  const auto y = [&](double factor) {
+    return kHeight - kBottom - (kHeight - kTop - kBottom) * (std::min(factor, 3.0) - 1) / 2;
+  };
+  std::string svg = fmt::format(
+      "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"variance factor against clients\" "
+      "font-size=\"11\">",
+      kWidth, kHeight);
+  for (const double factor : {1.0, 1.5, 2.0, 2.5, 3.0}) {
+    svg += fmt::format(
+        "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#ddd\"/>"
+        "<text x=\"{3}\" y=\"{2:.1f}\" text-anchor=\"end\">{4:.1f}</text>",
+        kLeft, kWidth - kRight, y(factor), kLeft - 5, factor);
+  }
+  for (const int clients : {0, 20, 40, 60, 80, 100}) {
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", x(clients),
+                       kHeight - 22, clients);
+  }
+  for (const size_t colluding : {0, 5, 10}) {
+    std::string points;
+    for (const blr::Figure1bPoint& point : blr::Figure1b()) {
+      if (point.colluding != colluding) continue;
+      points += fmt::format("{:.1f},{:.1f} ", x(static_cast<double>(point.clients)),
+                            y(point.variance_factor));
+    }
+    const size_t line = colluding / 5;
+    const char* colour = kColours[line];
+    const double key = kTop + 10 + 18 * static_cast<double>(line);
+    svg += fmt::format(
+        "<polyline points=\"{0}\" fill=\"none\" stroke=\"{1}\" stroke-width=\"1.8\"/>"
+        "<text x=\"{2}\" y=\"{3:.1f}\" fill=\"{1}\">T = {4}</text>",
+        points, colour, kWidth - kRight + 10, key, colluding);
+  }
+  svg += fmt::format("<text x=\"{}\" y=\"{}\">clients</text></svg>", (kWidth - kRight + kLeft) / 2,
+                     kHeight - 5);
+  report::HtmlPage page;
+  page.title = "Extra noise of distributed sums";
+  page.header = "<h1>Extra noise of distributed sums</h1>";
+  page.main = "<section><h2>Variance as a multiple of a trusted aggregator's</h2>" + svg +
+              "<p>n / (n - T - 1), cut off at 3.</p></section>";
+  page.footer = "<p>Heikkil&auml; et al., NIPS 2017, Figure 1b and Theorem 1.</p>";
+  return report::RenderHtmlPage(page);
 }
 
 int RunFigure1b(const OutputOptions& output, const ReproduceCommand& command) {
@@ -313,6 +302,7 @@ int RunFigure1b(const OutputOptions& output, const ReproduceCommand& command) {
   for (const auto& [clients, factors] : lines)
     table.rows.push_back({std::to_string(clients), factors[0], factors[1], factors[2]});
   if (!command.output.empty()) report::WriteFileAtomically(command.output, csv);
+  if (!command.html.empty()) report::WriteFileAtomically(command.html, Figure1bHtml());
   PrintResult(output,
               RenderTable(table, 0) + WrapText("Variance of the noise in the sum, as a multiple of "
                                                "a trusted aggregator's: n / (n - T - 1).",
@@ -329,10 +319,12 @@ void AddReproduceCommand(CLI::App& app, Invocation& invocation) {
   reproduce->require_subcommand(1);
   auto options = std::make_shared<ReproduceCommand>();
 
+  AddTable1(*reproduce, invocation);
   CLI::App* factors = reproduce->add_subcommand(
       "dca-figure1b", "Extra noise of distributed sums against a trusted aggregator");
   AddOutputOptions(*factors, invocation, "reproduce dca-figure1b");
   factors->add_option("--output", options->output, "Also write the numbers as CSV to this file");
+  factors->add_option("--html", options->html, "Also write the plot to this HTML file");
   factors->callback([&invocation, options] {
     invocation.run = [&invocation, options] { return RunFigure1b(invocation.output, *options); };
   });
@@ -341,7 +333,7 @@ void AddReproduceCommand(CLI::App& app, Invocation& invocation) {
       "dca-figure2", "Prediction error of private linear regressions on three UCI tables");
   AddOutputOptions(*errors, invocation, "reproduce dca-figure2");
   std::vector<std::string> tables, methods;
-  for (const KnownTable& known : kTables) tables.emplace_back(known.name);
+  for (const UciTable& known : kUciTables) tables.emplace_back(known.name);
   for (const blr::Figure2Method method : blr::AllFigure2Methods())
     methods.emplace_back(blr::Figure2MethodName(method));
   errors
@@ -365,6 +357,7 @@ void AddReproduceCommand(CLI::App& app, Invocation& invocation) {
   errors->callback([&invocation, options] {
     invocation.run = [&invocation, options] { return RunFigure2(invocation.output, *options); };
   });
+  AddReproduceDpvi(*reproduce, invocation);
 }
 
 }  // namespace partita::cli

@@ -27,6 +27,12 @@ std::optional<Json> StewardSchema(const std::string& command);
 std::optional<Json> LedgerSchema(const std::string& command);
 // privacy ...; empty for other commands.
 std::optional<Json> PrivacySchema(const std::string& command);
+// correlations ...; empty for other commands.
+std::optional<Json> CorrelationSchema(const std::string& command);
+// collection ..., compute, client ..., aggregate.
+std::optional<Json> CollectionSchema(const std::string& command);
+// synthetic ...; empty for other commands.
+std::optional<Json> SyntheticSchema(const std::string& command);
 // audit ...
 std::optional<Json> AuditSchema(const std::string& command);
 

@@ -28,6 +28,8 @@ Json Plan() {
                             {"bytes", Type("integer")}});
   const Json phase =
       Object({{"name", Type("string")}, {"rounds", Type("integer")}, {"links", ListOf(link)}});
+  const Json totals = Object(
+      {{"rounds", Type("integer")}, {"messages", Type("integer")}, {"bytes", Type("integer")}});
   return Object({{"study", Type("string")},
                  {"method", Type("string")},
                  {"protocol", Type("string")},
@@ -38,9 +40,9 @@ Json Plan() {
                  {"releases", ListOf(Release())},
                  {"assumptions", ListOf(Type("string"))},
                  {"phases", ListOf(phase)},
-                 {"totals", Object({{"rounds", Type("integer")},
-                                    {"messages", Type("integer")},
-                                    {"bytes", Type("integer")}})}});
+                 {"totals", totals},
+                 {"preparation", ListOf(phase)},
+                 {"preparation_totals", totals}});
 }
 
 Json Result() {
@@ -115,6 +117,29 @@ Json SignedDocument(bool with_file) {
   return document;
 }
 
+Json Regression() {
+  const Json coefficient = Object({{"name", Type("string")},
+                                   {"mean", Type("number")},
+                                   {"stddev", Type("number")},
+                                   {"lower", Type("number")},
+                                   {"upper", Type("number")},
+                                   {"positive", Type("number")},
+                                   {"noise_factor", Type("number")}});
+  const Json column =
+      Object({{"name", Type("string")}, {"lower", Type("number")}, {"upper", Type("number")}});
+  return Object({{"outcome", Type("string")},
+                 {"estimator", Type("string")},
+                 {"level", Type("number")},
+                 {"rows", Type("integer")},
+                 {"residual_stddev", Type("number")},
+                 {"noise_stddev", Type("number")},
+                 {"negative_eigenvalues", Type("integer")},
+                 {"coefficients", ListOf(coefficient)},
+                 {"columns", ListOf(column)},
+                 {"statements", ListOf(Type("object"))},
+                 {"warnings", ListOf(Type("string"))}});
+}
+
 Json Data(const std::string& command) {
   if (command == "study new") return Object({{"file", Type("string")}});
   if (command == "study validate") {
@@ -148,6 +173,36 @@ Json Data(const std::string& command) {
                                               {"address", Type("string")},
                                               {"fingerprint", Type("string")}}))}});
   }
+  if (command == "regression encode") {
+    return Object({{"output", Type("string")}, {"length", Type("integer")}});
+  }
+  if (command == "regression fit") return Regression();
+  if (command == "regression simulate") {
+    Json fit = Regression();
+    fit["type"] = {"object", "null"};
+    return Object({{"rows", Type("integer")}, {"sum", Type("string")}, {"fit", fit}});
+  }
+  if (command == "regression predict") {
+    const Json prediction =
+        Object({{"mean", Type("number")}, {"lower", Type("number")}, {"upper", Type("number")}});
+    return Object({{"outcome", Type("string")},
+                   {"level", Type("number")},
+                   {"predictions", ListOf(prediction)}});
+  }
+  if (command == "regression bounds") {
+    return Object({{"features_threshold", Type("number")},
+                   {"outcome_threshold", Type("number")},
+                   {"clip", Type("object")}});
+  }
+  if (command == "reproduce dca-table1") {
+    const Json row = Object({{"clients", Type("integer")},
+                             {"length", Type("integer")},
+                             {"wall_seconds", Type("number")},
+                             {"cpu_seconds", Type("number")},
+                             {"upload_bytes", Type("integer")},
+                             {"paper_seconds", Nullable("number")}});
+    return Object({{"rows", ListOf(row)}});
+  }
   if (command == "reproduce dca-figure1b") {
     return Object({{"rows", ListOf(Object({{"clients", Type("integer")},
                                            {"colluding", Type("integer")},
@@ -163,10 +218,26 @@ Json Data(const std::string& command) {
                                            {"median_coefficient_rmse", Type("number")},
                                            {"mean_interval_width", Type("number")}}))}});
   }
+  if (command == "reproduce dpvi-figure2" || command == "reproduce dpvi-figure3") {
+    const Json point = Object({{"step", Type("integer")},
+                               {"epochs", Type("number")},
+                               {"test_negative_log_likelihood", Type("number")}});
+    return Object({{"runs", ListOf(Object({{"line", Type("string")},
+                                           {"schedule", Type("string")},
+                                           {"repeat", Type("integer")},
+                                           {"active_components", Type("integer")},
+                                           {"predictive_negative_log_likelihood", Type("number")},
+                                           {"max_uses", Type("integer")},
+                                           {"trace", ListOf(point)}}))},
+                   {"privacy", Type("object")}});
+  }
+  if (std::optional<Json> schema = SyntheticSchema(command)) return *schema;
   if (std::optional<Json> schema = StewardSchema(command)) return *schema;
   if (std::optional<Json> schema = LedgerSchema(command)) return *schema;
   if (std::optional<Json> schema = PrivacySchema(command)) return *schema;
+  if (std::optional<Json> schema = CorrelationSchema(command)) return *schema;
   if (std::optional<Json> schema = AuditSchema(command)) return *schema;
+  if (std::optional<Json> schema = CollectionSchema(command)) return *schema;
   throw Error(ErrorCode::kInternal, "no schema for the command " + command);
 }
 

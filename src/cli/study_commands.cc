@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/correlation_files.h"
 #include "cli/interrupt.h"
 #include "cli/outcome.h"
 #include "cli/simulate.h"
@@ -179,7 +180,8 @@ net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) 
 
 struct JoinCommand {
   std::string study_file, party, folder = ".", data, key, certificate, roster, approval, ledger,
-                                 table, listen, wait = "10m", output, latency, bandwidth;
+                                 table, correlations, listen, wait = "10m", output, latency,
+                                 bandwidth;
   int listen_descriptor = -1;
   bool no_output = false, force = false, accept_useless = false, unrecorded = false;
 };
@@ -202,6 +204,14 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
                          : fs::path(command.approval);
   if (!command.ledger.empty()) options.ledger = {command.ledger, command.table};
   options.unrecorded = command.unrecorded;
+  if (study.file.engine.stored_correlations) {
+    options.correlations = StorePath(command.correlations, command.folder, study.file.name);
+  } else if (!command.correlations.empty()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("study '{}' does not use stored correlations", study.file.name),
+                "leave out --correlations; the study file decides it: correlations = \"stored\" in "
+                "[engine]");
+  }
   options.connect_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(command.wait));
   options.listen_address = command.listen;
@@ -221,6 +231,10 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
   const runtime::PartyOutcome outcome = runtime::Join(study, options, progress);
   terminal.Finish();
+  if (outcome.package) {
+    PrintNote(output, fmt::format("stored correlations: package {} is used up, {} left for runs",
+                                  *outcome.package, outcome.packages_left));
+  }
   return PrintOutcome(output, outcome, result_file);
 }
 
@@ -251,6 +265,9 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
       ->add_option("--table", options->table,
                    "The name of the table in the ledger (default: its only one)")
       ->needs(ledger);
+  command->add_option("--correlations", options->correlations,
+                      "The store of a study that was prepared (default: STUDY.correlations in the "
+                      "folder)");
   command->add_option("--listen", options->listen,
                       "HOST:PORT to listen on (default: this party's address in the roster)");
   command->add_option("--wait", options->wait, "How long to wait for the others to come up")

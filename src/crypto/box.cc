@@ -27,10 +27,12 @@ void CheckKey(int result) {
 
 }  // namespace
 
-BoxKeyPair MakeBoxKeyPair(RandomSource& source) {
+BoxKeyPair MakeBoxKeyPair(RandomSource& source) { return BoxKeyPairOf(RandomKey(source)); }
+
+BoxKeyPair BoxKeyPairOf(const Key& secret_key) {
   Initialise();
   BoxKeyPair pair;
-  pair.secret_key = RandomKey(source);
+  pair.secret_key = secret_key;
   CheckKey(crypto_scalarmult_base(pair.public_key.data(), pair.secret_key.Expose().data()));
   return pair;
 }
@@ -76,13 +78,21 @@ Key NumberedKey(const Key& parent, uint64_t number, const char (&label)[9]) {
 }
 
 Bytes Encrypt(const Key& key, ByteView message, ByteView associated, RandomSource& source) {
-  Initialise();
   Bytes encrypted(message.size() + kAeadBytes);
-  source.Fill(std::span(encrypted).first(kNonceBytes));
-  crypto_aead_xchacha20poly1305_ietf_encrypt(
-      encrypted.data() + kNonceBytes, nullptr, message.data(), message.size(), associated.data(),
-      associated.size(), nullptr, encrypted.data(), key.Expose().data());
+  EncryptInto(encrypted, key, message, associated, source);
   return encrypted;
+}
+
+void EncryptInto(std::span<uint8_t> out, const Key& key, ByteView message, ByteView associated,
+                 RandomSource& source) {
+  Initialise();
+  if (out.size() != message.size() + kAeadBytes) {
+    throw Error(ErrorCode::kInternal, "an encryption has no room for its result");
+  }
+  source.Fill(out.first(kNonceBytes));
+  crypto_aead_xchacha20poly1305_ietf_encrypt(out.data() + kNonceBytes, nullptr, message.data(),
+                                             message.size(), associated.data(), associated.size(),
+                                             nullptr, out.data(), key.Expose().data());
 }
 
 std::optional<Bytes> Decrypt(const Key& key, ByteView encrypted, ByteView associated) {

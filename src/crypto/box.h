@@ -22,6 +22,8 @@ struct BoxKeyPair {
 };
 
 BoxKeyPair MakeBoxKeyPair(RandomSource& source);
+// The pair of a secret key that was kept.
+BoxKeyPair BoxKeyPairOf(const Key& secret_key);
 
 // --- Sealed boxes: 48 bytes longer than the message. About 70 us to make, 30 us to open. ---------
 inline constexpr size_t kSealBytes = 48;
@@ -49,6 +51,9 @@ inline constexpr size_t kAeadBytes = 24 + 16;
 
 // A fresh nonce from `source`; kAeadBytes longer than the message.
 Bytes Encrypt(const Key& key, ByteView message, ByteView associated, RandomSource& source);
+// The same into `out`, of kAeadBytes + message.size() bytes; kInternal for another length.
+void EncryptInto(std::span<uint8_t> out, const Key& key, ByteView message, ByteView associated,
+                 RandomSource& source);
 // Nothing if key, text or associated data is not what Encrypt had.
 std::optional<Bytes> Decrypt(const Key& key, ByteView encrypted, ByteView associated);
 

@@ -56,6 +56,9 @@ Identity LoadIdentity(const std::filesystem::path& certificate_file,
                       const std::filesystem::path& key_file);
 // The certificate alone, to show it.
 std::shared_ptr<x509_st> LoadCertificate(const std::filesystem::path& file);
+// From text; null if it holds no certificate in PEM form.
+std::shared_ptr<x509_st> ParseCertificate(std::string_view pem);
+std::string FormatCertificate(const x509_st& certificate);
 
 std::string Fingerprint(const x509_st& certificate);
 CertificateInfo Describe(const x509_st& certificate);

@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 using Bio = std::unique_ptr<BIO, void (*)(BIO*)>;
 
+constexpr size_t kMaxPemBytes = 8192;
+
 std::string Reason() { return std::strerror(errno); }
 
 // A file that did not exist before. `what` is for messages.
@@ -133,6 +135,24 @@ std::shared_ptr<x509_st> LoadCertificate(const fs::path& file) {
   X509* certificate = PEM_read_bio_X509(bio.get(), nullptr, NoPassphrase, nullptr);
   if (certificate == nullptr) NotPem(file, "certificate");
   return {certificate, X509_free};
+}
+
+std::shared_ptr<x509_st> ParseCertificate(std::string_view pem) {
+  if (pem.size() > kMaxPemBytes) return nullptr;
+  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free_all);
+  X509* certificate =
+      bio == nullptr ? nullptr : PEM_read_bio_X509(bio.get(), nullptr, NoPassphrase, nullptr);
+  ERR_clear_error();
+  return {certificate, X509_free};
+}
+
+std::string FormatCertificate(const x509_st& certificate) {
+  const Bio bio(BIO_new(BIO_s_mem()), BIO_free_all);
+  if (bio == nullptr || PEM_write_bio_X509(bio.get(), &certificate) != 1) {
+    throw Error(ErrorCode::kInternal, "OpenSSL cannot encode a certificate");
+  }
+  const ByteView bytes = Contents(bio.get());
+  return {bytes.begin(), bytes.end()};
 }
 
 Identity LoadIdentity(const fs::path& certificate_file, const fs::path& key_file) {

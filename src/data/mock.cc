@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "crypto/prg.h"
+#include "data/csv_writer.h"
 #include "data/date.h"
 #include "data/number_text.h"
 
@@ -238,20 +239,6 @@ class MockColumns {
   std::unordered_map<size_t, std::vector<double>> cluster_scores_;
 };
 
-std::string Quoted(const std::string& text, char separator) {
-  const auto needs_quotes = [separator](char c) {
-    return c == '"' || c == '\r' || c == '\n' || c == separator;
-  };
-  if (std::none_of(text.begin(), text.end(), needs_quotes)) return text;
-  std::string quoted(1, '"');
-  for (char c : text) {
-    quoted.push_back(c);
-    if (c == '"') quoted.push_back(c);
-  }
-  quoted.push_back('"');
-  return quoted;
-}
-
 Column PooledColumn(const ColumnSchema& schema, const Texts& cells) {
   Column column;
   column.schema = schema;
@@ -290,7 +277,7 @@ std::string WriteTable(const std::vector<WrittenColumn>& columns, const std::vec
   std::string csv;
   for (size_t c = 0; c < columns.size(); ++c) {
     if (c > 0) csv += options.separator;
-    csv += Quoted(columns[c].name, options.separator);
+    csv += QuotedField(columns[c].name, options.separator);
   }
   csv += '\n';
   for (size_t row : rows) {
@@ -299,7 +286,7 @@ std::string WriteTable(const std::vector<WrittenColumn>& columns, const std::vec
       std::string cell = (*columns[c].cells)[row];
       if (columns[c].number) std::replace(cell.begin(), cell.end(), '.', options.decimal);
       // An empty line would be no row.
-      csv += cell.empty() && columns.size() == 1 ? "\"\"" : Quoted(cell, options.separator);
+      csv += cell.empty() && columns.size() == 1 ? "\"\"" : QuotedField(cell, options.separator);
     }
     csv += '\n';
   }

@@ -20,18 +20,28 @@ DealerOptions Ahead() {
   options.dealt_ahead = true;
   return options;
 }
+// While the dealer is there.
+DealerOptions AtOnce() {
+  DealerOptions options;
+  options.oracles_at_once = true;
+  return options;
+}
 
-// Calls `visit` with what every Execute of a body asks for.
+// Calls `execute` with what every Execute of a body asks for, and `oracle` with what every oracle
+// asks a dealer for; without a dealer there are no such.
 class Recorder : public ShapeEngine {
  public:
-  using Visit = std::function<void(ScheduledExecution)>;
+  struct Visits {
+    std::function<void(const ScheduledExecution&)> execute;
+    std::function<void(const DealerOracleLayout&)> oracle;
+  };
   // capabilities: of the engine that will run the body.
   Recorder(size_t num_parties, int ring_bits, const Capabilities& capabilities,
-           const DealerOptions& options, Visit visit)
+           const DealerOptions& options, Visits visits)
       : ShapeEngine({num_parties, {}, ring_bits}),
         capabilities_(capabilities),
         schedule_(num_parties, static_cast<size_t>(ring_bits + 7) / 8, options),
-        visit_(std::move(visit)) {}
+        visits_(std::move(visits)) {}
 
   const Capabilities& capabilities() const override { return capabilities_; }
   void BeginPhase(std::string_view) override {}
@@ -43,25 +53,30 @@ class Recorder : public ShapeEngine {
   }
   OracleUse RunOracle(const Shared& values, const OracleTask& task, const OracleQueries&) override {
     CheckOracle(values, task, facts());
-    if (capabilities_.needs_dealer) {
-      throw Error(ErrorCode::kUsage, "a linear oracle needs the dealer during the run",
-                  "let the dealer take part in the run");
-    }
+    if (capabilities_.needs_dealer) visits_.oracle(schedule_.NextOracle(values.shape, task));
     return {std::vector<uint64_t>(task.kinds.size())};
   }
 
  protected:
   void Execute(std::span<Operation> operations) override {
     for (Operation& operation : operations) RunOnShapes(operation);
-    visit_(schedule_.Next(operations));
+    visits_.execute(schedule_.Next(operations));
   }
 
  private:
   const Capabilities& capabilities_;
   DealerSchedule schedule_;
-  Visit visit_;
+  Visits visits_;
   uint64_t num_registered_ = 0;
 };
+
+void Ignore(const DealerOracleLayout&) {}
+
+// Of a run's messages, the dealer's alone.
+ExecutionCost DealersPart(ExecutionCost cost, PartyIndex dealer) {
+  std::erase_if(cost.parts, [&](const MessagePart& part) { return part.from != dealer; });
+  return cost;
+}
 
 // The order in which the dealer sends (DealerNode::Execute) what the parties keep.
 template <typename R>
@@ -100,16 +115,40 @@ class DealtReceiver {
     for (const ScheduledToRing& to_ring : execution.bits.to_rings) {
       receive(last, to_ring.dealt_offset, to_ring.size * to_ring.width * R::kBytes);
     }
-    // Of the run's messages, the dealer's alone travel now.
-    ExecutionCost cost = execution.cost;
-    std::erase_if(cost.parts, [&](const MessagePart& part) { return part.from != dealer_; });
-    for (size_t i = 0; i < cost.steps; ++i) messages.Exchange(channel_, cost, i);
+    Exchange(messages, execution.cost);
+  }
+
+  void Visit(const DealerOracleLayout& oracle) {
+    AheadPackage::Step& step = package_.steps.emplace_back();
+    step.digest = DigestOf(oracle);
+    StepMessages messages;
+    const uint64_t bytes = oracle.dealt_rows * oracle.values.cols * R::kBytes;
+    if (self_ == oracle.centre && bytes > 0) {
+      Bytes& piece = step.pieces[oracle.dealt_offset];
+      piece.resize(bytes);
+      messages.Receive(dealer_, piece);
+    }
+    Exchange(messages, oracle.cost.setup);
   }
 
  private:
+  void Exchange(StepMessages& messages, const ExecutionCost& cost) {
+    const ExecutionCost dealt = DealersPart(cost, dealer_);
+    for (size_t i = 0; i < dealt.steps; ++i) messages.Exchange(channel_, dealt, i);
+  }
+
   net::Channel& channel_;
   AheadPackage& package_;
   PartyIndex self_, dealer_;
+};
+
+// Phases are the run's; dealing ahead is one.
+template <typename R>
+class LeavingDealer : public DealerNode<R> {
+ public:
+  explicit LeavingDealer(net::Channel& channel)
+      : DealerNode<R>(channel, ChannelTapes(channel, kDealerTapes), AtOnce()) {}
+  void BeginPhase(std::string_view) override {}
 };
 
 template <typename R>
@@ -119,8 +158,12 @@ class PackageSource : public AheadSource<R> {
       : AheadSource<R>(KeyTape(package.tape), package.dealt_on_tape),
         steps_(std::move(package.steps)) {}
 
-  void Prepare(const ScheduledExecution& execution) override {
-    if (next_ == steps_.size() || steps_[next_].digest != DigestOf(execution)) {
+  void Prepare(const ScheduledExecution& execution) override { GiveStep(DigestOf(execution)); }
+  void PrepareOracle(const DealerOracleLayout& oracle) override { GiveStep(DigestOf(oracle)); }
+
+ private:
+  void GiveStep(const crypto::Digest& digest) {
+    if (next_ == steps_.size() || steps_[next_].digest != digest) {
       throw Error(
           ErrorCode::kBadInput,
           fmt::format("step {} of this run asks for other correlations than were made", next_ + 1),
@@ -129,7 +172,6 @@ class PackageSource : public AheadSource<R> {
     this->Give(std::move(steps_[next_++].pieces));
   }
 
- private:
   std::vector<AheadPackage::Step> steps_;
   size_t next_ = 0;
 };
@@ -186,6 +228,15 @@ crypto::Digest DigestOf(const ScheduledExecution& execution) {
   return hash.Finish();
 }
 
+crypto::Digest DigestOf(const DealerOracleLayout& oracle) {
+  crypto::Sha256 hash;
+  hash.Field("partita correlations of an oracle");
+  HashShape(hash, oracle.values);
+  hash.U64(oracle.centre).U64(oracle.dealt_rows);
+  hash.U64(oracle.mask_offset).U64(oracle.row_offset).U64(oracle.dealt_offset);
+  return hash.Finish();
+}
+
 crypto::Digest LabelOf(const AheadPackage& package) {
   crypto::Sha256 hash;
   hash.Field("partita correlations of a run").U64(package.steps.size());
@@ -196,9 +247,9 @@ crypto::Digest LabelOf(const AheadPackage& package) {
 crypto::Digest LabelOf(const Capabilities& engine, size_t num_parties, int ring_bits,
                        const ShapeBody& body) {
   AheadPackage package;
-  for (const auto& execution : ScheduleOf(engine, num_parties, ring_bits, body)) {
-    package.steps.push_back({DigestOf(execution), {}});
-  }
+  auto add = [&](const auto& asked) { package.steps.push_back({DigestOf(asked), {}}); };
+  Recorder recorder(num_parties, ring_bits, engine, Ahead(), {add, add});
+  body(recorder);
   return LabelOf(package);
 }
 
@@ -223,10 +274,15 @@ AheadPackage DecodePackage(ByteView bytes) {
   try {
     ByteReader reader(bytes);
     AheadPackage package;
-    if (reader.U64() != kPackageVersion) throw Error(ErrorCode::kBadInput, "another version");
+    auto expect = [](bool good) {
+      if (!good) throw Error(ErrorCode::kBadInput, "not what EncodePackage writes");
+    };
+    expect(reader.U64() == kPackageVersion);
     const ByteView key = reader.Raw(package.tape.Expose().size());
     std::copy(key.begin(), key.end(), package.tape.Expose().begin());
-    package.dealt_on_tape = reader.U8() != 0;
+    const uint8_t on_tape = reader.U8();
+    expect(on_tape <= 1);
+    package.dealt_on_tape = on_tape == 1;
     const uint64_t steps = reader.U64();
     for (uint64_t i = 0; i < steps; ++i) {
       AheadPackage::Step& step = package.steps.emplace_back();
@@ -235,6 +291,8 @@ AheadPackage DecodePackage(ByteView bytes) {
       const uint64_t pieces = reader.U64();
       for (uint64_t p = 0; p < pieces; ++p) {
         const uint64_t offset = reader.U64();
+        // One encoding for one package: ascending.
+        expect(step.pieces.empty() || step.pieces.rbegin()->first < offset);
         step.pieces[offset] = reader.Blob(reader.remaining());
       }
     }
@@ -246,16 +304,6 @@ AheadPackage DecodePackage(ByteView bytes) {
   }
 }
 
-std::vector<ScheduledExecution> ScheduleOf(const Capabilities& engine, size_t num_parties,
-                                           int ring_bits, const ShapeBody& body) {
-  std::vector<ScheduledExecution> executions;
-  Recorder recorder(num_parties, ring_bits, engine, Ahead(), [&](ScheduledExecution execution) {
-    executions.push_back(std::move(execution));
-  });
-  body(recorder);
-  return executions;
-}
-
 template <typename R>
 AheadPackage ReceiveFromDealer(net::Channel& channel, const ShapeBody& body) {
   const PartyIndex dealer = channel.num_parties() - 1;
@@ -264,15 +312,28 @@ AheadPackage ReceiveFromDealer(net::Channel& channel, const ShapeBody& body) {
   package.tape = channel.PairwiseKey(dealer, kDealerTapes, channel.NextInstance(kDealerTapes));
   package.dealt_on_tape = true;
   DealtReceiver<R> receiver(channel, package);
-  Recorder recorder(dealer, R::kBits, DealerCapabilities(), {},
-                    [&](const ScheduledExecution& execution) { receiver.Visit(execution); });
+  auto visit = [&](const auto& asked) { receiver.Visit(asked); };
+  Recorder recorder(dealer, R::kBits, DealerCapabilities(), AtOnce(), {visit, visit});
   body(recorder);
   return package;
 }
 
+std::vector<ExecutionCost> CostOfDealing(size_t num_parties, int ring_bits, const ShapeBody& body) {
+  std::vector<ExecutionCost> costs;
+  Recorder recorder(num_parties, ring_bits, DealerCapabilities(), AtOnce(),
+                    {[&](const ScheduledExecution& execution) {
+                       costs.push_back(DealersPart(execution.cost, num_parties));
+                     },
+                     [&](const DealerOracleLayout& oracle) {
+                       costs.push_back(DealersPart(oracle.cost.setup, num_parties));
+                     }});
+  body(recorder);
+  return costs;
+}
+
 template <typename R>
 void DealAhead(net::Channel& channel, const ShapeBody& body) {
-  DealerNode<R> dealer(channel, ChannelTapes(channel, kDealerTapes));
+  LeavingDealer<R> dealer(channel);
   body(dealer);
 }
 
@@ -284,24 +345,29 @@ AheadPackage MakeByTransfers(net::Channel& channel, crypto::RandomSource& random
   const std::unique_ptr<Tape> own = KeyTape(package.tape);
   LazyLink link(channel, random);
   Recorder recorder(2, R::kBits, OtCapabilities(), Ahead(),
-                    [&](const ScheduledExecution& execution) {
-                      const auto tasks = ot::TasksOf(execution, R::kBits);
-                      ot::Round<R> round(execution, *own, channel);
-                      if (!tasks.empty()) round.Run(tasks, link.Get());
-                      package.steps.push_back({DigestOf(execution), round.TakeResults()});
-                    });
+                    {[&](const ScheduledExecution& execution) {
+                       const auto tasks = ot::TasksOf(execution, R::kBits);
+                       ot::Round<R> round(execution, *own, channel);
+                       if (!tasks.empty()) round.Run(tasks, link.Get());
+                       package.steps.push_back({DigestOf(execution), round.TakeResults()});
+                     },
+                     Ignore});
   body(recorder);
   return package;
 }
 
 ExecutionCost CostOfTransfers(int ring_bits, const ShapeBody& body) {
   ExecutionCost cost;
-  for (const ScheduledExecution& execution : ScheduleOf(OtCapabilities(), 2, ring_bits, body)) {
-    const auto tasks = ot::TasksOf(execution, static_cast<size_t>(ring_bits));
-    if (tasks.empty()) continue;
-    if (cost.steps == 0) cost = ot::CostOfLink();
-    cost = ot::InSequence(std::move(cost), ot::CostOfBatches(ot::BatchesOf(tasks)));
-  }
+  Recorder recorder(2, ring_bits, OtCapabilities(), Ahead(),
+                    {[&](const ScheduledExecution& execution) {
+                       const auto tasks = ot::TasksOf(execution, static_cast<size_t>(ring_bits));
+                       if (tasks.empty()) return;
+                       if (cost.steps == 0) cost = ot::CostOfLink();
+                       cost =
+                           ot::InSequence(std::move(cost), ot::CostOfBatches(ot::BatchesOf(tasks)));
+                     },
+                     Ignore});
+  body(recorder);
   return cost;
 }
 

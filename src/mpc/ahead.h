@@ -8,8 +8,9 @@
 // the package. A second run would mask other values with the same masks, so a package is taken from
 // a CorrelationStore, or from memory, once.
 //
-// Linear oracles ask as often as they like, so nothing can be made ahead for them: with a dealer
-// they are refused; two parties run them with transfers of their own (ot/ot_oracle.h).
+// A linear oracle takes one step of its own: the centre keeps the rows of all evaluations that its
+// task allows, used or not. Two parties without a dealer make nothing for it: they run it with
+// transfers (ot/ot_oracle.h).
 #pragma once
 
 #include <functional>
@@ -32,11 +33,13 @@ struct AheadPackage {
   };
   crypto::Key tape;
   bool dealt_on_tape = false;  // AheadSource
-  std::vector<Step> steps;     // by Execute
+  std::vector<Step> steps;     // by Execute, and by oracle of a dealer
 };
 
 // Of everything that an Execute asks a source for.
 crypto::Digest DigestOf(const ScheduledExecution& execution);
+// Of what an oracle asks a dealer for.
+crypto::Digest DigestOf(const DealerOracleLayout& oracle);
 // What a package is for: a digest of its steps' digests, the same at all parties. The label of a
 // CorrelationStore.
 crypto::Digest LabelOf(const AheadPackage& package);
@@ -48,18 +51,18 @@ AheadPackage DecodePackage(ByteView bytes);
 // Protocol code that is to run later.
 using ShapeBody = std::function<void(Engine& engine)>;
 
-// What `body` will ask for on an engine with these capabilities (DealerCapabilities,
-// OtCapabilities), over the ring of so many bits.
-std::vector<ScheduledExecution> ScheduleOf(const Capabilities& engine, size_t num_parties,
-                                           int ring_bits, const ShapeBody& body);
-// LabelOf the packages that are made for `body`.
+// LabelOf the packages that are made for `body` on an engine with these capabilities
+// (DealerCapabilities, OtCapabilities), over the ring of so many bits.
 crypto::Digest LabelOf(const Capabilities& engine, size_t num_parties, int ring_bits,
                        const ShapeBody& body);
 
 // At a computing party, while the dealer (the channel's last party) runs `body` on its DealerNode.
-// Costs what the dealer would send during the run; the openings come later.
+// Costs what the dealer would send during the run; the openings come later. Nothing is asked of the
+// dealer, so its messages follow each other without waiting: one round.
 template <typename R>
 AheadPackage ReceiveFromDealer(net::Channel& channel, const ShapeBody& body);
+// What the dealer sends to whom: by Execute and oracle one step with messages to one party or none.
+std::vector<ExecutionCost> CostOfDealing(size_t num_parties, int ring_bits, const ShapeBody& body);
 // At the dealer.
 template <typename R>
 void DealAhead(net::Channel& channel, const ShapeBody& body);

@@ -9,7 +9,10 @@
 // propagate and generate bits; a tree of carries gives the top bit (as in Damgard, Fitzi, Kiltz,
 // Nielsen & Toft, TCC 2006), or a parallel prefix (Sklansky 1960) all bits.
 //
-// Rounds (D: 1 on `dealer`, 2 on `replicated`, the same for ToRing) and ANDs per entry:
+// Rounds (D: 1 on `dealer`, 2 on `replicated`, the same for ToRing; on `shamir` 3 among three
+// parties and 4 among more, one more for values that are too wide for a statistical mask, and for
+// ToRing 2 and 3; on `ot` those of `dealer` and what makes their correlations, two rounds for each
+// set) and ANDs per entry:
 //   IsNegative, LessThan   D + ceil(log2(w - 1))    2 (w - 1)
 //   IsZero, Equal          D + ceil(log2 w)         w - 1
 //   ToBits                 D + ceil(log2(w - 1))    about w log2 w

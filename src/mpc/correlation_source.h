@@ -9,6 +9,7 @@
 namespace partita::mpc {
 
 struct ScheduledExecution;  // dealer_schedule.h
+struct DealerOracleLayout;
 
 // `offset` is the place that the schedule gave to one use; nothing is asked for twice but the masks
 // of fixed operands and masks that are regenerated within one operation.
@@ -18,6 +19,8 @@ class CorrelationSource {
   virtual ~CorrelationSource() = default;
   // Called once for every Execute, in order, before anything else is asked for it.
   virtual void Prepare(const ScheduledExecution&) {}
+  // The same for an oracle.
+  virtual void PrepareOracle(const DealerOracleLayout&) {}
   // A uniform matrix: this party's share of a mask, or the whole mask of an own private matrix.
   virtual RowSource<R> Mask(Shape shape, uint64_t offset) = 0;
   // This party's share of something dealt (a product of masks, a truncation pair), in `out` once

@@ -9,7 +9,7 @@
 namespace partita::mpc {
 namespace {
 
-constexpr std::string_view kMagic = "partita correlations 1";
+constexpr std::string_view kMagic = "partita correlations 2";
 constexpr uint64_t kPackageMagic = 0x6b6361706974726b;  // begins a package's head
 // Lies before a package's bytes until those were overwritten.
 constexpr uint64_t kThere = 0x6572656874736920;
@@ -20,7 +20,8 @@ constexpr uint64_t kMarkOffset = kSector, kPackagesOffset = 3 * kSector;
 constexpr uint64_t kHeadBytes = kSector;
 constexpr uint64_t kMarkBytes = 8 + 8 + 32;
 constexpr uint64_t kPackageHeadBytes = 8 + 8 + 8 + 32 + 32 + 32;
-constexpr uint64_t kMaxFingerprint = 128, kMaxParties = 1000;
+constexpr uint64_t kMaxNumber = uint64_t{1} << 62;  // of a package
+constexpr uint64_t kMaxFingerprint = 128, kMaxParties = 1000, kMaxStudyName = 256;
 
 [[noreturn]] void ThrowNoStore() {
   throw Error(ErrorCode::kUsage, "a file of correlations is damaged or is none",
@@ -57,6 +58,8 @@ Bytes EncodeIdentity(const StoreIdentity& identity) {
   writer.U64(identity.self);
   writer.U64(identity.fingerprints.size());
   for (const std::string& fingerprint : identity.fingerprints) writer.String(fingerprint);
+  writer.String(identity.study);
+  writer.Raw(identity.study_hash);
   return writer.Take();
 }
 
@@ -72,6 +75,8 @@ StoreIdentity DecodeIdentity(ByteView bytes) {
     for (uint64_t i = 0; i < count; ++i) {
       identity.fingerprints.push_back(reader.String(kMaxFingerprint));
     }
+    identity.study = reader.String(kMaxStudyName);
+    identity.study_hash = ReadDigest(reader);
     reader.ExpectEnd();
     return identity;
   } catch (const Error&) {
@@ -103,9 +108,7 @@ CorrelationStore CorrelationStore::Create(std::unique_ptr<StoreStorage> storage,
   return store;
 }
 
-CorrelationStore CorrelationStore::Open(std::unique_ptr<StoreStorage> storage,
-                                        const std::vector<std::string>& fingerprints,
-                                        uint64_t self) {
+CorrelationStore CorrelationStore::Open(std::unique_ptr<StoreStorage> storage) {
   if (storage->Size() < kPackagesOffset) ThrowNoStore();
   Bytes block(kHeadBytes);
   storage->Read(0, block);
@@ -114,14 +117,30 @@ CorrelationStore CorrelationStore::Open(std::unique_ptr<StoreStorage> storage,
   const ByteView head = Unsealed(ByteView(block).subspan(8, size));
   if (head.empty()) ThrowNoStore();
   CorrelationStore store(std::move(storage), DecodeIdentity(head));
-  if (store.identity_.fingerprints != fingerprints || store.identity_.self != self) {
-    throw Error(ErrorCode::kBadInput,
-                "a file of correlations was made for other parties or other certificates",
-                "make correlations with the parties of this study's roster");
-  }
   store.ReadMark();
   store.ReadPlaces();
   store.EraseSpent();
+  return store;
+}
+
+CorrelationStore CorrelationStore::Open(std::unique_ptr<StoreStorage> storage,
+                                        const StoreIdentity& expected) {
+  CorrelationStore store = Open(std::move(storage));
+  const StoreIdentity& identity = store.identity_;
+  if (identity.study != expected.study || identity.study_hash != expected.study_hash) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("a file of correlations was made for {} '{}', not for this one",
+                            identity.study == expected.study ? "another version of study" : "study",
+                            identity.study),
+                "name the file that was made for this study, or prepare correlations for it: "
+                "partita correlations prepare");
+  }
+  if (identity.fingerprints != expected.fingerprints || identity.self != expected.self) {
+    throw Error(ErrorCode::kBadInput,
+                "a file of correlations was made for other parties or other certificates",
+                "prepare correlations with the parties of this study's roster: partita "
+                "correlations prepare");
+  }
   return store;
 }
 
@@ -174,6 +193,7 @@ void CorrelationStore::ReadPlaces() {
     ByteReader reader(body);
     if (reader.U64() != kPackageMagic) break;
     const uint64_t number = reader.U64();
+    if (number >= kMaxNumber) break;
     Place place;
     place.offset = end_ + kPackageHeadBytes + kThereBytes;
     place.size = reader.U64();
@@ -220,6 +240,14 @@ std::vector<uint64_t> CorrelationStore::Numbers() const {
     if (number >= mark_) numbers.push_back(number);
   }
   return numbers;
+}
+
+std::vector<PackageFacts> CorrelationStore::Packages() const {
+  std::vector<PackageFacts> packages;
+  for (const auto& [number, place] : places_) {
+    if (number >= mark_) packages.push_back({number, place.size, place.label});
+  }
+  return packages;
 }
 
 uint64_t CorrelationStore::NextNumber() const { return std::max(next_number_, mark_); }
@@ -281,38 +309,44 @@ Bytes CorrelationStore::Take(uint64_t number, const crypto::Digest& label) {
 
 namespace {
 
-// `out` to and `into` from every other party.
-void ExchangeWithAll(net::Channel& channel, size_t num_parties, ByteView out,
-                     std::vector<Bytes>& into, uint64_t max_bytes) {
+// One message of the same size to and from every other party; the own one is empty.
+std::vector<Bytes> ExchangeWithAll(net::Channel& channel, size_t num_parties, ByteView out) {
   std::vector<net::Send> sends;
   std::vector<net::Receive> receives;
-  into.resize(num_parties);
+  std::vector<Bytes> into(num_parties);
   for (net::PartyIndex peer = 0; peer < num_parties; ++peer) {
     if (peer == channel.self()) continue;
     sends.push_back({peer, out, 0, nullptr});
+    into[peer].resize(out.size());
     net::Receive& receive = receives.emplace_back();
     receive.from = peer;
-    receive.body = &into[peer];
-    receive.max_bytes = max_bytes;
+    receive.into = into[peer];
   }
   channel.Exchange(sends, receives);
+  return into;
 }
 
-constexpr uint64_t kMaxStatementBytes = uint64_t{1} << 24;
+// A bit for every number from the mark on.
+Bytes PackageMap(const CorrelationStore& store, const std::optional<crypto::Digest>& label) {
+  Bytes map(kPackageMapBytes);
+  for (const PackageFacts& package : store.Packages()) {
+    const uint64_t place = package.number - store.mark();
+    if (label && package.label != *label) continue;
+    if (place < 8 * map.size()) map[place / 8] |= static_cast<uint8_t>(1u << (place % 8));
+  }
+  return map;
+}
 
 }  // namespace
 
-AgreedPackages AgreeOnPackages(net::Channel& channel, size_t num_parties, CorrelationStore& store) {
-  AgreedPackages agreed{store.Numbers(), store.NextNumber()};
-  std::vector<uint64_t>& usable = agreed.usable;
+AgreedPackages AgreeOnPackages(net::Channel& channel, size_t num_parties, CorrelationStore& store,
+                               const std::optional<crypto::Digest>& label) {
+  AgreedPackages agreed{{}, store.NextNumber()};
   ByteWriter statement;
   statement.Raw(store.identity().generation);
   statement.U64(store.mark());
   statement.U64(agreed.next_number);
-  statement.U64(usable.size());
-  for (uint64_t number : usable) statement.U64(number);
-  std::vector<Bytes> statements;
-  ExchangeWithAll(channel, num_parties, statement.bytes(), statements, kMaxStatementBytes);
+  const std::vector<Bytes> statements = ExchangeWithAll(channel, num_parties, statement.bytes());
   uint64_t mark = store.mark();
   for (net::PartyIndex peer = 0; peer < num_parties; ++peer) {
     if (peer == channel.self()) continue;
@@ -321,31 +355,29 @@ AgreedPackages AgreeOnPackages(net::Channel& channel, size_t num_parties, Correl
       throw Error(ErrorCode::kBadInput,
                   fmt::format("party {} has stored correlations of another generation",
                               channel.names()[peer]),
-                  "use the files that were made together, or make new ones together");
+                  "use the files that were made together, or make new ones together: partita "
+                  "correlations discard FILE --remove, then prepare");
     }
-    mark = std::max(mark, reader.U64());
-    agreed.next_number = std::max(agreed.next_number, reader.U64());
-    const uint64_t count = reader.U64();
-    std::vector<uint64_t> theirs;
-    for (uint64_t i = 0; i < count; ++i) theirs.push_back(reader.U64());
-    reader.ExpectEnd();
-    if (!std::is_sorted(theirs.begin(), theirs.end())) {
-      throw Error(
-          ErrorCode::kPeerFault,
-          fmt::format("party {} listed its stored correlations in disorder", channel.names()[peer]),
-          "compare versions and run the study again");
+    const uint64_t their_mark = reader.U64(), their_next = reader.U64();
+    if (their_mark > their_next || their_next > kMaxNumber) {
+      throw Error(ErrorCode::kPeerFault,
+                  fmt::format("party {} says of its stored correlations what cannot be",
+                              channel.names()[peer]),
+                  "compare versions and run the study again");
     }
-    std::vector<uint64_t> both;
-    std::set_intersection(usable.begin(), usable.end(), theirs.begin(), theirs.end(),
-                          std::back_inserter(both));
-    usable = std::move(both);
+    mark = std::max(mark, their_mark);
+    agreed.next_number = std::max(agreed.next_number, their_next);
   }
   store.Spend(mark);
-  std::erase_if(usable, [&](uint64_t number) { return number < mark; });
-  // Nobody goes on before everybody's mark is durable.
-  std::vector<Bytes> done;
-  ExchangeWithAll(channel, num_parties, Bytes{1}, done, 1);
   agreed.next_number = std::max(agreed.next_number, mark);
+  // Who gets this one knows that the sender's mark is durable.
+  Bytes common = PackageMap(store, label);
+  for (const Bytes& map : ExchangeWithAll(channel, num_parties, common)) {
+    for (size_t i = 0; i < map.size(); ++i) common[i] &= map[i];
+  }
+  for (uint64_t place = 0; place < 8 * common.size(); ++place) {
+    if ((common[place / 8] >> (place % 8) & 1) != 0) agreed.usable.push_back(mark + place);
+  }
   return agreed;
 }
 
@@ -353,8 +385,7 @@ crypto::Digest AgreeOnGeneration(net::Channel& channel, size_t num_parties,
                                  crypto::RandomSource& random) {
   crypto::Digest own;
   random.Fill(own);
-  std::vector<Bytes> others;
-  ExchangeWithAll(channel, num_parties, own, others, own.size());
+  const std::vector<Bytes> others = ExchangeWithAll(channel, num_parties, own);
   crypto::Sha256 hash;
   hash.Field("partita correlations generation");
   for (net::PartyIndex party = 0; party < num_parties; ++party) {

@@ -1,9 +1,10 @@
 // Correlations that were made ahead of the run that uses them, on disk, each used at most once.
 //
-// A store belongs to one party and one generation: a random name that the parties agreed on when
-// they began to make correlations together, and their certificates' fingerprints. It holds
+// A store belongs to one party, one study and one generation: a random name that the parties agreed
+// on when they began to make correlations together, and their certificates' fingerprints. It holds
 // packages, numbered from 0; what one party has under a number fits what the others have under it
-// (ahead.h makes one package for one run). A mark says which are spent: all below it.
+// (ahead.h makes one package for one run). A mark says which are spent: all below it. With a store
+// for each study, no study spends what was made for another.
 //
 // Used once (rule R8). Take makes the mark durable before it reads anything, so whatever happens
 // afterwards, the package is never handed out again: a crash wastes packages, it never repeats one.
@@ -14,9 +15,9 @@
 // outlive the run (on media that keep old blocks, as far as those let one overwrite).
 //
 // Errors: kUsage for files in use or of another kind, and for all that follows a failed write,
-// kBadInput for a store of other parties or of another generation, kRefused for a package that is
-// spent or not there. A package that was not written to its end, or does not match its checksum,
-// does not count as there.
+// kBadInput for a store of other parties, of another study or of another generation, kRefused for a
+// package that is spent or not there. A package that was not written to its end, or does not match
+// its checksum, does not count as there.
 //
 // File: one block with what it is for, two slots for the mark that are written in turn, and the
 // packages; all with SHA-256, so that a torn write is noticed. Secret: whoever reads a package
@@ -25,6 +26,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,24 +39,36 @@ namespace partita::mpc {
 // What a store is for.
 struct StoreIdentity {
   crypto::Digest generation{};            // random, agreed
-  std::vector<std::string> fingerprints;  // of all parties in roster order
+  std::vector<std::string> fingerprints;  // of all who take part in making, in roster order
   uint64_t self = 0;
+  std::string study;            // its name, for messages
+  crypto::Digest study_hash{};  // of its file
   bool operator==(const StoreIdentity&) const = default;
+};
+
+// What is known of a package without reading it.
+struct PackageFacts {
+  uint64_t number = 0, size = 0;  // bytes
+  crypto::Digest label{};
 };
 
 class CorrelationStore {
  public:
   // A new, empty store. Throws kUsage if the storage is not empty.
   static CorrelationStore Create(std::unique_ptr<StoreStorage> storage, StoreIdentity identity);
-  // An existing one. Throws kUsage if it is none, kBadInput if it is that of other parties.
+  // An existing one. Throws kUsage if it is none.
+  static CorrelationStore Open(std::unique_ptr<StoreStorage> storage);
+  // As above; throws kBadInput if it is that of other parties or of another study. The generation
+  // does not matter here.
   static CorrelationStore Open(std::unique_ptr<StoreStorage> storage,
-                               const std::vector<std::string>& fingerprints, uint64_t self);
+                               const StoreIdentity& expected);
 
   const StoreIdentity& identity() const { return identity_; }
   // Packages below are spent.
   uint64_t mark() const { return mark_; }
   // Of the packages that are there and not spent, ascending.
   std::vector<uint64_t> Numbers() const;
+  std::vector<PackageFacts> Packages() const;
   // The lowest number that no package here has or had.
   uint64_t NextNumber() const;
 
@@ -91,14 +105,23 @@ class CorrelationStore {
 
 // The same at everybody.
 struct AgreedPackages {
-  std::vector<uint64_t> usable;  // numbers that all have and that are spent at none
+  std::vector<uint64_t> usable;  // numbers that all have, for this label, and that none has spent
   uint64_t next_number = 0;      // for packages that are made next: new to all
 };
 
-// Makes the largest mark of all parties that of every party, durable when it returns. Two rounds
-// with every one of the first `num_parties` parties of the channel, 56 bytes + 8 per package, and 1
-// byte, each way. Throws kBadInput if a peer's store is of another generation.
-AgreedPackages AgreeOnPackages(net::Channel& channel, size_t num_parties, CorrelationStore& store);
+// What every party sends every other in the two rounds of AgreeOnPackages.
+inline constexpr size_t kMarkStatementBytes = 32 + 8 + 8;
+inline constexpr size_t kPackageMapBytes = 256;
+
+// Makes the largest mark of all parties that of every party, durable before anybody goes on. Two
+// rounds with every one of the first `num_parties` parties of the channel: kMarkStatementBytes with
+// generation, mark and next number, then, once the own mark is durable, kPackageMapBytes, a bit for
+// each of the numbers from the mark on that may be there; what lies behind is not considered.
+// Throws kBadInput if a peer's store is of another generation, kPeerFault for numbers that cannot
+// be. A peer that lies about its mark can make packages useless, never make one used twice.
+// label: only packages that were made for this; empty: any.
+AgreedPackages AgreeOnPackages(net::Channel& channel, size_t num_parties, CorrelationStore& store,
+                               const std::optional<crypto::Digest>& label = {});
 
 // A generation's name that no party chose alone: a hash of a random number of each. Commitments are
 // not needed: the name must be new, and nothing else depends on it. One round, 32 bytes each way.

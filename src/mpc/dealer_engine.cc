@@ -1,5 +1,7 @@
 #include "mpc/dealer_engine.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "mpc/dealer_bits.h"
 #include "mpc/dealer_node.h"
@@ -84,7 +86,19 @@ class DealerEngine<R>::Run {
   }
   RowSource<R> OwnRows(const Operand& operand) const {
     auto* fixed = std::get_if<FixedOperand>(&operand);
-    return FromPrivate<R>(fixed != nullptr ? fixed->matrix : std::get<PrivateMatrix>(operand));
+    if (fixed != nullptr) return TakeRows<R>(FromPrivate<R>(fixed->matrix), fixed->rows);
+    return FromPrivate<R>(std::get<PrivateMatrix>(operand));
+  }
+
+  // Whatever rows the first product that uses it chose of a fixed operand, all are opened.
+  RowSource<R> AllRows(const Operand& operand) const {
+    auto* fixed = std::get_if<FixedOperand>(&operand);
+    return fixed != nullptr ? FromPrivate<R>(fixed->matrix) : OwnRows(operand);
+  }
+
+  // The own matrix as a product uses it. Products share a masked operand whatever rows they choose.
+  RowSource<R> ProductRows(const Operand& operand, const RowList& rows) const {
+    return TakeRows<R>(AllRows(operand), rows);
   }
 
   void ShareInputs() {
@@ -156,7 +170,7 @@ class DealerEngine<R>::Run {
     for (PartyIndex peer = 0; peer < num_parties_; ++peer) {
       if (!plan.receivers[peer] || bytes == 0) continue;
       auto opening =
-          Difference<R>(OwnRows(plan.operand), engine_.source_->Mask(plan.shape, plan.mask_offset));
+          Difference<R>(AllRows(plan.operand), engine_.source_->Mask(plan.shape, plan.mask_offset));
       std::function<void(size_t, ConstWords<R>)> check;
       if (plan.fixed_id != 0) check = SameAsBefore(plan);
       messages_.SendStream(peer, bytes, ProduceRows<R>(std::move(opening), std::move(check)));
@@ -211,19 +225,52 @@ class DealerEngine<R>::Run {
     const size_t block =
         plan.only_cross_products ? RowsPerBlock(plan.shape.cols, R::kBytes) : plan.shape.rows;
     if (plan.shape.size() == 0) return;
+    UseChosenRows(index, opening);
+    if (!UsesAllRows(index)) return;
     ForEachBlock(plan.shape.rows, block,
                  [&](size_t first, size_t count) { UseOpening(index, opening, first, count); });
+  }
+
+  // Whether this party's share of the product gains from the opening of that operand.
+  bool Uses(const ScheduledProduct& plan, size_t operand) const {
+    if (plan.route == Route::kLocal || !plan.sharers[me_]) return false;
+    return (plan.left == operand) != (plan.right == operand);
+  }
+  static bool ChoosesRows(const ScheduledProduct& plan, size_t operand) {
+    return (plan.left == operand ? plan.left_rows : plan.right_rows) != nullptr;
+  }
+  bool UsesAllRows(size_t index) const {
+    return std::any_of(plan_.products.begin(), plan_.products.end(),
+                       [&](const ScheduledProduct& plan) {
+                         return Uses(plan, index) && !ChoosesRows(plan, index);
+                       });
+  }
+
+  // As UseOpening, in products that use some rows only.
+  void UseChosenRows(size_t index, const RowSource<R>& opening) {
+    for (size_t i = 0; i < products_.size(); ++i) {
+      const ScheduledProduct& plan = plan_.products[i];
+      if (!Uses(plan, index) || !ChoosesRows(plan, index)) continue;
+      ProductState& state = products_[i];
+      if (plan.left == index) {
+        AccumulateProduct<R>(plan.kind, TakeRows<R>(opening, plan.left_rows), state.own, plan.shape,
+                             state.out);
+      } else {
+        AccumulateProduct<R>(plan.kind, state.own, TakeRows<R>(opening, plan.right_rows),
+                             plan.shape, state.out);
+      }
+    }
   }
 
   // Rows of another party's private matrix, masked, enter every product that this party shares.
   void UseOpening(size_t index, const RowSource<R>& opening, size_t first, size_t count) {
     for (size_t i = 0; i < products_.size(); ++i) {
       const ScheduledProduct& plan = plan_.products[i];
-      if (plan.route == Route::kLocal || !plan.sharers[me_]) continue;
-      if (plan.left == index && plan.right != index) {
+      if (!Uses(plan, index) || ChoosesRows(plan, index)) continue;
+      if (plan.left == index) {
         AccumulateRows<R>(plan.kind, opening, products_[i].own, first, count, plan.shape,
                           products_[i].out);
-      } else if (plan.right == index && plan.left != index) {
+      } else {
         AccumulateRows<R>(plan.kind, products_[i].own, opening, first, count, plan.shape,
                           products_[i].out);
       }
@@ -250,8 +297,10 @@ class DealerEngine<R>::Run {
   void ChooseOwnSide(const ScheduledProduct& plan, ProductState& state) {
     const MaskedOperand &left = plan_.masked[plan.left], &right = plan_.masked[plan.right];
     if (plan.route == Route::kPrivate) {
-      state.own = left.owner == me_ ? engine_.source_->Mask(left.shape, left.mask_offset)
-                                    : OwnRows(right.operand);
+      state.own =
+          left.owner == me_
+              ? TakeRows<R>(engine_.source_->Mask(left.shape, left.mask_offset), plan.left_rows)
+              : ProductRows(right.operand, plan.right_rows);
     }
     if (plan.route == Route::kMixed) state.own = ShareRows((left.owner ? right : left).operand);
   }
@@ -308,10 +357,11 @@ class DealerEngine<R>::Run {
     if (plan_.masked[hidden].owner != me_) return;
     const MaskedOperand& shared_plan = plan_.masked[shared];
     auto x = ShareRows(shared_plan.operand);
-    auto y = OwnRows(plan_.masked[hidden].operand);
+    const RowList& rows = left_private ? plan.left_rows : plan.right_rows;
+    auto y = ProductRows(plan_.masked[hidden].operand, rows);
     auto rest = Difference<R>(FromMemory<R>(shared_plan.shape, *masked_[shared].value),
                               ShareRows(shared_plan.operand));
-    const RowSource<R>& v = masked_[hidden].mask;
+    const RowSource<R> v = TakeRows<R>(masked_[hidden].mask, rows);
     if (left_private) {
       AccumulateProduct<R>(plan.kind, y, x, plan.shape, out);
       AccumulateProduct<R>(plan.kind, v, rest, plan.shape, out);
@@ -486,13 +536,10 @@ FixedOperand DealerEngine<R>::Register(PrivateMatrix matrix) {
 template <typename R>
 OracleUse DealerEngine<R>::RunOracle(const Shared& values, const OracleTask& task,
                                      const OracleQueries& queries) {
-  if (!has_dealer_) {
-    throw Error(ErrorCode::kUsage, "a linear oracle needs the dealer during the run",
-                "let the dealer take part in the run");
-  }
   OracleSession session(channel_, gate_, values, task, this->facts());
   const DealerOracleLayout layout = schedule_.NextOracle(values.shape, task);
-  DealerOracle<R>(session, *source_, layout, this->num_parties(),
+  source_->PrepareOracle(layout);
+  DealerOracle<R>(session, *source_, layout, this->num_parties(), has_dealer_,
                   this->SharesOf(values).components[0])
       .Run(queries);
   return session.use();

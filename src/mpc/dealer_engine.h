@@ -36,7 +36,7 @@ class DealerEngine : public LinearEngine<R, 1> {
   DealerEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes,
                const DealerOptions& options = {});
   // Without a dealer: all parties of the channel compute, and everything that is dealt comes from
-  // `source`. RunOracle throws kUsage unless a subclass has another way.
+  // `source`.
   DealerEngine(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes,
                std::unique_ptr<CorrelationSource<R>> source, DealerOptions options);
 

@@ -12,11 +12,22 @@ namespace partita::mpc {
 
 using Route = ScheduledProduct::Route;
 
+namespace {
+
+// Of all rows of both matrices.
+bool IsWholeCrossProduct(const ScheduledProduct& product) {
+  return product.kind == Product::Kind::kGram && product.left_rows == nullptr &&
+         product.right_rows == nullptr;
+}
+
+}  // namespace
+
 template <typename R>
 DealerNode<R>::DealerNode(net::Channel& channel, const TapeFactory& tapes,
                           const DealerOptions& options)
     : ShapeEngine({channel.num_parties() - 1, {}, R::kBits}),
       channel_(channel),
+      options_(options),
       schedule_(channel.num_parties() - 1, R::kBytes, options) {
   for (PartyIndex party = 0; party < num_parties(); ++party) tapes_.push_back(tapes(party));
 }
@@ -52,9 +63,11 @@ auto DealerNode<R>::MultiplyMasks(const ScheduledExecution& plan) -> std::vector
     const ScheduledProduct& product = plan.products[i];
     if (product.route == Route::kLocal) continue;
     products[i].resize(product.shape.size());
-    if (product.kind == Product::Kind::kGram) continue;
-    AccumulateProduct<R>(product.kind, MaskOf(plan.masked[product.left]),
-                         MaskOf(plan.masked[product.right]), product.shape, products[i]);
+    if (IsWholeCrossProduct(product)) continue;
+    AccumulateProduct<R>(product.kind,
+                         TakeRows<R>(MaskOf(plan.masked[product.left]), product.left_rows),
+                         TakeRows<R>(MaskOf(plan.masked[product.right]), product.right_rows),
+                         product.shape, products[i]);
   }
   MultiplyCrossProducts(plan, products);
   return products;
@@ -66,7 +79,7 @@ void DealerNode<R>::MultiplyCrossProducts(const ScheduledExecution& plan,
   std::map<size_t, std::vector<size_t>> by_rows;  // products with so many rows
   for (size_t i = 0; i < products.size(); ++i) {
     const ScheduledProduct& product = plan.products[i];
-    if (product.route == Route::kLocal || product.kind != Product::Kind::kGram) continue;
+    if (product.route == Route::kLocal || !IsWholeCrossProduct(product)) continue;
     by_rows[plan.masked[product.left].shape.rows].push_back(i);
   }
   for (const auto& [rows, members] : by_rows) MultiplyGroup(plan, rows, members, products);
@@ -100,12 +113,12 @@ void DealerNode<R>::MultiplyGroup(const ScheduledExecution& plan, size_t rows,
 
 template <typename R>
 void DealerNode<R>::SubtractShares(const std::vector<bool>& sharers, PartyIndex last,
-                                   uint64_t offset, Vector& value) {
+                                   uint64_t offset, Words<R> value) {
   for (PartyIndex party = 0; party < num_parties(); ++party) {
     if (!sharers[party] || party == last) continue;
     auto shares = FromTape<R>({value.size(), 1}, *tapes_[party], offset);
     ForEachBlock(value.size(), RowsPerBlock(1, R::kBytes), [&](size_t first, size_t count) {
-      auto block = Words<R>(value).subspan(first, count);
+      auto block = value.subspan(first, count);
       Sub<R>(block, shares.Rows(first, count), block);
     });
   }
@@ -120,14 +133,16 @@ auto DealerNode<R>::DealTruncation(const ScheduledRescale& plan) -> Vector {
   r.shape = {size, 1};
   r.mask_offset = plan.mask_offset;
   Vector dealt(2 * size);
-  if (size > 0) MaskOf(r).fill(0, size, Words<R>(dealt).first(size));
-  for (size_t i = 0; i < size; ++i) {
-    const Word mask = dealt[i];
-    const Word top = static_cast<Word>(mask >> (R::kBits - 1));
-    const Word low = R::Sub(mask, static_cast<Word>(top << (R::kBits - 1)));
-    dealt[i] = static_cast<Word>(low >> plan.shift);
-    dealt[size + i] = top;
-  }
+  const RowSource<R> masks = MaskOf(r);
+  ForEachBlock(size, RowsPerBlock(1, R::kBytes), [&](size_t first, size_t count) {
+    const ConstWords<R> block = masks.Rows(first, count);
+    for (size_t i = 0; i < count; ++i) {
+      const Word top = static_cast<Word>(block[i] >> (R::kBits - 1));
+      const Word low = R::Sub(block[i], static_cast<Word>(top << (R::kBits - 1)));
+      dealt[first + i] = static_cast<Word>(low >> plan.shift);
+      dealt[size + first + i] = top;
+    }
+  });
   SubtractShares(std::vector<bool>(num_parties(), true), num_parties() - 1, plan.dealt_offset,
                  dealt);
   return dealt;
@@ -159,17 +174,31 @@ void DealerNode<R>::Execute(std::span<Operation> operations) {
 
 // A b - sum C_i.
 template <typename R>
-auto DealerNode<R>::DealOracleRows(const DealerOracleLayout& layout, PartyIndex centre,
-                                   Shape values, const Vector& b, uint64_t row, size_t num_rows)
-    -> Vector {
-  const auto [d, m] = values;
-  Vector weights(num_rows * d), dealt(num_rows * m);
-  FromTape<R>({num_rows, d}, *tapes_[centre], layout.row_offset + row * d * R::kBytes)
+void DealerNode<R>::DealOracleRows(const DealerOracleLayout& layout, ConstWords<R> b, uint64_t row,
+                                   size_t num_rows, Words<R> dealt) {
+  const auto [d, m] = layout.values;
+  Vector weights(num_rows * d);
+  FromTape<R>({num_rows, d}, *tapes_[layout.centre], layout.row_offset + row * d * R::kBytes)
       .fill(0, num_rows, weights);
   MatMul<R>(weights, b, num_rows, d, m, dealt);
-  std::vector<bool> sharers(num_parties(), true);
-  SubtractShares(sharers, centre, layout.dealt_offset + row * m * R::kBytes, dealt);
-  return dealt;
+  const std::vector<bool> sharers(num_parties(), true);
+  SubtractShares(sharers, layout.centre, layout.dealt_offset + row * m * R::kBytes, dealt);
+}
+
+template <typename R>
+void DealerNode<R>::SendOracleRows(const DealerOracleLayout& layout, ConstWords<R> b, uint64_t row,
+                                   uint64_t num_rows) {
+  if (num_rows * layout.values.cols == 0) return;
+  RowSource<R> rows;
+  rows.shape = {num_rows, layout.values.cols};
+  rows.fill = [&](size_t first, size_t count, Words<R> out) {
+    DealOracleRows(layout, b, row + first, count, out);
+  };
+  net::Send send;
+  send.to = layout.centre;
+  send.size = rows.shape.size() * R::kBytes;
+  send.producer = ProduceRows<R>(std::move(rows), {});
+  channel_.Exchange({&send, 1}, {});
 }
 
 template <typename R>
@@ -183,15 +212,12 @@ OracleUse DealerNode<R>::RunOracle(const Shared& values, const OracleTask& task,
     FromTape<R>(values.shape, *tapes_[party], layout.mask_offset).fill(0, values.shape.rows, mask);
     mpc::Add<R>(b, mask, b);
   }
-  uint64_t row = 0;
-  auto send = [&](uint64_t chunks) {
-    const uint64_t rows = chunks * layout.cost.rows_per_chunk;
-    const Vector dealt = DealOracleRows(layout, task.centre, values.shape, b, row, rows);
-    row += rows;
-    const net::Send part{task.centre, WireBytes(ConstWords<R>(dealt)), 0, nullptr};
-    channel_.Exchange({&part, 1}, {});
-  };
-  send(std::min(kFirstChunks, layout.cost.num_chunks));
+  if (options_.oracles_at_once) {
+    SendOracleRows(layout, b, 0, layout.dealt_rows);
+    return {};
+  }
+  uint64_t row = std::min(kFirstChunks, layout.cost.num_chunks) * layout.cost.rows_per_chunk;
+  SendOracleRows(layout, b, 0, row);
   for (;;) {
     std::array<uint8_t, kOracleHeadBytes> head{};
     net::Receive receive;
@@ -199,15 +225,15 @@ OracleUse DealerNode<R>::RunOracle(const Shared& values, const OracleTask& task,
     receive.into = head;
     channel_.Exchange({}, {&receive, 1});
     if (head == OracleHead(kOracleStop)) return {};
-    if (head != OracleHead(kOracleMore) ||
-        row >= layout.cost.num_chunks * layout.cost.rows_per_chunk) {
+    if (head != OracleHead(kOracleMore) || row >= layout.dealt_rows) {
       throw Error(ErrorCode::kPeerFault,
                   fmt::format("party {}, the centre of an oracle, asked the dealer for rows beyond "
                               "the plan",
                               channel_.names()[task.centre]),
                   "compare versions and run the study again");
     }
-    send(1);
+    SendOracleRows(layout, b, row, layout.cost.rows_per_chunk);
+    row += layout.cost.rows_per_chunk;
   }
 }
 

@@ -23,7 +23,8 @@ namespace partita::mpc {
 template <typename R>
 class DealerNode : public ShapeEngine {
  public:
-  // The channel must outlive the node; this process is its last party.
+  // The channel must outlive the node; this process is its last party. The dealer is there, so
+  // options.dealt_ahead is false.
   DealerNode(net::Channel& channel, const TapeFactory& tapes, const DealerOptions& options = {});
 
   const Capabilities& capabilities() const override { return DealerCapabilities(); }
@@ -46,13 +47,17 @@ class DealerNode : public ShapeEngine {
                      const std::vector<size_t>& members, std::vector<Vector>& products);
   // From `value`, subtracts what all sharers but the last take from their tapes.
   void SubtractShares(const std::vector<bool>& sharers, PartyIndex last, uint64_t offset,
-                      Vector& value);
+                      Words<R> value);
   Vector DealTruncation(const ScheduledRescale& plan);
   // Rows of C_c (linear_oracle.h) from `row` on; b is the sum of all masks b_i.
-  Vector DealOracleRows(const DealerOracleLayout& layout, PartyIndex centre, Shape values,
-                        const Vector& b, uint64_t row, size_t num_rows);
+  void DealOracleRows(const DealerOracleLayout& layout, ConstWords<R> b, uint64_t row,
+                      size_t num_rows, Words<R> dealt);
+  // So many rows from `row` on, to the centre, made while they leave.
+  void SendOracleRows(const DealerOracleLayout& layout, ConstWords<R> b, uint64_t row,
+                      uint64_t num_rows);
 
   net::Channel& channel_;
+  DealerOptions options_;
   DealerSchedule schedule_;
   std::vector<std::unique_ptr<Tape>> tapes_;  // by party
   uint64_t num_registered_ = 0;

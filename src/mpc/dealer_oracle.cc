@@ -8,12 +8,13 @@ namespace partita::mpc {
 
 template <typename R>
 DealerOracle<R>::DealerOracle(OracleSession& session, CorrelationSource<R>& source,
-                              const DealerOracleLayout& layout, PartyIndex dealer,
+                              const DealerOracleLayout& layout, size_t num_parties, bool has_dealer,
                               ConstWords<R> share)
     : session_(session),
       source_(source),
       layout_(layout),
-      dealer_(dealer),
+      dealer_(num_parties),
+      has_dealer_(has_dealer),
       share_(share),
       chunks_(layout.cost.rows_per_chunk, layout.cost.num_chunks) {}
 
@@ -30,7 +31,7 @@ void DealerOracle<R>::Run(const OracleQueries& queries) {
   if (chunks_.outstanding()) {
     outstanding.resize(layout_.cost.rows_per_chunk * session_.values().cols);
   }
-  session_.Stop(dealer_ + 1, WireBytes(Words<R>(outstanding)), dealer_);
+  session_.Stop(dealer_ + (has_dealer_ ? 1 : 0), WireBytes(Words<R>(outstanding)), dealer_);
 }
 
 template <typename R>
@@ -40,20 +41,27 @@ auto DealerOracle<R>::Mask(uint64_t offset, uint64_t row, Shape shape) -> Vector
   return words;
 }
 
-// e = s_c + the others' s_i - b_i; the first chunks of dealt rows come along.
+template <typename R>
+auto DealerOracle<R>::FirstRows(StepMessages& messages) -> Vector {
+  const uint64_t rows =
+      has_dealer_ ? std::min(kFirstChunks, layout_.cost.num_chunks) * layout_.cost.rows_per_chunk
+                  : layout_.dealt_rows;
+  Vector dealt(rows * session_.values().cols);
+  source_.Deal(layout_.dealt_offset, true, dealt, messages);
+  return dealt;
+}
+
+// e = s_c + the others' s_i - b_i; the first dealt rows come along.
 template <typename R>
 void DealerOracle<R>::OpenAtCentre() {
-  const uint64_t first_chunks = std::min(kFirstChunks, layout_.cost.num_chunks);
-  Vector dealt(first_chunks * layout_.cost.rows_per_chunk * session_.values().cols);
+  StepMessages messages;
   std::vector<Vector> shares(dealer_, Vector(share_.size()));
-  std::vector<net::Receive> receives;
-  for (PartyIndex process = 0; process <= dealer_; ++process) {
-    if (process == session_.channel().self()) continue;
-    net::Receive& receive = receives.emplace_back();
-    receive.from = process;
-    receive.into = WireBytes(Words<R>(process == dealer_ ? dealt : shares[process]));
+  for (PartyIndex party = 0; party < dealer_; ++party) {
+    if (party == session_.task().centre) continue;
+    messages.Receive(party, WireBytes(Words<R>(shares[party])));
   }
-  session_.channel().Exchange({}, receives);
+  Vector dealt = FirstRows(messages);
+  messages.Exchange(session_.channel(), layout_.cost.setup, 0);
   operand_.assign(share_.begin(), share_.end());
   for (Vector& share : shares) {
     ReduceWords<R>(share);  // the own one is zero

@@ -14,9 +14,11 @@ template <typename R>
 class DealerOracle {
  public:
   using Word = typename R::Word;
-  // share: this party's of the values. All are borrowed.
+  // share: this party's of the values. has_dealer: the channel's last process deals rows while they
+  // are used; otherwise the source has all of them. All are borrowed.
   DealerOracle(OracleSession& session, CorrelationSource<R>& source,
-               const DealerOracleLayout& layout, PartyIndex dealer, ConstWords<R> share);
+               const DealerOracleLayout& layout, size_t num_parties, bool has_dealer,
+               ConstWords<R> share);
   // Until the centre's queries are done.
   void Run(const OracleQueries& queries);
 
@@ -24,6 +26,8 @@ class DealerOracle {
   using Vector = std::vector<Word>;
 
   void OpenAtCentre();
+  // The dealt rows that are there from the start; the dealer's arrive with the messages.
+  Vector FirstRows(StepMessages& messages);
   void SendOpening();
   IntMatrix Evaluate(size_t kind, const IntMatrix& weights);
   void Answer(size_t kind);
@@ -34,7 +38,8 @@ class DealerOracle {
   OracleSession& session_;
   CorrelationSource<R>& source_;
   const DealerOracleLayout& layout_;
-  PartyIndex dealer_;
+  PartyIndex dealer_;  // the number of parties, also where there is no dealer
+  bool has_dealer_;
   ConstWords<R> share_;
   OracleChunks chunks_;
   Vector operand_;  // at the centre e, elsewhere b_i

@@ -38,6 +38,16 @@ Correlation::Kind CorrelationOf(Route route) {
 
 }  // namespace
 
+Shape ScheduledExecution::LeftShape(const ScheduledProduct& product) const {
+  const Shape shape = masked[product.left].shape;
+  return product.left_rows == nullptr ? shape : Shape{product.left_rows->size(), shape.cols};
+}
+
+Shape ScheduledExecution::RightShape(const ScheduledProduct& product) const {
+  const Shape shape = masked[product.right].shape;
+  return product.right_rows == nullptr ? shape : Shape{product.right_rows->size(), shape.cols};
+}
+
 DealerSchedule::DealerSchedule(size_t num_parties, size_t element_bytes,
                                const DealerOptions& options)
     : num_parties_(num_parties), element_bytes_(element_bytes), options_(options) {
@@ -82,7 +92,7 @@ size_t DealerSchedule::Mask(ScheduledExecution& execution, const Operand& operan
   }
   MaskedOperand masked;
   masked.operand = operand;
-  masked.shape = ShapeOf(operand);
+  masked.shape = fixed != nullptr ? fixed->matrix.shape : ShapeOf(operand);
   masked.owner = OwnerOf(operand);
   masked.receivers.assign(num_parties_, false);
   masked.only_cross_products = cross_product;
@@ -96,6 +106,7 @@ size_t DealerSchedule::Mask(ScheduledExecution& execution, const Operand& operan
     masked.fixed_id = fixed->id;
     masked.mask_offset = known->second.mask_offset;
     masked.keep = masked.shape.size() * element_bytes_ <= options_.max_kept_bytes;
+    CheckRowsAreKept(*fixed, masked.keep);
   } else {
     masked.mask_offset = Reserve(masked.shape.size());
   }
@@ -111,6 +122,8 @@ void DealerSchedule::AddProduct(ScheduledExecution& execution, const Product& pr
     execution.products.push_back(std::move(scheduled));
     return;
   }
+  scheduled.left_rows = RowsOf(product.left);
+  scheduled.right_rows = RowsOf(product.right);
   scheduled.left = Mask(execution, product.left, product.kind);
   scheduled.right =
       IsSquare(product) ? scheduled.left : Mask(execution, product.right, product.kind);
@@ -224,14 +237,17 @@ DealerOracleLayout DealerSchedule::NextOracle(Shape values, const OracleTask& ta
   const PartyIndex dealer = num_parties_, centre = task.centre;
   DealerOracleLayout layout;
   OracleCost& cost = layout.cost;
-  cost.rows_per_chunk = std::min(rows, kEvaluationsPerChunk * MaxOracleRowsAtOnce(task));
-  cost.num_chunks = (rows + cost.rows_per_chunk - 1) / cost.rows_per_chunk;
-  const uint64_t dealt_rows = cost.num_chunks * cost.rows_per_chunk;
+  const uint64_t chunk_rows = std::min(rows, kEvaluationsPerChunk * MaxOracleRowsAtOnce(task));
+  const uint64_t num_chunks = (rows + chunk_rows - 1) / chunk_rows;
+  layout.centre = centre;
+  layout.values = values;
+  layout.dealt_rows = num_chunks * chunk_rows;
+  // The same places whoever deals, and whenever.
   layout.mask_offset = Reserve(values.size());
-  layout.row_offset = Reserve(dealt_rows * values.rows);
-  layout.dealt_offset = Reserve(dealt_rows * values.cols);
+  layout.row_offset = Reserve(layout.dealt_rows * values.rows);
+  layout.dealt_offset = Reserve(layout.dealt_rows * values.cols);
 
-  const uint64_t chunk_bytes = cost.rows_per_chunk * values.cols * element_bytes_;
+  const uint64_t row_bytes = values.cols * element_bytes_;
   cost.evaluations.resize(task.kinds.size());
   for (PartyIndex party = 0; party < num_parties_; ++party) {
     if (party == centre) continue;
@@ -244,13 +260,20 @@ DealerOracleLayout DealerSchedule::NextOracle(Shape values, const OracleTask& ta
     }
     cost.stop.parts.push_back({0, centre, party, kOracleHeadBytes});
   }
-  const uint64_t first_chunks = std::min(kFirstChunks, cost.num_chunks);
-  cost.setup.parts.push_back({0, dealer, centre, first_chunks * chunk_bytes});
-  cost.chunk.parts = {{0, centre, dealer, kOracleHeadBytes}, {1, dealer, centre, chunk_bytes}};
-  cost.stop.parts.push_back({0, centre, dealer, kOracleHeadBytes});
+  if (options_.oracles_at_once) {
+    cost.setup.parts.push_back({0, dealer, centre, layout.dealt_rows * row_bytes});
+  } else if (!options_.dealt_ahead) {
+    cost.rows_per_chunk = chunk_rows;
+    cost.num_chunks = num_chunks;
+    const uint64_t chunk_bytes = chunk_rows * row_bytes;
+    const uint64_t first_chunks = std::min(kFirstChunks, num_chunks);
+    cost.setup.parts.push_back({0, dealer, centre, first_chunks * chunk_bytes});
+    cost.chunk.parts = {{0, centre, dealer, kOracleHeadBytes}, {1, dealer, centre, chunk_bytes}};
+    cost.chunk.steps = 2;
+    cost.stop.parts.push_back({0, centre, dealer, kOracleHeadBytes});
+  }
   cost.setup.steps = cost.stop.steps = 1;
   for (ExecutionCost& evaluation : cost.evaluations) evaluation.steps = 2;
-  cost.chunk.steps = 2;
   cost.setup.requirements = {
       {Correlation::Kind::kOracleRows, {}, values, {static_cast<size_t>(rows), values.rows}}};
   return layout;

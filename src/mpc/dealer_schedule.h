@@ -74,6 +74,7 @@ struct ScheduledProduct {
   Product::Kind kind = Product::Kind::kElementwise;
   size_t operation = 0, index = 0;  // where it stands in the list of operations
   size_t left = 0, right = 0;       // into ScheduledExecution::masked; equal for a square
+  RowList left_rows, right_rows;    // those that are used of the masked operands
   std::vector<bool> sharers;        // who gets a share of the masks' product
   PartyIndex last = 0;              // the sharer that gets the correction
   uint64_t dealt_offset = 0;        // on the tapes of the other sharers
@@ -96,6 +97,10 @@ struct ScheduledReveal {
 };
 
 struct ScheduledExecution {
+  // Shape of an operand of a product: the rows that are used.
+  Shape LeftShape(const ScheduledProduct& product) const;
+  Shape RightShape(const ScheduledProduct& product) const;
+
   // In the order in which they travel between two processes.
   std::vector<MaskedOperand> masked;
   std::vector<ScheduledProduct> products;
@@ -109,6 +114,9 @@ struct DealerOracleLayout {
   uint64_t mask_offset = 0;   // b_i, on the tape of every party but the centre
   uint64_t row_offset = 0;    // A, row by row, on the centre's tape
   uint64_t dealt_offset = 0;  // C_i, row by row, on the tape of every party but the centre
+  PartyIndex centre = 0;
+  Shape values;
+  uint64_t dealt_rows = 0;  // of A and of every C_i
   OracleCost cost;
 };
 
@@ -116,10 +124,12 @@ struct DealerOracleLayout {
 struct DealerOptions {
   // Openings of fixed operands up to this size stay in their receivers' memory; larger ones are
   // sent again at every use.
-  uint64_t max_kept_bytes = uint64_t{64} << 20;
+  uint64_t max_kept_bytes = uint64_t{128} << 20;
   // No dealer takes part in the run: what is dealt, the parties have already, or make themselves
   // (engine `ot`), so there are neither processes nor messages for it.
   bool dealt_ahead = false;
+  // The dealer is there, but leaves: it sends all rows of an oracle without being asked.
+  bool oracles_at_once = false;
 };
 
 class DealerSchedule {

@@ -4,6 +4,11 @@
 
 namespace partita::mpc {
 
+FixedOperand OnlyRows(FixedOperand operand, std::vector<size_t> rows) {
+  operand.rows = std::make_shared<const std::vector<size_t>>(std::move(rows));
+  return operand;
+}
+
 std::vector<Shared> Engine::Input(std::span<const PrivateMatrix> inputs) {
   Operation operation = InputOperation{{inputs.begin(), inputs.end()}, {}};
   Execute({&operation, 1});

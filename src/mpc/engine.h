@@ -66,12 +66,21 @@ struct PrivateMatrix {
   RowReader read;
 };
 
+// Numbers of rows, public, in any order and as often as one likes; none: all rows as they are.
+using RowList = std::shared_ptr<const std::vector<size_t>>;
+
 // A private matrix that does not change during the run, registered once: its mask and masked
-// opening are reused (R-c).
+// opening are reused (R-c). A product may use some of its rows, as if it were the matrix of these
+// (OnlyRows): they need nothing further, because a mask belongs to a row wherever that is used.
 struct FixedOperand {
   PrivateMatrix matrix;
   uint64_t id = 0;  // given by Engine::Register
+  RowList rows = nullptr;
 };
+
+// The same operand with these rows only. kUsage in the product for a row that there is not;
+// kBadInput for a matrix so large that its opening is not kept (the engine's max_kept_bytes).
+FixedOperand OnlyRows(FixedOperand operand, std::vector<size_t> rows);
 
 struct PublicMatrix {
   IntMatrix values;
@@ -176,6 +185,9 @@ class Engine {
   virtual Shared Transpose(const Shared& a) = 0;
   virtual Shared Slice(const Shared& a, size_t row, size_t col, Shape shape) = 0;
   virtual Shared Concatenate(std::span<const Shared> parts, bool by_rows) = 0;
+  // Row i of the result is row rows[i]; a row may be named more than once or not at all. kUsage for
+  // a row that there is not.
+  virtual Shared SelectRows(const Shared& a, std::span<const size_t> rows) = 0;
   virtual Shared SumRows(const Shared& a) = 0;  // 1 x cols
 
  protected:

@@ -176,6 +176,22 @@ Shared LinearEngine<R, kComponents, kBitComponents>::Concatenate(std::span<const
 }
 
 template <typename R, size_t kComponents, size_t kBitComponents>
+Shared LinearEngine<R, kComponents, kBitComponents>::SelectRows(const Shared& a,
+                                                                std::span<const size_t> rows) {
+  Shared result = SelectRowsResult(a, rows);
+  const Payload& shares = SharesOf(a);
+  const size_t cols = a.shape.cols;
+  Components components;
+  for (size_t c = 0; c < kComponents; ++c) {
+    components[c].resize(result.shape.size());
+    const Word* from = shares.components[c].data();
+    Word* to = components[c].data();
+    for (size_t row : rows) to = std::copy_n(from + row * cols, cols, to);
+  }
+  return WithShares(std::move(result), std::move(components));
+}
+
+template <typename R, size_t kComponents, size_t kBitComponents>
 Shared LinearEngine<R, kComponents, kBitComponents>::SumRows(const Shared& a) {
   Shared result = SumRowsResult(a, facts_);
   const Payload& shares = SharesOf(a);
@@ -212,6 +228,7 @@ PARTITA_INSTANTIATE(Field127)
 PARTITA_INSTANTIATE(Field61)
 PARTITA_INSTANTIATE(Field5)
 PARTITA_INSTANTIATE(Field7)
+PARTITA_INSTANTIATE(FieldOf5Bits)
 PARTITA_INSTANTIATE(FieldOf7Bits)
 #undef PARTITA_INSTANTIATE
 

@@ -43,6 +43,7 @@ class LinearEngine : public LinearBits<kBitComponents> {
   Shared Transpose(const Shared& a) override;
   Shared Slice(const Shared& a, size_t row, size_t col, Shape shape) override;
   Shared Concatenate(std::span<const Shared> parts, bool by_rows) override;
+  Shared SelectRows(const Shared& a, std::span<const size_t> rows) override;
   Shared SumRows(const Shared& a) override;
 
   // The shares behind a handle. Throws kUsage for a handle of another engine.

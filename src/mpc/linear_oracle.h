@@ -18,6 +18,12 @@
 //                     dealer      centre -> each other party 8 bytes + q d elements; back q m.
 //                     replicated  centre -> one party 8 bytes + q d elements, -> the other 8 bytes;
 //                                 back q m elements from each.
+//                     shamir      centre -> t parties 8 bytes + q d elements, -> all others 8
+//                     bytes;
+//                                 back q m elements from 2 t; nothing before (shamir_oracle.h).
+//                     ot          set-up one round and 4 bytes per bit of the values; centre -> the
+//                                 other party 8 bytes + q d m 1088 bytes; back q m elements
+//                                 (ot/ot_oracle.h).
 //                   In `dealer` the dealer sends the centre q m elements for q rows, in chunks that
 //                   are asked for one chunk ahead, so that nobody waits for them: 8 bytes there,
 //                   (rows of a chunk) m elements back, in no round of its own. Stop: 8 bytes to

@@ -108,6 +108,7 @@ using Field61 = PrimeField<uint64_t, 61>;
 using Field5 = PrimeField<uint8_t, 3, 5>;
 using Field7 = PrimeField<uint8_t, 3, 7>;
 using Field11 = PrimeField<uint8_t, 4, 11>;
+using FieldOf5Bits = PrimeField<uint8_t, 5, 31>;
 using FieldOf7Bits = PrimeField<uint8_t, 7, 127>;
 
 }  // namespace partita::mpc

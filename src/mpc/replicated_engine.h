@@ -14,7 +14,7 @@
 //   Rescale           2 per entry and party; 2 rounds. Adding fraction bits is local
 //   Reveal            1 per entry and receiver; 1 round
 // Memory            Private operands of kGram and kElementwise products are read, masked and
-//                   received in blocks of rows; fixed ones up to 64 MiB are kept by one party.
+//                   received in blocks of rows; fixed ones up to 128 MiB are kept by one party.
 // Not enforced      That shared values respect their bounds (only private values are checked, when
 //                   they are read). Beyond 2^(k-2) a Rescale gives an arbitrary result.
 #pragma once

@@ -6,6 +6,13 @@ namespace partita::mpc {
 
 using namespace replicated;  // NOLINT: this file implements that protocol
 
+namespace {
+
+// Elements that stay in the inner caches while several tapes and shares meet.
+constexpr size_t kBlock = 2048;
+
+}  // namespace
+
 template <typename R>
 ReplicatedExecution<R>::ReplicatedExecution(Engine& engine, std::span<Operation> operations)
     : engine_(engine),
@@ -85,6 +92,12 @@ void ReplicatedExecution<R>::StoreResults() {
 }
 
 template <typename R>
+void ReplicatedExecution<R>::ReadTape(Tape& tape, uint64_t offset, size_t first, Words<R> out) {
+  tape.Read(offset + first * R::kBytes, WireBytes(out));
+  ReduceWords<R>(out);
+}
+
+template <typename R>
 auto ReplicatedExecution<R>::FromTapeWhole(Tape& tape, uint64_t offset, size_t size) -> Vector {
   Vector words(size);
   if (size > 0) tape.Read(offset, WireBytes(std::span(words)));
@@ -125,9 +138,10 @@ void ReplicatedExecution<R>::StartInput(size_t i) {
 }
 
 template <typename R>
-RowSource<R> ReplicatedExecution<R>::MaskAt(PartyIndex holder, const DealtOperand& dealt) {
+RowSource<R> ReplicatedExecution<R>::MaskAt(PartyIndex holder, const DealtOperand& dealt,
+                                            const RowList& rows) {
   Tape& tape = holder == dealt.matrix.owner ? OwnTape() : PreviousTape();
-  return FromTape<R>(dealt.matrix.shape, tape, dealt.mask_offset);
+  return TakeRows<R>(FromTape<R>(dealt.matrix.shape, tape, dealt.mask_offset), rows);
 }
 
 template <typename R>
@@ -139,7 +153,7 @@ void ReplicatedExecution<R>::StartDealing(size_t i) {
   if (self_ == owner && dealt.sent) {
     std::function<void(size_t, ConstWords<R>)> check;
     if (dealt.fixed_id != 0 && !dealt.keep) check = SameAsBefore(dealt);
-    auto difference = Difference<R>(FromPrivate<R>(dealt.matrix), MaskAt(self_, dealt));
+    auto difference = Difference<R>(FromPrivate<R>(dealt.matrix), MaskAt(self_, dealt, nullptr));
     messages_.SendStream(Previous(owner), bytes,
                          ProduceRows<R>(std::move(difference), std::move(check)));
   }
@@ -208,12 +222,15 @@ void ReplicatedExecution<R>::AddTerm(ProductWork& work, bool swapped, RowSource<
 template <typename R>
 void ReplicatedExecution<R>::AddDifferenceTerm(size_t i, bool swapped, size_t dealt,
                                                RowSource<R> second) {
+  const ScheduledProduct& at = schedule_.products[i];
+  const RowList& rows = dealt == at.left ? at.left_rows : at.right_rows;
   DealtWork& difference = dealt_[dealt];
   if (difference.streamed) {
     difference.terms.push_back({i, std::move(second), swapped});
   } else {
     const Shape shape = schedule_.dealt[dealt].matrix.shape;
-    AddTerm(products_[i], swapped, FromMemory<R>(shape, *difference.difference), std::move(second));
+    AddTerm(products_[i], swapped, TakeRows<R>(FromMemory<R>(shape, *difference.difference), rows),
+            std::move(second));
   }
 }
 
@@ -265,13 +282,15 @@ void ReplicatedExecution<R>::AddMixedTerms(size_t i) {
   const bool swapped = at.left == kNone;  // the private operand stands right
   const size_t dealt = swapped ? at.right : at.left;
   const DealtOperand& x = schedule_.dealt[dealt];
+  const RowList& rows = swapped ? at.right_rows : at.left_rows;
   const Shared& y = std::get<Shared>(swapped ? product.left : product.right);
   const Components& ys = Engine::SharesOf(y).components;
   if (self_ == x.matrix.owner) {
-    AddTerm(work, swapped, FromPrivate<R>(x.matrix), FromMemory<R>(y.shape, ys[0]));
-    AddTerm(work, swapped, MaskAt(self_, x), FromMemory<R>(y.shape, ys[1]));
+    AddTerm(work, swapped, TakeRows<R>(FromPrivate<R>(x.matrix), rows),
+            FromMemory<R>(y.shape, ys[0]));
+    AddTerm(work, swapped, MaskAt(self_, x, rows), FromMemory<R>(y.shape, ys[1]));
   } else if (self_ == Next(x.matrix.owner)) {
-    AddTerm(work, swapped, MaskAt(self_, x), FromMemory<R>(y.shape, ys[0]));
+    AddTerm(work, swapped, MaskAt(self_, x, rows), FromMemory<R>(y.shape, ys[0]));
   } else {
     work.sum.resize(ys[0].size());
     Add<R>(ys[0], ys[1], work.sum);
@@ -287,12 +306,15 @@ void ReplicatedExecution<R>::AddPrivateTerms(size_t i) {
       schedule_.dealt[at.right].matrix.owner != Next(schedule_.dealt[at.left].matrix.owner);
   const size_t first = swapped ? at.right : at.left, second = swapped ? at.left : at.right;
   const DealtOperand &x = schedule_.dealt[first], &y = schedule_.dealt[second];
+  const RowList& x_rows = swapped ? at.right_rows : at.left_rows;
+  const RowList& y_rows = swapped ? at.left_rows : at.right_rows;
   if (self_ == x.matrix.owner) {
-    AddDifferenceTerm(i, !swapped, second, FromPrivate<R>(x.matrix));
+    AddDifferenceTerm(i, !swapped, second, TakeRows<R>(FromPrivate<R>(x.matrix), x_rows));
   } else if (self_ == y.matrix.owner) {
-    AddTerm(products_[i], swapped, MaskAt(Next(x.matrix.owner), x), MaskAt(self_, y));
+    AddTerm(products_[i], swapped, MaskAt(Next(x.matrix.owner), x, x_rows),
+            MaskAt(self_, y, y_rows));
   } else {
-    AddDifferenceTerm(i, swapped, first, MaskAt(self_, y));
+    AddDifferenceTerm(i, swapped, first, MaskAt(self_, y, y_rows));
   }
 }
 
@@ -313,7 +335,6 @@ void ReplicatedExecution<R>::ShareProduct(size_t i) {
 
 template <typename R>
 void ReplicatedExecution<R>::AddZeroShares(uint64_t offset, Vector& out) {
-  constexpr size_t kBlock = 2048;
   Vector scratch(std::min(kBlock, out.size()));
   ForEachBlock(out.size(), kBlock, [&](size_t first, size_t count) {
     Words<R> block(out.data() + first, count), random(scratch.data(), count);
@@ -333,7 +354,9 @@ void ReplicatedExecution<R>::ShareOwnedProduct(size_t i) {
     Vector words[2];
     auto source = [&](const Operand& operand, Vector& memory) {
       if (auto* matrix = std::get_if<PrivateMatrix>(&operand)) return FromPrivate<R>(*matrix);
-      if (auto* fixed = std::get_if<FixedOperand>(&operand)) return FromPrivate<R>(fixed->matrix);
+      if (auto* fixed = std::get_if<FixedOperand>(&operand)) {
+        return TakeRows<R>(FromPrivate<R>(fixed->matrix), fixed->rows);
+      }
       const PublicMatrix& known = std::get<PublicMatrix>(operand);
       memory = ToWords<R>(known.values);
       return FromMemory<R>(known.values.shape, memory);
@@ -392,37 +415,46 @@ void ReplicatedExecution<R>::StartRescale(size_t i) {
 template <typename R>
 void ReplicatedExecution<R>::DealTruncation(const ScheduledRescale& at, RescaleWork& work) {
   const size_t size = at.shape.size();
-  Vector r = FromTapeWhole(OwnTape(), at.r_offset, size);
-  Add<R>(r, FromTapeWhole(PreviousTape(), at.r_offset, size), r);
-  const Vector t_first = FromTapeWhole(OwnTape(), at.t_offset, size);
-  const Vector v_first = FromTapeWhole(OwnTape(), at.v_offset, size);
   constexpr Word kLow = R::Reduce((static_cast<UInt128>(1) << (R::kBits - 1)) - 1);
-  for (size_t e = 0; e < size; ++e) {
-    const auto t = static_cast<Word>((r[e] & kLow) >> at.shift);
-    const auto top = static_cast<Word>(r[e] >> (R::kBits - 1));
-    work.correction[e] = R::Sub(t, t_first[e]);
-    work.correction[size + e] =
-        R::Sub(R::Reduce(static_cast<UInt128>(top) << (R::kBits - 1 - at.shift)), v_first[e]);
-  }
+  Vector r(kBlock), r_second(kBlock), t_first(kBlock), v_first(kBlock);
+  ForEachBlock(size, kBlock, [&](size_t begin, size_t count) {
+    const auto read = [&](Tape& tape, uint64_t offset, Vector& into) {
+      ReadTape(tape, offset, begin, Words<R>(into).first(count));
+    };
+    read(OwnTape(), at.r_offset, r);
+    read(PreviousTape(), at.r_offset, r_second);
+    read(OwnTape(), at.t_offset, t_first);
+    read(OwnTape(), at.v_offset, v_first);
+    for (size_t e = 0; e < count; ++e) {
+      const Word mask = R::Add(r[e], r_second[e]);
+      const auto t = static_cast<Word>((mask & kLow) >> at.shift);
+      const auto top = static_cast<Word>(mask >> (R::kBits - 1));
+      work.correction[begin + e] = R::Sub(t, t_first[e]);
+      work.correction[size + begin + e] =
+          R::Sub(R::Reduce(static_cast<UInt128>(top) << (R::kBits - 1 - at.shift)), v_first[e]);
+    }
+  });
 }
 
 template <typename R>
 void ReplicatedExecution<R>::OpenMasked(const ScheduledRescale& at, const Shared& value,
                                         RescaleWork& work) {
   const size_t size = at.shape.size();
-  const auto& [own, previous] = Engine::SharesOf(value).components;
+  const Components& shares = Engine::SharesOf(value).components;
+  const Vector &own = shares[0], &previous = shares[1];
   constexpr Word kOffset = R::Reduce(static_cast<UInt128>(1) << (R::kBits - 2));
+  work.mine.resize(size);
   work.theirs.resize(size);
-  if (self_ == kTruncationFirst) {
-    work.mine = FromTapeWhole(PreviousTape(), at.r_offset, size);
-    Add<R>(work.mine, own, work.mine);
-    Add<R>(work.mine, previous, work.mine);
-  } else {
-    work.mine = FromTapeWhole(OwnTape(), at.r_offset, size);
-    for (size_t e = 0; e < size; ++e) {
-      work.mine[e] = R::Add(work.mine[e], R::Add(own[e], kOffset));
+  const bool first = self_ == kTruncationFirst;
+  ForEachBlock(size, kBlock, [&](size_t begin, size_t count) {
+    Words<R> mine(work.mine.data() + begin, count);
+    ReadTape(first ? PreviousTape() : OwnTape(), at.r_offset, begin, mine);
+    for (size_t e = 0; e < count; ++e) {
+      const Word share =
+          first ? R::Add(own[begin + e], previous[begin + e]) : R::Add(own[begin + e], kOffset);
+      mine[e] = R::Add(mine[e], share);
     }
-  }
+  });
 }
 
 // Step 1 at A and B: from the opened c to shares of y_0.
@@ -433,31 +465,39 @@ void ReplicatedExecution<R>::ShareRescaled(size_t i) {
   const size_t size = at.shape.size();
   if (self_ == kTruncationDealer) return;
   const bool first = self_ == kTruncationFirst;
-  Vector t, v;
-  if (first) {
-    t = FromTapeWhole(PreviousTape(), at.t_offset, size);
-    v = FromTapeWhole(PreviousTape(), at.v_offset, size);
-  } else {
-    ReduceWords<R>(work.correction);
-    v.assign(work.correction.begin() + static_cast<ptrdiff_t>(size), work.correction.end());
-    t = std::move(work.correction);
-  }
+  if (!first) ReduceWords<R>(work.correction);
   // y_2 at A, y_1 at B: part of the result, and the mask of this party's share of y_0.
-  Vector& mask = work.shares[first ? 1 : 0];
-  mask = FromTapeWhole(first ? PreviousTape() : OwnTape(), at.result_offset, size);
+  Vector& masks = work.shares[first ? 1 : 0];
+  masks.resize(size);
   constexpr Word kLow = R::Reduce((static_cast<UInt128>(1) << (R::kBits - 1)) - 1);
   const Word offset = R::Reduce(static_cast<UInt128>(1) << (R::kBits - 2 - at.shift));
-  for (size_t e = 0; e < size; ++e) {
-    const Word c = R::Add(work.mine[e], R::Reduce(work.theirs[e]));
-    const auto top = static_cast<Word>(c >> (R::kBits - 1));
-    Word share = R::Sub(R::Mul(v[e], R::Sub(1, R::Add(top, top))), R::Add(t[e], mask[e]));
+  Vector t_own(first ? kBlock : 0), v_own(first ? kBlock : 0);
+  ForEachBlock(size, kBlock, [&](size_t begin, size_t count) {
+    Words<R> mask(masks.data() + begin, count);
+    ReadTape(first ? PreviousTape() : OwnTape(), at.result_offset, begin, mask);
+    ConstWords<R> t, v;
     if (first) {
-      const Word carry = R::Reduce(static_cast<UInt128>(top) << (R::kBits - 1 - at.shift));
-      const auto quotient = static_cast<Word>((c & kLow) >> at.shift);
-      share = R::Add(share, R::Add(R::Sub(quotient, offset), carry));
+      ReadTape(PreviousTape(), at.t_offset, begin, Words<R>(t_own).first(count));
+      ReadTape(PreviousTape(), at.v_offset, begin, Words<R>(v_own).first(count));
+      t = t_own;
+      v = v_own;
+    } else {
+      t = ConstWords<R>(work.correction).subspan(begin, count);
+      v = ConstWords<R>(work.correction).subspan(size + begin, count);
     }
-    work.mine[e] = share;
-  }
+    Word* mine = work.mine.data() + begin;
+    for (size_t e = 0; e < count; ++e) {
+      const Word c = R::Add(mine[e], R::Reduce(work.theirs[begin + e]));
+      const auto top = static_cast<Word>(c >> (R::kBits - 1));
+      Word share = R::Sub(R::Mul(v[e], R::Sub(1, R::Add(top, top))), R::Add(t[e], mask[e]));
+      if (first) {
+        const Word carry = R::Reduce(static_cast<UInt128>(top) << (R::kBits - 1 - at.shift));
+        const auto quotient = static_cast<Word>((c & kLow) >> at.shift);
+        share = R::Add(share, R::Add(R::Sub(quotient, offset), carry));
+      }
+      mine[e] = share;
+    }
+  });
   const PartyIndex other = first ? kTruncationSecond : kTruncationFirst;
   messages_.Send(other, WireBytes(std::span<const Word>(work.mine)));
   messages_.Receive(other, WireBytes(std::span(work.theirs)));

@@ -55,6 +55,7 @@ size_t Scheduler::Deal(Schedule& schedule, const Operand& operand, Product::Kind
     dealt.fixed_id = fixed->id;
     dealt.mask_offset = known->second.mask_offset;
     dealt.keep = dealt.matrix.shape.size() * element_bytes_ <= options_.max_kept_bytes;
+    CheckRowsAreKept(*fixed, dealt.keep);
     dealt.sent = !known->second.kept;
     known->second.kept = dealt.keep;
   } else {
@@ -80,6 +81,7 @@ void Scheduler::AddProduct(Schedule& schedule, const Product& product, Scheduled
          {std::pair{&product.left, &scheduled.left}, std::pair{&product.right, &scheduled.right}}) {
       if (!OwnerOf(*operand)) continue;
       *index = Deal(schedule, *operand, product.kind);
+      (operand == &product.left ? scheduled.left_rows : scheduled.right_rows) = RowsOf(*operand);
       if (schedule.dealt[*index].sent) scheduled.step = 1;
     }
   }

@@ -74,7 +74,7 @@ inline constexpr PartyIndex kTruncationSecond = Previous(kTruncationDealer);
 struct Options {
   // Differences of fixed operands up to this size are kept by their receiver; larger ones are sent
   // again at every use.
-  uint64_t max_kept_bytes = uint64_t{64} << 20;
+  uint64_t max_kept_bytes = uint64_t{128} << 20;
 };
 
 struct ScheduledInput {
@@ -103,6 +103,7 @@ struct ScheduledProduct {
   Route route = Route::kLocal;
   size_t operation = 0, index = 0;
   size_t left = kNone, right = kNone;  // private operands, into `dealt`
+  RowList left_rows, right_rows;       // those that are used of them
   PartyIndex owner = 0;                // of kOwned
   size_t step = 0;                     // of the message that carries the result's shares
   uint64_t offset = 0;                 // zero shares on all tapes; kOwned: the mask of the input

@@ -96,6 +96,32 @@ RowSource<R> FromPrivate(const PrivateMatrix& matrix) {
 }
 
 template <typename R>
+RowSource<R> TakeRows(RowSource<R> source, RowList rows) {
+  if (rows == nullptr) return source;
+  RowSource<R> selected;
+  selected.shape = {rows->size(), source.shape.cols};
+  selected.narrow = source.narrow;
+  selected.fill = [source = std::move(source), rows = std::move(rows)](size_t first, size_t count,
+                                                                       Words<R> out) {
+    const size_t cols = source.shape.cols;
+    const std::vector<size_t>& from = *rows;
+    for (size_t i = 0; i < count;) {
+      size_t run = 1;
+      while (i + run < count && from[first + i + run] == from[first + i] + run) ++run;
+      const Words<R> place = out.subspan(i * cols, run * cols);
+      if (source.memory != nullptr) {
+        const ConstWords<R> found = source.Rows(from[first + i], run);
+        std::copy(found.begin(), found.end(), place.begin());
+      } else {
+        source.fill(from[first + i], run, place);
+      }
+      i += run;
+    }
+  };
+  return selected;
+}
+
+template <typename R>
 RowSource<R> Difference(RowSource<R> a, RowSource<R> b) {
   RowSource<R> source;
   source.shape = a.shape;
@@ -207,6 +233,7 @@ net::Consumer ConsumeRows(
   template RowSource<R> FromMemory<R>(Shape, ConstWords<R>, size_t);                               \
   template RowSource<R> FromTape<R>(Shape, Tape&, uint64_t);                                       \
   template RowSource<R> FromPrivate<R>(const PrivateMatrix&);                                      \
+  template RowSource<R> TakeRows<R>(RowSource<R>, RowList);                                        \
   template RowSource<R> Difference<R>(RowSource<R>, RowSource<R>);                                 \
   template void AccumulateRows<R>(Product::Kind, const RowSource<R>&, const RowSource<R>&, size_t, \
                                   size_t, Shape, Words<R>);                                        \
@@ -233,6 +260,7 @@ PARTITA_INSTANTIATE(Field127)
 PARTITA_INSTANTIATE(Field61)
 PARTITA_INSTANTIATE(Field5)
 PARTITA_INSTANTIATE(Field7)
+PARTITA_INSTANTIATE(FieldOf5Bits)
 PARTITA_INSTANTIATE(FieldOf7Bits)
 #undef PARTITA_INSTANTIATE
 

@@ -42,6 +42,9 @@ RowSource<R> FromTape(Shape shape, Tape& tape, uint64_t offset);
 // the matrix's bound; one beyond it is a kBadData that names row and column (0-based).
 template <typename R>
 RowSource<R> FromPrivate(const PrivateMatrix& matrix);
+// These rows of a source, in this order; neighbours are read together. All of it without a list.
+template <typename R>
+RowSource<R> TakeRows(RowSource<R> source, RowList rows);
 // Entry by entry a - b.
 template <typename R>
 RowSource<R> Difference(RowSource<R> a, RowSource<R> b);

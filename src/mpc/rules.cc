@@ -45,12 +45,21 @@ void CheckPublic(const PublicMatrix& matrix) {
   }
 }
 
+void CheckRows(const FixedOperand& operand) {
+  if (operand.rows == nullptr || operand.rows->empty()) return;
+  const size_t last = *std::max_element(operand.rows->begin(), operand.rows->end());
+  if (last < operand.matrix.shape.rows) return;
+  Misuse(fmt::format("row {} was chosen of a fixed operand of {} rows", last,
+                     operand.matrix.shape.rows));
+}
+
 void CheckOperand(const Operand& operand, const EngineFacts& facts) {
   if (auto* matrix = std::get_if<PrivateMatrix>(&operand)) CheckPrivate(*matrix, facts);
   if (auto* matrix = std::get_if<PublicMatrix>(&operand)) CheckPublic(*matrix);
   if (auto* fixed = std::get_if<FixedOperand>(&operand)) {
     if (fixed->id == 0) Misuse("a fixed operand was not registered with the engine");
     CheckPrivate(fixed->matrix, facts);
+    CheckRows(*fixed);
   }
 }
 
@@ -94,7 +103,10 @@ Shape ShapeOf(const Operand& operand) {
   return std::visit(Overloaded{[](const Shared& v) { return v.shape; },
                                [](const PublicMatrix& v) { return v.values.shape; },
                                [](const PrivateMatrix& v) { return v.shape; },
-                               [](const FixedOperand& v) { return v.matrix.shape; }},
+                               [](const FixedOperand& v) {
+                                 if (v.rows == nullptr) return v.matrix.shape;
+                                 return Shape{v.rows->size(), v.matrix.shape.cols};
+                               }},
                     operand);
 }
 
@@ -118,6 +130,19 @@ std::optional<PartyIndex> OwnerOf(const Operand& operand) {
   if (auto* matrix = std::get_if<PrivateMatrix>(&operand)) return matrix->owner;
   if (auto* fixed = std::get_if<FixedOperand>(&operand)) return fixed->matrix.owner;
   return {};
+}
+
+RowList RowsOf(const Operand& operand) {
+  auto* fixed = std::get_if<FixedOperand>(&operand);
+  return fixed != nullptr ? fixed->rows : nullptr;
+}
+
+void CheckRowsAreKept(const FixedOperand& operand, bool kept) {
+  if (operand.rows == nullptr || kept) return;
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("a fixed operand of shape {} is too large to choose rows of",
+                          Text(operand.matrix.shape)),
+              "use fewer rows or columns, or all rows in every product");
 }
 
 void CheckFits(const Shared& value, int ring_bits) {
@@ -308,6 +333,14 @@ Shared ConcatenateResult(std::span<const Shared> parts, bool by_rows) {
     result.bound = std::max(result.bound, part.bound);
   }
   return result;
+}
+
+Shared SelectRowsResult(const Shared& a, std::span<const size_t> rows) {
+  for (size_t row : rows) {
+    if (row < a.shape.rows) continue;
+    Misuse(fmt::format("row {} was selected from a matrix of {}", row, Text(a.shape)));
+  }
+  return {{rows.size(), a.shape.cols}, a.fraction_bits, a.bound, nullptr};
 }
 
 Shared SumRowsResult(const Shared& a, const EngineFacts& facts) {

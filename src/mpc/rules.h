@@ -26,6 +26,10 @@ int FractionBitsOf(const Operand& operand);
 double BoundOf(const Operand& operand);
 // The owner of a private operand, registered or not.
 std::optional<PartyIndex> OwnerOf(const Operand& operand);
+// The rows chosen of a fixed operand; none for anything else.
+RowList RowsOf(const Operand& operand);
+// Throws kBadInput if rows are chosen of a matrix of which nobody keeps the opening.
+void CheckRowsAreKept(const FixedOperand& operand, bool kept);
 
 // Throws kBadInput unless bound * 2^fraction_bits < 2^(ring_bits - 2).
 void CheckFits(const Shared& value, int ring_bits);
@@ -51,6 +55,7 @@ Shared MultiplyPublicResult(const Operand& left, const Operand& right, const Eng
 Shared TransposeResult(const Shared& a);
 Shared SliceResult(const Shared& a, size_t row, size_t col, Shape shape);
 Shared ConcatenateResult(std::span<const Shared> parts, bool by_rows);
+Shared SelectRowsResult(const Shared& a, std::span<const size_t> rows);
 Shared SumRowsResult(const Shared& a, const EngineFacts& facts);
 
 }  // namespace partita::mpc

@@ -17,7 +17,9 @@ namespace {
 template <typename F>
 shamir::Parameters ParametersOf(const net::Channel& channel, int statistical_bits) {
   shamir::CheckNumParties(channel.num_parties());
-  return {channel.num_parties(), F::kMaskBits, F::kBytes, F::kTapeBytes, statistical_bits};
+  constexpr int kMersenneBits = F::kMaskBits == F::kBits - 1 ? F::kBits : 0;
+  return {channel.num_parties(), F::kMaskBits,     F::kBytes,
+          F::kTapeBytes,         statistical_bits, kMersenneBits};
 }
 
 template <size_t kSlices>
@@ -146,14 +148,26 @@ std::unique_ptr<Engine> MakeShamirSumEngine(net::Channel& channel, ReleaseGate& 
   return MakeOver<Field61>(channel, gate);
 }
 
+namespace {
+
+template <typename F, size_t kSlices>
+const std::vector<PartyIndex>* CorrectedOf(const Engine& engine) {
+  auto* shamir = dynamic_cast<const ShamirEngine<F, kSlices>*>(&engine);
+  return shamir == nullptr ? nullptr : &shamir->corrected();
+}
+
+}  // namespace
+
+std::vector<PartyIndex> CorrectedParties(const Engine& engine) {
+  for (auto* corrected : {CorrectedOf<Field127, 2>(engine), CorrectedOf<Field127, 3>(engine),
+                          CorrectedOf<Field61, 2>(engine), CorrectedOf<Field61, 3>(engine)}) {
+    if (corrected != nullptr) return *corrected;
+  }
+  return {};
+}
+
 #define PARTITA_INSTANTIATE(F, kSlices) template class ShamirEngine<F, kSlices>;
-PARTITA_INSTANTIATE(Field127, 2)
-PARTITA_INSTANTIATE(Field127, 3)
-PARTITA_INSTANTIATE(Field61, 2)
-PARTITA_INSTANTIATE(Field61, 3)
-PARTITA_INSTANTIATE(Field5, 2)
-PARTITA_INSTANTIATE(FieldOf7Bits, 2)
-PARTITA_INSTANTIATE(Field7, 3)
+PARTITA_FOR_SHAMIR_FIELDS(PARTITA_INSTANTIATE)
 #undef PARTITA_INSTANTIATE
 
 }  // namespace partita::mpc

@@ -3,14 +3,15 @@
 //
 // Ideal function    Input, Multiply, Rescale, Reveal and the operations on bits as mpc/engine.h
 // says,
-//                   for integers below p / 2 in magnitude: F = Field127 carries fixed point,
+//                   for integers below p / 4 in magnitude: F = Field127 carries fixed point,
 //                   Field61 exact integers, bits and sums.
 // Protocol          Shamir's sharing with pseudo-random dealings and one-round resharing; formulas,
 //                   papers and the argument for privacy are in mpc/shamir_schedule.h.
 // Threat model      Passive, static, t < n / 2 parties (t = 1 of 3 or 4, 2 of 5 or 6, 3 of 7).
 // Revealed          Shapes, and what Reveal opens to whom. A coalition's view is otherwise uniform
 //                   and independent of the others' inputs, but for the masked openings of Rescale
-//                   and the decompositions, which are within 2^-s, s >= 40, of it per element.
+//                   and the decompositions, which are within 2^-s, s >= 40, of it per element, and
+//                   within 2^-127 if the value is too wide for a statistical mask.
 //                   Enumerated over tiny fields in tests/mpc/shamir_view_test.cc.
 // Faulty openings   Wrong shares of one opening, whoever it is to:
 //                     parties   t   noticed for sure   corrected, their senders named
@@ -30,11 +31,13 @@
 //                     1 round. Private operands: also u per entry of the operand, and one more
 //                     round
 //   Rescale by m bits t u m + v (q m + 1) + n (n - 1) per entry, with q = 0 for t = 1 and
-//                     floor((t + 1) / 2) above; 2 + l rounds. Three parties: m + 9. Adding fraction
-//                     bits is local
+//                     floor((t + 1) / 2) above; 2 + l rounds. Three parties: m + 9. Wide values
+//                     also t u D + v w, with w = 2 D - 2, 5 D - 5 or 8 D - 8 for t = 1, 2 or 3.
+//                     Adding fraction bits is local
 //   Reveal            n - 1 per entry and receiver; 1 round
 //   Bits              an AND as a product, of 2 bits (n = 3) or 3 bits per share; Decompose as
-//                     Rescale; ToRing 1 + l rounds
+//                     Rescale, of wide values a round and an AND per bit more; ToRing 1 + l
+//                     rounds
 // Memory            Operands are dealt and kept whole, fixed ones as long as the engine lives.
 // Not enforced      That shared values respect their bounds (only private values are checked, when
 //                   they are read). Beyond the bound, a Rescale gives an arbitrary result.
@@ -93,5 +96,8 @@ GroupTapes ChannelGroupTapes(net::Channel& channel);
 std::unique_ptr<Engine> MakeShamirEngine(net::Channel& channel, ReleaseGate& gate);
 // Over 2^61 - 1: integers below 2^59, in half the bytes.
 std::unique_ptr<Engine> MakeShamirSumEngine(net::Channel& channel, ReleaseGate& gate);
+
+// Of an engine of either kind, ShamirEngine::corrected(); empty for other engines.
+std::vector<PartyIndex> CorrectedParties(const Engine& engine);
 
 }  // namespace partita::mpc

@@ -14,8 +14,9 @@ ShamirExecution<F, kSlices>::ShamirExecution(Engine& engine, std::span<Operation
       party_(engine.party_),
       operations_(operations),
       schedule_(engine.scheduler_.Next(operations)),
-      transfers_(engine.party_, schedule_),
-      masks_(schedule_.masks.size()) {}
+      transfers_(engine.party_, schedule_) {
+  for (const ScheduledMask& mask : schedule_.masks) masks_.emplace_back(party_, transfers_, mask);
+}
 
 template <typename F, size_t kSlices>
 void ShamirExecution<F, kSlices>::Run() {
@@ -60,7 +61,7 @@ void ShamirExecution<F, kSlices>::PrepareFirstStep() {
         std::get<AndOperation>(operations_[at.operation]).products[at.index];
     transfers_.BitsIn(at.reshare) = Multiply<kSlices>(Engine::BitsOf(left), Engine::BitsOf(right));
   }
-  for (size_t i = 0; i < masks_.size(); ++i) StartMask(i);
+  for (auto& mask : masks_) mask.Start();
 }
 
 template <typename F, size_t kSlices>
@@ -70,26 +71,31 @@ void ShamirExecution<F, kSlices>::Prepare(size_t step) {
     if (at.route == Route::kLocal || schedule_.transfers[at.transfer].step != step) continue;
     at.route == Route::kOwned ? PrepareOwnedProduct(i) : PrepareProduct(i);
   }
-  for (size_t i = 0; i < masks_.size(); ++i) {
-    const size_t levels = schedule_.masks[i].reshares.size();
-    if (step >= 2 && step <= levels + 1) TakeMask(i, step - 2);
-    if (step >= 1 && step <= levels) CombineMask(i, step - 1);
-  }
+  for (auto& mask : masks_) mask.Prepare(step);
   for (const ScheduledRescale& at : schedule_.rescales) {
     if (schedule_.transfers[at.open].step != step) continue;
     const Shared& value = std::get<RescaleOperation>(operations_[at.operation]).values[at.index];
-    transfers_.In(at.open) = Masked(value, at.value_bits, at.mask);
+    transfers_.In(at.open) =
+        masks_[at.mask].Masked(Engine::SharesOf(value).components[0], at.value_bits);
   }
   for (const ScheduledDecompose& at : schedule_.decomposes) {
     if (schedule_.transfers[at.open].step != step) continue;
     const Shared& value = std::get<DecomposeOperation>(operations_[at.operation]).values[at.index];
-    transfers_.In(at.open) = Masked(value, at.value_bits, at.mask);
+    transfers_.In(at.open) =
+        masks_[at.mask].Masked(Engine::SharesOf(value).components[0], at.value_bits);
+  }
+  for (const ScheduledDecompose& at : schedule_.decomposes) {
+    if (at.reshare == kNone || schedule_.transfers[at.reshare].step != step) continue;
+    Addends addends = AddendsOf(at);
+    transfers_.BitsIn(at.reshare) = Multiply<kSlices>(addends.opened, addends.complement);
+    AddScaled<kSlices>(addends.opened, 1, addends.complement);
+    propagate_[at.reshare] = std::move(addends.complement);
   }
   for (const ScheduledToRing& at : schedule_.to_rings) {
     if (schedule_.transfers[at.open].step != step) continue;
     const SharedBits& bits = std::get<ToRingOperation>(operations_[at.operation]).bits[at.index];
     Bits masked = Engine::BitsOf(bits);
-    AddScaled<kSlices>(masks_[at.mask].bits, 1, masked);
+    AddScaled<kSlices>(masks_[at.mask].bits(), 1, masked);
     transfers_.BitsIn(at.open) = std::move(masked);
   }
 }
@@ -172,139 +178,6 @@ void ShamirExecution<F, kSlices>::FinishLocalProduct(size_t i) {
   result = Engine::WithShares(std::move(result), {std::move(shares)});
 }
 
-// ---- masks
-
-template <typename F, size_t kSlices>
-void ShamirExecution<F, kSlices>::StartMask(size_t i) {
-  const ScheduledMask& mask = schedule_.masks[i];
-  const size_t n = party_.num_parties(), t = party_.threshold(), self = party_.self();
-  const size_t words = mask.width * WordsPerPlane({mask.entries, 1});
-  MaskState& state = masks_[i];
-  state.parts.resize(t + 1);
-  state.bits = MakeSlices<kSlices>(mask.as_bits ? words : 0);
-  if (self < n - t) {
-    // Of the first group, whose polynomial vanishes at everybody else.
-    const auto planes = party_.ReadBits(party_.TapeOf(party_.groups()[0]), mask.bits_offset, words);
-    const Vector bits = FromPlanes<F>(planes, mask.entries, mask.width);
-    state.parts[0].resize(bits.size());
-    Scale<F>(bits, party_.group_share(0), state.parts[0]);
-    if (mask.as_bits) {
-      Bits known = MakeSlices<kSlices>(words);
-      known[0] = planes;
-      AddScaled<kSlices>(known, party_.bit_group_share(0), state.bits);
-    }
-    return;
-  }
-  state.parts[0].resize(mask.entries * mask.width);
-  const size_t own = self - (n - t);
-  const auto planes = party_.ReadBits(party_.TapeOf(Group{1} << self), mask.bits_offset, words);
-  transfers_.In(mask.deals[own]) = FromPlanes<F>(planes, mask.entries, mask.width);
-  if (mask.as_bits) {
-    Bits& secret = transfers_.BitsIn(mask.bit_deals[own]) = MakeSlices<kSlices>(words);
-    secret[0] = planes;
-  }
-}
-
-namespace {
-
-// out[e] += sum over planes of 2^j a(j, e).
-template <typename F>
-void AddWeighted(ConstWords<F> planes, size_t entries, Words<F> out) {
-  typename F::Word weight = 1;
-  for (size_t first = 0; first < planes.size(); first += entries) {
-    for (size_t e = 0; e < entries; ++e) {
-      out[e] = F::Add(out[e], F::Mul(weight, planes[first + e]));
-    }
-    weight = F::Add(weight, weight);
-  }
-}
-
-}  // namespace
-
-template <typename F, size_t kSlices>
-void ShamirExecution<F, kSlices>::CombineMask(size_t i, size_t level) {
-  const ScheduledMask& mask = schedule_.masks[i];
-  MaskState& state = masks_[i];
-  if (level == 0) {
-    for (size_t d = 0; d < mask.deals.size(); ++d) {
-      state.parts[d + 1] = transfers_.Out(mask.deals[d]);
-      if (mask.as_bits) AddScaled<kSlices>(transfers_.BitsOut(mask.bit_deals[d]), 1, state.bits);
-    }
-  }
-  const size_t size = mask.entries * mask.width;
-  Vector products;
-  for (size_t pair = 0; pair + 1 < state.parts.size(); pair += 2) {
-    Vector product(size);
-    Hadamard<F>(state.parts[pair], state.parts[pair + 1], product);
-    products.insert(products.end(), product.begin(), product.end());
-  }
-  if (mask.sum && level + 1 == mask.reshares.size()) {
-    Vector sum(mask.entries);
-    AddWeighted<F>(products, mask.entries, sum);
-    products = std::move(sum);
-  }
-  transfers_.In(mask.reshares[level]) = std::move(products);
-}
-
-// u xor v = u + v - 2 u v.
-template <typename F, size_t kSlices>
-void ShamirExecution<F, kSlices>::TakeMask(size_t i, size_t level) {
-  const ScheduledMask& mask = schedule_.masks[i];
-  MaskState& state = masks_[i];
-  const Vector& products = transfers_.Out(mask.reshares[level]);
-  const bool last = level + 1 == mask.reshares.size();
-  if (mask.sum && last) {
-    state.low.resize(mask.entries);
-    Scale<F>(products, F::FromSigned(-2), state.low);
-    for (const Vector& part : state.parts) AddWeighted<F>(part, mask.entries, state.low);
-    AddIntegers(i);
-    return;
-  }
-  const size_t size = mask.entries * mask.width;
-  std::vector<Vector> parts;
-  for (size_t pair = 0; pair < state.parts.size(); pair += 2) {
-    if (pair + 1 == state.parts.size()) {
-      parts.push_back(std::move(state.parts[pair]));
-      break;
-    }
-    Vector part(size);
-    Scale<F>(ConstWords<F>(products).subspan(pair / 2 * size, size), F::FromSigned(-2), part);
-    Add<F>(part, state.parts[pair], part);
-    Add<F>(part, state.parts[pair + 1], part);
-    parts.push_back(std::move(part));
-  }
-  state.parts = std::move(parts);
-  if (last) state.low = std::move(state.parts[0]);
-}
-
-// r = r' + 2^m (sum of the groups' integers).
-template <typename F, size_t kSlices>
-void ShamirExecution<F, kSlices>::AddIntegers(size_t i) {
-  const ScheduledMask& mask = schedule_.masks[i];
-  MaskState& state = masks_[i];
-  state.whole = state.low;
-  const Word shift = F::Reduce(static_cast<UInt128>(1) << mask.width);
-  for (size_t g = 0; g < party_.groups().size(); ++g) {
-    const Group group = party_.groups()[g];
-    if (!IsMember(group, party_.self())) continue;
-    Vector integers = party_.ReadIntegers(party_.TapeOf(group), mask.integer_offset, mask.entries,
-                                          mask.integer_bits);
-    Scale<F>(integers, F::Mul(shift, party_.group_share(g)), integers);
-    Add<F>(state.whole, integers, state.whole);
-  }
-}
-
-// Shares of x + 2^(k-1) + r.
-template <typename F, size_t kSlices>
-auto ShamirExecution<F, kSlices>::Masked(const Shared& value, int value_bits, size_t mask) const
-    -> Vector {
-  Vector masked = masks_[mask].whole;
-  Add<F>(masked, Engine::SharesOf(value).components[0], masked);
-  const Word offset = F::Reduce(static_cast<UInt128>(1) << (value_bits - 1));
-  for (Word& word : masked) word = F::Add(word, offset);
-  return masked;
-}
-
 // ---- results
 
 template <typename F, size_t kSlices>
@@ -316,10 +189,7 @@ void ShamirExecution<F, kSlices>::StoreResults() {
     result = Engine::WithBits(std::move(result), std::move(transfers_.BitsOut(transfer)));
   };
   // What needs a mask's last level when nothing is opened after it.
-  for (size_t i = 0; i < masks_.size(); ++i) {
-    const size_t levels = schedule_.masks[i].reshares.size();
-    if (schedule_.cost.steps == levels + 1 && masks_[i].low.empty()) TakeMask(i, levels - 1);
-  }
+  for (auto& mask : masks_) mask.Finish(schedule_.cost.steps);
   for (const ScheduledInput& at : schedule_.inputs) {
     with_shares(std::get<InputOperation>(operations_[at.operation]).results[at.index], at.deal);
   }
@@ -364,16 +234,14 @@ void ShamirExecution<F, kSlices>::StoreResults() {
 template <typename F, size_t kSlices>
 void ShamirExecution<F, kSlices>::StoreRescale(const ScheduledRescale& at) {
   auto& rescale = std::get<RescaleOperation>(operations_[at.operation]);
-  const Vector& opened = transfers_.Out(at.open);
   const Vector& value = Engine::SharesOf(rescale.values[at.index]).components[0];
+  const Vector opened = masks_[at.mask].LowOfOpened(transfers_.Out(at.open));
   const Word inverse = F::Inverse(F::Reduce(static_cast<UInt128>(1) << at.shift));
   const Word offset = F::Reduce(static_cast<UInt128>(1) << (at.value_bits - 1));
   const Word centre = F::Reduce(static_cast<UInt128>(1) << (at.value_bits - 1 - at.shift));
-  const UInt128 low = (static_cast<UInt128>(1) << at.shift) - 1;
-  Vector result = masks_[at.mask].low;
+  Vector result = std::move(masks_[at.mask].low());
   for (size_t e = 0; e < result.size(); ++e) {
-    const Word known = F::Sub(offset, static_cast<Word>(opened[e] & low));
-    const Word sum = F::Add(F::Add(result[e], value[e]), known);
+    const Word sum = F::Add(F::Add(result[e], value[e]), F::Sub(offset, opened[e]));
     result[e] = F::Sub(F::Mul(sum, inverse), centre);
   }
   Shared& stored = rescale.results[at.index];
@@ -398,20 +266,29 @@ void ShamirExecution<F, kSlices>::StoreRaised() {
   }
 }
 
-// The addends c - 2^(k-1) + 1, public, and ~r'.
+// c' - 2^(k-1) + 1 and ~r'.
+template <typename F, size_t kSlices>
+auto ShamirExecution<F, kSlices>::AddendsOf(const ScheduledDecompose& at) -> Addends {
+  auto& mask = masks_[at.mask];
+  const UInt128 addend = 1 - (static_cast<UInt128>(1) << (at.value_bits - 1));
+  Addends addends{mask.LowOfOpenedAsBits(transfers_.Out(at.open), addend), mask.bits()};
+  for (uint64_t& word : addends.complement[0]) word = ~word;
+  return addends;
+}
+
 template <typename F, size_t kSlices>
 void ShamirExecution<F, kSlices>::StoreDecompose(const ScheduledDecompose& at) {
-  auto& decompose = std::get<DecomposeOperation>(operations_[at.operation]);
-  const Vector& opened = transfers_.Out(at.open);
-  std::vector<UInt128> addend(opened.size());
-  for (size_t e = 0; e < opened.size(); ++e) {
-    addend[e] = opened[e] - (static_cast<UInt128>(1) << (at.value_bits - 1)) + 1;
+  CarryBits& result = std::get<DecomposeOperation>(operations_[at.operation]).results[at.index];
+  if (at.reshare != kNone) {
+    result = {
+        Engine::WithBits(std::move(result.propagate), std::move(propagate_.at(at.reshare))),
+        Engine::WithBits(std::move(result.generate), std::move(transfers_.BitsOut(at.reshare)))};
+    return;
   }
-  CarryBits& result = decompose.results[at.index];
+  Addends addends = AddendsOf(at);
   const BitMatrix known{result.propagate.shape, result.propagate.width,
-                        ToPlanes<Ring128>(addend, result.propagate.width)};
-  const SharedBits complement =
-      engine_.Not(Engine::WithBits(result.propagate, std::move(masks_[at.mask].bits)));
+                        std::move(addends.opened[0])};
+  const SharedBits complement = Engine::WithBits(result.propagate, std::move(addends.complement));
   result = {engine_.Xor(complement, engine_.PublicBits(known)),
             engine_.AndPublic(complement, known)};
 }
@@ -423,7 +300,7 @@ void ShamirExecution<F, kSlices>::StoreToRing(const ScheduledToRing& at) {
   const SharedBits& bits = to_ring.bits[at.index];
   const Vector opened =
       FromPlanes<F>(transfers_.BitsOut(at.open)[0], bits.shape.size(), bits.width);
-  Vector result = std::move(masks_[at.mask].low);
+  Vector result = std::move(masks_[at.mask].low());
   for (size_t e = 0; e < result.size(); ++e) {
     const Word flip = F::Sub(1, F::Add(opened[e], opened[e]));
     result[e] = F::Add(opened[e], F::Mul(flip, result[e]));
@@ -433,13 +310,7 @@ void ShamirExecution<F, kSlices>::StoreToRing(const ScheduledToRing& at) {
 }
 
 #define PARTITA_INSTANTIATE(F, kSlices) template class ShamirExecution<F, kSlices>;
-PARTITA_INSTANTIATE(Field127, 2)
-PARTITA_INSTANTIATE(Field127, 3)
-PARTITA_INSTANTIATE(Field61, 2)
-PARTITA_INSTANTIATE(Field61, 3)
-PARTITA_INSTANTIATE(Field5, 2)
-PARTITA_INSTANTIATE(FieldOf7Bits, 2)
-PARTITA_INSTANTIATE(Field7, 3)
+PARTITA_FOR_SHAMIR_FIELDS(PARTITA_INSTANTIATE)
 #undef PARTITA_INSTANTIATE
 
 }  // namespace partita::mpc

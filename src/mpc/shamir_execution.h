@@ -2,11 +2,13 @@
 // transfers of mpc/shamir_schedule.h, where the formulas are.
 #pragma once
 
+#include <map>
 #include <span>
 #include <vector>
 
 #include "mpc/row_source.h"
 #include "mpc/shamir_engine.h"
+#include "mpc/shamir_mask.h"
 
 namespace partita::mpc {
 
@@ -25,13 +27,6 @@ class ShamirExecution {
   using Vector = std::vector<Word>;
   using Bits = BitSlices<kSlices>;
 
-  struct MaskState {
-    std::vector<Vector> parts;  // shares of the bits of every contributor, later of their xor
-    Vector low;                 // r', or every bit
-    Vector whole;               // r
-    Bits bits;
-  };
-
   void PrepareFirstStep();
   void Prepare(size_t step);
 
@@ -43,15 +38,14 @@ class ShamirExecution {
   RowSource<F> SourceOf(const Operand& operand, size_t dealt) const;
   const Product& ProductOf(const shamir::ScheduledProduct& scheduled) const;
 
-  void StartMask(size_t i);
-  void CombineMask(size_t i, size_t level);  // puts in what is to be reshared
-  void TakeMask(size_t i, size_t level);     // and takes it out
-  void AddIntegers(size_t i);
-  Vector Masked(const Shared& value, int value_bits, size_t mask) const;
-
   void StoreResults();
   void StoreRescale(const shamir::ScheduledRescale& at);
   void StoreRaised();
+  // Shares of the two addends of a decomposition; of the first, in slice 0, if it is public.
+  struct Addends {
+    Bits opened, complement;
+  };
+  Addends AddendsOf(const shamir::ScheduledDecompose& at);
   void StoreDecompose(const shamir::ScheduledDecompose& at);
   void StoreToRing(const shamir::ScheduledToRing& at);
 
@@ -60,7 +54,8 @@ class ShamirExecution {
   std::span<Operation> operations_;
   shamir::Schedule schedule_;
   ShamirTransfers<F, kSlices> transfers_;
-  std::vector<MaskState> masks_;
+  std::vector<ShamirMask<F, kSlices>> masks_;
+  std::map<size_t, Bits> propagate_;  // of decompositions, by their resharing
 };
 
 }  // namespace partita::mpc

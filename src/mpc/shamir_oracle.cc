@@ -142,13 +142,7 @@ void ShamirOracle<F, kSlices>::Answer(size_t kind) {
 }
 
 #define PARTITA_INSTANTIATE(F, kSlices) template class ShamirOracle<F, kSlices>;
-PARTITA_INSTANTIATE(Field127, 2)
-PARTITA_INSTANTIATE(Field127, 3)
-PARTITA_INSTANTIATE(Field61, 2)
-PARTITA_INSTANTIATE(Field61, 3)
-PARTITA_INSTANTIATE(Field5, 2)
-PARTITA_INSTANTIATE(FieldOf7Bits, 2)
-PARTITA_INSTANTIATE(Field7, 3)
+PARTITA_FOR_SHAMIR_FIELDS(PARTITA_INSTANTIATE)
 #undef PARTITA_INSTANTIATE
 
 }  // namespace partita::mpc

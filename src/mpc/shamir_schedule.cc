@@ -86,17 +86,48 @@ size_t Scheduler::AddTransfer(Schedule& schedule, Transfer transfer) {
 
 // ---- masks
 
-int Scheduler::IntegerBits(int value_bits, int width) const {
-  const int masking = parameters_.mask_bits - group_bits_ - value_bits;
-  if (masking < parameters_.statistical_bits) {
-    throw Error(
-        ErrorCode::kBadInput,
-        fmt::format("a value of {} bits is to be opened under a mask, which leaves {} bits of "
-                    "statistical masking in the field of {} bits; at least {} are required",
-                    value_bits, masking, parameters_.mask_bits + 1, parameters_.statistical_bits),
-        "use tighter bounds or fewer fraction bits, or the engine replicated or dealer");
+namespace {
+
+// The smallest D for a uniform mask over 2^field_bits - 1; 0 if there is none.
+size_t NumDigits(int field_bits, size_t threshold, int value_bits, int width) {
+  if (value_bits >= field_bits) return 0;
+  const UInt128 order = (static_cast<UInt128>(1) << field_bits) - 1;
+  const UInt128 rest = (static_cast<UInt128>(1) << value_bits) + (static_cast<UInt128>(1) << width);
+  const int high_bits = field_bits - width;
+  for (size_t digits = 2; digits <= 4 * threshold + 6; ++digits) {
+    if (high_bits < 8 && digits == size_t{1} << high_bits && rest - 1 <= order) return digits;
+    if (digits < threshold + 2) continue;
+    const UInt128 parts = (threshold + 1) * (order / digits + 1);
+    if (parts < order && rest < order - parts) return digits;
   }
-  return parameters_.mask_bits - group_bits_ - width;
+  return 0;
+}
+
+}  // namespace
+
+std::vector<size_t> JoinCounts(const std::vector<size_t>& counts) {
+  std::vector<size_t> joined;
+  for (size_t i = 0; i + 1 < counts.size(); i += 2) joined.push_back(counts[i] + counts[i + 1] - 1);
+  if (counts.size() % 2 == 1) joined.push_back(counts.back());
+  return joined;
+}
+
+ScheduledMask Scheduler::MaskFor(size_t entries, int value_bits, int width) const {
+  ScheduledMask mask = MaskOf(entries, static_cast<size_t>(width));
+  const int available = parameters_.mask_bits - group_bits_;
+  if (available - value_bits >= parameters_.statistical_bits) {
+    mask.integer_bits = available - width;
+    return mask;
+  }
+  mask.digits = NumDigits(parameters_.mersenne_bits, threshold_, value_bits, width);
+  mask.integer_bits = parameters_.mersenne_bits - width;
+  if (mask.digits != 0) return mask;
+  throw Error(
+      ErrorCode::kBadInput,
+      fmt::format("a value of {} bits is to be opened under a mask, which leaves no room for the "
+                  "mask in the field of {} bits",
+                  value_bits, parameters_.mask_bits + 1),
+      "use tighter bounds or fewer fraction bits, or the engine replicated or dealer");
 }
 
 void Scheduler::CheckMasks(std::span<const Operation> operations) const {
@@ -104,38 +135,50 @@ void Scheduler::CheckMasks(std::span<const Operation> operations) const {
     if (auto* rescale = std::get_if<RescaleOperation>(&operation)) {
       for (const Shared& value : rescale->values) {
         const int shift = value.fraction_bits - rescale->fraction_bits;
-        if (shift > 0) IntegerBits(std::max(ValueBits(value), shift + 1), shift);
+        if (shift > 0) MaskFor(0, std::max(ValueBits(value), shift + 1), shift);
       }
     }
     if (auto* decompose = std::get_if<DecomposeOperation>(&operation)) {
       for (size_t i = 0; i < decompose->values.size(); ++i) {
         const auto width = static_cast<int>(decompose->widths[i]);
-        IntegerBits(std::max(ValueBits(decompose->values[i]), width), width);
+        MaskFor(0, std::max(ValueBits(decompose->values[i]), width), width);
       }
     }
   }
 }
 
 size_t Scheduler::AddMask(Schedule& schedule, ScheduledMask mask) {
+  using Kind = Transfer::Kind;
   const size_t n = parameters_.num_parties, words = WordsOf({mask.entries, 1}, mask.width);
   const size_t elements = mask.entries * mask.width;
+  const size_t indicator = mask.as_bits ? WordsOf({mask.entries, 1}, 1) : mask.entries;
   mask.bits_offset = ReserveBits(words);
   mask.integer_offset = next_integer_offset_;
   if (mask.integer_bits > 0) {
     next_integer_offset_ += Aligned(mask.entries * parameters_.tape_bytes);
   }
   for (PartyIndex dealer = n - threshold_; dealer < n; ++dealer) {
-    mask.deals.push_back(
-        AddTransfer(schedule, {Transfer::Kind::kDeal, false, 0, elements, dealer, 0}));
-    if (!mask.as_bits) continue;
-    mask.bit_deals.push_back(
-        AddTransfer(schedule, {Transfer::Kind::kDeal, true, 0, words, dealer, 0}));
+    auto deal = [&](bool bits, size_t size) {
+      return AddTransfer(schedule, {Kind::kDeal, bits, 0, size, dealer, 0});
+    };
+    mask.deals.push_back(deal(false, elements));
+    if (mask.as_bits) mask.bit_deals.push_back(deal(true, words));
+    if (mask.digits == 0) continue;
+    mask.integer_deals.push_back(deal(false, mask.entries));
+    mask.indicator_deals.push_back(deal(mask.as_bits, (mask.digits - 1) * indicator));
   }
   size_t vectors = threshold_ + 1;
+  std::vector<size_t> counts(vectors, mask.digits);
   for (size_t level = 1; level <= levels_; ++level) {
     const size_t size = level == levels_ && mask.sum ? mask.entries : vectors / 2 * elements;
-    mask.reshares.push_back(
-        AddTransfer(schedule, {Transfer::Kind::kReshare, false, level, size, 0, 0}));
+    mask.reshares.push_back(AddTransfer(schedule, {Kind::kReshare, false, level, size, 0, 0}));
+    if (mask.digits != 0) {
+      size_t values = 0;
+      for (size_t i = 0; i + 1 < counts.size(); i += 2) values += counts[i] + counts[i + 1] - 2;
+      mask.indicator_reshares.push_back(
+          AddTransfer(schedule, {Kind::kReshare, mask.as_bits, level, values * indicator, 0, 0}));
+      counts = JoinCounts(counts);
+    }
     vectors = (vectors + 1) / 2;
   }
   schedule.masks.push_back(std::move(mask));
@@ -178,6 +221,10 @@ size_t Scheduler::Deal(Schedule& schedule, const Operand& operand) {
 }
 
 void Scheduler::AddProduct(Schedule& schedule, const Product& product, ScheduledProduct scheduled) {
+  if (RowsOf(product.left) != nullptr || RowsOf(product.right) != nullptr) {
+    throw Error(ErrorCode::kUsage, "the engine shamir multiplies fixed operands as a whole only",
+                "choose the engine dealer, replicated or ot");
+  }
   scheduled.route = RouteOf(product);
   const size_t size = scheduled.shape.size();
   if (scheduled.route == Route::kOwned) {
@@ -230,9 +277,8 @@ Schedule Scheduler::Next(std::span<const Operation> operations) {
         const int shift = value.fraction_bits - rescale->fraction_bits;
         if (shift <= 0) continue;
         ScheduledRescale scheduled{op, i, shift, std::max(ValueBits(value), shift + 1), 0, 0};
-        ScheduledMask mask = MaskOf(value.shape.size(), static_cast<size_t>(shift));
-        mask.integer_bits = IntegerBits(scheduled.value_bits, shift);
-        scheduled.mask = AddMask(schedule, std::move(mask));
+        scheduled.mask =
+            AddMask(schedule, MaskFor(value.shape.size(), scheduled.value_bits, shift));
         scheduled.open = add(Kind::kOpen, false, 1 + levels_, value.shape.size(), kEverybody);
         schedule.rescales.push_back(scheduled);
       }
@@ -261,12 +307,16 @@ Schedule Scheduler::Next(std::span<const Operation> operations) {
       for (size_t i = 0; i < decompose->values.size(); ++i) {
         const Shared& value = decompose->values[i];
         const auto width = static_cast<int>(decompose->widths[i]);
-        ScheduledDecompose scheduled{op, i, std::max(ValueBits(value), width), 0, 0};
-        ScheduledMask mask = MaskOf(value.shape.size(), decompose->widths[i]);
+        ScheduledDecompose scheduled{op, i, std::max(ValueBits(value), width), 0, 0, kNone};
+        ScheduledMask mask = MaskFor(value.shape.size(), scheduled.value_bits, width);
         mask.as_bits = true;
-        mask.integer_bits = IntegerBits(scheduled.value_bits, width);
+        const bool uniform = mask.digits != 0;
         scheduled.mask = AddMask(schedule, std::move(mask));
         scheduled.open = add(Kind::kOpen, false, 1 + levels_, value.shape.size(), kEverybody);
+        if (uniform) {
+          scheduled.reshare =
+              add(Kind::kReshare, true, 2 + levels_, WordsOf(value.shape, decompose->widths[i]), 0);
+        }
         schedule.decomposes.push_back(scheduled);
       }
     }
@@ -422,6 +472,7 @@ std::unique_ptr<CostModel> MakeShamirCostModel(size_t num_parties, int ring_bits
   parameters.num_parties = num_parties;
   parameters.mask_bits = ring_bits - 1;
   parameters.element_bytes = ring_bits > 64 ? 16 : 8;
+  parameters.mersenne_bits = ring_bits;
   return std::make_unique<ShamirCostModel>(parameters, ring_bits);
 }
 

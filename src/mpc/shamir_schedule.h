@@ -51,8 +51,27 @@
 //   field admits: 2^m r'' + r' < 2^kMaskBits with C groups needs h = kMaskBits - m - ceil(log2 C),
 //   hence the distance is at most 2^-s per element opened, with
 //     s = kMaskBits - ceil(log2 C) - k   and k = m + 1 at least:
-//   over 2^127 - 1 and with three parties 124 - k. An operation whose bounds leave s below
-//   statistical_bits (40) is refused before anything is sent.
+//   over 2^127 - 1 and with three parties 124 - k. Used where s is statistical_bits (40) or more.
+//
+// Uniform masks, for the values that are wider: up to k = b - 1 bits over p = 2^b - 1. The t + 1
+//   contributors i of the low bits choose integers rho_i below 2^(b-m) as well, b_0's group from
+//   its tape, the others dealing theirs: r = 2^m (rho_0 + ... + rho_t) + r'. Every coalition of t
+//   misses a contributor whose 2^m rho_i + (b_i ^ what it knows) is uniform below 2^b = p + 1, so c
+//   is uniform but that one element of p is twice as likely: the distributions for two values of x
+//   differ by 2^-b.
+//   The sum wraps around: x + 2^(k-1) + r = c + p w as integers, 0 <= w <= t + 1, and
+//     c' = (c + p w) mod 2^m.
+//   The digits T_i = floor(D rho_i / 2^(b-m)) tell w, since r lies between T 2^b / D and
+//   (T + t + 1) 2^b / D + 2^m with T = T_0 + ... + T_t: given c only one w is possible if
+//     (t + 1) ceil(2^b / D) + 2^m + 2^k < p.
+//   D is the smallest such number: t + 2 or little more. If D = 2^(b-m), r is between 2^m T and
+//   2^m (T + 1), and 2^m + 2^k <= p + 1 is enough: so all bits of x can be had, m = k = b - 1.
+//   Every T_i is shared as the indicators [T_i = v], v = 1 ... D - 1, and those of sums of digits
+//   are sums of products, in the same steps as the exclusive ors; c' is a sum of the indicators of
+//   T with public coefficients. Nothing can fail. A decomposition has the indicators over GF(2^d),
+//   and with them shares of its addend c', which costs one AND more for each of the v bits, in one
+//   more step. Wider values, and 2^b / D too coarse for the tiny fields, are refused before
+//   anything is sent.
 //
 // Faulty parties. Openings are decoded: with t < n / 3 up to t wrong shares are corrected and their
 //   senders named, and up to n - 1 - 2 t are noticed; with t >= n / 3 up to n - 1 - t are noticed,
@@ -91,6 +110,7 @@ struct Parameters {
   size_t element_bytes = 16;  // on the wire
   size_t tape_bytes = 16;     // of a tape, for one element
   int statistical_bits = 40;  // s, at least
+  int mersenne_bits = 127;    // b if p = 2^b - 1, for uniform masks; else 0
   size_t slices() const { return num_parties <= 3 ? 2 : 3; }
 };
 
@@ -136,11 +156,19 @@ struct ScheduledMask {
   bool as_bits = false;           // over GF(2^d) too
   uint64_t bits_offset = 0;       // of the contributors' bits, on the group's tape and own tapes
   uint64_t integer_offset = 0;    // of the rho_G
-  int integer_bits = 0;           // h
+  int integer_bits = 0;           // h; of a uniform mask b - m
+  size_t digits = 0;              // D of a uniform mask, else 0
   std::vector<size_t> deals;      // by dealer, n - t ... n - 1
   std::vector<size_t> bit_deals;  // the same over GF(2^d)
   std::vector<size_t> reshares;   // by level of exclusive ors
+  // Of a uniform mask: the dealers' rho_i, their indicators and by level those of sums of digits;
+  // indicators are over GF(2^d) if as_bits.
+  std::vector<size_t> integer_deals, indicator_deals, indicator_reshares;
 };
+
+// Indicators of several digits or sums of digits: by number of values, the pairs of one level's
+// joined; one without a partner stays.
+std::vector<size_t> JoinCounts(const std::vector<size_t>& counts);
 
 struct ScheduledRescale {
   size_t operation = 0, index = 0;
@@ -163,6 +191,7 @@ struct ScheduledDecompose {
   size_t operation = 0, index = 0;
   int value_bits = 0;  // k
   size_t mask = 0, open = 0;
+  size_t reshare = kNone;  // of the generate bits, if the mask is uniform
 };
 
 struct ScheduledToRing {
@@ -194,8 +223,8 @@ class Scheduler {
  public:
   explicit Scheduler(const Parameters& parameters);
 
-  // Throws kBadInput for a rescale or decomposition whose bounds leave too little statistical
-  // masking. Next does so too.
+  // Throws kBadInput for a rescale or decomposition whose bounds leave no room for a mask. Next
+  // does so too.
   void CheckMasks(std::span<const Operation> operations) const;
   void Register(const FixedOperand& operand);
   // The operations have passed CheckOperation. Must be called for every Execute, in order.
@@ -220,7 +249,8 @@ class Scheduler {
   void AddProduct(Schedule& schedule, const Product& product, ScheduledProduct scheduled);
   // Returns the index of a mask and the step in which it can be used.
   size_t AddMask(Schedule& schedule, ScheduledMask mask);
-  int IntegerBits(int value_bits, int width) const;
+  // A mask of `width` bits per entry for values of so many bits.
+  ScheduledMask MaskFor(size_t entries, int value_bits, int width) const;
   void AddCost(Schedule& schedule) const;
 
   Parameters parameters_;

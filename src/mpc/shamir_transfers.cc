@@ -430,13 +430,7 @@ void ShamirTransfers<F, kSlices>::DecodeBits(State& state) {
 #define PARTITA_INSTANTIATE(F, kSlices)   \
   template class ShamirParty<F, kSlices>; \
   template class ShamirTransfers<F, kSlices>;
-PARTITA_INSTANTIATE(Field127, 2)
-PARTITA_INSTANTIATE(Field127, 3)
-PARTITA_INSTANTIATE(Field61, 2)
-PARTITA_INSTANTIATE(Field61, 3)
-PARTITA_INSTANTIATE(Field5, 2)
-PARTITA_INSTANTIATE(FieldOf7Bits, 2)
-PARTITA_INSTANTIATE(Field7, 3)
+PARTITA_FOR_SHAMIR_FIELDS(PARTITA_INSTANTIATE)
 #undef PARTITA_INSTANTIATE
 
 }  // namespace partita::mpc

@@ -129,4 +129,16 @@ class ShamirTransfers {
   StepMessages messages_;
 };
 
+// The fields and slices that the engine is compiled for, as INSTANTIATE(F, kSlices).
+#define PARTITA_FOR_SHAMIR_FIELDS(INSTANTIATE) \
+  INSTANTIATE(Field127, 2)                     \
+  INSTANTIATE(Field127, 3)                     \
+  INSTANTIATE(Field61, 2)                      \
+  INSTANTIATE(Field61, 3)                      \
+  INSTANTIATE(Field5, 2)                       \
+  INSTANTIATE(FieldOf5Bits, 2)                 \
+  INSTANTIATE(FieldOf5Bits, 3)                 \
+  INSTANTIATE(FieldOf7Bits, 2)                 \
+  INSTANTIATE(Field7, 3)
+
 }  // namespace partita::mpc

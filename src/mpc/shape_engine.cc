@@ -60,6 +60,9 @@ Shared ShapeEngine::Slice(const Shared& a, size_t row, size_t col, Shape shape) 
 Shared ShapeEngine::Concatenate(std::span<const Shared> parts, bool by_rows) {
   return WithToken(ConcatenateResult(parts, by_rows));
 }
+Shared ShapeEngine::SelectRows(const Shared& a, std::span<const size_t> rows) {
+  return WithToken(SelectRowsResult(a, rows));
+}
 Shared ShapeEngine::SumRows(const Shared& a) { return WithToken(SumRowsResult(a, facts_)); }
 
 SharedBits ShapeEngine::PublicBits(const BitMatrix& value) {

@@ -22,6 +22,7 @@ class ShapeEngine : public Engine {
   Shared Transpose(const Shared& a) override;
   Shared Slice(const Shared& a, size_t row, size_t col, Shape shape) override;
   Shared Concatenate(std::span<const Shared> parts, bool by_rows) override;
+  Shared SelectRows(const Shared& a, std::span<const size_t> rows) override;
   Shared SumRows(const Shared& a) override;
 
   SharedBits PublicBits(const BitMatrix& value) override;

@@ -11,6 +11,13 @@
 #include "base/text_table.h"
 
 namespace partita::privacy {
+
+std::string BeyondThreshold(EngineStructure engine) {
+  return engine == EngineStructure::kHonestMajority
+             ? "the engine withstands fewer than half of the parties: together they open every "
+               "input"
+             : "the engine withstands single parties only: together they open every input";
+}
 namespace {
 
 using Json = nlohmann::ordered_json;

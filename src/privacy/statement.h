@@ -17,10 +17,20 @@ namespace partita::privacy {
 
 // Who may pool what without seeing the inputs of the others.
 enum class EngineStructure {
-  kDealer,      // all but one party; never the dealer with a party
-  kReplicated,  // one of three
-  kTwoParties,  // one of two; there is no dealer
+  kDealer,          // all but one party; never the dealer with a party
+  kReplicated,      // one of three
+  kTwoParties,      // one of two; there is no dealer
+  kHonestMajority,  // fewer than half; there is no dealer
 };
+
+// Whether so many of the parties together learn nothing of the others' inputs.
+constexpr bool Withstands(EngineStructure engine, uint32_t coalition, uint32_t parties) {
+  if (engine == EngineStructure::kReplicated) return coalition <= 1;
+  if (engine == EngineStructure::kHonestMajority) return 2 * coalition < parties;
+  return coalition < parties;
+}
+// Why a larger coalition has no bound, in the words of a statement.
+std::string BeyondThreshold(EngineStructure engine);
 
 enum class AdversaryKind {
   kOutsideAnalyst,  // sees the published result only

@@ -195,6 +195,7 @@ void AppendFacts(const study::Plan& plan, const RunFacts& facts, Json& json) {
   json["variables"] = ListJson(facts.variables, VariableJson);
   json["disclosure"] = ListJson(facts.disclosure, DisclosureJson);
   json["releases"] = ListJson(facts.releases, ReleaseJson);
+  json["corrected"] = facts.corrected;
   Json& learned = json["learned"] = Json::array();
   for (const study::PlanParty& party : plan.parties) {
     learned.push_back({{"party", party.name}, {"roles", party.roles}, {"learns", party.learns}});
@@ -230,6 +231,9 @@ RunFacts ReadFacts(const Json& json) {
   facts.variables = ReadList<VariableFacts>(json.at("variables"), ReadVariable);
   facts.disclosure = ReadList<DisclosureFacts>(json.at("disclosure"), ReadDisclosure);
   facts.releases = ReadList<ReleaseFacts>(json.at("releases"), ReadRelease);
+  if (json.contains("corrected")) {
+    facts.corrected = json.at("corrected").get<std::vector<std::string>>();
+  }
   facts.leakage_level = json.at("leakage").at("level");
   facts.leakage = json.at("leakage").at("sentences").get<std::vector<std::string>>();
   facts.privacy = json.at("privacy").get<std::vector<std::string>>();

@@ -103,13 +103,9 @@ std::string Predictions(const study::Plan& plan) {
   return RenderHtmlTable(table);
 }
 
-std::string Messages(const study::Plan& plan) {
-  HtmlTable table{"Messages (payload in bytes)",
-                  {"Phase", "Rounds", "From", "To", "Messages", "Bytes"},
-                  {1, 4, 5},
-                  {},
-                  ""};
-  for (const study::PlanPhase& phase : plan.phases) {
+std::string Messages(const std::string& title, std::span<const study::PlanPhase> phases) {
+  HtmlTable table{title, {"Phase", "Rounds", "From", "To", "Messages", "Bytes"}, {1, 4, 5}, {}, ""};
+  for (const study::PlanPhase& phase : phases) {
     std::string name = Escape(phase.name), rounds = FormatCount(phase.rounds);
     uint64_t messages = 0, bytes = 0;
     for (const study::PlanLink& link : phase.links) {
@@ -125,10 +121,17 @@ std::string Messages(const study::Plan& plan) {
     table.Add({name, rounds, std::to_string(phase.links.size()) + " links", "",
                FormatCount(messages), FormatCount(bytes)});
   }
-  const study::PlanTotals totals = study::Totals(plan);
+  const study::PlanTotals totals = study::Totals(phases);
   table.Add({"total", FormatCount(totals.rounds), "", "", FormatCount(totals.messages),
              FormatCount(totals.bytes)});
   return RenderHtmlTable(table);
+}
+
+std::string Messages(const study::Plan& plan) {
+  if (plan.preparation.empty()) return Messages("Messages (payload in bytes)", plan.phases);
+  return Messages("Messages before the run, for each run prepared (payload in bytes)",
+                  plan.preparation) +
+         Messages("Messages of the run (payload in bytes)", plan.phases);
 }
 
 std::string Estimates(const study::Plan& plan, std::span<const study::NetworkModel> networks) {

@@ -100,6 +100,8 @@ struct RunFacts {
   std::vector<RowFacts> rows;
   std::vector<VariableFacts> variables;
   std::vector<DisclosureFacts> disclosure;
+  // Parties whose wrong shares in openings this one corrected (engine `shamir`).
+  std::vector<std::string> corrected;
   std::string leakage_level;         // reached; empty: the plan's
   std::vector<std::string> leakage;  // sentences: opened numbers against sufficient statistics
   std::optional<PredictionFacts> prediction;

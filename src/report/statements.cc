@@ -83,6 +83,11 @@ std::string Coalitions(const study::Plan& plan) {
     return "Any two of " + List(computing) +
            " together could compute everything that the third puts in.";
   }
+  if (plan.engine == "shamir") {
+    const size_t beyond = (computing.size() + 1) / 2;
+    return "Any " + std::to_string(beyond) + " of " + List(computing) +
+           " together could compute everything that the others put in; fewer cannot.";
+  }
   if (plan.engine == "ot") {
     return "There is no third party to trust: what " + List(computing) +
            " send each other is protected by oblivious transfers, as long as the discrete "

@@ -17,6 +17,17 @@ std::string Releases(const RunFacts& facts) {
   return out;
 }
 
+std::string Corrected(const RunFacts& facts) {
+  std::string out;
+  for (const std::string& party : facts.corrected) {
+    out += WrapText(party +
+                        " sent wrong shares in openings, which were corrected: the results are "
+                        "right, but find out what is wrong with its machine or software",
+                    2);
+  }
+  return out.empty() ? out : "\nCorrected:\n" + out;
+}
+
 std::string Learned(const study::Plan& plan) {
   std::string out = "\nWho learned what (leakage level: " + plan.leakage_level + "):\n";
   for (const std::string& sentence : study::LearnsSentences(plan)) out += WrapText(sentence, 2);
@@ -69,7 +80,8 @@ std::string AnalysisHeading(const std::string& name) {
 }  // namespace
 
 std::string RunSummary(const study::Plan& plan, const RunFacts& facts) {
-  return Releases(facts) + Learned(plan) + Privacy(facts) + Cost(facts) + Provenance(plan, facts);
+  return Releases(facts) + Corrected(facts) + Learned(plan) + Privacy(facts) + Cost(facts) +
+         Provenance(plan, facts);
 }
 
 std::string TerminalSummary(std::span<const methods::mle::MleResult> results,

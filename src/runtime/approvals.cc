@@ -201,7 +201,7 @@ std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, cons
   }
   channel.Exchange(sends, receives);
   const int64_t now = study::NowUtc();
-  const std::vector<std::string> names = PartyNames(study);
+  const std::vector<std::string> names = OnlineNames(study);
   std::vector<study::SignedApproval> documents(names.size());
   documents[channel.self()] = own;
   for (net::PartyIndex peer = 0; peer < names.size(); ++peer) {

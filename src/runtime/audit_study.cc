@@ -10,8 +10,6 @@
 
 #include "base/error.h"
 #include "crypto/prg.h"
-#include "mpc/dealer_engine.h"
-#include "mpc/replicated_engine.h"
 #include "net/memory_transport.h"
 #include "privacy/accounting/normal.h"
 #include "privacy/audit/release_runs.h"
@@ -19,6 +17,7 @@
 #include "privacy/sampling/discrete_gaussian.h"
 #include "runtime/local_data.h"
 #include "runtime/mock_tables.h"
+#include "runtime/study_engine.h"
 #include "runtime/temporary_folder.h"
 
 namespace partita::runtime {
@@ -79,9 +78,7 @@ std::vector<Int128> RunRelease(const MleStudy& study, const PartyRows& rows,
     net::Channel channel(std::move(transport), kRunId, 1);
     mpc::CountingReleaseGate gate;
     gate.Reserve(study.releases);
-    const std::unique_ptr<mpc::Engine> engine = study.file.engine.name == "replicated"
-                                                    ? mpc::MakeReplicatedEngine(channel, gate)
-                                                    : mpc::MakeDealerEngine(channel, gate);
+    const std::unique_ptr<mpc::Engine> engine = MakeStudyEngine(study, channel, gate);
     const methods::mle::MomentsTask& task = study.computations.front().task;
     try {
       const auto shared = methods::mle::ComputeMoments(

@@ -9,6 +9,7 @@
 #include "mpc/plan_engine.h"
 #include "net/hello.h"
 #include "runtime/approvals.h"
+#include "runtime/correlations.h"
 #include "runtime/leakage.h"
 #include "runtime/predict.h"
 #include "runtime/private_study.h"
@@ -18,6 +19,8 @@
 
 namespace partita::runtime {
 namespace {
+
+constexpr int kRingBits = 128;
 
 // Follows every party's depth (architecture.md, "Engines") through the phases around the engine's.
 class PhaseBuilder {
@@ -50,11 +53,11 @@ class PhaseBuilder {
   }
 
   // Rounds are the growth of the deepest party's depth since the last call.
-  void Close(study::Plan& plan, study::PlanPhase phase) {
+  void Close(std::vector<study::PlanPhase>& phases, study::PlanPhase phase) {
     const uint64_t deepest = *std::max_element(depth_.begin(), depth_.end());
     phase.rounds = deepest - closed_;
     closed_ = deepest;
-    plan.phases.push_back(std::move(phase));
+    phases.push_back(std::move(phase));
   }
 
   std::vector<uint64_t>& depth() { return depth_; }
@@ -65,9 +68,9 @@ class PhaseBuilder {
   uint64_t closed_ = 0;
 };
 
-void AddHello(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
+void AddHello(const std::vector<std::string>& names, PhaseBuilder& builder,
+              std::vector<study::PlanPhase>& phases) {
   study::PlanPhase phase{"hello", 0, {}};
-  const std::vector<std::string> names = PartyNames(study);
   builder.Step(phase, [&](size_t from, size_t) -> std::optional<uint64_t> {
     net::Hello hello;
     hello.name = names[from];
@@ -75,21 +78,21 @@ void AddHello(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
   });
   builder.Step(phase,
                [&](size_t, size_t) -> std::optional<uint64_t> { return net::kHelloAckBytes; });
-  builder.Close(plan, std::move(phase));
+  builder.Close(phases, std::move(phase));
 }
 
 void AddApprovals(PhaseBuilder& builder, study::Plan& plan) {
   study::PlanPhase phase{kApprovalsPhase, 0, {}};
   builder.Step(phase,
                [](size_t, size_t) -> std::optional<uint64_t> { return study::kApprovalBytes; });
-  builder.Close(plan, std::move(phase));
+  builder.Close(plan.phases, std::move(phase));
 }
 
 void AddLedger(PhaseBuilder& builder, study::Plan& plan) {
   study::PlanPhase phase{kLedgerPhase, 0, {}};
   for (const uint64_t bytes : {kShownLedgerBytes, privacy::ledger::kReceiptBytes})
     builder.Step(phase, [&](size_t, size_t) -> std::optional<uint64_t> { return bytes; });
-  builder.Close(plan, std::move(phase));
+  builder.Close(plan.phases, std::move(phase));
 }
 
 void AddRowOrder(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
@@ -103,7 +106,7 @@ void AddRowOrder(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan
       return traffic.bytes_per_message;
     });
   }
-  builder.Close(plan, std::move(phase));
+  builder.Close(plan.phases, std::move(phase));
 }
 
 std::string ProductName(mpc::Product::Kind kind) {
@@ -149,7 +152,10 @@ std::string CorrelationName(const mpc::Correlation& correlation) {
 void AddMoments(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
   mpc::CountingReleaseGate gate;
   gate.Reserve(study.releases);
-  mpc::PlanEngine engine(study.file.engine.name, study.num_computing, &gate);
+  mpc::PlanEngine engine =
+      study.file.engine.stored_correlations
+          ? mpc::PlanEngine(StoredCostModel(study), &gate)
+          : mpc::PlanEngine(study.file.engine.name, study.num_computing, &gate);
   engine.StartAt(builder.depth());
   SilentProgress progress;
   RunAnalyses(engine, study, {}, study.file.disclosure, progress);
@@ -164,17 +170,61 @@ void AddMoments(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan)
       }
     }
     for (size_t i = 0; i < cost.rounds.size(); ++i) builder.depth()[i] += cost.rounds[i];
-    builder.Close(plan, std::move(phase));
+    builder.Close(plan.phases, std::move(phase));
     for (const mpc::Correlation& correlation : cost.requirements)
       ++correlations[CorrelationName(correlation)];
   }
   for (const auto& [name, count] : correlations) plan.correlations.push_back({name, count});
 }
 
-void AddFinish(PhaseBuilder& builder, study::Plan& plan) {
+void AddFinish(PhaseBuilder& builder, std::vector<study::PlanPhase>& phases) {
   study::PlanPhase phase{"finish", 0, {}};
   builder.Step(phase, [](size_t, size_t) -> std::optional<uint64_t> { return 0; });
-  builder.Close(plan, std::move(phase));
+  builder.Close(phases, std::move(phase));
+}
+
+// The parties with data compare the marks of their stores.
+void AddAgreement(size_t num_computing, PhaseBuilder& builder, study::PlanPhase& phase) {
+  for (const uint64_t bytes : {mpc::kMarkStatementBytes, mpc::kPackageMapBytes}) {
+    builder.Step(phase, [&](size_t from, size_t to) -> std::optional<uint64_t> {
+      if (from >= num_computing || to >= num_computing) return std::nullopt;
+      return bytes;
+    });
+  }
+}
+
+// What is dealt, or transferred, for one package.
+std::vector<mpc::ExecutionCost> CostsOfMaking(const MleStudy& study) {
+  if (study.num_computing == study.parties.size())
+    return {mpc::CostOfTransfers(kRingBits, ShapeBodyOf(study))};
+  return mpc::CostOfDealing(study.num_computing, kRingBits, ShapeBodyOf(study));
+}
+
+// Before the run, for one package.
+std::vector<study::PlanPhase> Preparation(const MleStudy& study) {
+  std::vector<study::PlanPhase> phases;
+  PhaseBuilder builder(PartyNames(study));
+  AddHello(PartyNames(study), builder, phases);
+  study::PlanPhase agree{kAgreePhase, 0, {}};
+  builder.Step(agree,
+               [](size_t, size_t) -> std::optional<uint64_t> { return kPrepareStatementBytes; });
+  AddAgreement(study.num_computing, builder, agree);
+  builder.Close(phases, std::move(agree));
+  study::PlanPhase make{kMakePhase, 0, {}};
+  for (const mpc::ExecutionCost& cost : CostsOfMaking(study)) {
+    std::vector<std::map<std::pair<size_t, size_t>, uint64_t>> steps(cost.steps);
+    for (const mpc::MessagePart& part : cost.parts)
+      if (part.bytes > 0) steps[part.step][{part.from, part.to}] += part.bytes;
+    for (const auto& links : steps) {
+      builder.Step(make, [&](size_t from, size_t to) -> std::optional<uint64_t> {
+        const auto link = links.find({from, to});
+        return link == links.end() ? std::nullopt : std::optional(link->second);
+      });
+    }
+  }
+  builder.Close(phases, std::move(make));
+  AddFinish(builder, phases);
+  return phases;
 }
 
 void AddAnalyses(const MleStudy& study, study::Plan& plan) {
@@ -291,13 +341,19 @@ study::Plan BuildPlan(const MleStudy& study) {
     party.learns = Learns(study, i);
     plan.parties.push_back(std::move(party));
   }
-  PhaseBuilder builder(PartyNames(study));
-  AddHello(study, builder, plan);
+  PhaseBuilder builder(OnlineNames(study));
+  AddHello(OnlineNames(study), builder, plan.phases);
   AddApprovals(builder, plan);
   AddLedger(builder, plan);
+  if (study.file.engine.stored_correlations) {
+    study::PlanPhase phase{kCorrelationsPhase, 0, {}};
+    AddAgreement(study.num_computing, builder, phase);
+    builder.Close(plan.phases, std::move(phase));
+  }
   AddRowOrder(study, builder, plan);
   AddMoments(study, builder, plan);
-  AddFinish(builder, plan);
+  AddFinish(builder, plan.phases);
+  if (study.file.engine.stored_correlations) plan.preparation = Preparation(study);
   for (const mpc::Release& release : study.releases) {
     plan.releases.push_back(
         {release.id, release.what, release.to, release.mechanism, release.max_count});
@@ -312,6 +368,12 @@ study::Plan BuildPlan(const MleStudy& study) {
   if (study.privacy) plan.privacy_statement = study.privacy_statement;
   plan.assumptions.push_back(
       mpc::PlanEngine(study.file.engine.name, study.num_computing).capabilities().trust);
+  if (study.file.engine.stored_correlations) {
+    plan.assumptions.push_back(
+        "Correlated randomness is made before the run and stored at the parties with data, each "
+        "package for one run. Whoever reads a party's file before the run knows the masks of that "
+        "party's values; no file comes back from a backup at all parties at once.");
+  }
   plan.assumptions.push_back(
       "All parties follow the protocol; one that deviates can spoil the result or learn more, and "
       "is not detected.");

@@ -162,13 +162,14 @@ void AddBlocks(const MleStudy& study, Computation& computation) {
   }
   // Four times a count must fit for the disclosure checks, and the square of the bound.
   const uint64_t room = 4 * static_cast<uint64_t>(task.value_bound * task.value_bound);
+  const int unused_bits = 128 - IntegerBits(study);
   if (IsPrivate(study.file)) {
     task.fraction_bits = methods::mle::kPrivateFractionBits;
     return;
   }
   task.fraction_bits = computation.protocol == kLikelihood
                            ? methods::mle::kLikelihoodFractionBits
-                           : data::MomentFractionBits(room * task.max_rows);
+                           : data::MomentFractionBits((room * task.max_rows) << unused_bits);
 }
 
 void AddRelease(const MleStudy& study, const Computation& computation, RowSet& rows) {

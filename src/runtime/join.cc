@@ -24,6 +24,16 @@ void RequireLedger(const MleStudy& study, size_t party, const JoinOptions& optio
               "--epsilon E --delta D");
 }
 
+// Before anything of this party is opened.
+void RequirePart(const MleStudy& study, const std::string& party) {
+  const size_t index = PartyByName(study, party);
+  if (index < OnlineNames(study).size()) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("party {} deals before the run of study '{}' and has no part in it",
+                          party, study.file.name),
+              "prepare with the others: partita correlations prepare");
+}
+
 }  // namespace
 
 net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& file) {
@@ -57,6 +67,7 @@ std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> tra
 
 PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& progress) {
   const net::Roster roster = ChannelRoster(study, options.roster);
+  RequirePart(study, options.party);
   PartyInput input;
   input.party = PartyByName(study, options.party);
   input.data = options.data;
@@ -70,7 +81,9 @@ PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& p
   const std::unique_ptr<Approvals> approvals =
       SignedApprovals({options.approval, tls.identity, input.fingerprints});
   input.approvals = approvals.get();
+  input.correlations = options.correlations;
   tls.roster = roster;
+  tls.roster.resize(OnlineNames(study).size());
   tls.self = input.party;
   tls.listen_address = options.listen_address;
   if (options.listen_descriptor) {
@@ -86,6 +99,31 @@ PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& p
   };
   crypto::SystemRandom random;
   return RunParty(study, input, connect, random, progress);
+}
+
+PrepareOutcome Prepare(const MleStudy& study, const PrepareOptions& options, Progress& progress) {
+  net::TlsOptions tls;
+  tls.roster = ChannelRoster(study, options.roster);
+  tls.self = PartyByName(study, options.party);
+  tls.identity = crypto::LoadIdentity(options.network.certificate, options.network.key);
+  tls.listen_address = options.network.listen_address;
+  if (options.network.listen_descriptor) {
+    tls.listener = net::Listener{net::Socket(*options.network.listen_descriptor),
+                                 tls.roster[tls.self].address};
+  }
+  PrepareInput input;
+  input.party = tls.self;
+  input.fingerprints = Fingerprints(tls.roster);
+  input.store = options.store;
+  input.count = options.count;
+  const PrepareConnector connect = [&] {
+    return DelayIfAsked(
+        net::ConnectTls(std::move(tls), Deadline::After(options.network.connect_timeout),
+                        &progress),
+        options.network.link);
+  };
+  crypto::SystemRandom random;
+  return PrepareCorrelations(study, input, connect, random, progress);
 }
 
 }  // namespace partita::runtime

@@ -21,6 +21,7 @@ struct JoinOptions {
   // a holder unless `unrecorded`.
   std::optional<LedgerOptions> ledger;
   bool unrecorded = false;
+  std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
   // How long to wait for the others to come up.
   std::chrono::milliseconds connect_timeout = std::chrono::minutes(10);
   std::optional<int>
@@ -37,6 +38,25 @@ std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> tra
 // none.
 net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& file);
 std::vector<std::string> Fingerprints(const net::Roster& roster);
+
+// How a process of a study reaches the others over TLS.
+struct NetworkOptions {
+  std::filesystem::path key, certificate;
+  std::chrono::milliseconds connect_timeout = std::chrono::minutes(10);
+  std::optional<int> listen_descriptor;
+  std::string listen_address;
+  net::LinkModel link;
+};
+
+// `correlations prepare` on this host.
+struct PrepareOptions {
+  std::string party;
+  std::filesystem::path roster, store;
+  uint64_t count = 1;
+  NetworkOptions network;
+};
+// Errors as PrepareCorrelations'; kUnreachable and kUntrusted while connecting.
+PrepareOutcome Prepare(const MleStudy& study, const PrepareOptions& options, Progress& progress);
 
 // Errors as RunParty's; kUnreachable and kUntrusted while connecting.
 PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& progress);

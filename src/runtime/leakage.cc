@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "mpc/shamir_code.h"
 #include "runtime/computations.h"
 #include "runtime/private_study.h"
 
@@ -174,6 +175,12 @@ std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
   if (study.file.engine.name == "replicated") {
     rows.push_back({"any 2 computing parties together", "",
                     "no bound: engine 'replicated' protects against one"});
+  }
+  if (study.file.engine.name == "shamir") {
+    const size_t most = mpc::ShamirThreshold(study.num_computing);
+    rows.push_back({fmt::format("any {} computing parties together", most + 1), "",
+                    fmt::format("no bound: engine 'shamir' protects against {} of {}", most,
+                                study.num_computing)});
   }
   if (study.file.engine.name == "dealer") {
     rows.push_back({"the dealer together with any party", "",

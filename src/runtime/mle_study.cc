@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "data/suggest.h"
 #include "methods/mle/publish.h"
+#include "mpc/shamir_schedule.h"
 #include "runtime/computations.h"
 #include "runtime/private_study.h"
 #include "runtime/supported.h"
@@ -45,6 +46,7 @@ void OrderParties(MleStudy& study) {
                     study.file.file_name, study.num_computing),
         "use engine 'dealer', which takes any number of parties and one dealer");
   }
+  if (study.file.engine.name == "shamir") mpc::shamir::CheckNumParties(study.num_computing);
   if (study.num_computing < 2) {
     throw Error(
         ErrorCode::kBadInput,
@@ -196,6 +198,8 @@ MleStudy PrepareMleStudy(study::StudyFile file) {
   return study;
 }
 
+int IntegerBits(const MleStudy& study) { return study.file.engine.name == "shamir" ? 127 : 128; }
+
 std::string RowsText(const MleStudy& study, const RowSet& rows) {
   std::vector<data::Condition> conditions = study.file.population.subset;
   conditions.insert(conditions.end(), rows.subset.begin(), rows.subset.end());
@@ -219,6 +223,7 @@ methods::mle::LikelihoodTask LikelihoodTaskOf(const MleStudy& study, size_t anal
   task.centre = study.receiver;
   task.name = study.file.analyses[analysis].name;
   task.value_bound = moments.value_bound;
+  task.integer_bits = IntegerBits(study);
   return task;
 }
 
@@ -260,6 +265,12 @@ std::string SourceVariable(const MleStudy& study, const std::string& name) {
 std::vector<std::string> PartyNames(const MleStudy& study) {
   std::vector<std::string> names;
   for (const study::Party& party : study.parties) names.push_back(party.name);
+  return names;
+}
+
+std::vector<std::string> OnlineNames(const MleStudy& study) {
+  std::vector<std::string> names = PartyNames(study);
+  if (study.file.engine.stored_correlations) names.resize(study.num_computing);
   return names;
 }
 

@@ -95,8 +95,13 @@ MleStudy PrepareMleStudy(study::StudyFile file);
 
 // "north", "south", "dealer": by channel index.
 std::vector<std::string> PartyNames(const MleStudy& study);
+// Of those who take part in the run: all but the dealer of a study with stored correlations.
+std::vector<std::string> OnlineNames(const MleStudy& study);
 // Channel index. Throws kBadInput with "did you mean" if there is none.
 size_t PartyByName(const MleStudy& study, const std::string& name);
+
+// Of the integers that the study's engine computes with: 128 in the rings, 127 in the field.
+int IntegerBits(const MleStudy& study);
 
 // "over the rows where age >= 18, for each level of school".
 std::string RowsText(const MleStudy& study, const RowSet& rows);

@@ -12,16 +12,22 @@
 #include <functional>
 
 #include "crypto/certificate.h"
+#include "crypto/random.h"
 #include "mpc/compare.h"
 #include "mpc/dealer_engine.h"
+#include "mpc/functions/arithmetic.h"
 #include "mpc/functions/definite.h"
+#include "mpc/functions/division.h"
 #include "mpc/functions/exponential.h"
 #include "mpc/functions/extremes.h"
 #include "mpc/functions/logarithm.h"
 #include "mpc/functions/norm.h"
+#include "mpc/functions/order.h"
 #include "mpc/functions/reciprocal.h"
+#include "mpc/functions/shuffle.h"
 #include "mpc/functions/sigmoid.h"
 #include "mpc/functions/softmax.h"
+#include "mpc/functions/variates.h"
 #include "mpc/ot/ot_engine.h"
 #include "mpc/plan_engine.h"
 #include "mpc/replicated_engine.h"
@@ -38,7 +44,7 @@ using mpc::Shared;
 
 constexpr int kFractionBits = 40;
 constexpr char kRelease[] = "bench";
-constexpr char kDealer[] = "dealer", kTransfers[] = "ot";
+constexpr char kDealer[] = "dealer", kReplicated[] = "replicated", kTransfers[] = "ot";
 constexpr std::chrono::seconds kConnectTime(30);
 
 // One operation on arrays of `shape`, values between `low` and `high`.
@@ -48,6 +54,7 @@ struct Workload {
   double low, high;
   uint64_t entries;  // of the result
   std::function<void(Engine&, const Shared&)> run;
+  bool needs_help = false;  // only where a dealer or a third party makes it cheap
 };
 
 void Multiplication(Engine& engine, const Shared& x, mpc::Product::Kind kind) {
@@ -58,15 +65,14 @@ void Multiplication(Engine& engine, const Shared& x, mpc::Product::Kind kind) {
 mpc::PositiveValue Positive(const Shared& x, double smallest) { return {x, smallest}; }
 
 // I + x.
-void InvertNearIdentity(Engine& engine, const Shared& x) {
+mpc::DefiniteMatrix NearIdentity(Engine& engine, const Shared& x) {
   mpc::PublicMatrix identity;
   identity.fraction_bits = kFractionBits;
   identity.values.shape = x.shape;
   identity.values.values.resize(x.shape.rows * x.shape.cols);
   for (size_t i = 0; i < x.shape.rows; ++i)
     identity.values.values[i * (x.shape.cols + 1)] = Int128{1} << kFractionBits;
-  const mpc::DefiniteMatrix matrix = {engine.Add(engine.Public(identity), x)};
-  mpc::InvertDefinite(engine, {&matrix, 1}, kFractionBits);
+  return {engine.Add(engine.Public(identity), x)};
 }
 
 Shape Scaled(Shape shape, double scale) {
@@ -88,6 +94,11 @@ std::vector<Workload> Workloads(double scale) {
   all.push_back({"matrix product", square, -1, 1, side * side, [](Engine& engine, const Shared& x) {
                    Multiplication(engine, x, Kind::kMatrix);
                  }});
+  const auto large_side = static_cast<size_t>(std::ceil(1000 * std::sqrt(scale)));
+  const Shape large{large_side, large_side};
+  all.push_back({"matrix product", large, -1, 1, large_side * large_side,
+                 [](Engine& engine, const Shared& x) { Multiplication(engine, x, Kind::kMatrix); },
+                 true});
   all.push_back({"truncate", many, -1, 1, many.rows, [](Engine& engine, const Shared& x) {
                    engine.Rescale({&x, 1}, kFractionBits / 2);
                  }});
@@ -100,8 +111,28 @@ std::vector<Workload> Workloads(double scale) {
   all.push_back({"equal", many, -1000, 1000, many.rows, [](Engine& engine, const Shared& x) {
                    mpc::IsZero(engine, {&x, 1});
                  }});
+  all.push_back(
+      {"less than a public number", many, -1000, 1000, many.rows,
+       [](Engine& engine, const Shared& x) {
+         const mpc::Comparison comparison = {x, mpc::ConstantLike(engine, x, 100, kFractionBits)};
+         mpc::LessThan(engine, {&comparison, 1});
+       }});
+  all.push_back({"select", many, -1000, 1000, many.rows, [](Engine& engine, const Shared& x) {
+                   // A condition that costs nothing: what is timed is the selection.
+                   const mpc::SharedBits condition = engine.PublicBits(mpc::MakeBits(x.shape, 1));
+                   const mpc::Selection selection = {condition, x, x};
+                   mpc::Select(engine, {&selection, 1});
+                 }});
   all.push_back({"row maximum", table, -50, 50, table.rows, [](Engine& engine, const Shared& x) {
                    mpc::RowMax(engine, {&x, 1});
+                 }});
+  all.push_back(
+      {"column of row maximum", table, -50, 50, table.rows, [](Engine& engine, const Shared& x) {
+         mpc::RowArgMax(engine, {&x, 1});
+       }});
+  all.push_back({"divide", thousand, 0.05, 50, thousand.rows, [](Engine& engine, const Shared& x) {
+                   const mpc::Quotient value = {x, Positive(x, 0.05), 1000};
+                   mpc::Divide(engine, {&value, 1}, kFractionBits);
                  }});
   for (const Shape& shape : {thousand, many}) {
     all.push_back({"reciprocal", shape, 0.05, 50, shape.rows, [](Engine& engine, const Shared& x) {
@@ -137,11 +168,65 @@ std::vector<Workload> Workloads(double scale) {
          mpc::RowSoftmax(engine, {&x, 1}, kFractionBits);
        }});
   all.push_back(
+      {"row log-sum-exp", table, -50, 50, table.rows, [](Engine& engine, const Shared& x) {
+         mpc::RowLogSumExp(engine, {&x, 1});
+       }});
+  all.push_back({"row norm", table, 0.05, 1, table.rows, [](Engine& engine, const Shared& x) {
+                   const mpc::RowsWithNorm rows = {x, 0.1};
+                   mpc::RowNorm(engine, {&rows, 1}, kFractionBits);
+                 }});
+  all.push_back(
       {"row clipping", table, -1, 1, table.rows * table.cols, [](Engine& engine, const Shared& x) {
          const mpc::RowsWithNorm rows = {x, 1};
          mpc::ClipRows(engine, {&rows, 1});
        }});
-  all.push_back({"inverse", {20, 20}, -0.01, 0.01, 400, InvertNearIdentity});
+  const Shape twenty{20, 20};
+  all.push_back({"factor", twenty, -0.01, 0.01, 400, [](Engine& engine, const Shared& x) {
+                   const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
+                   mpc::FactorDefinite(engine, {&matrix, 1});
+                 }});
+  all.push_back({"inverse", twenty, -0.01, 0.01, 400, [](Engine& engine, const Shared& x) {
+                   const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
+                   mpc::InvertDefinite(engine, {&matrix, 1}, kFractionBits);
+                 }});
+  all.push_back({"log-determinant", twenty, -0.01, 0.01, 1, [](Engine& engine, const Shared& x) {
+                   const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
+                   const mpc::Pivots pivots = {mpc::FactorDefinite(engine, {&matrix, 1})[0].pivots};
+                   mpc::LogDeterminant(engine, {&pivots, 1}, kFractionBits);
+                 }});
+  all.push_back(
+      {"solve", twenty, -0.01, 0.01, 20, [](Engine& engine, const Shared& x) {
+         const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
+         const Shared inverse = mpc::InvertDefinite(engine, {&matrix, 1}, kFractionBits)[0].inverse;
+         const mpc::LinearSystem system = {inverse, engine.Slice(x, 0, 0, {20, 1}), 1};
+         mpc::Solve(engine, {&system, 1}, kFractionBits);
+       }});
+  all.push_back({"cumulative sums", many, -1, 1, many.rows,
+                 [](Engine& engine, const Shared& x) { mpc::CumulativeSums(engine, x); }});
+  all.push_back({"random bits", many, -1, 1, many.rows, [](Engine& engine, const Shared& x) {
+                   crypto::SystemRandom own;
+                   engine.RandomBits(x.shape, 1, own);
+                 }});
+  all.push_back(
+      {"uniform variates", thousand, -1, 1, thousand.rows, [](Engine& engine, const Shared& x) {
+         crypto::SystemRandom own;
+         mpc::UniformVariates(engine, x.shape, own);
+       }});
+  all.push_back(
+      {"exponential variates", thousand, -1, 1, thousand.rows, [](Engine& engine, const Shared& x) {
+         crypto::SystemRandom own;
+         mpc::ExponentialVariates(engine, x.shape, own, kFractionBits);
+       }});
+  all.push_back(
+      {"logistic variates", thousand, -1, 1, thousand.rows, [](Engine& engine, const Shared& x) {
+         crypto::SystemRandom own;
+         mpc::LogisticVariates(engine, x.shape, own, kFractionBits);
+       }});
+  const Shape rows{std::max<size_t>(2, thousand.rows), 1};  // one row is in any order
+  all.push_back({"shuffle", rows, -1, 1, rows.rows, [](Engine& engine, const Shared& x) {
+                   crypto::SystemRandom own;
+                   mpc::ShuffleRows(engine, x, own);
+                 }});
   return all;
 }
 
@@ -218,7 +303,7 @@ Host MakeHost(const BenchEngine& engine) {
 std::unique_ptr<Engine> MakeEngine(const BenchEngine& kind, net::Channel& channel,
                                    mpc::ReleaseGate& gate) {
   if (kind.name == kDealer) return mpc::MakeDealerEngine(channel, gate);
-  if (kind.name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
+  if (kind.name == kReplicated) return mpc::MakeReplicatedEngine(channel, gate);
   if (kind.name == kTransfers) return mpc::MakeOtEngine(channel, gate);
   return mpc::MakeShamirEngine(channel, gate);
 }
@@ -315,6 +400,7 @@ void AddCosts(const BenchEngine& kind, const Workload& workload, MpcBenchRow& ro
 
 // Some engines have too narrow a ring for some operations, which they say when they plan.
 bool Supports(const BenchEngine& kind, const Workload& workload) {
+  if (workload.needs_help && kind.name != kDealer && kind.name != kReplicated) return false;
   try {
     CostOf(kind, workload);
     return true;
@@ -344,7 +430,7 @@ void RequireOptions(const MpcBenchOptions& options) {
 }  // namespace
 
 std::vector<BenchEngine> BenchEngines() {
-  return {{kDealer, 2}, {"replicated", 3}, {kTransfers, 2}, {"shamir", 3}};
+  return {{kDealer, 2}, {kReplicated, 3}, {kTransfers, 2}, {"shamir", 3}};
 }
 
 std::vector<std::string> BenchOperationNames() {

@@ -2,62 +2,57 @@
 
 #include <fmt/format.h>
 
-#include "mpc/dealer_engine.h"
-#include "mpc/ot/ot_engine.h"
-#include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
 #include "net/channel.h"
 #include "net/frame.h"
 #include "net/hello.h"
 #include "runtime/build_plan.h"
+#include "runtime/finish.h"
 #include "runtime/local_data.h"
 #include "runtime/protocol.h"
 #include "runtime/run_ledger.h"
+#include "runtime/study_engine.h"
 #include "study/hashes.h"
 
 namespace partita::runtime {
 namespace {
 
-std::unique_ptr<mpc::Engine> MakeEngine(const MleStudy& study, net::Channel& channel,
-                                        mpc::ReleaseGate& gate) {
-  if (study.file.engine.name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
-  if (study.file.engine.name == "ot") return mpc::MakeOtEngine(channel, gate);
-  return mpc::MakeDealerEngine(channel, gate);
-}
-
-// Everybody tells everybody that it is done, so that a connection is closed only when nothing is
-// under way on it, and every party knows whether the study ended well.
-void ConfirmFinish(net::Channel& channel) {
-  channel.BeginPhase("finish");
-  std::vector<net::Send> sends;
-  std::vector<net::Receive> receives;
-  for (net::PartyIndex peer = 0; peer < channel.num_parties(); ++peer) {
-    if (peer == channel.self()) continue;
-    sends.push_back({.to = peer, .bytes = {}, .size = 0, .producer = {}});
-    receives.push_back(
-        {.from = peer, .into = {}, .size = 0, .consumer = {}, .body = nullptr, .max_bytes = 0});
-  }
-  channel.Exchange(sends, receives);
+std::unique_ptr<mpc::Engine> MakeEngine(const MleStudy& study, StoredCorrelations* stored,
+                                        net::Channel& channel, mpc::ReleaseGate& gate) {
+  if (stored != nullptr) return stored->MakeEngine(channel, gate);
+  return MakeStudyEngine(study, channel, gate);
 }
 
 // Everything between the hello and the last message.
-ProtocolResult RunProtocol(const MleStudy& study, const LocalData& local, net::Channel& channel,
-                           RunLedger* ledger, crypto::RandomSource& random, Progress& progress,
+ProtocolResult RunProtocol(const MleStudy& study, const LocalData& local,
+                           StoredCorrelations* stored, net::Channel& channel, RunLedger* ledger,
+                           crypto::RandomSource& random, Progress& progress,
                            PartyOutcome& outcome) {
+  if (stored != nullptr) {
+    progress.Phase("stored correlations");
+    stored->Agree(channel);
+  }
   LedgerGate gate(ledger);
   gate.Reserve(study.releases);
   if (!study.shared_blocks.empty()) {
     progress.Phase("row order");
     channel.BeginPhase("row-order");
-    match::CompareRowOrder(channel, study.shared_blocks, local.row_order, PartyNames(study),
+    match::CompareRowOrder(channel, study.shared_blocks, local.row_order, OnlineNames(study),
                            random);
   }
-  const std::unique_ptr<mpc::Engine> engine = MakeEngine(study, channel, gate);
+  const std::unique_ptr<mpc::Engine> engine = MakeEngine(study, stored, channel, gate);
+  if (stored != nullptr) {
+    outcome.package = stored->number();
+    outcome.packages_left = stored->left();
+  }
   ProtocolResult result =
       RunAnalyses(*engine, study, local.protocol_rows, outcome.disclosure, progress);
   gate.Finish();
   ConfirmFinish(channel);
   outcome.releases = gate.counts();
   outcome.traffic = channel.traffic();
+  for (const size_t liar : mpc::CorrectedParties(*engine))
+    outcome.corrected.push_back(study.parties[liar].name);
   return result;
 }
 
@@ -77,7 +72,7 @@ OwnProblem Disallowed(const Error& own, const std::string& by) {
 ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
                              const net::HelloInput& hello, const study::ApprovalTerms& terms,
                              const study::SignedApproval& own, const Approvals& approvals,
-                             RunLedger* ledger, const LocalData& local,
+                             RunLedger* ledger, const LocalData& local, StoredCorrelations* stored,
                              const std::optional<OwnProblem>& problem, crypto::RandomSource& random,
                              Progress& progress, PartyOutcome& outcome,
                              std::vector<crypto::Digest>& commitments) {
@@ -100,7 +95,7 @@ ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
     outcome.disclosure = study::StrictestDisclosure(terms.disclosure, outcome.approvals);
     outcome.ledger.parties =
         ExchangeLedgers(channel, ledger, {session.run_id, hello.study_hash}, outcome.approvals);
-    return RunProtocol(study, local, channel, ledger, random, progress, outcome);
+    return RunProtocol(study, local, stored, channel, ledger, random, progress, outcome);
   } catch (const Error& error) {
     channel.Abort(problem ? problem->told : error);
     if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
@@ -117,6 +112,7 @@ ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
 PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Connector& connect,
                       crypto::RandomSource& random, Progress& progress) {
   const SteadyClock::time_point start = SteadyClock::now();
+  const bool uses_store = study.file.engine.stored_correlations;
   PartyOutcome outcome;
   outcome.party = study.parties[input.party].name;
   outcome.plan = BuildPlan(study);
@@ -155,6 +151,14 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
       problem = Disallowed(error, "its own privacy ledger");
     }
   }
+  std::optional<StoredCorrelations> stored;
+  if (!problem && uses_store) {
+    try {
+      stored.emplace(study, input.party, input.fingerprints, input.correlations);
+    } catch (const Error& error) {
+      problem = Disallowed(error, "its own store of correlations");
+    }
+  }
   study::SignedApproval own;
   if (!problem) {
     try {
@@ -167,14 +171,16 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   std::vector<crypto::Digest> commitments;
   ProtocolResult result;
   try {
-    result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
-                           problem, random, progress, outcome, commitments);
+    result =
+        ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
+                      stored ? &*stored : nullptr, problem, random, progress, outcome, commitments);
   } catch (const Error&) {
     if (problem) throw Error(problem->own);
     throw;
   }
   if (input.ledger != nullptr) input.ledger->Describe(outcome.ledger);
   outcome.checks = result.checks;
+  commitments.resize(study.parties.size());  // a dealer that was not there has no table
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));
 
   if (input.party == study.receiver) {

@@ -13,6 +13,7 @@
 #include "mpc/release_gate.h"
 #include "net/transport.h"
 #include "runtime/approvals.h"
+#include "runtime/correlations.h"
 #include "runtime/local_data.h"
 #include "runtime/mle_study.h"
 #include "runtime/protocol.h"
@@ -34,8 +35,12 @@ struct PartyOutcome {
   std::string study_file_hash, study_hash, plan_hash, run_id;  // hexadecimal
   std::vector<net::PhaseTraffic> traffic;
   std::vector<mpc::CountingReleaseGate::Count> releases;
+  std::vector<std::string> corrected;  // parties whose wrong shares the engine corrected here
   std::vector<study::SignedApproval> approvals;  // of all parties, by channel index
   LedgerOutcome ledger;
+  // Of a study with stored correlations: the package that was used up, and how many are left here.
+  std::optional<uint64_t> package;
+  uint64_t packages_left = 0;
   study::DisclosureSpec disclosure;  // the strictest of the study and all approvals
   std::vector<LocalStep> local_steps;
   double seconds = 0;                      // from RunParty's first step to its last
@@ -53,6 +58,7 @@ struct PartyInput {
       fingerprints;  // of the certificates, by channel index; empty strings without TLS
   Approvals* approvals = nullptr;  // this party's own, and how the others' are verified; borrowed
   RunLedger* ledger = nullptr;     // null: this party keeps none; borrowed
+  std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
 };
 
 // Makes the connection; called once the party's own table has been read and checked.
@@ -61,12 +67,14 @@ struct PartyInput {
 using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_stop)>;
 
 // Opens its own approval, reads and checks the table, prices the study by its own ledger, connects,
-// says hello, compares approvals, ledgers and row orders, computes, opens, and (receiver) fits.
+// says hello, compares approvals, ledgers, stored correlations and row orders, computes, opens, and
+// (receiver) fits. The dealer of a study with stored correlations has no part.
 //
 // Errors are those of every layer, as Error. When this party fails after the connection was made,
 // its peers are told (public facts only) and stop too; when its table fails the checks it still
 // connects to tell them. Nothing is written
-// to disk but the ledger.
+// to disk but the ledger and the mark of the stored correlations, which is there before they are
+// used.
 PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Connector& connect,
                       crypto::RandomSource& random, Progress& progress);
 

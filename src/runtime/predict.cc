@@ -77,6 +77,17 @@ uint64_t BusiestLink(const study::PlanPhase& phase) {
   return most;
 }
 
+// The dealer of stored correlations has done its part before the run.
+uint64_t NumOnline(const study::Plan& plan) {
+  uint64_t online = 0;
+  for (const study::PlanParty& party : plan.parties) {
+    const bool dealer =
+        std::find(party.roles.begin(), party.roles.end(), "dealer") != party.roles.end();
+    online += plan.preparation.empty() || !dealer ? 1 : 0;
+  }
+  return online;
+}
+
 }  // namespace
 
 std::vector<MachineModel> DefaultMachines(size_t num_processes) {
@@ -89,7 +100,7 @@ std::vector<MachineModel> DefaultMachines(size_t num_processes) {
 }
 
 uint64_t PredictWireBytes(const study::Plan& plan) {
-  const uint64_t parties = plan.parties.size();
+  const uint64_t parties = NumOnline(plan);
   uint64_t bytes = parties * (parties - 1) / 2 * kHandshakeBytes;
   for (const study::PlanPhase& phase : plan.phases) {
     for (const study::PlanLink& link : phase.links) {
@@ -102,7 +113,7 @@ uint64_t PredictWireBytes(const study::Plan& plan) {
 
 double PredictSeconds(const MleStudy& study, const study::Plan& plan, const MachineModel& machine) {
   const double sharing = std::max(1.0, machine.processes_per_core);
-  const auto peers = static_cast<double>(plan.parties.size() - 1);
+  const auto peers = static_cast<double>(NumOnline(plan) - 1);
   double seconds = sharing * (kStartSeconds + peers * kHandshakeSeconds + ReadSeconds(study) +
                               ProductSeconds(study)) +
                    2 * machine.latency_seconds + FitSeconds(study);
@@ -115,7 +126,7 @@ double PredictSeconds(const MleStudy& study, const study::Plan& plan, const Mach
 
 std::vector<study::PlanPrediction> Predictions(const MleStudy& study, const study::Plan& plan) {
   std::vector<study::PlanPrediction> predictions;
-  for (const MachineModel& machine : DefaultMachines(plan.parties.size())) {
+  for (const MachineModel& machine : DefaultMachines(NumOnline(plan))) {
     predictions.push_back(
         {machine.name, PredictSeconds(study, plan, machine), PredictWireBytes(plan)});
   }

@@ -162,6 +162,7 @@ namespace {
 
 privacy::EngineStructure StructureOf(const std::string& engine) {
   if (engine == "replicated") return privacy::EngineStructure::kReplicated;
+  if (engine == "shamir") return privacy::EngineStructure::kHonestMajority;
   return engine == "ot" ? privacy::EngineStructure::kTwoParties : privacy::EngineStructure::kDealer;
 }
 

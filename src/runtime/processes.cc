@@ -1,9 +1,7 @@
 // SimulateProcesses: one `partita study join` per role.
 #include <fmt/format.h>
-#include <stdlib.h>
 
-#include <cerrno>
-#include <cstring>
+#include <chrono>
 
 #include "crypto/certificate.h"
 #include "net/roster.h"
@@ -12,33 +10,10 @@
 #include "runtime/build_plan.h"
 #include "runtime/child.h"
 #include "runtime/simulate.h"
+#include "runtime/temporary_folder.h"
 
 namespace partita::runtime {
 namespace {
-
-// A folder that only this user can enter, removed with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "partita-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) {
-      throw Error(ErrorCode::kUsage,
-                  fmt::format("cannot make a folder like {}: {}", path, std::strerror(errno)),
-                  "set TMPDIR to a folder that this user can write to");
-    }
-    path_ = path;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::string ApprovalIn(const std::filesystem::path& folder, const std::string& party) {
   return (folder / party / "approval.json").string();
@@ -61,79 +36,102 @@ void Approve(const MleStudy& study, const std::vector<std::filesystem::path>& da
   }
 }
 
-}  // namespace
-
-std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
-                                          const ProcessSimulation& simulation) {
+// What one simulation has on disk and in sockets.
+struct Site {
   TemporaryFolder folder;
-  std::vector<net::Listener> listeners;
-  net::Roster roster;
-  std::vector<crypto::Identity> identities;
-  for (const study::Party& party : study.parties) {
-    listeners.push_back(net::Listen("127.0.0.1", "0"));
-    const std::filesystem::path home = folder.path() / party.name;
-    std::filesystem::create_directory(home);
-    const crypto::Identity identity = crypto::MakeIdentity({.name = party.name, .days = 1});
-    crypto::SaveIdentity(identity, home / "cert.pem", home / "key.pem");
-    identities.push_back(identity);
-    roster.push_back(
-        {party.name, listeners.back().address, crypto::Fingerprint(*identity.certificate)});
-  }
-  const std::filesystem::path roster_file = folder.path() / "roster.toml";
-  net::SaveRoster(roster, roster_file);
-  Approve(study, simulation.data, roster, identities, folder.path());
+  std::vector<net::Listener> listeners;  // by channel index
+  std::filesystem::path roster_file;
 
+  std::string Home(const std::string& party) const { return (folder.path() / party).string(); }
+};
+
+void AddLink(const net::LinkModel& link, std::vector<std::string>& arguments) {
+  if (link.latency.count() > 0) {
+    arguments.insert(
+        arguments.end(),
+        {"--latency",
+         fmt::format("{}us", std::chrono::ceil<std::chrono::microseconds>(link.latency).count())});
+  }
+  if (link.bytes_per_second > 0) {
+    arguments.insert(arguments.end(),
+                     {"--bandwidth", fmt::format("{}bit/s", link.bytes_per_second * 8)});
+  }
+}
+
+std::vector<std::string> PrepareArguments(const MleStudy& study,
+                                          const ProcessSimulation& simulation, const Site& site,
+                                          size_t i) {
+  const std::string& party = study.parties[i].name;
+  std::vector<std::string> arguments = {simulation.executable.string(),
+                                        "correlations",
+                                        "prepare",
+                                        simulation.study_file.string(),
+                                        "--party",
+                                        party,
+                                        "--folder",
+                                        site.Home(party),
+                                        "--roster",
+                                        site.roster_file.string(),
+                                        "--listen-descriptor",
+                                        "3",
+                                        "--format",
+                                        simulation.format};
+  AddLink(simulation.link, arguments);
+  return arguments;
+}
+
+std::vector<std::string> JoinArguments(const MleStudy& study, const ProcessSimulation& simulation,
+                                       const Site& site, size_t i) {
+  const std::string& party = study.parties[i].name;
+  std::vector<std::string> arguments = {simulation.executable.string(),
+                                        "study",
+                                        "join",
+                                        simulation.study_file.string(),
+                                        "--party",
+                                        party,
+                                        "--folder",
+                                        site.Home(party),
+                                        "--roster",
+                                        site.roster_file.string(),
+                                        "--approval",
+                                        ApprovalIn(site.folder.path(), party),
+                                        "--listen-descriptor",
+                                        "3",
+                                        "--format",
+                                        simulation.format};
+  if (simulation.accept_useless) arguments.push_back("--accept-useless");
+  // The folder of the run is removed afterwards, and so would be what it says.
+  arguments.push_back("--unrecorded");
+  if (study.parties[i].holder) {
+    arguments.insert(arguments.end(), {"--data", simulation.data[i].string()});
+  }
+  AddLink(simulation.link, arguments);
+  if (i != study.receiver || simulation.output.empty()) {
+    arguments.push_back("--no-output");
+  } else {
+    arguments.insert(
+        arguments.end(),
+        {"--output", std::filesystem::absolute(simulation.output).string(), "--force"});
+  }
+  return arguments;
+}
+
+using ArgumentsOf = std::vector<std::string> (*)(const MleStudy&, const ProcessSimulation&,
+                                                 const Site&, size_t);
+
+// One process for each of the first `count` parties, until all have ended. last: the listening
+// sockets are not needed afterwards.
+std::vector<ProcessEnd> RunAll(const MleStudy& study, const ProcessSimulation& simulation,
+                               Site& site, size_t count, ArgumentsOf arguments_of, bool last) {
   std::vector<Child> children;
   try {
-    for (size_t i = 0; i < study.parties.size(); ++i) {
-      const std::filesystem::path home = folder.path() / study.parties[i].name;
-      std::vector<std::string> arguments = {simulation.executable.string(),
-                                            "study",
-                                            "join",
-                                            simulation.study_file.string(),
-                                            "--party",
-                                            study.parties[i].name,
-                                            "--folder",
-                                            home.string(),
-                                            "--roster",
-                                            roster_file.string(),
-                                            "--approval",
-                                            ApprovalIn(folder.path(), study.parties[i].name),
-                                            "--listen-descriptor",
-                                            "3",
-                                            "--format",
-                                            simulation.format};
-      if (simulation.accept_useless) arguments.push_back("--accept-useless");
-      // The folder of the run is removed afterwards, and so would be what it says.
-      arguments.push_back("--unrecorded");
-      if (study.parties[i].holder) {
-        arguments.insert(arguments.end(), {"--data", simulation.data[i].string()});
-      }
-      if (simulation.link.latency.count() > 0) {
-        arguments.insert(
-            arguments.end(),
-            {"--latency",
-             fmt::format(
-                 "{}us",
-                 std::chrono::ceil<std::chrono::microseconds>(simulation.link.latency).count())});
-      }
-      if (simulation.link.bytes_per_second > 0) {
-        arguments.insert(
-            arguments.end(),
-            {"--bandwidth", fmt::format("{}bit/s", simulation.link.bytes_per_second * 8)});
-      }
+    for (size_t i = 0; i < count; ++i) {
+      std::vector<std::string> arguments = arguments_of(study, simulation, site, i);
       const bool show = i == study.receiver && simulation.show_receiver_progress;
       if (!show) arguments.push_back("--quiet");
-      if (i != study.receiver || simulation.output.empty()) {
-        arguments.push_back("--no-output");
-      } else {
-        arguments.insert(
-            arguments.end(),
-            {"--output", std::filesystem::absolute(simulation.output).string(), "--force"});
-      }
       children.push_back(
-          SpawnChild(study.parties[i].name, arguments, listeners[i].socket.fd(), show));
-      listeners[i].socket = net::Socket();
+          SpawnChild(study.parties[i].name, arguments, site.listeners[i].socket.fd(), show));
+      if (last) site.listeners[i].socket = net::Socket();
     }
   } catch (...) {
     StopChildren(children);
@@ -149,6 +147,43 @@ std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
     ends.push_back({child.name, child.exit_code, child.signal, std::move(child.standard_output),
                     std::move(child.standard_error)});
   }
+  return ends;
+}
+
+}  // namespace
+
+std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
+                                          const ProcessSimulation& simulation) {
+  Site site;
+  net::Roster roster;
+  std::vector<crypto::Identity> identities;
+  for (const study::Party& party : study.parties) {
+    site.listeners.push_back(net::Listen("127.0.0.1", "0"));
+    const std::filesystem::path home = site.Home(party.name);
+    std::filesystem::create_directory(home);
+    const crypto::Identity identity = crypto::MakeIdentity({.name = party.name, .days = 1});
+    crypto::SaveIdentity(identity, home / "cert.pem", home / "key.pem");
+    identities.push_back(identity);
+    roster.push_back(
+        {party.name, site.listeners.back().address, crypto::Fingerprint(*identity.certificate)});
+  }
+  site.roster_file = site.folder.path() / "roster.toml";
+  net::SaveRoster(roster, site.roster_file);
+  Approve(study, simulation.data, roster, identities, site.folder.path());
+
+  const size_t online = OnlineNames(study).size();
+  std::vector<ProcessEnd> prepared;
+  if (study.file.engine.stored_correlations) {
+    prepared =
+        RunAll(study, simulation, site, study.parties.size(), PrepareArguments, /*last=*/false);
+    for (const ProcessEnd& end : prepared) {
+      if (end.signal != 0 || simulation.failed(end.exit_code)) return prepared;
+    }
+  }
+  std::vector<ProcessEnd> ends =
+      RunAll(study, simulation, site, online, JoinArguments, /*last=*/true);
+  // A dealer that was there before the run only.
+  for (size_t i = online; i < prepared.size(); ++i) ends.push_back(std::move(prepared[i]));
   return ends;
 }
 

@@ -26,7 +26,8 @@ struct PartyEnd {
 };
 
 // Runs every party as a thread over an in-memory transport. data: by channel index. progress: the
-// receiver's; cancellation stops all.
+// receiver's; cancellation stops all. A study with stored correlations is prepared first; its
+// dealer ends then, with an empty outcome.
 std::vector<PartyEnd> SimulateInProcess(const MleStudy& study,
                                         const std::vector<std::filesystem::path>& data,
                                         const net::LinkModel& link, Progress& progress);
@@ -59,7 +60,8 @@ struct ProcessSimulation {
 };
 
 // Makes keys, certificates, a roster and approvals for this run only, in a folder that is removed
-// afterwards, and runs `partita study join` once per role. Returns when all have ended.
+// afterwards, and runs `partita study join` once per role. A study with stored correlations is
+// prepared first, by `partita correlations prepare` once per role. Returns when all have ended.
 std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
                                           const ProcessSimulation& simulation);
 

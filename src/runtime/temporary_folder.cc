@@ -14,7 +14,7 @@ namespace partita::runtime {
 namespace fs = std::filesystem;
 
 TemporaryFolder::TemporaryFolder() {
-  std::string name = (fs::temp_directory_path() / "partita-rehearsal-XXXXXX").string();
+  std::string name = (fs::temp_directory_path() / "partita-XXXXXX").string();
   if (::mkdtemp(name.data()) == nullptr) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("cannot make a folder like {}: {}", name, std::strerror(errno)),

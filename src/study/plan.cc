@@ -23,9 +23,9 @@ void WriteParties(const Plan& plan, ByteWriter& writer) {
   }
 }
 
-void WritePhases(const Plan& plan, ByteWriter& writer) {
-  writer.U64(plan.phases.size());
-  for (const PlanPhase& phase : plan.phases) {
+void WritePhases(const std::vector<PlanPhase>& phases, ByteWriter& writer) {
+  writer.U64(phases.size());
+  for (const PlanPhase& phase : phases) {
     writer.String(phase.name);
     writer.U64(phase.rounds);
     writer.U64(phase.links.size());
@@ -107,9 +107,11 @@ std::vector<NetworkModel> DefaultNetworks() {
           {"between cities, 20 ms, 100 Mbit/s", 2e-2, 1.25e7}};
 }
 
-PlanTotals Totals(const Plan& plan) {
+PlanTotals Totals(const Plan& plan) { return Totals(std::span(plan.phases)); }
+
+PlanTotals Totals(std::span<const PlanPhase> phases) {
   PlanTotals totals;
-  for (const PlanPhase& phase : plan.phases) {
+  for (const PlanPhase& phase : phases) {
     totals.rounds += phase.rounds;
     for (const PlanLink& link : phase.links) {
       totals.messages += link.messages;
@@ -149,11 +151,12 @@ Bytes NormativeBytes(const Plan& plan) {
   writer.String(plan.engine);
   writer.String(plan.partition);
   WriteParties(plan, writer);
-  WritePhases(plan, writer);
+  WritePhases(plan.phases, writer);
   WriteReleases(plan, writer);
   WriteContract(plan, writer);
   writer.String(plan.leakage_level);
   WriteTexts(plan.assumptions, writer);
+  if (!plan.preparation.empty()) WritePhases(plan.preparation, writer);
   return writer.Take();
 }
 

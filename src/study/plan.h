@@ -108,7 +108,10 @@ struct Plan {
   std::string engine;
   std::string partition;  // "horizontal", "vertical" or "complex"
   std::vector<PlanParty> parties;
-  std::vector<PlanPhase> phases;
+  std::vector<PlanPhase> phases;  // of the run
+  // Before the run, where the study uses stored correlations: what preparing them for one run
+  // costs. The dealer takes part in these phases only. Empty: nothing is prepared.
+  std::vector<PlanPhase> preparation;
   std::vector<PlanCorrelation> correlations;
   std::vector<PlanRelease> releases;
   std::vector<PlanAnalysis> analyses;
@@ -139,7 +142,9 @@ std::vector<NetworkModel> DefaultNetworks();
 struct PlanTotals {
   uint64_t rounds = 0, messages = 0, bytes = 0;
 };
+// Of the run's phases.
 PlanTotals Totals(const Plan& plan);
+PlanTotals Totals(std::span<const PlanPhase> phases);
 
 // Sum over the phases of rounds * latency + (bytes of the busiest directed link) / bandwidth.
 // Network time only: the parties' own arithmetic comes on top.

@@ -19,9 +19,9 @@ Json PartiesJson(const Plan& plan) {
   return parties;
 }
 
-Json PhasesJson(const Plan& plan) {
+Json PhasesJson(const std::vector<PlanPhase>& plan_phases) {
   Json phases = Json::array();
-  for (const PlanPhase& phase : plan.phases) {
+  for (const PlanPhase& phase : plan_phases) {
     Json links = Json::array();
     for (const PlanLink& link : phase.links) {
       links.push_back({{"from", link.from},
@@ -32,6 +32,10 @@ Json PhasesJson(const Plan& plan) {
     phases.push_back({{"name", phase.name}, {"rounds", phase.rounds}, {"links", links}});
   }
   return phases;
+}
+
+Json TotalsJson(const PlanTotals& totals) {
+  return {{"rounds", totals.rounds}, {"messages", totals.messages}, {"bytes", totals.bytes}};
 }
 
 Json ReleasesJson(const Plan& plan) {
@@ -166,6 +170,18 @@ void ParseContract(const Json& json, Plan& plan) {
   }
 }
 
+void ParsePhases(const Json& json, std::vector<PlanPhase>& phases) {
+  for (const Json& phase : json) {
+    PlanPhase& added = phases.emplace_back();
+    added.name = phase.at("name");
+    added.rounds = phase.at("rounds");
+    for (const Json& link : phase.at("links")) {
+      added.links.push_back(
+          {link.at("from"), link.at("to"), link.at("messages"), link.at("bytes")});
+    }
+  }
+}
+
 Plan ParsePlan(const Json& json) {
   Plan plan;
   if (json.at("schema_version").get<int>() != kPlanSchemaVersion) {
@@ -187,15 +203,9 @@ Plan ParsePlan(const Json& json) {
     plan.parties.push_back(
         {party.at("name"), party.at("roles"), party.at("contributes"), party.at("learns")});
   }
-  for (const Json& phase : json.at("phases")) {
-    PlanPhase& added = plan.phases.emplace_back();
-    added.name = phase.at("name");
-    added.rounds = phase.at("rounds");
-    for (const Json& link : phase.at("links")) {
-      added.links.push_back(
-          {link.at("from"), link.at("to"), link.at("messages"), link.at("bytes")});
-    }
-  }
+  ParsePhases(json.at("phases"), plan.phases);
+  // Plans of releases before stored correlations have none.
+  if (json.contains("preparation")) ParsePhases(json.at("preparation"), plan.preparation);
   for (const Json& item : json.at("correlations")) {
     plan.correlations.push_back({item.at("name"), item.at("count")});
   }
@@ -210,34 +220,33 @@ Plan ParsePlan(const Json& json) {
 }  // namespace
 
 std::string RenderPlanJson(const Plan& plan, std::span<const NetworkModel> networks) {
-  const PlanTotals totals = Totals(plan);
-  const Json json = {
-      {"schema_version", kPlanSchemaVersion},
-      {"study", plan.study},
-      {"title", plan.title},
-      {"study_file_hash", plan.study_file_hash},
-      {"method", plan.method},
-      {"method_version", plan.method_version},
-      {"protocol", plan.protocol},
-      {"engine", plan.engine},
-      {"partition", plan.partition},
-      {"parties", PartiesJson(plan)},
-      {"leakage_level", plan.leakage_level},
-      {"analyses", AnalysesJson(plan)},
-      {"releases", ReleasesJson(plan)},
-      {"checks", ChecksJson(plan)},
-      {"exposures", ExposuresJson(plan)},
-      {"privacy", PrivacyJson(plan)},
-      {"privacy_statement", PrivacyStatementJson(plan)},
-      {"utility", UtilityJson(plan)},
-      {"predictions", PredictionsJson(plan)},
-      {"assumptions", plan.assumptions},
-      {"phases", PhasesJson(plan)},
-      {"totals",
-       {{"rounds", totals.rounds}, {"messages", totals.messages}, {"bytes", totals.bytes}}},
-      {"correlations", CorrelationsJson(plan)},
-      {"estimates", EstimatesJson(plan, networks)},
-      {"notes", plan.notes}};
+  const Json json = {{"schema_version", kPlanSchemaVersion},
+                     {"study", plan.study},
+                     {"title", plan.title},
+                     {"study_file_hash", plan.study_file_hash},
+                     {"method", plan.method},
+                     {"method_version", plan.method_version},
+                     {"protocol", plan.protocol},
+                     {"engine", plan.engine},
+                     {"partition", plan.partition},
+                     {"parties", PartiesJson(plan)},
+                     {"leakage_level", plan.leakage_level},
+                     {"analyses", AnalysesJson(plan)},
+                     {"releases", ReleasesJson(plan)},
+                     {"checks", ChecksJson(plan)},
+                     {"exposures", ExposuresJson(plan)},
+                     {"privacy", PrivacyJson(plan)},
+                     {"privacy_statement", PrivacyStatementJson(plan)},
+                     {"utility", UtilityJson(plan)},
+                     {"predictions", PredictionsJson(plan)},
+                     {"assumptions", plan.assumptions},
+                     {"phases", PhasesJson(plan.phases)},
+                     {"totals", TotalsJson(Totals(plan))},
+                     {"preparation", PhasesJson(plan.preparation)},
+                     {"preparation_totals", TotalsJson(Totals(std::span(plan.preparation)))},
+                     {"correlations", CorrelationsJson(plan)},
+                     {"estimates", EstimatesJson(plan, networks)},
+                     {"notes", plan.notes}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

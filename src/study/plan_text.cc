@@ -125,9 +125,9 @@ std::string Predictions(const Plan& plan) {
          RenderTable(table, 2);
 }
 
-std::string Messages(const Plan& plan) {
+std::string Messages(const std::string& title, std::span<const PlanPhase> phases) {
   TextTable table{{"phase", "rounds", "from", "to", "messages", "bytes"}, {1, 4, 5}, {}};
-  for (const PlanPhase& phase : plan.phases) {
+  for (const PlanPhase& phase : phases) {
     std::string name = phase.name, rounds = FormatCount(phase.rounds);
     uint64_t messages = 0, bytes = 0;
     for (const PlanLink& link : phase.links) {
@@ -143,10 +143,17 @@ std::string Messages(const Plan& plan) {
     const std::string links = std::to_string(phase.links.size()) + " links";
     table.rows.push_back({name, rounds, links, "", FormatCount(messages), FormatCount(bytes)});
   }
-  const PlanTotals totals = Totals(plan);
+  const PlanTotals totals = Totals(phases);
   table.rows.push_back({"total", FormatCount(totals.rounds), "", "", FormatCount(totals.messages),
                         FormatCount(totals.bytes)});
-  return Section("Messages (payload bytes)") + RenderTable(table, 2);
+  return Section(title) + RenderTable(table, 2);
+}
+
+std::string Messages(const Plan& plan) {
+  if (plan.preparation.empty()) return Messages("Messages (payload bytes)", plan.phases);
+  return Messages("Messages before the run, for each run prepared (payload bytes)",
+                  plan.preparation) +
+         Messages("Messages of the run (payload bytes)", plan.phases);
 }
 
 std::string Correlations(const Plan& plan) {

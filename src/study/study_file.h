@@ -119,8 +119,11 @@ struct PrivacySpec {
 };
 
 struct EngineSpec {
-  std::string name;  // "dealer", "replicated" or "ot"
+  std::string name;  // "dealer", "replicated", "shamir" or "ot"
   int fraction_bits = 40;
+  // Correlated randomness is made and stored before the run (partita correlations prepare), so that
+  // the dealer takes no part in the run. Not for "replicated", which has none.
+  bool stored_correlations = false;
 };
 
 struct NetworkSpec {

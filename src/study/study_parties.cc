@@ -161,10 +161,18 @@ TableSpec ReadTable(const TableReader& root, const data::Schema& dictionary,
 
 EngineSpec ReadEngine(const TableReader& root) {
   const TableReader reader =
-      root.Table("engine", {"name", "fraction_bits"}, "[engine] name = \"dealer\"");
+      root.Table("engine", {"name", "fraction_bits", "correlations"}, "[engine] name = \"dealer\"");
   EngineSpec engine;
   engine.name = reader.Choice(reader.Text("name", "name = \"dealer\""), "name",
-                              {"dealer", "replicated", "ot"});
+                              {"dealer", "replicated", "shamir", "ot"});
+  if (const auto correlations = reader.OptionalText("correlations")) {
+    engine.stored_correlations =
+        reader.Choice(*correlations, "correlations", {"live", "stored"}) == "stored";
+    if (engine.stored_correlations && engine.name != "dealer" && engine.name != "ot") {
+      reader.Fail(correlations->position, "the engine '" + engine.name + "' has nothing to store",
+                  "leave the key out: its parties make all randomness without a message");
+    }
+  }
   const auto bits = reader.OptionalInteger("fraction_bits");
   if (!bits) return engine;
   if (bits->value < 20 || bits->value > 50) {
@@ -252,6 +260,12 @@ void CheckRoles(const TableReader& root, const std::vector<Party>& parties,
   if (engine.name == "replicated" && parties.size() != 3) {
     root.Fail(parties.back().position,
               "the engine 'replicated' works among exactly three parties, not " +
+                  std::to_string(parties.size()),
+              "write name = \"dealer\" in [engine] for any other number");
+  }
+  if (engine.name == "shamir" && (parties.size() < 3 || parties.size() > 7)) {
+    root.Fail(parties.back().position,
+              "the engine 'shamir' works among three to seven parties, not " +
                   std::to_string(parties.size()),
               "write name = \"dealer\" in [engine] for any other number");
   }

@@ -144,6 +144,7 @@ missing = "refuse"                 # a missing cell: refuse, complete, fiml or m
 
 [engine]
 name = "dealer"                    # or "replicated": three parties, none of them a dealer,
+                                   # or "shamir": three to seven, of whom fewer than half collude,
                                    # or "ot": two parties and nobody else; slow
 # fraction_bits = 40
 

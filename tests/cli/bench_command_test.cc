@@ -28,18 +28,23 @@ TEST(BenchCommandTest, RunsEveryOperationOnEveryEngine) {
     return std::count_if(rows.begin(), rows.end(),
                          [&](const auto& row) { return row["engine"] == engine; });
   };
-  EXPECT_GE(count("dealer"), 15);
+  EXPECT_GE(count("dealer"), 30);
   EXPECT_EQ(count("dealer"), count("replicated"));
-  EXPECT_EQ(count("dealer"), count("ot"));
-  EXPECT_GE(count("shamir"), 5);  // its masks leave too little room for most functions
+  // Without the large matrix product.
+  EXPECT_EQ(count("dealer"), count("ot") + 1);
+  EXPECT_EQ(count("dealer"), count("shamir") + 1);
   for (const nlohmann::json& row : rows) {
     EXPECT_GT(row["median_seconds"], 0) << row;
     EXPECT_LE(row["best_seconds"], row["median_seconds"]) << row;
-    EXPECT_GT(row["online_bytes"], 0) << row;
-    EXPECT_GE(row["rounds"], 1) << row;
+    // Sums along an order, and random bits with a dealer, are every party's own business.
+    const bool local = row["rounds"] == 0;
+    EXPECT_TRUE(!local || row["operation"] == "cumulative sums" ||
+                row["operation"] == "random bits")
+        << row;
+    EXPECT_EQ(row["online_bytes"] > 0, !local) << row;
     // What a dealer sends, or two parties instead of it; an opening needs nothing of it.
     const bool ahead = row["engine"] == "dealer" || row["engine"] == "ot";
-    EXPECT_EQ(row["offline_bytes"] > 0, ahead && row["operation"] != "open") << row;
+    EXPECT_EQ(row["offline_bytes"] > 0, ahead && !local && row["operation"] != "open") << row;
   }
 }
 

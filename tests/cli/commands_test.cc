@@ -47,7 +47,18 @@ TEST(CommandsTest, EveryCommandHasHelp) {
                                              {"privacy", "curve"},
                                              {"privacy", "compose"},
                                              {"privacy", "compare"},
-                                             {"study", "rehearse"}}) {
+                                             {"study", "rehearse"},
+                                             {"collection"},
+                                             {"collection", "node"},
+                                             {"collection", "check"},
+                                             {"collection", "plan"},
+                                             {"compute"},
+                                             {"client"},
+                                             {"client", "keygen"},
+                                             {"client", "register"},
+                                             {"client", "invite"},
+                                             {"client", "submit"},
+                                             {"aggregate"}}) {
     std::vector<std::string> arguments = command;
     arguments.push_back("--help");
     const ProcessResult result = Partita(arguments);

@@ -27,6 +27,35 @@ TEST(ReproduceTest, Figure1bIsTheVarianceOfTheTheorem) {
   }
 }
 
+TEST(ReproduceTest, Table1IsMeasuredBesideThePaper) {
+  const StudyFolder folder;
+  const std::string csv = folder.path() + "/table.csv", html = folder.path() + "/table.html";
+  for (const char* transport : {"none", "registered", "sealed"}) {
+    const ProcessResult run =
+        Partita({"reproduce", "dca-table1", "--clients", "100", "--clients", "50", "--length", "10",
+                 "--transport", transport, "--output", csv, "--html", html, "--format", "jsonl"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const auto output = nlohmann::json::parse(run.out);
+    const auto& rows = output["data"]["rows"];
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0]["paper_seconds"], 1.72);
+    EXPECT_TRUE(rows[1]["paper_seconds"].is_null());
+    EXPECT_GT(rows[0]["wall_seconds"], 0);
+    EXPECT_EQ(rows[0]["upload_bytes"] == 0, std::string(transport) == "none");
+    EXPECT_THAT(StudyFolder::Read(csv), HasSubstr("100,10,10," + std::string(transport) + ","));
+    EXPECT_THAT(StudyFolder::Read(html), HasSubstr("<svg"));
+  }
+  EXPECT_NE(Partita({"reproduce", "dca-table1", "--clients", "3"}).exit_code, 0);
+  EXPECT_NE(Partita({"reproduce", "dca-table1", "--transport", "pigeon"}).exit_code, 0);
+}
+
+TEST(ReproduceTest, Figure1bIsDrawn) {
+  const StudyFolder folder;
+  const std::string html = folder.path() + "/figure.html";
+  ASSERT_EQ(Partita({"reproduce", "dca-figure1b", "--html", html}).exit_code, 0);
+  EXPECT_THAT(StudyFolder::Read(html), HasSubstr("T = 10"));
+}
+
 TEST(ReproduceTest, Figure2WritesNumbersAndPlots) {
   const auto shared = std::filesystem::path(PARTITA_SOURCE_DIR) / ".." / "shared";
   if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no reference tables here";
@@ -55,6 +84,16 @@ TEST(ReproduceTest, BadInputIsNamed) {
               HasSubstr("/nowhere"));
   EXPECT_NE(
       Partita({"reproduce", "dca-figure2", "--data", "/nowhere", "--epsilon", "-1"}).exit_code, 0);
+  // A cell that is no number is named with its line and column.
+  const StudyFolder folder;
+  StudyFolder::Write(folder.path() + "/abalone.csv",
+                     "sex,length,diameter,height,whole_weight,shucked_weight,viscera_weight,"
+                     "shell_weight,rings\nM,1,1,1,1,1,1,1,7\nF,1,1,tall,1,1,1,1,7\n");
+  const ProcessResult run = Partita(
+      {"reproduce", "dca-figure2", "--data", folder.path(), "--table", "abalone", "--splits", "1"});
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_THAT(run.err, HasSubstr("abalone.csv:3:"));
+  EXPECT_THAT(run.err, HasSubstr("height"));
 }
 
 }  // namespace

@@ -68,6 +68,42 @@ struct Program {
   }
 };
 
+// An oracle between other operations, with two kinds of evaluations and more rows than a chunk; the
+// packages hold its rows, or with `ot` the run makes its transfers.
+struct OracleProgram {
+  static constexpr uint64_t kMost = 40;
+  std::mt19937_64 random{4};
+  IntMatrix s = RandomMatrix(random, {3, 2}, 1000);
+  std::vector<IntMatrix> weights;
+
+  OracleProgram() {
+    for (uint64_t i = 0; i < 2 * kMost; ++i) {
+      weights.push_back(RandomMatrix(random, {i < kMost ? 1u : 4u, 3}, 50));
+    }
+  }
+  OracleTask Task(PartyIndex centre) const {
+    return {centre, 0, 200, {{"out", 1, kMost}, {"out", 4, kMost}}};
+  }
+  // Runs `evaluations` of each kind, in turn.
+  void Run(Engine& engine, PartyIndex centre, uint64_t evaluations = kMost) const {
+    const PrivateMatrix input = Private(engine, 1 - centre, s, 1000);
+    const Shared shared = engine.Input({&input, 1})[0];
+    engine.RunOracle(shared, Task(centre), [&](const OracleEvaluate& evaluate) {
+      for (uint64_t i = 0; i < 2 * evaluations; ++i) {
+        const size_t kind = i % 2;
+        const IntMatrix& w = weights[kind * kMost + i / 2];
+        EXPECT_TRUE(evaluate(kind, w) == PlainProduct(Kind::kMatrix, w, s)) << i;
+      }
+    });
+    // What comes after an oracle stands where it should.
+    const Product square{Kind::kElementwise, shared, shared};
+    const auto opened = engine.Reveal("out", engine.Multiply({&square, 1}), kEverybody);
+    if (engine.self()) {
+      EXPECT_TRUE(opened[0] == PlainProduct(Kind::kElementwise, s, s));
+    }
+  }
+};
+
 // One package per party, and what was counted while they were made.
 struct Offline {
   std::vector<AheadPackage> packages;
@@ -167,7 +203,7 @@ TEST(AheadTest, OfflineCostsAreDeclared) {
     EXPECT_EQ(phase.links[1 - self].messages_sent, messages);
     EXPECT_LE(phase.rounds, cost.steps);
   }
-  // With a dealer: exactly what it sends during a run, and nobody else anything.
+  // With a dealer: exactly what it sends during a run, and nobody else anything, in one round.
   const Offline dealt = MakeAhead("dealer", 2, body);
   PlanEngine live("dealer", 2);
   live.BeginPhase("run");
@@ -177,6 +213,32 @@ TEST(AheadTest, OfflineCostsAreDeclared) {
       const uint64_t expected = from == 2 ? live.phases()[0].links[from][to].bytes : 0;
       EXPECT_EQ(dealt.result.traffic[from].back().links[to].bytes_sent, expected);
     }
+  }
+}
+
+// With an oracle, whose rows leave at once.
+TEST(AheadTest, CostsOfDealingAreDeclared) {
+  const OracleProgram program;
+  const ShapeBody body = [&](Engine& engine) { program.Run(engine, 1); };
+  for (const size_t num_parties : {2, 3}) {
+    const Offline offline = MakeAhead("dealer", num_parties, body);
+    std::vector<LinkCost> from_dealer(num_parties + 1);
+    for (const ExecutionCost& cost : CostOfDealing(num_parties, 128, body)) {
+      for (PartyIndex to = 0; to < num_parties; ++to) {
+        uint64_t bytes = 0;
+        for (const MessagePart& part : cost.parts) bytes += part.to == to ? part.bytes : 0;
+        from_dealer[to].messages += bytes > 0 ? 1 : 0;
+        from_dealer[to].bytes += bytes;
+      }
+    }
+    const auto& links = offline.result.traffic[num_parties].back().links;
+    for (PartyIndex to = 0; to < num_parties; ++to) {
+      EXPECT_EQ(links[to].bytes_sent, from_dealer[to].bytes);
+      EXPECT_EQ(links[to].messages_sent, from_dealer[to].messages);
+      EXPECT_EQ(offline.result.traffic[to].back().rounds, from_dealer[to].bytes > 0 ? 1u : 0u);
+      EXPECT_EQ(offline.result.traffic[to].back().links[num_parties].bytes_sent, 0u);
+    }
+    EXPECT_GT(from_dealer[1].bytes, 2u * (1 + 4) * OracleProgram::kMost * 16);
   }
 }
 
@@ -201,28 +263,43 @@ TEST(AheadTest, FunctionsRunOnPackages) {
   }
 }
 
-TEST(AheadTest, OraclesNeedTransfersOfTheirOwn) {
-  const IntMatrix s{{3, 1}, {5, 6, 7}};
-  auto run = [&](Engine& engine) {
-    const PrivateMatrix input = Private(engine, 1, s, 10);
-    const Shared shared = engine.Input({&input, 1})[0];
-    engine.RunOracle(shared, {0, 0, 10, {{"out", 1, 2}}}, [&](const OracleEvaluate& evaluate) {
-      EXPECT_TRUE(evaluate(0, {{1, 3}, {1, 2, 3}}) == (IntMatrix{{1, 1}, {38}}));
-    });
-  };
-  Offline offline = MakeAhead("ot", 2, run);
-  RunAll(OnlineOptions("ot", 2, offline.packages), [&](Engine& engine, size_t) {
-    run(engine);
-  }).ThrowIfFailed();
-  EXPECT_EQ(CodeOf([&] { ScheduleOf(DealerCapabilities(), 2, 128, run); }), ErrorCode::kUsage);
-  std::vector<AheadPackage> packages(2);
-  const RunResult result =
-      RunAll(OnlineOptions("dealer", 2, packages), [&](Engine& engine, size_t) { run(engine); });
-  for (const auto& error : result.errors) {
-    ASSERT_TRUE(error);
-    const ErrorCode code = CodeOf([&] { std::rethrow_exception(error); });
-    EXPECT_TRUE(code == ErrorCode::kUsage || code == ErrorCode::kBadInput ||
-                code == ErrorCode::kPeerLost);
+TEST(AheadTest, OraclesRunWithoutTheirDealer) {
+  const OracleProgram program;
+  for (const Setting& setting : kSettings) {
+    for (PartyIndex centre : {0, 1}) {
+      SCOPED_TRACE(setting.kind + " " + std::to_string(setting.num_parties) + ", centre " +
+                   std::to_string(centre));
+      const ShapeBody body = [&](Engine& engine) { program.Run(engine, centre); };
+      Offline offline = MakeAhead(setting.kind, setting.num_parties, body);
+      const crypto::Digest label = LabelOf(CapabilitiesOf(setting), setting.num_parties, 128, body);
+      for (AheadPackage& package : offline.packages) {
+        if (&package == &offline.packages.back()) break;  // the dealer's place
+        EXPECT_EQ(LabelOf(package), label);
+        package = DecodePackage(EncodePackage(package));
+      }
+      RunAndComparePlan(OnlineOptions(setting.kind, setting.num_parties, offline.packages),
+                        [&](Engine& engine, size_t) { program.Run(engine, centre); });
+      // Another oracle is another package.
+      const ShapeBody fewer = [&](Engine& engine) {
+        OracleTask task = program.Task(centre);
+        task.kinds.pop_back();
+        const PrivateMatrix input = Private(engine, 1, program.s, 1000);
+        engine.RunOracle(engine.Input({&input, 1})[0], task, [](const OracleEvaluate&) {});
+      };
+      EXPECT_NE(LabelOf(CapabilitiesOf(setting), setting.num_parties, 128, fewer), label);
+    }
+  }
+}
+
+// A run that asks less often than it may leaves rows unused, and goes on with what follows.
+TEST(AheadTest, UnusedOracleRowsAreLeft) {
+  const OracleProgram program;
+  for (const uint64_t evaluations : {uint64_t{0}, uint64_t{3}}) {
+    Offline offline =
+        MakeAhead("dealer", 3, [&](Engine& engine) { program.Run(engine, 0, evaluations); });
+    RunAll(OnlineOptions("dealer", 3, offline.packages), [&](Engine& engine, size_t) {
+      program.Run(engine, 0, evaluations);
+    }).ThrowIfFailed();
   }
 }
 
@@ -232,14 +309,17 @@ TEST(AheadTest, FromTheStoreOnce) {
   const Program program;
   const ShapeBody body = [&](Engine& engine) { program.Run(engine); };
   const std::vector<std::string> fingerprints = {std::string(64, 'a'), std::string(64, 'b')};
+  auto identity_of = [&](uint64_t self) {
+    StoreIdentity identity;
+    identity.fingerprints = fingerprints;
+    identity.self = self;
+    return identity;
+  };
   Disk disks[] = {Disk(1), Disk(2)};
   const Offline offline = MakeAhead("ot", 2, body);
   const crypto::Digest label = LabelOf(offline.packages[0]);
   for (uint64_t self : {0, 1}) {
-    StoreIdentity identity;
-    identity.fingerprints = fingerprints;
-    identity.self = self;
-    CorrelationStore store = CorrelationStore::Create(disks[self].Open(), identity);
+    CorrelationStore store = CorrelationStore::Create(disks[self].Open(), identity_of(self));
     store.Append(0, label, EncodePackage(offline.packages[self]));
   }
   const crypto::Digest other =
@@ -250,7 +330,7 @@ TEST(AheadTest, FromTheStoreOnce) {
     options.kind = "ot";
     options.make = [&](net::Channel& channel, ReleaseGate& gate) {
       CorrelationStore store =
-          CorrelationStore::Open(disks[channel.self()].Open(), fingerprints, channel.self());
+          CorrelationStore::Open(disks[channel.self()].Open(), identity_of(channel.self()));
       const AgreedPackages agreed = AgreeOnPackages(channel, 2, store);
       EXPECT_EQ(agreed.usable.size(), first ? 1u : 0u);
       if (first) {
@@ -310,6 +390,13 @@ TEST(AheadErrorsTest, DamagedPackages) {
   Bytes version = bytes;
   version[0] = 9;
   EXPECT_EQ(CodeOf([&] { DecodePackage(version); }), ErrorCode::kBadInput);
+  Bytes on_tape = bytes;
+  on_tape[8 + 32] = 2;
+  EXPECT_EQ(CodeOf([&] { DecodePackage(on_tape); }), ErrorCode::kBadInput);
+  Bytes disorder = bytes;
+  disorder[8 + 32 + 1 + 8 + 32 + 8 + 8 + 8 + 100] = 16;     // the second offset, of kBitTapeBase
+  disorder[8 + 32 + 1 + 8 + 32 + 8 + 8 + 8 + 100 + 7] = 0;  // is the first again
+  EXPECT_EQ(CodeOf([&] { DecodePackage(disorder); }), ErrorCode::kBadInput);
   Bytes many = bytes;
   many[8 + 32 + 1 + 7] = 0xff;  // the number of steps
   EXPECT_EQ(CodeOf([&] { DecodePackage(many); }), ErrorCode::kBadInput);

@@ -140,7 +140,6 @@ TEST(BitsTest, DecompositionAddsUp) {
   std::mt19937_64 random(3);
   for (const Setting& setting : kSettings) {
     SCOPED_TRACE(setting.kind);
-    // Statistical masks leave room for so many bits only.
     const bool masked = setting.kind == "shamir";
     const int unused = masked ? 48 : 3;
     IntMatrix x{{67, 1}, std::vector<Int128>(67)};

@@ -24,6 +24,8 @@ StoreIdentity IdentityOf(uint64_t self, uint8_t generation = 1) {
   identity.generation.fill(generation);
   identity.fingerprints = kFingerprints;
   identity.self = self;
+  identity.study = "trial";
+  identity.study_hash.fill(3);
   return identity;
 }
 
@@ -52,7 +54,7 @@ ErrorCode CodeOf(const std::function<void()>& f) {
 }
 
 CorrelationStore Reopen(Disk& disk, uint64_t self = 0) {
-  return CorrelationStore::Open(disk.Open(), kFingerprints, self);
+  return CorrelationStore::Open(disk.Open(), IdentityOf(self, 99));
 }
 
 TEST(CorrelationStoreTest, PackagesComeBackOnce) {
@@ -68,6 +70,10 @@ TEST(CorrelationStoreTest, PackagesComeBackOnce) {
   CorrelationStore store = Reopen(disk);
   EXPECT_EQ(store.identity(), IdentityOf(0));
   EXPECT_EQ(store.NextNumber(), 7u);
+  ASSERT_EQ(store.Packages().size(), 5u);
+  EXPECT_EQ(store.Packages()[3].number, 5u);
+  EXPECT_EQ(store.Packages()[3].size, 1500u);
+  EXPECT_EQ(store.Packages()[3].label, Label());
   EXPECT_EQ(store.Take(1, Label()), PackageOf(1));
   EXPECT_EQ(store.mark(), 2u);
   for (uint64_t number : {0, 1, 3, 7}) {
@@ -217,8 +223,10 @@ TEST(AgreementTest, TheLargestMarkWinsAndOnlyCommonPackagesAreUsed) {
         EXPECT_EQ(agreed.usable, (std::vector<uint64_t>{3, 6}));
         EXPECT_EQ(agreed.next_number, 7u);
         EXPECT_EQ(store.mark(), 3u);
-        EXPECT_EQ(channel.traffic()[0].links[1 - channel.self()].bytes_sent,
-                  56 + 8 * (channel.self() == 0 ? 4 : 3) + 1u);
+        const net::PhaseTraffic traffic = channel.traffic()[0];
+        EXPECT_EQ(traffic.links[1 - channel.self()].bytes_sent,
+                  kMarkStatementBytes + kPackageMapBytes);
+        EXPECT_EQ(traffic.rounds, 2u);
       },
       Rethrow);
   EXPECT_EQ(Reopen(disks[0]).mark(), 3u) << "and it is durable";
@@ -303,9 +311,20 @@ TEST(AgreementTest, StoresOfOtherGenerationsDoNotMix) {
   EXPECT_EQ(failures, 2);
 }
 
-// A list that lies about its length, or in disorder.
+Bytes SwapBytes(net::Channel& channel, ByteView own) {
+  const net::Send send{1 - channel.self(), own, 0, nullptr};
+  Bytes theirs(own.size());
+  net::Receive receive;
+  receive.from = 1 - channel.self();
+  receive.into = theirs;
+  channel.Exchange({&send, 1}, {&receive, 1});
+  return theirs;
+}
+
+// A mark beyond everything that was made, a number that no counter reaches, a map of packages that
+// this party does not have.
 TEST(AgreementTest, HostileStatements) {
-  for (const bool disorder : {false, true}) {
+  for (const bool high_mark : {false, true}) {
     Disk disk(1);
     CorrelationStore::Create(disk.Open(), IdentityOf(0));
     AtBoth(
@@ -317,18 +336,55 @@ TEST(AgreementTest, HostileStatements) {
           }
           ByteWriter writer;
           writer.Raw(IdentityOf(0).generation);
-          writer.U64(0);
-          writer.U64(0);
-          writer.U64(disorder ? 2 : uint64_t{1} << 60);
-          writer.U64(9);
-          writer.U64(4);
-          const net::Send send{0, writer.bytes(), 0, nullptr};
-          Bytes theirs;
-          net::Receive receive;
-          receive.from = 0;
-          receive.body = &theirs;
-          receive.max_bytes = 1000;
-          channel.Exchange({&send, 1}, {&receive, 1});
+          writer.U64(high_mark ? 5 : 0);
+          writer.U64(high_mark ? 4 : UINT64_MAX);
+          SwapBytes(channel, writer.bytes());
+        },
+        Rethrow);
+  }
+}
+
+TEST(AgreementTest, PackagesThatOnlyThePeerClaimsAreNotUsable) {
+  Disk disk(1);
+  {
+    CorrelationStore store = CorrelationStore::Create(disk.Open(), IdentityOf(0));
+    store.Append(3, Label(), PackageOf(3));
+  }
+  AtBoth(
+      [&](net::Channel& channel) {
+        if (channel.self() == 0) {
+          CorrelationStore store = Reopen(disk);
+          EXPECT_EQ(AgreeOnPackages(channel, 2, store).usable, std::vector<uint64_t>{3});
+          return;
+        }
+        ByteWriter writer;
+        writer.Raw(IdentityOf(0).generation);
+        writer.U64(2);
+        writer.U64(4000);
+        SwapBytes(channel, writer.bytes());
+        const Bytes map = SwapBytes(channel, Bytes(kPackageMapBytes, 0xff));
+        EXPECT_EQ(map[0], 2) << "number 3 above the mark 2";
+      },
+      Rethrow);
+}
+
+// What lies further from the mark than the map reaches waits until the mark has come closer.
+TEST(AgreementTest, NumbersBeyondTheMap) {
+  Disk disks[] = {Disk(1), Disk(2)};
+  for (uint64_t self : {0, 1}) {
+    CorrelationStore store = CorrelationStore::Create(disks[self].Open(), IdentityOf(self));
+    for (uint64_t number : {8 * kPackageMapBytes - 1, 8 * kPackageMapBytes}) {
+      store.Append(number, Label(), PackageOf(number, 40));
+    }
+  }
+  for (const std::vector<uint64_t>& usable :
+       {std::vector<uint64_t>{8 * kPackageMapBytes - 1},
+        std::vector<uint64_t>{8 * kPackageMapBytes - 1, 8 * kPackageMapBytes}}) {
+    AtBoth(
+        [&](net::Channel& channel) {
+          CorrelationStore store = Reopen(disks[channel.self()], channel.self());
+          EXPECT_EQ(AgreeOnPackages(channel, 2, store).usable, usable);
+          store.Spend(1);
         },
         Rethrow);
   }
@@ -372,7 +428,7 @@ TEST_F(StoreFileTest, OneUserAtATime) {
     EXPECT_EQ(status.st_mode & 0777, 0600u);
   }
   EXPECT_EQ(CodeOf([&] { OpenStoreFile(path(), true); }), ErrorCode::kUsage);
-  CorrelationStore store = CorrelationStore::Open(OpenStoreFile(path(), false), kFingerprints, 0);
+  CorrelationStore store = CorrelationStore::Open(OpenStoreFile(path(), false), IdentityOf(0));
   EXPECT_EQ(store.Take(0, Label()), PackageOf(0));
   EXPECT_EQ(CodeOf([&] { OpenStoreFile((folder / "none").string(), false); }), ErrorCode::kUsage);
 }
@@ -394,10 +450,14 @@ TEST(CorrelationStoreErrorsTest, OtherPartiesAndDamage) {
   EXPECT_EQ(CodeOf([&] { CorrelationStore::Create(disk.Open(), IdentityOf(0)); }),
             ErrorCode::kUsage);
   EXPECT_EQ(CodeOf([&] { Reopen(disk, 1); }), ErrorCode::kBadInput);
-  EXPECT_EQ(CodeOf([&] {
-              CorrelationStore::Open(disk.Open(), {kFingerprints[0], std::string(64, 'c')}, 0);
-            }),
-            ErrorCode::kBadInput);
+  StoreIdentity others = IdentityOf(0), other_study = others, other_version = others;
+  others.fingerprints[1] = std::string(64, 'c');
+  other_study.study = "survey";
+  other_version.study_hash.fill(4);
+  for (const StoreIdentity& expected : {others, other_study, other_version}) {
+    EXPECT_EQ(CodeOf([&] { CorrelationStore::Open(disk.Open(), expected); }), ErrorCode::kBadInput);
+  }
+  EXPECT_EQ(CorrelationStore::Open(disk.Open()).identity(), IdentityOf(0));
   // Whatever byte is damaged: an error, or packages less; never a package that is another.
   const Bytes image = disk.durable();
   std::mt19937_64 random(3);

@@ -7,15 +7,12 @@
 #include <cmath>
 #include <mutex>
 
-#include "mpc/replicated_engine.h"
-
 namespace partita::mpc::testing {
 
 RunOptions OptionsOf(const Setting& setting) {
   RunOptions options;
   options.kind = setting.kind;
   options.num_parties = setting.num_parties;
-  if (setting.kind == "replicated") options.make = MakeReplicatedEngine;
   return options;
 }
 

@@ -12,10 +12,15 @@ namespace partita::mpc::testing {
 struct Setting {
   std::string kind;
   size_t num_parties;
-  // Rounds of Rescale, Decompose and ToRing, as the headers of functions call it.
-  size_t d() const { return kind == "dealer" ? 1 : 2; }
+  // Rounds of Rescale, Decompose and ToRing, as the headers of functions call it; on `shamir` the
+  // longest, of a Decompose under a uniform mask.
+  size_t d() const { return kind == "dealer" ? 1 : kind == "shamir" ? 4 : 2; }
+  // Of a test's random values, how many are left out for each that is tried: engines that take
+  // longer see the edges and fewer others.
+  int thinning() const { return kind == "shamir" ? 5 : 1; }
 };
-inline const Setting kSettings[] = {{"dealer", 2}, {"dealer", 3}, {"replicated", 3}, {"ot", 2}};
+inline const Setting kSettings[] = {
+    {"dealer", 2}, {"dealer", 3}, {"replicated", 3}, {"ot", 2}, {"shamir", 3}};
 
 RunOptions OptionsOf(const Setting& setting);
 

@@ -25,7 +25,7 @@ const Range kRanges[] = {{0.05, 50},        {1, 1.999}, {0.25, 0.25},
                          {0x1p-40, 0x1p39}, {1e-3, 1},  {3, 1e6}};
 
 // Powers of two, their neighbours and random values, evenly over the exponents of the range.
-IntMatrix ValuesIn(const Range& range) {
+IntMatrix ValuesIn(const Range& range, int thinning) {
   std::mt19937_64 random(9);
   const auto low = static_cast<Int128>(std::ldexp(range.smallest, kF));
   const auto high = static_cast<Int128>(std::ldexp(range.largest, kF));
@@ -38,7 +38,7 @@ IntMatrix ValuesIn(const Range& range) {
        ++exponent) {
     const auto power = static_cast<Int128>(std::ldexp(1.0, exponent + kF));
     for (Int128 neighbour : {-2, -1, 0, 1, 2}) add(power + neighbour);
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 20 / thinning; ++i) {
       add(static_cast<Int128>(std::ldexp(fraction(random), exponent + kF)));
     }
   }
@@ -52,7 +52,7 @@ void ExpectWithinError(Function function, double (*truth)(double)) {
   for (const Setting& setting : kSettings) {
     for (const Range& range : kRanges) {
       SCOPED_TRACE(setting.kind + " from " + std::to_string(range.smallest));
-      const IntMatrix x = ValuesIn(range);
+      const IntMatrix x = ValuesIn(range, setting.thinning());
       RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
         const PrivateMatrix input = Private(engine, 1, x, range.largest, kF);
         const PositiveValue value = {engine.Input({&input, 1})[0], range.smallest};
@@ -84,7 +84,7 @@ TEST(FunctionsTest, Roots) {
 }
 
 // Random values, whole powers of two of the result and their neighbours, and what is cleared.
-IntMatrix Exponents(double bound, double largest) {
+IntMatrix Exponents(double bound, double largest, int thinning) {
   std::mt19937_64 random(12);
   std::vector<double> exponents = {largest, 0, -1e-9, -28.4, -28.5, -bound};
   for (int power = -45; power <= 46; ++power) {
@@ -93,7 +93,7 @@ IntMatrix Exponents(double bound, double largest) {
     }
   }
   std::uniform_real_distribution<double> uniform(-bound, largest);
-  for (int i = 0; i < 400; ++i) exponents.push_back(uniform(random));
+  for (int i = 0; i < 400 / thinning; ++i) exponents.push_back(uniform(random));
   std::vector<Int128> values;
   for (double x : exponents) {
     if (std::abs(x) <= bound && x <= largest) values.push_back(EncodeFixed(x, kF));
@@ -107,8 +107,8 @@ TEST(FunctionsTest, Exponentials) {
     for (const auto& range : ranges) {
       const double bound = range.smallest, largest = range.largest;
       SCOPED_TRACE(setting.kind + " up to " + std::to_string(largest));
-      const IntMatrix x = Exponents(bound, largest);
-      ASSERT_GT(x.values.size(), 100u);
+      const IntMatrix x = Exponents(bound, largest, setting.thinning());
+      ASSERT_GT(x.values.size(), 80u);
       RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
         const PrivateMatrix input = Private(engine, 1, x, bound, kF);
         const BoundedAbove value = {engine.Input({&input, 1})[0], largest};
@@ -182,7 +182,7 @@ TEST(FunctionsTest, BelowTheSmallestValueTheResultIsZero) {
 
 TEST(FunctionsTest, RoundsAreAsStated) {
   for (const Setting& setting : kSettings) {
-    const size_t d = setting.kind == "replicated" ? 2 : 1;
+    const size_t d = setting.kind == "ot" ? 1 : setting.d();
     for (const Range& range : {Range{0.05, 50}, Range{1, 1.999}}) {
       const PositiveValue value = {{{7, 3}, kF, range.largest, std::make_shared<Shared::Payload>()},
                                    range.smallest};

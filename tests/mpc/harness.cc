@@ -8,6 +8,8 @@
 #include "crypto/random.h"
 #include "mpc/dealer_engine.h"
 #include "mpc/ot/ot_engine.h"
+#include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
 #include "net/memory_transport.h"
 
 namespace partita::mpc::testing {
@@ -18,6 +20,8 @@ size_t NumProcesses(const RunOptions& options) {
 }
 
 EngineMaker MakeKind(const std::string& kind) {
+  if (kind == "replicated") return MakeReplicatedEngine;
+  if (kind == "shamir") return MakeShamirEngine;
   if (kind == "ot") {
     return [](net::Channel& channel, ReleaseGate& gate) { return MakeOtEngine(channel, gate); };
   }

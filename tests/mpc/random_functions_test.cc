@@ -32,7 +32,7 @@ TEST(OrderTest, SumsAlongAPublicOrder) {
       for (size_t k = 0; k < rows; ++k) counts.push_back(std::min(rows, (k / 3 + 1) * 3));  // ties
       counts.push_back(0);
       const auto opened = Evaluate(setting, {{x, 1000, 0}}, [&](Engine& engine, const List& v) {
-        return List{SelectRows(engine, v[0], order), CumulativeSums(engine, v[0]),
+        return List{engine.SelectRows(v[0], order), CumulativeSums(engine, v[0]),
                     SumsOfFirst(engine, v[0], order, counts)};
       });
       EXPECT_EQ(opened[1].bound, 1000.0 * static_cast<double>(rows));
@@ -56,10 +56,10 @@ TEST(OrderTest, SumsAlongAPublicOrder) {
 TEST(OrderTest, RefusesRowsThatThereAreNot) {
   PlanEngine plan("dealer", 2);
   const Shared value = Planned({3, 2}, 40, 1);
-  EXPECT_THROW(SelectRows(plan, value, std::vector<size_t>{0, 3}), Error);
+  EXPECT_THROW(plan.SelectRows(value, std::vector<size_t>{0, 3}), Error);
   EXPECT_THROW(SumsOfFirst(plan, value, std::vector<size_t>{0, 1}, std::vector<size_t>{3}), Error);
   EXPECT_THROW(CumulativeSums(plan, Planned({8, 1}, 40, 0x1p84)), Error);
-  EXPECT_EQ(SelectRows(plan, value, {}).shape, (Shape{0, 2}));
+  EXPECT_EQ(plan.SelectRows(value, {}).shape, (Shape{0, 2}));
 }
 
 std::vector<size_t> Apply(const std::vector<SwitchLayer>& layers, size_t size) {
@@ -199,7 +199,7 @@ TEST(ShuffleTest, RoundsAreAsStated) {
       crypto::SystemRandom own;
       ShuffleRows(engine, Planned({100, 3}, 40, 1), own);
     });
-    const size_t stated = setting.num_parties * 13 + (setting.d() == 2 ? 1 : 0);
+    const size_t stated = setting.num_parties * 13 + (setting.d() == 1 ? 0 : 1);
     if (setting.kind == "ot") {
       EXPECT_LE(rounds, 3 * stated + 2);
     } else {

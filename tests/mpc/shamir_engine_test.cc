@@ -11,6 +11,9 @@
 #include "base/error.h"
 #include "mpc/batch.h"
 #include "mpc/compare.h"
+#include "mpc/functions/exponential.h"
+#include "mpc/functions/logarithm.h"
+#include "mpc/functions/reciprocal.h"
 #include "tests/mpc/harness.h"
 
 namespace partita::mpc::testing {
@@ -125,17 +128,40 @@ TEST(ShamirEngineTest, LargestProductsFit) {
   EXPECT_TRUE(opened[0] == PlainProduct(Kind::kElementwise, x, y));
 }
 
+std::string MessageOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.message();
+  }
+  return {};
+}
+
 TEST(ShamirEngineTest, TheFieldOf61BitsCarriesIntegersAndSums) {
   RunOptions options = Among(3);
   options.make = MakeShamirSumEngine;
   options.plan = [](size_t n) { return shamir::MakeShamirCostModel(n, 61); };
   CheckAllWays(options, Kind::kGram, {50, 3}, {50, 2}, 100000);
   CheckAllWays(options, Kind::kElementwise, {5, 3}, {5, 3}, 1 << 25);
-  // No room for a statistical mask of a fixed-point value.
   const IntMatrix one = Row({1});
   RunAndComparePlan(options, [&](Engine& engine, size_t) {
-    const Shared value = engine.Public({Row({1 << 20}), 20});
-    EXPECT_THROW(engine.Rescale({&value, 1}, 0), Error);
+    // Comparisons have room under a uniform mask; functions have none for their products.
+    const Shared value = engine.Public({Row({(Int128{1} << 57) - 1, 0, -5}), 0});
+    const SharedBits negative = IsNegative(engine, {&value, 1})[0];
+    const BitMatrix opened = engine.RevealBits("out", {&negative, 1}, kEverybody)[0];
+    for (size_t i = 0; engine.self() && i < 3; ++i) EXPECT_EQ(GetBit(opened, 0, i), i == 2);
+    const PositiveValue positive{engine.Public({one, 0}), 1};
+    const BoundedAbove exponent{positive.value, 1};
+    for (auto function : {Reciprocal, InverseRoot, Root, Log}) {
+      EXPECT_THAT(MessageOf([&] {
+                    function(engine, {&positive, 1}, 20);
+                  }),
+                  HasSubstr("reciprocals, roots and logarithms"));
+    }
+    EXPECT_THAT(MessageOf([&] {
+                  Exponential(engine, {&exponent, 1}, 20);
+                }),
+                HasSubstr("exponentials"));
     PrivateMatrix large = Private(engine, 0, one, std::ldexp(1.0, 59));
     EXPECT_THROW(engine.Input({&large, 1}), Error);
   });
@@ -258,6 +284,19 @@ TEST(ShamirEngineTest, CostsAreThoseStated) {
     EXPECT_EQ(rescale.bytes,
               (t * u * 10 + reshare * (pairs * 10 + 1) + n * (n - 1)) * entries * kElement);
     EXPECT_EQ(rescale.rounds, 2 + levels);
+    // Of 120 bits: a uniform mask, with one more dealing of integers and t of D - 1 indicators, and
+    // resharings of those of sums of digits: all but one value of every joined pair.
+    auto wide = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+      Shared value = engine.Public({x, 20});
+      value.bound = std::ldexp(1 - 0x1p-10, 119 - 20);
+      return [&engine, value] { engine.Rescale(std::vector{value}, 10); };
+    });
+    const size_t digits = t + 2, of_two = 2 * digits - 2;
+    const size_t sums = t == 1   ? of_two
+                        : t == 2 ? of_two + 3 * digits - 3
+                                 : 2 * of_two + 4 * digits - 4;
+    EXPECT_EQ(wide.bytes, rescale.bytes + (t * u * digits + reshare * sums) * entries * kElement);
+    EXPECT_EQ(wide.rounds, 2 + levels);
     auto raise = CostOf(n, [&](Engine& engine) -> std::function<void()> {
       Shared value = engine.Public({x, 20});
       return [&engine, value] { engine.Rescale(std::vector{value}, 30); };
@@ -340,18 +379,18 @@ TEST(ShamirEngineTest, RescaleErrsByLessThanOneUnitAndIsUnbiased) {
   std::mt19937_64 random(13);
   const int shift = 40;
   const size_t size = 5000;
-  for (size_t n : {3, 5}) {
+  // The largest bound with s >= 40: k = mask bits - ceil(log2 groups) - 40; and uniform masks.
+  for (auto [n, value_bits] : {std::pair<size_t, int>{3, 84}, {5, 82}, {3, 126}, {5, 83}}) {
+    SCOPED_TRACE(std::to_string(n) + " " + std::to_string(value_bits));
     IntMatrix x = RandomMatrix(random, {size, 1}, int64_t{1} << 62);
-    // The largest bound with s >= 40: k = mask bits - ceil(log2 groups) - 40.
-    const int value_bits = 126 - (n == 3 ? 2 : 4) - 40;
     const Int128 largest = (Int128{1} << (value_bits - 2));
     x.values[0] = largest;
     x.values[1] = -largest;
     x.values[2] = 0;
     x.values[3] = -1;
     x.values[4] = (Int128{1} << shift) * -12345;
-    auto opened = OpenAtAll(Among(n), [&](Engine& engine) {
-      Shared value = InputOne(engine, 0, x, std::ldexp(1.0, value_bits - 2 - shift), shift);
+    auto opened = OpenAtAll(Among(n), [&, bits = value_bits](Engine& engine) {
+      Shared value = InputOne(engine, 0, x, std::ldexp(1.0, bits - 2 - shift), shift);
       return engine.Reveal("out", engine.Rescale(std::vector{value}, 0), kEverybody);
     });
     double excess = 0, variance = 0;
@@ -381,6 +420,51 @@ TEST(ShamirEngineTest, RescaleByEveryShift) {
       for (size_t i = 0; i < x.values.size(); ++i) {
         const Int128 up = m.values[i] - (x.values[i] >> shift);
         EXPECT_TRUE(up == 0 || (up == 1 && x.values[i] != 0)) << shift << " " << i;
+      }
+    }
+  }
+}
+
+// Values at the ends of ranges that only uniform masks have room for, cut and taken apart.
+TEST(ShamirEngineTest, WideValuesOfEveryWidth) {
+  std::mt19937_64 random(17);
+  for (size_t n : {3, 4, 5, 6, 7}) {
+    for (int bits : {85, 100, 116, 124, 125, 126}) {
+      SCOPED_TRACE(std::to_string(n) + " " + std::to_string(bits));
+      // As far as BitsFor allows for the rounding of private inputs.
+      const Int128 largest = (Int128{1} << (bits - 1)) - (Int128{1} << (bits - 8));
+      IntMatrix x = Row({largest, -largest, largest - 1, 1 - largest, 0, 1, -1});
+      for (int i = 0; i < 70; ++i) {
+        const auto any = static_cast<Int128>((static_cast<UInt128>(random()) << 64) | random());
+        x.values.push_back(any >> (129 - bits));
+      }
+      x.shape.cols = x.values.size();
+      const double bound = std::ldexp(1 - 0x1p-7, bits - 1);
+      std::vector<BitMatrix> planes(n + 1);
+      std::vector<std::vector<IntMatrix>> cut(n + 1);
+      const std::vector<int> shifts = {1, 40, 84};
+      RunAndComparePlan(Among(n), [&](Engine& engine, size_t self) {
+        Shared value = InputOne(engine, 1, x, bound);
+        ASSERT_EQ(BitsFor(value), static_cast<size_t>(bits));
+        const SharedBits all = ToBits(engine, {&value, 1})[0];
+        planes[self] = engine.RevealBits("out", {&all, 1}, kEverybody)[0];
+        std::vector<Shared> values;
+        for (int shift : shifts) {
+          Shared scaled = value;
+          scaled.fraction_bits = shift;
+          scaled.bound = std::ldexp(bound, -shift);
+          values.push_back(scaled);
+        }
+        cut[self] = engine.Reveal("out", engine.Rescale(values, 0), kEverybody);
+      });
+      for (size_t i = 0; i < x.values.size(); ++i) {
+        for (size_t j = 0; j < static_cast<size_t>(bits); ++j) {
+          ASSERT_EQ(GetBit(planes[0], j, i), (x.values[i] >> j & 1) != 0) << i << " bit " << j;
+        }
+        for (size_t s = 0; s < shifts.size(); ++s) {
+          const Int128 up = cut[0][s].values[i] - (x.values[i] >> shifts[s]);
+          ASSERT_TRUE(up == 0 || up == 1) << i << " by " << shifts[s];
+        }
       }
     }
   }
@@ -418,17 +502,17 @@ ErrorCode CodeOf(const std::exception_ptr& error) {
   return CodeOf([&] { std::rethrow_exception(error); });
 }
 
-// The last width that leaves 40 bits of masking, and the first that does not: refused when planned,
-// and in a run before the gate is asked or anything is sent.
-TEST(ShamirEngineTest, BoundsThatLeaveTooLittleMaskingAreRefused) {
-  for (auto [n, value_bits] : {std::pair<size_t, int>{3, 84}, {5, 82}, {7, 80}}) {
-    auto value_of = [bits = value_bits](Engine& engine, int more) {
+// The widest value that there is a mask for, and a wider one: refused when planned, and in a run
+// before the gate is asked or anything is sent.
+TEST(ShamirEngineTest, BoundsThatLeaveNoRoomForAMaskAreRefused) {
+  for (size_t n : {3, 5, 7}) {
+    auto value_of = [](Engine& engine, double less) {
       Shared value = engine.Public({Row({1}), 20});
-      value.bound = std::ldexp(1.0, bits - 2 - 20 + more);
+      value.bound = std::ldexp(1 - less, 125 - 20);
       return value;
     };
     RunAndComparePlan(Among(n), [&](Engine& engine, size_t) {
-      const Shared fits = value_of(engine, 0), too_large = value_of(engine, 1);
+      const Shared fits = value_of(engine, 0x1p-10), too_large = value_of(engine, 0x1p-17);
       const size_t width = 5;
       engine.Rescale({&fits, 1}, 10);
       engine.Decompose({&fits, 1}, {&width, 1});
@@ -510,11 +594,6 @@ Shared Lie(const Shared& value, UInt128 shift, size_t first = 0) {
   return Shamir<2>::WithShares(value, std::move(shares));
 }
 
-std::vector<PartyIndex> CorrectedBy(const Engine& engine) {
-  if (auto* three = dynamic_cast<const Shamir<2>*>(&engine)) return three->corrected();
-  return dynamic_cast<const Shamir<3>&>(engine).corrected();
-}
-
 struct Promise {
   size_t parties, noticed, corrected;
 };
@@ -534,7 +613,7 @@ TEST(ShamirEngineTest, EveryNumberOfLiesInOpenings) {
         Shared value = InputOne(engine, 0, x, 10);
         if (self + lies >= n) value = Lie(value, 1000 + 77 * self, 1);
         opened[self] = engine.Reveal("out", {&value, 1}, kEverybody);
-        named[self] = CorrectedBy(engine);
+        named[self] = CorrectedParties(engine);
       });
       for (PartyIndex party = 0; party + lies < n; ++party) {
         if (lies <= corrected) {
@@ -627,7 +706,7 @@ TEST(ShamirEngineTest, LiesAboutBitsAndMaskedValuesAreCorrectedOrNoticed) {
       }
       const auto opened = engine.RevealBits("out", {&bits, 1}, kEverybody);
       EXPECT_EQ(opened[0].words, (std::vector<uint64_t>{~uint64_t{5}, 63}));
-      named[self] = CorrectedBy(engine);
+      named[self] = CorrectedParties(engine);
     });
     auto rescaled = RunAll(Among(n), [&](Engine& engine, size_t self) {
       Shared value = InputOne(engine, 0, Row({40, 80}), 10, 3);

@@ -7,12 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <mutex>
 #include <set>
 
 #include "mpc/compare.h"
+#include "mpc/oracle_schedule.h"
 #include "mpc/shamir_engine.h"
 #include "net/memory_transport.h"
 #include "tests/mpc/harness.h"
@@ -42,7 +44,8 @@ struct Case {
   std::vector<Int128> domain = {};      // the values that every input takes
   unsigned modulus = 0;
   int integer_bits = 0;
-  // Elements are not enumerated but drawn: for what does not depend on them.
+  // Elements, and bits after the first of a tape, are not enumerated but drawn: for what does not
+  // depend on them.
   bool draw_elements = false;
   int statistical_bits = 0;
   // Gets one column per input; returns what it opened.
@@ -111,7 +114,8 @@ class Space {
 
  private:
   bool Drawn(const Digit& digit) const {
-    return c_.draw_elements && digit.kind == Digit::Kind::kElement;
+    return c_.draw_elements && (digit.kind == Digit::Kind::kElement ||
+                                (digit.kind == Digit::Kind::kBit && digit.slot > 0));
   }
   size_t BaseOf(const Digit& digit) const {
     if (digit.kind == Digit::Kind::kElement) return c_.modulus;
@@ -119,8 +123,12 @@ class Space {
   }
   uint8_t Honest(const Digit& digit, size_t row) const {
     if (Drawn(digit)) {
-      std::mt19937_64 random(row + 1000003 * digit.slot + 7919 * digit.group);
-      return static_cast<uint8_t>(random() % c_.modulus);
+      // SplitMix64 of what names the digit.
+      uint64_t z = (row << 24 | digit.slot << 8 | digit.group) * 0x9E3779B97F4A7C15u +
+                   (digit.kind == Digit::Kind::kBit ? 1 : 0);
+      z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+      z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+      return static_cast<uint8_t>((z ^ z >> 31) % BaseOf(digit));
     }
     auto at = strides_.find(digit);
     if (at == strides_.end()) return 0;
@@ -520,41 +528,205 @@ TEST(ShamirViewTest, TwoOfFiveLearnNothingOfASum) {
   EXPECT_GT(NumLeaks(views, {1, 2, 4}), 0u);
 }
 
+// Four parties tolerate one, with a resharing by three of them. F_7 has room for every tape.
+TEST(ShamirViewTest, OneOfFourLearnsNothingOfAProduct) {
+  Case c = ProductTo(3);
+  c.num_parties = 4;
+  c.domain = {0, 1, 5};
+  ExpectPrivateForEach(Enumerate<Field7, 3>(c), 4);
+  // The input of party 0 is read in slot 0, of party 1 in slot 1, the resharings in slot 2.
+  c.fault = [](const Digit& digit, const auto& honest) -> uint8_t {
+    return digit.kind == Digit::Kind::kElement && digit.slot == 2 ? 0 : honest(digit);
+  };
+  const Views views = Enumerate<Field7, 3>(c);
+  size_t leaks = 0;
+  for (PartyIndex party = 0; party < 4; ++party) leaks += NumLeaks(views, {party});
+  EXPECT_GT(leaks, 0u);
+}
+
+// ---- the linear oracle of three parties, over F_5
+
+// One run for every weight and its dealing's random element; in each, columns for every value, the
+// random element of its dealing, and the term that the two who reply have in common.
+class OracleTape : public Tape {
+ public:
+  static constexpr size_t kColumns = 125, kRuns = 25;
+  OracleTape(PartyIndex owner, PartyIndex centre, bool honest, Group group)
+      : owner_(owner), centre_(centre), honest_(honest), group_(group) {}
+  static uint8_t Value(size_t column) { return static_cast<uint8_t>(column % 5); }
+  static uint8_t Weight(size_t run) { return static_cast<uint8_t>(run % 5); }
+  // What the group knows of one instance.
+  std::string Known(size_t run, size_t column) const {
+    std::string known;
+    if (group_ == PairWithNext(owner_)) known.push_back(Dealt(column));
+    if (group_ == PairWithNext(centre_)) known.push_back(static_cast<char>(run / 5));
+    if (!shamir::IsMember(group_, centre_)) known.push_back(Common(column));
+    return known;
+  }
+  void Read(uint64_t offset, std::span<uint8_t> out) override {
+    // Intervals are whole cipher blocks: the value's dealing, the weight's, the common term.
+    constexpr size_t kLong = 128, kShort = 16, kRun = 2 * kLong + kShort;
+    for (size_t i = 0; i < out.size(); ++i) {
+      const size_t run = (offset + i) / kRun, at = (offset + i) % kRun;
+      out[i] = at < kLong            ? static_cast<uint8_t>(Dealt(at))
+               : at < kLong + kShort ? static_cast<uint8_t>(run / 5)
+                                     : static_cast<uint8_t>(Common(at - kLong - kShort));
+    }
+  }
+
+ private:
+  static Group PairWithNext(PartyIndex party) {
+    return Group{1} << party | Group{1} << (party + 1) % 3;
+  }
+  static char Dealt(size_t column) { return static_cast<char>(column / 5 % 5); }
+  char Common(size_t column) const { return honest_ ? static_cast<char>(column / 25 % 5) : '\0'; }
+
+  PartyIndex owner_, centre_;
+  bool honest_;
+  Group group_;
+};
+
+Views EnumerateOracle(PartyIndex owner, PartyIndex centre, bool honest) {
+  constexpr size_t kColumns = OracleTape::kColumns, kRuns = OracleTape::kRuns;
+  IntMatrix values{{1, kColumns}, {}};
+  for (size_t c = 0; c < kColumns; ++c) values.values.push_back(OracleTape::Value(c));
+  Transcript transcript;
+  RunOptions options;
+  options.kind = "shamir";
+  options.num_parties = 3;
+  options.make = [&](net::Channel& channel, ReleaseGate& gate) {
+    const GroupTapes tapes = [=](Group group) -> std::unique_ptr<Tape> {
+      return std::make_unique<OracleTape>(owner, centre, honest, group);
+    };
+    return std::make_unique<ShamirEngine<Field5, 2>>(channel, gate, tapes, 0);
+  };
+  options.wrap = [&](std::unique_ptr<net::Transport> inner) {
+    return std::make_unique<RecordingTransport>(std::move(inner), transcript);
+  };
+  const OracleTask task{centre, 0, 0, {{"out", 1, 1}}};
+  std::vector<IntMatrix> opened(kRuns);
+  RunAll(options, [&](Engine& engine, size_t) {
+    for (size_t run = 0; run < kRuns; ++run) {
+      const Shared value = InputOf(engine, owner, values, 0.4);
+      engine.RunOracle(value, task, [&](const OracleEvaluate& evaluate) {
+        opened[run] = evaluate(0, {{1, 1}, {OracleTape::Weight(run)}});
+      });
+    }
+  }).ThrowIfFailed();
+  Views views;
+  views.owners = {owner, centre};
+  views.domain = {0, 1, 2, 3, 4};
+  views.num_secrets = 25;
+  views.num_instances = kRuns * kColumns;
+  views.view.assign(3, std::vector<std::string>(views.num_instances));
+  views.output = views.view;
+  std::map<std::pair<PartyIndex, PartyIndex>, std::vector<Bytes>> received;
+  for (PartyIndex from = 0; from < 3; ++from) {
+    for (PartyIndex to = 0; to < 3; ++to) received[{from, to}] = transcript.Messages(from, to);
+  }
+  for (size_t i = 0; i < views.num_instances; ++i) {
+    // The value, the weight, and the random numbers, lowest digit first.
+    const size_t rest = i / 25, run = i / 5 % 5 + rest / 25 * 5;
+    const size_t column = i % 5 + rest % 25 * 5;
+    views.output[centre][i] = ToString(opened[run].values[column]);
+    for (PartyIndex party = 0; party < 3; ++party) {
+      std::string& seen = views.view[party][i];
+      for (PartyIndex peer = 0; peer < 3; ++peer) {
+        if (peer == party) continue;
+        const OracleTape tape(owner, centre, honest, Group{1} << party | Group{1} << peer);
+        seen += tape.Known(run, column);
+        const std::vector<Bytes>& messages = received.at({peer, party});
+        const size_t each = messages.size() / kRuns;
+        for (size_t m = run * each; m < (run + 1) * each; ++m) {
+          const size_t size = messages[m].size();
+          if (size == kColumns) seen.push_back(static_cast<char>(messages[m][column]));
+          if (size == kOracleHeadBytes + 1) seen.push_back(static_cast<char>(messages[m].back()));
+        }
+      }
+    }
+  }
+  return views;
+}
+
+TEST(ShamirViewTest, TheOracleTellsTheCentreItsProductsAndTheOthersNothing) {
+  for (PartyIndex owner = 0; owner < 3; ++owner) {
+    for (PartyIndex centre = 0; centre < 3; ++centre) {
+      SCOPED_TRACE(std::to_string(owner) + " " + std::to_string(centre));
+      const Views views = EnumerateOracle(owner, centre, true);
+      ExpectPrivateForEach(views, 3);
+      for (size_t i = 0; i < views.num_instances; ++i) {
+        const Int128 product = views.Input(i, 0) * views.Input(i, 1);
+        ASSERT_EQ(views.output[centre][i], ToString(Field5::ToSigned(Field5::FromSigned(product))));
+      }
+    }
+  }
+}
+
+TEST(ShamirViewTest, OracleRepliesWithoutACommonTermAreCaught) {
+  EXPECT_GT(NumLeaks(EnumerateOracle(1, 0, false), {0}), 0u);
+}
+
 // ---- statistical masks, over the field of 127 elements
 
-// Largest distance between the distributions of c and of what one party knows of the mask, over all
-// pairs of values of x.
-double MaskDistance(const Fault& fault, std::vector<double>& by_party) {
+// What opens a value of two bits, sign included (the bound 0 stands for it), under a mask of one.
+enum class MaskUse { kRescale, kDecompose };
+
+Case Masked(MaskUse use, size_t num_parties, int integer_bits, int statistical_bits, Fault fault) {
   Case c;
+  c.num_parties = num_parties;
   c.owners = {0};
-  c.domain = {-2, -1, 0, 1};  // |x| < 2^(k-1) with k = 2: the bound 0 stands for it
-  c.integer_bits = 3;         // h = mask bits 6 - m 1 - ceil(log2 3) 2
+  c.domain = {-2, -1, 0, 1};  // |x| < 2^(k-1) with k = 2
+  c.integer_bits = integer_bits;
   c.draw_elements = true;
-  c.fault = fault;
-  c.body = [](Engine& engine, const std::vector<IntMatrix>& x) {
+  c.statistical_bits = statistical_bits;
+  c.fault = std::move(fault);
+  c.body = [use](Engine& engine, const std::vector<IntMatrix>& x) {
     Shared value = InputOf(engine, 0, x[0], 0);
-    value.fraction_bits = 1;
-    engine.Rescale({&value, 1}, 0);
+    const size_t width = 1;
+    if (use == MaskUse::kRescale) {
+      value.fraction_bits = 1;
+      engine.Rescale({&value, 1}, 0);
+    } else {
+      engine.Decompose({&value, 1}, {&width, 1});
+    }
     return std::vector<IntMatrix>{};
   };
-  using F = FieldOf7Bits;
-  const Views views = Enumerate<F, 2>(c);
+  return c;
+}
+
+// Largest distance between the distributions of c and of what t parties know of the mask, over all
+// pairs of values of x and all coalitions.
+template <typename F, size_t kSlices>
+double MaskDistance(const Case& c) {
+  const Views views = Enumerate<F, kSlices>(c);
+  const size_t n = c.num_parties, t = ShamirThreshold(n);
+  // The digits of the mask that a party knows come first in its view; shares, which are drawn,
+  // are replaced by c.
+  const size_t known = n == 3 && c.statistical_bits == 0 ? 3 : 2;
+  std::vector<typename F::Word> points;
+  for (PartyIndex i = 1; i <= t + 1; ++i) points.push_back(PointOf<F>(i));
+  const auto at_zero = LagrangeAt<F>(points, 0);
+  auto opened = [&](size_t instance) {  // as party 0 computes it
+    uint8_t sum = 0;
+    for (PartyIndex i = 1; i <= t + 1; ++i) {
+      sum = F::Add(sum, F::Mul(at_zero[i - 1], views.last_elements.at({0, i})[instance]));
+    }
+    return sum;
+  };
   double largest = 0;
-  for (PartyIndex party = 0; party < 3; ++party) {
-    const PartyIndex one = (party + 1) % 3, two = (party + 2) % 3;
-    const std::vector<F::Word> points = {PointOf<F>(one), PointOf<F>(two)};
-    const auto at_zero = LagrangeAt<F>(points, 0);
+  for (Group coalition = 1; coalition < Group{1} << n; ++coalition) {
+    if (static_cast<size_t>(std::popcount(coalition)) != t) continue;
     std::map<Int128, std::map<std::string, double>> by_value;
     for (size_t i = 0; i < views.num_instances; ++i) {
-      // Enumerated digits come first in a view; shares, which are drawn, are replaced by c.
-      const uint8_t opened = F::Add(F::Mul(at_zero[0], views.last_elements.at({party, one})[i]),
-                                    F::Mul(at_zero[1], views.last_elements.at({party, two})[i]));
-      // Two groups' integers, and a bit: the first group's or party 2's own.
-      std::string seen = views.view[party][i].substr(0, 3);
-      seen.push_back(static_cast<char>(opened));
+      std::string seen;
+      for (PartyIndex party = 0; party < n; ++party) {
+        if (shamir::IsMember(coalition, party)) seen += views.view[party][i].substr(0, known);
+      }
+      seen.push_back(static_cast<char>(opened(i)));
       by_value[views.Input(i, 0)][seen] += 1;
     }
-    const double each = static_cast<double>(views.num_instances) / 4;
+    const double each =
+        static_cast<double>(views.num_instances) / static_cast<double>(c.domain.size());
     double worst = 0;
     for (const auto& [x, p] : by_value) {
       for (const auto& [y, q] : by_value) {
@@ -566,35 +738,51 @@ double MaskDistance(const Fault& fault, std::vector<double>& by_party) {
         worst = std::max(worst, distance / each);
       }
     }
-    by_party.push_back(worst);
+    EXPECT_GT(worst, 0) << "coalition " << coalition;
     largest = std::max(largest, worst);
   }
   return largest;
 }
 
-TEST(ShamirViewTest, TheDistanceOfMaskedOpeningsIsWhatIsDeclared) {
-  std::vector<double> by_party;
-  // s = mask bits 6 - ceil(log2 3) - k = 2, and 2^(k-m) / 2^h = 2 / 8.
-  const double distance = MaskDistance(nullptr, by_party);
-  EXPECT_LE(distance, std::ldexp(1.0, -2));
-  EXPECT_GT(distance, 0);
-  for (double d : by_party) EXPECT_GT(d, 0);
+const Fault kNoIntegers = [](const Digit& digit, const auto& honest) -> uint8_t {
+  return digit.kind == Digit::Kind::kInteger ? 0 : honest(digit);
+};
+const Fault kNoLowBits = [](const Digit& digit, const auto& honest) -> uint8_t {
+  return digit.kind == Digit::Kind::kBit && digit.slot == 0 ? 0 : honest(digit);
+};
+
+// h = mask bits 6 - m 1 - ceil(log2 3) 2 = 3; s = mask bits 6 - ceil(log2 3) - k = 2, and
+// 2^(k-m) / 2^h = 2 / 8.
+TEST(ShamirViewTest, TheDistanceOfStatisticalMasksIsWhatIsDeclared) {
+  for (MaskUse use : {MaskUse::kRescale, MaskUse::kDecompose}) {
+    auto distance = [use](const Fault& fault) {
+      return MaskDistance<FieldOf7Bits, 2>(Masked(use, 3, 3, 0, fault));
+    };
+    EXPECT_LE(distance(nullptr), std::ldexp(1.0, -2));
+    EXPECT_GT(distance(kNoIntegers), std::ldexp(1.0, -2));
+    EXPECT_GT(distance(kNoLowBits), std::ldexp(1.0, -2));
+  }
 }
 
-TEST(ShamirViewTest, AMaskWithoutIntegersIsCaught) {
-  std::vector<double> by_party;
-  const Fault fault = [](const Digit& digit, const auto& honest) -> uint8_t {
-    return digit.kind == Digit::Kind::kInteger ? 0 : honest(digit);
-  };
-  EXPECT_GT(MaskDistance(fault, by_party), std::ldexp(1.0, -2));
-}
-
-TEST(ShamirViewTest, AMaskWithoutALowBitIsCaught) {
-  std::vector<double> by_party;
-  const Fault fault = [](const Digit& digit, const auto& honest) -> uint8_t {
-    return digit.kind == Digit::Kind::kBit ? 0 : honest(digit);
-  };
-  EXPECT_GT(MaskDistance(fault, by_party), std::ldexp(1.0, -2));
+// b = 5, integers of b - m = 4 bits: at most 2^-5, of one of three and of two of five parties.
+TEST(ShamirViewTest, TheDistanceOfUniformMasksIsWhatIsDeclared) {
+  for (MaskUse use : {MaskUse::kRescale, MaskUse::kDecompose}) {
+    auto of_three = [use](const Fault& fault) {
+      return MaskDistance<FieldOf5Bits, 2>(Masked(use, 3, 4, 40, fault));
+    };
+    EXPECT_LE(of_three(nullptr), std::ldexp(1.0, -5));
+    EXPECT_GT(of_three(kNoIntegers), std::ldexp(1.0, -5));
+    EXPECT_GT(of_three(kNoLowBits), std::ldexp(1.0, -5));
+    // The dealer's integer alone: the first group knows the mask's high bits.
+    EXPECT_GT(of_three([](const Digit& digit, const auto& honest) -> uint8_t {
+                return digit.group == 0b100 && digit.kind == Digit::Kind::kInteger ? 0
+                                                                                   : honest(digit);
+              }),
+              std::ldexp(1.0, -5));
+  }
+  Case of_five = Masked(MaskUse::kRescale, 5, 4, 40, nullptr);
+  of_five.domain = {-2, 1};
+  EXPECT_LE((MaskDistance<FieldOf5Bits, 3>(of_five)), std::ldexp(1.0, -5));
 }
 
 // ---- two worlds, over the real field

@@ -10,8 +10,11 @@
 # built and run; it must fail. A patch that no longer applies or builds fails the run like a mutant
 # that survives: plant the same bug in the code as it is now.
 #
-# SOURCE stays untouched: all happens in a copy, BUILD/mutants, which is removed at the end. It always
-# has the same path, so that the compiler cache serves later runs.
+# A NAME may be a pattern ('dca_*'), or a folder with a slash at its end (src/mpc/): all mutants of
+# files in it.
+#
+# SOURCE stays untouched: all happens in a copy, BUILD/mutants, which is removed at the end; runs beside
+# each other have one each (mutants-2, ...). The compiler cache serves all of them.
 set -euo pipefail
 export LC_ALL=C
 exec </dev/null
@@ -21,9 +24,6 @@ mkdir -p "$2"
 build_dir=$(readlink -f -- "$2")
 shift 2
 patches=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
-work=$build_dir/mutants
-copy=$work/source
-log=$work/log
 # A mutant may wait for ever: that is noticed too.
 readonly kTestSeconds=300
 
@@ -35,13 +35,19 @@ stop() {
 # Prints what a patch says about itself: field test, or field bug.
 field() { sed -n -e "/^diff /q" -e "s/^# $2: //p" "$patches/$1.patch"; }
 
-names=("$@")
-if [ $# -eq 0 ]; then
-  for patch in "$patches"/*.patch; do names+=("$(basename "$patch" .patch)"); done
-fi
+names=()
+add_patches() { for patch in "$@"; do names+=("$(basename "$patch" .patch)"); done; }
+[ $# -gt 0 ] || add_patches "$patches"/*.patch
+for name in "$@"; do
+  case $name in
+    */) mapfile -t found < <(grep -l "^--- a/$name" "$patches"/*.patch || true) ;;
+    *) mapfile -t found < <(compgen -G "$patches/$name.patch" || true) ;;
+  esac
+  [ "${#found[@]}" -gt 0 ] || stop "there is no mutant '$name' in $patches"
+  add_patches "${found[@]}"
+done
 tests=()
 for name in "${names[@]}"; do
-  [ -f "$patches/$name.patch" ] || stop "there is no mutant '$name' in $patches"
   test=$(field "$name" test)
   case $test in *[!a-z0-9_]* | '') stop "$name.patch does not begin with '# test: NAME'" ;; esac
   [ -n "$(field "$name" bug)" ] || stop "$name.patch has no line '# bug: SENTENCE'"
@@ -57,8 +63,16 @@ run() {
     --gtest_brief=1
 }
 
-exec 9>"$build_dir/mutants.lock"
-flock --nonblock 9 || stop "another run is going on in $work"
+work=
+for slot in '' -2 -3 -4; do
+  exec 9>"$build_dir/mutants$slot.lock"
+  flock --nonblock 9 || continue
+  work=$build_dir/mutants$slot
+  break
+done
+[ -n "$work" ] || stop "four runs are going on in $build_dir already"
+copy=$work/source
+log=$work/log
 trap 'rm -rf -- "$work"' EXIT
 rm -rf -- "$work"
 mkdir -p "$copy"

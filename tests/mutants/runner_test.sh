@@ -61,6 +61,23 @@ mutate 1 one
 expect_output 'say_test fails without any mutant'
 expect_no_output 'caught'
 
+printf 'say() {\n  echo two\n}\n' >"$product/src/say.sh"
+mutate 0 't*'
+expect_output 'three: caught by say_test'
+expect_output '1 mutants, all caught'
+mutate 1 src/
+expect_output '5 mutants, 3 not caught: harmless stale syntax'
+mutate 1 src/other/
+expect_output "there is no mutant 'src/other/'"
+
+# Beside another run it works in a copy of its own.
+(
+  flock 9
+  bash "$runner" "$product" "$work/build" one
+) 9>"$work/build/mutants.lock" >"$work/beside" 2>&1 || fail "two runs: $(cat "$work/beside")"
+grep -q 'one: caught' "$work/beside" || fail "two runs: $(cat "$work/beside")"
+
+printf 'say() {\n  echo none\n}\n' >"$product/src/say.sh"
 mutate 1 unheard
 expect_output "there is no mutant 'unheard'"
 sed -i '/^# test/d' "$work/mutants/one.patch"

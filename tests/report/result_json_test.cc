@@ -32,12 +32,12 @@ std::vector<std::string> Keys(const json& object) {
 
 TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
   const json document = Document(SmallResult());
-  EXPECT_THAT(
-      Keys(document),
-      ElementsAre("analyses", "approvals", "digits_of_agreement", "disclosure", "hashes", "history",
-                  "leakage", "learned", "methods", "min_cell", "party", "plan", "prediction",
-                  "privacy", "releases", "rows", "schema_version", "seconds_total", "software",
-                  "started_at", "statements", "status", "study", "traffic", "variables"));
+  EXPECT_THAT(Keys(document),
+              ElementsAre("analyses", "approvals", "corrected", "digits_of_agreement", "disclosure",
+                          "hashes", "history", "leakage", "learned", "methods", "min_cell", "party",
+                          "plan", "prediction", "privacy", "releases", "rows", "schema_version",
+                          "seconds_total", "software", "started_at", "statements", "status",
+                          "study", "traffic", "variables"));
   const json& analysis = document["analyses"][0];
   EXPECT_THAT(Keys(analysis),
               ElementsAre("convergence", "fit", "fit_measures_available", "likelihood", "model",
@@ -135,6 +135,7 @@ TEST(ResultJsonTest, HoldsEveryFactOfTheRun) {
   EXPECT_EQ(document["disclosure"][1]["passed"], false);
   EXPECT_EQ(document["leakage"]["level"], "likelihood-oracle");
   EXPECT_EQ(document["digits_of_agreement"], 9);
+  EXPECT_EQ(document["corrected"], json({"south"}));
   EXPECT_EQ(document["history"][0]["points"][1]["log_likelihood"], -3737.75);
   EXPECT_EQ(document["traffic"][0]["wire_bytes_sent"], 900);
   EXPECT_EQ(document["prediction"]["measured"]["bytes"], 1237067);
@@ -202,11 +203,12 @@ TEST(ResultJsonTest, ReadsFiles) {
 TEST(RunJsonTest, IsTheSameDocumentWithoutStatistics) {
   const json document = json::parse(RunJson(SamplePlan(), SampleFacts()));
   EXPECT_EQ(document["status"], "finished");
-  EXPECT_THAT(Keys(document),
-              ElementsAre("approvals", "digits_of_agreement", "disclosure", "hashes", "history",
-                          "leakage", "learned", "min_cell", "party", "plan", "prediction",
-                          "privacy", "releases", "rows", "schema_version", "seconds_total",
-                          "software", "started_at", "status", "study", "traffic", "variables"));
+  EXPECT_THAT(
+      Keys(document),
+      ElementsAre("approvals", "corrected", "digits_of_agreement", "disclosure", "hashes",
+                  "history", "leakage", "learned", "min_cell", "party", "plan", "prediction",
+                  "privacy", "releases", "rows", "schema_version", "seconds_total", "software",
+                  "started_at", "status", "study", "traffic", "variables"));
 }
 
 }  // namespace

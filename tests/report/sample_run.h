@@ -205,6 +205,7 @@ inline RunFacts FullFacts() {
   facts.leakage = {"12 of 54 sufficient statistics were determined by the opened numbers."};
   facts.prediction = {{1.2, 3, 1237067}, {1.5, 3, 1237067}};
   facts.digits_of_agreement = 9;
+  facts.corrected = {"south"};
   facts.privacy = {"Exact releases: 1 before this study."};
   facts.history = {{"main", {{0, -4000.5, 0.5}, {1, -3737.75, 1e-9}}}};
   facts.libraries = {"OpenSSL 3.0.17", "Eigen 3.4.0"};

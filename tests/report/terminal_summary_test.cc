@@ -46,6 +46,15 @@ TEST(RunSummaryTest, LeavesOutWhatIsNotThere) {
   EXPECT_THAT(text, HasSubstr("Who learned what"));
 }
 
+TEST(RunSummaryTest, NamesWhoseSharesWereCorrected) {
+  RunFacts facts = SampleFacts();
+  EXPECT_THAT(RunSummary(SamplePlan(), facts), Not(HasSubstr("Corrected")));
+  facts.corrected = {"south"};
+  EXPECT_THAT(
+      RunSummary(SamplePlan(), facts),
+      HasSubstr("\nCorrected:\n  south sent wrong shares in openings, which were corrected"));
+}
+
 TEST(TerminalSummaryTest, PutsTheStatisticsFirst) {
   const std::string text = TerminalSummary(std::vector{SmallResult()}, SamplePlan(), SampleFacts());
   EXPECT_EQ(text.find("Study three-factor: Three ability factors\n\nPartita ended normally"), 0U);

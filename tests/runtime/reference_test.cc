@@ -145,9 +145,10 @@ TEST_P(ReferenceTest, EveryPartitionAndEngineGivesTheReference) {
   const json reference = testing::LoadReference(GetParam());
   std::map<ParameterKey, stats::ParameterEstimate> first;
   for (const json& partition : reference["partitions"]) {
-    for (const std::string engine : {"dealer", "replicated", "ot"}) {
+    for (const std::string engine : {"dealer", "replicated", "ot", "shamir"}) {
       const size_t holders = partition["parties"].size();
       if ((engine == "replicated" && holders != 3) || (engine == "ot" && holders != 2)) continue;
+      if (engine == "shamir" && holders < 3) continue;
       SCOPED_TRACE(partition.dump() + " " + engine);
       ReferenceStudyOptions options;
       options.engine = engine;
@@ -228,9 +229,10 @@ class LikelihoodTest : public ReferenceTest {};
 TEST_P(LikelihoodTest, EveryPartitionAndEngineGivesTheReference) {
   const json reference = testing::LoadReference(GetParam());
   for (const json& partition : reference["partitions"]) {
-    for (const std::string engine : {"dealer", "replicated", "ot"}) {
+    for (const std::string engine : {"dealer", "replicated", "ot", "shamir"}) {
       const size_t holders = partition["parties"].size();
       if ((engine == "replicated" && holders != 3) || (engine == "ot" && holders != 2)) continue;
+      if (engine == "shamir" && holders < 3) continue;
       SCOPED_TRACE(partition.dump() + " " + engine);
       ReferenceStudyOptions options;
       options.engine = engine;

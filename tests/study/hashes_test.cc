@@ -89,6 +89,15 @@ TEST(PlanHashTest, DependsOnTheNormativePartOnly) {
       [](Plan& p) { p.phases[1].links[0].to = "x"; },
       [](Plan& p) { p.phases[1].links[1].messages = 3; },
       [](Plan& p) { p.phases[1].links[1].bytes = 3; },
+      [](Plan& p) {
+        p.preparation = {{"make", 1, {{"a", "b", 1, 10}}}};
+      },
+      [](Plan& p) {
+        p.preparation = {{"make", 2, {{"a", "b", 1, 10}}}};
+      },
+      [](Plan& p) {
+        p.preparation = {{"make", 1, {{"a", "b", 1, 11}}}};
+      },
       [](Plan& p) { p.correlations[0].name = "x"; },
       [](Plan& p) { p.correlations[0].count = 3; },
       [](Plan& p) { p.releases[0].id = "x"; },

@@ -138,6 +138,27 @@ TEST(PlanTest, JsonGoesThereAndBack) {
   EXPECT_EQ(RenderPlanJson(plan, kNetworks), text);
 }
 
+// Two tables: what is prepared, and what the run costs.
+TEST(PlanTest, TellsThePreparationFromTheRun) {
+  Plan plan = SamplePlan();
+  EXPECT_THAT(RenderPlanText(plan, {}), Not(HasSubstr("before the run")));
+  plan.preparation = {{"make", 3, {{"dealer", "south", 2, 4096}}}};
+  const std::string text = RenderPlanText(plan, {});
+  EXPECT_THAT(text, HasSubstr(R"(
+Messages before the run, for each run prepared (payload bytes)
+  phase  rounds  from    to     messages  bytes
+  make        3  dealer  south         2  4,096
+  total       3                        2  4,096
+)"));
+  EXPECT_THAT(text, HasSubstr("\nMessages of the run (payload bytes)\n"));
+  EXPECT_EQ(Totals(plan).bytes, Totals(SamplePlan()).bytes) << "of the run alone";
+  const std::string rendered = RenderPlanJson(plan, {});
+  const auto json = nlohmann::json::parse(rendered);
+  EXPECT_EQ(json["preparation_totals"]["bytes"], 4096);
+  EXPECT_EQ(json["preparation"][0]["links"][0]["to"], "south");
+  EXPECT_EQ(NormativeBytes(ParsePlanJson(rendered)), NormativeBytes(plan));
+}
+
 TEST(PlanTest, RefusesOtherJson) {
   EXPECT_THROW(ParsePlanJson(""), Error);
   EXPECT_THROW(ParsePlanJson("{}"), Error);

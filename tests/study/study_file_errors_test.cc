@@ -278,6 +278,9 @@ TEST(StudyFileErrorsTest, RolesThatDoNotFit) {
   const std::string three =
       Edited(ot, "roles = [\"dealer\"]", "roles = [\"holder\"]\ncolumns = [\"x3\"]");
   ExpectMistake(three, {"", "three parties", "11:1", "exactly two parties, not 3", "replicated"});
+  const std::string shamir =
+      Edited(Edited(kSmallStudy, helper, ""), "name = \"dealer\"", "name = \"shamir\"");
+  ExpectMistake(shamir, {"", "two parties", "7:1", "three to seven parties, not 2", "dealer"});
 }
 
 TEST(StudyFileErrorsTest, SharedRowsNeedCountAndKey) {

@@ -188,6 +188,18 @@ TEST(StudyFileTest, OtHasTwoPartiesAndNoDealer) {
   EXPECT_FALSE(DealerIndex(study).has_value());
 }
 
+TEST(StudyFileTest, CorrelationsAreLiveOrStored) {
+  EXPECT_FALSE(Parse(kSmallStudy).engine.stored_correlations);
+  for (const bool stored : {false, true}) {
+    const std::string key = stored ? "correlations = \"stored\"" : "correlations = \"live\"";
+    const StudyFile study =
+        Parse(Edited(kSmallStudy, "name = \"dealer\"", "name = \"dealer\"\n" + key));
+    EXPECT_EQ(study.engine.stored_correlations, stored);
+    EXPECT_EQ(study.engine.fraction_bits, 38) << "the key after it is still read";
+    EXPECT_TRUE(DealerIndex(study).has_value());
+  }
+}
+
 TEST(StudyFileTest, TemplatesParse) {
   for (const TemplateKind kind : {TemplateKind::kHorizontal, TemplateKind::kVertical}) {
     const StudyFile study = Parse(StudyTemplate(kind));

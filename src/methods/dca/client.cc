@@ -26,7 +26,7 @@ Splitter::Splitter(const Contract& contract)
     : contract_(contract), row_(contract.dimension), noise_row_(contract.dimension) {
   CheckContract(contract);
   if (contract.noise_source == NoiseSource::kClients) {
-    noise_ = std::make_shared<const privacy::DiscreteGaussian>(ShareVariance(contract));
+    noise_ = std::make_shared<const NoiseShare>(contract);
   }
 }
 
@@ -70,10 +70,12 @@ std::vector<Bytes> RegisteredUpload(const Contract& contract, const ClientId& cl
   envelopes.reserve(contract.nodes);
   for (uint16_t node = 0; node < contract.nodes; ++node) {
     header.node = node;
-    const Bytes body =
-        crypto::Encrypt(EpochKey(registered_keys[node], epoch), Content(shares, node),
-                        AssociatedData(UploadMode::kRegistered, header), random);
-    envelopes.push_back(EncodeEnvelope({UploadMode::kRegistered, header, body}));
+    const ByteView content = Content(shares, node);
+    Bytes& envelope = envelopes.emplace_back(EncodeEnvelopeWithout(
+        UploadMode::kRegistered, header, content.size() + crypto::kAeadBytes));
+    crypto::EncryptInto(std::span(envelope).subspan(kBodyOffset),
+                        EpochKey(registered_keys[node], epoch), content,
+                        ByteView(envelope).first(kPrefixBytes), random);
   }
   return envelopes;
 }

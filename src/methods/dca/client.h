@@ -15,8 +15,8 @@
 #include "crypto/random.h"
 #include "methods/dca/contract.h"
 #include "methods/dca/masked_sum.h"
+#include "methods/dca/noise_share.h"
 #include "methods/dca/upload.h"
-#include "privacy/sampling/discrete_gaussian.h"
 
 namespace partita::methods::dca {
 
@@ -40,7 +40,7 @@ class Splitter {
 
  private:
   Contract contract_;
-  std::shared_ptr<const privacy::DiscreteGaussian> noise_;  // if clients add it
+  std::shared_ptr<const NoiseShare> noise_;  // if clients add it
   std::vector<Int128> row_, noise_row_;
 };
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "crypto/kdf.h"
+#include "methods/dca/noise_share.h"
 #include "methods/dca/spool_sum.h"
-#include "privacy/sampling/discrete_gaussian.h"
+#include "methods/dca/sum_worker.h"
 
 namespace partita::methods::dca {
 namespace {
@@ -24,15 +24,6 @@ Verdict OfPut(PutResult result) {
       return Verdict::kLate;
   }
   throw Error(ErrorCode::kInternal, "a spool gave an unknown result");
-}
-
-// Of this node and round; whoever has the node's secret key can make it again.
-crypto::Key StoreKey(const NodeRound& round) {
-  ByteWriter context;
-  context.U64(round.epoch);
-  context.U16(round.node);
-  return crypto::DeriveKey(round.box.secret_key, "partita dca upload store",
-                           {round.contract.study, context.bytes()});
 }
 
 bool SortedByClient(const AcceptedSet& set) {
@@ -119,16 +110,26 @@ Bytes ComputeNode::Publish(std::span<const Bytes> signed_closings) {
     throw Error(ErrorCode::kRefused, "the other compute nodes closed the round with another set",
                 "Nothing is opened. Find out which clients one of them lacks.");
   }
-  MaskedSum sum =
-      SumShares(spool_, store_key_, contract, settings_.round.node, agreed, settings_.threads);
+  MaskedSum sum = Sum(agreed);
   if (contract.noise_source == NoiseSource::kNodes) {
     std::vector<Int128> noise(contract.dimension);
-    privacy::DiscreteGaussian(ShareVariance(contract)).Sample(random_, noise);
+    NoiseShare(contract).Sample(random_, noise);
     sum.AddIntegers(noise);
   }
   const ByteView words = sum.words();
   return spool_.RecordPublication(
       SignPublication({own, Bytes(words.begin(), words.end())}, settings_.identity));
+}
+
+MaskedSum ComputeNode::Sum(const AcceptedSet& agreed) {
+  const NodeRound& round = settings_.round;
+  if (spool_.chunks() == nullptr) {
+    return SumShares(spool_, store_key_, round.contract, round.node, agreed, settings_.threads);
+  }
+  WorkerSettings worker;
+  worker.name = settings_.name;
+  worker.threads = settings_.threads;
+  return SumWithWorkers(spool_, round, agreed, worker, random_);
 }
 
 Closing ComputeNode::OwnClosing(const AcceptedSet& agreed) const {

@@ -5,7 +5,8 @@
 //   Agree     records the agreed set (accepted_set.h, Intersect) for good: a node opens one set per
 //             round, which it holds completely, of at least N - T_drop uploads. Signed closing.
 //   Publish   given the equal closings of all M nodes: the sum of the agreed set, durable before it
-//             leaves. Again, after a crash too: the same bytes.
+//             leaves. Again, after a crash too: the same bytes. On a store that several processes
+//             share, workers may do part of the summing (sum_worker.h).
 //
 // Revealed to this node: who uploads when, uniform shares, the sets, the sums. To whoever gets what
 // Freeze, Agree and Publish return: the same sets and sums. Each step can be repeated after a crash
@@ -14,13 +15,15 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "crypto/certificate.h"
 #include "crypto/random.h"
 #include "methods/dca/closing.h"
+#include "methods/dca/locked_random.h"
+#include "methods/dca/masked_sum.h"
 #include "methods/dca/open_upload.h"
 #include "methods/dca/spool.h"
 
@@ -31,6 +34,7 @@ struct NodeSettings {
   crypto::Identity identity;      // signs closings and publications
   NodeCertificates certificates;  // of all nodes
   unsigned threads = 2;           // for the sum
+  std::string name = "node";      // of this process, where several share the summing
 };
 
 class ComputeNode {
@@ -57,22 +61,9 @@ class ComputeNode {
   Bytes Publish(std::span<const Bytes> signed_closings);
 
  private:
-  // Asks a source from one thread at a time.
-  class LockedRandom : public crypto::RandomSource {
-   public:
-    explicit LockedRandom(crypto::RandomSource& source) : source_(source) {}
-    void Fill(std::span<uint8_t> out) override {
-      const std::lock_guard lock(mutex_);
-      source_.Fill(out);
-    }
-
-   private:
-    std::mutex mutex_;
-    crypto::RandomSource& source_;
-  };
-
   Closing OwnClosing(const AcceptedSet& agreed) const;
   AcceptedSet RecordedSet();
+  MaskedSum Sum(const AcceptedSet& agreed);
 
   NodeSettings settings_;
   const ClientDirectory& clients_;

@@ -17,9 +17,11 @@ Verdict JudgeHeader(const UploadHeader& header, const NodeRound& round) {
   return Verdict::kAccepted;
 }
 
-std::optional<Bytes> OpenRegistered(const Envelope& envelope, const crypto::Key& registered) {
+// The prefix is the associated data as it came: an envelope has one encoding.
+std::optional<Bytes> OpenRegistered(ByteView bytes, const Envelope& envelope,
+                                    const crypto::Key& registered) {
   return crypto::Decrypt(EpochKey(registered, envelope.header.epoch), envelope.body,
-                         AssociatedData(envelope.mode, envelope.header));
+                         bytes.first(kPrefixBytes));
 }
 
 // The content, if what is inside agrees with itself and with the outside.
@@ -46,8 +48,8 @@ OpenedUpload Open(ByteView bytes, const NodeRound& round, const ClientDirectory&
   }
   const bool registered = envelope.mode == UploadMode::kRegistered;
   if (registered != client->second.has_value()) return {Verdict::kUnauthentic, {}, {}};
-  std::optional<Bytes> content =
-      registered ? OpenRegistered(envelope, *client->second) : OpenSealedBody(envelope, round);
+  std::optional<Bytes> content = registered ? OpenRegistered(bytes, envelope, *client->second)
+                                            : OpenSealedBody(envelope, round);
   if (!content) return {Verdict::kUnauthentic, {}, {}};
   return {Verdict::kAccepted, envelope.header, std::move(*content)};
 }

@@ -120,13 +120,15 @@ class Worker {
       return;
     }
     for (size_t node = 0; node < sums_.size(); ++node) {
-      ClientDirectory directory;
-      auto& key = directory[IdOf(client)];
+      // A directory of this client alone, in the memory of the last.
+      auto entry = directory_.extract(directory_.begin());
+      entry.key() = IdOf(client);
       if (simulation_.transport == SimulatedTransport::kRegistered) {
-        key = RegisteredKeys(client)[node];
+        entry.mapped() = RegisteredKeys(client)[node];
       }
+      directory_.insert(std::move(entry));
       const OpenedUpload upload =
-          OpenUpload(envelopes_[slot][node], world_.rounds[node], directory);
+          OpenUpload(envelopes_[slot][node], world_.rounds[node], directory_);
       if (upload.verdict != Verdict::kAccepted) {
         throw Error(ErrorCode::kInternal, "a simulated upload was refused");
       }
@@ -153,6 +155,7 @@ class Worker {
   std::vector<Shares> batch_;
   std::array<std::vector<Bytes>, kBatch> envelopes_;
   std::vector<std::vector<crypto::Key>> seeds_;  // of the batch, per node
+  ClientDirectory directory_ = {{ClientId{}, std::nullopt}};
   std::vector<MaskedSum> sums_;
   double client_seconds_ = 0, node_seconds_ = 0;
   uint64_t upload_bytes_ = 0;
@@ -162,7 +165,11 @@ class Worker {
 
 SimulationResult Simulate(const Simulation& simulation, crypto::RandomSource& random) {
   const Contract& contract = simulation.contract;
-  if (simulation.threads == 0) throw Error(ErrorCode::kUsage, "a simulation needs a thread");
+  const uint64_t clients = simulation.arrived > 0 ? simulation.arrived : contract.clients;
+  if (simulation.threads == 0 || clients > contract.clients) {
+    throw Error(ErrorCode::kUsage,
+                "a simulation without a thread, or with more clients than planned");
+  }
   CheckContract(contract);
   const World world = MakeWorld(simulation, random);
   const auto start = SteadyClock::now();
@@ -173,9 +180,8 @@ SimulationResult Simulate(const Simulation& simulation, crypto::RandomSource& ra
   std::exception_ptr error;
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < simulation.threads; ++i) {
-    const auto begin = static_cast<uint32_t>(uint64_t{contract.clients} * i / simulation.threads);
-    const auto end =
-        static_cast<uint32_t>(uint64_t{contract.clients} * (i + 1) / simulation.threads);
+    const auto begin = static_cast<uint32_t>(clients * i / simulation.threads);
+    const auto end = static_cast<uint32_t>(clients * (i + 1) / simulation.threads);
     threads.emplace_back([&, begin, end, key = crypto::RandomKey(random)] {
       try {
         Worker worker(simulation, world, splitter, key);
@@ -193,10 +199,18 @@ SimulationResult Simulate(const Simulation& simulation, crypto::RandomSource& ra
   }
   for (std::thread& thread : threads) thread.join();
   if (error) std::rethrow_exception(error);
+  if (contract.noise_source == NoiseSource::kNodes) {
+    const NoiseShare share(contract);
+    std::vector<Int128> noise(contract.dimension);
+    for (uint16_t node = 0; node < contract.nodes; ++node) {
+      share.Sample(random, noise);
+      total.AddIntegers(noise);
+    }
+  }
   result.sum = total.Signed();
   result.wall_seconds = SecondsSince(start);
   result.stream_bytes =
-      2ULL * contract.clients * (contract.nodes - 1U) * contract.dimension * WordBytes(contract);
+      2ULL * clients * (contract.nodes - 1U) * contract.dimension * WordBytes(contract);
   return result;
 }
 

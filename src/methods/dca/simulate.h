@@ -20,6 +20,7 @@ enum class SimulatedTransport {
 
 struct Simulation {
   Contract contract;
+  uint32_t arrived = 0;  // clients that upload; 0: all that are planned
   SimulatedTransport transport = SimulatedTransport::kNone;
   unsigned threads = 2;
   // Writes the row of a client (length d); called by several threads.
@@ -35,9 +36,10 @@ struct SimulationResult {
   uint64_t upload_bytes = 0;  // sent by all clients to all nodes; 0 without transport
 };
 
-// Every client is in the sum. `random` is asked for the keys of the threads' own streams; keys of
-// clients and nodes are drawn before the clock starts. Memory: per thread M + 2 vectors, and with
-// registered clients 32 bytes per client and node. Throws as CheckContract.
+// Every client that arrives is in the sum, and the noise of the contract's source. `random` is
+// asked for the keys of the threads' own streams; keys of clients and nodes are drawn before the
+// clock starts. Memory: per thread M + 2 vectors, and with registered clients 32 bytes per client
+// and node. Throws as CheckContract.
 SimulationResult Simulate(const Simulation& simulation, crypto::RandomSource& random);
 
 }  // namespace partita::methods::dca

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "crypto/hash.h"
 #include "methods/dca/accepted_set.h"
+#include "methods/dca/chunk_board.h"
 
 namespace partita::methods::dca {
 
@@ -55,6 +56,10 @@ class Spool {
   // recorded earlier. Throws kRefused if there is no closing.
   virtual Bytes RecordPublication(ByteView publication) = 0;
   virtual std::optional<Bytes> publication() = 0;
+
+  // Where several processes share the work of summing this round; null if one process has this
+  // store for itself.
+  virtual ChunkBoard* chunks() { return nullptr; }
 };
 
 }  // namespace partita::methods::dca

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "crypto/box.h"
+#include "crypto/kdf.h"
 #include "methods/dca/upload.h"
 
 namespace partita::methods::dca {
@@ -31,6 +32,52 @@ Bytes DecryptShare(const crypto::Key& store_key, const StoredShare& share, size_
   return std::move(*content);
 }
 
+// Adds shares of one node that are among `agreed`.
+class PageAdder {
+ public:
+  PageAdder(const crypto::Key& store_key, const Contract& contract, uint16_t node,
+            std::span<const AcceptedUpload> agreed)
+      : store_key_(store_key),
+        node_(node),
+        content_bytes_(ContentBytes(contract, node)),
+        agreed_(agreed),
+        sum_(MaskedSum::Of(contract)) {}
+
+  void Add(const std::vector<StoredShare>& page) {
+    for (const StoredShare& share : page) {
+      const AcceptedUpload upload{share.client, share.upload};
+      if (!std::ranges::binary_search(agreed_, upload)) continue;
+      ++added_;
+      const Bytes content = DecryptShare(store_key_, share, content_bytes_);
+      if (node_ == 0) {
+        sum_.AddWords(content);
+      } else {
+        std::ranges::copy(content, seeds_.emplace_back().Expose().begin());
+      }
+    }
+    sum_.AddStreams(seeds_);
+    seeds_.clear();
+  }
+
+  MaskedSum& sum() { return sum_; }
+  size_t added() const { return added_; }
+
+ private:
+  const crypto::Key& store_key_;
+  const uint16_t node_;
+  const size_t content_bytes_;
+  std::span<const AcceptedUpload> agreed_;
+  MaskedSum sum_;
+  std::vector<crypto::Key> seeds_;
+  size_t added_ = 0;
+};
+
+void RequireAll(size_t added, size_t agreed) {
+  if (added == agreed) return;
+  throw Error(ErrorCode::kBadInput, "the upload store lacks shares of the agreed set",
+              "Nothing is opened. Use the store that this compute node closed.");
+}
+
 // The threads take pages in turn, so that memory stays bounded and the order of clients is read
 // once.
 class Summing {
@@ -47,12 +94,11 @@ class Summing {
   // One thread's part.
   void Run() {
     try {
-      MaskedSum sum = MaskedSum::Of(contract_);
-      size_t added = 0;
-      for (auto page = NextPage(); !page.empty(); page = NextPage()) added += AddPage(page, sum);
+      PageAdder adder(store_key_, contract_, node_, agreed_);
+      for (auto page = NextPage(); !page.empty(); page = NextPage()) adder.Add(page);
       const std::lock_guard lock(mutex_);
-      total_.AddWords(sum.words());
-      added_ += added;
+      total_.AddWords(adder.sum().words());
+      added_ += adder.added();
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!error_) error_ = std::current_exception();
@@ -61,10 +107,7 @@ class Summing {
 
   MaskedSum Finish() {
     if (error_) std::rethrow_exception(error_);
-    if (added_ != agreed_.size()) {
-      throw Error(ErrorCode::kBadInput, "the upload store lacks shares of the agreed set",
-                  "Nothing is opened. Use the store that this compute node closed.");
-    }
+    RequireAll(added_, agreed_.size());
     return std::move(total_);
   }
 
@@ -75,25 +118,6 @@ class Summing {
     std::vector<StoredShare> page = spool_.Shares(after_, kPageBytes);
     if (!page.empty()) after_ = page.back().client;
     return page;
-  }
-
-  size_t AddPage(const std::vector<StoredShare>& page, MaskedSum& sum) {
-    const size_t content_bytes = ContentBytes(contract_, node_);
-    std::vector<crypto::Key> seeds;
-    size_t added = 0;
-    for (const StoredShare& share : page) {
-      const AcceptedUpload upload{share.client, share.upload};
-      if (!std::ranges::binary_search(agreed_, upload)) continue;
-      ++added;
-      const Bytes content = DecryptShare(store_key_, share, content_bytes);
-      if (node_ == 0) {
-        sum.AddWords(content);
-      } else {
-        std::ranges::copy(content, seeds.emplace_back().Expose().begin());
-      }
-    }
-    sum.AddStreams(seeds);
-    return added;
   }
 
   Spool& spool_;
@@ -108,11 +132,32 @@ class Summing {
   std::exception_ptr error_;
 };
 
+// The largest client name below `client`, so that reading after it starts at `client`; nothing
+// below the smallest.
+std::optional<ClientId> Before(ClientId client) {
+  for (size_t i = client.size(); i-- > 0;) {
+    if (client[i]-- != 0) return client;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+crypto::Key StoreKey(const NodeRound& round) {
+  ByteWriter context;
+  context.U64(round.epoch);
+  context.U16(round.node);
+  return crypto::DeriveKey(round.box.secret_key, "partita dca upload store",
+                           {round.contract.study, context.bytes()});
+}
 
 Bytes EncryptShare(const crypto::Key& store_key, const AcceptedUpload& upload, ByteView content,
                    crypto::RandomSource& random) {
   return crypto::Encrypt(store_key, content, StoredUnder(upload), random);
+}
+
+size_t StoredBytes(const Contract& contract, uint16_t node) {
+  return sizeof(StoredShare) + ContentBytes(contract, node) + crypto::kAeadBytes;
 }
 
 MaskedSum SumShares(Spool& spool, const crypto::Key& store_key, const Contract& contract,
@@ -123,6 +168,22 @@ MaskedSum SumShares(Spool& spool, const crypto::Key& store_key, const Contract& 
   summing.Run();
   for (std::thread& worker : workers) worker.join();
   return summing.Finish();
+}
+
+MaskedSum SumRange(Spool& spool, const crypto::Key& store_key, const Contract& contract,
+                   uint16_t node, std::span<const AcceptedUpload> uploads) {
+  PageAdder adder(store_key, contract, node, uploads);
+  std::optional<ClientId> after = Before(uploads.front().client);
+  while (adder.added() < uploads.size()) {
+    // No more than what is left of this part: what follows is another's.
+    const size_t left = (uploads.size() - adder.added()) * StoredBytes(contract, node);
+    const std::vector<StoredShare> page = spool.Shares(after, std::min(left, kPageBytes));
+    if (page.empty() || page.front().client > uploads.back().client) break;
+    adder.Add(page);
+    after = page.back().client;
+  }
+  RequireAll(adder.added(), uploads.size());
+  return std::move(adder.sum());
 }
 
 }  // namespace partita::methods::dca

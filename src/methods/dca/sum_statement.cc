@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "privacy/sampling/calibrate.h"
 #include "privacy/sampling/release_statement.h"
 
 namespace partita::methods::dca {
@@ -24,12 +25,24 @@ void RequireEnough(const Contract& contract, uint32_t accepted) {
 
 bool ByClients(const Contract& contract) { return contract.noise_source == NoiseSource::kClients; }
 
-// Against all compute nodes but one and T_collude + 1 clients.
-DiscreteGaussianNoise RemainingAgainstNodes(const Contract& contract, uint32_t accepted) {
-  if (ByClients(contract)) {
-    return RemainingAgainstClients(contract, accepted, contract.max_collude + 1);
-  }
-  return {ShareVariance(contract), 1, contract.dimension};
+bool IsLaplace(const Contract& contract) { return contract.noise_law == NoiseLaw::kLaplace; }
+
+// The loss of the shares that remain, whoever the adversary is.
+privacy::PrivacyLoss LaplaceLoss(const Contract& contract) {
+  const privacy::Bounds epsilon = privacy::DiscreteLaplaceEpsilon(
+      privacy::GridL1Sensitivity(std::ldexp(RowSensitivity(contract), contract.clip.fraction_bits)),
+      {contract.laplace_scale, 1});
+  privacy::PrivacyLoss loss;
+  // More shares than needed only blur it further.
+  loss.epsilon_lower = 0;
+  loss.epsilon_upper = epsilon.upper;
+  loss.beta_at_5_percent = privacy::BetaAt5Percent(epsilon.upper, 0);
+  return loss;
+}
+
+privacy::PrivacyLoss LossOf(const Contract& contract, const DiscreteGaussianNoise& remaining,
+                            privacy::Delta delta) {
+  return privacy::GaussianLoss(SumSensitivity(contract), remaining, delta);
 }
 
 StatementRow Row(AdversaryKind kind, uint32_t size, privacy::PrivacyLoss loss, std::string reason) {
@@ -56,7 +69,18 @@ std::string NodesReason(const Contract& contract, uint32_t accepted) {
                      accepted - known, accepted);
 }
 
+std::string LaplaceMechanism(const Contract& contract, uint32_t accepted) {
+  return fmt::format(
+      "Discrete Laplace noise on {} coordinates, as differences of Polya shares: any {} of the {} "
+      "shares that were added make one full noise of scale {:.6g} grid units; one of {} clients' "
+      "rows changes the sum by at most {:.6g} grid units (L1 norm, replace).",
+      contract.dimension, SharesNeeded(contract), ByClients(contract) ? accepted : contract.nodes,
+      static_cast<double>(contract.laplace_scale), accepted,
+      std::ldexp(RowSensitivity(contract), contract.clip.fraction_bits));
+}
+
 std::string Mechanism(const Contract& contract, uint32_t accepted) {
+  if (IsLaplace(contract)) return LaplaceMechanism(contract, accepted);
   const double share = privacy::StddevUpperBound(ShareVariance(contract));
   const double bound = SumSensitivity(contract).value();
   if (ByClients(contract)) {
@@ -102,35 +126,40 @@ DiscreteGaussianNoise RemainingAgainstClients(const Contract& contract, uint32_t
   return {ShareVariance(contract), accepted - known, contract.dimension};
 }
 
+DiscreteGaussianNoise RemainingAgainstNodes(const Contract& contract, uint32_t accepted) {
+  if (ByClients(contract)) {
+    return RemainingAgainstClients(contract, accepted, contract.max_collude + 1);
+  }
+  return {ShareVariance(contract), 1, contract.dimension};
+}
+
 privacy::GridL2Sensitivity SumSensitivity(const Contract& contract) {
   return privacy::GridL2Sensitivity(
-      std::ldexp(contract.clip.bound, contract.clip.fraction_bits + 1));
+      std::ldexp(RowSensitivity(contract), contract.clip.fraction_bits));
 }
 
 privacy::PrivacyLoss ChargedLoss(const Contract& contract, uint32_t accepted,
                                  privacy::Delta delta) {
   RequireEnough(contract, accepted);
-  return privacy::GaussianLoss(SumSensitivity(contract), RemainingAgainstNodes(contract, accepted),
-                               delta);
+  if (IsLaplace(contract)) return LaplaceLoss(contract);
+  return LossOf(contract, RemainingAgainstNodes(contract, accepted), delta);
 }
 
 privacy::Statement StateSum(const Contract& contract, uint32_t accepted, privacy::Delta delta) {
   RequireEnough(contract, accepted);
-  const privacy::GridL2Sensitivity sensitivity = SumSensitivity(contract);
+  const auto against_clients = [&](uint32_t known) {
+    if (IsLaplace(contract)) return LaplaceLoss(contract);
+    return LossOf(contract, RemainingAgainstClients(contract, accepted, known), delta);
+  };
   privacy::Statement statement;
   statement.mechanism = Mechanism(contract, accepted);
   statement.rows.push_back(
-      Row(AdversaryKind::kOutsideAnalyst, 0,
-          privacy::GaussianLoss(sensitivity, RemainingAgainstClients(contract, accepted, 0), delta),
-          "sees the sum and who took part"));
+      Row(AdversaryKind::kOutsideAnalyst, 0, against_clients(0), "sees the sum and who took part"));
   std::vector<uint32_t> coalitions = {1};
   if (contract.max_collude > 0) coalitions.push_back(contract.max_collude + 1);
   for (const uint32_t size : coalitions) {
-    statement.rows.push_back(
-        Row(AdversaryKind::kCoalition, size,
-            privacy::GaussianLoss(sensitivity, RemainingAgainstClients(contract, accepted, size),
-                                  delta),
-            ClientsReason(contract, accepted, size)));
+    statement.rows.push_back(Row(AdversaryKind::kCoalition, size, against_clients(size),
+                                 ClientsReason(contract, accepted, size)));
   }
   statement.rows.push_back(Row(AdversaryKind::kComputeNodes, contract.nodes - 1U,
                                ChargedLoss(contract, accepted, delta),

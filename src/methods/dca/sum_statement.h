@@ -1,7 +1,7 @@
 // What a private sum says about one client, per adversary, charged for the uploads that arrived.
 //
 // The number of uploads and who sent them are public, so neighbours replace one client's row by
-// another: the sum moves by at most 2 C 2^f grid units in the L2 norm.
+// another: the sum moves by at most the contract's sensitivity (2 C) in the norm of the noise.
 //   clients add the noise (n arrived, share variance v = s/(N - T_drop - T_collude - 1))
 //     outside analyst           n v
 //     c clients                 (n - c) v: they know their shares, or did not add them
@@ -11,6 +11,9 @@
 //     outside, clients          M s
 //     M - 1 compute nodes       s
 //   all M compute nodes         no protection: they add up any client's shares
+//
+// With Laplace noise every row with protection has the pure epsilon sensitivity / t, whatever more
+// than the needed shares arrived (noise_share.h).
 #pragma once
 
 #include "methods/dca/contract.h"
@@ -18,15 +21,19 @@
 
 namespace partita::methods::dca {
 
-// The noise that remains against somebody who knows the shares of `known` clients.
+// Gaussian noise: what remains against somebody who knows the shares of `known` clients.
 privacy::DiscreteGaussianNoise RemainingAgainstClients(const Contract& contract, uint32_t accepted,
                                                        uint32_t known);
 
-// Of 2 C 2^f.
+// The same against all compute nodes but one and T_collude + 1 clients.
+privacy::DiscreteGaussianNoise RemainingAgainstNodes(const Contract& contract, uint32_t accepted);
+
+// RowSensitivity in grid units, with Gaussian noise.
 privacy::GridL2Sensitivity SumSensitivity(const Contract& contract);
 
 // The loss to charge: against T_collude + 1 clients and M - 1 nodes, whichever is larger, with the
-// noise that `accepted` uploads really carry. Throws kRefused for fewer than MinAccepted.
+// noise that `accepted` uploads really carry. Laplace noise: at delta 0, whatever `delta` is.
+// Throws kRefused for fewer than MinAccepted.
 privacy::PrivacyLoss ChargedLoss(const Contract& contract, uint32_t accepted, privacy::Delta delta);
 
 privacy::Statement StateSum(const Contract& contract, uint32_t accepted, privacy::Delta delta);

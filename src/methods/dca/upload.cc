@@ -54,15 +54,16 @@ std::array<uint8_t, kPrefixBytes> AssociatedData(UploadMode mode, const UploadHe
   return prefix;
 }
 
+Bytes EncodeEnvelopeWithout(UploadMode mode, const UploadHeader& header, size_t body_bytes) {
+  Bytes bytes(kBodyOffset + body_bytes);
+  auto at = std::ranges::copy(AssociatedData(mode, header), bytes.begin()).out;
+  for (int i = 0; i < 4; ++i) *at++ = static_cast<uint8_t>(body_bytes >> (8 * i));
+  return bytes;
+}
+
 Bytes EncodeEnvelope(const Envelope& envelope) {
-  const std::array<uint8_t, kPrefixBytes> prefix = AssociatedData(envelope.mode, envelope.header);
-  Bytes bytes;
-  bytes.reserve(kPrefixBytes + sizeof(uint32_t) + envelope.body.size());
-  bytes.assign(prefix.begin(), prefix.end());
-  for (int i = 0; i < 4; ++i) {
-    bytes.push_back(static_cast<uint8_t>(envelope.body.size() >> (8 * i)));
-  }
-  bytes.insert(bytes.end(), envelope.body.begin(), envelope.body.end());
+  Bytes bytes = EncodeEnvelopeWithout(envelope.mode, envelope.header, envelope.body.size());
+  std::ranges::copy(envelope.body, bytes.begin() + kBodyOffset);
   return bytes;
 }
 
@@ -91,7 +92,7 @@ size_t BodyBytes(const Contract& contract, UploadMode mode, uint16_t node) {
 }
 
 size_t EnvelopeBytes(const Contract& contract, UploadMode mode, uint16_t node) {
-  return kPrefixBytes + sizeof(uint32_t) + BodyBytes(contract, mode, node);
+  return kBodyOffset + BodyBytes(contract, mode, node);
 }
 
 size_t MaxEnvelopeBytes(const Contract& contract, uint16_t node) {

@@ -58,11 +58,14 @@ struct Envelope {
 };
 
 Bytes EncodeEnvelope(const Envelope& envelope);
+// All of an envelope but its body: `body_bytes` zeros are there instead, at kBodyOffset.
+Bytes EncodeEnvelopeWithout(UploadMode mode, const UploadHeader& header, size_t body_bytes);
 // Throws kPeerFault unless `bytes` is exactly one envelope. Allocates nothing.
 Envelope ParseEnvelope(ByteView bytes);
 
 // The envelope's bytes before the body length: associated data of a registered upload.
 inline constexpr size_t kPrefixBytes = 4 + 1 + kHeaderBytes;
+inline constexpr size_t kBodyOffset = kPrefixBytes + sizeof(uint32_t);
 std::array<uint8_t, kPrefixBytes> AssociatedData(UploadMode mode, const UploadHeader& header);
 
 // Of the content, the body and the whole envelope for one node.

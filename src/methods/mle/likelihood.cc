@@ -21,7 +21,6 @@ using mpc::Product;
 using mpc::Shared;
 
 constexpr int kMostWeightBits = 40, kFewestWeightBits = 30;
-constexpr int kRoomBits = 125;
 
 int CeilLog2(double n) { return static_cast<int>(std::ceil(std::log2(n))); }
 
@@ -205,7 +204,8 @@ LikelihoodShape ShapeOf(const MleAnalysis& analysis) {
 }
 
 int WeightFractionBits(const LikelihoodTask& task) {
-  const int room = kRoomBits - kWeightSumBits - 2 * task.fraction_bits - CeilLog2(LargestSum(task));
+  const int room =
+      task.integer_bits - 3 - kWeightSumBits - 2 * task.fraction_bits - CeilLog2(LargestSum(task));
   if (room < kFewestWeightBits) {
     throw Error(
         ErrorCode::kBadInput,

@@ -56,6 +56,7 @@ struct LikelihoodTask {
   // Evaluations of either kind, at most. The references need up to 25 with gradient and 4 without.
   int max_values = 100;
   int max_gradients = 100;
+  int integer_bits = 128;  // of the engine's integers
 };
 
 std::string GroupSizesRelease(const LikelihoodTask& task);
@@ -75,8 +76,8 @@ struct LikelihoodShape {
 };
 LikelihoodShape ShapeOf(const MleAnalysis& analysis);
 
-// f_W = min(40, 125 - 6 - 2 f - ceil(log2(max_rows value_bound^2))). Throws kBadInput below 30: too
-// many rows.
+// f_W = min(40, integer_bits - 3 - 6 - 2 f - ceil(log2(max_rows value_bound^2))). Throws kBadInput
+// below 30: too many rows.
 int WeightFractionBits(const LikelihoodTask& task);
 
 // The three releases, as the plan declares them.

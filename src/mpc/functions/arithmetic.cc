@@ -1,5 +1,7 @@
 #include "mpc/functions/arithmetic.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
 #include <utility>
@@ -53,6 +55,15 @@ void CutRound::Run() {
     *entry.value = WithBound(done[next[entry.fraction_bits]++], entry.bound);
   }
   entries_.clear();
+}
+
+void CheckCarriesFractions(const Engine& engine, std::string_view function) {
+  if (engine.ring_bits() >= 127) return;
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("{}: an engine with integers of {} bits carries sums, products of "
+                          "integers and bits only",
+                          function, engine.ring_bits()),
+              "use an engine over the ring of 128 bits or the field of 127");
 }
 
 Shared ConstantLike(Engine& engine, const Shared& value, double constant, int fraction_bits) {

@@ -3,6 +3,7 @@
 // which is often better than what the operands' bounds say.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "mpc/engine.h"
@@ -50,6 +51,10 @@ class CutRound {
   Engine& engine_;
   std::vector<Entry> entries_;
 };
+
+// Throws kBadInput, naming the function, on an engine whose integers are too short for products of
+// fixed-point values.
+void CheckCarriesFractions(const Engine& engine, std::string_view function);
 
 // All entries equal to `constant`, rounded to fraction_bits.
 Shared ConstantLike(Engine& engine, const Shared& value, double constant, int fraction_bits);

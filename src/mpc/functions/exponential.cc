@@ -27,6 +27,7 @@ struct Work {
   int offset = 0;        // u = x log2(e) + offset
   int integer_bits = 0;  // of u, where it is not negative
   int top = 0;           // u < top + 1
+  double largest = 0;    // and 2^u is at most this
   Shared u, z;
   std::vector<Shared> factors;  // of 2^integer, and whether u is not negative
   Shared z2, z4, low, middle, high;
@@ -62,6 +63,8 @@ Work Begin(const BoundedAbove& value, int fraction_bits) {
   work.offset = fraction_bits + 1;
   // One more for the cut's error at the upper end.
   work.top = std::max(0, static_cast<int>(std::floor(top + 0x1p-30)) + work.offset);
+  // With room for the errors of u and of the polynomial.
+  work.largest = std::exp2(std::max(0.0, top) + work.offset + 0x1p-8);
   for (int rest = work.top; rest > 0; rest /= 2) ++work.integer_bits;
   work.integer_bits = std::max(work.integer_bits, 1);
   return work;
@@ -203,11 +206,13 @@ void EvaluatePolynomial(Engine& engine, std::vector<Work>& all) {
 
 std::vector<Shared> Exponential(Engine& engine, std::span<const BoundedAbove> values,
                                 int fraction_bits) {
+  CheckCarriesFractions(engine, "exponentials");
   std::vector<Work> all;
   int polynomial_bits = 50;
   for (const BoundedAbove& value : values) {
     all.push_back(Begin(value, fraction_bits));
-    polynomial_bits = std::min(polynomial_bits, 124 - all.back().top);
+    const auto room = static_cast<int>(engine.ring_bits() - 2 - std::log2(all.back().largest));
+    polynomial_bits = std::min({polynomial_bits, 124 - all.back().top, room});
   }
   TakeLogarithm(engine, values, all);
   SplitIntegers(engine, all);
@@ -218,12 +223,12 @@ std::vector<Shared> Exponential(Engine& engine, std::span<const BoundedAbove> va
   for (size_t i = 0; i < all.size(); ++i) {
     Shared sum = sums[i];
     sum.bound = 2;
-    round.Add(sum, all[i].factors[0], std::ldexp(2.0, all[i].top), results[i]);
+    round.Add(sum, all[i].factors[0], all[i].largest, results[i]);
   }
   round.Run();
   for (size_t i = 0; i < all.size(); ++i) {
     results[i].fraction_bits = polynomial_bits + all[i].offset;
-    results[i].bound = std::ldexp(2.0, all[i].top - all[i].offset);
+    results[i].bound = std::ldexp(all[i].largest, -all[i].offset);
   }
   results = engine.Rescale(results, fraction_bits);
   for (size_t i = 0; i < all.size(); ++i) {

@@ -82,6 +82,7 @@ std::vector<PositiveValue> AtLeast(Engine& engine, const std::vector<Shared>& sq
 
 std::vector<Shared> RowNorm(Engine& engine, std::span<const RowsWithNorm> values,
                             int fraction_bits) {
+  CheckCarriesFractions(engine, "norms");
   std::vector<Shared> rows;
   for (const RowsWithNorm& value : values) rows.push_back(value.rows);
   const std::vector<Shared> squares = SquaredNorms(engine, rows);
@@ -93,6 +94,7 @@ std::vector<Shared> RowNorm(Engine& engine, std::span<const RowsWithNorm> values
 }
 
 std::vector<Shared> ClipRows(Engine& engine, std::span<const RowsWithNorm> values) {
+  CheckCarriesFractions(engine, "clipped norms");
   std::vector<PublicNorm> norms;
   std::vector<Shared> rows;
   int root_bits = 0;

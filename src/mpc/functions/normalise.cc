@@ -102,6 +102,7 @@ Shared WeightOfExponent(Engine& engine, const Normalised& value,
 std::vector<Normalised> NormaliseBits(Engine& engine, std::span<const PositiveValue> values,
                                       std::span<const SharedBits> bits,
                                       const MantissaFormat& format) {
+  CheckCarriesFractions(engine, "reciprocals, roots and logarithms");
   std::vector<Shared> shared;
   std::vector<LeadingBits> leading;
   std::vector<SharedBits> none;  // from the top down: complements, then their prefixes
@@ -155,6 +156,7 @@ std::vector<Normalised> NormaliseBits(Engine& engine, std::span<const PositiveVa
 
 std::vector<Normalised> Normalise(Engine& engine, std::span<const PositiveValue> values,
                                   const MantissaFormat& format) {
+  CheckCarriesFractions(engine, "reciprocals, roots and logarithms");
   std::vector<Shared> shared;
   for (const PositiveValue& value : values) {
     LeadingBitsOf(value);  // throws before anything is sent

@@ -7,18 +7,6 @@
 
 namespace partita::mpc {
 
-Shared SelectRows(Engine& engine, const Shared& value, std::span<const size_t> rows) {
-  if (rows.empty()) return engine.Slice(value, 0, 0, {0, value.shape.cols});
-  std::vector<Shared> runs;
-  for (size_t first = 0; first < rows.size();) {
-    size_t end = first + 1;
-    while (end < rows.size() && rows[end] == rows[end - 1] + 1) ++end;
-    runs.push_back(engine.Slice(value, rows[first], 0, {end - first, value.shape.cols}));
-    first = end;
-  }
-  return engine.Concatenate(runs, true);
-}
-
 Shared CumulativeSums(Engine& engine, const Shared& value) {
   const auto [rows, cols] = value.shape;
   Shared sums = value;
@@ -44,8 +32,8 @@ Shared SumsOfFirst(Engine& engine, const Shared& value, std::span<const size_t> 
   const PublicMatrix zero = {{{1, value.shape.cols}, std::vector<Int128>(value.shape.cols)},
                              value.fraction_bits};
   const Shared parts[] = {engine.Public(zero),
-                          CumulativeSums(engine, SelectRows(engine, value, order))};
-  return SelectRows(engine, engine.Concatenate(parts, true), counts);
+                          CumulativeSums(engine, engine.SelectRows(value, order))};
+  return engine.SelectRows(engine.Concatenate(parts, true), counts);
 }
 
 }  // namespace partita::mpc

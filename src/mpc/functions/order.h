@@ -1,4 +1,4 @@
-// Rows in a public order and sums along it: local, no communication, exact.
+// Sums along a public order (Engine::SelectRows): local, no communication, exact.
 #pragma once
 
 #include <span>
@@ -6,10 +6,6 @@
 #include "mpc/engine.h"
 
 namespace partita::mpc {
-
-// Row i of the result is row rows[i]; a row may be named more than once or not at all. kUsage for a
-// row that there is not.
-Shared SelectRows(Engine& engine, const Shared& value, std::span<const size_t> rows);
 
 // Row i of the result is the sum of the rows 0 .. i. n rows: ceil(log2 n) additions of the whole
 // matrix. The bound grows n-fold; kBadInput if that does not fit.

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "mpc/functions/arithmetic.h"
-#include "mpc/functions/order.h"
 #include "mpc/functions/switching_network.h"
 
 namespace partita::mpc {
@@ -32,15 +31,15 @@ Gather GatherOf(const SwitchLayer& layer, size_t rows) {
 
 Shared ApplyLayer(Engine& engine, const Shared& value, const Gather& gather,
                   const Shared& exchange) {
-  const Shared first = SelectRows(engine, value, gather.first);
-  const Shared second = SelectRows(engine, value, gather.second);
+  const Shared first = engine.SelectRows(value, gather.first);
+  const Shared second = engine.SelectRows(value, gather.second);
   Shared change;
   ProductRound products(engine);
   products.Add(engine.Subtract(second, first), exchange, 2 * value.bound, change);
   products.Run();
   const Shared parts[] = {WithBound(engine.Add(first, change), value.bound),
                           WithBound(engine.Subtract(second, change), value.bound), value};
-  return SelectRows(engine, engine.Concatenate(parts, true), gather.back);
+  return engine.SelectRows(engine.Concatenate(parts, true), gather.back);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct OddMultiple {
 };
 
 Shared FromBits(Engine& engine, const SharedBits& random) {
+  CheckCarriesFractions(engine, "random variates");
   Shared planes = engine.ToRing({&random, 1})[0];
   planes = Reshape(std::move(planes), {kRandomBits, random.shape.size()});
   planes.bound = 1 / static_cast<double>(kRandomBits);  // weighted, they are below 1 together

@@ -60,30 +60,42 @@ void Round<R>::BeginProduct(size_t index) {
   state.out.resize(product.shape.size());
   const MaskedOperand& left = execution_.masked[product.left];
   const MaskedOperand& right = execution_.masked[product.right];
-  const OuterLayout layout = LayoutOf(product.kind, left.shape, right.shape);
+  const OuterLayout layout =
+      LayoutOf(product.kind, execution_.LeftShape(product), execution_.RightShape(product));
   if (layout.NumResults() == 0 || layout.terms == 0) return;
   // In a mixed product the private operand's owner knows its whole mask and a share of the other.
   const bool knows_left = !left.owner || *left.owner == self_;
   const bool knows_right = !right.owner || *right.owner == self_;
-  if (knows_left) state.a = MakeFactor(layout, true, left);
-  if (knows_right) state.b = MakeFactor(layout, false, right);
+  if (knows_left) state.a = MakeFactor(layout, true, left, product.left_rows);
+  if (knows_right) state.b = MakeFactor(layout, false, right, product.right_rows);
   if (product.left == product.right) state.mirrored.resize(layout.NumResults());
   if (product.route == Route::kPrivate || !knows_left || !knows_right) return;
-  AccumulateProduct<R>(product.kind, FromTape<R>(left.shape, own_, left.mask_offset),
-                       FromTape<R>(right.shape, own_, right.mask_offset), product.shape, state.out);
+  AccumulateProduct<R>(product.kind, MaskRows(left, product.left_rows),
+                       MaskRows(right, product.right_rows), product.shape, state.out);
 }
 
 template <typename R>
-auto Round<R>::MakeFactor(const OuterLayout& layout, bool left, const MaskedOperand& masked)
-    -> Factor {
+RowSource<R> Round<R>::MaskRows(const MaskedOperand& masked, const RowList& rows) {
+  return TakeRows<R>(FromTape<R>(masked.shape, own_, masked.mask_offset), rows);
+}
+
+template <typename R>
+auto Round<R>::MakeFactor(const OuterLayout& layout, bool left, const MaskedOperand& masked,
+                          const RowList& rows) -> Factor {
   const Shape shape = {layout.terms, left ? layout.p : layout.q};
   Factor factor;
-  if (!left || !layout.left_is_transposed) {
+  if (rows == nullptr && (!left || !layout.left_is_transposed)) {
     factor.rows = FromTape<R>(shape, own_, masked.mask_offset);
     return factor;
   }
   Vector plain(shape.size());
-  FromTape<R>(masked.shape, own_, masked.mask_offset).fill(0, masked.shape.rows, plain);
+  const RowSource<R> mask = MaskRows(masked, rows);
+  if (!plain.empty()) mask.fill(0, mask.shape.rows, plain);
+  if (!left || !layout.left_is_transposed) {
+    factor.transposed = std::move(plain);
+    factor.rows = FromMemory<R>(shape, factor.transposed);
+    return factor;
+  }
   factor.transposed.resize(shape.size());
   for (size_t i = 0; i < layout.p; ++i) {
     for (size_t t = 0; t < layout.terms; ++t) {

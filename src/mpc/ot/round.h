@@ -31,7 +31,7 @@ class Round {
 
   // Numbers of one operand of outer products that this party has, row by row.
   struct Factor {
-    Vector transposed;  // whole, where the layout asks for it
+    Vector transposed;  // whole, where the layout asks for it or only some rows are used
     RowSource<R> rows;
   };
   struct ProductState {
@@ -57,7 +57,10 @@ class Round {
   void BeginDecompose(size_t index);
   void BeginToRing(size_t index);
   // The operand with this mask as A (left) or B of the outer products.
-  Factor MakeFactor(const OuterLayout& layout, bool left, const MaskedOperand& masked);
+  Factor MakeFactor(const OuterLayout& layout, bool left, const MaskedOperand& masked,
+                    const RowList& rows);
+  // Of the own tape.
+  RowSource<R> MaskRows(const MaskedOperand& masked, const RowList& rows);
   // Bits of planes, each in a byte, without the gaps at the planes' ends.
   std::vector<uint8_t> OwnPlanes(uint64_t offset, size_t size, size_t width);
 

@@ -74,7 +74,8 @@ class TaskList {
     if (product.route == Route::kLocal) return;
     const MaskedOperand& left = execution_.masked[product.left];
     const MaskedOperand& right = execution_.masked[product.right];
-    OuterLayout layout = LayoutOf(product.kind, left.shape, right.shape);
+    OuterLayout layout =
+        LayoutOf(product.kind, execution_.LeftShape(product), execution_.RightShape(product));
     if (product.route == Route::kShared) {
       if (product.left == product.right && product.kind != Product::Kind::kMatrix) {
         layout.mirrored = true;

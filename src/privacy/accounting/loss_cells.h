@@ -30,6 +30,9 @@ struct CellRequest {
   double spacing = 0;
   int subdivisions = 1;
   double tail_mass = 0;
+  // Called every now and then while many cells are made; throws if the user asked to stop. Null:
+  // nobody can.
+  const std::function<void()>* check_cancelled = nullptr;
 };
 
 // One direction of one mechanism.

@@ -9,6 +9,12 @@ namespace partita::privacy {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr size_t kCellsPerCheck = size_t{1} << 15;
+
+void CheckCancelled(const CellRequest& request, size_t number) {
+  const bool can = request.check_cancelled != nullptr && *request.check_cancelled;
+  if (can && number % kCellsPerCheck == 0) (*request.check_cancelled)();
+}
 
 struct Cutter {
   NoiseLaw law;
@@ -105,6 +111,7 @@ struct Cutter {
     std::vector<double> cuts;
     cuts.reserve(static_cast<size_t>(std::max(0.0, last - first)) + 8);
     for (double i = first; i <= last; ++i) {
+      CheckCancelled(request, cuts.size());
       const double level = request.anchor + step * i;
       cuts.push_back(CutAt(level, low, high));
     }
@@ -152,6 +159,7 @@ struct Cutter {
     double low = Loss(-kInfinity) - LossError(-kInfinity);
     if (std::isnan(low)) low = -kInfinity;
     for (size_t i = 0; i <= cuts.size(); ++i) {
+      CheckCancelled(request, i);
       const double b = i < cuts.size() ? cuts[i] : kInfinity;
       LossCell cell = Cell(a, b);
       cell.low = low;

@@ -104,12 +104,13 @@ class Accountant {
              FftWorkspace& fft)
       : uses_(std::move(uses)), question_(question), options_(options), fft_(fft) {}
 
-  // Refines until narrow enough, or until the upper end is below `irrelevant_below`.
-  void Run(double irrelevant_below, PldResult& result, Interval& value) {
-    double wanted = FirstSpacing();
+  // Refines until narrow enough, or until the upper end is below `irrelevant_below`. Where one
+  // direction had to begin anew with a wider spacing (grown_to), the other begins there.
+  void Run(double irrelevant_below, PldResult& result, Interval& value, double& grown_to) {
+    double wanted = std::max(FirstSpacing(), grown_to);
     std::optional<Round> best;
     double tail = question_.delta.value_or(1e-9) * kTailShare * options_.relative_width / Uses();
-    bool grew = false;
+    bool grew = grown_to > 0;
     for (int round = 0; round < kMaxRounds; ++round) {
       if (options_.check_cancelled) options_.check_cancelled();
       std::optional<Round> next = Try(wanted, tail, best ? best->tilt : 0);
@@ -117,6 +118,7 @@ class Accountant {
         if (best) break;
         wanted *= 3;
         grew = true;
+        grown_to = wanted;
         continue;
       }
       if (best) {
@@ -186,7 +188,8 @@ class Accountant {
       // Without atoms to meet, an anchor of 0 keeps the grid points exact.
       const double anchor = use.pair->period > 0 ? use.pair->anchor : 0;
       const LossGrid grid{anchor, spacing};
-      const std::vector<LossCell> cells = use.pair->cells({anchor, spacing, kSubdivisions, tail});
+      const std::vector<LossCell> cells =
+          use.pair->cells({anchor, spacing, kSubdivisions, tail, &options_.check_cancelled});
       upper.push_back(Dominating(cells, grid));
       lower.push_back(Dominated(cells, grid, use.pair->period > 0));
     }
@@ -232,11 +235,13 @@ PldResult Answer(const std::vector<Event>& given, const Question& question,
   const std::vector<Event> events = CombineGaussians(given);
   FftWorkspace fft;
   PldResult result;
-  Accountant(Direct(events, true), question, options, fft).Run(-1, result, result.forward);
+  double grown_to = 0;
+  Accountant(Direct(events, true), question, options, fft)
+      .Run(-1, result, result.forward, grown_to);
   result.backward = result.forward;
   if (!Symmetric(events))
     Accountant(Direct(events, false), question, options, fft)
-        .Run(result.forward.lower, result, result.backward);
+        .Run(result.forward.lower, result, result.backward, grown_to);
   result.value = {std::max(result.forward.lower, result.backward.lower),
                   std::max(result.forward.upper, result.backward.upper)};
   const double width = result.value.upper - result.value.lower;

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "privacy/accounting/guarantee.h"
 #include "privacy/accounting/mechanism.h"
 #include "privacy/accounting/pld.h"
 #include "privacy/accounting/types.h"
@@ -17,6 +18,10 @@ namespace {
 
 constexpr double kLargestSlope = 600;               // beyond, nothing is left to hide
 constexpr double kQuantile95 = 1.6448536269514722;  // of the standard normal law
+// Of the trade-off function: lines at so many epsilons, up to a multiple of the one stated, each to
+// this relative width of its delta. Beyond the largest epsilon there is nothing left to draw.
+constexpr int kCurveLines = 41;
+constexpr double kCurveReach = 1.5, kCurveWidth = 3e-2, kLargestCurve = 30;
 
 // (1 - g) h + g covers h + gap for every divergence h <= largest: g = gap / (1 - largest).
 double FailureProbability(const NoisySteps& steps, double noise, double shift) {
@@ -51,8 +56,26 @@ double Slope(double epsilon, double delta) {
 // The profile of what a row is about: epsilon at a delta, delta at an epsilon.
 struct ProfileOf {
   std::function<Interval(double delta)> epsilon;
-  std::function<double(double epsilon)> delta;
+  std::function<Interval(double epsilon, const PldOptions& accuracy)> delta;
 };
+
+std::vector<TradeOffPoint> TradeOffOf(const ProfileOf& profile, double largest_epsilon) {
+  PldOptions accuracy;
+  accuracy.relative_width = kCurveWidth;
+  std::vector<ProfilePoint> lines;
+  for (int i = 0; i < kCurveLines; ++i) {
+    const double epsilon = largest_epsilon * i / (kCurveLines - 1);
+    Interval delta = profile.delta(epsilon, accuracy);
+    // A smaller epsilon's delta is a bound, too.
+    if (!lines.empty()) delta.upper = std::min(delta.upper, lines.back().delta.upper);
+    lines.push_back({epsilon, delta});
+  }
+  std::vector<TradeOffPoint> points;
+  for (const CertifiedPoint& point : CertifiedTradeOff(lines, ShowingAlphas())) {
+    points.push_back({point.alpha, point.beta.lower, point.beta.upper});
+  }
+  return points;
+}
 
 PrivacyLoss LossFrom(const ProfileOf& profile, double delta) {
   PrivacyLoss loss;
@@ -67,8 +90,11 @@ PrivacyLoss LossFrom(const ProfileOf& profile, double delta) {
   loss.beta_at_5_percent = 0;
   if (epsilon.upper < kLargestSlope) {
     const double slope = Slope(epsilon.upper, delta);
-    const double at_slope = profile.delta(slope);
+    const double at_slope = profile.delta(slope, {}).upper;
     if (at_slope < 1) loss.beta_at_5_percent = BetaAt5Percent(slope, at_slope);
+  }
+  if (epsilon.upper > 0 && epsilon.upper < kLargestCurve) {
+    loss.trade_off = TradeOffOf(profile, kCurveReach * epsilon.upper);
   }
   return loss;
 }
@@ -77,9 +103,10 @@ PrivacyLoss LossFrom(const ProfileOf& profile, double delta) {
 PrivacyLoss SampledLoss(const Event& event, double failure, double delta) {
   std::vector<Event> events = {event};
   if (failure > 0) events.push_back({ApproximateDpMechanism({0, failure}), event.count});
-  return LossFrom({[&](double d) { return PldEpsilon(events, d).value; },
-                   [&](double e) { return PldDelta(events, e).value.upper; }},
-                  delta);
+  return LossFrom(
+      {[&](double d) { return PldEpsilon(events, d).value; },
+       [&](double e, const PldOptions& accuracy) { return PldDelta(events, e, accuracy).value; }},
+      delta);
 }
 
 PrivacyLoss Unlimited() {
@@ -94,14 +121,16 @@ PrivacyLoss GaussianLossOf(double shift, double noise, uint64_t uses, double fai
   const double failures = failure * static_cast<double>(uses);
   if (failures >= delta) return Unlimited();
   const L2Sensitivity total(shift * std::sqrt(static_cast<double>(uses)) * (1 + 1e-15));
-  return LossFrom(
-      {[&](double d) {
-         const Bounds smooth = GaussianEpsilon(total, noise, Delta(d));
-         const Bounds charged = GaussianEpsilon(total, noise, Delta(d - failures));
-         return Interval{smooth.lower, charged.upper};
-       },
-       [&](double e) { return GaussianDelta(total, noise, Epsilon(e)).upper + failures; }},
-      delta);
+  return LossFrom({[&](double d) {
+                     const Bounds smooth = GaussianEpsilon(total, noise, Delta(d));
+                     const Bounds charged = GaussianEpsilon(total, noise, Delta(d - failures));
+                     return Interval{smooth.lower, charged.upper};
+                   },
+                   [&](double e, const PldOptions&) {
+                     const Bounds smooth = GaussianDelta(total, noise, Epsilon(e));
+                     return Interval{smooth.lower, std::min(1.0, smooth.upper + failures)};
+                   }},
+                  delta);
 }
 
 StatementRow OutsideRow(const NoisySteps& steps, AdversaryKind kind, const PrivacyLoss& loss) {
@@ -126,9 +155,9 @@ StatementRow CoalitionRow(const NoisySteps& steps, Adversary adversary, uint32_t
   if (size >= parties) {
     row.loss = Unlimited();
     row.reason = "knows all of the noise";
-  } else if (steps.engine == EngineStructure::kReplicated && size > 1) {
+  } else if (!Withstands(steps.engine, size, parties)) {
     row.loss = Unlimited();
-    row.reason = "the engine withstands single parties only: together they open every input";
+    row.reason = BeyondThreshold(steps.engine);
   } else {
     const uint64_t uses = steps.max_uses.value_or(steps.steps);
     row.loss = LossOfUses(steps, size, uses);

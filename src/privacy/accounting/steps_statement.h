@@ -46,7 +46,8 @@ struct NoisySteps {
   double gap = 0;
 };
 
-// Throws kUsage for parameters out of range, an analyst who is none of the parties, max_uses of 0
+// Rows with an epsilon below 30 carry their trade-off function. Throws kUsage for parameters out of
+// range, an analyst who is none of the parties, max_uses of 0
 // or above steps, and noise so small that `gap` cannot be charged this way.
 Statement StateSteps(const NoisySteps& steps);
 

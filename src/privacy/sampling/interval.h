@@ -13,11 +13,21 @@ namespace partita::privacy {
 
 constexpr mpfr_prec_t kDefaultPrecision = 192;
 
+// MPFR keeps constants and memory for every thread that computes: given back when the thread ends.
+struct MpfrOfThread {
+  ~MpfrOfThread() { mpfr_free_cache2(MPFR_FREE_LOCAL_CACHE); }
+  static void Use() { static thread_local const MpfrOfThread kThis; }
+};
+
 // One MPFR number with an owner.
 class Real {
  public:
-  explicit Real(mpfr_prec_t precision) { mpfr_init2(value_, precision); }
+  explicit Real(mpfr_prec_t precision) {
+    MpfrOfThread::Use();
+    mpfr_init2(value_, precision);
+  }
   Real(const Real& other) {
+    MpfrOfThread::Use();
     mpfr_init2(value_, mpfr_get_prec(other.value_));
     mpfr_set(value_, other.value_, MPFR_RNDN);
   }

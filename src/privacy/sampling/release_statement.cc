@@ -100,10 +100,6 @@ std::vector<TradeOffPoint> TradeOffOf(GridL2Sensitivity sensitivity,
   return points;
 }
 
-bool Withstands(EngineStructure engine, uint32_t coalition, uint32_t parties) {
-  return engine == EngineStructure::kReplicated ? coalition <= 1 : coalition < parties;
-}
-
 // Against `size` parties, who know their own shares.
 StatementRow CoalitionRow(const GaussianRelease& release, const Adversary& adversary,
                           uint32_t size) {
@@ -112,7 +108,7 @@ StatementRow CoalitionRow(const GaussianRelease& release, const Adversary& adver
   if (size >= parties) {
     row.reason = "knows all of the noise";
   } else if (!Withstands(release.engine, size, parties)) {
-    row.reason = "the engine withstands single parties only: together they open every input";
+    row.reason = BeyondThreshold(release.engine);
   } else {
     row.loss = GaussianLoss(release.replace_sensitivity, RemainingNoise(release.noise, size),
                             release.delta);

@@ -127,22 +127,29 @@ void GramChain::RedrawOne(Eigen::Index i, Eigen::Index j, Variates& variates) {
   if (step != 0) Move(i, j, step);
 }
 
+// Rank one or two, column by column and without temporary matrices: this is where a sweep spends
+// its time.
 void GramChain::Move(Eigen::Index i, Eigen::Index j, double step) {
-  const Eigen::VectorXd column_i = inverse_.col(i);
+  const Eigen::Index p = inverse_.rows();
+  column_i_ = inverse_.col(i);
   gram_(i, j) += step;
   if (i == j) {
-    inverse_ -= step / (1 + step * column_i(i)) * column_i * column_i.transpose();
+    const double factor = step / (1 + step * column_i_(i));
+    for (Eigen::Index c = 0; c < p; ++c) inverse_.col(c) -= factor * column_i_(c) * column_i_;
     return;
   }
   gram_(j, i) = gram_(i, j);
-  const Eigen::VectorXd column_j = inverse_.col(j);
-  const double g_ij = column_i(j), root = 1 + step * g_ij;
-  const double ratio = root * root - step * step * column_i(i) * column_j(j);
-  const double m_ii = -step * step * column_j(j) / ratio;
-  const double m_jj = -step * step * column_i(i) / ratio;
+  column_j_ = inverse_.col(j);
+  const double g_ij = column_i_(j), root = 1 + step * g_ij;
+  const double ratio = root * root - step * step * column_i_(i) * column_j_(j);
+  const double m_ii = -step * step * column_j_(j) / ratio;
+  const double m_jj = -step * step * column_i_(i) / ratio;
   const double m_ij = step * root / ratio;
-  inverse_ -= column_i * (m_ii * column_i + m_ij * column_j).transpose() +
-              column_j * (m_ij * column_i + m_jj * column_j).transpose();
+  for (Eigen::Index c = 0; c < p; ++c) {
+    const double along_i = m_ii * column_i_(c) + m_ij * column_j_(c);
+    const double along_j = m_ij * column_i_(c) + m_jj * column_j_(c);
+    inverse_.col(c) -= along_i * column_i_ + along_j * column_j_;
+  }
 }
 
 void GramChain::Refresh() {

@@ -63,6 +63,7 @@ class GramChain {
   GramTarget target_;
   Eigen::VectorXd scale_;
   Eigen::MatrixXd gram_, inverse_;
+  Eigen::VectorXd column_i_, column_j_;  // of the inverse, while it moves
 };
 
 }  // namespace partita::stats::blr

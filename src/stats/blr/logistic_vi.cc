@@ -16,8 +16,6 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-constexpr int kGradientBits = 24;
-
 // Ascent by Adam (Kingma & Ba 2015) with its usual constants.
 class Adam {
  public:
@@ -39,10 +37,9 @@ class Adam {
   int count_ = 0;
 };
 
-void Check(const Eigen::MatrixXd& x, const VectorXd& labels, const LogisticViOptions& options) {
-  const auto rows = static_cast<size_t>(x.rows());
-  if (rows == 0 || labels.size() != x.rows() || options.batch_size == 0 || options.epochs == 0 ||
-      rows % options.batch_size != 0) {
+void Check(size_t clients, const LogisticViOptions& options) {
+  if (clients == 0 || options.batch_size == 0 || options.epochs == 0 ||
+      clients % options.batch_size != 0) {
     throw Error(ErrorCode::kUsage, "the clients cannot be dealt into batches of the fixed size",
                 "choose a batch size that divides the number of clients, and at least one epoch");
   }
@@ -72,52 +69,42 @@ double LogisticNoiseStddev(const LogisticViOptions& options) {
                                          privacy::Delta(options.delta));
 }
 
-LogisticPosterior FitLogisticVi(const Eigen::MatrixXd& x, const VectorXd& labels,
-                                const LogisticViOptions& options, crypto::RandomSource& source) {
-  Check(x, labels, options);
-  const Index d = x.cols();
-  const auto n = static_cast<size_t>(x.rows());
-  const privacy::GridVariance required =
-      privacy::VarianceOfStddev(std::ldexp(LogisticNoiseStddev(options), kGradientBits));
-  const privacy::DistributedNoise shares =
-      privacy::ShareNoise(required, options.sharing, static_cast<size_t>(d));
-  const privacy::GridVariance released =
-      privacy::Multiply(shares.share_variance, options.sharing.parties);
-  const privacy::DiscreteGaussian noise(released);
+LogisticPosterior FitLogisticVi(size_t clients, size_t features, const LogisticViOptions& options,
+                                const GradientSum& gradient_sum, crypto::RandomSource& source) {
+  Check(clients, options);
+  const auto d = static_cast<Index>(features);
   Variates variates(source);
   // The posterior deviation if every client gave the largest information that clipping lets
   // through: public, and from below the gradients of log stddev are tame.
   const double information =
-      1 / options.prior_variance +
-      static_cast<double>(n) * options.clip_norm * options.clip_norm / (4 * static_cast<double>(d));
-  LogisticPosterior q{VectorXd::Zero(d), VectorXd::Constant(d, 1 / std::sqrt(information)),
-                      std::ldexp(privacy::StddevUpperBound(released), -kGradientBits)};
+      1 / options.prior_variance + static_cast<double>(clients) * options.clip_norm *
+                                       options.clip_norm / (4 * static_cast<double>(d));
+  LogisticPosterior q{VectorXd::Zero(d), VectorXd::Constant(d, 1 / std::sqrt(information)), 0};
   VectorXd log_stddev = q.stddev.array().log();
   Adam adam(2 * d, options.step);
   VectorXd mean_sum = VectorXd::Zero(d), log_stddev_sum = VectorXd::Zero(d);
   size_t averaged = 0;
-  std::vector<size_t> order(n);
+  std::vector<size_t> order(clients);
   std::iota(order.begin(), order.end(), size_t{0});
-  const double scale = static_cast<double>(n) / static_cast<double>(options.batch_size);
-  std::vector<Int128> client(static_cast<size_t>(d)), sum(client.size());
+  const double scale = static_cast<double>(clients) / static_cast<double>(options.batch_size);
   for (size_t epoch = 0; epoch < options.epochs; ++epoch) {
-    for (size_t k = n; k > 1; --k) std::swap(order[k - 1], order[variates.Below(k)]);
-    for (size_t begin = 0; begin < n; begin += options.batch_size) {
+    for (size_t k = clients; k > 1; --k) std::swap(order[k - 1], order[variates.Below(k)]);
+    for (size_t begin = 0; begin < clients; begin += options.batch_size) {
       VectorXd z(d);
       for (double& value : z) value = variates.Normal();
       q.stddev = log_stddev.array().exp();
       const VectorXd beta = q.mean + q.stddev.cwiseProduct(z);
-      noise.Sample(source, sum);
-      for (size_t k = begin; k < begin + options.batch_size; ++k) {
-        const auto row = static_cast<Index>(order[k]);
-        ClippedLogisticGradient(x.row(row).transpose(), labels(row), beta, options.clip_norm,
-                                client);
-        for (size_t j = 0; j < sum.size(); ++j) sum[j] += client[j];
+      const NoisyGradient noisy =
+          gradient_sum(beta, std::span(order).subspan(begin, options.batch_size));
+      if (noisy.sum.size() != features) {
+        throw Error(ErrorCode::kInternal, "a sum of gradients has another length than the model");
       }
+      q.noise_stddev = noisy.noise_stddev;
       VectorXd gradient(2 * d);
       for (Index j = 0; j < d; ++j) {
         const double data =
-            scale * std::ldexp(static_cast<double>(sum[static_cast<size_t>(j)]), -kGradientBits) -
+            scale *
+                std::ldexp(static_cast<double>(noisy.sum[static_cast<size_t>(j)]), -kGradientBits) -
             beta(j) / options.prior_variance;
         gradient(j) = data;
         // The entropy of q adds 1.
@@ -136,6 +123,34 @@ LogisticPosterior FitLogisticVi(const Eigen::MatrixXd& x, const VectorXd& labels
   q.mean = mean_sum / static_cast<double>(averaged);
   q.stddev = (log_stddev_sum / static_cast<double>(averaged)).array().exp();
   return q;
+}
+
+LogisticPosterior FitLogisticVi(const Eigen::MatrixXd& x, const VectorXd& labels,
+                                const LogisticViOptions& options, crypto::RandomSource& source) {
+  if (labels.size() != x.rows()) {
+    throw Error(ErrorCode::kUsage, "there are as many labels as rows", "give one label per row");
+  }
+  Check(static_cast<size_t>(x.rows()), options);
+  const auto features = static_cast<size_t>(x.cols());
+  const privacy::GridVariance required =
+      privacy::VarianceOfStddev(std::ldexp(LogisticNoiseStddev(options), kGradientBits));
+  const privacy::DistributedNoise shares = privacy::ShareNoise(required, options.sharing, features);
+  const privacy::GridVariance released =
+      privacy::Multiply(shares.share_variance, options.sharing.parties);
+  const privacy::DiscreteGaussian noise(released);
+  const double stddev = std::ldexp(privacy::StddevUpperBound(released), -kGradientBits);
+  std::vector<Int128> one(features);
+  const GradientSum sum = [&](const VectorXd& beta, std::span<const size_t> clients) {
+    NoisyGradient noisy{std::vector<Int128>(features), stddev};
+    noise.Sample(source, noisy.sum);
+    for (const size_t client : clients) {
+      const auto row = static_cast<Index>(client);
+      ClippedLogisticGradient(x.row(row).transpose(), labels(row), beta, options.clip_norm, one);
+      for (size_t j = 0; j < features; ++j) noisy.sum[j] += one[j];
+    }
+    return noisy;
+  };
+  return FitLogisticVi(static_cast<size_t>(x.rows()), features, options, sum, source);
 }
 
 }  // namespace partita::stats::blr

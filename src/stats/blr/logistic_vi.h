@@ -19,6 +19,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -49,11 +50,28 @@ struct LogisticPosterior {
 void ClippedLogisticGradient(const Eigen::VectorXd& x, double label, const Eigen::VectorXd& beta,
                              double clip_norm, std::span<Int128> out);
 
-// The standard deviation of the noise of each sum, in real units.
+// Fraction bits of the gradients' grid.
+inline constexpr int kGradientBits = 24;
+
+// The standard deviation of the noise that must remain in each sum, in real units.
 double LogisticNoiseStddev(const LogisticViOptions& options);
 
-// x: rows by features; labels 0 or 1. Throws kUsage if the rows are no multiple of the batch or the
-// budget is out of range.
+// All that the trainer learns of the clients of one batch: the sum of their clipped gradients at
+// beta with noise, on the grid. clients: numbers below the number of clients, each once.
+struct NoisyGradient {
+  std::vector<Int128> sum;
+  double noise_stddev = 0;  // in real units
+};
+using GradientSum =
+    std::function<NoisyGradient(const Eigen::VectorXd& beta, std::span<const size_t> clients)>;
+
+// The trainer, over any protocol that adds gradients up. `source`: the public draws, batches and
+// z. Throws kUsage if the clients are no multiple of the batch.
+LogisticPosterior FitLogisticVi(size_t clients, size_t features, const LogisticViOptions& options,
+                                const GradientSum& gradient_sum, crypto::RandomSource& source);
+
+// In the clear: the twin of the protocol, with noise from the same source. x: rows by features;
+// labels 0 or 1. Throws kUsage also for a budget that is out of range.
 LogisticPosterior FitLogisticVi(const Eigen::MatrixXd& x, const Eigen::VectorXd& labels,
                                 const LogisticViOptions& options, crypto::RandomSource& source);
 

@@ -3,7 +3,6 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "base/error.h"
 #include "stats/blr/gram_chain.h"
@@ -34,6 +33,7 @@ class Chain {
         gram_({released.gram, variance, Degrees(), released.num_rows * prior.max_mean_square,
                intercept},
               StartScale()),
+        before_(gram_),
         entries_(gram_.Entries()) {
     scales_.slope_variance = std::sqrt(prior.slope_variance.low * prior.slope_variance.high);
     scales_.noise_variance = std::clamp(released.target_square / released.num_rows,
@@ -90,24 +90,37 @@ class Chain {
   }
 
   // log p(b~ | A, lambda, s2) + log p(c~ | b, A, s2), with b = b(z) drawn given b~ by
-  // conditioning (Matheron): b = b0 + S (S + v I)^-1 (b~ - b0 - noise0).
-  double LogDensity(const GramChain& chain, const Scales& scales, const VectorXd& z,
-                    VectorXd& b) const {
+  // conditioning (Matheron): b = b0 + S (S + v I)^-1 (b~ - b0 - noise0). A sweep asks some twelve
+  // times, so nothing is allocated here, and of symmetric matrices the lower triangle is made.
+  double LogDensity(const GramChain& chain, const Scales& scales, const VectorXd& z, VectorXd& b) {
     const MatrixXd& gram = chain.gram();
     const Eigen::Index p = gram.rows();
-    MatrixXd total = gram * (scales.slope_variance * weights_).asDiagonal() * gram +
-                     scales.noise_variance * gram;
-    const Eigen::LLT<MatrixXd> signal(total);
-    const VectorXd b0 = signal.matrixL() * z.head(p);
-    MatrixXd blurred = total;
-    blurred.diagonal().array() += variance_;
-    const Eigen::LLT<MatrixXd> llt(blurred);
-    const VectorXd standardised = llt.matrixL().solve(released_.cross);
-    double density = -0.5 * standardised.squaredNorm();
-    for (Eigen::Index i = 0; i < p; ++i) density -= std::log(llt.matrixLLT()(i, i));
-    b = b0 + total * llt.solve(released_.cross - b0 - std::sqrt(variance_) * z.tail(p));
+    MatrixXd& total = work_.total;
+    total = scales.noise_variance * gram;
+    for (Eigen::Index c = 0; c < p; ++c) {
+      for (Eigen::Index k = 0; k < p; ++k) {
+        total.col(c).tail(p - c) +=
+            (scales.slope_variance * weights_(k) * gram(k, c)) * gram.col(k).tail(p - c);
+      }
+    }
+    work_.llt.compute(total);
+    VectorXd& b0 = work_.signal;
+    b0 = z.head(p);
+    b0 = work_.llt.matrixLLT().triangularView<Eigen::Lower>() * b0;
+    work_.blurred = total;
+    work_.blurred.diagonal().array() += variance_;
+    work_.llt.compute(work_.blurred);
+    work_.standardised = released_.cross;
+    work_.llt.matrixL().solveInPlace(work_.standardised);
+    double density = -0.5 * work_.standardised.squaredNorm();
+    for (Eigen::Index i = 0; i < p; ++i) density -= std::log(work_.llt.matrixLLT()(i, i));
+    work_.away = released_.cross - b0 - std::sqrt(variance_) * z.tail(p);
+    work_.llt.solveInPlace(work_.away);
+    b = b0;
+    b.noalias() += total.selfadjointView<Eigen::Lower>() * work_.away;
+    work_.away.noalias() = chain.inverse() * b;
     const double remaining = std::max(released_.num_rows - static_cast<double>(p), 1.0);
-    const double mean = b.dot(chain.inverse() * b) + remaining * scales.noise_variance;
+    const double mean = b.dot(work_.away) + remaining * scales.noise_variance;
     const double spread = 2 * remaining * scales.noise_variance * scales.noise_variance + variance_;
     const double away = released_.target_square - mean;
     return density - 0.5 * (away * away / spread + std::log(spread));
@@ -131,14 +144,14 @@ class Chain {
     for (size_t part = 0; part < parts; ++part) {
       const size_t begin = entries_.size() * part / parts;
       const size_t end = entries_.size() * (part + 1) / parts;
-      const GramChain before = gram_;
+      before_ = gram_;
       gram_.Redraw(std::span(entries_).subspan(begin, end - begin), variates_);
       const double proposed = Propose(scales_);
       if (Accept(proposed - log_density_)) {
         Take(proposed);
         ++accepted;
       } else {
-        gram_ = before;
+        gram_ = before_;
       }
     }
     if (!tuning) {
@@ -153,7 +166,7 @@ class Chain {
 
   // z -> keep z + sqrt(1 - keep^2) fresh: leaves the standard normal law of z invariant.
   void RedrawCross(double keep, bool tuning) {
-    const VectorXd before = z_;
+    before_z_ = z_;
     const double fresh = std::sqrt(1 - keep * keep);
     for (double& value : z_) value = keep * value + fresh * variates_.Normal();
     const double proposed = Propose(scales_);
@@ -161,7 +174,7 @@ class Chain {
     if (accepted) {
       Take(proposed);
     } else {
-      z_ = before;
+      z_ = before_z_;
     }
     if (tuning && keep > 0) {
       // The angle of the step.
@@ -174,7 +187,7 @@ class Chain {
   // stays.
   void StretchGram(bool counter) {
     const double log_factor = variates_.Normal();
-    const GramChain before = gram_;
+    before_ = gram_;
     const double noise_before = gram_.LogNoiseDensity();
     gram_.Stretch(std::exp(log_factor));
     Scales scales = scales_;
@@ -188,7 +201,7 @@ class Chain {
         return;
       }
     }
-    gram_ = before;
+    gram_ = before_;
   }
 
   double GramScale() const { return gram_.scale()(gram_.scale().size() - 1) / released_.num_rows; }
@@ -249,11 +262,17 @@ class Chain {
   VectorXd weights_;
   Eigen::Index first_slope_;
   Variates variates_;
-  GramChain gram_;
+  GramChain gram_, before_;  // before_: what a refused proposal falls back to
   std::vector<GramChain::Entry> entries_;
   Scales scales_;
   double log_density_ = 0;
-  VectorXd z_, b_, proposed_b_;
+  VectorXd z_, before_z_, b_, proposed_b_;
+  // Memory of LogDensity.
+  struct {
+    MatrixXd total, blurred;  // the lower triangles of S and of S + v I
+    VectorXd signal, standardised, away;
+    Eigen::LLT<MatrixXd> llt;
+  } work_;
   double cross_keep_ = 0.9;
   double slope_step_ = 1, noise_step_ = 0.3;
   size_t parts_ = 3, sweeps_ = 0, proposed_ = 0, accepted_ = 0;
@@ -284,16 +303,6 @@ void Check(const Statistics& released, double variance, const NoiseAwarePrior& p
   }
 }
 
-// The value where a distribution function passes `probability`, within [lower, upper].
-double Invert(const std::function<double(double)>& distribution, double probability, double lower,
-              double upper) {
-  for (int k = 0; k < 80 && upper - lower > 1e-12 * (std::abs(lower) + std::abs(upper)); ++k) {
-    const double middle = 0.5 * (lower + upper);
-    (distribution(middle) < probability ? lower : upper) = middle;
-  }
-  return 0.5 * (lower + upper);
-}
-
 double NormalDistribution(double standardised) {
   return 0.5 * std::erfc(-standardised / std::sqrt(2.0));
 }
@@ -317,15 +326,36 @@ struct Line {
     return sum / static_cast<double>(means.size());
   }
 
+  double Density(double value) const {
+    double sum = 0;
+    for (size_t k = 0; k < means.size(); ++k) {
+      const double standardised = (value - means[k]) / stddevs[k];
+      sum += std::exp(-0.5 * standardised * standardised) / stddevs[k];
+    }
+    return sum / (std::sqrt(2 * M_PI) * static_cast<double>(means.size()));
+  }
+
+  // By Newton's method, and by halving where a step would leave the bracket.
+  double Quantile(double probability, double lower, double upper) const {
+    double value = 0.5 * (lower + upper);
+    for (int k = 0; k < 200 && upper - lower > 1e-12 * (std::abs(lower) + std::abs(upper)); ++k) {
+      const double away = Distribution(value) - probability;
+      (away < 0 ? lower : upper) = value;
+      const double step = away / Density(value);
+      const double next = value - step;
+      if (std::abs(step) <= 1e-12 * std::abs(value)) return next;
+      value = next > lower && next < upper ? next : 0.5 * (lower + upper);
+    }
+    return value;
+  }
+
   Interval Central(double level) const {
     double lower = means[0], upper = means[0];
     for (size_t k = 0; k < means.size(); ++k) {
       lower = std::min(lower, means[k] - 40 * stddevs[k]);
       upper = std::max(upper, means[k] + 40 * stddevs[k]);
     }
-    const auto distribution = [this](double value) { return Distribution(value); };
-    return {Invert(distribution, (1 - level) / 2, lower, upper),
-            Invert(distribution, (1 + level) / 2, lower, upper)};
+    return {Quantile((1 - level) / 2, lower, upper), Quantile((1 + level) / 2, lower, upper)};
   }
 };
 

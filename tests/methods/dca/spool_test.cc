@@ -1,30 +1,21 @@
-// The promises of a spool, kept by the embedded one; and that the checks notice broken ones.
+// The promises of a spool, kept by the embedded one and by PostgreSQL's; and that the checks notice
+// broken ones.
 #include "methods/dca/spool.h"
 
 #include <sqlite3.h>
 
+#include <atomic>
 #include <barrier>
 #include <fstream>
 #include <map>
+#include <set>
 #include <thread>
 
-#include "tests/methods/dca/world.h"
+#include "tests/methods/dca/postgres_server.h"
+#include "tests/methods/dca/shares.h"
 
 namespace partita::methods::dca {
 namespace {
-
-StoredShare Share(uint32_t client, uint8_t content, size_t size = 10) {
-  StoredShare share;
-  share.client = IdOf(client);
-  share.upload.fill(content);
-  share.request.fill(content);
-  share.share = Bytes(size, content);
-  return share;
-}
-
-PutResult PutOne(Spool& spool, const StoredShare& share) {
-  return spool.Put(std::span(&share, 1)).front();
-}
 
 using OpenSpool = std::function<std::unique_ptr<Spool>()>;
 
@@ -59,6 +50,88 @@ int LateInclusions(const std::function<std::unique_ptr<Spool>(int round)>& open,
   return late;
 }
 
+// A store that outlives the objects that open it.
+class Store {
+ public:
+  virtual ~Store() = default;
+  virtual std::unique_ptr<Spool> Open(uint64_t epoch, const StudyHash& study) = 0;
+};
+
+class SqliteStore : public Store {
+ public:
+  std::unique_ptr<Spool> Open(uint64_t epoch, const StudyHash& study) override {
+    return std::make_unique<SqliteSpool>(folder_ / "spool", study, epoch);
+  }
+
+ private:
+  TempFolder folder_;
+};
+
+class PostgresStore : public Store {
+ public:
+  std::unique_ptr<Spool> Open(uint64_t epoch, const StudyHash& study) override {
+    return std::make_unique<PostgresSpool>(SharedServer().Settings(database_), study, epoch);
+  }
+
+ private:
+  const std::string database_ = SharedServer().MakeDatabase();
+};
+
+struct StoreKind {
+  const char* name;
+  int race_rounds;
+  std::unique_ptr<Store> (*make)();
+};
+
+class SpoolTest : public testing::TestWithParam<StoreKind> {
+ protected:
+  std::unique_ptr<Spool> OpenRound(uint64_t epoch = 1, const StudyHash& study = {}) {
+    return store_->Open(epoch, study);
+  }
+  std::unique_ptr<Store> store_ = GetParam().make();
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, SpoolTest,
+                         testing::Values(StoreKind{"sqlite", 300,
+                                                   []() -> std::unique_ptr<Store> {
+                                                     return std::make_unique<SqliteStore>();
+                                                   }},
+                                         StoreKind{"postgres", 30,
+                                                   []() -> std::unique_ptr<Store> {
+                                                     return std::make_unique<PostgresStore>();
+                                                   }}),
+                         [](const testing::TestParamInfo<StoreKind>& kind) {
+                           return std::string(kind.param.name);
+                         });
+
+// The same with clients that come all the time: what was acknowledged before the freeze returned is
+// what is there afterwards, for ever.
+TEST_P(SpoolTest, FreezesInTheMiddleOfAStream) {
+  constexpr uint32_t kPutters = 4;
+  const auto spool = OpenRound();
+  std::atomic<uint32_t> stored = 0;
+  std::array<std::set<ClientId>, kPutters> acknowledged;
+  std::vector<std::thread> threads;
+  for (uint32_t putter = 0; putter < kPutters; ++putter) {
+    threads.emplace_back([&, putter] {
+      for (uint32_t client = putter;; client += kPutters) {
+        if (PutOne(*spool, Share(client, 1)) == PutResult::kFrozen) return;
+        acknowledged[putter].insert(IdOf(client));
+        ++stored;
+      }
+    });
+  }
+  while (stored < 200) std::this_thread::yield();
+  spool->Freeze();
+  const AcceptedSet frozen = spool->Accepted();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(spool->Accepted(), frozen);
+  std::set<ClientId> all;
+  for (const std::set<ClientId>& some : acknowledged) all.insert(some.begin(), some.end());
+  EXPECT_EQ(all.size(), frozen.size());
+  for (const AcceptedUpload& upload : frozen) EXPECT_TRUE(all.contains(upload.client));
+}
+
 class SqliteSpoolTest : public testing::Test {
  protected:
   std::unique_ptr<SqliteSpool> OpenRound(uint64_t epoch = 1) {
@@ -67,7 +140,7 @@ class SqliteSpoolTest : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(SqliteSpoolTest, TakesEachClientOnce) {
+TEST_P(SpoolTest, TakesEachClientOnce) {
   EXPECT_TRUE(CountsOnceAcrossRestarts([&] { return OpenRound(); }));
   const auto spool = OpenRound();
   const std::vector<StoredShare> batch = {Share(2, 1), Share(2, 1), Share(2, 3), Share(3, 1)};
@@ -75,7 +148,7 @@ TEST_F(SqliteSpoolTest, TakesEachClientOnce) {
                                                        PutResult::kDifferent, PutResult::kStored}));
 }
 
-TEST_F(SqliteSpoolTest, KeepsRoundsApart) {
+TEST_P(SpoolTest, KeepsRoundsApart) {
   PutOne(*OpenRound(1), Share(1, 1));
   EXPECT_EQ(PutOne(*OpenRound(2), Share(1, 2)), PutResult::kStored);
   EXPECT_EQ(PutOne(*OpenRound(~uint64_t{0}), Share(1, 3)), PutResult::kStored);
@@ -84,10 +157,10 @@ TEST_F(SqliteSpoolTest, KeepsRoundsApart) {
   EXPECT_TRUE(OpenRound(2)->frozen());
   StudyHash other{};
   other[31] = 1;
-  EXPECT_TRUE(SqliteSpool(folder_ / "spool", other, 1).Accepted().empty());
+  EXPECT_TRUE(OpenRound(1, other)->Accepted().empty());
 }
 
-TEST_F(SqliteSpoolTest, TakesNothingOnceFrozenButKnowsRetries) {
+TEST_P(SpoolTest, TakesNothingOnceFrozenButKnowsRetries) {
   PutOne(*OpenRound(), Share(1, 1));
   OpenRound()->Freeze();
   const auto spool = OpenRound();
@@ -97,7 +170,7 @@ TEST_F(SqliteSpoolTest, TakesNothingOnceFrozenButKnowsRetries) {
   EXPECT_EQ(spool->Accepted().size(), 1U);
 }
 
-TEST_F(SqliteSpoolTest, GivesSharesInOrderPageByPage) {
+TEST_P(SpoolTest, GivesSharesInOrderPageByPage) {
   const auto spool = OpenRound();
   std::map<ClientId, Bytes> expected;
   std::vector<StoredShare> batch;
@@ -126,7 +199,7 @@ TEST_F(SqliteSpoolTest, GivesSharesInOrderPageByPage) {
   EXPECT_EQ(spool->Shares({}, size_t{1} << 30).size(), 100U);
 }
 
-TEST_F(SqliteSpoolTest, RecordsOneClosingAndOnePublication) {
+TEST_P(SpoolTest, RecordsOneClosingAndOnePublication) {
   const Bytes first = {1};
   const Bytes second = {2};
   auto spool = OpenRound();
@@ -166,9 +239,9 @@ TEST_F(SqliteSpoolTest, RefusesFilesOfOthers) {
 }
 
 // R24 for the store: freezing and storing exclude each other.
-TEST_F(SqliteSpoolTest, FreezesAtOneInstant) {
-  EXPECT_EQ(LateInclusions([&](int round) { return OpenRound(static_cast<uint64_t>(round)); }, 300),
-            0);
+TEST_P(SpoolTest, FreezesAtOneInstant) {
+  const auto open = [&](int round) { return OpenRound(static_cast<uint64_t>(round)); };
+  EXPECT_EQ(LateInclusions(open, GetParam().race_rounds), 0);
 }
 
 // --- The checks themselves ----------------------------------------------------------------------

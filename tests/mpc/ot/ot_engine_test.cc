@@ -36,47 +36,49 @@ Operand MakeOperand(Engine& engine, As as, const IntMatrix& values, double bound
   return matrix;
 }
 
-void ExpectAllOperandKinds(Kind kind, Shape left_shape, Shape right_shape) {
-  SCOPED_TRACE(::testing::Message()
-               << static_cast<int>(kind) << ": " << left_shape.rows << " x " << left_shape.cols
-               << ", " << right_shape.rows << " x " << right_shape.cols);
-  std::mt19937_64 random(left_shape.rows + 7 * right_shape.cols);
-  const int64_t magnitude = int64_t{1} << 50;
-  const IntMatrix left = RandomMatrix(random, left_shape, magnitude);
-  const IntMatrix right = RandomMatrix(random, right_shape, magnitude);
-  const IntMatrix truth = PlainProduct(kind, left, right);
+// One product of every pair of operand kinds.
+struct ProductCase {
+  Kind kind;
+  IntMatrix left, right, truth;
+
+  ProductCase(Kind of, Shape left_shape, Shape right_shape) : kind(of) {
+    std::mt19937_64 random(left_shape.rows + 7 * right_shape.cols);
+    left = RandomMatrix(random, left_shape, int64_t{1} << 50);
+    right = RandomMatrix(random, right_shape, int64_t{1} << 50);
+    truth = PlainProduct(kind, left, right);
+  }
+};
+
+// In one run, whose link is made once.
+TEST(OtEngineTest, ProductsOfAllOperandKinds) {
+  const std::vector<ProductCase> cases = {
+      {Kind::kElementwise, {5, 3}, {5, 3}}, {Kind::kElementwise, {1, 1}, {1, 1}},
+      {Kind::kElementwise, {0, 4}, {0, 4}}, {Kind::kElementwise, {6, 1}, {6, 4}},
+      {Kind::kElementwise, {6, 4}, {6, 1}}, {Kind::kMatrix, {3, 5}, {5, 2}},
+      {Kind::kMatrix, {2, 5}, {5, 3}},      {Kind::kMatrix, {3, 0}, {0, 2}},
+      {Kind::kMatrix, {0, 3}, {3, 2}},      {Kind::kGram, {7, 3}, {7, 2}},
+      {Kind::kGram, {7, 2}, {7, 3}},        {Kind::kGram, {0, 3}, {0, 2}}};
   RunAndComparePlan({.kind = "ot"}, [&](Engine& engine, size_t) {
-    std::vector<Product> products;
-    for (As l : kAll) {
-      for (As r : kAll) {
-        products.push_back({kind, MakeOperand(engine, l, left, 0x1p50, 0),
-                            MakeOperand(engine, r, right, 0x1p50, 1)});
+    for (size_t c = 0; c < cases.size(); ++c) {
+      const ProductCase& one = cases[c];
+      std::vector<Product> products;
+      for (As l : kAll) {
+        for (As r : kAll) {
+          products.push_back({one.kind, MakeOperand(engine, l, one.left, 0x1p50, 0),
+                              MakeOperand(engine, r, one.right, 0x1p50, 1)});
+        }
       }
-    }
-    // Twice: the openings of fixed operands are kept, the transfers are not.
-    for (int i = 0; i < 2; ++i) {
-      const std::vector<IntMatrix> opened =
-          engine.Reveal("out", engine.Multiply(products), kEverybody);
-      for (size_t p = 0; engine.self() && p < products.size(); ++p) {
-        EXPECT_TRUE(opened[p] == truth) << "operand kinds " << p / 6 << " and " << p % 6;
+      // Twice: the openings of fixed operands are kept, the transfers are not.
+      for (int i = 0; i < 2; ++i) {
+        const std::vector<IntMatrix> opened =
+            engine.Reveal("out", engine.Multiply(products), kEverybody);
+        for (size_t p = 0; engine.self() && p < products.size(); ++p) {
+          EXPECT_TRUE(opened[p] == one.truth)
+              << "case " << c << ", operand kinds " << p / 6 << " and " << p % 6;
+        }
       }
     }
   });
-}
-
-TEST(OtEngineTest, ProductsOfAllOperandKinds) {
-  ExpectAllOperandKinds(Kind::kElementwise, {5, 3}, {5, 3});
-  ExpectAllOperandKinds(Kind::kElementwise, {1, 1}, {1, 1});
-  ExpectAllOperandKinds(Kind::kElementwise, {0, 4}, {0, 4});
-  ExpectAllOperandKinds(Kind::kElementwise, {6, 1}, {6, 4});
-  ExpectAllOperandKinds(Kind::kElementwise, {6, 4}, {6, 1});
-  ExpectAllOperandKinds(Kind::kMatrix, {3, 5}, {5, 2});
-  ExpectAllOperandKinds(Kind::kMatrix, {2, 5}, {5, 3});
-  ExpectAllOperandKinds(Kind::kMatrix, {3, 0}, {0, 2});
-  ExpectAllOperandKinds(Kind::kMatrix, {0, 3}, {3, 2});
-  ExpectAllOperandKinds(Kind::kGram, {7, 3}, {7, 2});
-  ExpectAllOperandKinds(Kind::kGram, {7, 2}, {7, 3});
-  ExpectAllOperandKinds(Kind::kGram, {0, 3}, {0, 2});
 }
 
 // More transfers than a batch has: groups are cut at any row.
@@ -117,19 +119,25 @@ TEST(OtEngineTest, Squares) {
   });
 }
 
+// Values at and around every power of two that a rescale may see.
+IntMatrix ManyMagnitudes() {
+  std::mt19937_64 random(7);
+  IntMatrix x;
+  for (int bits = 0; bits <= 125; bits += 5) {
+    const Int128 power = Int128{1} << bits;
+    for (Int128 v : {power - 1, 1 - power, power, -power}) x.values.push_back(v);
+    x.values.push_back(static_cast<Int128>(random() >> 2) << (bits / 2));
+  }
+  x.shape = {x.values.size(), 1};
+  return x;
+}
+
 // Error below one unit in the last place, exact where nothing is dropped, for every kind of shift.
 TEST(OtEngineTest, RescaleByEveryShift) {
-  std::mt19937_64 random(7);
-  for (int shift : {1, 2, 39, 40, 64, 80, 125, 126}) {
-    const int to = std::max(0, 60 - shift), from = to + shift;
-    IntMatrix x;
-    for (int bits = 0; bits <= 125; bits += 5) {
-      const Int128 power = Int128{1} << bits;
-      for (Int128 v : {power - 1, 1 - power, power, -power}) x.values.push_back(v);
-      x.values.push_back(static_cast<Int128>(random() >> 2) << (bits / 2));
-    }
-    x.shape = {x.values.size(), 1};
-    RunAndComparePlan({.kind = "ot"}, [&](Engine& engine, size_t) {
+  const IntMatrix x = ManyMagnitudes();
+  RunAndComparePlan({.kind = "ot"}, [&](Engine& engine, size_t) {
+    for (int shift : {1, 2, 39, 40, 64, 80, 125, 126}) {
+      const int to = std::max(0, 60 - shift), from = to + shift;
       const PrivateMatrix input = Private(engine, 0, x, std::ldexp(1.0, 125 - from), from);
       const std::vector<Shared> shares = engine.Rescale(engine.Input({&input, 1}), to);
       const IntMatrix opened = engine.Reveal("out", shares, kEverybody)[0];
@@ -139,8 +147,8 @@ TEST(OtEngineTest, RescaleByEveryShift) {
         EXPECT_TRUE(opened.values[i] == down || (!exact && opened.values[i] == down + 1))
             << ToString(x.values[i]) << " >> " << shift << " gave " << ToString(opened.values[i]);
       }
-    });
-  }
+    }
+  });
 }
 
 // The mean of 20000 rescales of a value one third between two units is within 5 standard deviations
@@ -221,7 +229,8 @@ TEST(OtEngineTest, CostsAreAsStated) {
 
 // --- what is seen on the wire
 
-std::vector<Bytes> MessagesOf(int64_t x0, int64_t y0, PartyIndex from) {
+// By sender.
+std::vector<std::vector<Bytes>> MessagesOf(int64_t x0, int64_t y0) {
   constexpr size_t kCount = 500;
   const IntMatrix x{{kCount, 1}, std::vector<Int128>(kCount, x0)};
   const IntMatrix y{{kCount, 1}, std::vector<Int128>(kCount, y0)};
@@ -245,16 +254,17 @@ std::vector<Bytes> MessagesOf(int64_t x0, int64_t y0, PartyIndex from) {
     const SharedBits bits = carries[0].propagate;
     engine.ToRing({&bits, 1});
   }).ThrowIfFailed();
-  return transcript.Messages(from, 1 - from);
+  return {transcript.Messages(0, 1), transcript.Messages(1, 0)};
 }
 
 // All inputs zero, or all at opposite extremes: the same messages in number and length, and bytes
 // of one distribution. Two-sample chi-square with 255 degrees of freedom per message; above 400
 // with probability below 2e-8 each, 1e-6 in all (fewer than 50 messages).
 TEST(OtViewTest, MessagesOfTwoWorldsLookAlike) {
+  const auto zeros = MessagesOf(0, 0);
+  const auto extremes = MessagesOf(int64_t{1} << 49, -(int64_t{1} << 49));
   for (PartyIndex from : {0, 1}) {
-    const auto zero = MessagesOf(0, 0, from);
-    const auto extreme = MessagesOf(int64_t{1} << 49, -(int64_t{1} << 49), from);
+    const std::vector<Bytes>&zero = zeros[from], &extreme = extremes[from];
     ASSERT_EQ(zero.size(), extreme.size());
     ASSERT_LT(zero.size(), 25u);
     for (size_t m = 0; m < zero.size(); ++m) {
@@ -276,7 +286,8 @@ TEST(OtViewTest, MessagesOfTwoWorldsLookAlike) {
 TEST(OtViewTest, NothingIsMaskedTwice) {
   std::set<uint64_t> seen;
   size_t words = 0;
-  for (const Bytes& message : MessagesOf(0, 0, 0)) {
+  const auto messages = MessagesOf(0, 0);
+  for (const Bytes& message : messages[0]) {
     for (size_t at = 0; at + 8 <= message.size(); at += 8) {
       uint64_t word = 0;
       std::memcpy(&word, message.data() + at, 8);

@@ -102,5 +102,22 @@ TEST(GuaranteeTest, CanBeStopped) {
   EXPECT_EQ(calls, 3);
 }
 
+// Also while it cuts millions of cells, of which it asks for more than it can compose.
+TEST(GuaranteeTest, CanBeStoppedWhileCellsAreMade) {
+  PldOptions options;
+  int calls = 0;
+  options.check_cancelled = [&] {
+    if (++calls == 60) throw Error(ErrorCode::kCancelled, "stopped");
+  };
+  try {
+    PldEpsilon({{GaussianMechanism(0.01, {Adjacency::kAddRemove, 1e-8}), 1'000'000'000}}, 1e-5,
+               options);
+    FAIL() << "it went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kCancelled);
+  }
+  EXPECT_EQ(calls, 60);
+}
+
 }  // namespace
 }  // namespace partita::privacy::testing

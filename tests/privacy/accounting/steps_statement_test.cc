@@ -132,6 +132,54 @@ TEST(StepsStatementTest, BoundsWhatAGuesserGets) {
   EXPECT_GE(*loss.beta_at_5_percent, exact - 0.03);
 }
 
+double PointAt(const PrivacyLoss& loss, double alpha, double TradeOffPoint::*which) {
+  for (const TradeOffPoint& point : loss.trade_off) {
+    if (std::abs(point.alpha - alpha) < 1e-12) return point.*which;
+  }
+  ADD_FAILURE() << "no point at " << alpha;
+  return 0;
+}
+
+// Of one Gaussian: its trade-off function in closed form, between the ends at every point and close
+// to both.
+TEST(StepsStatementTest, CurvesOfPartiesContainTheGaussiansTradeOff) {
+  NoisySteps steps = Paper();
+  const PrivacyLoss loss = LossOfUses(steps, 1, 1);
+  const double mu = 2 / (2.042 * std::sqrt(0.5));
+  ASSERT_GT(loss.trade_off.size(), 100u);
+  for (const TradeOffPoint& point : loss.trade_off) {
+    double low = -40, high = 40;  // Phi^-1(1 - alpha)
+    for (int i = 0; i < 100; ++i) {
+      const double middle = (low + high) / 2;
+      (std::erfc(middle / std::sqrt(2.0)) / 2 > point.alpha ? low : high) = middle;
+    }
+    const double exact = std::erfc(-(low - mu) / std::sqrt(2.0)) / 2;
+    EXPECT_LE(point.beta_lower, exact + 1e-12) << point.alpha;
+    EXPECT_GE(point.beta_upper, exact - 1e-12) << point.alpha;
+    EXPECT_LE(point.beta_upper - point.beta_lower, 0.06) << point.alpha;
+  }
+}
+
+// Of sampled steps: the function lies above the line of the stated epsilon and is no weaker than
+// what is said about 5 %; grid noise takes a little away; rows without an epsilon have none.
+TEST(StepsStatementTest, CurvesOfOutsiders) {
+  NoisySteps steps = Paper();
+  const Statement statement = StateSteps(steps);
+  const PrivacyLoss& loss = statement.rows.front().loss;
+  const double line = BetaAt5Percent(loss.epsilon_upper, loss.delta);
+  EXPECT_GE(PointAt(loss, 0.05, &TradeOffPoint::beta_lower), line);
+  EXPECT_NEAR(PointAt(loss, 0.05, &TradeOffPoint::beta_lower), *loss.beta_at_5_percent, 0.02);
+  EXPECT_LE(*loss.beta_at_5_percent, PointAt(loss, 0.05, &TradeOffPoint::beta_upper));
+  steps.gap = 1e-11;
+  const PrivacyLoss grid = StateSteps(steps).rows.front().loss;
+  EXPECT_LE(PointAt(grid, 0.5, &TradeOffPoint::beta_lower),
+            PointAt(loss, 0.5, &TradeOffPoint::beta_upper));
+  for (const StatementRow& row : statement.rows) {
+    EXPECT_EQ(row.loss.trade_off.empty(), row.loss.infinite || row.loss.epsilon_upper >= 30);
+  }
+  EXPECT_EQ(ParseStatementJson(StatementJson(statement)).rows.front().loss, loss);
+}
+
 TEST(StepsStatementTest, RefusesWhatMakesNoSense) {
   const auto refused = [](const std::function<void(NoisySteps&)>& spoil) {
     NoisySteps steps = Paper();

@@ -68,6 +68,22 @@ TEST(ReleaseStatementTest, ReplicatedEngineFallsToTwo) {
   EXPECT_TRUE(statement.rows[4].loss.infinite);
 }
 
+// Two of three are no minority; one is.
+TEST(ReleaseStatementTest, AnHonestMajorityFallsToHalf) {
+  const Statement statement = StateRelease(Release(EngineStructure::kHonestMajority, 1));
+  ASSERT_EQ(statement.rows.size(), 5U);
+  for (size_t party = 1; party <= 3; ++party) EXPECT_FALSE(statement.rows[party].loss.infinite);
+  EXPECT_EQ(statement.rows[4].adversary.size, 2U);
+  EXPECT_TRUE(statement.rows[4].loss.infinite);
+  EXPECT_EQ(statement.rows[4].reason,
+            "the engine withstands fewer than half of the parties: together they open every input");
+  for (uint32_t parties = 3; parties <= 7; ++parties) {
+    const uint32_t most = (parties - 1) / 2;
+    EXPECT_TRUE(Withstands(EngineStructure::kHonestMajority, most, parties));
+    EXPECT_FALSE(Withstands(EngineStructure::kHonestMajority, most + 1, parties));
+  }
+}
+
 TEST(ReleaseStatementTest, SingleNoiseGiverKnowsItAll) {
   GaussianRelease release = Release(EngineStructure::kDealer, 0);
   release.parties = {"north"};

@@ -20,11 +20,11 @@ inline constexpr double kCoverageDelta = 1e-6;
 inline constexpr double kLevel = 0.95;
 
 struct Coverage {
-  size_t intervals = 0;      // one per data set: coefficients of one data set depend
-  size_t covered = 0;        // noise-aware
-  size_t plain_covered = 0;  // noise left out
-  double width_ratio = 0;    // mean noise-aware width over mean width without noise
-  double seconds_per_posterior = 0;
+  size_t intervals = 0;              // one per data set: coefficients of one data set depend
+  size_t covered = 0;                // noise-aware
+  size_t plain_covered = 0;          // noise left out
+  double width_ratio = 0;            // mean noise-aware width over mean width without noise
+  double seconds_per_posterior = 0;  // of one core
 };
 
 // Data sets whose parameters AND X'X come from the prior of `estimator`; statistics drawn from

@@ -1,0 +1,18 @@
+// Model files of mixtures: what is accepted is written back and read to the same text.
+#include <cstdlib>
+#include <string>
+
+#include "base/error.h"
+#include "methods/dpvi/model_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  namespace dpvi = partita::methods::dpvi;
+  try {
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    const std::string written = dpvi::ModelJson(dpvi::ParseModelJson(text));
+    if (dpvi::ModelJson(dpvi::ParseModelJson(written)) != written) std::abort();
+  } catch (const partita::Error& error) {
+    if (error.code() != partita::ErrorCode::kBadInput) std::abort();
+  }
+  return 0;
+}

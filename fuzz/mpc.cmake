@@ -1,0 +1,1 @@
+partita_fuzz(correlations_fuzz correlations_fuzz.cc DEPENDS partita_mpc)

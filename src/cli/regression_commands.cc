@@ -1,0 +1,299 @@
+// partita regression encode | simulate | fit | predict | bounds
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text_table.h"
+#include "cli/commands.h"
+#include "cli/regression_files.h"
+#include "crypto/prg.h"
+#include "data/csv_reader.h"
+#include "methods/dca/sum_statement.h"
+#include "methods/regression/bounds.h"
+#include "methods/regression/fit.h"
+#include "report/atomic_file.h"
+#include "report/regression_html.h"
+#include "runtime/new_file.h"
+#include "runtime/regression_sum.h"
+#include "study/collection_file.h"
+
+namespace partita::cli {
+namespace {
+
+namespace regression = methods::regression;
+using Json = nlohmann::ordered_json;
+
+constexpr mode_t kForOwner = 0600;
+
+struct RegressionCommand {
+  std::string file, collection, sum, output, html, separator = ",", decimal = ".";
+  uint64_t row = 1;
+  double epsilon = 1, delta = 0;
+};
+
+study::CollectionFile LoadRegression(const std::string& path) {
+  study::CollectionFile collection = study::LoadCollectionFile(path);
+  if (!collection.regression) {
+    throw Error(ErrorCode::kBadInput, path + " has no [regression]",
+                "add [regression] with an outcome and predictors, and [[variable]] for each");
+  }
+  return collection;
+}
+
+data::CsvContents ReadTable(const RegressionCommand& command, const data::Schema& schema) {
+  data::CsvOptions options;
+  options.separator = command.separator == "tab" ? '\t' : command.separator[0];
+  options.decimal = command.decimal[0];
+  return data::ReadCsvFile(command.file, schema, options);
+}
+
+regression::Rows ReadRows(const RegressionCommand& command, const regression::Spec& spec,
+                          const stats::blr::Design& design) {
+  data::CsvContents csv = ReadTable(command, spec.variables);
+  return regression::TakeRows(spec, design, std::move(csv.table), csv.report);
+}
+
+// Data-dependent, so for the owner of the rows: standard error.
+void TellClipping(const OutputOptions& output, const regression::Rows& rows,
+                  const regression::Spec& spec) {
+  for (const std::string& note : regression::ClippingNotes(rows, spec)) PrintNote(output, note);
+}
+
+void RequireStatistics(const regression::Spec& spec, const std::string& path) {
+  if (spec.collects == regression::Collects::kStatistics) return;
+  throw Error(ErrorCode::kUsage, path + " collects the spread of the columns, not a regression",
+              "run 'partita regression bounds' on its sum, and put what it prints into the next "
+              "collection file");
+}
+
+regression::Fit FitOf(const study::CollectionFile& collection, const regression::ReleasedSum& sum) {
+  const regression::Spec& spec = *collection.regression;
+  RequireStatistics(spec, collection.file_name);
+  crypto::Prg random(regression::FitKey(sum));
+  regression::Fit fit = regression::FitSum(spec, regression::DesignOf(spec), sum, random);
+  fit.result.statements.push_back(StateSum(collection.contract, static_cast<uint32_t>(sum.rows),
+                                           privacy::Delta(collection.delta)));
+  return fit;
+}
+
+// The report file, if asked for, and the text.
+std::string Report(const RegressionCommand& command, const study::CollectionFile& collection,
+                   const regression::Fit& fit) {
+  if (!command.html.empty()) {
+    report::WriteFileAtomically(command.html,
+                                report::RenderRegressionHtml(fit.result, collection.name));
+  }
+  std::string text = regression::FitText(fit.result);
+  for (const privacy::Statement& statement : fit.result.statements)
+    text += "\n" + privacy::StatementText(statement);
+  return text;
+}
+
+// ---------------------------------------------------------------------------------- encode
+
+int RunEncode(const OutputOptions& output, const RegressionCommand& command) {
+  const study::CollectionFile collection = LoadRegression(command.collection);
+  const regression::Spec& spec = *collection.regression;
+  const stats::blr::Design design = regression::DesignOf(spec);
+  const regression::Rows rows = ReadRows(command, spec, design);
+  if (command.row < 1 || command.row > rows.count) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("{} has {} rows, and no row {}", command.file, rows.count, command.row),
+                "rows count from 1");
+  }
+  std::string text;
+  for (const double value :
+       regression::EncodeRow(spec, design, rows.row(command.row - 1, design.features.size() + 1)))
+    text += fmt::format("{}\n", value);
+  runtime::WriteNewFile(command.output, text, kForOwner);
+  TellClipping(output, rows, spec);
+  PrintResult(output,
+              fmt::format("wrote {}: submit it with 'partita client submit'", command.output),
+              Json{{"output", command.output}, {"length", collection.contract.dimension}}.dump());
+  return kDone;
+}
+
+// -------------------------------------------------------------------------------- simulate
+
+int RunSimulate(const OutputOptions& output, const RegressionCommand& command) {
+  const study::CollectionFile collection = LoadRegression(command.collection);
+  const regression::Spec& spec = *collection.regression;
+  const stats::blr::Design design = regression::DesignOf(spec);
+  const regression::Rows rows = ReadRows(command, spec, design);
+  TellClipping(output, rows, spec);
+  crypto::SystemRandom random;
+  const runtime::SimulatedSum simulated =
+      runtime::SimulateSum(spec, design, collection.contract, rows, random);
+  if (!command.sum.empty())
+    report::WriteFileAtomically(command.sum, SumJson(collection, simulated.sum));
+  PrintNote(
+      output,
+      fmt::format("{} clients and {} compute nodes in one process: {}, {} uploaded. This "
+                  "spends privacy budget as a real collection does if the result is shown "
+                  "to others.",
+                  FormatCount(rows.count), collection.contract.nodes,
+                  FormatSeconds(simulated.wall_seconds), FormatBytes(simulated.upload_bytes)));
+  if (spec.collects == regression::Collects::kSpread) {
+    PrintResult(output,
+                command.sum.empty() ? "done: give --sum to keep the sum of the spread"
+                                    : "wrote " + command.sum +
+                                          ": go on with 'partita regression "
+                                          "bounds'",
+                Json{{"rows", rows.count}, {"sum", command.sum}, {"fit", nullptr}}.dump());
+    return kDone;
+  }
+  const regression::Fit fit = FitOf(collection, simulated.sum);
+  PrintResult(
+      output, Report(command, collection, fit),
+      Json{{"rows", rows.count}, {"sum", command.sum}, {"fit", Json::parse(ResultJson(fit.result))}}
+          .dump());
+  return kDone;
+}
+
+// -------------------------------------------------------------------------- fit, predict
+
+int RunFit(const OutputOptions& output, const RegressionCommand& command) {
+  const study::CollectionFile collection = LoadRegression(command.collection);
+  const regression::Fit fit = FitOf(collection, ReadSumFile(command.file, collection));
+  PrintResult(output, Report(command, collection, fit), ResultJson(fit.result));
+  return kDone;
+}
+
+int RunPredict(const OutputOptions& output, const RegressionCommand& command) {
+  const study::CollectionFile collection = LoadRegression(command.collection);
+  const regression::Fit fit = FitOf(collection, ReadSumFile(command.sum, collection));
+  const regression::Spec& spec = *collection.regression;
+  data::Schema predictors = spec.variables;
+  predictors.columns.pop_back();
+  data::CsvContents csv = ReadTable(command, predictors);
+  const regression::Rows rows =
+      regression::TakePredictorRows(spec, fit.design, std::move(csv.table), csv.report);
+  const std::vector<regression::PredictionFacts> predictions = regression::PredictRows(fit, rows);
+  std::string lines = "mean,lower,upper\n";
+  Json list = Json::array();
+  TextTable table;
+  table.header = {"row", spec.outcome().name, "lower", "upper"};
+  table.right = {0, 1, 2, 3};
+  for (const regression::PredictionFacts& p : predictions) {
+    lines += fmt::format("{},{},{}\n", p.mean, p.lower, p.upper);
+    list.push_back({{"mean", p.mean}, {"lower", p.lower}, {"upper", p.upper}});
+    table.rows.push_back({std::to_string(table.rows.size() + 1), fmt::format("{:.4g}", p.mean),
+                          fmt::format("{:.4g}", p.lower), fmt::format("{:.4g}", p.upper)});
+  }
+  for (const std::string& note : regression::ClippingNotes(rows, spec)) PrintNote(output, note);
+  if (!command.output.empty()) runtime::WriteNewFile(command.output, lines, kForOwner);
+  PrintResult(
+      output, RenderTable(table, 0),
+      Json{{"outcome", spec.outcome().name}, {"level", spec.level}, {"predictions", list}}.dump());
+  return kDone;
+}
+
+// ---------------------------------------------------------------------------------- bounds
+
+int RunBounds(const OutputOptions& output, const RegressionCommand& command) {
+  const study::CollectionFile collection = LoadRegression(command.collection);
+  const regression::Spec& spec = *collection.regression;
+  const regression::ReleasedSum sum = ReadSumFile(command.file, collection);
+  const methods::dca::Contract& contract = collection.contract;
+  // The next sum with the same clients, compute nodes and source of noise.
+  const uint32_t shares = contract.noise_source == methods::dca::NoiseSource::kClients
+                              ? contract.clients
+                              : contract.nodes;
+  regression::NextNoise next{command.epsilon, command.delta > 0 ? command.delta : collection.delta,
+                             spec.laplace, static_cast<double>(shares) / SharesNeeded(contract)};
+  crypto::Prg random(regression::FitKey(sum));
+  const regression::TightBounds bounds =
+      regression::BoundsFromSpread(spec, regression::DesignOf(spec), sum, next, random);
+  Json clip = Json::object();
+  for (const auto& [name, range] : bounds.clip) clip[name] = {range.lower, range.upper};
+  PrintResult(output, regression::ClipSection(bounds),
+              Json{{"features_threshold", bounds.thresholds.features},
+                   {"outcome_threshold", bounds.thresholds.target},
+                   {"clip", clip}}
+                  .dump());
+  PrintNote(output,
+            fmt::format("\nBounds of {:.3g} (predictors) and {:.3g} (outcome) noisy standard "
+                        "deviations around the middle of the present ones: best on auxiliary data "
+                        "at epsilon {:g}. Put the section into the next collection file; the two "
+                        "collections' losses add up.",
+                        bounds.thresholds.features, bounds.thresholds.target, command.epsilon));
+  return kDone;
+}
+
+// ---------------------------------------------------------------------------------- parser
+
+void AddTableOptions(CLI::App& command, RegressionCommand& options) {
+  command.add_option("--separator", options.separator, "Between the fields of the table")
+      ->check(CLI::IsMember({",", ";", "tab"}))
+      ->capture_default_str();
+  command.add_option("--decimal", options.decimal, "The decimal mark of the table")
+      ->check(CLI::IsMember({".", ","}))
+      ->capture_default_str();
+}
+
+using Run = int (*)(const OutputOptions&, const RegressionCommand&);
+
+struct Added {
+  CLI::App* command;
+  std::shared_ptr<RegressionCommand> options;
+};
+
+Added AddCommand(CLI::App* parent, const std::string& name, const std::string& description,
+                 const std::string& file_description, Invocation& invocation, Run run) {
+  auto options = std::make_shared<RegressionCommand>();
+  CLI::App* command = parent->add_subcommand(name, description);
+  AddOutputOptions(*command, invocation, "regression " + name);
+  command->add_option("FILE", options->file, file_description)->required();
+  command->add_option("--collection", options->collection, "The collection file")->required();
+  command->callback([&invocation, options, run] {
+    invocation.run = [&invocation, options, run] { return run(invocation.output, *options); };
+  });
+  return {command, options};
+}
+
+}  // namespace
+
+void AddRegressionCommands(CLI::App& app, Invocation& invocation) {
+  CLI::App* parent =
+      app.add_subcommand("regression", "Linear regressions on private sums of many clients");
+  parent->require_subcommand(1);
+
+  const Added encode =
+      AddCommand(parent, "encode", "Turn a row of a table into the vector that a client submits",
+                 "A table (CSV) of this client", invocation, RunEncode);
+  encode.command->add_option("--row", encode.options->row, "Which row, from 1")
+      ->capture_default_str();
+  encode.command->add_option("--output", encode.options->output, "Write the vector to this file")
+      ->required();
+  AddTableOptions(*encode.command, *encode.options);
+
+  const Added simulate =
+      AddCommand(parent, "simulate",
+                 "Run a collection in one process, one client per row of a table, and fit it",
+                 "A table (CSV) of all clients", invocation, RunSimulate);
+  simulate.command->add_option("--sum", simulate.options->sum, "Write the opened sum here (JSON)");
+  simulate.command->add_option("--html", simulate.options->html, "Write the report here");
+  AddTableOptions(*simulate.command, *simulate.options);
+
+  const Added fit = AddCommand(parent, "fit", "Fit the regression to an opened sum",
+                               "The opened sum (JSON)", invocation, RunFit);
+  fit.command->add_option("--html", fit.options->html, "Write the report here");
+
+  const Added predict =
+      AddCommand(parent, "predict", "Predict the outcome of new rows, with intervals",
+                 "A table (CSV) of predictors", invocation, RunPredict);
+  predict.command->add_option("--sum", predict.options->sum, "The opened sum (JSON)")->required();
+  predict.command->add_option("--output", predict.options->output, "Write the predictions as CSV");
+  AddTableOptions(*predict.command, *predict.options);
+
+  const Added bounds = AddCommand(
+      parent, "bounds", "Choose tighter bounds from a sum of the spread of the columns",
+      "The opened sum (JSON) of a collection with collects = \"spread\"", invocation, RunBounds);
+  bounds.command->add_option("--epsilon", bounds.options->epsilon, "Epsilon of the next collection")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  bounds.command->add_option("--delta", bounds.options->delta,
+                             "Delta of the next collection (default: that of this one)");
+}
+
+}  // namespace partita::cli

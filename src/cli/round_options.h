@@ -1,0 +1,25 @@
+// What the commands of private sums have in common.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "cli/output.h"
+#include "crypto/certificate.h"
+#include "runtime/round_client.h"
+#include "runtime/run_ledger.h"
+
+namespace partita::cli {
+
+// key.pem and cert.pem of the folder, or those that are named instead.
+crypto::Identity IdentityIn(const std::string& folder, const std::string& key,
+                            const std::string& certificate);
+// Empty without a file.
+std::optional<runtime::LedgerOptions> LedgerOf(const std::string& file, const std::string& table);
+// "2m". Throws kUsage.
+std::chrono::milliseconds MillisecondsOf(const std::string& duration);
+// Lines with the time, to standard error, unless quiet.
+runtime::RoundLog LogTo(const OutputOptions& output);
+
+}  // namespace partita::cli

@@ -1,0 +1,68 @@
+// Columns of a table as the generative model of synthetic data sees them, and back.
+//
+// Every constant is public: bounds, levels, bins and pooled levels come from the study's
+// dictionary, never from data (methods.md, R-o). Each holder encodes its own columns; what a column
+// becomes does not depend on any other.
+//
+//   encoding    of                        value for the model                   decoded
+//   levels      factor, ordered           the level, pooled ones together       that level; of
+//   pooled
+//                                         as the last                           ones each as likely
+//   whole       integer                   x - lower; one level per number       that number
+//   bins        numeric, integer, date    the bin of equal width                uniform within the
+//   bin indicator   factor, ordered of two    0 or 1                                that level unit
+//   numeric, integer, date    (x - lower) / (upper - lower), kept   the number, integers
+//                                         within [1e-6, 1 - 1e-6]               and dates rounded
+//   standard    numeric, integer, date    -1 at the lower, 1 at the upper       the same, within
+//   the
+//                                         bound                                 bounds
+//   count       integer                   x - lower                             the same, within
+//   the
+//                                                                               bounds
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "crypto/random.h"
+#include "data/table.h"
+
+namespace partita::data {
+
+enum class EncodingKind { kLevels, kWhole, kBins, kIndicator, kUnit, kStandard, kCount };
+std::string_view EncodingKindName(EncodingKind kind);  // "levels", "whole", ...
+
+struct ColumnEncoding {
+  ColumnSchema column;
+  EncodingKind kind = EncodingKind::kLevels;
+  uint32_t bins = 0;  // kBins: two or more
+  // kLevels: levels known to be rare that share one, so that none is learned from a handful of
+  // rows.
+  std::vector<std::string> pooled;
+};
+
+// An encoding of integers by one level per number is proposed up to this many.
+inline constexpr double kMaxWholeLevels = 50;
+
+// What is taken unless somebody says otherwise: levels of factors, whole numbers of integers with
+// few values, unit for other numbers and dates. Throws kBadInput for keys and survival variables.
+ColumnEncoding DefaultEncoding(const ColumnSchema& column);
+
+// Throws kBadInput naming the column: a kind that does not fit its type, fewer than two levels or
+// bins, bins narrower than whole numbers, a pooled level that is none of the levels.
+void CheckEncoding(const ColumnEncoding& encoding);
+
+// How many levels the model sees: kLevels, kWhole and kBins; 2 for kIndicator; 0 else.
+size_t NumLevels(const ColumnEncoding& encoding);
+
+// One value per row of the encoding's column. Throws kBadInput if the table's schema of the column
+// has other levels or another type than the encoding; kBadData, for the owner only, naming column
+// and row, for a missing cell or one outside the bounds.
+std::vector<double> Encode(const ColumnEncoding& encoding, const Table& table);
+
+// The column of these values. Throws kUsage for values that the encoding cannot give.
+Column Decode(const ColumnEncoding& encoding, const std::vector<double>& values,
+              crypto::RandomSource& source);
+
+}  // namespace partita::data

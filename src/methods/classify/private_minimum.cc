@@ -1,0 +1,82 @@
+#include "methods/classify/private_minimum.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "privacy/sampling/discrete_gaussian.h"
+#include "privacy/sampling/discrete_gaussian_mechanism.h"
+#include "stats/erm/objective_noise.h"
+
+namespace partita::methods::classify {
+namespace {
+
+constexpr double kLargestShare = 64;  // standard deviations; beyond, 2^-2900
+
+double Stddev(const privacy::DistributedNoise& noise) {
+  return std::ldexp(privacy::StddevUpperBound(noise.share_variance), -kMinimumBits);
+}
+
+}  // namespace
+
+PrivateMinimum DesignMinimum(const MinimumBudget& budget, double lambda,
+                             std::vector<uint64_t> party_rows, size_t dimension, double tolerance) {
+  const auto is_share = [](double share) { return share > 0 && share < 1; };
+  if (!is_share(budget.output_share) || !is_share(budget.gaussian_share)) {
+    throw Error(ErrorCode::kUsage, "the shares of the budget must be between 0 and 1");
+  }
+  const auto parties = static_cast<uint32_t>(party_rows.size());
+  PrivateMinimum design;
+  design.task.party_rows = std::move(party_rows);
+  design.task.dimension = dimension;
+  design.task.tolerance = tolerance;
+  const uint64_t rows = TotalRows(design.task);
+  const double output_epsilon = budget.output_share * budget.epsilon;
+  const double output_delta = budget.output_share * budget.delta;
+  const privacy::Epsilon minimum_epsilon(budget.epsilon - output_epsilon);
+  const double rest = budget.gaussian_share * minimum_epsilon.value();
+  const stats::erm::Slack slack =
+      stats::erm::SlackLeaving(rest, minimum_epsilon, lambda, rows, stats::erm::MaxCurvature({}));
+  design.task.lambda = lambda + slack.delta_slack;
+
+  // What rounding eta costs goes off delta first; half of it is far more than enough.
+  const double minimum_delta = (budget.delta - output_delta) * (1 - 1e-6);
+  design.linear_stddev = stats::erm::ObjectiveNoise(stats::erm::NoiseRule::kLinearModel, dimension,
+                                                    rest, privacy::Delta(minimum_delta));
+  const double grid_stddev = std::ldexp(design.linear_stddev, kMinimumBits);
+  const double gap = static_cast<double>(dimension) / (8 * grid_stddev * grid_stddev);
+  if (gap > 1e-6 * budget.delta) {
+    throw Error(ErrorCode::kUsage, "the linear noise is too small for its grid",
+                "use a smaller epsilon or a larger delta");
+  }
+  const privacy::NoiseSharing sharing{parties, budget.known_shares};
+  design.linear = privacy::ShareNoise(privacy::VarianceOfStddev(grid_stddev), sharing, dimension);
+  design.bounds.linear = kLargestShare * Stddev(design.linear);
+  design.task.largest = LargestCoefficient(
+      design.task.lambda, rows,
+      design.bounds.linear *
+          std::sqrt(static_cast<double>(parties) * static_cast<double>(dimension)));
+  design.task.iterations = IterationsFor(design.task.lambda, tolerance, design.task.largest);
+
+  const double rounding =
+      std::ldexp(std::sqrt(static_cast<double>(dimension)) * parties, -kMinimumBits - 1) /
+      static_cast<double>(rows);
+  design.gamma = tolerance + GradientError(design.task) + rounding;
+  const privacy::L2Sensitivity apart(2 * design.gamma / design.task.lambda * (1 + 1e-12));
+  const privacy::GridVariance variance = privacy::CalibrateDiscreteGaussian(
+      privacy::ToGrid(apart, kMinimumBits, dimension, 0), dimension,
+      privacy::Epsilon(output_epsilon), privacy::Delta(output_delta));
+  design.output = privacy::ShareNoise(variance, sharing, dimension);
+  design.bounds.output = kLargestShare * Stddev(design.output);
+  return design;
+}
+
+OwnMinimum OwnPart(const PrivateMinimum& design, stats::erm::LabelledRows rows,
+                   crypto::RandomSource& random) {
+  OwnMinimum own{std::move(rows), std::vector<Int128>(design.task.dimension),
+                 std::vector<Int128>(design.task.dimension)};
+  privacy::DiscreteGaussian(design.linear.share_variance).Sample(random, own.linear_noise);
+  privacy::DiscreteGaussian(design.output.share_variance).Sample(random, own.output_noise);
+  return own;
+}
+
+}  // namespace partita::methods::classify

@@ -1,0 +1,144 @@
+#include "methods/dpvi/statement.h"
+
+#include <fmt/format.h>
+
+#include <boost/math/distributions/binomial.hpp>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace partita::methods::dpvi {
+
+using stats::mixture::BatchMode;
+
+namespace {
+
+// The number of uses that no record exceeds but with this probability.
+uint64_t LikelyLargestUses(const RunPlan& plan, uint64_t openings) {
+  if (openings == 0) return 0;
+  const boost::math::binomial uses(static_cast<double>(openings), plan.sampling_rate);
+  const double each = plan.request.redraw_probability / plan.request.num_rows;
+  uint64_t low = 0, high = openings;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (boost::math::cdf(boost::math::complement(uses, static_cast<double>(middle))) <= each) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+privacy::NoisySteps StepsOf(const RunPlan& plan, const Audience& audience, const Made& made) {
+  const BatchMode mode = plan.request.batch_mode;
+  privacy::NoisySteps steps;
+  steps.parties = audience.parties;
+  steps.analyst = audience.analyst;
+  steps.noise_multiplier = plan.request.noise_multiplier;
+  steps.engine = audience.engine;
+  steps.adjacency = audience.adjacency;
+  steps.steps = made.openings;
+  steps.max_uses = made.max_uses;
+  steps.delta = audience.delta;
+  if (mode == BatchMode::kPoisson) {
+    steps.sampling_rate = plan.sampling_rate;
+    // Batches drawn again, and before a run records used oftener than stated.
+    steps.delta -= plan.request.redraw_probability * (made.max_uses ? 1 : 2);
+    if (!made.max_uses) {
+      steps.max_uses = std::max<uint64_t>(1, LikelyLargestUses(plan, made.openings));
+    }
+  } else if (mode == BatchMode::kDisjoint) {
+    const auto parts = static_cast<uint64_t>(std::llround(1 / plan.sampling_rate));
+    const uint64_t epochs = (made.openings + parts - 1) / parts;
+    steps.steps = epochs;
+    steps.max_uses = epochs;
+  }
+  // d / (8 s) and the gap of the shares (discrete_gaussian_mechanism.h), with room.
+  const double sigma = privacy::StddevLowerBound(plan.noise.share_variance);
+  steps.gap = static_cast<double>(plan.step.num_values()) / (sigma * sigma);
+  return steps;
+}
+
+privacy::Statement StateRun(const RunPlan& plan, const Audience& audience, const Made& made) {
+  const privacy::NoisySteps steps = StepsOf(plan, audience, made);
+  privacy::Statement statement = privacy::StateSteps(steps);
+  statement.mechanism =
+      fmt::format("DPVI on vertical partitions, {} batches: {}",
+                  stats::mixture::BatchModeName(plan.request.batch_mode), statement.mechanism);
+  for (privacy::StatementRow& row : statement.rows) {
+    if (row.adversary.kind != privacy::AdversaryKind::kDealer) continue;
+    const uint64_t uses = steps.max_uses.value_or(steps.steps);
+    row.adjacency = privacy::Adjacency::kReplace;
+    row.loss = privacy::LossOfUses(steps, 0, uses);
+    row.reason = fmt::format(
+        "knows the batches, for it makes masks for their rows; a record used in at most {} steps",
+        uses);
+  }
+  for (privacy::StatementRow& row : statement.rows) {
+    const bool outside = row.adversary.kind == privacy::AdversaryKind::kOutsideAnalyst;
+    if (outside || row.loss.infinite) continue;
+    row.uses_cap = steps.max_uses;
+    row.uses_realised = made.max_uses;
+  }
+  if (plan.request.batch_mode == BatchMode::kPoisson && !made.max_uses) {
+    statement.caveats.push_back(fmt::format(
+        "Uses of a record are random: the statement holds for at most {} uses, which a run exceeds "
+        "for some record with a probability below {:.1g} (taken out of delta). The statement after "
+        "the run has the uses that there were.",
+        steps.max_uses.value_or(0), plan.request.redraw_probability));
+  }
+  statement.caveats.emplace_back(
+      "Holders are trusted with the norms of their own gradients: one that understates them lets "
+      "rows of its own table count for more.");
+  privacy::CheckStatement(statement);
+  return statement;
+}
+
+double EpsilonSpent(const RunPlan& plan, const Audience& audience, uint64_t openings) {
+  if (openings == 0) return 0;
+  const privacy::Statement statement = StateRun(plan, audience, {openings, {}});
+  for (const privacy::StatementRow& row : statement.rows) {
+    if (row.adversary.kind == privacy::AdversaryKind::kOutsideAnalyst) {
+      return row.loss.epsilon_upper;
+    }
+  }
+  throw Error(ErrorCode::kInternal, "a statement has no row for the outside analyst");
+}
+
+std::vector<privacy::ledger::Charge> ChargesOf(const RunPlan& plan, const Audience& audience,
+                                               uint32_t coalition) {
+  const privacy::Statement statement =
+      StateRun(plan, audience, {plan.request.variational.steps, {}});
+  std::vector<privacy::ledger::Charge> charges;
+  const auto add = [&](const privacy::StatementRow& row) {
+    if (row.loss.infinite) {
+      throw Error(ErrorCode::kRefused,
+                  fmt::format("nothing limits what {} learns: {}",
+                              privacy::AdversaryText(row.adversary), row.reason),
+                  "use another engine, more noise parties or a smaller coalition");
+    }
+    // Delta of the whole audience: what was taken out of it is charged too.
+    charges.push_back({kGradientRelease, row.adversary, row.adjacency,
+                       privacy::ledger::ApproximateDp{row.loss.epsilon_upper, audience.delta}, 1});
+  };
+  bool party_done = false;
+  for (const privacy::StatementRow& row : statement.rows) {
+    const privacy::AdversaryKind kind = row.adversary.kind;
+    if (row.adversary.with_dealer) continue;  // no budget covers the dealer with a party
+    if (kind == privacy::AdversaryKind::kOutsideAnalyst ||
+        kind == privacy::AdversaryKind::kDealer) {
+      add(row);
+    }
+    if (kind == privacy::AdversaryKind::kParty && coalition == 1 && !party_done) {
+      add(row);
+      party_done = true;
+    }
+    if (kind == privacy::AdversaryKind::kCoalition && row.adversary.size == coalition) add(row);
+  }
+  return charges;
+}
+
+}  // namespace partita::methods::dpvi

@@ -1,0 +1,46 @@
+// What a run of DPVI tells whom about one record, before and after it (methods.md, 4.5; R-h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "methods/dpvi/run.h"
+#include "privacy/accounting/steps_statement.h"
+#include "privacy/ledger/entry.h"
+
+namespace partita::methods::dpvi {
+
+struct Audience {
+  std::vector<std::string> parties;  // those who add noise, by name
+  std::string analyst;               // one of them, or empty
+  privacy::EngineStructure engine = privacy::EngineStructure::kDealer;
+  privacy::Adjacency adjacency = privacy::Adjacency::kAddRemove;  // of the outside analyst
+  double delta = 1e-5;
+};
+
+// `openings` of the plan's steps have been made, and no record was used in more than max_uses of
+// them. Before a run: all of them and no uses; then Poisson batches are stated with a number of
+// uses that no record exceeds but with the plan's redraw_probability, taken out of delta.
+struct Made {
+  uint64_t openings = 0;
+  std::optional<uint64_t> max_uses;
+};
+
+// Under Poisson sampling an outside analyst gains from not knowing the batches. Disjoint batches
+// are stated without that: each record in one batch an epoch, one use each. Full batches likewise.
+privacy::NoisySteps StepsOf(const RunPlan& plan, const Audience& audience, const Made& made);
+
+// The rows of StateSteps, but for the dealer: it knows the batches (it masks their rows), so
+// nothing amplifies for it.
+privacy::Statement StateRun(const RunPlan& plan, const Audience& audience, const Made& made);
+
+// For progress: the outside analyst's epsilon after so many openings.
+double EpsilonSpent(const RunPlan& plan, const Audience& audience, uint64_t openings);
+
+// What a table's ledger is charged before the first opening: the whole plan, against the outside
+// and against `coalition` parties that pool what they know. Throws kRefused if nothing covers them.
+std::vector<privacy::ledger::Charge> ChargesOf(const RunPlan& plan, const Audience& audience,
+                                               uint32_t coalition);
+
+}  // namespace partita::methods::dpvi

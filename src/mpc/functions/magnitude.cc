@@ -1,0 +1,201 @@
+#include "mpc/functions/magnitude.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "mpc/compare.h"
+
+namespace partita::mpc {
+namespace {
+
+SharedBits Planes(Engine& engine, const SharedBits& bits, size_t first, size_t count) {
+  std::vector<size_t> planes(count);
+  std::iota(planes.begin(), planes.end(), first);
+  return engine.SelectPlanes(bits, planes);
+}
+
+SharedBits Reversed(Engine& engine, const SharedBits& bits) {
+  std::vector<size_t> planes(bits.width);
+  for (size_t i = 0; i < bits.width; ++i) planes[i] = bits.width - 1 - i;
+  return engine.SelectPlanes(bits, planes);
+}
+
+SharedBits Join(Engine& engine, const SharedBits& a, const SharedBits& b) {
+  const SharedBits parts[] = {a, b};
+  return engine.JoinPlanes(parts);
+}
+
+// Prefixes of carries (generate is set) or of conjunctions alone.
+struct Prefix {
+  SharedBits propagate;
+  std::optional<SharedBits> generate;
+};
+
+// Plane i becomes the join of the planes 0 to i, in ceil(log2 width) rounds (Sklansky 1960).
+class PrefixLevels {
+ public:
+  PrefixLevels(Engine& engine, std::vector<Prefix>& all) : engine_(engine), all_(all) {}
+
+  void Run() {
+    size_t widest = 0;
+    for (const Prefix& prefix : all_) widest = std::max(widest, prefix.propagate.width);
+    for (size_t block = 1; block < widest; block *= 2) RunLevel(block);
+  }
+
+ private:
+  void RunLevel(size_t block) {
+    std::vector<BitProduct> products;
+    std::vector<std::vector<size_t>> highs;
+    for (const Prefix& prefix : all_) {
+      std::vector<size_t> high, low;
+      for (size_t i = 0; i < prefix.propagate.width; ++i) {
+        if ((i & block) == 0) continue;
+        high.push_back(i);
+        low.push_back(i / block * block - 1);
+      }
+      highs.push_back(high);
+      if (high.empty()) continue;
+      const SharedBits propagate = engine_.SelectPlanes(prefix.propagate, high);
+      products.push_back({propagate, engine_.SelectPlanes(prefix.propagate, low)});
+      if (prefix.generate) {
+        products.push_back({propagate, engine_.SelectPlanes(*prefix.generate, low)});
+      }
+    }
+    const std::vector<SharedBits> results = engine_.And(products);
+    auto next = results.begin();
+    for (size_t k = 0; k < all_.size(); ++k) {
+      if (highs[k].empty()) continue;
+      Prefix& prefix = all_[k];
+      prefix.propagate = Replace(prefix.propagate, highs[k], *next++);
+      if (!prefix.generate) continue;
+      const SharedBits joined =
+          engine_.Xor(engine_.SelectPlanes(*prefix.generate, highs[k]), *next++);
+      prefix.generate = Replace(*prefix.generate, highs[k], joined);
+    }
+  }
+
+  // `bits` with the planes `at` replaced by `by`.
+  SharedBits Replace(const SharedBits& bits, const std::vector<size_t>& at, const SharedBits& by) {
+    std::vector<size_t> from(bits.width);
+    std::iota(from.begin(), from.end(), size_t{0});
+    for (size_t i = 0; i < at.size(); ++i) from[at[i]] = bits.width + i;
+    return engine_.SelectPlanes(Join(engine_, bits, by), from);
+  }
+
+  Engine& engine_;
+  std::vector<Prefix>& all_;
+};
+
+// Which bits of a value of `width` bits the powers are.
+size_t FirstBit(const Shared& value, const PowersOfTwo& powers, size_t width) {
+  const int first = powers.first + value.fraction_bits;
+  if (first < 0 || static_cast<size_t>(first) + powers.count > width - 1) {
+    throw Error(ErrorCode::kUsage, "a power of two lies outside the bits of the value",
+                "correct the method's protocol code");
+  }
+  return static_cast<size_t>(first);
+}
+
+// What has to hold from bit j on, in the order of falling bits, so that a prefix is a suffix.
+Prefix FromTheTop(Engine& engine, const SharedBits& bits, size_t first) {
+  return {Reversed(engine, Planes(engine, bits, first, bits.width - first)), {}};
+}
+
+}  // namespace
+
+std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> values,
+                                    std::span<const PowersOfTwo> powers) {
+  if (powers.size() != values.size()) {
+    throw Error(ErrorCode::kUsage, "every value needs its powers of two",
+                "correct the method's protocol code");
+  }
+  std::vector<size_t> widths, first;
+  for (size_t k = 0; k < values.size(); ++k) {
+    widths.push_back(BitsFor(values[k], engine.ring_bits()));
+    first.push_back(FirstBit(values[k], powers[k], widths.back()));
+  }
+  const std::vector<CarryBits> sums = engine.Decompose(values, widths);
+
+  // Three for every value: carries of all bits but the top one; all ones from bit j on; agreement
+  // with the carry that would be needed, from bit j + 1 on (plane of the lowest bit: unused).
+  std::vector<Prefix> prefixes;
+  for (size_t k = 0; k < values.size(); ++k) {
+    const auto& [propagate, generate] = sums[k];
+    const size_t below = widths[k] - 1;
+    prefixes.push_back({Planes(engine, propagate, 0, below), Planes(engine, generate, 0, below)});
+    if (powers[k].count == 0) continue;
+    const SharedBits needed =
+        engine.Xor(Planes(engine, propagate, 0, below), Planes(engine, generate, 0, below));
+    const SharedBits agree =
+        engine.Not(engine.Xor(Planes(engine, propagate, 1, below), needed));  // plane i: bit i + 1
+    prefixes.push_back(FromTheTop(engine, propagate, first[k]));
+    prefixes.push_back(FromTheTop(engine, agree, first[k]));
+  }
+  PrefixLevels(engine, prefixes).Run();
+
+  std::vector<Magnitude> results(values.size());
+  std::vector<BitProduct> products;
+  std::vector<SharedBits> agrees;
+  size_t at = 0;
+  for (size_t k = 0; k < values.size(); ++k) {
+    const size_t width = widths[k], count = powers[k].count;
+    const SharedBits& propagate = sums[k].propagate;
+    const SharedBits carries = *prefixes[at++].generate;  // plane i: out of bit i
+    results[k].negative =
+        engine.Xor(Planes(engine, propagate, width - 1, 1), Planes(engine, carries, width - 2, 1));
+    if (count == 0) continue;
+    const SharedBits ones = Reversed(engine, prefixes[at++].propagate);   // plane i: bit first + i
+    const SharedBits agree = Reversed(engine, prefixes[at++].propagate);  // one bit higher
+    // Into bit `first + i`; none goes into bit 0.
+    const SharedBits none = engine.PublicBits(MakeBits(values[k].shape, 1));
+    const SharedBits into = first[k] > 0 ? Planes(engine, carries, first[k] - 1, count)
+                                         : Planes(engine, Join(engine, none, carries), 0, count);
+    products.push_back({into, Planes(engine, ones, 0, count)});
+    products.push_back({engine.Not(into), engine.Not(Planes(engine, propagate, first[k], count))});
+    agrees.push_back(Planes(engine, agree, 0, count));
+  }
+  const std::vector<SharedBits> cases = engine.And(products);
+  products.clear();
+  for (size_t i = 0; i < agrees.size(); ++i) products.push_back({cases[2 * i + 1], agrees[i]});
+  const std::vector<SharedBits> without_carry = engine.And(products);
+  size_t done = 0;
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (powers[k].count == 0) continue;
+    results[k].below = engine.Xor(cases[2 * done], without_carry[done]);
+    ++done;
+  }
+  return results;
+}
+
+Shared NumberOfClass(Engine& engine, const Shared& below, Shape shape,
+                     std::span<const double> classes, int fraction_bits) {
+  const size_t count = classes.size() - 1;
+  if (below.shape.size() != count * shape.size()) {
+    throw Error(ErrorCode::kUsage, "there is not one number for every class",
+                "correct the method's protocol code");
+  }
+  // Whoever is below the power i is below all that follow: so the differences telescope.
+  std::vector<Int128> numbers(classes.size());
+  double largest = 0;
+  for (size_t i = 0; i < classes.size(); ++i) {
+    numbers[i] = EncodeFixed(classes[i], fraction_bits);
+    largest = std::max(largest, std::abs(classes[i]));
+  }
+  PublicMatrix steps{{{1, count}, std::vector<Int128>(count)}, fraction_bits};
+  for (size_t i = 0; i < count; ++i) steps.values.values[i] = numbers[i] - numbers[i + 1];
+  Shared bits = below;
+  bits.shape = {count, shape.size()};
+  bits.bound = 0;  // the caller's classes bound the sum, whatever the engine makes of the steps
+  Shared sum = engine.MultiplyPublic(steps, bits);
+  sum.shape = shape;
+  const Shared last =
+      engine.Public({{shape, std::vector<Int128>(shape.size(), numbers[count])}, fraction_bits});
+  sum.bound = 0;
+  Shared number = engine.Add(sum, last);
+  number.bound = largest;
+  return number;
+}
+
+}  // namespace partita::mpc

@@ -1,0 +1,47 @@
+// The sizes of shared values: which powers of two they lie below, all at once.
+//
+// Domain    0 <= x <= bound(x); negative values are told by `negative` and below no power.
+// Method    The bits of x modulo 2^w as two addends (Engine::Decompose), u and v, with p = u XOR v,
+//           g = u AND v. The sum's bits from bit j on are all zero exactly if
+//             there is a carry into bit j and all p from j on are one, or
+//             there is none, p_j = 0, and every p_i above equals the carry that it would need,
+//             p_(i-1) OR g_(i-1) (as IsZero, compare.h).
+//           Carries are a parallel prefix; what must hold from j on, for every j, two more that run
+//           beside it. So no bit of the sum has to be known before the search begins.
+// Exact; failure probability 0. Nothing is revealed.
+// Rounds    D = 1 (`dealer`) or 2 (`replicated`), w = BitsFor(x): D + ceil(log2(w - 1)) + 2.
+//           Normalise (normalise.h) takes ceil(log2 count) instead of the 2.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mpc/engine.h"
+
+namespace partita::mpc {
+
+// Powers 2^first, ..., 2^(first + count - 1) of the value itself, not of its integer; the lowest is
+// at least one unit of its grid.
+struct PowersOfTwo {
+  int first = 0;
+  size_t count = 0;  // 0: only the sign is asked for
+};
+
+struct Magnitude {
+  SharedBits negative;  // [x < 0], one plane
+  SharedBits below;     // plane i: [0 <= x < 2^(first + i)]; as many as `count`
+};
+
+// One set of rounds for the list. powers: one for each value. Throws kUsage for powers outside the
+// value's bits.
+std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> values,
+                                    std::span<const PowersOfTwo> powers);
+
+// A number for every entry that depends on the power which the entry lies below first: classes[i]
+// where 2^(first + i - 1) <= x < 2^(first + i), for i = 0 all below 2^first, and classes[count] for
+// what is not below any. `below` are the planes of Magnitude as ring elements (Engine::ToRing).
+// Local. The numbers are rounded to fraction_bits; the result has the shape `shape`.
+Shared NumberOfClass(Engine& engine, const Shared& below, Shape shape,
+                     std::span<const double> classes, int fraction_bits);
+
+}  // namespace partita::mpc

@@ -1,0 +1,56 @@
+#include "net/https.h"
+
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+namespace partita::net {
+namespace {
+
+constexpr char kCipherSuites[] =
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+// A chain of one self-signed certificate is all that anybody shows.
+constexpr long kMaxChainBytes = 4096;
+
+void Check(long result, const char* what) {
+  if (result > 0) return;
+  ERR_clear_error();
+  throw Error(ErrorCode::kInternal, fmt::format("OpenSSL cannot {}", what));
+}
+
+}  // namespace
+
+HttpResponse TextResponse(unsigned status, std::string_view text) {
+  const ByteView bytes = AsBytes(text);
+  HttpResponse response;
+  response.status = status;
+  response.body.assign(bytes.begin(), bytes.end());
+  return response;
+}
+
+std::string BodyText(const HttpResponse& response) {
+  return {response.body.begin(), response.body.end()};
+}
+
+std::shared_ptr<ssl_ctx_st> MakeHttpsContext(const crypto::Identity* identity) {
+  std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_method()), SSL_CTX_free);
+  Check(context != nullptr, "make a TLS context");
+  SSL_CTX* raw = context.get();
+  Check(SSL_CTX_set_min_proto_version(raw, TLS1_3_VERSION), "require TLS 1.3");
+  Check(SSL_CTX_set_max_proto_version(raw, TLS1_3_VERSION), "require TLS 1.3");
+  Check(SSL_CTX_set_ciphersuites(raw, kCipherSuites), "choose cipher suites");
+  Check(SSL_CTX_set1_groups_list(raw, "X25519:P-256"), "choose key exchange groups");
+  SSL_CTX_set_options(raw, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                               SSL_OP_CIPHER_SERVER_PREFERENCE);
+  Check(SSL_CTX_set_num_tickets(raw, 0), "switch tickets off");
+  SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
+  Check(SSL_CTX_set_max_early_data(raw, 0), "switch early data off");
+  SSL_CTX_set_max_cert_list(raw, kMaxChainBytes);
+  if (identity != nullptr) {
+    Check(SSL_CTX_use_certificate(raw, identity->certificate.get()), "use the certificate");
+    Check(SSL_CTX_use_PrivateKey(raw, identity->key.get()), "use the private key");
+  }
+  return context;
+}
+
+}  // namespace partita::net

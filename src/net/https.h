@@ -1,0 +1,47 @@
+// Messages and limits of HTTPS: what both ends of a connection share.
+//
+// TLS 1.3 alone, certificates pinned by their fingerprint as everywhere in Partita; HTTP/1.1 with
+// keep-alive; bodies are bytes of a known length. HTTP itself is Boost.Beast's business, TLS is
+// OpenSSL's.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "crypto/certificate.h"
+
+struct ssl_ctx_st;
+struct ssl_st;
+
+namespace partita::net {
+
+struct HttpRequest {
+  std::string method;  // "GET", "POST"
+  std::string target;  // "/v1/status"
+  std::string bearer;  // token of the Authorization header; empty: none
+  Bytes body;
+  // Server only: the certificate that the client proved to hold, and its fingerprint; valid today,
+  // and otherwise unknown. Null and empty: it showed none.
+  std::shared_ptr<x509_st> certificate = nullptr;
+  std::string fingerprint = {};
+  std::string remote = {};  // address, for the log
+};
+
+struct HttpResponse {
+  unsigned status = 200;
+  std::string content_type = "text/plain";
+  Bytes body;
+  // Seconds after which to try again (503, 429); 0: not said.
+  unsigned retry_after = 0;
+};
+
+HttpResponse TextResponse(unsigned status, std::string_view text);
+std::string BodyText(const HttpResponse& response);
+
+// The settings of every TLS context here: TLS 1.3, no tickets, no resumption, no early data, no
+// renegotiation. identity: null for a client that shows none.
+std::shared_ptr<ssl_ctx_st> MakeHttpsContext(const crypto::Identity* identity);
+
+}  // namespace partita::net

@@ -1,0 +1,222 @@
+#include "runtime/admission_list.h"
+
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "crypto/hash.h"
+#include "methods/dca/client.h"
+#include "study/utc_time.h"
+
+namespace partita::runtime {
+namespace {
+
+using methods::dca::ClientId;
+using study::Admission;
+
+constexpr std::string_view kTitle = "partita clients ";
+constexpr char kLineHint[] =
+    "a line is: client, 32 hexadecimal digits; credential, 64; for tokens, the end of validity "
+    "(2026-12-31T23:59:59Z)";
+
+[[noreturn]] void FailAt(const std::string& file, size_t line, const std::string& what,
+                         const std::string& hint) {
+  throw Error(ErrorCode::kBadInput, fmt::format("{}:{}: {}", file, line, what), hint);
+}
+
+bool TakeHex(std::string_view text, std::span<uint8_t> out) {
+  if (text.size() != 2 * out.size() ||
+      text.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
+    return false;
+  }
+  const Bytes bytes = FromHex(text);
+  std::copy(bytes.begin(), bytes.end(), out.begin());
+  return true;
+}
+
+// Up to the next blank, which is removed as well.
+std::string_view Word(std::string_view& line) {
+  const size_t end = line.find(' ');
+  const std::string_view word = line.substr(0, end);
+  line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
+  return word;
+}
+
+std::optional<AdmittedClient> ParseLine(std::string_view line, Admission admission) {
+  AdmittedClient client;
+  if (!TakeHex(Word(line), client.client) || !TakeHex(Word(line), client.credential)) {
+    return std::nullopt;
+  }
+  if (admission == Admission::kTokens) {
+    const auto until = study::ParseUtc(Word(line));
+    if (!until) return std::nullopt;
+    client.valid_until = *until;
+  }
+  if (!line.empty()) return std::nullopt;
+  return client;
+}
+
+Admission ParseTitle(std::string_view line, const std::string& file) {
+  for (const Admission admission :
+       {Admission::kRegistered, Admission::kTokens, Admission::kCertificates}) {
+    if (line == std::string(kTitle) + study::AdmissionName(admission)) return admission;
+  }
+  FailAt(file, 1, "this is no list of clients",
+         "its first line is 'partita clients registered', 'partita clients tokens' or 'partita "
+         "clients certificates'");
+}
+
+bool ByClient(const AdmittedClient& a, const AdmittedClient& b) { return a.client < b.client; }
+
+// Of a sorted list; its end if each client is there once.
+std::vector<AdmittedClient>::const_iterator FindTwice(const AdmissionList& list) {
+  return std::adjacent_find(
+      list.clients.begin(), list.clients.end(),
+      [](const AdmittedClient& a, const AdmittedClient& b) { return a.client == b.client; });
+}
+
+ClientId NameOf(std::string_view what, ByteView bytes) {
+  const crypto::Digest digest = crypto::Sha256().Field(what).Field(bytes).Finish();
+  ClientId client{};
+  std::copy_n(digest.begin(), client.size(), client.begin());
+  return client;
+}
+
+}  // namespace
+
+AdmissionList ParseAdmissionList(std::string_view text, const std::string& file) {
+  AdmissionList list;
+  size_t number = 0;
+  while (!text.empty()) {
+    ++number;
+    const size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (number == 1) {
+      list.admission = ParseTitle(line, file);
+      continue;
+    }
+    if (line.empty() || line.front() == '#') continue;
+    const auto client = ParseLine(line, list.admission);
+    if (!client) FailAt(file, number, "this line names no client", kLineHint);
+    list.clients.push_back(*client);
+  }
+  if (number == 0) ParseTitle({}, file);
+  std::sort(list.clients.begin(), list.clients.end(), ByClient);
+  const auto twice = FindTwice(list);
+  if (twice != list.clients.end()) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("{}: client {} is there twice", file, ToHex(twice->client)),
+                "each client is admitted once; remove one of the lines");
+  }
+  return list;
+}
+
+AdmissionList LoadAdmissionList(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  if (!stream.is_open() || error || size > kMaxAdmissionBytes) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("cannot read the list of clients {}", file.string()),
+                "check the path; partita client register makes it");
+  }
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  return ParseAdmissionList(text, file.string());
+}
+
+std::string FormatAdmissionList(const AdmissionList& list) {
+  std::string text = std::string(kTitle) + study::AdmissionName(list.admission) + "\n";
+  for (const AdmittedClient& client : list.clients) {
+    text += ToHex(client.client) + " " + ToHex(client.credential);
+    if (list.admission == Admission::kTokens) text += " " + study::FormatUtc(client.valid_until);
+    text += "\n";
+  }
+  return text;
+}
+
+void Admit(const std::vector<AdmittedClient>& clients, AdmissionList& list) {
+  list.clients.insert(list.clients.end(), clients.begin(), clients.end());
+  std::sort(list.clients.begin(), list.clients.end(), ByClient);
+  const auto twice = FindTwice(list);
+  if (twice == list.clients.end()) return;
+  throw Error(ErrorCode::kUsage, fmt::format("client {} is admitted already", ToHex(twice->client)),
+              "each client is admitted once");
+}
+
+ClientId ClientOfKey(const crypto::BoxPublicKey& key) {
+  return NameOf("partita dca client key", key);
+}
+ClientId ClientOfCertificate(const std::array<uint8_t, 32>& fingerprint) {
+  return NameOf("partita dca client certificate", fingerprint);
+}
+
+methods::dca::ClientDirectory MakeDirectory(const study::CollectionFile& collection,
+                                            const AdmissionList& list, uint16_t node,
+                                            const crypto::BoxKeyPair& box, unsigned threads) {
+  if (list.admission != collection.admission) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("the list of clients is for admission by {}, the collection for {}",
+                            study::AdmissionName(list.admission),
+                            study::AdmissionName(collection.admission)),
+                "use the list that was made for this collection");
+  }
+  if (list.clients.size() > collection.contract.clients) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("{} clients are admitted, but the collection plans with {}",
+                            list.clients.size(), collection.contract.clients),
+                "the noise is sized for the planned number; write a collection for more");
+  }
+  methods::dca::ClientDirectory directory;
+  // In order, so that each insertion is at the end.
+  for (const AdmittedClient& client : list.clients) {
+    directory.emplace_hint(directory.end(), client.client, std::nullopt);
+  }
+  if (list.admission != Admission::kRegistered) return directory;
+  std::vector<std::optional<crypto::Key>*> keys;
+  for (auto& [client, key] : directory) keys.push_back(&key);
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto derive = [&](size_t first) {
+    try {
+      for (size_t i = first; i < keys.size(); i += threads) {
+        const AdmittedClient& client = list.clients[i];
+        *keys[i] = methods::dca::RegisteredKey(box, client.credential, collection.contract.study,
+                                               client.client, node);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> workers;
+  for (unsigned i = 1; i < threads; ++i) workers.emplace_back(derive, i);
+  derive(0);
+  for (std::thread& worker : workers) worker.join();
+  if (failure) std::rethrow_exception(failure);
+  return directory;
+}
+
+Credential CheckCredential(const AdmissionList& list, const ClientId& client,
+                           const std::optional<std::array<uint8_t, 32>>& digest, int64_t now) {
+  if (list.admission == Admission::kRegistered) return Credential::kGood;
+  AdmittedClient wanted;
+  wanted.client = client;
+  const auto found = std::lower_bound(list.clients.begin(), list.clients.end(), wanted, ByClient);
+  if (found == list.clients.end() || found->client != client) return Credential::kUnknownClient;
+  if (!digest) return Credential::kMissing;
+  if (CRYPTO_memcmp(digest->data(), found->credential.data(), digest->size()) != 0) {
+    return Credential::kWrong;
+  }
+  if (list.admission == Admission::kTokens && now > found->valid_until) return Credential::kExpired;
+  return Credential::kGood;
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,116 @@
+#include "runtime/box_key_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "crypto/kdf.h"
+#include "net/socket.h"
+#include "runtime/new_file.h"
+
+namespace partita::runtime {
+namespace {
+
+constexpr std::string_view kBoxTitle = "partita box key 1";
+constexpr std::string_view kTokenTitle = "partita client token 1";
+constexpr size_t kMaxBytes = 1024;
+
+[[noreturn]] void Damaged(const std::string& file, std::string_view title) {
+  throw Error(ErrorCode::kBadInput, fmt::format("{} is no file of the kind '{}'", file, title),
+              "use the file that Partita wrote, unchanged");
+}
+
+// The line of `text` at its start, which is removed.
+std::string_view NextLine(std::string_view& text) {
+  const size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+// "NAME DIGITS", as many as fill `out`.
+bool TakeHex(std::string_view& text, std::string_view name, std::span<uint8_t> out) {
+  std::string_view line = NextLine(text);
+  if (!line.starts_with(name)) return false;
+  line.remove_prefix(name.size());
+  if (line.size() != 2 * out.size() + 1 || line[0] != ' ' ||
+      line.find_first_not_of("0123456789abcdef", 1) != std::string_view::npos) {
+    return false;
+  }
+  Bytes bytes = FromHex(line.substr(1));
+  std::copy(bytes.begin(), bytes.end(), out.begin());
+  Wipe(bytes.data(), bytes.size());
+  return true;
+}
+
+// Of a file that nobody else can read.
+std::string ReadSecretFile(const std::filesystem::path& path) {
+  const net::Socket file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.fd(), &status) != 0) {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("cannot open the secret file {}: {}", path.string(), std::strerror(errno)),
+        "check the path");
+  }
+  if ((status.st_mode & 077) != 0) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("the secret file {} can be read by other users", path.string()),
+                fmt::format("run: chmod 600 {}", path.string()));
+  }
+  std::string text(kMaxBytes, '\0');
+  const ssize_t size = ::read(file.fd(), text.data(), text.size());
+  text.resize(size < 0 ? 0 : static_cast<size_t>(size));
+  return text;
+}
+
+}  // namespace
+
+void SaveBoxKey(const crypto::BoxKeyPair& pair, const std::filesystem::path& file) {
+  WriteNewFile(file, fmt::format("{}\nsecret {}\n", kBoxTitle, ToHex(pair.secret_key.Expose())),
+               0600);
+}
+
+crypto::BoxKeyPair ParseBoxKey(std::string_view text, const std::string& file) {
+  crypto::Key secret;
+  if (NextLine(text) != kBoxTitle || !TakeHex(text, "secret", secret.Expose()) || !text.empty()) {
+    Damaged(file, kBoxTitle);
+  }
+  return crypto::BoxKeyPairOf(secret);
+}
+
+crypto::BoxKeyPair LoadBoxKey(const std::filesystem::path& file) {
+  return ParseBoxKey(ReadSecretFile(file), file.string());
+}
+
+void SaveToken(const ClientToken& token, const std::filesystem::path& file) {
+  WriteNewFile(file,
+               fmt::format("{}\nclient {}\nsecret {}\n", kTokenTitle, ToHex(token.client),
+                           ToHex(token.secret.Expose())),
+               0600);
+}
+
+ClientToken ParseToken(std::string_view text, const std::string& file) {
+  ClientToken token;
+  if (NextLine(text) != kTokenTitle || !TakeHex(text, "client", token.client) ||
+      !TakeHex(text, "secret", token.secret.Expose()) || !text.empty()) {
+    Damaged(file, kTokenTitle);
+  }
+  return token;
+}
+
+ClientToken LoadToken(const std::filesystem::path& file) {
+  return ParseToken(ReadSecretFile(file), file.string());
+}
+
+std::string BearerOf(const ClientToken& token, const std::string& node) {
+  return ToHex(crypto::DeriveKey(token.secret, "partita dca token", {AsBytes(node)}).Expose());
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,64 @@
+#include "runtime/collect_sum.h"
+
+#include "base/error.h"
+#include "crypto/certificate.h"
+#include "methods/dca/sum_statement.h"
+#include "runtime/round_api.h"
+
+namespace partita::runtime {
+namespace {
+
+std::vector<Bytes> Values(const std::map<uint16_t, Bytes>& found) {
+  std::vector<Bytes> values;
+  for (const auto& [node, bytes] : found) values.push_back(bytes);
+  return values;
+}
+
+// How many uploads the nodes agreed on.
+uint32_t AgreedCount(const std::vector<Bytes>& signed_closings,
+                     const study::CollectionFile& collection,
+                     const methods::dca::NodeCertificates& certificates) {
+  std::vector<methods::dca::Closing> closings;
+  for (const Bytes& bytes : signed_closings) {
+    closings.push_back(methods::dca::OpenClosing(bytes, certificates));
+  }
+  methods::dca::RequireAgreement(closings, certificates.size());
+  const methods::dca::Closing& closing = closings.front();
+  if (closing.study != collection.contract.study || closing.epoch != collection.epoch) {
+    throw Error(ErrorCode::kRefused, "the compute nodes closed another round");
+  }
+  return closing.count;
+}
+
+}  // namespace
+
+CollectedSum CollectSum(const study::CollectionFile& collection, const crypto::Identity& identity,
+                        const std::optional<LedgerOptions>& ledger,
+                        std::chrono::milliseconds patience, const RoundLog& log,
+                        Progress& progress) {
+  if (ledger) CheckRoundCharge(collection, *ledger);
+  const Deadline deadline = Deadline::After(patience);
+  const methods::dca::NodeCertificates certificates = study::CertificatesOf(collection);
+  std::map<uint16_t, RoundClient> nodes;
+  for (uint16_t k = 0; k < collection.contract.nodes; ++k) {
+    nodes.emplace(k, RoundClient(collection, k, identity));
+  }
+  const uint32_t count =
+      AgreedCount(Values(GatherFrom(nodes, "closing", kMaxClosingBytes, deadline, log, progress)),
+                  collection, certificates);
+  CollectedSum collected;
+  collected.statement = StateSum(collection.contract, count, privacy::Delta(collection.delta));
+  if (ledger) {
+    collected.charge = ChargeRound(collection, count, *ledger,
+                                   "reader " + crypto::Describe(*identity.certificate).name);
+  }
+  const std::vector<Bytes> publications = Values(
+      GatherFrom(nodes, "publication", MaxPublicationBytes(collection), deadline, log, progress));
+  collected.sum = methods::dca::Aggregate(publications, collection.contract, certificates);
+  if (collected.sum.accepted != count) {
+    throw Error(ErrorCode::kRefused, "the compute nodes published another sum than they closed");
+  }
+  return collected;
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,45 @@
+// How compute nodes, clients and readers of a private sum talk over HTTPS: paths, answers, and what
+// a node's state is called. docs/private-sums.md lists all of it.
+//
+//   POST /v1/rounds/STUDY/EPOCH/uploads       an envelope (methods/dca/upload.h)   clients
+//   GET  /v1/rounds/STUDY/EPOCH/status        JSON                                 nodes, readers
+//   GET  /v1/rounds/STUDY/EPOCH/set           the frozen set                       nodes
+//   GET  /v1/rounds/STUDY/EPOCH/closing       signed                               nodes, readers
+//   GET  /v1/rounds/STUDY/EPOCH/publication   signed                               nodes, readers
+//   POST /v1/rounds/STUDY/EPOCH/freeze                                             the node itself
+// STUDY is the study hash in hexadecimal digits. Refusals are one word of text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "methods/dca/open_upload.h"
+#include "study/collection_file.h"
+
+namespace partita::runtime {
+
+// "/v1/rounds/STUDY/EPOCH/what".
+std::string RoundPath(const study::CollectionFile& collection, std::string_view what);
+
+// 200 accepted or retried; 400 malformed; 413 oversized; 422 wrong study or node; 410 replay, late;
+// 425 early; 403 unknown client, unauthentic; 409 duplicate.
+unsigned StatusOf(methods::dca::Verdict verdict);
+
+// Other words of refusal.
+inline constexpr std::string_view kNotYet = "not-yet";                    // 409: ask again later
+inline constexpr std::string_view kFull = "full";                         // 503: the queue
+inline constexpr std::string_view kStoreFailed = "store";                 // 503
+inline constexpr std::string_view kOtherRound = "other-round";            // 404
+inline constexpr std::string_view kForbidden = "forbidden";               // 403
+inline constexpr std::string_view kNoCredential = "no-credential";        // 401
+inline constexpr std::string_view kWrongCredential = "wrong-credential";  // 403
+inline constexpr std::string_view kExpiredToken = "expired";              // 403
+
+// The largest answers: a frozen set, a closing, a publication.
+size_t MaxSetBytes(const study::CollectionFile& collection);
+inline constexpr size_t kMaxClosingBytes = 512;
+size_t MaxPublicationBytes(const study::CollectionFile& collection);
+inline constexpr size_t kMaxStatusBytes = size_t{1} << 16;
+inline constexpr size_t kMaxWordBytes = 64;
+
+}  // namespace partita::runtime

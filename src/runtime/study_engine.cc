@@ -1,0 +1,23 @@
+#include "runtime/study_engine.h"
+
+#include "mpc/dealer_engine.h"
+#include "mpc/ot/ot_engine.h"
+#include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
+
+namespace partita::runtime {
+
+std::unique_ptr<mpc::Engine> MakeStudyEngine(const MleStudy& study, net::Channel& channel,
+                                             mpc::ReleaseGate& gate) {
+  const std::string& name = study.file.engine.name;
+  if (name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
+  if (name == "shamir") {
+    // Four parties or more exchange the keys of their groups first, in what the plan calls so.
+    if (channel.num_parties() > 3) channel.BeginPhase("start");
+    return mpc::MakeShamirEngine(channel, gate);
+  }
+  if (name == "ot") return mpc::MakeOtEngine(channel, gate);
+  return mpc::MakeDealerEngine(channel, gate);
+}
+
+}  // namespace partita::runtime

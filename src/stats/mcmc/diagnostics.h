@@ -1,0 +1,37 @@
+// Whether chains have converged and what their draws are worth (Vehtari, Gelman, Simpson, Carpenter
+// & Buerkner, Bayesian Analysis 2021).
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+#include <vector>
+
+#include "stats/mcmc/chains.h"
+
+namespace partita::stats::mcmc {
+
+// draws by chains, one parameter; at least 4 draws per chain (kUsage).
+// The larger of the rank-normalised split R-hat of the draws and of their distances from the
+// median.
+double RankRhat(const Eigen::MatrixXd& draws);
+// Effective sample size of the rank-normalised split draws: for the location.
+double BulkEss(const Eigen::MatrixXd& draws);
+// The smaller one of the indicators below the 5 % and the 95 % quantile.
+double TailEss(const Eigen::MatrixXd& draws);
+// Of the plain split draws: what the standard error of the mean follows from.
+double MeanEss(const Eigen::MatrixXd& draws);
+
+struct ParameterSummary {
+  double mean = 0, sd = 0, q2_5 = 0, median = 0, q97_5 = 0;
+  double mcse_mean = 0, mcse_sd = 0, mcse_median = 0;
+  double rhat = 0, bulk_ess = 0, tail_ess = 0;
+};
+// One per parameter.
+std::vector<ParameterSummary> Summarise(const Draws& draws);
+
+// Linear interpolation between order statistics (type 7).
+double Quantile(std::vector<double> values, double probability);
+// Monte Carlo standard error of a quantile, by the quantiles of its beta law.
+double QuantileMcse(const Eigen::MatrixXd& draws, double probability);
+
+}  // namespace partita::stats::mcmc

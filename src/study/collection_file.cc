@@ -1,0 +1,173 @@
+#include "study/collection_file.h"
+
+#include <bit>
+#include <fstream>
+
+#include "crypto/hash.h"
+#include "study/collection_sections.h"
+#include "study/regression_contract.h"
+#include "study/regression_section.h"
+#include "study/study_sections.h"
+#include "study/text.h"
+#include "study/utc_time.h"
+
+namespace partita::study {
+namespace {
+
+constexpr int kCollectionFormat = 1;
+constexpr size_t kMaxTitleBytes = 200;
+
+const std::vector<std::string> kRootKeys = {"collection", "name",   "title",      "epoch",
+                                            "deadline",   "sum",    "clients",    "privacy",
+                                            "node",       "reader", "regression", "variable"};
+
+void CheckFormat(const TableReader& root) {
+  const auto format = root.OptionalInteger("collection");
+  if (!format) root.FailMissing("collection", "collection = 1");
+  if (format->value != kCollectionFormat) {
+    root.Fail(format->position,
+              "this version of Partita cannot read format " + std::to_string(format->value),
+              "write collection = " + std::to_string(kCollectionFormat) +
+                  ", or use the version of Partita that the file was written for");
+  }
+}
+
+void ReadNames(const TableReader& root, CollectionFile& collection) {
+  const LocatedText name = root.Text("name", "name = \"steps-2026\"");
+  CheckName(root, name, kStudyName);
+  collection.name = name.value;
+  collection.title = collection.name;
+  if (const auto title = root.OptionalText("title")) {
+    CheckPlainText(root, *title, "title", kMaxTitleBytes);
+    collection.title = title->value;
+  }
+}
+
+void ReadRound(const TableReader& root, CollectionFile& collection) {
+  if (const auto epoch = root.OptionalInteger("epoch")) {
+    if (epoch->value < 0) {
+      root.Fail(epoch->position, "'epoch' must not be negative",
+                "number the rounds of a collection 1, 2, 3");
+    }
+    collection.epoch = static_cast<uint64_t>(epoch->value);
+  }
+  constexpr std::string_view kExample = "deadline = \"2026-12-01T18:00:00Z\"";
+  const LocatedText deadline = root.Text("deadline", kExample);
+  const auto utc = ParseUtc(deadline.value);
+  if (!utc) {
+    root.Fail(deadline.position, "'deadline' is no time: " + Quote(deadline.value),
+              "write date and time in UTC, for example: " + std::string(kExample));
+  }
+  collection.deadline = *utc;
+}
+
+void AddVariance(const privacy::GridVariance& variance, crypto::Sha256& hash) {
+  for (const UInt128 part : {variance.numerator, variance.denominator}) {
+    hash.U64(static_cast<uint64_t>(part)).U64(static_cast<uint64_t>(part >> 64));
+  }
+  hash.U64(static_cast<uint64_t>(static_cast<int64_t>(variance.exponent)));
+}
+
+}  // namespace
+
+CollectionFile ParseCollectionFile(std::string text, std::string file_name) {
+  if (text.size() > kMaxStudyFileBytes) {
+    FailAt(file_name, {1, 1}, "the file is larger than 1 MiB",
+           "a collection file describes a sum; clients are listed in a file of their own");
+  }
+  CollectionFile collection;
+  collection.file_name = std::move(file_name);
+  collection.text = std::move(text);
+  const toml::table tree = ParseToml(collection.text, collection.file_name);
+  const TableReader root(collection.file_name, tree, "the collection file", kRootKeys);
+  CheckFormat(root);
+  ReadNames(root, collection);
+  ReadRound(root, collection);
+  ReadClients(root, collection);
+  collection.regression = ReadRegression(root);
+  if (collection.regression) {
+    RefuseSum(root);
+    ShapeContract(*collection.regression, collection.contract);
+  } else {
+    ReadSum(root, collection);
+  }
+  ReadNodes(root, collection);
+  ReadReaders(root, collection);
+  ReadNoise(root, collection);
+  collection.contract.study = CollectionHash(collection);
+  return collection;
+}
+
+CollectionFile LoadCollectionFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxStudyFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  // A directory opens but cannot be read: then the stream is bad, or nothing came and it is no end.
+  if (!file.is_open() || file.bad() || (file.gcount() == 0 && !file.eof())) {
+    throw Error(ErrorCode::kBadInput, "cannot read the collection file " + path,
+                "check the path and that you may read it");
+  }
+  text.resize(static_cast<size_t>(file.gcount()));
+  return ParseCollectionFile(std::move(text), path);
+}
+
+methods::dca::StudyHash CollectionHash(const CollectionFile& collection) {
+  const methods::dca::Contract& contract = collection.contract;
+  crypto::Sha256 hash;
+  hash.Field("partita collection").U64(kCollectionFormat).Field(collection.name);
+  hash.U64(static_cast<uint64_t>(collection.admission));
+  hash.U64(contract.dimension).U64(static_cast<uint64_t>(contract.ring)).U64(contract.clients);
+  hash.U64(contract.max_drop).U64(contract.max_collude);
+  hash.U64(std::bit_cast<uint64_t>(contract.clip.bound));
+  hash.U64(static_cast<uint64_t>(contract.clip.fraction_bits));
+  AddVariance(contract.variance, hash);
+  if (collection.regression) {
+    hash.Field(CanonicalRegression(*collection.regression));
+    hash.U64(std::bit_cast<uint64_t>(contract.sensitivity));
+    hash.U64(static_cast<uint64_t>(contract.laplace_scale));
+    hash.U64(static_cast<uint64_t>(contract.laplace_scale >> 64));
+  }
+  hash.U64(static_cast<uint64_t>(contract.noise_source));
+  hash.U64(std::bit_cast<uint64_t>(collection.delta));
+  hash.U64(collection.nodes.size());
+  for (const CollectionNode& node : collection.nodes) {
+    hash.Field(node.name).Field(node.fingerprint).Update(node.box_key);
+  }
+  hash.U64(collection.readers.size());
+  for (const CollectionReader& reader : collection.readers) {
+    hash.Field(reader.name).Field(reader.fingerprint);
+  }
+  return hash.Finish();
+}
+
+uint16_t NodeIndexByName(const CollectionFile& collection, std::string_view name) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < collection.nodes.size(); ++i) {
+    if (collection.nodes[i].name == name) return static_cast<uint16_t>(i);
+    names.push_back(collection.nodes[i].name);
+  }
+  throw Error(ErrorCode::kBadInput,
+              collection.file_name + ": there is no compute node " + Quote(name) +
+                  " in collection " + collection.name,
+              KnownNamesHint(name, names));
+}
+
+methods::dca::NodeCertificates CertificatesOf(const CollectionFile& collection) {
+  methods::dca::NodeCertificates certificates;
+  for (const CollectionNode& node : collection.nodes) certificates.push_back(node.certificate);
+  return certificates;
+}
+
+std::string AdmissionName(Admission admission) {
+  switch (admission) {
+    case Admission::kRegistered:
+      return "registered";
+    case Admission::kTokens:
+      return "tokens";
+    case Admission::kCertificates:
+      return "certificates";
+  }
+  return "registered";
+}
+
+}  // namespace partita::study

@@ -1,0 +1,132 @@
+// A regression on a private sum as its users run it: clients submit rows to three compute nodes on
+// the loopback interface, a reader collects the sum and fits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "methods/regression/rows.h"
+#include "stats/blr/statistics.h"
+#include "tests/cli/process.h"
+#include "tests/cli/sum_folder.h"
+
+namespace partita::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr uint32_t kClients = 60, kMissing = 3;
+constexpr const char* kRegression = R"([regression]
+outcome = "y"
+predictors = ["x", "g"]
+[[variable]]
+name = "x"
+type = "numeric"
+lower = -1
+upper = 1
+[[variable]]
+name = "g"
+type = "factor"
+levels = ["a", "b"]
+[[variable]]
+name = "y"
+type = "numeric"
+lower = -10
+upper = 10
+)";
+
+// x, [b], y = 1 + 4 x + 2 [b] + N(0, 1), within the bounds.
+std::vector<double> Values(uint32_t client) {
+  std::mt19937 random(client);
+  std::normal_distribution<double> normal;
+  const double x = std::clamp(normal(random) / 2, -1.0, 1.0);
+  const double b = client % 2;
+  return {x, b, std::clamp(1 + 4 * x + 2 * b + normal(random), -10.0, 10.0)};
+}
+
+TEST(RegressionNetworkTest, ClientsSubmitNodesSumAReaderFits) {
+  SumFolder folder({.clients = kClients,
+                    .max_drop = 5,
+                    .max_collude = 2,
+                    .noise = "epsilon = 20\ndelta = 1e-6\nnoise_from = \"clients\"",
+                    .regression = kRegression});
+  const std::string file = folder.collection_file();
+  std::vector<std::unique_ptr<Process>> nodes;
+  for (uint16_t k = 0; k < 3; ++k) {
+    std::vector<std::string> arguments = folder.ComputeArguments(k);
+    arguments.insert(arguments.begin(), PartitaProgram());
+    nodes.push_back(std::make_unique<Process>(arguments));
+  }
+  for (auto& node : nodes) ASSERT_TRUE(node->WaitForStandardError("takes uploads"));
+
+  // The first client uses the program.
+  const std::vector<double> first = Values(0);
+  std::ofstream(folder / "row.csv") << "x,g,y\n" << first[0] << ",a," << first[2] << "\n";
+  ProcessResult run = Partita({"regression", "encode", folder / "row.csv", "--collection", file,
+                               "--output", folder / "vector.txt"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  run = Partita({"client", "submit", file, "--row", folder / "vector.txt", "--key",
+                 folder / "client0/client.key"});
+  ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+
+  const methods::regression::Spec spec = *folder.collection().regression;
+  const stats::blr::Design design = DesignOf(spec);
+  crypto::SystemRandom random;
+  SilentProgress progress;
+  for (uint32_t client = 1; client < kClients - kMissing; ++client) {
+    const runtime::KeptUpload upload =
+        runtime::KeepUpload(folder.collection(), folder.credential(client),
+                            methods::regression::EncodeRow(spec, design, Values(client)),
+                            folder.upload_file(client), random);
+    for (const runtime::NodeReceipt& receipt :
+         runtime::SendUpload(folder.collection(), folder.credential(client), upload,
+                             std::chrono::seconds(60), progress))
+      ASSERT_TRUE(receipt.acknowledged) << receipt.problem;
+  }
+  for (uint16_t k = 0; k < 3; ++k) {
+    run = Partita(
+        {"compute", file, "--as", folder.node(k), "--folder", folder / folder.node(k), "--freeze"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+  }
+  const std::string sum_file = folder / "sum.json";
+  run = Partita(
+      {"aggregate", file, "--folder", folder / "analyst", "--wait", "60s", "--output", sum_file});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+
+  // The sum of the rows, but for noise of the declared size (12 standard deviations: below 1e-30).
+  const Json sum = Json::parse(std::ifstream(sum_file));
+  EXPECT_EQ(sum["clients"], kClients - kMissing);
+  std::vector<double> exact(folder.collection().contract.dimension);
+  for (uint32_t client = 0; client < kClients - kMissing; ++client) {
+    const auto vector = methods::regression::EncodeRow(spec, design, Values(client));
+    for (size_t i = 0; i < exact.size(); ++i) exact[i] += vector[i];
+  }
+  for (size_t i = 0; i < exact.size(); ++i) {
+    const double away = std::abs(sum["values"][i].get<double>() - exact[i]);
+    EXPECT_LT(away, 12 * sum["noise_stddev"].get<double>());
+    EXPECT_GT(away, 0);
+  }
+
+  run = Partita({"regression", "fit", sum_file, "--collection", file, "--format", "jsonl"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json fit = Json::parse(run.out)["data"];
+  EXPECT_EQ(fit["rows"], kClients - kMissing);
+  ASSERT_EQ(fit["coefficients"].size(), 3U);
+  EXPECT_EQ(fit["coefficients"][2]["name"], "g.b");
+  // Six posterior standard deviations.
+  const double truth[] = {1, 4, 2};
+  for (size_t k = 0; k < 3; ++k) {
+    const Json& row = fit["coefficients"][k];
+    EXPECT_LT(std::abs(row["mean"].get<double>() - truth[k]), 6 * row["stddev"].get<double>());
+  }
+  // Of what arrived: less than what was promised for the fewest.
+  EXPECT_LT(fit["statements"][0]["rows"][0]["epsilon"]["upper"], 20);
+}
+
+}  // namespace
+}  // namespace partita::testing

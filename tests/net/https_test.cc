@@ -1,0 +1,373 @@
+// The HTTPS server and client against each other, and against peers that do not behave.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "base/clock.h"
+#include "net/https_client.h"
+#include "net/https_server.h"
+#include "net/roster.h"
+
+namespace partita::net {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+constexpr milliseconds kPatience{20'000};
+
+const crypto::Identity& ServerIdentity() {
+  static const crypto::Identity identity = crypto::MakeIdentity({.name = "server"});
+  return identity;
+}
+
+// Answers with what it got: "METHOD TARGET BEARER FINGERPRINT BODY".
+HttpResponse Echo(const HttpRequest& request) {
+  HttpResponse response = TextResponse(200, request.method + " " + request.target + " " +
+                                                request.bearer + " " + request.fingerprint + " ");
+  response.body.insert(response.body.end(), request.body.begin(), request.body.end());
+  return response;
+}
+
+struct Served {
+  explicit Served(
+      HttpsLimits limits = {},
+      HttpHandler handler = [](const HttpRequest& request,
+                               const HttpReply& reply) { reply(Echo(request)); })
+      : server(Listen("127.0.0.1", "0"), ServerIdentity(), limits, 2, std::move(handler)) {}
+
+  HttpsPeer Peer() const {
+    return {"server", server.address(), crypto::Fingerprint(*ServerIdentity().certificate)};
+  }
+  HttpsClient Client(const crypto::Identity& identity = {}) const { return {Peer(), identity}; }
+
+  HttpsServer server;
+};
+
+HttpResponse Post(HttpsClient& client, const std::string& body, const std::string& bearer = "",
+                  size_t max_body = 1 << 16, milliseconds timeout = kPatience) {
+  SilentProgress progress;
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/here";
+  request.bearer = bearer;
+  const ByteView bytes = AsBytes(body);
+  request.body.assign(bytes.begin(), bytes.end());
+  return client.Send(request, timeout, max_body, progress);
+}
+
+void ExpectError(ErrorCode code, const std::function<void()>& call) {
+  try {
+    call();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+  }
+}
+
+// A peer that speaks TLS but need not speak HTTP. Blocking, with a time limit on every read.
+class RawClient {
+ public:
+  explicit RawClient(const std::string& server, int max_version = TLS1_3_VERSION)
+      : context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free), ssl_(nullptr, SSL_free) {
+    SSL_CTX_set_max_proto_version(context_.get(), max_version);
+    const Address address = ParseAddress(server);
+    const Endpoint endpoint = NumericEndpoints(address.host, address.port).front();
+    socket_ = Socket(::socket(endpoint.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const timeval limit{20, 0};
+    setsockopt(socket_.fd(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    connected_ = ::connect(socket_.fd(), reinterpret_cast<const sockaddr*>(&endpoint.address),
+                           endpoint.size) == 0;
+  }
+  bool Handshake() {
+    ssl_.reset(SSL_new(context_.get()));
+    SSL_set_fd(ssl_.get(), socket_.fd());
+    return connected_ && SSL_connect(ssl_.get()) == 1;
+  }
+  void Send(const std::string& text) {
+    SSL_write(ssl_.get(), text.data(), static_cast<int>(text.size()));
+  }
+  // Until the server closes.
+  std::string ReadAll() {
+    std::string text;
+    char buffer[4096];
+    int size = 0;
+    while ((size = SSL_read(ssl_.get(), buffer, sizeof buffer)) > 0) {
+      text.append(buffer, static_cast<size_t>(size));
+    }
+    return text;
+  }
+  // Whether the server closes the connection without a word.
+  bool IsClosedInSilence() {
+    char byte = 0;
+    return ::recv(socket_.fd(), &byte, 1, 0) <= 0;
+  }
+
+ private:
+  std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_;
+  Socket socket_;
+  std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
+  bool connected_ = false;
+};
+
+TEST(HttpsTest, AnswersManyRequestsOnOneConnection) {
+  Served served;
+  HttpsClient client = served.Client();
+  for (int i = 0; i < 5; ++i) {
+    const std::string body(static_cast<size_t>(i) * 1000, 'x');
+    const HttpResponse response = Post(client, body, "token");
+    EXPECT_EQ(response.status, 200U);
+    EXPECT_EQ(BodyText(response), "POST /here token  " + body);
+  }
+  EXPECT_EQ(served.server.Counts().connections, 1U);
+  EXPECT_EQ(served.server.Counts().requests, 5U);
+}
+
+TEST(HttpsTest, TellsWhoTheClientIs) {
+  Served served;
+  const crypto::Identity own =
+      crypto::MakeIdentity({.name = "client", .kind = crypto::KeyKind::kP256});
+  HttpsClient client = served.Client(own);
+  EXPECT_THAT(BodyText(Post(client, "")), HasSubstr(crypto::Fingerprint(*own.certificate)));
+}
+
+TEST(HttpsTest, ExpiredCertificatesAreRefusedOnBothSides) {
+  const crypto::Identity old =
+      crypto::MakeIdentity({.name = "client", .days = 1, .start = std::chrono::hours(-72)});
+  Served served;
+  HttpsClient client = served.Client(old);
+  ExpectError(ErrorCode::kUnreachable, [&] { Post(client, ""); });
+  EXPECT_EQ(served.server.Counts().requests, 0U);
+
+  const crypto::Identity server =
+      crypto::MakeIdentity({.name = "server", .days = 1, .start = std::chrono::hours(-72)});
+  HttpsServer stale(
+      Listen("127.0.0.1", "0"), server, {}, 1,
+      [](const HttpRequest& request, const HttpReply& reply) { reply(Echo(request)); });
+  HttpsClient pinned({"server", stale.address(), crypto::Fingerprint(*server.certificate)}, {});
+  ExpectError(ErrorCode::kUntrusted, [&] { Post(pinned, ""); });
+}
+
+TEST(HttpsTest, AnotherServerIsNotTrusted) {
+  Served served;
+  HttpsPeer peer = served.Peer();
+  peer.fingerprint = crypto::Fingerprint(*crypto::MakeIdentity({.name = "server"}).certificate);
+  HttpsClient client(peer, {});
+  ExpectError(ErrorCode::kUntrusted, [&] { Post(client, "secret"); });
+  EXPECT_EQ(served.server.Counts().requests, 0U);
+}
+
+TEST(HttpsTest, NobodyThereIsUnreachable) {
+  std::string address;
+  {
+    const Listener listener = Listen("127.0.0.1", "0");
+    address = listener.address;
+  }
+  HttpsClient client({"server", address, std::string(64, '0')}, {});
+  ExpectError(ErrorCode::kUnreachable, [&] { Post(client, ""); });
+}
+
+TEST(HttpsTest, OversizedRequestsAreCutOff) {
+  HttpsLimits limits;
+  limits.body_bytes = 1000;
+  Served served(limits);
+  HttpsClient client = served.Client();
+  EXPECT_EQ(Post(client, std::string(1000, 'x')).status, 200U);
+  EXPECT_EQ(Post(client, std::string(1001, 'x')).status, 413U);
+  EXPECT_EQ(Post(client, "", std::string(9000, 'x')).status, 431U);
+  EXPECT_EQ(Post(client, "again").status, 200U);
+  EXPECT_EQ(served.server.Counts().oversized, 2U);
+  EXPECT_EQ(served.server.Counts().requests, 2U);
+}
+
+TEST(HttpsTest, HostileLengthsAndTextAreRefused) {
+  Served served;
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"rubbish\r\n\r\n", "400"},
+      {"POST /x HTTP/1.1\r\ncontent-length: -1\r\n\r\n", "400"},
+      {"POST /x HTTP/1.1\r\ncontent-length: 1e3\r\n\r\n", "400"},
+      {"POST /x HTTP/1.1\r\ncontent-length: 18446744073709551616\r\n\r\n", "400"},
+      {"POST /x HTTP/1.1\r\ncontent-length: 18446744073709551615\r\n\r\n", "413"},
+      {"POST /x HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\n", "413"},
+      {std::string("GET /\0 HTTP/1.1\r\n\r\n", 19), "400"},
+      {"GET / HTTP/9.9\r\n\r\n", "400"},
+  };
+  for (const auto& [text, status] : cases) {
+    SCOPED_TRACE(text);
+    RawClient client(served.server.address());
+    ASSERT_TRUE(client.Handshake());
+    client.Send(text);
+    EXPECT_THAT(client.ReadAll(), HasSubstr("HTTP/1.1 " + status));
+  }
+  EXPECT_EQ(served.server.Counts().requests, 0U);
+  HttpsClient client = served.Client();
+  EXPECT_EQ(Post(client, "still there").status, 200U);
+}
+
+TEST(HttpsTest, SlowClientsAreCutOff) {
+  HttpsLimits limits;
+  limits.handshake = milliseconds(300);
+  limits.request = milliseconds(300);
+  Served served(limits);
+  RawClient mute(served.server.address());
+  EXPECT_TRUE(mute.IsClosedInSilence());
+  RawClient dripping(served.server.address());
+  ASSERT_TRUE(dripping.Handshake());
+  std::atomic<bool> done{false};
+  // A byte now and then does not prolong the time of a request.
+  std::thread drip([&] {
+    const std::string text = "POST /x HTTP/1.1\r\nx-" + std::string(100, 'a');
+    for (size_t i = 0; i < text.size() && !done; ++i) {
+      dripping.Send(text.substr(i, 1));
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+  });
+  const auto start = SteadyClock::now();
+  EXPECT_TRUE(dripping.IsClosedInSilence());
+  EXPECT_LT(SecondsSince(start), 5);
+  done = true;
+  drip.join();
+  EXPECT_EQ(served.server.Counts().slow, 1U);
+  EXPECT_EQ(served.server.Counts().handshakes, 1U);
+  EXPECT_EQ(served.server.Counts().requests, 0U);
+}
+
+TEST(HttpsTest, TooManyConnectionsAreTurnedAway) {
+  HttpsLimits limits;
+  limits.connections = 2;
+  Served served(limits);
+  HttpsClient first = served.Client(), second = served.Client(), third = served.Client();
+  Post(first, "");
+  Post(second, "");
+  ExpectError(ErrorCode::kUnreachable, [&] { Post(third, ""); });
+  EXPECT_EQ(served.server.Counts().crowded, 1U);
+  EXPECT_EQ(Post(first, "mine stays").status, 200U);
+}
+
+TEST(HttpsTest, OldTlsIsRefused) {
+  Served served;
+  RawClient client(served.server.address(), TLS1_2_VERSION);
+  EXPECT_FALSE(client.Handshake());
+}
+
+TEST(HttpsTest, EveryRequestIsAnswered) {
+  Served dropped({}, [](const HttpRequest&, const HttpReply&) {});
+  HttpsClient one = dropped.Client();
+  EXPECT_EQ(Post(one, "").status, 500U);
+  Served thrown({}, [](const HttpRequest&, const HttpReply&) { throw std::runtime_error("no"); });
+  HttpsClient two = thrown.Client();
+  EXPECT_EQ(Post(two, "").status, 500U);
+  Served twice({}, [](const HttpRequest&, const HttpReply& reply) {
+    reply(TextResponse(200, "first"));
+    reply(TextResponse(200, "second"));
+  });
+  HttpsClient three = twice.Client();
+  EXPECT_EQ(BodyText(Post(three, "")), "first");
+  EXPECT_EQ(BodyText(Post(three, "")), "first");
+}
+
+// Replies that are kept until the test lets them go.
+class Kept {
+ public:
+  HttpHandler Handler() {
+    return [this](const HttpRequest&, HttpReply reply) {
+      const std::lock_guard lock(mutex_);
+      replies_.push_back(std::move(reply));
+      changed_.notify_all();
+    };
+  }
+  std::vector<HttpReply> Wait(size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return replies_.size() >= count; });
+    return std::move(replies_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<HttpReply> replies_;
+};
+
+TEST(HttpsTest, AnswersComeFromAnyThreadAndBeforeTheEnd) {
+  Kept kept;
+  Served served({}, kept.Handler());
+  std::string answer;
+  std::thread asking([&] {
+    HttpsClient client = served.Client();
+    answer = BodyText(Post(client, ""));
+  });
+  std::vector<HttpReply> replies = kept.Wait(1);
+  std::thread stopping([&] { served.server.Stop(seconds(20)); });
+  replies.front()(TextResponse(200, "late but here"));
+  asking.join();
+  stopping.join();
+  EXPECT_EQ(answer, "late but here");
+}
+
+TEST(HttpsTest, AnswersAfterTheEndGoNowhere) {
+  Kept kept;
+  std::vector<HttpReply> replies;
+  {
+    Served served({}, kept.Handler());
+    std::thread asking([&] {
+      HttpsClient client = served.Client();
+      ExpectError(ErrorCode::kUnreachable, [&] { Post(client, ""); });
+    });
+    replies = kept.Wait(1);
+    served.server.Stop(milliseconds(0));
+    asking.join();
+  }
+  replies.front()(TextResponse(200, "too late"));
+}
+
+TEST(HttpsTest, AnAnswerThatDoesNotComeIsATimeout) {
+  Kept kept;
+  Served served({}, kept.Handler());
+  HttpsClient client = served.Client();
+  ExpectError(ErrorCode::kTimeout, [&] { Post(client, "", "", 100, milliseconds(200)); });
+}
+
+TEST(HttpsTest, LongAnswersAreNotTakenIn) {
+  Served served;
+  HttpsClient client = served.Client();
+  ExpectError(ErrorCode::kPeerFault, [&] { Post(client, std::string(1000, 'x'), "", 500); });
+  EXPECT_EQ(Post(client, "short", "", 500).status, 200U);
+}
+
+TEST(HttpsTest, AKeptConnectionThatWasClosedIsMadeAnew) {
+  HttpsLimits limits;
+  limits.request = milliseconds(100);
+  Served served(limits);
+  HttpsClient client = served.Client();
+  EXPECT_EQ(Post(client, "").status, 200U);
+  while (served.server.Counts().open > 0) std::this_thread::yield();
+  EXPECT_EQ(Post(client, "").status, 200U);
+  EXPECT_EQ(served.server.Counts().connections, 2U);
+}
+
+class Cancelled : public SilentProgress {
+ public:
+  void CheckCancelled() override { throw Error(ErrorCode::kCancelled, "stop"); }
+};
+
+TEST(HttpsTest, SendingCanBeCancelled) {
+  Kept kept;
+  Served served({}, kept.Handler());
+  HttpsClient client = served.Client();
+  Cancelled progress;
+  HttpRequest request;
+  request.method = "GET";
+  request.target = "/";
+  ExpectError(ErrorCode::kCancelled, [&] { client.Send(request, kPatience, 100, progress); });
+}
+
+}  // namespace
+}  // namespace partita::net

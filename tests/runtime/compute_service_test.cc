@@ -1,0 +1,152 @@
+// The service of one compute node in this process: a disk that fills up, a queue that is full.
+#include "runtime/compute_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "methods/dca/sqlite_spool.h"
+#include "net/roster.h"
+#include "runtime/round_api.h"
+#include "tests/cli/sum_folder.h"
+#include "tests/privacy/ledger/crash_vfs.h"
+
+namespace partita::runtime {
+namespace {
+
+using privacy::ledger::CrashDisk;
+using std::chrono::seconds;
+
+constexpr char kDisk[] = "dca-service";
+
+// Node 0 of a folder, on a disk in memory.
+class Node0 {
+ public:
+  Node0(
+      const partita::testing::SumFolder& folder, const QueueLimits& limits,
+      std::function<void()> before_judging = [] {})
+      : folder_(folder),
+        list_(LoadAdmissionList(folder / "node0/clients.txt")),
+        directory_(MakeDirectory(folder.collection(), list_, 0, folder.box(0), 1)),
+        spool_("spool", folder.collection().contract.study, folder.collection().epoch),
+        node_({{folder.collection().contract, folder.collection().epoch, 0, folder.box(0)},
+               folder.node_identity(0),
+               study::CertificatesOf(folder.collection()),
+               1},
+              directory_, spool_, random_),
+        queue_(
+            [this, before_judging](std::span<const ByteView> uploads) {
+              before_judging();
+              return node_.Accept(uploads);
+            },
+            limits),
+        service_(folder.collection(), 0, list_, node_, queue_, board_),
+        server_(Listen(folder), folder.node_identity(0), {}, 1,
+                [this](net::HttpRequest request, const net::HttpReply& reply) {
+                  service_.Handle(std::move(request), reply);
+                }) {}
+
+  // What node 0 answers to an upload of `client`.
+  std::string Post(uint32_t client) {
+    SilentProgress progress;
+    RoundClient to(folder_.collection(), 0, {});
+    const net::HttpResponse response =
+        to.Post("uploads", "", folder_.Keep(client).envelopes[0], progress);
+    return std::to_string(response.status) + " " + net::BodyText(response);
+  }
+  nlohmann::json Status() const { return nlohmann::json::parse(service_.StatusJson()); }
+  const UploadQueue& queue() const { return queue_; }
+
+ private:
+  static net::Listener Listen(const partita::testing::SumFolder& folder) {
+    const net::Address address = net::ParseAddress(folder.collection().nodes[0].address);
+    return net::Listen(address.host, address.port);
+  }
+
+  const partita::testing::SumFolder& folder_;
+  const AdmissionList list_;
+  const methods::dca::ClientDirectory directory_;
+  crypto::SystemRandom random_;
+  methods::dca::SqliteSpool spool_;
+  methods::dca::ComputeNode node_;
+  RoundBoard board_;
+  UploadQueue queue_;
+  ComputeService service_;
+  net::HttpsServer server_;
+};
+
+class ComputeServiceTest : public ::testing::Test {
+ protected:
+  ComputeServiceTest()
+      : disk_(kDisk), folder_({.clients = 8, .nodes = 2, .max_drop = 2, .max_collude = 0}) {
+    sqlite3_vfs_register(sqlite3_vfs_find(kDisk), 1);
+  }
+
+  CrashDisk disk_;
+  partita::testing::SumFolder folder_;
+};
+
+// Whatever operation the disk refuses: no acknowledgement, a word to try again, and then success.
+TEST_F(ComputeServiceTest, AFullDiskIsTriedAgain) {
+  Node0 node(folder_, {});
+  EXPECT_EQ(node.Post(0), "200 accepted");
+  uint64_t failures = 0;
+  for (uint32_t client = 1; client < 6; ++client) {
+    disk_.FailAt(client, CrashDisk::Failure::kNoSpace);
+    const std::string answer = node.Post(client);
+    if (disk_.failed() && answer == "503 store") {
+      ++failures;
+      const std::string again = node.Post(client);
+      EXPECT_TRUE(again == "200 accepted" || again == "200 retried") << again;
+    } else {
+      EXPECT_EQ(answer, "200 accepted");
+    }
+  }
+  EXPECT_GE(failures, 1U);
+  EXPECT_EQ(node.Status()["counts"]["store"], failures);
+  EXPECT_EQ(node.Status()["queue"]["failures"], failures);
+  EXPECT_THAT(node.Status()["queue"]["failure"].get<std::string>(),
+              ::testing::HasSubstr("upload store failed"));
+  for (uint32_t client = 0; client < 6; ++client) EXPECT_EQ(node.Post(client), "200 retried");
+}
+
+TEST_F(ComputeServiceTest, AFullQueueSaysSo) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool open = false;
+  int calls = 0;
+  QueueLimits limits;
+  limits.uploads = 1;
+  limits.workers = 1;
+  Node0 node(folder_, limits, [&] {
+    std::unique_lock lock(mutex);
+    ++calls;
+    changed.notify_all();
+    changed.wait(lock, [&] { return open; });
+  });
+  std::vector<std::string> answers(2);
+  std::thread first([&] { answers[0] = node.Post(0); });
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return calls == 1; });
+  }
+  std::thread second([&] { answers[1] = node.Post(1); });
+  while (node.queue().Now().waiting == 0) std::this_thread::yield();
+  EXPECT_EQ(node.Post(2), "503 full");
+  {
+    const std::lock_guard lock(mutex);
+    open = true;
+    changed.notify_all();
+  }
+  first.join();
+  second.join();
+  EXPECT_EQ(answers, (std::vector<std::string>{"200 accepted", "200 accepted"}));
+  EXPECT_EQ(node.Post(2), "200 accepted");
+  EXPECT_EQ(node.Status()["counts"]["full"], 1);
+}
+
+}  // namespace
+}  // namespace partita::runtime

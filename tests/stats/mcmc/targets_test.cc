@@ -1,0 +1,197 @@
+#include "stats/mcmc/targets.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "base/error.h"
+#include "stats/mcmc/chains.h"
+#include "tests/stats/blr/random.h"
+
+namespace partita::stats::mcmc {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+struct Table {
+  MatrixXd x{12, 3};
+  VectorXd normal{12}, binary{12}, count{12}, time{12}, event{12};
+};
+
+Table MakeTable() {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  Table t;
+  for (Eigen::Index i = 0; i < 12; ++i) {
+    t.x.row(i) << 1, normal(random), normal(random);
+    t.normal(i) = normal(random);
+    t.binary(i) = static_cast<double>(random() % 2);
+    t.count(i) = static_cast<double>(random() % 6);
+    t.time(i) = static_cast<double>(1 + random() % 5);  // with ties
+    t.event(i) = random() % 3 == 0 ? 0 : 1;
+  }
+  return t;
+}
+
+// Differences of two parameter vectors, by the densities as textbooks write them.
+TEST(Targets, EqualTheDensitiesOfTextbooks) {
+  const Table t = MakeTable();
+  MatrixXd thetas(4, 2);
+  thetas << 0.3, -0.2, 0.5, 1.1, -0.7, 0.1, 0.2, -0.4;
+  const auto difference = [&](const LocalTarget& target) {
+    const VectorXd values =
+        target.LogLikelihood(thetas.topRows(static_cast<Eigen::Index>(target.dimension())));
+    return values(0) - values(1);
+  };
+  const auto textbook = [&](auto&& log_density) {
+    double sum[2] = {0, 0};
+    for (int c = 0; c < 2; ++c) {
+      for (Eigen::Index i = 0; i < 12; ++i) {
+        sum[c] += log_density(i, t.x.row(i).dot(thetas.col(c).head(3)), thetas(3, c));
+      }
+    }
+    return sum[0] - sum[1];
+  };
+  EXPECT_NEAR(difference(*LinearTarget(t.x, t.normal)),
+              textbook([&](Eigen::Index i, double m, double s) {
+                const double z = (t.normal(i) - m) / std::exp(s);
+                return -0.5 * z * z - std::log(std::exp(s) * std::sqrt(2 * M_PI));
+              }),
+              1e-12);
+  EXPECT_NEAR(difference(*LogisticTarget(t.x, t.binary)),
+              textbook([&](Eigen::Index i, double m, double) {
+                const double p = 1 / (1 + std::exp(-m));
+                return std::log(t.binary(i) == 1 ? p : 1 - p);
+              }),
+              1e-12);
+  EXPECT_NEAR(difference(*PoissonTarget(t.x, t.count)),
+              textbook([&](Eigen::Index i, double m, double) {
+                return t.count(i) * m - std::exp(m) - std::lgamma(t.count(i) + 1);
+              }),
+              1e-12);
+  EXPECT_NEAR(difference(*NegativeBinomialTarget(t.x, t.count)),
+              textbook([&](Eigen::Index i, double m, double s) {
+                const double size = std::exp(s), p = size / (size + std::exp(m));
+                return std::lgamma(t.count(i) + size) - std::lgamma(size) -
+                       std::lgamma(t.count(i) + 1) + size * std::log(p) +
+                       t.count(i) * std::log1p(-p);
+              }),
+              1e-11);
+  EXPECT_NEAR(difference(*WeibullTarget({t.x, t.time, t.event})),
+              textbook([&](Eigen::Index i, double m, double s) {
+                // Shape 1/sigma, scale e^m.
+                const double shape = std::exp(-s), ratio = t.time(i) / std::exp(m);
+                return t.event(i) * (std::log(shape) - m + (shape - 1) * std::log(ratio)) -
+                       std::pow(ratio, shape);
+              }),
+              1e-12);
+}
+
+// Efron's partial likelihood written as products over risk sets.
+TEST(Targets, CoxIsThePartialLikelihood) {
+  const Table t = MakeTable();
+  const MatrixXd x = t.x.rightCols(2);
+  MatrixXd thetas(2, 3);
+  thetas << 0, 0.4, -1.5, 0, -0.3, 2;
+  const VectorXd values = CoxTarget({x, t.time, t.event})->LogLikelihood(thetas);
+  for (Eigen::Index c = 0; c < 3; ++c) {
+    double expected = 0;
+    for (double time = 1; time <= 5; ++time) {
+      double at_risk = 0, tied = 0, events = 0;
+      for (Eigen::Index i = 0; i < 12; ++i) {
+        const double weight = std::exp(x.row(i).dot(thetas.col(c)));
+        if (t.time(i) >= time) at_risk += weight;
+        if (t.time(i) == time && t.event(i) == 1) {
+          tied += weight;
+          expected += std::log(weight);
+          events += 1;
+        }
+      }
+      for (double l = 0; l < events; ++l) expected -= std::log(at_risk - l / events * tied);
+    }
+    EXPECT_NEAR(values(c), expected, 1e-12);
+  }
+}
+
+TEST(Targets, PartsAddUpAndGroupsHaveTheirOwnMean) {
+  const Table t = MakeTable();
+  MatrixXd thetas = MatrixXd::Random(4, 5);
+  const VectorXd whole = NegativeBinomialTarget(t.x, t.count)->LogLikelihood(thetas);
+  const VectorXd first =
+      NegativeBinomialTarget(t.x.topRows(5), t.count.head(5))->LogLikelihood(thetas);
+  const VectorXd rest =
+      NegativeBinomialTarget(t.x.bottomRows(7), t.count.tail(7))->LogLikelihood(thetas);
+  EXPECT_LT((first + rest - whole).norm(), 1e-11);
+
+  const auto group = GroupMeanTarget(t.normal, 1, 3);
+  EXPECT_EQ(group->dimension(), 6u);
+  VectorXd theta(6);
+  theta << 9, 9, 8, 0.3, 7, -0.2;  // only m_2 and log sigma matter
+  double expected = 0;
+  for (const double y : t.normal) {
+    expected += 0.2 - 0.5 * std::exp(0.4) * (y - 0.3) * (y - 0.3);
+  }
+  EXPECT_NEAR(group->LogLikelihood(theta)(0), expected, 1e-11);
+}
+
+TEST(Targets, BadTablesAreRefused) {
+  Table t = MakeTable();
+  t.binary(4) = 2;
+  EXPECT_THROW(LogisticTarget(t.x, t.binary), Error);
+  t.count(3) = 1.5;
+  EXPECT_THROW(PoissonTarget(t.x, t.count), Error);
+  t.count(3) = -1;
+  EXPECT_THROW(NegativeBinomialTarget(t.x, t.count), Error);
+  t.time(0) = 0;
+  EXPECT_THROW(WeibullTarget({t.x, t.time, t.event}), Error);
+  EXPECT_THROW(LinearTarget(t.x, t.normal.head(11)), Error);
+  t.x(2, 1) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(LinearTarget(t.x, t.normal), Error);
+  EXPECT_THROW(GroupMeanTarget(t.normal, 3, 3), Error);
+
+  const auto own = OwnTarget(1, [](const VectorXd& theta) { return std::log(theta(0)); });
+  Differences differences(*own);
+  EXPECT_THROW(differences.Of(MatrixXd::Constant(1, 1, 1), MatrixXd::Constant(1, 1, -1)), Error);
+}
+
+TEST(Priors, AreReadWrittenAndProper) {
+  for (const char* text :
+       {"normal(0, 2.5)", "student_t(3, 0, 2.5)", "cauchy(-1, 0.5)", "exponential(2)", "flat"}) {
+    EXPECT_EQ(PriorText(ParsePrior(text)), text);
+  }
+  for (const char* text : {"", "normal", "normal(0)", "normal(0, 0)", "normal(0, -1)",
+                           "normal(0, x)", "normal(0, 1", "student_t(0, 0, 1)", "exponential(0)",
+                           "beta(1, 1)", "normal(0, inf)", "normal(0, 1, 2)"}) {
+    EXPECT_THROW(ParsePrior(text), Error) << text;
+  }
+  EXPECT_FALSE(IsProper({ParsePrior("normal(0, 1)"), ParsePrior("flat")}));
+  // d/dx of the log density of log S, S exponential with rate 2: 1 - 2 e^x.
+  const Prior prior = ParsePrior("exponential(2)");
+  const double slope = (LogPrior(prior, 0.3 + 1e-6) - LogPrior(prior, 0.3 - 1e-6)) / 2e-6;
+  EXPECT_NEAR(slope, 1 - 2 * std::exp(0.3), 1e-6);
+}
+
+// 40000 draws: means within 6 standard errors (false alarm 2e-9 each).
+TEST(Priors, DrawsFollowThem) {
+  blr::TestRandom random(4);
+  blr::Variates variates(random);
+  const auto mean = [&](const char* text, auto&& of) {
+    const Prior prior = ParsePrior(text);
+    double sum = 0;
+    for (int i = 0; i < 40000; ++i) sum += of(Draw(prior, variates));
+    return sum / 40000;
+  };
+  EXPECT_NEAR(mean("normal(2, 3)", [](double x) { return x; }), 2, 6 * 3 / 200.0);
+  EXPECT_NEAR(mean("exponential(4)", [](double x) { return std::exp(x); }), 0.25, 6 * 0.25 / 200);
+  EXPECT_NEAR(mean("cauchy(1, 2)", [](double x) { return x < 3 ? 1.0 : 0.0; }), 0.75,
+              6 * 0.5 / 200);
+  EXPECT_NEAR(mean("student_t(5, 1, 2)", [](double x) { return x < 1 ? 1.0 : 0.0; }), 0.5,
+              6 * 0.5 / 200);
+  EXPECT_THROW(Draw(ParsePrior("flat"), variates), Error);
+}
+
+}  // namespace
+}  // namespace partita::stats::mcmc

@@ -15,6 +15,7 @@
 #include "runtime/build_plan.h"
 #include "runtime/envelope_uses.h"
 #include "runtime/join.h"
+#include "runtime/prepare_study.h"
 #include "runtime/utility.h"
 #include "study/plan.h"
 #include "study/utc_time.h"
@@ -155,8 +156,9 @@ int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
 
 // Signs a decision on one study; the caller has said what and, for an approval, which table.
 int Sign(const OutputOptions& output, const SignOptions& options, study::Decision decision) {
-  const runtime::MleStudy prepared =
-      runtime::PrepareMleStudy(study::LoadStudyFile(options.study_file));
+  const std::unique_ptr<const runtime::Study> owner =
+      runtime::PrepareStudy(study::LoadStudyFile(options.study_file));
+  const runtime::Study& prepared = *owner;
   runtime::ApprovalRequest request;
   request.party = options.party;
   request.decision = decision;
@@ -334,8 +336,9 @@ int Show(const OutputOptions& output, const ShowOptions& options) {
       throw Error(ErrorCode::kUsage, "--study without --roster",
                   "the certificates of the roster are part of what was approved: say --roster too");
     }
-    const runtime::MleStudy prepared =
-        runtime::PrepareMleStudy(study::LoadStudyFile(options.study_file));
+    const std::unique_ptr<const runtime::Study> owner =
+        runtime::PrepareStudy(study::LoadStudyFile(options.study_file));
+    const runtime::Study& prepared = *owner;
     const std::vector<std::string> fingerprints =
         runtime::Fingerprints(runtime::ChannelRoster(prepared, options.roster));
     const study::ApprovalTerms terms = runtime::TermsOf(

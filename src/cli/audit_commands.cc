@@ -22,6 +22,7 @@
 #include "privacy/sampling/polya.h"
 #include "report/progress.h"
 #include "runtime/audit_study.h"
+#include "runtime/prepare_study.h"
 
 namespace partita::cli {
 namespace {
@@ -253,7 +254,9 @@ struct StudyCommand {
 };
 
 int RunStudy(const OutputOptions& output, const StudyCommand& command) {
-  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(command.study));
+  const std::unique_ptr<const runtime::Study> owner =
+      runtime::PrepareStudy(study::LoadStudyFile(command.study));
+  const runtime::MleStudy& study = runtime::RequireMle(*owner, "an audit of a study");
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;

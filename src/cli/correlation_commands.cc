@@ -17,6 +17,7 @@
 #include "cli/units.h"
 #include "report/progress.h"
 #include "runtime/join.h"
+#include "runtime/prepare_study.h"
 
 namespace partita::cli {
 namespace {
@@ -41,7 +42,7 @@ struct PrepareCommand {
   int listen_descriptor = -1;
 };
 
-std::string PreparedText(const runtime::MleStudy& study, const runtime::PrepareOutcome& outcome,
+std::string PreparedText(const runtime::Study& study, const runtime::PrepareOutcome& outcome,
                          const std::string& store) {
   const size_t count = outcome.numbers.size();
   if (store.empty()) {
@@ -54,7 +55,7 @@ std::string PreparedText(const runtime::MleStudy& study, const runtime::PrepareO
       FormatBytes(outcome.package_bytes), outcome.left, outcome.left == 1 ? " is" : "s are");
 }
 
-Json PreparedJson(const runtime::MleStudy& study, const runtime::PrepareOutcome& outcome,
+Json PreparedJson(const runtime::Study& study, const runtime::PrepareOutcome& outcome,
                   const std::string& store) {
   uint64_t sent = 0, received = 0, rounds = 0;
   for (const net::PhaseTraffic& phase : outcome.traffic) {
@@ -82,8 +83,9 @@ int RunPrepare(const OutputOptions& output, const PrepareCommand& command) {
   const auto in_folder = [&](const std::string& given, const char* name) {
     return given.empty() ? fs::path(command.folder) / name : fs::path(given);
   };
-  const runtime::MleStudy study =
-      runtime::PrepareMleStudy(study::LoadStudyFile(command.study_file));
+  const std::unique_ptr<const runtime::Study> owner =
+      runtime::PrepareStudy(study::LoadStudyFile(command.study_file));
+  const runtime::Study& study = *owner;
   runtime::PrepareOptions options;
   options.party = command.party;
   options.roster = in_folder(command.roster, "roster.toml");

@@ -13,6 +13,7 @@
 #include "data/table_check.h"
 #include "runtime/mock_tables.h"
 #include "runtime/new_file.h"
+#include "runtime/prepare_study.h"
 
 namespace partita::cli {
 namespace {
@@ -189,7 +190,9 @@ Json CheckJson(const data::TableCheck& check) {
 }
 
 int RunCheck(const OutputOptions& output, const CheckCommand& command) {
-  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(command.study));
+  const std::unique_ptr<const runtime::Study> owner =
+      runtime::PrepareStudy(study::LoadStudyFile(command.study));
+  const runtime::Study& study = *owner;
   const size_t party = runtime::PartyByName(study, command.party);
   if (!study.parties[party].holder) {
     throw Error(ErrorCode::kUsage,
@@ -305,7 +308,9 @@ struct MockCommand {
 };
 
 int RunMock(const OutputOptions& output, const MockCommand& command) {
-  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(command.study));
+  const std::unique_ptr<const runtime::Study> owner =
+      runtime::PrepareStudy(study::LoadStudyFile(command.study));
+  const runtime::Study& study = *owner;
   const data::MockStudy mock = runtime::MakeMockTables(study, command.rows, command.seed);
   const std::vector<fs::path> paths = runtime::WriteMockTables(study, mock, command.output);
   Json files = Json::array();

@@ -12,6 +12,7 @@
 #include "privacy/ledger/audit.h"
 #include "privacy/ledger/sqlite_ledger.h"
 #include "report/atomic_file.h"
+#include "runtime/prepare_study.h"
 #include "runtime/run_ledger.h"
 #include "study/utc_time.h"
 
@@ -149,7 +150,7 @@ int RunHistory(const OutputOptions& output, const LedgerCommand& command) {
 
 // What a study would take, and how often.
 int RunPrice(const OutputOptions& output, const LedgerCommand& command) {
-  const LedgerPrice price = PriceOf(runtime::PrepareMleStudy(study::LoadStudyFile(command.study)),
+  const LedgerPrice price = PriceOf(*runtime::PrepareStudy(study::LoadStudyFile(command.study)),
                                     command.file, command.table);
   PrintResult(output, PriceText(price),
               Json{{"study", price.study},

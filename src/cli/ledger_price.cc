@@ -11,7 +11,7 @@ namespace partita::cli {
 
 namespace ledger = privacy::ledger;
 
-LedgerPrice PriceOf(const runtime::MleStudy& study, const std::filesystem::path& file,
+LedgerPrice PriceOf(const runtime::Study& study, const std::filesystem::path& file,
                     const std::string& table) {
   ledger::SqliteLedger book = runtime::OpenLedger(file);
   const ledger::Standing standing = book.StandingOf(runtime::ChosenTable(book, {file, table}));

@@ -12,6 +12,7 @@
 #include "cli/facts.h"
 #include "cli/output.h"
 #include "report/atomic_file.h"
+#include "report/document_report.h"
 #include "report/report_html.h"
 #include "report/result_json.h"
 #include "report/terminal_summary.h"
@@ -39,10 +40,51 @@ void RequireNewFile(const std::string& file, bool force) {
   }
 }
 
+namespace {
+
+// A result as it is shown and kept.
+struct Rendered {
+  std::string text, json, html;
+  bool converged = true;
+  std::vector<study::DocumentFile> files;
+};
+
+Rendered Render(const runtime::PartyOutcome& outcome, const report::RunFacts& facts) {
+  if (outcome.document) {
+    const study::Document& document = *outcome.document;
+    return {report::DocumentSummary(document, outcome.plan, facts),
+            report::DocumentJson(document, outcome.plan, facts),
+            report::RenderDocumentHtml(document, outcome.plan, facts), document.converged,
+            document.files};
+  }
+  const bool converged =
+      std::all_of(outcome.results.begin(), outcome.results.end(),
+                  [](const methods::mle::MleResult& result) { return result.fit.converged; });
+  return {report::TerminalSummary(outcome.results, outcome.plan, facts),
+          report::ResultJson(outcome.results, outcome.plan, facts),
+          report::RenderReportHtml(outcome.results, outcome.plan, facts),
+          converged,
+          {}};
+}
+
+// All files of a result; returns their names.
+std::vector<std::string> Write(const Rendered& rendered, const std::string& result_file) {
+  std::vector<std::string> written = {result_file, ReportFile(result_file)};
+  report::WriteFileAtomically(written[0], rendered.json);
+  report::WriteFileAtomically(written[1], rendered.html);
+  for (const study::DocumentFile& file : rendered.files) {
+    written.push_back(std::filesystem::path(result_file).replace_filename(file.name).string());
+    report::WriteFileAtomically(written.back(), file.contents);
+  }
+  return written;
+}
+
+}  // namespace
+
 int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
                  const std::string& result_file) {
   const report::RunFacts facts = FactsOf(outcome);
-  if (outcome.results.empty()) {
+  if (outcome.results.empty() && !outcome.document) {
     PrintResult(
         output,
         fmt::format("{}: study '{}' is finished; this party learned nothing beyond the plan.\n\n{}",
@@ -50,32 +92,28 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
         report::RunJson(outcome.plan, facts));
     return kDone;
   }
-  const std::string json = report::ResultJson(outcome.results, outcome.plan, facts);
-  // A failing disk must not lose a result that took a run of several parties: it is printed first.
+  const Rendered rendered = Render(outcome, facts);
+  // A failing disk must not lose a result that took a run of several parties: it is printed too.
   std::optional<Error> not_written;
+  std::vector<std::string> written;
   try {
-    if (!result_file.empty()) {
-      report::WriteFileAtomically(result_file, json);
-      report::WriteFileAtomically(ReportFile(result_file),
-                                  report::RenderReportHtml(outcome.results, outcome.plan, facts));
-    }
+    if (!result_file.empty()) written = Write(rendered, result_file);
   } catch (const Error& error) {
     not_written = error;
   }
-  const bool converged =
-      std::all_of(outcome.results.begin(), outcome.results.end(),
-                  [](const methods::mle::MleResult& result) { return result.fit.converged; });
-  PrintResult(output, report::TerminalSummary(outcome.results, outcome.plan, facts), json,
-              converged ? "done" : "not-converged");
+  PrintResult(output, rendered.text, rendered.json, rendered.converged ? "done" : "not-converged");
   if (not_written) {
     OutputOptions text;  // standard output has its object already
     return PrintError(text, *not_written);
   }
-  if (!result_file.empty()) {
-    PrintNote(output, "result written to " + result_file);
-    PrintNote(output, "report written to " + ReportFile(result_file));
+  for (size_t i = 0; i < written.size(); ++i) {
+    PrintNote(output, fmt::format("{}written to {}",
+                                  i == 0   ? "result "
+                                  : i == 1 ? "report "
+                                           : "",
+                                  written[i]));
   }
-  return converged ? kDone : kNotConverged;
+  return rendered.converged ? kDone : kNotConverged;
 }
 
 }  // namespace partita::cli

@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/simulate.h"
 #include "report/progress.h"
+#include "runtime/prepare_study.h"
 #include "runtime/rehearse.h"
 
 namespace partita::cli {
@@ -101,7 +102,9 @@ Json RehearsalJson(const runtime::Rehearsal& rehearsal, const runtime::Rehearsal
 }
 
 int RunRehearse(const OutputOptions& output, const RehearseCommand& command) {
-  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(command.study));
+  const std::unique_ptr<const runtime::Study> owner =
+      runtime::PrepareStudy(study::LoadStudyFile(command.study));
+  const runtime::MleStudy& study = runtime::RequireMle(*owner, "a rehearsal");
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;

@@ -12,6 +12,7 @@
 #include "cli/outcome.h"
 #include "cli/units.h"
 #include "report/progress.h"
+#include "runtime/prepare_study.h"
 #include "runtime/simulate.h"
 #include "runtime/utility.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> DataPaths(const runtime::MleStudy& study, const SimulateOptions& options) {
+std::vector<fs::path> DataPaths(const runtime::Study& study, const SimulateOptions& options) {
   std::vector<fs::path> paths;
   for (const study::Party& party : study.parties)
     paths.push_back(runtime::DefaultDataPath(options.study_file, party.name));
@@ -48,7 +49,7 @@ std::string Indented(const std::string& party, std::string text) {
 }
 
 int RunThreads(const OutputOptions& output, const SimulateOptions& options,
-               const runtime::MleStudy& study, const std::vector<fs::path>& data,
+               const runtime::Study& study, const std::vector<fs::path>& data,
                const net::LinkModel& link) {
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
@@ -98,7 +99,7 @@ Error KilledError(const runtime::ProcessEnd& end) {
 }
 
 int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
-                 const runtime::MleStudy& study, const std::vector<fs::path>& data,
+                 const runtime::Study& study, const std::vector<fs::path>& data,
                  const net::LinkModel& link) {
   runtime::ProcessSimulation simulation;
   simulation.executable = fs::read_symlink("/proc/self/exe");
@@ -141,8 +142,9 @@ void CancellableProgress::CheckCancelled() {
 }
 
 int Simulate(const OutputOptions& output, const SimulateOptions& options) {
-  const runtime::MleStudy study =
-      runtime::PrepareMleStudy(study::LoadStudyFile(options.study_file));
+  const std::unique_ptr<const runtime::Study> owner =
+      runtime::PrepareStudy(study::LoadStudyFile(options.study_file));
+  const runtime::Study& study = *owner;
   runtime::RequireUseful(study, options.accept_useless);
   const std::vector<fs::path> data = DataPaths(study, options);
   for (size_t i = 0; i < study.parties.size(); ++i) {

@@ -20,6 +20,7 @@
 #include "cli/simulate.h"
 #include "cli/units.h"
 #include "report/atomic_file.h"
+#include "report/document_report.h"
 #include "report/estimates_csv.h"
 #include "report/plan_html.h"
 #include "report/progress.h"
@@ -29,6 +30,7 @@
 #include "runtime/approval_files.h"
 #include "runtime/build_plan.h"
 #include "runtime/join.h"
+#include "runtime/prepare_study.h"
 #include "runtime/utility.h"
 #include "study/hashes.h"
 #include "study/study_template.h"
@@ -88,23 +90,20 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
   CLI::App* command = AddCommand(
       study, "validate", "Check a study file and its model, without any data", invocation,
       [&invocation, file] {
-        const runtime::MleStudy prepared = runtime::PrepareMleStudy(study::LoadStudyFile(*file));
-        const std::string_view kind = data::PartitionKindName(prepared.partition.kind);
-        size_t variables = 0;
-        for (const runtime::Computation& computation : prepared.computations)
-          variables = std::max(variables, computation.variables.size());
-        int free_parameters = 0;
-        for (const runtime::PreparedAnalysis& analysis : prepared.analyses)
-          free_parameters += analysis.analysis.table.num_free;
+        const std::unique_ptr<const runtime::Study> prepared =
+            runtime::PrepareStudy(study::LoadStudyFile(*file));
+        const std::string_view kind = data::PartitionKindName(prepared->partition.kind);
+        const runtime::StudySize size = prepared->Size();
         PrintResult(
             invocation.output,
             fmt::format("{} is valid: {} parties, {} partition, {} variables, {} free parameters",
-                        *file, prepared.parties.size(), kind, variables, free_parameters),
-            nlohmann::json{{"study", prepared.file.name},
-                           {"parties", prepared.parties.size()},
+                        *file, prepared->parties.size(), kind, size.variables,
+                        size.free_parameters),
+            nlohmann::json{{"study", prepared->file.name},
+                           {"parties", prepared->parties.size()},
                            {"partition", kind},
-                           {"variables", variables},
-                           {"free_parameters", free_parameters}}
+                           {"variables", size.variables},
+                           {"free_parameters", size.free_parameters}}
                 .dump());
         return kDone;
       });
@@ -120,7 +119,7 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
       study, "plan", "Say who sends what to whom, what it costs, and what each role learns",
       invocation, [&invocation, options] {
         const study::Plan plan =
-            runtime::BuildPlan(runtime::PrepareMleStudy(study::LoadStudyFile(options->file)));
+            runtime::BuildPlan(*runtime::PrepareStudy(study::LoadStudyFile(options->file)));
         std::vector<study::NetworkModel> networks = study::DefaultNetworks();
         if (!options->latency.empty() || !options->bandwidth.empty()) {
           const std::string latency = options->latency.empty() ? "0.1ms" : options->latency;
@@ -190,8 +189,9 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   const auto in_folder = [&](const std::string& given, const char* name) {
     return given.empty() ? fs::path(command.folder) / name : fs::path(given);
   };
-  const runtime::MleStudy study =
-      runtime::PrepareMleStudy(study::LoadStudyFile(command.study_file));
+  const std::unique_ptr<const runtime::Study> owner =
+      runtime::PrepareStudy(study::LoadStudyFile(command.study_file));
+  const runtime::Study& study = *owner;
   runtime::RequireUseful(study, command.accept_useless);
   runtime::JoinOptions options;
   options.party = command.party;
@@ -212,6 +212,7 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
                 "leave out --correlations; the study file decides it: correlations = \"stored\" in "
                 "[engine]");
   }
+  options.state = fs::path(command.folder) / (study.file.name + ".run");
   options.connect_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(command.wait));
   options.listen_address = command.listen;
@@ -296,6 +297,21 @@ void AddReport(CLI::App* study, Invocation& invocation) {
       study, "report", "Show the report of a result.json again, as text, page or table", invocation,
       [&invocation, options] {
         const report::StoredResult stored = report::LoadResultJson(options->file);
+        if (stored.document) {
+          if (!options->csv.empty()) {
+            throw Error(ErrorCode::kUsage, "this result has no table of estimates",
+                        "leave out --csv; result.json holds all numbers");
+          }
+          if (!options->html.empty()) {
+            report::WriteFileAtomically(
+                options->html,
+                report::RenderDocumentHtml(*stored.document, stored.plan, stored.facts));
+          }
+          PrintResult(invocation.output,
+                      report::DocumentSummary(*stored.document, stored.plan, stored.facts),
+                      report::DocumentJson(*stored.document, stored.plan, stored.facts));
+          return kDone;
+        }
         if (!options->html.empty()) {
           report::WriteFileAtomically(
               options->html, report::RenderReportHtml(stored.results, stored.plan, stored.facts));

@@ -3,12 +3,14 @@
 // prints: the rows of fixed covariates (lavaan's fixed.x) have null numbers.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "methods/mle/result.h"
 #include "report/run_facts.h"
+#include "study/document.h"
 #include "study/plan.h"
 
 namespace partita::report {
@@ -28,7 +30,8 @@ std::string RunJson(const study::Plan& plan, const RunFacts& facts);
 // What ResultJson wrote, as far as the report needs it: every rendering of a stored result is that
 // of the original one. Matrices that are not in the document stay empty.
 struct StoredResult {
-  std::vector<methods::mle::MleResult> results;  // one at least
+  std::vector<methods::mle::MleResult> results;  // empty: there is a document instead
+  std::optional<study::Document> document;
   study::Plan plan;
   RunFacts facts;
 };

@@ -1,6 +1,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "report/document_json.h"
 #include "report/facts_json.h"
 #include "report/result_json.h"
 
@@ -134,10 +135,13 @@ StoredResult ParseResultJson(const std::string& text, const std::string& file_na
       Refuse(file_name, "it is the record of a party that received no result");
     }
     StoredResult stored;
-    for (const Json& analysis : json.at("analyses")) {
-      stored.results.push_back(ReadAnalysis(analysis));
+    if (json.contains("document")) {
+      stored.document = ReadDocument(json);
+    } else {
+      for (const Json& analysis : json.at("analyses"))
+        stored.results.push_back(ReadAnalysis(analysis));
+      if (stored.results.empty()) Refuse(file_name, "it has no analysis");
     }
-    if (stored.results.empty()) Refuse(file_name, "it has no analysis");
     stored.plan = study::ParsePlanJson(json.at("plan").dump());
     stored.facts = ReadFacts(json);
     return stored;

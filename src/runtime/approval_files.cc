@@ -129,7 +129,7 @@ crypto::Key ReadSalt(const fs::path& secret, const study::Approval& approval) {
   return kept.salt;
 }
 
-MadeApproval MakeApproval(const MleStudy& study, const study::ApprovalTerms& terms,
+MadeApproval MakeApproval(const Study& study, const study::ApprovalTerms& terms,
                           const ApprovalRequest& request, crypto::RandomSource& random) {
   const size_t party = PartyByName(study, request.party);
   RequireOwnCertificate(request.identity, request.party, request.fingerprints[party]);

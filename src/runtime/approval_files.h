@@ -8,7 +8,7 @@
 
 #include "crypto/certificate.h"
 #include "crypto/random.h"
-#include "runtime/mle_study.h"
+#include "runtime/study.h"
 #include "study/approval.h"
 #include "study/envelope.h"
 
@@ -50,7 +50,7 @@ struct MadeApproval {
 // terms: of the study (TermsOf). Throws kUsage for a threshold below the study's, a date that has
 // passed or a reason that is too long; kRefused if the roster pins another certificate for this
 // party; kBadInput if the table cannot be read.
-MadeApproval MakeApproval(const MleStudy& study, const study::ApprovalTerms& terms,
+MadeApproval MakeApproval(const Study& study, const study::ApprovalTerms& terms,
                           const ApprovalRequest& request, crypto::RandomSource& random);
 // Writes the document and its secret part in place of earlier ones. Throws kUsage.
 void SaveApproval(const MadeApproval& made, const std::filesystem::path& file);

@@ -37,7 +37,7 @@ class Signed : public Approvals {
  public:
   explicit Signed(ApprovalSources sources) : sources_(std::move(sources)) {}
 
-  void Open(const MleStudy& study, size_t party, const study::ApprovalTerms& terms) override {
+  void Open(const Study& study, size_t party, const study::ApprovalTerms& terms) override {
     names_ = PartyNames(study);
     party_ = names_[party];
     terms_ = terms;
@@ -75,8 +75,7 @@ class Signed : public Approvals {
     if (holder) salt_ = ReadSalt(SecretPath(sources_.document), approval_.approval);
   }
 
-  void OpenEnvelope(const std::string& text, const MleStudy& study,
-                    const std::string& fingerprint) {
+  void OpenEnvelope(const std::string& text, const Study& study, const std::string& fingerprint) {
     const study::SignedEnvelope document = study::ParseEnvelope(text, sources_.document.string());
     study::RequireSigned(document, party_, fingerprint);
     study::RequireValid(document.envelope, party_, study::NowUtc());
@@ -110,7 +109,7 @@ class Unsigned : public Approvals {
  public:
   explicit Unsigned(crypto::RandomSource& random) : salt_(crypto::RandomKey(random)) {}
 
-  void Open(const MleStudy& study, size_t party, const study::ApprovalTerms& terms) override {
+  void Open(const Study& study, size_t party, const study::ApprovalTerms& terms) override {
     names_ = PartyNames(study);
     approval_ = ApprovalOf(terms, names_[party]);
   }
@@ -134,7 +133,7 @@ class Unsigned : public Approvals {
 };
 
 // What a peer showed, against what it said in the hello.
-void RequireTable(const MleStudy& study, size_t party, const study::Approval& approval,
+void RequireTable(const Study& study, size_t party, const study::Approval& approval,
                   const crypto::Digest& commitment) {
   const bool table = approval.commitment != crypto::Digest{};
   if (approval.commitment == commitment && table == study.parties[party].holder) return;
@@ -153,12 +152,13 @@ std::unique_ptr<Approvals> UnsignedApprovals(crypto::RandomSource& random) {
   return std::make_unique<Unsigned>(random);
 }
 
-study::StudyIdentity StudyIdentityOf(const MleStudy& study,
+study::StudyIdentity StudyIdentityOf(const Study& study,
                                      const std::vector<std::string>& fingerprints) {
   study::StudyIdentity identity;
   identity.wire_version = net::kWireVersion;
-  identity.method = methods::mle::kMethodName;
-  identity.method_version = methods::mle::kMethodVersion;
+  const MethodName method = study.Method();
+  identity.method = method.name;
+  identity.method_version = method.version;
   identity.study_text = study.file.text;
   for (size_t i = 0; i < study.parties.size(); ++i) {
     study::PartyIdentity party;
@@ -173,13 +173,13 @@ study::StudyIdentity StudyIdentityOf(const MleStudy& study,
   return identity;
 }
 
-study::ApprovalTerms TermsOf(const MleStudy& study, const study::StudyIdentity& identity,
+study::ApprovalTerms TermsOf(const Study& study, const study::StudyIdentity& identity,
                              const study::Plan& plan) {
   return {study.file.name, study::StudyFileHash(identity), study::PlanHash(plan),
           study.file.disclosure};
 }
 
-std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, const MleStudy& study,
+std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, const Study& study,
                                                      const study::ApprovalTerms& terms,
                                                      const study::SignedApproval& own,
                                                      const std::vector<crypto::Digest>& commitments,

@@ -15,7 +15,7 @@
 #include "crypto/certificate.h"
 #include "crypto/random.h"
 #include "net/channel.h"
-#include "runtime/mle_study.h"
+#include "runtime/study.h"
 #include "study/approval.h"
 #include "study/hashes.h"
 #include "study/plan.h"
@@ -25,10 +25,10 @@ namespace partita::runtime {
 inline constexpr char kApprovalsPhase[] = "approvals";
 
 // fingerprints: by channel index; none where there is no TLS.
-study::StudyIdentity StudyIdentityOf(const MleStudy& study,
+study::StudyIdentity StudyIdentityOf(const Study& study,
                                      const std::vector<std::string>& fingerprints);
 // What every approval of this study has to say.
-study::ApprovalTerms TermsOf(const MleStudy& study, const study::StudyIdentity& identity,
+study::ApprovalTerms TermsOf(const Study& study, const study::StudyIdentity& identity,
                              const study::Plan& plan);
 
 // Where a run gets its own approval from, and whose word it takes for the others'. One object per
@@ -38,7 +38,7 @@ class Approvals {
   virtual ~Approvals() = default;
 
   // This party's own approval of `terms`, checked before any data is read. Throws kRefused.
-  virtual void Open(const MleStudy& study, size_t party, const study::ApprovalTerms& terms) = 0;
+  virtual void Open(const Study& study, size_t party, const study::ApprovalTerms& terms) = 0;
   // Under which the party commits to its table.
   virtual const crypto::Key& salt() const = 0;
   // The document to show, once the table is read and just before the first message leaves. Throws
@@ -63,7 +63,7 @@ std::unique_ptr<Approvals> UnsignedApprovals(crypto::RandomSource& random);
 
 // The phase. own: of Show. commitments: of the hello, by channel index. Returns all documents by
 // channel index. Throws kRefused naming the party; kPeerFault for a damaged document.
-std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, const MleStudy& study,
+std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, const Study& study,
                                                      const study::ApprovalTerms& terms,
                                                      const study::SignedApproval& own,
                                                      const std::vector<crypto::Digest>& commitments,

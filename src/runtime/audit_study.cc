@@ -17,6 +17,7 @@
 #include "privacy/sampling/discrete_gaussian.h"
 #include "runtime/local_data.h"
 #include "runtime/mock_tables.h"
+#include "runtime/protocol.h"
 #include "runtime/study_engine.h"
 #include "runtime/temporary_folder.h"
 
@@ -45,7 +46,7 @@ PartyRows LoadMockRows(const MleStudy& study, const StudyAuditOptions& options,
     LocalData local = study.parties[party].holder
                           ? LoadLocalData(study, party, paths[party], salt, progress)
                           : NoLocalData(study);
-    rows.push_back(std::move(local.protocol_rows.blocks.front()));
+    rows.push_back(std::move(static_cast<LocalRows&>(*local.method).blocks.front()));
   }
   return rows;
 }

@@ -10,12 +10,8 @@
 #include "net/hello.h"
 #include "runtime/approvals.h"
 #include "runtime/correlations.h"
-#include "runtime/leakage.h"
 #include "runtime/predict.h"
-#include "runtime/private_study.h"
-#include "runtime/protocol.h"
 #include "runtime/run_ledger.h"
-#include "runtime/utility.h"
 
 namespace partita::runtime {
 namespace {
@@ -95,7 +91,7 @@ void AddLedger(PhaseBuilder& builder, study::Plan& plan) {
   builder.Close(plan.phases, std::move(phase));
 }
 
-void AddRowOrder(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
+void AddRowOrder(const Study& study, PhaseBuilder& builder, study::Plan& plan) {
   if (study.shared_blocks.empty()) return;
   study::PlanPhase phase{"row-order", 0, {}};
   for (uint64_t round = 0; round < match::RowOrderRounds(study.shared_blocks); ++round) {
@@ -149,7 +145,7 @@ std::string CorrelationName(const mpc::Correlation& correlation) {
   return "";
 }
 
-void AddMoments(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan) {
+void AddProtocol(const Study& study, PhaseBuilder& builder, study::Plan& plan) {
   mpc::CountingReleaseGate gate;
   gate.Reserve(study.releases);
   mpc::PlanEngine engine =
@@ -158,7 +154,7 @@ void AddMoments(const MleStudy& study, PhaseBuilder& builder, study::Plan& plan)
           : mpc::PlanEngine(study.file.engine.name, study.num_computing, &gate);
   engine.StartAt(builder.depth());
   SilentProgress progress;
-  RunAnalyses(engine, study, {}, study.file.disclosure, progress);
+  study.Run(engine, {.disclosure = study.file.disclosure}, progress);
   gate.Finish();
   std::map<std::string, uint64_t> correlations;
   for (const mpc::PhaseCost& cost : engine.phases()) {
@@ -194,14 +190,14 @@ void AddAgreement(size_t num_computing, PhaseBuilder& builder, study::PlanPhase&
 }
 
 // What is dealt, or transferred, for one package.
-std::vector<mpc::ExecutionCost> CostsOfMaking(const MleStudy& study) {
+std::vector<mpc::ExecutionCost> CostsOfMaking(const Study& study) {
   if (study.num_computing == study.parties.size())
     return {mpc::CostOfTransfers(kRingBits, ShapeBodyOf(study))};
   return mpc::CostOfDealing(study.num_computing, kRingBits, ShapeBodyOf(study));
 }
 
 // Before the run, for one package.
-std::vector<study::PlanPhase> Preparation(const MleStudy& study) {
+std::vector<study::PlanPhase> Preparation(const Study& study) {
   std::vector<study::PlanPhase> phases;
   PhaseBuilder builder(PartyNames(study));
   AddHello(PartyNames(study), builder, phases);
@@ -227,29 +223,13 @@ std::vector<study::PlanPhase> Preparation(const MleStudy& study) {
   return phases;
 }
 
-void AddAnalyses(const MleStudy& study, study::Plan& plan) {
-  for (size_t a = 0; a < study.analyses.size(); ++a) {
-    const study::AnalysisSpec& spec = study.file.analyses[a];
-    const PreparedAnalysis& analysis = study.analyses[a];
-    const Computation& computation = study.computations[analysis.computation];
-    const auto free = static_cast<uint64_t>(analysis.analysis.table.num_free);
-    std::string variables;
-    for (const std::string& name : analysis.analysis.table.observed)
-      variables += (variables.empty() ? "" : ", ") + name;
-    plan.analyses.push_back({spec.name, spec.protocol,
-                             fmt::format("{} of {}, {} free parameters{}", spec.function, variables,
-                                         free, spec.robust ? ", robust standard errors" : ""),
-                             RowsText(study, computation.row_sets[analysis.row_set]), free});
-  }
-}
-
 std::string Join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
 }
 
-std::string Contribution(const MleStudy& study, size_t party) {
+std::string Contribution(const Study& study, size_t party) {
   const data::Holder* holder = study.partition.HolderOf(party);
   if (holder == nullptr) return "";
   std::vector<std::string> rows;
@@ -261,38 +241,15 @@ std::string Contribution(const MleStudy& study, size_t party) {
   return fmt::format("{} of {}", Join(holder->columns), Join(rows));
 }
 
-// Whether a party other than the receiver holds whole rows alone, and how many such parties there
-// are.
-size_t OtherHolders(const MleStudy& study) {
-  size_t others = 0;
-  for (const data::Holder& holder : study.partition.holders)
-    others += holder.party != study.receiver ? 1 : 0;
-  return others;
-}
-
-std::vector<std::string> Learns(const MleStudy& study, size_t party) {
+std::vector<std::string> Learns(const Study& study, size_t party) {
   std::vector<std::string> learns;
   if (study.parties[party].dealer) return learns;
   for (const mpc::Release& release : study.releases) {
     if (release.to_party == party)
-      learns.push_back(release.what + (study.privacy ? "" : ", exactly"));
+      learns.push_back(release.what + (study.IsPrivate() ? "" : ", exactly"));
     if (release.to_party == mpc::kEverybody) learns.push_back(release.what);
   }
-  if (party == study.receiver) {
-    learns.push_back("with them the fitted models");
-    if (study.privacy) {
-      learns.push_back("and its own share of the noise, which it can subtract");
-    } else if (study.parties[party].holder &&
-               study.partition.kind == data::PartitionKind::kHorizontal) {
-      learns.push_back(
-          OtherHolders(study) == 1
-              ? "by subtracting its own rows, exactly the moments of the other holder's rows"
-              : "by subtracting its own rows, the pooled moments of the other holders' rows");
-    } else if (study.parties[party].holder) {
-      learns.push_back(
-          "as a holder it knows its own cells beside them and can subtract what they contribute");
-    }
-  }
+  for (std::string& clause : study.AlsoLearns(party)) learns.push_back(std::move(clause));
   for (const match::SharedBlock& block : study.shared_blocks) {
     if (std::find(block.holders.begin(), block.holders.end(), party) == block.holders.end())
       continue;
@@ -302,33 +259,17 @@ std::vector<std::string> Learns(const MleStudy& study, size_t party) {
   return learns;
 }
 
-void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
-  if (study.privacy) {
-    for (std::string& sentence : StatementSentences(study))
-      plan.assumptions.push_back(std::move(sentence));
-    return;
-  }
-  plan.assumptions.push_back(
-      "The release is exact: secure computation hides the rows from the parties, but nothing "
-      "limits what the released moments "
-      "themselves say about single persons (no differential privacy).");
-  plan.assumptions.push_back(
-      "Whatever the engine, the receiver together with all other holders but one can compute that "
-      "holder's exact "
-      "contribution to the released moments.");
-}
-
 }  // namespace
 
-study::Plan BuildPlan(const MleStudy& study) {
+study::Plan BuildPlan(const Study& study) {
   study::Plan plan;
   plan.study = study.file.name;
   plan.title = study.file.title;
   plan.study_file_hash = ToHex(crypto::Sha256Of(AsBytes(study.file.text)));
-  plan.method = methods::mle::kMethodName;
-  plan.method_version = methods::mle::kMethodVersion;
-  for (const Computation& computation : study.computations)
-    plan.protocol += (plan.protocol.empty() ? "" : ", ") + computation.protocol;
+  const MethodName method = study.Method();
+  plan.method = method.name;
+  plan.method_version = method.version;
+  plan.protocol = method.protocol;
   plan.engine = study.file.engine.name;
   plan.partition = data::PartitionKindName(study.partition.kind);
   for (size_t i = 0; i < study.parties.size(); ++i) {
@@ -351,21 +292,14 @@ study::Plan BuildPlan(const MleStudy& study) {
     builder.Close(plan.phases, std::move(phase));
   }
   AddRowOrder(study, builder, plan);
-  AddMoments(study, builder, plan);
+  AddProtocol(study, builder, plan);
   AddFinish(builder, plan.phases);
   if (study.file.engine.stored_correlations) plan.preparation = Preparation(study);
   for (const mpc::Release& release : study.releases) {
     plan.releases.push_back(
         {release.id, release.what, release.to, release.mechanism, release.max_count});
   }
-  AddAnalyses(study, plan);
-  for (const methods::mle::DisclosureCheck& check : study.checks)
-    plan.checks.push_back(
-        {check.analysis, check.variable, check.rule, check.minimum, check.warning});
-  plan.exposures = Exposures(study);
-  plan.leakage_level = LeakageLevel(plan.exposures);
-  plan.privacy = PrivacyRows(study);
-  if (study.privacy) plan.privacy_statement = study.privacy_statement;
+  plan.exposures = study.Exposures();
   plan.assumptions.push_back(
       mpc::PlanEngine(study.file.engine.name, study.num_computing).capabilities().trust);
   if (study.file.engine.stored_correlations) {
@@ -377,14 +311,7 @@ study::Plan BuildPlan(const MleStudy& study) {
   plan.assumptions.push_back(
       "All parties follow the protocol; one that deviates can spoil the result or learn more, and "
       "is not detected.");
-  AddReleaseAssumptions(study, plan);
-  plan.notes.push_back(
-      "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
-      fmt::format("2^-{}; nothing is truncated after that.",
-                  study.computations.front().task.fraction_bits));
-  Forecast forecast = ForecastUtility(study);
-  plan.utility = std::move(forecast.rows);
-  for (std::string& note : forecast.notes) plan.notes.push_back(std::move(note));
+  study.Describe(plan);
   plan.predictions = Predictions(study, plan);
   return plan;
 }

@@ -2,13 +2,13 @@
 // it.
 #pragma once
 
-#include "runtime/mle_study.h"
+#include "runtime/study.h"
 #include "study/plan.h"
 
 namespace partita::runtime {
 
 // Phases of a run, in order: "hello", "row-order" (with shared blocks), "moments", "finish". Their
 // messages and bytes in the plan equal the counted ones exactly.
-study::Plan BuildPlan(const MleStudy& study);
+study::Plan BuildPlan(const Study& study);
 
 }  // namespace partita::runtime

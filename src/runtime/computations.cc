@@ -163,7 +163,7 @@ void AddBlocks(const MleStudy& study, Computation& computation) {
   // Four times a count must fit for the disclosure checks, and the square of the bound.
   const uint64_t room = 4 * static_cast<uint64_t>(task.value_bound * task.value_bound);
   const int unused_bits = 128 - IntegerBits(study);
-  if (IsPrivate(study.file)) {
+  if (HasPrivacy(study.file)) {
     task.fraction_bits = methods::mle::kPrivateFractionBits;
     return;
   }
@@ -201,7 +201,7 @@ std::string ConditionsText(const std::vector<data::Condition>& conditions) {
 
 std::vector<data::DesignColumn> IndicatorColumns(const MleStudy& study) {
   std::set<std::string> factors;
-  if (IsPrivate(study.file)) return {};  // no checks
+  if (HasPrivacy(study.file)) return {};  // no checks
   for (const PreparedAnalysis& analysis : study.analyses) {
     for (const data::DesignColumn& column : analysis.analysis.variables) {
       const data::ColumnSchema* source = study.factors.Find(column.source);

@@ -12,7 +12,6 @@
 #include "runtime/approvals.h"
 #include "runtime/build_plan.h"
 #include "runtime/finish.h"
-#include "runtime/protocol.h"
 #include "study/hashes.h"
 
 namespace partita::runtime {
@@ -20,18 +19,18 @@ namespace {
 
 constexpr int kRingBits = 128;
 
-bool HasDealer(const MleStudy& study) { return study.num_computing < study.parties.size(); }
+bool HasDealer(const Study& study) { return study.num_computing < study.parties.size(); }
 
-const mpc::Capabilities& CapabilitiesOf(const MleStudy& study) {
+const mpc::Capabilities& CapabilitiesOf(const Study& study) {
   return HasDealer(study) ? mpc::DealerCapabilities() : mpc::OtCapabilities();
 }
 
-std::string PrepareHint(const MleStudy& study) {
+std::string PrepareHint(const Study& study) {
   return fmt::format("prepare with all parties{}: partita correlations prepare {} --party NAME",
                      HasDealer(study) ? " and the dealer" : "", study.file.file_name);
 }
 
-mpc::CorrelationStore OpenStore(const MleStudy& study, size_t party,
+mpc::CorrelationStore OpenStore(const Study& study, size_t party,
                                 const std::vector<std::string>& fingerprints,
                                 const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) {
@@ -107,7 +106,7 @@ std::vector<Statement> SwapStatements(net::Channel& channel, const Statement& ow
 // One preparation at one process, from the hello on.
 class Preparation {
  public:
-  Preparation(const MleStudy& study, const PrepareInput& input, net::Channel& channel,
+  Preparation(const Study& study, const PrepareInput& input, net::Channel& channel,
               crypto::RandomSource& random, Progress& progress, PrepareOutcome& outcome)
       : study_(study),
         input_(input),
@@ -135,6 +134,9 @@ class Preparation {
   void Agree() {
     progress_.Phase("agree");
     channel_.BeginPhase(kAgreePhase);
+    // A store that never held a package, left by a preparation that was interrupted, is as good as
+    // none.
+    if (store_ && store_->NextNumber() == 0) store_.reset();
     Statement own{input_.count, store_.has_value(), {}, {}};
     if (store_) own.generation = store_->identity().generation;
     random_.Fill(own.random);
@@ -183,6 +185,7 @@ class Preparation {
     hash.Field("partita correlations generation");
     for (net::PartyIndex p = 0; p < study_.num_computing; ++p) hash.Field(statements[p].random);
     identity.generation = hash.Finish();
+    std::filesystem::remove(input_.store);
     store_.emplace(mpc::CorrelationStore::Create(mpc::OpenStoreFile(input_.store.string(), true),
                                                  std::move(identity)));
   }
@@ -206,7 +209,7 @@ class Preparation {
     ++outcome_.left;
   }
 
-  const MleStudy& study_;
+  const Study& study_;
   const PrepareInput& input_;
   net::Channel& channel_;
   crypto::RandomSource& random_;
@@ -219,7 +222,7 @@ class Preparation {
   uint64_t next_number_ = 0;
 };
 
-net::HelloInput HelloOf(const MleStudy& study, const std::vector<std::string>& fingerprints) {
+net::HelloInput HelloOf(const Study& study, const std::vector<std::string>& fingerprints) {
   net::HelloInput hello;
   hello.study_hash = study::StudyFileHash(StudyIdentityOf(study, fingerprints));
   crypto::Sha256 hash;
@@ -230,25 +233,25 @@ net::HelloInput HelloOf(const MleStudy& study, const std::vector<std::string>& f
 
 }  // namespace
 
-mpc::ShapeBody ShapeBodyOf(const MleStudy& study) {
+mpc::ShapeBody ShapeBodyOf(const Study& study) {
   return [&study](mpc::Engine& engine) {
     SilentProgress progress;
-    RunAnalyses(engine, study, {}, study.file.disclosure, progress);
+    study.Run(engine, {.disclosure = study.file.disclosure}, progress);
   };
 }
 
-crypto::Digest DemandOf(const MleStudy& study) {
+crypto::Digest DemandOf(const Study& study) {
   return mpc::LabelOf(CapabilitiesOf(study), study.num_computing, kRingBits, ShapeBodyOf(study));
 }
 
-std::unique_ptr<mpc::CostModel> StoredCostModel(const MleStudy& study) {
+std::unique_ptr<mpc::CostModel> StoredCostModel(const Study& study) {
   if (!HasDealer(study)) return mpc::MakeOtCostModel(study.num_computing, kRingBits, true);
   mpc::DealerOptions options;
   options.dealt_ahead = true;
   return mpc::MakeDealerCostModel(study.num_computing, kRingBits, options);
 }
 
-mpc::StoreIdentity StoreIdentityOf(const MleStudy& study, size_t party,
+mpc::StoreIdentity StoreIdentityOf(const Study& study, size_t party,
                                    const std::vector<std::string>& fingerprints) {
   mpc::StoreIdentity identity;
   identity.fingerprints = fingerprints;
@@ -258,12 +261,11 @@ mpc::StoreIdentity StoreIdentityOf(const MleStudy& study, size_t party,
   return identity;
 }
 
-StoredCorrelations::StoredCorrelations(const MleStudy& study, size_t party,
+StoredCorrelations::StoredCorrelations(const Study& study, size_t party,
                                        const std::vector<std::string>& fingerprints,
                                        const std::filesystem::path& file)
     : engine_(study.file.engine.name),
       party_(study.parties[party].name),
-      file_(file),
       label_(DemandOf(study)),
       store_(OpenStore(study, party, fingerprints, file)) {
   if (left() > 0) return;
@@ -284,9 +286,8 @@ void StoredCorrelations::Agree(net::Channel& channel) {
   if (agreed.usable.empty()) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("the parties have no stored correlations in common that are unspent at "
-                            "all of them; party {} had {} in {}, of which {} are spent at another "
-                            "party",
-                            party_, had, file_.string(), had - left()),
+                            "all of them; party {} had {}, of which {} are spent at another party",
+                            party_, had, had - left()),
                 "prepare new ones together: partita correlations prepare; never bring a file of "
                 "correlations back from a backup");
   }
@@ -302,7 +303,7 @@ std::unique_ptr<mpc::Engine> StoredCorrelations::MakeEngine(net::Channel& channe
                          : mpc::MakeDealerEngineAhead(channel, gate, std::move(package));
 }
 
-PrepareOutcome PrepareCorrelations(const MleStudy& study, const PrepareInput& input,
+PrepareOutcome PrepareCorrelations(const Study& study, const PrepareInput& input,
                                    const PrepareConnector& connect, crypto::RandomSource& random,
                                    Progress& progress) {
   const SteadyClock::time_point start = SteadyClock::now();

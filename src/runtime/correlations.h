@@ -28,7 +28,7 @@
 #include "mpc/release_gate.h"
 #include "net/channel.h"
 #include "net/transport.h"
-#include "runtime/mle_study.h"
+#include "runtime/study.h"
 #include "study/plan.h"
 
 namespace partita::runtime {
@@ -41,14 +41,14 @@ inline constexpr size_t kPrepareStatementBytes = 8 + 8 + 32 + 32;
 inline constexpr uint64_t kMaxPackagesAtOnce = 1000;
 
 // What the run asks for; the label of the packages that fit.
-crypto::Digest DemandOf(const MleStudy& study);
+crypto::Digest DemandOf(const Study& study);
 // The study's protocol on shapes.
-mpc::ShapeBody ShapeBodyOf(const MleStudy& study);
+mpc::ShapeBody ShapeBodyOf(const Study& study);
 // Costs of the run's engine, whose correlations are there. Only for stored correlations.
-std::unique_ptr<mpc::CostModel> StoredCostModel(const MleStudy& study);
+std::unique_ptr<mpc::CostModel> StoredCostModel(const Study& study);
 
 // A store of this party for this study. The generation is empty.
-mpc::StoreIdentity StoreIdentityOf(const MleStudy& study, size_t party,
+mpc::StoreIdentity StoreIdentityOf(const Study& study, size_t party,
                                    const std::vector<std::string>& fingerprints);
 
 // In a run.
@@ -56,8 +56,7 @@ class StoredCorrelations {
  public:
   // Before anybody is connected. Throws kRefused, saying what to do, if the file is not there or
   // has no unspent package for this run; kUsage and kBadInput as CorrelationStore.
-  StoredCorrelations(const MleStudy& study, size_t party,
-                     const std::vector<std::string>& fingerprints,
+  StoredCorrelations(const Study& study, size_t party, const std::vector<std::string>& fingerprints,
                      const std::filesystem::path& file);
   // The phase. Throws kRefused if the parties have no package in common.
   void Agree(net::Channel& channel);
@@ -69,7 +68,6 @@ class StoredCorrelations {
 
  private:
   std::string engine_, party_;
-  std::filesystem::path file_;
   crypto::Digest label_{};
   mpc::CorrelationStore store_;
   uint64_t number_ = 0;
@@ -98,7 +96,7 @@ using PrepareConnector = std::function<std::unique_ptr<net::Transport>()>;
 // kRefused if the counts differ or the stores were not made together; errors of the store and the
 // network. What was appended before an error stays usable if all parties have it. If this process
 // fails, the others are told.
-PrepareOutcome PrepareCorrelations(const MleStudy& study, const PrepareInput& input,
+PrepareOutcome PrepareCorrelations(const Study& study, const PrepareInput& input,
                                    const PrepareConnector& connect, crypto::RandomSource& random,
                                    Progress& progress);
 

@@ -6,6 +6,7 @@
 #include "base/text_table.h"
 #include "data/table_check.h"
 #include "runtime/doctor_checks.h"
+#include "runtime/prepare_study.h"
 
 namespace partita::runtime {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 void LoadStudy(DoctorContext& context, Findings& findings) {
   if (context.options.study.empty()) return;
   findings.Try("study file", [&] {
-    context.study = PrepareMleStudy(study::LoadStudyFile(context.options.study.string()));
+    context.study = PrepareStudy(study::LoadStudyFile(context.options.study.string()));
     findings.Ok("study file", fmt::format("'{}' is valid: {} parties", context.study->file.name,
                                           context.study->parties.size()));
     if (!context.options.party.empty())

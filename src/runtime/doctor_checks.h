@@ -8,7 +8,7 @@
 
 #include "net/roster.h"
 #include "runtime/doctor.h"
-#include "runtime/mle_study.h"
+#include "runtime/study.h"
 
 namespace partita::runtime {
 
@@ -36,7 +36,7 @@ class Findings {
 // What other checks need, as far as it is there.
 struct DoctorContext {
   const DoctorOptions& options;
-  std::optional<MleStudy> study;
+  std::shared_ptr<const Study> study;
   std::optional<size_t> party;  // channel index
   net::Roster roster;           // in the order of the channel if there is a study
   std::optional<size_t> own_entry;

@@ -65,12 +65,9 @@ uint64_t KnownRows(const DoctorContext& context) {
 // An upper estimate: cells as doubles, keys, and three ring elements for every number of the model
 // (own values, masks and a peer's masked values).
 uint64_t NeededMemory(const DoctorContext& context) {
-  const MleStudy& study = *context.study;
+  const Study& study = *context.study;
   const uint64_t columns = study.file.dictionary.columns.size();
-  uint64_t variables = 0;
-  for (const Computation& computation : study.computations)
-    variables += computation.task.num_variables;
-  return 64'000'000 + KnownRows(context) * (8 * columns + 64 + 3 * 16 * variables);
+  return 64'000'000 + KnownRows(context) * (8 * columns + 64 + 3 * 16 * study.NumbersPerRow());
 }
 
 void CheckMemory(const DoctorContext& context, Findings& findings) {

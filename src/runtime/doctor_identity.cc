@@ -61,7 +61,7 @@ void CheckValidity(const DoctorContext& context, const crypto::Identity& identit
 }
 
 // Entries in the order of the channel; complains about parties without one.
-net::Roster ChannelRoster(const MleStudy& study, const net::Roster& all, Findings& findings) {
+net::Roster ChannelRoster(const Study& study, const net::Roster& all, Findings& findings) {
   net::Roster ordered;
   for (const std::string& name : PartyNames(study)) {
     const auto entry =

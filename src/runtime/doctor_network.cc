@@ -181,7 +181,7 @@ void ReportClocks(const DoctorContext& context, const std::vector<int64_t>& from
   }
 }
 
-crypto::Digest DoctorHash(const MleStudy& study) {
+crypto::Digest DoctorHash(const Study& study) {
   crypto::Sha256 hash;
   hash.Field("partita doctor v1").Field(study.file.text);
   return hash.Finish();

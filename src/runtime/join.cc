@@ -13,8 +13,8 @@ namespace {
 // How long a party whose table failed its checks waits for peers to tell.
 constexpr std::chrono::milliseconds kWaitToStop = std::chrono::seconds(20);
 
-void RequireLedger(const MleStudy& study, size_t party, const JoinOptions& options) {
-  if (!study.privacy || !study.parties[party].holder || options.ledger || options.unrecorded)
+void RequireLedger(const Study& study, size_t party, const JoinOptions& options) {
+  if (!study.IsPrivate() || !study.parties[party].holder || options.ledger || options.unrecorded)
     return;
   throw Error(ErrorCode::kRefused,
               fmt::format("study '{}' spends from the privacy budget of party {}'s table, but no "
@@ -25,7 +25,7 @@ void RequireLedger(const MleStudy& study, size_t party, const JoinOptions& optio
 }
 
 // Before anything of this party is opened.
-void RequirePart(const MleStudy& study, const std::string& party) {
+void RequirePart(const Study& study, const std::string& party) {
   const size_t index = PartyByName(study, party);
   if (index < OnlineNames(study).size()) return;
   throw Error(ErrorCode::kUsage,
@@ -36,7 +36,7 @@ void RequirePart(const MleStudy& study, const std::string& party) {
 
 }  // namespace
 
-net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& file) {
+net::Roster ChannelRoster(const Study& study, const std::filesystem::path& file) {
   const net::Roster all = net::LoadRoster(file);
   net::Roster roster;
   for (const std::string& name : PartyNames(study)) {
@@ -65,7 +65,7 @@ std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> tra
   return net::DelayTransport(std::move(transport), link);
 }
 
-PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& progress) {
+PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& progress) {
   const net::Roster roster = ChannelRoster(study, options.roster);
   RequirePart(study, options.party);
   PartyInput input;
@@ -82,6 +82,7 @@ PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& p
       SignedApprovals({options.approval, tls.identity, input.fingerprints});
   input.approvals = approvals.get();
   input.correlations = options.correlations;
+  input.state = options.state;
   tls.roster = roster;
   tls.roster.resize(OnlineNames(study).size());
   tls.self = input.party;
@@ -101,7 +102,7 @@ PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& p
   return RunParty(study, input, connect, random, progress);
 }
 
-PrepareOutcome Prepare(const MleStudy& study, const PrepareOptions& options, Progress& progress) {
+PrepareOutcome Prepare(const Study& study, const PrepareOptions& options, Progress& progress) {
   net::TlsOptions tls;
   tls.roster = ChannelRoster(study, options.roster);
   tls.self = PartyByName(study, options.party);

@@ -22,6 +22,7 @@ struct JoinOptions {
   std::optional<LedgerOptions> ledger;
   bool unrecorded = false;
   std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
+  std::filesystem::path state = {};         // RunInput::state
   // How long to wait for the others to come up.
   std::chrono::milliseconds connect_timeout = std::chrono::minutes(10);
   std::optional<int>
@@ -36,7 +37,7 @@ std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> tra
 
 // The roster's entries in the order of the channel. Throws kBadInput if a party of the study has
 // none.
-net::Roster ChannelRoster(const MleStudy& study, const std::filesystem::path& file);
+net::Roster ChannelRoster(const Study& study, const std::filesystem::path& file);
 std::vector<std::string> Fingerprints(const net::Roster& roster);
 
 // How a process of a study reaches the others over TLS.
@@ -56,9 +57,9 @@ struct PrepareOptions {
   NetworkOptions network;
 };
 // Errors as PrepareCorrelations'; kUnreachable and kUntrusted while connecting.
-PrepareOutcome Prepare(const MleStudy& study, const PrepareOptions& options, Progress& progress);
+PrepareOutcome Prepare(const Study& study, const PrepareOptions& options, Progress& progress);
 
 // Errors as RunParty's; kUnreachable and kUntrusted while connecting.
-PartyOutcome Join(const MleStudy& study, const JoinOptions& options, Progress& progress);
+PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& progress);
 
 }  // namespace partita::runtime

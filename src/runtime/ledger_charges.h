@@ -2,7 +2,7 @@
 #pragma once
 
 #include "privacy/ledger/sqlite_ledger.h"
-#include "runtime/mle_study.h"
+#include "runtime/study.h"
 
 namespace partita::runtime {
 
@@ -12,7 +12,7 @@ namespace partita::runtime {
 // hash of the study file are left zero. Throws kRefused, naming the table, where no charge could
 // cover the study: a budget under add-remove and a release that takes the number of rows as public,
 // or a coalition that the engine does not withstand.
-privacy::ledger::ReservationRequest ChargesOf(const MleStudy& study,
+privacy::ledger::ReservationRequest ChargesOf(const Study& study,
                                               const privacy::ledger::Policy& policy);
 
 }  // namespace partita::runtime

@@ -1,31 +1,23 @@
-// One holder's table, read, checked, put into the agreed row order and made ready for the
-// computations: values of the design columns, and selectors of the rows.
+// One holder's table, read, checked, put into the agreed row order and made ready for the method.
 #pragma once
 
 #include <filesystem>
-#include <vector>
+#include <memory>
 
 #include "base/progress.h"
 #include "crypto/random.h"
 #include "data/holding.h"
 #include "data/snapshot.h"
 #include "match/row_order.h"
-#include "runtime/mle_study.h"
-#include "runtime/protocol.h"
+#include "runtime/study.h"
 
 namespace partita::runtime {
-
-// The owner's own counts over all its blocks, by its own columns: in a block whose columns are
-// split, other holders may drop more rows. For its own report only.
-struct OwnRows {
-  uint64_t observed = 0, not_in_population = 0, incomplete = 0;  // each row for its first reason
-};
 
 struct LocalData {
   data::Holding holding;
   data::Snapshot snapshot;
   match::BlockDigests row_order;
-  LocalRows protocol_rows;
+  std::unique_ptr<MethodRows> method;
   OwnRows rows;
   double seconds_read = 0,
          seconds_order = 0;  // CSV and checks; sorting and digests of the row order
@@ -33,10 +25,10 @@ struct LocalData {
 
 // Reads `path` as `party` and commits to its bytes under `salt`. Throws kBadData (details for the
 // owner only), or kBadInput if the file cannot be read.
-LocalData LoadLocalData(const MleStudy& study, size_t party, const std::filesystem::path& path,
+LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem::path& path,
                         const crypto::Key& salt, Progress& progress);
 
 // What a party without a table brings: nothing, in the right shape.
-LocalData NoLocalData(const MleStudy& study);
+LocalData NoLocalData(const Study& study);
 
 }  // namespace partita::runtime

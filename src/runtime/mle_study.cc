@@ -5,9 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/suggest.h"
 #include "methods/mle/publish.h"
-#include "mpc/shamir_schedule.h"
 #include "runtime/computations.h"
 #include "runtime/private_study.h"
 #include "runtime/supported.h"
@@ -17,57 +15,6 @@ namespace {
 
 std::string At(const study::StudyFile& file, const study::Position& position) {
   return fmt::format("{}:{}:{}", file.file_name, position.line, position.column);
-}
-
-void OrderParties(MleStudy& study) {
-  for (const study::Party& party : study.file.parties) {
-    if (!party.dealer) study.parties.push_back(party);
-  }
-  study.num_computing = study.parties.size();
-  for (const study::Party& party : study.file.parties) {
-    if (party.dealer) study.parties.push_back(party);
-  }
-  for (size_t i = 0; i < study.parties.size(); ++i) {
-    if (study.parties[i].receiver) study.receiver = i;
-  }
-  const bool replicated = study.file.engine.name == "replicated";
-  if (replicated && study.num_computing != 3) {
-    throw Error(
-        ErrorCode::kBadInput,
-        fmt::format(
-            "{}: engine 'replicated' runs with exactly three computing parties, this study has {}",
-            study.file.file_name, study.num_computing),
-        "use engine 'dealer', which takes any number of parties and one dealer");
-  }
-  if (study.file.engine.name == "ot" && study.num_computing != 2) {
-    throw Error(
-        ErrorCode::kBadInput,
-        fmt::format("{}: engine 'ot' runs with exactly two computing parties, this study has {}",
-                    study.file.file_name, study.num_computing),
-        "use engine 'dealer', which takes any number of parties and one dealer");
-  }
-  if (study.file.engine.name == "shamir") mpc::shamir::CheckNumParties(study.num_computing);
-  if (study.num_computing < 2) {
-    throw Error(
-        ErrorCode::kBadInput,
-        fmt::format("{}: a study needs at least two computing parties", study.file.file_name),
-        "add a [[party]] with the role \"holder\", or one that only receives the result");
-  }
-}
-
-data::Partition MakeStudyPartition(const MleStudy& study) {
-  std::vector<std::string> variables;
-  for (const data::ColumnSchema& column : study.file.dictionary.columns)
-    variables.push_back(column.name);
-  std::vector<data::RowBlock> blocks;
-  for (const study::RowBlock& block : study.file.blocks)
-    blocks.push_back({block.name, block.count});
-  std::vector<data::Holder> holders;
-  for (size_t i = 0; i < study.parties.size(); ++i) {
-    const study::Party& party = study.parties[i];
-    if (party.holder) holders.push_back({party.name, i, party.columns, party.rows});
-  }
-  return data::MakePartition(std::move(variables), std::move(blocks), std::move(holders));
 }
 
 methods::mle::MleOptions Options(const study::AnalysisSpec& spec) {
@@ -172,33 +119,27 @@ std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
 
 MleStudy PrepareMleStudy(study::StudyFile file) {
   MleStudy study;
-  study.file = std::move(file);
-  OrderParties(study);
+  PrepareParties(std::move(file), study);
   try {
-    study.partition = MakeStudyPartition(study);
     study.factors = data::WithDerivedFactors(study.file.dictionary, study.file.derived);
     study.columns = data::DesignColumns(study.file.dictionary, study.file.derived);
   } catch (const Error& error) {
     throw Error(error.code(), study.file.file_name + ": " + error.message(), error.hint());
   }
-  study.row_columns = {study.file.table.key, study.file.table.block};
   RequireSupportedDesign(study);
   PrepareModels(study);
   RequireSupportedPrivacy(study);
   PlanComputations(study);
   RequireSupportedAnalyses(study);
-  if (IsPrivate(study.file)) {
+  if (HasPrivacy(study.file)) {
     study.privacy = DesignPrivacy(study);
     study.privacy_statement = StatePrivacy(study);
   } else {
     study.checks = PlanDisclosureChecks(study, study.file.disclosure);
   }
-  study.shared_blocks = match::SharedBlocks(study.partition);
   study.releases = PlanReleases(study);
   return study;
 }
-
-int IntegerBits(const MleStudy& study) { return study.file.engine.name == "shamir" ? 127 : 128; }
 
 std::string RowsText(const MleStudy& study, const RowSet& rows) {
   std::vector<data::Condition> conditions = study.file.population.subset;
@@ -253,36 +194,6 @@ std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::Relea
   if (release.to == "all") return mpc::kEverybody;
   const size_t to = PartyByName(study, release.to);
   return to == study.receiver ? std::nullopt : std::optional<size_t>(to);
-}
-
-std::string SourceVariable(const MleStudy& study, const std::string& name) {
-  for (const data::DerivedVariable& derived : study.file.derived) {
-    if (derived.name == name) return derived.from;
-  }
-  return name;
-}
-
-std::vector<std::string> PartyNames(const MleStudy& study) {
-  std::vector<std::string> names;
-  for (const study::Party& party : study.parties) names.push_back(party.name);
-  return names;
-}
-
-std::vector<std::string> OnlineNames(const MleStudy& study) {
-  std::vector<std::string> names = PartyNames(study);
-  if (study.file.engine.stored_correlations) names.resize(study.num_computing);
-  return names;
-}
-
-size_t PartyByName(const MleStudy& study, const std::string& name) {
-  const std::vector<std::string> names = PartyNames(study);
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("study '{}' has no party '{}'", study.file.name, name),
-                data::SuggestionHint(name, names));
-  }
-  return static_cast<size_t>(found - names.begin());
 }
 
 }  // namespace partita::runtime

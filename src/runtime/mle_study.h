@@ -1,6 +1,4 @@
-// What an mle study file means for the protocol: who holds what, the models, the sets of rows, the
-// releases. All of it is public and follows from the study file alone, so every party derives the
-// same.
+// A study of method `mle`: the models, the moments that they need, the sets of rows, the releases.
 #pragma once
 
 #include <optional>
@@ -19,12 +17,10 @@
 #include "methods/mle/robust.h"
 #include "mpc/release_gate.h"
 #include "privacy/statement.h"
+#include "runtime/study.h"
 #include "study/study_file.h"
 
 namespace partita::runtime {
-
-// Rows assumed at most in a block that declares no count; bounds the sums on the wire.
-inline constexpr uint64_t kMaxUndeclaredRows = uint64_t{1} << 20;
 
 inline constexpr char kPooledMoments[] = "pooled-moments";
 inline constexpr char kLikelihood[] = "likelihood";
@@ -65,43 +61,42 @@ struct PreparedAnalysis {
   std::vector<size_t> variables;  // of the analysis, as indices into the task's
 };
 
-struct MleStudy {
-  study::StudyFile file;
-  // The parties as the channel numbers them: computing parties in roster order, then the dealer if
-  // there is one. Indices of the partition, the task and the engine are channel indices.
-  std::vector<study::Party> parties;
-  size_t num_computing = 0;
-  size_t receiver = 0;
-
-  data::Partition partition;
-  data::RowColumns row_columns;
+struct MleStudy final : Study {
   data::Schema factors;                     // the dictionary with the derived factors
   std::vector<data::DesignColumn> columns;  // all that a model can name
-  std::vector<std::string> used;            // variables of the dictionary that any analysis needs
   std::vector<PreparedAnalysis> analyses;   // as in the file
   std::vector<Computation> computations;
   // Of the one noisy release of a private study; empty: every release is exact.
   std::optional<methods::mle::PrivateMoments> privacy;
   privacy::Statement privacy_statement;  // of it; bounds that take a moment, so computed once
   std::vector<methods::mle::DisclosureCheck> checks;  // with the thresholds of the study file
-  std::vector<match::SharedBlock> shared_blocks;
-  std::vector<mpc::Release> releases;
+
+  MethodName Method() const override;
+  StudySize Size() const override;
+  bool IsPrivate() const override { return privacy.has_value(); }
+  void Describe(study::Plan& plan) const override;
+  std::vector<std::string> AlsoLearns(size_t party) const override;
+  std::vector<study::PlanExposure> Exposures() const override;
+  Forecast Utility() const override;
+  ComputeSeconds Compute() const override;
+  uint64_t NumbersPerRow() const override;
+  std::vector<std::vector<std::string>> MockClusters() const override;
+  std::vector<privacy::ledger::Charge> Charges(
+      const privacy::ledger::Policy& policy) const override;
+  void DeriveColumns(data::Table& table) const override;
+  std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                          OwnRows& counts) const override;
+  std::unique_ptr<MethodRows> NoRows() const override;
+  std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
+                                    Progress& progress) const override;
+  void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
+                Progress& progress) const override;
 };
 
 // Checks everything that can be checked before data is read: the tiling, the models and their
 // variables, what protocol, design and partition allow together, the engine's number of parties,
 // fewer declared rows than parameters. Throws kBadInput.
 MleStudy PrepareMleStudy(study::StudyFile file);
-
-// "north", "south", "dealer": by channel index.
-std::vector<std::string> PartyNames(const MleStudy& study);
-// Of those who take part in the run: all but the dealer of a study with stored correlations.
-std::vector<std::string> OnlineNames(const MleStudy& study);
-// Channel index. Throws kBadInput with "did you mean" if there is none.
-size_t PartyByName(const MleStudy& study, const std::string& name);
-
-// Of the integers that the study's engine computes with: 128 in the rings, 127 in the field.
-int IntegerBits(const MleStudy& study);
 
 // "over the rows where age >= 18, for each level of school".
 std::string RowsText(const MleStudy& study, const RowSet& rows);
@@ -116,8 +111,5 @@ std::string RobustPhase(const MleStudy& study, size_t analysis);  // "robust NAM
 // To whom (a channel index or mpc::kEverybody) an entry of a release list tells the result; empty
 // if it is not such an entry, or the receiver's own.
 std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::ReleaseSpec& release);
-
-// The variable of the dictionary that `name` (of the dictionary or derived) is computed from.
-std::string SourceVariable(const MleStudy& study, const std::string& name);
 
 }  // namespace partita::runtime

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/mock.h"
-#include "runtime/mle_study.h"
+#include "runtime/study.h"
 
 namespace partita::runtime {
 
@@ -14,13 +14,12 @@ inline constexpr double kMockMissingRate = 0.03;
 
 // data::MakeMockStudy with what the study file says: format of the tables, missing cells if the
 // design drops incomplete rows, and the indicators of one latent variable as a cluster.
-data::MockStudy MakeMockTables(const MleStudy& study, uint64_t rows_per_block, uint64_t seed);
+data::MockStudy MakeMockTables(const Study& study, uint64_t rows_per_block, uint64_t seed);
 
 // Writes FOLDER/PARTY/data.csv for every holder and returns the paths by channel index (empty for
 // others). Throws kUsage if a file is there already or cannot be written: real data is never
 // overwritten.
-std::vector<std::filesystem::path> WriteMockTables(const MleStudy& study,
-                                                   const data::MockStudy& mock,
+std::vector<std::filesystem::path> WriteMockTables(const Study& study, const data::MockStudy& mock,
                                                    const std::filesystem::path& folder);
 
 }  // namespace partita::runtime

@@ -9,7 +9,6 @@
 #include "runtime/build_plan.h"
 #include "runtime/finish.h"
 #include "runtime/local_data.h"
-#include "runtime/protocol.h"
 #include "runtime/run_ledger.h"
 #include "runtime/study_engine.h"
 #include "study/hashes.h"
@@ -17,17 +16,18 @@
 namespace partita::runtime {
 namespace {
 
-std::unique_ptr<mpc::Engine> MakeEngine(const MleStudy& study, StoredCorrelations* stored,
+std::unique_ptr<mpc::Engine> MakeEngine(const Study& study, StoredCorrelations* stored,
                                         net::Channel& channel, mpc::ReleaseGate& gate) {
   if (stored != nullptr) return stored->MakeEngine(channel, gate);
   return MakeStudyEngine(study, channel, gate);
 }
 
 // Everything between the hello and the last message.
-ProtocolResult RunProtocol(const MleStudy& study, const LocalData& local,
-                           StoredCorrelations* stored, net::Channel& channel, RunLedger* ledger,
-                           crypto::RandomSource& random, Progress& progress,
-                           PartyOutcome& outcome) {
+std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& local,
+                                          StoredCorrelations* stored, net::Channel& channel,
+                                          RunLedger* ledger, crypto::RandomSource& random,
+                                          Progress& progress, PartyOutcome& outcome,
+                                          const std::filesystem::path& state) {
   if (stored != nullptr) {
     progress.Phase("stored correlations");
     stored->Agree(channel);
@@ -45,8 +45,8 @@ ProtocolResult RunProtocol(const MleStudy& study, const LocalData& local,
     outcome.package = stored->number();
     outcome.packages_left = stored->left();
   }
-  ProtocolResult result =
-      RunAnalyses(*engine, study, local.protocol_rows, outcome.disclosure, progress);
+  std::unique_ptr<MethodResult> result =
+      study.Run(*engine, {local.method.get(), outcome.disclosure, &random, state}, progress);
   gate.Finish();
   ConfirmFinish(channel);
   outcome.releases = gate.counts();
@@ -69,13 +69,13 @@ OwnProblem Disallowed(const Error& own, const std::string& by) {
 
 // Connects, says hello and runs the protocol. If anything fails after the hello, a table that
 // failed its checks beforehand included, the peers are told that this party stops.
-ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
-                             const net::HelloInput& hello, const study::ApprovalTerms& terms,
-                             const study::SignedApproval& own, const Approvals& approvals,
-                             RunLedger* ledger, const LocalData& local, StoredCorrelations* stored,
-                             const std::optional<OwnProblem>& problem, crypto::RandomSource& random,
-                             Progress& progress, PartyOutcome& outcome,
-                             std::vector<crypto::Digest>& commitments) {
+std::unique_ptr<MethodResult> ConnectAndRun(
+    const Study& study, const Connector& connect, const net::HelloInput& hello,
+    const study::ApprovalTerms& terms, const study::SignedApproval& own, const Approvals& approvals,
+    RunLedger* ledger, const LocalData& local, StoredCorrelations* stored,
+    const std::optional<OwnProblem>& problem, crypto::RandomSource& random, Progress& progress,
+    PartyOutcome& outcome, std::vector<crypto::Digest>& commitments,
+    const std::filesystem::path& state) {
   progress.Phase(problem ? "the table failed its checks; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(problem.has_value());
@@ -95,7 +95,7 @@ ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
     outcome.disclosure = study::StrictestDisclosure(terms.disclosure, outcome.approvals);
     outcome.ledger.parties =
         ExchangeLedgers(channel, ledger, {session.run_id, hello.study_hash}, outcome.approvals);
-    return RunProtocol(study, local, stored, channel, ledger, random, progress, outcome);
+    return RunProtocol(study, local, stored, channel, ledger, random, progress, outcome, state);
   } catch (const Error& error) {
     channel.Abort(problem ? problem->told : error);
     if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
@@ -109,7 +109,7 @@ ProtocolResult ConnectAndRun(const MleStudy& study, const Connector& connect,
 
 }  // namespace
 
-PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Connector& connect,
+PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connector& connect,
                       crypto::RandomSource& random, Progress& progress) {
   const SteadyClock::time_point start = SteadyClock::now();
   const bool uses_store = study.file.engine.stored_correlations;
@@ -141,8 +141,6 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
     }
     outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }
-  if (study.privacy && input.party < study.num_computing)
-    local.protocol_rows.noise = methods::mle::DrawNoiseShare(*study.privacy, random);
   hello.commitment = local.snapshot.commitment;
   if (!problem && input.ledger != nullptr) {
     try {
@@ -169,32 +167,21 @@ PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Conn
   }
 
   std::vector<crypto::Digest> commitments;
-  ProtocolResult result;
+  std::unique_ptr<MethodResult> result;
   try {
-    result =
-        ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
-                      stored ? &*stored : nullptr, problem, random, progress, outcome, commitments);
+    result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
+                           stored ? &*stored : nullptr, problem, random, progress, outcome,
+                           commitments, input.state);
   } catch (const Error&) {
     if (problem) throw Error(problem->own);
     throw;
   }
   if (input.ledger != nullptr) input.ledger->Describe(outcome.ledger);
-  outcome.checks = result.checks;
   commitments.resize(study.parties.size());  // a dealer that was not there has no table
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));
 
-  if (input.party == study.receiver) {
-    // The connections are closed: what the fit says, its errors included, is the receiver's alone.
-    progress.Phase("fit");
-    const SteadyClock::time_point fit_start = SteadyClock::now();
-    outcome.variables = SummariseVariables(study, result);
-    outcome.results = FitAnalyses(study, std::move(result), progress);
-    outcome.local_steps.push_back({"fit", SecondsSince(fit_start)});
-  } else {
-    for (std::optional<methods::mle::MleResult>& told : result.results) {
-      if (told) outcome.results.push_back(std::move(*told));
-    }
-  }
+  // The connections are closed: what fails now is this party's alone.
+  study.Conclude(input.party, *result, outcome, progress);
   outcome.seconds = SecondsSince(start);
   return outcome;
 }

@@ -15,10 +15,11 @@
 #include "runtime/approvals.h"
 #include "runtime/correlations.h"
 #include "runtime/local_data.h"
-#include "runtime/mle_study.h"
 #include "runtime/protocol.h"
 #include "runtime/run_ledger.h"
+#include "runtime/study.h"
 #include "runtime/variables.h"
+#include "study/document.h"
 #include "study/plan.h"
 
 namespace partita::runtime {
@@ -49,6 +50,8 @@ struct PartyOutcome {
   std::vector<VariableSummary> variables;  // at the receiver
   std::vector<methods::mle::MleResult>
       results;  // by analysis: at the receiver, and where a release tells them
+  // The same of methods beside `mle`.
+  std::optional<study::Document> document;
 };
 
 struct PartyInput {
@@ -59,6 +62,7 @@ struct PartyInput {
   Approvals* approvals = nullptr;  // this party's own, and how the others' are verified; borrowed
   RunLedger* ledger = nullptr;     // null: this party keeps none; borrowed
   std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
+  std::filesystem::path state = {};         // RunInput::state
 };
 
 // Makes the connection; called once the party's own table has been read and checked.
@@ -75,7 +79,7 @@ using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_sto
 // connects to tell them. Nothing is written
 // to disk but the ledger and the mark of the stored correlations, which is there before they are
 // used.
-PartyOutcome RunParty(const MleStudy& study, const PartyInput& input, const Connector& connect,
+PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connector& connect,
                       crypto::RandomSource& random, Progress& progress);
 
 }  // namespace partita::runtime

@@ -21,52 +21,17 @@ constexpr uint64_t kHandshakeBytes = 1447;
 constexpr double kStartSeconds = 2.5e-3;      // of a process: plan, keys, certificates
 constexpr double kHandshakeSeconds = 0.7e-3;  // of one connection at one end
 constexpr double kCellSeconds = 70e-9;        // one cell read, checked and hashed
-constexpr double kProductSeconds = 2.2e-9;    // one multiply-add in the ring of 128 bits
-constexpr double kMaskSeconds = 25e-9;        // one ring element masked, sent and taken in
-constexpr double kFitSeconds = 0.25e-3;       // of an analysis, and per parameter cubed:
-constexpr double kFitCubeSeconds = 20e-9;
-
-double RowsOf(const MleStudy& study, size_t block) {
-  return static_cast<double>(study.partition.blocks[block].count.value_or(kAssumedRows));
-}
 
 // Of one holder, by block; the slowest holder counts.
-double ReadSeconds(const MleStudy& study) {
+double ReadSeconds(const Study& study) {
   double slowest = 0;
   for (const data::Holder& holder : study.partition.holders) {
     double cells = 0;
     for (size_t b : study.partition.BlocksOf(holder.party))
-      cells += RowsOf(study, b) * static_cast<double>(holder.columns.size() + 1);
+      cells += ExpectedRows(study, b) * static_cast<double>(holder.columns.size() + 1);
     slowest = std::max(slowest, cells * kCellSeconds);
   }
   return slowest;
-}
-
-double ProductSeconds(const MleStudy& study) {
-  double seconds = 0;
-  for (const Computation& computation : study.computations) {
-    const auto cells = static_cast<double>(computation.task.cells.size());
-    for (size_t b = 0; b < computation.task.blocks.size(); ++b) {
-      const methods::mle::RowBlock& block = computation.task.blocks[b];
-      const double rows = RowsOf(study, b);
-      double columns = 0;
-      for (const methods::mle::BlockHolder& holder : block.holders)
-        columns += static_cast<double>(holder.variables.size());
-      const double split = block.holders.size() > 1 ? 2 : 0.5;
-      seconds += cells * rows * split *
-                 (columns * columns * kProductSeconds + (split > 1 ? columns * kMaskSeconds : 0));
-    }
-  }
-  return seconds;
-}
-
-double FitSeconds(const MleStudy& study) {
-  double seconds = 0;
-  for (const PreparedAnalysis& analysis : study.analyses) {
-    const double q = analysis.analysis.table.num_free;
-    seconds += kFitSeconds + kFitCubeSeconds * q * q * q;
-  }
-  return seconds;
 }
 
 uint64_t BusiestLink(const study::PlanPhase& phase) {
@@ -90,6 +55,10 @@ uint64_t NumOnline(const study::Plan& plan) {
 
 }  // namespace
 
+double ExpectedRows(const Study& study, size_t block) {
+  return static_cast<double>(study.partition.blocks[block].count.value_or(kAssumedRows));
+}
+
 std::vector<MachineModel> DefaultMachines(size_t num_processes) {
   const double cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<MachineModel> machines = {
@@ -111,12 +80,13 @@ uint64_t PredictWireBytes(const study::Plan& plan) {
   return bytes;
 }
 
-double PredictSeconds(const MleStudy& study, const study::Plan& plan, const MachineModel& machine) {
+double PredictSeconds(const Study& study, const study::Plan& plan, const MachineModel& machine) {
   const double sharing = std::max(1.0, machine.processes_per_core);
   const auto peers = static_cast<double>(NumOnline(plan) - 1);
+  const ComputeSeconds compute = study.Compute();
   double seconds = sharing * (kStartSeconds + peers * kHandshakeSeconds + ReadSeconds(study) +
-                              ProductSeconds(study)) +
-                   2 * machine.latency_seconds + FitSeconds(study);
+                              compute.everybody) +
+                   2 * machine.latency_seconds + compute.receiver;
   for (const study::PlanPhase& phase : plan.phases) {
     seconds += static_cast<double>(phase.rounds) * machine.latency_seconds * sharing +
                static_cast<double>(BusiestLink(phase)) / machine.bytes_per_second;
@@ -124,7 +94,7 @@ double PredictSeconds(const MleStudy& study, const study::Plan& plan, const Mach
   return seconds;
 }
 
-std::vector<study::PlanPrediction> Predictions(const MleStudy& study, const study::Plan& plan) {
+std::vector<study::PlanPrediction> Predictions(const Study& study, const study::Plan& plan) {
   std::vector<study::PlanPrediction> predictions;
   for (const MachineModel& machine : DefaultMachines(NumOnline(plan))) {
     predictions.push_back(

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "runtime/mle_study.h"
+#include "runtime/study.h"
 #include "study/plan.h"
 
 namespace partita::runtime {
@@ -26,8 +26,9 @@ uint64_t PredictWireBytes(const study::Plan& plan);
 // From the receiver's first step to its last: connecting, reading, sharing, products, comparisons,
 // network and fits. Rows of blocks that declare no count are taken as kAssumedRows each.
 inline constexpr uint64_t kAssumedRows = 1000;
-double PredictSeconds(const MleStudy& study, const study::Plan& plan, const MachineModel& machine);
+double ExpectedRows(const Study& study, size_t block);
+double PredictSeconds(const Study& study, const study::Plan& plan, const MachineModel& machine);
 
-std::vector<study::PlanPrediction> Predictions(const MleStudy& study, const study::Plan& plan);
+std::vector<study::PlanPrediction> Predictions(const Study& study, const study::Plan& plan);
 
 }  // namespace partita::runtime

@@ -117,13 +117,13 @@ std::string LossText(const privacy::StatementRow& row) {
 
 }  // namespace
 
-bool IsPrivate(const study::StudyFile& file) {
+bool HasPrivacy(const study::StudyFile& file) {
   return std::any_of(file.analyses.begin(), file.analyses.end(),
                      [](const study::AnalysisSpec& spec) { return spec.privacy.has_value(); });
 }
 
 void RequireSupportedPrivacy(const MleStudy& study) {
-  if (!IsPrivate(study.file)) return;
+  if (!HasPrivacy(study.file)) return;
   RequireOneRelease(study);
   RequireDesign(study);
   RequireHiddenCount(study);

@@ -14,7 +14,7 @@
 
 namespace partita::runtime {
 
-bool IsPrivate(const study::StudyFile& file);
+bool HasPrivacy(const study::StudyFile& file);
 
 // Before the computations are planned. Throws kBadInput with the place: exact and private analyses
 // mixed, promises or row sets that differ, another protocol than pooled-moments, robust standard

@@ -20,7 +20,7 @@ std::string ApprovalIn(const std::filesystem::path& folder, const std::string& p
 }
 
 // What the stewards do before a study between hosts.
-void Approve(const MleStudy& study, const std::vector<std::filesystem::path>& data,
+void Approve(const Study& study, const std::vector<std::filesystem::path>& data,
              const net::Roster& roster, const std::vector<crypto::Identity>& identities,
              const std::filesystem::path& folder) {
   crypto::SystemRandom random;
@@ -58,9 +58,8 @@ void AddLink(const net::LinkModel& link, std::vector<std::string>& arguments) {
   }
 }
 
-std::vector<std::string> PrepareArguments(const MleStudy& study,
-                                          const ProcessSimulation& simulation, const Site& site,
-                                          size_t i) {
+std::vector<std::string> PrepareArguments(const Study& study, const ProcessSimulation& simulation,
+                                          const Site& site, size_t i) {
   const std::string& party = study.parties[i].name;
   std::vector<std::string> arguments = {simulation.executable.string(),
                                         "correlations",
@@ -80,7 +79,7 @@ std::vector<std::string> PrepareArguments(const MleStudy& study,
   return arguments;
 }
 
-std::vector<std::string> JoinArguments(const MleStudy& study, const ProcessSimulation& simulation,
+std::vector<std::string> JoinArguments(const Study& study, const ProcessSimulation& simulation,
                                        const Site& site, size_t i) {
   const std::string& party = study.parties[i].name;
   std::vector<std::string> arguments = {simulation.executable.string(),
@@ -116,13 +115,13 @@ std::vector<std::string> JoinArguments(const MleStudy& study, const ProcessSimul
   return arguments;
 }
 
-using ArgumentsOf = std::vector<std::string> (*)(const MleStudy&, const ProcessSimulation&,
+using ArgumentsOf = std::vector<std::string> (*)(const Study&, const ProcessSimulation&,
                                                  const Site&, size_t);
 
 // One process for each of the first `count` parties, until all have ended. last: the listening
 // sockets are not needed afterwards.
-std::vector<ProcessEnd> RunAll(const MleStudy& study, const ProcessSimulation& simulation,
-                               Site& site, size_t count, ArgumentsOf arguments_of, bool last) {
+std::vector<ProcessEnd> RunAll(const Study& study, const ProcessSimulation& simulation, Site& site,
+                               size_t count, ArgumentsOf arguments_of, bool last) {
   std::vector<Child> children;
   try {
     for (size_t i = 0; i < count; ++i) {
@@ -152,8 +151,7 @@ std::vector<ProcessEnd> RunAll(const MleStudy& study, const ProcessSimulation& s
 
 }  // namespace
 
-std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
-                                          const ProcessSimulation& simulation) {
+std::vector<ProcessEnd> SimulateProcesses(const Study& study, const ProcessSimulation& simulation) {
   Site site;
   net::Roster roster;
   std::vector<crypto::Identity> identities;

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "methods/mle/likelihood.h"
 #include "methods/mle/publish.h"
 #include "runtime/computations.h"
+#include "runtime/party.h"
+#include "runtime/variables.h"
 
 namespace partita::runtime {
 namespace {
@@ -141,6 +144,7 @@ void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& res
 }  // namespace
 
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
+                           const std::vector<Int128>& noise,
                            const study::DisclosureSpec& thresholds, Progress& progress) {
   ProtocolResult result;
   result.moments.resize(study.analyses.size());
@@ -166,7 +170,7 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   engine.BeginPhase("release");
   if (study.privacy) {
     result.noised = OpenPrivateMoments(engine, study.computations.front().task, shared.front(),
-                                       *study.privacy, local.noise);
+                                       *study.privacy, noise);
   }
   for (size_t c = 0; c < study.computations.size() && !study.privacy; ++c) {
     if (study.computations[c].protocol == kPooledMoments)
@@ -182,8 +186,8 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   return result;
 }
 
-std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, ProtocolResult result,
-                                                 Progress& progress) {
+std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
+                                                 const ProtocolResult& result, Progress& progress) {
   std::vector<methods::mle::MleResult> fitted;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     fitted.push_back(result.results[a] ? *result.results[a] : Fit(study, a, result, progress));
@@ -193,6 +197,32 @@ std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, Protocol
     }
   }
   return fitted;
+}
+
+std::unique_ptr<MethodResult> MleStudy::Run(mpc::Engine& engine, const RunInput& input,
+                                            Progress& progress) const {
+  const auto* rows = static_cast<const LocalRows*>(input.rows);
+  std::vector<Int128> noise;
+  if (privacy && engine.self()) noise = methods::mle::DrawNoiseShare(*privacy, *input.random);
+  return std::make_unique<ProtocolResult>(RunAnalyses(
+      engine, *this, rows == nullptr ? LocalRows{} : *rows, noise, input.disclosure, progress));
+}
+
+void MleStudy::Conclude(size_t party, MethodResult& run, PartyOutcome& outcome,
+                        Progress& progress) const {
+  auto& result = static_cast<ProtocolResult&>(run);
+  outcome.checks = result.checks;
+  if (party == receiver) {
+    progress.Phase("fit");
+    const SteadyClock::time_point start = SteadyClock::now();
+    outcome.variables = SummariseVariables(*this, result);
+    outcome.results = FitAnalyses(*this, result, progress);
+    outcome.local_steps.push_back({"fit", SecondsSince(start)});
+    return;
+  }
+  for (std::optional<methods::mle::MleResult>& told : result.results) {
+    if (told) outcome.results.push_back(std::move(*told));
+  }
 }
 
 }  // namespace partita::runtime

@@ -18,7 +18,7 @@ struct CheckOutcome {
   bool warning = false;  // did not stop the study
 };
 
-struct ProtocolResult {
+struct ProtocolResult : MethodResult {
   std::vector<CheckOutcome> checks;  // at computing parties
   // At the receiver, by analysis: the moments of its groups on its own variables; empty for
   // analyses whose protocol does not open them.
@@ -27,22 +27,23 @@ struct ProtocolResult {
   std::vector<std::optional<methods::mle::MleResult>> results;  // fitted during the protocol
 };
 
-// A party's rows, ready for the protocol; empty at the dealer.
-struct LocalRows {
+// What a party brings to the protocol; empty at the dealer.
+struct LocalRows : MethodRows {
   std::vector<std::vector<methods::mle::LocalBlock>> blocks;  // by computation and block
   std::vector<std::vector<uint64_t>> clusters;                // by block and row; empty: none
-  std::vector<Int128> noise;  // this party's own share, in a private study (private_moments.h)
 };
 
-// local: ignored where engine.self() is empty. Phases: "moments", "disclosure", "release",
+// local: ignored where engine.self() is empty. noise: this party's own share, in a private study
+// (private_moments.h). Phases: "moments", "disclosure", "release",
 // "likelihood NAME" and "robust NAME" of every such analysis, "results"; a private study has no
 // "disclosure". Throws kRefused at every computing party if a disclosure check fails,
 // naming variable and rule; nothing but the answers of the checks is opened then.
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
+                           const std::vector<Int128>& noise,
                            const study::DisclosureSpec& thresholds, Progress& progress);
 
 // At the receiver, after the connections are closed: fits what is not fitted yet. By analysis.
-std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study, ProtocolResult result,
-                                                 Progress& progress);
+std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
+                                                 const ProtocolResult& result, Progress& progress);
 
 }  // namespace partita::runtime

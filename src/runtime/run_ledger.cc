@@ -112,7 +112,7 @@ std::string ChosenTable(privacy::ledger::SqliteLedger& ledger, const LedgerOptio
 RunLedger::RunLedger(const LedgerOptions& options, crypto::Identity identity)
     : options_(options), ledger_(OpenLedger(options.file)), identity_(std::move(identity)) {}
 
-void RunLedger::Prepare(const MleStudy& study, size_t party) {
+void RunLedger::Prepare(const Study& study, size_t party) {
   party_ = study.parties[party].name;
   if (!study.parties[party].holder) return;
   table_ = ChosenTable(ledger_, options_);

@@ -27,7 +27,7 @@
 #include "mpc/release_gate.h"
 #include "net/channel.h"
 #include "privacy/ledger/sqlite_ledger.h"
-#include "runtime/mle_study.h"
+#include "runtime/study.h"
 #include "study/approval.h"
 
 namespace partita::runtime {
@@ -77,7 +77,7 @@ class RunLedger {
   // Before anybody is connected: chooses the account and prices the study. A party without a table
   // only countersigns. Throws kBudget or kRefused if it does not fit, kUsage if it is not clear
   // which account is meant.
-  void Prepare(const MleStudy& study, size_t party);
+  void Prepare(const Study& study, size_t party);
   // Holders. Durable on return, and counts against the budget.
   void Reserve(const RunIdentity& run);
   // The head of the account, if there is a reservation; asked for just before it is shown.

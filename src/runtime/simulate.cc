@@ -41,7 +41,7 @@ PartyEnd End(const std::string& party, const std::function<PartyOutcome()>& run)
 }
 
 // run(i, progress) for every party, the receiver's in this thread; its cancellation stops all.
-std::vector<PartyEnd> AllParties(const MleStudy& study, size_t count,
+std::vector<PartyEnd> AllParties(const Study& study, size_t count,
                                  const std::function<PartyOutcome(size_t, Progress&)>& run,
                                  Progress& progress) {
   std::vector<PartyEnd> ends(count);
@@ -60,13 +60,13 @@ std::vector<PartyEnd> AllParties(const MleStudy& study, size_t count,
   return ends;
 }
 
-std::filesystem::path StoreIn(const std::filesystem::path& folder, const MleStudy& study,
+std::filesystem::path StoreIn(const std::filesystem::path& folder, const Study& study,
                               size_t party) {
   return folder / study.parties[party].name;
 }
 
 // Packages for one run, in stores in `folder`.
-std::vector<PartyEnd> PrepareInProcess(const MleStudy& study, const std::filesystem::path& folder,
+std::vector<PartyEnd> PrepareInProcess(const Study& study, const std::filesystem::path& folder,
                                        const net::LinkModel& link, Progress& progress) {
   crypto::SystemRandom random;
   std::vector<std::unique_ptr<net::Transport>> transports =
@@ -93,7 +93,7 @@ std::filesystem::path DefaultDataPath(const std::filesystem::path& study_file,
   return study_file.parent_path() / party / "data.csv";
 }
 
-std::vector<PartyEnd> SimulateInProcess(const MleStudy& study,
+std::vector<PartyEnd> SimulateInProcess(const Study& study,
                                         const std::vector<std::filesystem::path>& data,
                                         const net::LinkModel& link, Progress& progress) {
   std::optional<TemporaryFolder> folder;

@@ -28,7 +28,7 @@ struct PartyEnd {
 // Runs every party as a thread over an in-memory transport. data: by channel index. progress: the
 // receiver's; cancellation stops all. A study with stored correlations is prepared first; its
 // dealer ends then, with an empty outcome.
-std::vector<PartyEnd> SimulateInProcess(const MleStudy& study,
+std::vector<PartyEnd> SimulateInProcess(const Study& study,
                                         const std::vector<std::filesystem::path>& data,
                                         const net::LinkModel& link, Progress& progress);
 
@@ -62,7 +62,6 @@ struct ProcessSimulation {
 // Makes keys, certificates, a roster and approvals for this run only, in a folder that is removed
 // afterwards, and runs `partita study join` once per role. A study with stored correlations is
 // prepared first, by `partita correlations prepare` once per role. Returns when all have ended.
-std::vector<ProcessEnd> SimulateProcesses(const MleStudy& study,
-                                          const ProcessSimulation& simulation);
+std::vector<ProcessEnd> SimulateProcesses(const Study& study, const ProcessSimulation& simulation);
 
 }  // namespace partita::runtime

@@ -7,7 +7,7 @@
 
 namespace partita::runtime {
 
-std::unique_ptr<mpc::Engine> MakeStudyEngine(const MleStudy& study, net::Channel& channel,
+std::unique_ptr<mpc::Engine> MakeStudyEngine(const Study& study, net::Channel& channel,
                                              mpc::ReleaseGate& gate) {
   const std::string& name = study.file.engine.name;
   if (name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);

@@ -5,12 +5,12 @@
 
 #include "mpc/engine.h"
 #include "net/channel.h"
-#include "runtime/mle_study.h"
+#include "runtime/study.h"
 
 namespace partita::runtime {
 
 // Channel and gate must outlive the engine. The dealer's process gets the dealer's node.
-std::unique_ptr<mpc::Engine> MakeStudyEngine(const MleStudy& study, net::Channel& channel,
+std::unique_ptr<mpc::Engine> MakeStudyEngine(const Study& study, net::Channel& channel,
                                              mpc::ReleaseGate& gate);
 
 }  // namespace partita::runtime

@@ -130,8 +130,6 @@ Forecast ForecastUtility(const MleStudy& study) {
 
 void RequireUseful(const study::Plan& plan, bool accept) { RefuseUseless(plan.utility, accept); }
 
-void RequireUseful(const MleStudy& study, bool accept) {
-  RefuseUseless(ForecastUtility(study).rows, accept);
-}
+void RequireUseful(const Study& study, bool accept) { RefuseUseless(study.Utility().rows, accept); }
 
 }  // namespace partita::runtime

@@ -21,17 +21,12 @@ inline constexpr double kRefuseInflation = 5;
 // z(0.975) + z(0.8).
 inline constexpr double kDetectable = 2.8015852;
 
-struct Forecast {
-  std::vector<study::PlanUtility> rows;  // regressions, then loadings, then all other free ones
-  std::vector<std::string> notes;        // whole sentences
-};
-
 // Empty for an exact study.
 Forecast ForecastUtility(const MleStudy& study);
 
 // Throws kRefused, naming the worst parameter and what would help, if the plan foresees an
 // inflation above kRefuseInflation, unless `accept` (--accept-useless).
 void RequireUseful(const study::Plan& plan, bool accept);
-void RequireUseful(const MleStudy& study, bool accept);
+void RequireUseful(const Study& study, bool accept);
 
 }  // namespace partita::runtime

@@ -5,10 +5,9 @@
 namespace partita::study {
 namespace {
 
-const std::vector<std::string> kAnalysisKeys = {
-    "name",          "method",  "protocol",    "function",    "model",
-    "release",       "subset",  "group",       "group_equal", "std_lv",
-    "meanstructure", "fixed_x", "information", "robust",      "privacy"};
+const std::vector<std::string> kMleKeys = {
+    "protocol", "function",      "model",   "release",     "subset", "group",  "group_equal",
+    "std_lv",   "meanstructure", "fixed_x", "information", "robust", "privacy"};
 
 const std::vector<std::string> kReleasable = {"moments", "likelihood", "estimates", "robust"};
 constexpr std::string_view kReleaseExample = "\"moments\", {what = \"estimates\", to = \"all\"}";
@@ -159,10 +158,7 @@ LocatedText ReadName(const TableReader& reader, size_t num_analyses) {
   return {"main", reader.position()};
 }
 
-AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study) {
-  AnalysisSpec analysis;
-  analysis.position = reader.position();
-  analysis.method = reader.Choice(reader.Text("method", "method = \"mle\""), "method", {"mle"});
+void ReadMle(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis) {
   analysis.protocol = reader.Choice(reader.Text("protocol", "protocol = \"pooled-moments\""),
                                     "protocol", {"pooled-moments", "likelihood"});
   analysis.function = reader.Choice(reader.Text("function", "function = \"cfa\""), "function",
@@ -179,13 +175,57 @@ AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study) {
     analysis.information = reader.Choice(*information, "information", {"expected", "observed"});
   }
   analysis.privacy = ReadPrivacy(reader, study);
+}
+
+// What an [[analysis]] may say beside `name` and `method`, and who reads it.
+struct AnalysisMethod {
+  std::string name;
+  std::vector<std::string> keys;
+  void (*read)(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis);
+  bool several;  // whether a study may have more than one analysis of it
+};
+
+const std::vector<AnalysisMethod>& AnalysisMethods() {
+  static const std::vector<AnalysisMethod> methods = {{"mle", kMleKeys, ReadMle, true}};
+  return methods;
+}
+
+// A method that is not there has the keys of the first, so that the key `method` is what is
+// complained about.
+const AnalysisMethod& MethodOf(const std::string& name) {
+  for (const AnalysisMethod& method : AnalysisMethods()) {
+    if (method.name == name) return method;
+  }
+  return AnalysisMethods().front();
+}
+
+std::vector<std::string> KeysOf(const std::string& name) {
+  std::vector<std::string> keys = {"name", "method"};
+  const std::vector<std::string>& more = MethodOf(name).keys;
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
+AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study, size_t num_analyses) {
+  std::vector<std::string> names;
+  for (const AnalysisMethod& method : AnalysisMethods()) names.push_back(method.name);
+  AnalysisSpec analysis;
+  analysis.position = reader.position();
+  analysis.method = reader.Choice(reader.Text("method", "method = \"mle\""), "method", names);
+  const AnalysisMethod& method = MethodOf(analysis.method);
+  if (!method.several && num_analyses > 1) {
+    reader.Fail(reader.position(),
+                "an analysis of method " + Quote(method.name) + " is the only one of its study",
+                "write one study file for each analysis");
+  }
+  method.read(reader, study, analysis);
   return analysis;
 }
 
 }  // namespace
 
 std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile& study) {
-  const auto tables = root.Tables("analysis", kAnalysisKeys);
+  const auto tables = root.Tables("analysis", "method", KeysOf);
   if (tables.empty()) root.FailMissing("analysis", "[[analysis]] method = \"mle\"");
   if (tables.size() > kMaxAnalyses) {
     root.Fail(tables[kMaxAnalyses].position(), "there are too many analyses",
@@ -195,7 +235,7 @@ std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile&
   std::vector<LocatedText> names;
   for (const TableReader& reader : tables) {
     names.push_back(ReadName(reader, tables.size()));
-    analyses.push_back(ReadAnalysis(reader, study));
+    analyses.push_back(ReadAnalysis(reader, study, tables.size()));
     analyses.back().name = names.back().value;
   }
   CheckDistinct(root, names, "analysis");

@@ -130,7 +130,8 @@ struct NetworkSpec {
   double timeout_seconds = 60;
 };
 
-// [[analysis]]: the keys of method "mle". All analyses of a study use one row set: the rows of the
+// [[analysis]]: `name`, `position` and `method` of every method, then the keys of method "mle". All
+// analyses of a study use one row set: the rows of the
 // population without those that `missing` drops because of any variable of any analysis; `subset`
 // narrows it for one analysis.
 struct AnalysisSpec {

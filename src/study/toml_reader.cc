@@ -306,6 +306,12 @@ TableReader TableReader::Table(std::string_view key, std::vector<std::string> ke
 
 std::vector<TableReader> TableReader::Tables(std::string_view key,
                                              const std::vector<std::string>& keys) const {
+  return Tables(key, "", [&](const std::string&) { return keys; });
+}
+
+std::vector<TableReader> TableReader::Tables(
+    std::string_view key, std::string_view kind,
+    const std::function<std::vector<std::string>(const std::string&)>& keys_of) const {
   std::vector<TableReader> tables;
   const toml::node* node = Find(key);
   if (node == nullptr) return tables;
@@ -320,7 +326,8 @@ std::vector<TableReader> TableReader::Tables(std::string_view key,
   for (const toml::node& item : *list) {
     const toml::table* table = item.as_table();
     if (table == nullptr) FailType(key, item, wanted);
-    tables.emplace_back(*file_name_, *table, header, keys);
+    const auto text = (*table)[kind].value<std::string>();
+    tables.emplace_back(*file_name_, *table, header, keys_of(text.value_or("")));
   }
   return tables;
 }

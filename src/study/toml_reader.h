@@ -4,6 +4,7 @@
 
 #include <toml++/toml.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,6 +77,11 @@ class TableReader {
                                            std::string header = {}) const;
   // An array of tables ([[key]]); empty if there is none.
   std::vector<TableReader> Tables(std::string_view key, const std::vector<std::string>& keys) const;
+  // As above, of tables whose keys depend on the text of their key `kind`; keys_of gets an empty
+  // text where there is none.
+  std::vector<TableReader> Tables(
+      std::string_view key, std::string_view kind,
+      const std::function<std::vector<std::string>(const std::string&)>& keys_of) const;
   // A list of inline tables, [{...}, {...}]; empty if there is none. `example` is an entry.
   std::vector<TableReader> Entries(std::string_view key, const std::vector<std::string>& keys,
                                    std::string_view example) const;

@@ -1,0 +1,116 @@
+#include "report/document_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "report/facts_json.h"
+
+namespace partita::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using study::Document;
+using study::DocumentCell;
+using study::DocumentPlot;
+using study::DocumentSection;
+using study::DocumentSeries;
+using study::DocumentTable;
+
+Json CellJson(const DocumentCell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  return std::get<double>(cell);
+}
+
+Json TableJson(const DocumentTable& table) {
+  Json rows = Json::array();
+  for (const std::vector<DocumentCell>& row : table.rows) {
+    Json cells = Json::array();
+    for (const DocumentCell& cell : row) cells.push_back(CellJson(cell));
+    rows.push_back(std::move(cells));
+  }
+  return {{"title", table.title}, {"columns", table.columns}, {"rows", std::move(rows)}};
+}
+
+Json PlotJson(const DocumentPlot& plot) {
+  Json series = Json::array();
+  for (const DocumentSeries& line : plot.series)
+    series.push_back({{"name", line.name}, {"x", line.x}, {"y", line.y}});
+  return {{"title", plot.title},
+          {"x_label", plot.x_label},
+          {"y_label", plot.y_label},
+          {"series", std::move(series)}};
+}
+
+Json SectionJson(const DocumentSection& section) {
+  Json tables = Json::array(), plots = Json::array();
+  for (const DocumentTable& table : section.tables) tables.push_back(TableJson(table));
+  for (const DocumentPlot& plot : section.plots) plots.push_back(PlotJson(plot));
+  return {{"heading", section.heading},
+          {"paragraphs", section.paragraphs},
+          {"tables", std::move(tables)},
+          {"plots", std::move(plots)}};
+}
+
+std::vector<double> ReadNumbers(const Json& json) {
+  std::vector<double> numbers;
+  for (const Json& number : json) numbers.push_back(NumberOrNan(number));
+  return numbers;
+}
+
+DocumentTable ReadTable(const Json& json) {
+  DocumentTable table{json.at("title"), json.at("columns"), {}};
+  for (const Json& cells : json.at("rows")) {
+    std::vector<DocumentCell> row;
+    for (const Json& cell : cells) {
+      if (cell.is_string()) {
+        row.emplace_back(cell.get<std::string>());
+      } else {
+        row.emplace_back(NumberOrNan(cell));
+      }
+    }
+    if (row.size() != table.columns.size()) {
+      throw Json::other_error::create(501, "a row of a table is not as long as its header",
+                                      nullptr);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+DocumentPlot ReadPlot(const Json& json) {
+  DocumentPlot plot{json.at("title"), json.at("x_label"), json.at("y_label"), {}};
+  for (const Json& line : json.at("series")) {
+    plot.series.push_back({line.at("name"), ReadNumbers(line.at("x")), ReadNumbers(line.at("y"))});
+    if (plot.series.back().x.size() != plot.series.back().y.size())
+      throw Json::other_error::create(501, "a line of a plot lacks coordinates", nullptr);
+  }
+  return plot;
+}
+
+}  // namespace
+
+void AppendDocument(const Document& document, Json& json) {
+  Json sections = Json::array(), files = Json::array();
+  for (const DocumentSection& section : document.sections) sections.push_back(SectionJson(section));
+  for (const study::DocumentFile& file : document.files) files.push_back(file.name);
+  json["document"] = {
+      {"title", document.title}, {"sections", std::move(sections)}, {"files", std::move(files)}};
+  json["result"] = document.json.empty() ? Json::object() : Json::parse(document.json);
+}
+
+Document ReadDocument(const Json& json) {
+  const Json& body = json.at("document");
+  Document document;
+  document.title = body.at("title");
+  for (const Json& section : body.at("sections")) {
+    DocumentSection read{section.at("heading"), section.at("paragraphs"), {}, {}};
+    for (const Json& table : section.at("tables")) read.tables.push_back(ReadTable(table));
+    for (const Json& plot : section.at("plots")) read.plots.push_back(ReadPlot(plot));
+    document.sections.push_back(std::move(read));
+  }
+  for (const Json& file : body.at("files")) document.files.push_back({file.get<std::string>(), ""});
+  document.json = json.at("result").dump();
+  document.converged = json.at("status") == "converged";
+  return document;
+}
+
+}  // namespace partita::report

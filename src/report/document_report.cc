@@ -1,0 +1,134 @@
+#include "report/document_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text_table.h"
+#include "report/document_json.h"
+#include "report/facts_json.h"
+#include "report/html_page.h"
+#include "report/html_run.h"
+#include "report/html_text.h"
+#include "report/line_plot.h"
+#include "report/privacy_html.h"
+#include "report/terminal_summary.h"
+
+namespace partita::report {
+namespace {
+
+using study::Document;
+using study::DocumentCell;
+using study::DocumentPlot;
+using study::DocumentSection;
+using study::DocumentSeries;
+using study::DocumentTable;
+
+std::string CellText(const DocumentCell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  return fmt::format("{:.4g}", std::get<double>(cell));
+}
+
+// Columns without a text in them.
+std::vector<size_t> NumberColumns(const DocumentTable& table) {
+  std::vector<size_t> columns;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    bool numbers = true;
+    for (const std::vector<DocumentCell>& row : table.rows)
+      numbers = numbers && std::holds_alternative<double>(row.at(c));
+    if (numbers) columns.push_back(c);
+  }
+  return columns;
+}
+
+std::string TableText(const DocumentTable& table) {
+  TextTable text{table.columns, NumberColumns(table), {}};
+  for (const std::vector<DocumentCell>& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const DocumentCell& cell : row) cells.push_back(CellText(cell));
+    text.rows.push_back(std::move(cells));
+  }
+  return (table.title.empty() ? "" : "\n" + WrapText(table.title + ":", 2)) + RenderTable(text, 2);
+}
+
+std::string SectionText(const DocumentSection& section) {
+  std::string text = "\n" + WrapText(section.heading + ":", 0);
+  for (const std::string& paragraph : section.paragraphs) text += WrapText(paragraph, 2);
+  for (const DocumentTable& table : section.tables) text += TableText(table);
+  return text;
+}
+
+std::string TableHtml(const DocumentTable& table) {
+  HtmlTable html;
+  html.caption = table.title;
+  html.numbers = NumberColumns(table);
+  for (const std::string& column : table.columns) html.header.push_back(Escape(column));
+  for (const std::vector<DocumentCell>& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const DocumentCell& cell : row) cells.push_back(Escape(CellText(cell)));
+    html.Add(std::move(cells));
+  }
+  return RenderHtmlTable(html);
+}
+
+std::string PlotHtml(const DocumentPlot& plot) {
+  LinePlot lines{plot.title, plot.x_label, plot.y_label, {}, 0};
+  for (const DocumentSeries& series : plot.series) {
+    PlotLine line{series.name, {}};
+    for (size_t i = 0; i < series.x.size(); ++i) line.points.emplace_back(series.x[i], series.y[i]);
+    lines.lines.push_back(std::move(line));
+  }
+  return LinePlotSvg(lines);
+}
+
+std::string SectionHtml(const DocumentSection& section, size_t index) {
+  std::string html;
+  for (const std::string& paragraph : section.paragraphs) html += Paragraph(paragraph);
+  for (const DocumentTable& table : section.tables) html += TableHtml(table);
+  for (const DocumentPlot& plot : section.plots) html += PlotHtml(plot);
+  return Section(fmt::format("section-{}", index + 1), section.heading, html);
+}
+
+std::string Software(const RunFacts& facts) {
+  std::string software = "Software: Partita " + facts.software_version;
+  for (const std::string& library : facts.libraries) software += ", " + library;
+  return software + ".";
+}
+
+}  // namespace
+
+std::string DocumentSummary(const Document& document, const study::Plan& plan,
+                            const RunFacts& facts) {
+  std::string text = WrapText("Study " + plan.study + ": " + document.title, 0);
+  for (const DocumentSection& section : document.sections) text += SectionText(section);
+  return text + RunSummary(plan, facts);
+}
+
+std::string DocumentJson(const Document& document, const study::Plan& plan, const RunFacts& facts) {
+  nlohmann::ordered_json json =
+      HeadJson(document.converged ? "converged" : "not-converged", plan, facts);
+  AppendDocument(document, json);
+  AppendFacts(plan, facts, json);
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string RenderDocumentHtml(const Document& document, const study::Plan& plan,
+                               const RunFacts& facts) {
+  HtmlPage page;
+  page.title = document.title + " - Partita report";
+  std::string about = "Report for " + facts.party;
+  if (!facts.started_at.empty()) about += ", run of " + facts.started_at;
+  page.header = Paragraph("Partita study " + plan.study, "kicker") +
+                Element("h1", Escape(document.title)) + "\n" + Paragraph(about, "about");
+  for (size_t i = 0; i < document.sections.size(); ++i)
+    page.main += SectionHtml(document.sections[i], i);
+  page.main += DataHtml(facts) + StudyHtml(plan, facts) + LearnedHtml(plan, facts) +
+               TrafficHtml(facts) + Section("software", "Software", Paragraph(Software(facts)));
+  if (plan.privacy_statement) page.data = WithTradeOffs("", *plan.privacy_statement);
+  page.footer = Paragraph(
+      "Made by Partita. This file needs no network; result.json holds its numbers in full "
+      "precision.");
+  return RenderHtmlPage(page);
+}
+
+}  // namespace partita::report

@@ -1,0 +1,170 @@
+// What the plan says of method `mle`.
+#include <fmt/format.h>
+
+#include "runtime/computations.h"
+#include "runtime/leakage.h"
+#include "runtime/predict.h"
+#include "runtime/private_study.h"
+#include "runtime/utility.h"
+
+namespace partita::runtime {
+namespace {
+
+// Measured on two cores at 2.5 GHz (docs/benchmarks.md, "Predictions").
+constexpr double kProductSeconds = 2.2e-9;  // one multiply-add in the ring of 128 bits
+constexpr double kMaskSeconds = 25e-9;      // one ring element masked, sent and taken in
+constexpr double kFitSeconds = 0.25e-3;     // of an analysis, and per parameter cubed:
+constexpr double kFitCubeSeconds = 20e-9;
+
+double ProductSeconds(const MleStudy& study) {
+  double seconds = 0;
+  for (const Computation& computation : study.computations) {
+    const auto cells = static_cast<double>(computation.task.cells.size());
+    for (size_t b = 0; b < computation.task.blocks.size(); ++b) {
+      const methods::mle::RowBlock& block = computation.task.blocks[b];
+      const double rows = ExpectedRows(study, b);
+      double columns = 0;
+      for (const methods::mle::BlockHolder& holder : block.holders)
+        columns += static_cast<double>(holder.variables.size());
+      const double split = block.holders.size() > 1 ? 2 : 0.5;
+      seconds += cells * rows * split *
+                 (columns * columns * kProductSeconds + (split > 1 ? columns * kMaskSeconds : 0));
+    }
+  }
+  return seconds;
+}
+
+double FitSeconds(const MleStudy& study) {
+  double seconds = 0;
+  for (const PreparedAnalysis& analysis : study.analyses) {
+    const double q = analysis.analysis.table.num_free;
+    seconds += kFitSeconds + kFitCubeSeconds * q * q * q;
+  }
+  return seconds;
+}
+
+void AddAnalyses(const MleStudy& study, study::Plan& plan) {
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    const study::AnalysisSpec& spec = study.file.analyses[a];
+    const PreparedAnalysis& analysis = study.analyses[a];
+    const Computation& computation = study.computations[analysis.computation];
+    const auto free = static_cast<uint64_t>(analysis.analysis.table.num_free);
+    std::string variables;
+    for (const std::string& name : analysis.analysis.table.observed)
+      variables += (variables.empty() ? "" : ", ") + name;
+    plan.analyses.push_back({spec.name, spec.protocol,
+                             fmt::format("{} of {}, {} free parameters{}", spec.function, variables,
+                                         free, spec.robust ? ", robust standard errors" : ""),
+                             RowsText(study, computation.row_sets[analysis.row_set]), free});
+  }
+}
+
+// Whether a party other than the receiver holds whole rows alone, and how many such parties there
+// are.
+size_t OtherHolders(const MleStudy& study) {
+  size_t others = 0;
+  for (const data::Holder& holder : study.partition.holders)
+    others += holder.party != study.receiver ? 1 : 0;
+  return others;
+}
+
+void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
+  if (study.privacy) {
+    for (std::string& sentence : StatementSentences(study))
+      plan.assumptions.push_back(std::move(sentence));
+    return;
+  }
+  plan.assumptions.push_back(
+      "The release is exact: secure computation hides the rows from the parties, but nothing "
+      "limits what the released moments "
+      "themselves say about single persons (no differential privacy).");
+  plan.assumptions.push_back(
+      "Whatever the engine, the receiver together with all other holders but one can compute that "
+      "holder's exact "
+      "contribution to the released moments.");
+}
+
+}  // namespace
+
+MethodName MleStudy::Method() const {
+  MethodName method{methods::mle::kMethodName, methods::mle::kMethodVersion, ""};
+  for (const Computation& computation : computations)
+    method.protocol += (method.protocol.empty() ? "" : ", ") + computation.protocol;
+  return method;
+}
+
+StudySize MleStudy::Size() const {
+  StudySize size;
+  for (const Computation& computation : computations)
+    size.variables = std::max(size.variables, computation.variables.size());
+  for (const PreparedAnalysis& analysis : analyses)
+    size.free_parameters += static_cast<size_t>(analysis.analysis.table.num_free);
+  return size;
+}
+
+void MleStudy::Describe(study::Plan& plan) const {
+  AddAnalyses(*this, plan);
+  for (const methods::mle::DisclosureCheck& check : checks)
+    plan.checks.push_back(
+        {check.analysis, check.variable, check.rule, check.minimum, check.warning});
+  plan.leakage_level = LeakageLevel(plan.exposures);
+  plan.privacy = PrivacyRows(*this);
+  if (privacy) plan.privacy_statement = privacy_statement;
+  AddReleaseAssumptions(*this, plan);
+  plan.notes.push_back(
+      "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
+      fmt::format("2^-{}; nothing is truncated after that.",
+                  computations.front().task.fraction_bits));
+  Forecast forecast = ForecastUtility(*this);
+  plan.utility = std::move(forecast.rows);
+  for (std::string& note : forecast.notes) plan.notes.push_back(std::move(note));
+}
+
+std::vector<std::string> MleStudy::AlsoLearns(size_t party) const {
+  if (party != receiver) return {};
+  std::vector<std::string> learns = {"with them the fitted models"};
+  if (privacy) {
+    learns.emplace_back("and its own share of the noise, which it can subtract");
+  } else if (parties[party].holder && partition.kind == data::PartitionKind::kHorizontal) {
+    learns.emplace_back(
+        OtherHolders(*this) == 1
+            ? "by subtracting its own rows, exactly the moments of the other holder's rows"
+            : "by subtracting its own rows, the pooled moments of the other holders' rows");
+  } else if (parties[party].holder) {
+    learns.emplace_back(
+        "as a holder it knows its own cells beside them and can subtract what they contribute");
+  }
+  return learns;
+}
+
+std::vector<study::PlanExposure> MleStudy::Exposures() const { return runtime::Exposures(*this); }
+
+Forecast MleStudy::Utility() const { return ForecastUtility(*this); }
+
+uint64_t MleStudy::NumbersPerRow() const {
+  uint64_t numbers = 0;
+  for (const Computation& computation : computations) numbers += computation.task.num_variables;
+  return numbers;
+}
+
+// Per latent variable of an analysis the variables of the dictionary that measure it.
+std::vector<std::vector<std::string>> MleStudy::MockClusters() const {
+  std::vector<std::vector<std::string>> clusters;
+  for (const PreparedAnalysis& prepared : analyses) {
+    const stats::ParameterTable& table = prepared.analysis.table;
+    for (const std::string& latent : table.latent) {
+      std::vector<std::string> cluster;
+      for (const stats::Parameter& row : table.rows) {
+        if (row.op != "=~" || row.lhs != latent || row.group != 1) continue;
+        for (const data::DesignColumn& variable : prepared.analysis.variables) {
+          if (variable.schema.name == row.rhs) cluster.push_back(variable.source);
+        }
+      }
+      if (!cluster.empty()) clusters.push_back(std::move(cluster));
+    }
+  }
+  return clusters;
+}
+
+ComputeSeconds MleStudy::Compute() const { return {ProductSeconds(*this), FitSeconds(*this)}; }
+}  // namespace partita::runtime

@@ -1,0 +1,232 @@
+// The rows of method `mle`: design columns in the ring, selectors of every cell, clusters.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "base/error.h"
+#include "runtime/computations.h"
+#include "runtime/protocol.h"
+
+namespace partita::runtime {
+namespace {
+
+using methods::mle::LocalBlock;
+
+bool IsComplete(const MleStudy& study) {
+  return study.file.design.missing == study::MissingPolicy::kComplete;
+}
+
+// The design columns that some computation uses and this table can give.
+void AddColumns(const MleStudy& study, data::Table& table) {
+  std::vector<std::string> names;
+  for (const Computation& computation : study.computations) {
+    for (const data::DesignColumn& column : computation.variables)
+      names.push_back(column.schema.name);
+  }
+  data::AddDesignColumns(table, study.file.dictionary, study.file.derived, names);
+  const auto has = [&](const std::string& name) {
+    return std::any_of(table.columns.begin(), table.columns.end(),
+                       [&](const data::Column& column) { return column.schema.name == name; });
+  };
+  for (const data::DesignColumn& indicator : IndicatorColumns(study)) {
+    if (!has(indicator.factor)) continue;
+    const data::Column& factor = table.Get(indicator.factor);
+    const auto level = static_cast<int32_t>(
+        std::find(factor.schema.levels.begin(), factor.schema.levels.end(), indicator.level) -
+        factor.schema.levels.begin());
+    data::Column column;
+    column.schema = indicator.schema;
+    for (int32_t code : factor.codes) {
+      column.numbers.push_back(code < 0        ? std::numeric_limits<double>::quiet_NaN()
+                               : code == level ? 1
+                                               : 0);
+    }
+    table.columns.push_back(std::move(column));
+  }
+}
+
+// What a holder knows of the row selections, over its whole ordered table.
+class Selectors {
+ public:
+  Selectors(const MleStudy& study, const data::Holding& holding, size_t party)
+      : study_(study), table_(*holding.table) {
+    const data::Holder& holder = *study.partition.HolderOf(party);
+    held_.insert(holder.columns.begin(), holder.columns.end());
+    complete_.assign(table_.num_rows, 1);
+    if (!IsComplete(study)) return;
+    std::vector<std::string> used;
+    for (const std::string& name : study.used) {
+      if (Holds(name)) used.push_back(name);
+    }
+    complete_ = data::CompleteRows(table_, used);
+  }
+
+  // By row of the table.
+  std::vector<int32_t> Of(const RowSelection& selection) const {
+    const std::vector<uint8_t> chosen = Chosen(selection.conditions);
+    std::vector<int32_t> weights(table_.num_rows);
+    for (size_t r = 0; r < weights.size(); ++r) weights[r] = complete_[r] * chosen[r];
+    if (!selection.group.empty() && Holds(selection.group)) {
+      const std::vector<int32_t>& codes = table_.Get(selection.group).codes;
+      for (size_t r = 0; r < weights.size(); ++r) {
+        if (codes[r] != selection.level) weights[r] = 0;
+      }
+    }
+    const std::string& weight = study_.file.design.weights;
+    if (!weight.empty() && Holds(weight)) {
+      const std::vector<double>& numbers = table_.Get(weight).numbers;
+      for (size_t r = 0; r < weights.size(); ++r) {
+        if (weights[r] != 0) weights[r] = static_cast<int32_t>(numbers[r]);
+      }
+    }
+    return weights;
+  }
+
+  OwnRows Count() const {
+    OwnRows rows;
+    const std::vector<uint8_t> chosen = Chosen(study_.file.population.subset);
+    rows.observed = table_.num_rows;
+    for (size_t r = 0; r < table_.num_rows; ++r) {
+      if (chosen[r] == 0) {
+        ++rows.not_in_population;
+      } else if (complete_[r] == 0) {
+        ++rows.incomplete;
+      }
+    }
+    return rows;
+  }
+
+ private:
+  bool Holds(const std::string& name) const {
+    return held_.count(SourceVariable(study_, name)) > 0;
+  }
+  std::vector<uint8_t> Chosen(const std::vector<data::Condition>& conditions) const {
+    std::vector<data::Condition> own;
+    for (const data::Condition& condition : conditions) {
+      if (Holds(condition.variable)) own.push_back(condition);
+    }
+    return data::SelectRows(table_, own);
+  }
+
+  const MleStudy& study_;
+  const data::Table& table_;
+  std::set<std::string> held_;
+  std::vector<uint8_t> complete_;
+};
+
+// Values less the block's mean of their column where it is centred, rounded to the grid: exact
+// integers again.
+mpc::RowReader Centred(mpc::RowReader values, size_t num_rows, const std::vector<bool>& centred) {
+  const size_t cols = centred.size();
+  std::vector<Int128> mean(cols), row(cols);
+  for (size_t r = 0; r < num_rows; ++r) {
+    values(r, 1, row.data());
+    for (size_t c = 0; c < cols; ++c) mean[c] += row[c];
+  }
+  const auto n = static_cast<Int128>(num_rows);
+  for (size_t c = 0; c < cols; ++c) {
+    const Int128 sum = centred[c] ? mean[c] : 0;
+    mean[c] = sum >= 0 ? (2 * sum + n) / (2 * n) : -((-2 * sum + n) / (2 * n));
+  }
+  return [values = std::move(values), mean = std::move(mean), cols](size_t first, size_t num,
+                                                                    Int128* out) {
+    values(first, num, out);
+    for (size_t i = 0; i < num * cols; ++i) out[i] -= mean[i % cols];
+  };
+}
+
+LocalBlock LoadBlock(const MleStudy& study, const Computation& computation,
+                     const methods::mle::BlockHolder& holder, const data::Holding& holding,
+                     size_t block_index, const std::vector<std::vector<int32_t>>& by_cell) {
+  const data::BlockRows& rows = holding.Block(block_index);
+  LocalBlock block;
+  block.num_rows = rows.num_rows;
+  std::vector<std::string> columns;
+  for (size_t v : holder.variables) columns.push_back(computation.variables[v].schema.name);
+  if (!columns.empty()) {
+    block.values = data::ScaledRows(holding, block_index, columns, computation.task.fraction_bits);
+    if (!computation.task.centred.empty() && rows.shared) {
+      std::vector<bool> centred;
+      for (size_t v : holder.variables) centred.push_back(computation.task.Centred(v));
+      block.values = Centred(std::move(block.values), rows.num_rows, centred);
+    }
+    if (study.privacy) {
+      block.values = methods::mle::ClippedRows(
+          std::move(block.values), columns.size(),
+          methods::mle::HolderBound(study.privacy->promise.norm, columns.size(),
+                                    study.privacy->dimension));
+    }
+  }
+  block.selectors.resize(computation.task.cells.size());
+  for (size_t c = 0; c < block.selectors.size(); ++c) {
+    if (!holder.Selects(c)) continue;
+    const auto first = by_cell[c].begin() + static_cast<std::ptrdiff_t>(rows.first_row);
+    block.selectors[c].assign(first, first + static_cast<std::ptrdiff_t>(rows.num_rows));
+  }
+  if (!study.partition.blocks[block_index].count && rows.num_rows > kMaxUndeclaredRows) {
+    throw Error(
+        ErrorCode::kBadData,
+        fmt::format("block '{}' has {} rows, more than the {} assumed for a block "
+                    "without a declared count",
+                    study.partition.blocks[block_index].name, rows.num_rows, kMaxUndeclaredRows),
+        "agree on `count = ...` in its [[rows]] entry of the study file");
+  }
+  return block;
+}
+
+std::vector<LocalBlock> LoadBlocks(const MleStudy& study, const Computation& computation,
+                                   size_t party, const data::Holding& holding,
+                                   const Selectors& selectors) {
+  std::vector<std::vector<int32_t>> by_cell;
+  for (const RowSelection& selection : computation.selections)
+    by_cell.push_back(selectors.Of(selection));
+  std::vector<LocalBlock> blocks(computation.task.blocks.size());
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    for (const methods::mle::BlockHolder& holder : computation.task.blocks[b].holders) {
+      if (holder.party == party)
+        blocks[b] = LoadBlock(study, computation, holder, holding, b, by_cell);
+    }
+  }
+  return blocks;
+}
+
+// By block and row; rows with equal numbers belong together, within this party.
+std::vector<std::vector<uint64_t>> Clusters(const MleStudy& study, const data::Holding& holding) {
+  std::vector<std::vector<uint64_t>> clusters(study.partition.blocks.size());
+  const std::string& name = study.file.design.cluster;
+  if (name.empty()) return clusters;
+  const data::Column& column = holding.table->Get(name);
+  for (const data::BlockRows& rows : holding.blocks) {
+    for (size_t r = rows.first_row; r < rows.first_row + rows.num_rows; ++r) {
+      clusters[rows.block].push_back(column.codes.empty() ? static_cast<uint64_t>(column.numbers[r])
+                                                          : static_cast<uint64_t>(column.codes[r]));
+    }
+  }
+  return clusters;
+}
+
+}  // namespace
+
+void MleStudy::DeriveColumns(data::Table& table) const { AddColumns(*this, table); }
+
+std::unique_ptr<MethodRows> MleStudy::PrepareRows(size_t party, const data::Holding& holding,
+                                                  OwnRows& counts) const {
+  const Selectors selectors(*this, holding, party);
+  counts = selectors.Count();
+  auto rows = std::make_unique<LocalRows>();
+  rows->clusters = Clusters(*this, holding);
+  for (const Computation& computation : computations)
+    rows->blocks.push_back(LoadBlocks(*this, computation, party, holding, selectors));
+  return rows;
+}
+
+std::unique_ptr<MethodRows> MleStudy::NoRows() const {
+  auto rows = std::make_unique<LocalRows>();
+  for (const Computation& computation : computations)
+    rows->blocks.emplace_back(computation.task.blocks.size());
+  return rows;
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,163 @@
+// A study as a run needs it: what every study has, and what its method brings (mle_study.h for
+// method `mle`). All of it is public and follows from the study file alone, so every party derives
+// the same.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/progress.h"
+#include "crypto/random.h"
+#include "data/holding.h"
+#include "data/partition.h"
+#include "data/table.h"
+#include "match/row_order.h"
+#include "mpc/engine.h"
+#include "mpc/release_gate.h"
+#include "privacy/ledger/sqlite_ledger.h"
+#include "study/plan.h"
+#include "study/study_file.h"
+
+namespace partita::runtime {
+
+struct PartyOutcome;
+
+// Rows assumed at most in a block that declares no count; bounds the sums on the wire.
+inline constexpr uint64_t kMaxUndeclaredRows = uint64_t{1} << 20;
+
+// A party's rows, ready for the protocol of its method.
+struct MethodRows {
+  virtual ~MethodRows() = default;
+};
+
+// What one party has after the protocol of its method.
+struct MethodResult {
+  virtual ~MethodResult() = default;
+};
+
+// The owner's own counts over all its blocks, by its own columns: in a block whose columns are
+// split, other holders may drop more rows. For its own report only.
+struct OwnRows {
+  uint64_t observed = 0, not_in_population = 0, incomplete = 0;  // each row for its first reason
+};
+
+// What one process brings to the protocol.
+struct RunInput {
+  const MethodRows* rows = nullptr;         // null where engine.self() is empty
+  const study::DisclosureSpec& disclosure;  // the strictest of the study and all approvals
+  crypto::RandomSource* random = nullptr;   // null where engine.self() is empty
+  // A folder of this party alone where the run may leave what it needs to go on after it was
+  // interrupted; empty: it leaves nothing.
+  std::filesystem::path state = {};
+};
+
+struct MethodName {
+  std::string name;  // as in the study file
+  uint32_t version = 0;
+  std::string protocol;  // several are separated by ", "
+};
+
+// For `study validate`.
+struct StudySize {
+  size_t variables = 0;
+  size_t free_parameters = 0;
+};
+
+// What the noise of a private study will do to its estimates, before any data is read.
+struct Forecast {
+  std::vector<study::PlanUtility> rows;  // most wanted first
+  std::vector<std::string> notes;        // whole sentences
+};
+
+// Of the parties' own arithmetic.
+struct ComputeSeconds {
+  double everybody = 0;  // while the protocol runs
+  double receiver = 0;   // after it
+};
+
+struct Study {
+  study::StudyFile file;
+  // The parties as the channel numbers them: computing parties in roster order, then the dealer if
+  // there is one. Indices of the partition, the method and the engine are channel indices.
+  std::vector<study::Party> parties;
+  size_t num_computing = 0;
+  size_t receiver = 0;
+
+  data::Partition partition;
+  data::RowColumns row_columns;
+  std::vector<std::string> used;  // variables of the dictionary that the method needs
+  std::vector<match::SharedBlock> shared_blocks;
+  std::vector<mpc::Release> releases;
+
+  virtual ~Study() = default;
+
+  // ---- what the method brings
+
+  virtual MethodName Method() const = 0;
+  virtual StudySize Size() const = 0;
+  // Whether all that depends on data is released with noise.
+  virtual bool IsPrivate() const = 0;
+
+  // Of the plan: analyses, checks, level of the exposures, privacy rows and statement, what is
+  // assumed of the releases, utility and notes.
+  virtual void Describe(study::Plan& plan) const = 0;
+  // Clauses on what a computing party learns beside the releases to it.
+  virtual std::vector<std::string> AlsoLearns(size_t party) const = 0;
+  virtual std::vector<study::PlanExposure> Exposures() const = 0;
+  virtual Forecast Utility() const { return {}; }
+  virtual ComputeSeconds Compute() const { return {}; }
+  // Shared numbers that a row takes at most, for an estimate of memory.
+  virtual uint64_t NumbersPerRow() const = 0;
+  // Variables of the dictionary that mock tables make correlated.
+  virtual std::vector<std::vector<std::string>> MockClusters() const { return {}; }
+
+  // Of a private study: what it takes from the budget of one table. Throws kRefused where no charge
+  // could cover it.
+  virtual std::vector<privacy::ledger::Charge> Charges(
+      const privacy::ledger::Policy& policy) const = 0;
+
+  // Adds what the method computes from a holder's columns, before rows are ordered.
+  virtual void DeriveColumns(data::Table& /*table*/) const {}
+  // Of a holder; fills in the counts of its rows. Throws kBadData.
+  virtual std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                                  OwnRows& counts) const = 0;
+  // Of a computing party without a table.
+  virtual std::unique_ptr<MethodRows> NoRows() const = 0;
+
+  // The protocol: the same code at every party, at the dealer, and on the plan engine.
+  virtual std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
+                                            Progress& progress) const = 0;
+  // After the connections are closed: what the outcome says of the result. What fails here is this
+  // party's alone.
+  virtual void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
+                        Progress& progress) const = 0;
+
+ protected:
+  Study() = default;
+  Study(const Study&) = default;
+  Study(Study&&) = default;
+  Study& operator=(const Study&) = default;
+  Study& operator=(Study&&) = default;
+};
+
+// Everything above that does not depend on the method, but `used` and `releases`: parties,
+// partition, blocks that several hold. Throws kBadInput: the tiling, the engine's number of
+// parties.
+void PrepareParties(study::StudyFile file, Study& study);
+
+// "north", "south", "dealer": by channel index.
+std::vector<std::string> PartyNames(const Study& study);
+// Of those who take part in the run: all but the dealer of a study with stored correlations.
+std::vector<std::string> OnlineNames(const Study& study);
+// Channel index. Throws kUsage with "did you mean" if there is none.
+size_t PartyByName(const Study& study, const std::string& name);
+
+// Of the integers that the study's engine computes with: 128 in the rings, 127 in the field.
+int IntegerBits(const Study& study);
+
+// The variable of the dictionary that `name` (of the dictionary or derived) is computed from.
+std::string SourceVariable(const Study& study, const std::string& name);
+
+}  // namespace partita::runtime

@@ -1,0 +1,94 @@
+#include "report/document_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "report/result_json.h"
+#include "tests/report/sample_run.h"
+
+namespace partita::report {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+study::Document Sample() {
+  study::Document document;
+  document.title = "A mixture of <two>";
+  study::DocumentSection section{"Components", {"Two of them are active."}, {}, {}};
+  section.tables.push_back(
+      {"Weights", {"component", "weight"}, {{"first", 1.0 / 3}, {"second", 0.66666666666666663}}});
+  section.plots.push_back(
+      {"Log density", "iteration", "nats", {{"held out", {1, 2, 3}, {-3, -2, -1.5}}}});
+  document.sections.push_back(std::move(section));
+  document.json = R"({"components": 2})";
+  document.files.push_back({"synthetic.csv", "age\n31\n"});
+  return document;
+}
+
+StoredResult Stored(const study::Document& document) {
+  return ParseResultJson(DocumentJson(document, FullPlan(), FullFacts()), "result.json");
+}
+
+TEST(DocumentReportTest, TextHoldsTheSectionsAndTheRun) {
+  const std::string text = DocumentSummary(Sample(), FullPlan(), FullFacts());
+  EXPECT_THAT(text, HasSubstr("A mixture of <two>"));
+  EXPECT_THAT(text, HasSubstr("Two of them are active."));
+  EXPECT_THAT(text, HasSubstr("first      0.3333\n"));
+  EXPECT_THAT(text, HasSubstr("Who learned what"));
+}
+
+TEST(DocumentReportTest, JsonHoldsTheNumbersInFullAndReadsBack) {
+  const std::string text = DocumentJson(Sample(), FullPlan(), FullFacts());
+  const json parsed = json::parse(text);
+  EXPECT_EQ(parsed["status"], "converged");
+  EXPECT_EQ(parsed["document"]["sections"][0]["tables"][0]["rows"][0][1], 1.0 / 3);
+  EXPECT_EQ(parsed["document"]["files"][0], "synthetic.csv");
+  EXPECT_EQ(parsed["result"]["components"], 2);
+  EXPECT_THAT(text, Not(HasSubstr("31")));  // files stand beside it
+
+  const StoredResult stored = ParseResultJson(text, "result.json");
+  ASSERT_TRUE(stored.document.has_value());
+  EXPECT_TRUE(stored.results.empty());
+  EXPECT_EQ(DocumentJson(*stored.document, stored.plan, stored.facts), text);
+}
+
+TEST(DocumentReportTest, WhatIsNoNumberReadsBackToo) {
+  study::Document document = Sample();
+  document.converged = false;
+  document.sections[0].tables[0].rows[0][1] = std::numeric_limits<double>::quiet_NaN();
+  document.sections[0].plots[0].series[0].y[1] = std::numeric_limits<double>::infinity();
+  const StoredResult stored = Stored(document);
+  EXPECT_FALSE(stored.document->converged);
+  EXPECT_EQ(DocumentJson(*stored.document, stored.plan, stored.facts),
+            DocumentJson(document, FullPlan(), FullFacts()));
+}
+
+TEST(DocumentReportTest, PageHoldsTablesAndPlotsEscaped) {
+  const std::string page = RenderDocumentHtml(Sample(), FullPlan(), FullFacts());
+  EXPECT_THAT(page, HasSubstr("A mixture of &lt;two&gt;"));
+  EXPECT_THAT(page, Not(HasSubstr("<two>")));
+  EXPECT_THAT(page, HasSubstr("0.3333"));
+  EXPECT_THAT(page, HasSubstr("<svg"));
+  EXPECT_THAT(page, HasSubstr("Log density"));
+}
+
+TEST(DocumentReportTest, RefusesDamagedDocuments) {
+  json parsed = json::parse(DocumentJson(Sample(), FullPlan(), FullFacts()));
+  json short_row = parsed;
+  short_row["document"]["sections"][0]["tables"][0]["rows"][0].erase(1);
+  EXPECT_THROW(ParseResultJson(short_row.dump(), "r"), Error);
+  json half_line = parsed;
+  half_line["document"]["sections"][0]["plots"][0]["series"][0]["y"].erase(0);
+  EXPECT_THROW(ParseResultJson(half_line.dump(), "r"), Error);
+  parsed["document"].erase("sections");
+  EXPECT_THROW(ParseResultJson(parsed.dump(), "r"), Error);
+}
+
+}  // namespace
+}  // namespace partita::report

@@ -141,10 +141,10 @@ struct HttpsClient::Impl {
                    Deadline deadline, Progress& progress) {
     http::async_write(*stream, request, Done());
     Run(deadline, progress);
-    if (!error) {
-      http::async_read_header(*stream, buffer, parser, Done());
-      Run(deadline, progress);
-    }
+    // Also if not all of it could be sent: a server that refuses a request answers and closes
+    // before it has read the rest, and the answer is here then.
+    http::async_read_header(*stream, buffer, parser, Done());
+    Run(deadline, progress);
     // Nothing of a body is taken in that has no length, or too long a one.
     if (!error && parser.content_length_remaining().value_or(max_body + 1) > max_body) {
       throw Error(

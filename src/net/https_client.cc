@@ -196,6 +196,7 @@ HttpResponse HttpsClient::Send(const HttpRequest& request, std::chrono::millisec
   Request message(http::string_to_verb(request.method), request.target, 11);
   message.set(http::field::host, impl_->pin.peer.address);
   if (!request.bearer.empty()) message.set(http::field::authorization, "Bearer " + request.bearer);
+  if (!request.time.empty()) message.set(std::string(kTimeHeader), request.time);
   message.body() = request.body;
   message.prepare_payload();
   try {

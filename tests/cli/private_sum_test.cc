@@ -382,6 +382,12 @@ TEST(PrivateSumTest, MistakesOfUsersAreExplained) {
   expect(Partita({"client", "submit", folder.collection_file(), "--key", key, "--row",
                   folder / "nan.txt"}),
          7, "value 2 in");
+  expect(Partita({"client", "submit", folder.collection_file(), "--key", key, "--table",
+                  folder / "short.txt"}),
+         2, "has no [regression]");
+  expect(Partita({"client", "submit", folder.collection_file(), "--key", key, "--table",
+                  folder / "short.txt", "--row", folder / "short.txt"}),
+         2, "--table");
   // Nobody is there.
   const ProcessResult lonely = Partita({"client", "submit", folder.collection_file(), "--key", key,
                                         "--row", folder.row_file(0), "--wait", "300ms"});

@@ -9,6 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/regression_row.h"
 #include "cli/round_options.h"
 #include "cli/simulate.h"
 #include "crypto/hash.h"
@@ -155,6 +156,7 @@ int RunInvite(const OutputOptions& output, const InviteCommand& command) {
 
 struct SubmitCommand {
   std::string collection, row, key, certificate, token, upload, wait = "2m";
+  RowOfTable table;  // instead of row
 };
 
 runtime::ClientCredential CredentialOf(const SubmitCommand& command) {
@@ -179,6 +181,7 @@ std::string DefaultUploadFile(const SubmitCommand& command, const study::Collect
 
 int PrintReceipts(const OutputOptions& output, const methods::dca::ClientId& client,
                   const std::string& upload_file, bool drawn,
+                  const methods::regression::Rows& encoded,
                   const std::vector<runtime::NodeReceipt>& receipts) {
   TextTable table;
   table.header = {"compute node", "answer", "attempts", ""};
@@ -197,6 +200,8 @@ int PrintReceipts(const OutputOptions& output, const methods::dca::ClientId& cli
                      {"problem", receipt.problem},
                      {"attempts", receipt.attempts}});
   }
+  Json clipped = Json::array();
+  for (const auto& column : encoded.clipped) clipped.push_back(column.name);
   const bool all = acknowledged == receipts.size();
   std::string text = RenderTable(table, 0);
   text += all ? "every compute node has the upload\n"
@@ -208,11 +213,36 @@ int PrintReceipts(const OutputOptions& output, const methods::dca::ClientId& cli
               Json{{"client", ToHex(client)},
                    {"upload", upload_file},
                    {"drawn", drawn},
+                   {"clipped", clipped},
+                   {"shortened", encoded.shortened > 0},
                    {"acknowledged", acknowledged},
                    {"nodes", nodes}}
                   .dump(),
               all ? "done" : "problems");
   return all ? kDone : refused ? kRefused : kUnreachable;
+}
+
+// The numbers to submit, and the row of the table that they come from, if any.
+std::vector<double> RowToSubmit(const OutputOptions& output, const SubmitCommand& command,
+                                const study::CollectionFile& collection,
+                                const std::string& upload_file,
+                                methods::regression::Rows& encoded) {
+  if (!command.table.file.empty()) {
+    EncodedRow row = EncodeRowOfTable(collection, command.table);
+    for (const std::string& note :
+         methods::regression::ClippingNotes(row.row, *collection.regression)) {
+      PrintNote(output, note);
+    }
+    encoded = std::move(row.row);
+    return std::move(row.vector);
+  }
+  if (!command.row.empty()) {
+    return runtime::ReadRowFile(command.row, collection.contract.dimension);
+  }
+  throw Error(ErrorCode::kUsage, "no upload is kept in " + upload_file,
+              collection.regression
+                  ? "name a table with --table FILE, or a row of numbers with --row FILE"
+                  : "name a row with --row FILE");
 }
 
 int RunSubmit(const OutputOptions& output, const SubmitCommand& command) {
@@ -223,12 +253,10 @@ int RunSubmit(const OutputOptions& output, const SubmitCommand& command) {
       command.upload.empty() ? DefaultUploadFile(command, collection, client) : command.upload;
   const bool drawn = !fs::exists(file);
   std::vector<double> row;
+  methods::regression::Rows encoded;
   if (drawn) {
-    if (command.row.empty()) {
-      throw Error(ErrorCode::kUsage, "no upload is kept in " + file, "name a row with --row FILE");
-    }
-    row = runtime::ReadRowFile(command.row, collection.contract.dimension);
-  } else if (!command.row.empty()) {
+    row = RowToSubmit(output, command, collection, file, encoded);
+  } else if (!command.row.empty() || !command.table.file.empty()) {
     PrintNote(output, "the upload kept in " + file + " is sent again; the row is not read");
   }
   crypto::SystemRandom random;
@@ -236,7 +264,7 @@ int RunSubmit(const OutputOptions& output, const SubmitCommand& command) {
   CancellableProgress progress;
   const std::vector<runtime::NodeReceipt> receipts =
       runtime::SendUpload(collection, credential, upload, MillisecondsOf(command.wait), progress);
-  return PrintReceipts(output, client, file, drawn, receipts);
+  return PrintReceipts(output, client, file, drawn, encoded, receipts);
 }
 
 void AddKeygen(CLI::App* group, Invocation& invocation) {
@@ -285,6 +313,15 @@ void AddSubmit(CLI::App* group, Invocation& invocation) {
   command->add_option("COLLECTION", options->collection, "The collection file")->required();
   command->add_option("--row", options->row,
                       "The numbers of the row; not needed to send a kept upload again");
+  CLI::Option* table = command->add_option(
+      "--table", options->table.file,
+      "Instead of --row: a table (CSV) of this client, encoded as [regression] of the collection "
+      "says");
+  table->excludes("--row");
+  command->add_option("--table-row", options->table.row, "Which row of the table, from 1")
+      ->needs(table)
+      ->capture_default_str();
+  AddTableFormat(*command, options->table.format);
   CLI::Option* key = command->add_option(
       "--key", options->key, "client.key of a registered client, or the key of --certificate");
   CLI::Option* token = command->add_option("--token", options->token, "A client's token");

@@ -63,6 +63,8 @@ Json Submit() {
   return Object({{"client", Type("string")},
                  {"upload", Type("string")},
                  {"drawn", Type("boolean")},
+                 {"clipped", ListOf(Type("string"))},
+                 {"shortened", Type("boolean")},
                  {"acknowledged", Type("integer")},
                  {"nodes", ListOf(node)}});
 }

@@ -1,13 +1,14 @@
-// partita regression encode | simulate | fit | predict | bounds
+// partita regression encode | simulate | fit | predict | bounds | logistic
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/logistic_command.h"
 #include "cli/regression_files.h"
+#include "cli/regression_row.h"
 #include "crypto/prg.h"
-#include "data/csv_reader.h"
 #include "methods/dca/sum_statement.h"
 #include "methods/regression/bounds.h"
 #include "methods/regression/fit.h"
@@ -26,30 +27,15 @@ using Json = nlohmann::ordered_json;
 constexpr mode_t kForOwner = 0600;
 
 struct RegressionCommand {
-  std::string file, collection, sum, output, html, separator = ",", decimal = ".";
+  std::string file, collection, sum, output, html;
+  TableFormat format;
   uint64_t row = 1;
   double epsilon = 1, delta = 0;
 };
 
-study::CollectionFile LoadRegression(const std::string& path) {
-  study::CollectionFile collection = study::LoadCollectionFile(path);
-  if (!collection.regression) {
-    throw Error(ErrorCode::kBadInput, path + " has no [regression]",
-                "add [regression] with an outcome and predictors, and [[variable]] for each");
-  }
-  return collection;
-}
-
-data::CsvContents ReadTable(const RegressionCommand& command, const data::Schema& schema) {
-  data::CsvOptions options;
-  options.separator = command.separator == "tab" ? '\t' : command.separator[0];
-  options.decimal = command.decimal[0];
-  return data::ReadCsvFile(command.file, schema, options);
-}
-
 regression::Rows ReadRows(const RegressionCommand& command, const regression::Spec& spec,
                           const stats::blr::Design& design) {
-  data::CsvContents csv = ReadTable(command, spec.variables);
+  data::CsvContents csv = ReadTable(command.file, command.format, spec.variables);
   return regression::TakeRows(spec, design, std::move(csv.table), csv.report);
 }
 
@@ -71,8 +57,8 @@ regression::Fit FitOf(const study::CollectionFile& collection, const regression:
   RequireStatistics(spec, collection.file_name);
   crypto::Prg random(regression::FitKey(sum));
   regression::Fit fit = regression::FitSum(spec, regression::DesignOf(spec), sum, random);
-  fit.result.statements.push_back(StateSum(collection.contract, static_cast<uint32_t>(sum.rows),
-                                           privacy::Delta(collection.delta)));
+  fit.result.statements.push_back(
+      StateSum(collection.contract, static_cast<uint32_t>(sum.rows), collection.delta));
   return fit;
 }
 
@@ -93,20 +79,12 @@ std::string Report(const RegressionCommand& command, const study::CollectionFile
 
 int RunEncode(const OutputOptions& output, const RegressionCommand& command) {
   const study::CollectionFile collection = LoadRegression(command.collection);
-  const regression::Spec& spec = *collection.regression;
-  const stats::blr::Design design = regression::DesignOf(spec);
-  const regression::Rows rows = ReadRows(command, spec, design);
-  if (command.row < 1 || command.row > rows.count) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("{} has {} rows, and no row {}", command.file, rows.count, command.row),
-                "rows count from 1");
-  }
+  const EncodedRow encoded =
+      EncodeRowOfTable(collection, {command.file, command.row, command.format});
   std::string text;
-  for (const double value :
-       regression::EncodeRow(spec, design, rows.row(command.row - 1, design.features.size() + 1)))
-    text += fmt::format("{}\n", value);
+  for (const double value : encoded.vector) text += fmt::format("{}\n", value);
   runtime::WriteNewFile(command.output, text, kForOwner);
-  TellClipping(output, rows, spec);
+  TellClipping(output, encoded.row, *collection.regression);
   PrintResult(output,
               fmt::format("wrote {}: submit it with 'partita client submit'", command.output),
               Json{{"output", command.output}, {"length", collection.contract.dimension}}.dump());
@@ -165,7 +143,7 @@ int RunPredict(const OutputOptions& output, const RegressionCommand& command) {
   const regression::Spec& spec = *collection.regression;
   data::Schema predictors = spec.variables;
   predictors.columns.pop_back();
-  data::CsvContents csv = ReadTable(command, predictors);
+  data::CsvContents csv = ReadTable(command.file, command.format, predictors);
   const regression::Rows rows =
       regression::TakePredictorRows(spec, fit.design, std::move(csv.table), csv.report);
   const std::vector<regression::PredictionFacts> predictions = regression::PredictRows(fit, rows);
@@ -199,8 +177,12 @@ int RunBounds(const OutputOptions& output, const RegressionCommand& command) {
   const uint32_t shares = contract.noise_source == methods::dca::NoiseSource::kClients
                               ? contract.clients
                               : contract.nodes;
-  regression::NextNoise next{command.epsilon, command.delta > 0 ? command.delta : collection.delta,
-                             spec.laplace, static_cast<double>(shares) / SharesNeeded(contract)};
+  regression::NextNoise next;
+  next.epsilon = command.epsilon;
+  next.laplace = spec.laplace;
+  next.variance_multiple = static_cast<double>(shares) / SharesNeeded(contract);
+  if (collection.delta) next.delta = collection.delta->value();
+  if (command.delta > 0) next.delta = command.delta;
   crypto::Prg random(regression::FitKey(sum));
   const regression::TightBounds bounds =
       regression::BoundsFromSpread(spec, regression::DesignOf(spec), sum, next, random);
@@ -221,15 +203,6 @@ int RunBounds(const OutputOptions& output, const RegressionCommand& command) {
 }
 
 // ---------------------------------------------------------------------------------- parser
-
-void AddTableOptions(CLI::App& command, RegressionCommand& options) {
-  command.add_option("--separator", options.separator, "Between the fields of the table")
-      ->check(CLI::IsMember({",", ";", "tab"}))
-      ->capture_default_str();
-  command.add_option("--decimal", options.decimal, "The decimal mark of the table")
-      ->check(CLI::IsMember({".", ","}))
-      ->capture_default_str();
-}
 
 using Run = int (*)(const OutputOptions&, const RegressionCommand&);
 
@@ -255,7 +228,7 @@ Added AddCommand(CLI::App* parent, const std::string& name, const std::string& d
 
 void AddRegressionCommands(CLI::App& app, Invocation& invocation) {
   CLI::App* parent =
-      app.add_subcommand("regression", "Linear regressions on private sums of many clients");
+      app.add_subcommand("regression", "Regressions on private sums of many clients");
   parent->require_subcommand(1);
 
   const Added encode =
@@ -265,7 +238,7 @@ void AddRegressionCommands(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   encode.command->add_option("--output", encode.options->output, "Write the vector to this file")
       ->required();
-  AddTableOptions(*encode.command, *encode.options);
+  AddTableFormat(*encode.command, encode.options->format);
 
   const Added simulate =
       AddCommand(parent, "simulate",
@@ -273,7 +246,7 @@ void AddRegressionCommands(CLI::App& app, Invocation& invocation) {
                  "A table (CSV) of all clients", invocation, RunSimulate);
   simulate.command->add_option("--sum", simulate.options->sum, "Write the opened sum here (JSON)");
   simulate.command->add_option("--html", simulate.options->html, "Write the report here");
-  AddTableOptions(*simulate.command, *simulate.options);
+  AddTableFormat(*simulate.command, simulate.options->format);
 
   const Added fit = AddCommand(parent, "fit", "Fit the regression to an opened sum",
                                "The opened sum (JSON)", invocation, RunFit);
@@ -284,7 +257,7 @@ void AddRegressionCommands(CLI::App& app, Invocation& invocation) {
                  "A table (CSV) of predictors", invocation, RunPredict);
   predict.command->add_option("--sum", predict.options->sum, "The opened sum (JSON)")->required();
   predict.command->add_option("--output", predict.options->output, "Write the predictions as CSV");
-  AddTableOptions(*predict.command, *predict.options);
+  AddTableFormat(*predict.command, predict.options->format);
 
   const Added bounds = AddCommand(
       parent, "bounds", "Choose tighter bounds from a sum of the spread of the columns",
@@ -294,6 +267,8 @@ void AddRegressionCommands(CLI::App& app, Invocation& invocation) {
       ->check(CLI::PositiveNumber);
   bounds.command->add_option("--delta", bounds.options->delta,
                              "Delta of the next collection (default: that of this one)");
+
+  AddLogistic(*parent, invocation);
 }
 
 }  // namespace partita::cli

@@ -182,6 +182,22 @@ Json Data(const std::string& command) {
     fit["type"] = {"object", "null"};
     return Object({{"rows", Type("integer")}, {"sum", Type("string")}, {"fit", fit}});
   }
+  if (command == "regression logistic") {
+    const Json coefficient = Object({{"name", Type("string")},
+                                     {"mean", Type("number")},
+                                     {"stddev", Type("number")},
+                                     {"lower", Type("number")},
+                                     {"upper", Type("number")}});
+    return Object({{"outcome", Type("string")},
+                   {"rows", Type("integer")},
+                   {"sums", Type("integer")},
+                   {"epochs", Type("integer")},
+                   {"batch", Type("integer")},
+                   {"clip_norm", Type("number")},
+                   {"noise_stddev", Type("number")},
+                   {"coefficients", ListOf(coefficient)},
+                   {"statement", Type("object")}});
+  }
   if (command == "regression predict") {
     const Json prediction =
         Object({{"mean", Type("number")}, {"lower", Type("number")}, {"upper", Type("number")}});

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "crypto/certificate.h"
@@ -17,11 +18,15 @@ struct ssl_st;
 
 namespace partita::net {
 
+inline constexpr std::string_view kTimeHeader = "Partita-Time";
+
 struct HttpRequest {
   std::string method;  // "GET", "POST"
   std::string target;  // "/v1/status"
   std::string bearer;  // token of the Authorization header; empty: none
   Bytes body;
+  // When the client sends it, by the client's clock (header Partita-Time); empty: not said.
+  std::string time = {};
   // Server only: the certificate that the client proved to hold, and its fingerprint; valid today,
   // and otherwise unknown. Null and empty: it showed none.
   std::shared_ptr<x509_st> certificate = nullptr;

@@ -141,10 +141,10 @@ struct HttpsClient::Impl {
                    Deadline deadline, Progress& progress) {
     http::async_write(*stream, request, Done());
     Run(deadline, progress);
-    if (!error) {
-      http::async_read_header(*stream, buffer, parser, Done());
-      Run(deadline, progress);
-    }
+    // Also if not all of it could be sent: a server that refuses a request answers and closes
+    // before it has read the rest, and the answer is here then.
+    http::async_read_header(*stream, buffer, parser, Done());
+    Run(deadline, progress);
     // Nothing of a body is taken in that has no length, or too long a one.
     if (!error && parser.content_length_remaining().value_or(max_body + 1) > max_body) {
       throw Error(
@@ -196,6 +196,7 @@ HttpResponse HttpsClient::Send(const HttpRequest& request, std::chrono::millisec
   Request message(http::string_to_verb(request.method), request.target, 11);
   message.set(http::field::host, impl_->pin.peer.address);
   if (!request.bearer.empty()) message.set(http::field::authorization, "Bearer " + request.bearer);
+  if (!request.time.empty()) message.set(std::string(kTimeHeader), request.time);
   message.body() = request.body;
   message.prepare_payload();
   try {

@@ -24,7 +24,8 @@ class HttpsClient {
   HttpsClient(HttpsClient&&) noexcept;
   HttpsClient& operator=(HttpsClient&&) noexcept;
 
-  // One request and its answer, whatever its status. Connects if there is no connection; if a kept
+  // One request and its answer, whatever its status; also one that came before all of the request
+  // was sent. Connects if there is no connection; if a kept
   // one proves to be closed, connects once more: requests must be such that twice is as good as
   // once. `timeout` bounds all of it, but for a resolver that hangs. Throws kUnreachable,
   // kUntrusted (not the pinned certificate), kTimeout, kPeerFault (no HTTP, or longer than

@@ -279,6 +279,7 @@ void Session::Handle() {
   constexpr std::string_view kBearer = "Bearer ";
   const std::string authorization(message[http::field::authorization]);
   if (authorization.starts_with(kBearer)) request.bearer = authorization.substr(kBearer.size());
+  request.time = std::string(message[std::string(kTimeHeader)]);
   request.body = std::move(message.body());
   request.certificate = certificate_;
   request.fingerprint = fingerprint_;

@@ -47,7 +47,7 @@ CollectedSum CollectSum(const study::CollectionFile& collection, const crypto::I
       AgreedCount(Values(GatherFrom(nodes, "closing", kMaxClosingBytes, deadline, log, progress)),
                   collection, certificates);
   CollectedSum collected;
-  collected.statement = StateSum(collection.contract, count, privacy::Delta(collection.delta));
+  collected.statement = StateSum(collection.contract, count, collection.delta);
   if (ledger) {
     collected.charge = ChargeRound(collection, count, *ledger,
                                    "reader " + crypto::Describe(*identity.certificate).name);

@@ -51,6 +51,7 @@ std::vector<std::pair<std::string, uint64_t>> CountsOf(const methods::dca::Compu
   list.emplace_back(kNoCredential, counts.no_credential);
   list.emplace_back(kWrongCredential, counts.wrong_credential);
   list.emplace_back(kExpiredToken, counts.expired);
+  list.emplace_back(kClockSkew, counts.clock_skew);
   list.emplace_back(kOtherRound, counts.other_round);
   list.emplace_back(kForbidden, counts.forbidden);
   list.emplace_back(kFull, counts.full);
@@ -182,6 +183,12 @@ HttpResponse ComputeService::Show(const std::optional<Bytes>& bytes) const {
   return response;
 }
 
+std::optional<HttpResponse> ComputeService::RefuseClock(const HttpRequest& request) {
+  if (request.time.empty() || ClocksAgree(request.time, study::NowUtc())) return std::nullopt;
+  ++counts_.clock_skew;
+  return TextResponse(422, kClockSkew);
+}
+
 std::optional<HttpResponse> ComputeService::RefuseCredential(const HttpRequest& request) {
   if (list_.admission == study::Admission::kRegistered) return std::nullopt;
   methods::dca::ClientId client{};
@@ -208,6 +215,7 @@ std::optional<HttpResponse> ComputeService::RefuseCredential(const HttpRequest& 
 }
 
 void ComputeService::Upload(HttpRequest request, const net::HttpReply& reply) {
+  if (auto refusal = RefuseClock(request)) return reply(std::move(*refusal));
   if (auto refusal = RefuseCredential(request)) return reply(std::move(*refusal));
   const bool taken =
       queue_.Offer(std::move(request.body), [this, reply](std::optional<Verdict> verdict) {

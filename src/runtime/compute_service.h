@@ -45,7 +45,7 @@ class RoundBoard {
 // Refusals that ComputeNode does not count.
 struct ServiceCounts {
   std::atomic<uint64_t> full{0}, store{0}, no_credential{0}, wrong_credential{0}, expired{0},
-      other_round{0}, forbidden{0};
+      other_round{0}, forbidden{0}, clock_skew{0};
 };
 
 class ComputeService {
@@ -81,6 +81,7 @@ class ComputeService {
   net::HttpResponse Show(const std::optional<Bytes>& bytes) const;
   void Upload(net::HttpRequest request, const net::HttpReply& reply);
   // Empty if the upload may be judged.
+  std::optional<net::HttpResponse> RefuseClock(const net::HttpRequest& request);
   std::optional<net::HttpResponse> RefuseCredential(const net::HttpRequest& request);
 
   const study::CollectionFile& collection_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "study/utc_time.h"
 
 namespace partita::runtime {
 
@@ -37,6 +38,12 @@ unsigned StatusOf(Verdict verdict) {
       return 409;
   }
   throw Error(ErrorCode::kInternal, "an upload has an unknown verdict");
+}
+
+bool ClocksAgree(std::string_view time, int64_t now) {
+  const std::optional<int64_t> theirs = study::ParseUtc(time);
+  return theirs && *theirs >= now - kClockAllowanceSeconds &&
+         *theirs <= now + kClockAllowanceSeconds;
 }
 
 size_t MaxSetBytes(const study::CollectionFile& collection) {

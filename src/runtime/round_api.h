@@ -10,6 +10,7 @@
 // STUDY is the study hash in hexadecimal digits. Refusals are one word of text.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,15 @@ inline constexpr std::string_view kForbidden = "forbidden";               // 403
 inline constexpr std::string_view kNoCredential = "no-credential";        // 401
 inline constexpr std::string_view kWrongCredential = "wrong-credential";  // 403
 inline constexpr std::string_view kExpiredToken = "expired";              // 403
+inline constexpr std::string_view kClockSkew = "clock-skew";              // 422
+
+// An upload says when it is sent, by the client's clock (net::HttpRequest::time). A node that
+// disagrees by more than this refuses it: a deadline, a token and a certificate mean something else
+// to a machine whose clock is wrong, and it may be the node's. An upload that does not say is
+// judged all the same.
+inline constexpr int64_t kClockAllowanceSeconds = 300;
+// Whether `time`, as it came, lies within the allowance of `now`; a text that is no time does not.
+bool ClocksAgree(std::string_view time, int64_t now);
 
 // The largest answers: a frozen set, a closing, a publication.
 size_t MaxSetBytes(const study::CollectionFile& collection);

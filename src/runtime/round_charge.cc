@@ -34,8 +34,7 @@ privacy::ledger::ChargedMechanism MechanismOf(const study::CollectionFile& colle
   const methods::dca::Contract& contract = collection.contract;
   if (contract.noise_law == methods::dca::NoiseLaw::kLaplace) {
     return privacy::ledger::PureDp{
-        methods::dca::ChargedLoss(contract, accepted, privacy::Delta(collection.delta))
-            .epsilon_upper};
+        methods::dca::ChargedLoss(contract, accepted, collection.delta).epsilon_upper};
   }
   GridGaussian mechanism;
   mechanism.remaining = kind == AdversaryKind::kOutsideAnalyst

@@ -10,6 +10,7 @@
 #include "crypto/random.h"
 #include "runtime/round_api.h"
 #include "study/text.h"
+#include "study/utc_time.h"
 
 namespace partita::runtime {
 namespace {
@@ -51,6 +52,7 @@ net::HttpResponse RoundClient::Post(std::string_view what, const std::string& be
   request.method = "POST";
   request.target = path_ + std::string(what);
   request.bearer = bearer;
+  request.time = study::FormatUtc(study::NowUtc());
   request.body = body;
   return client_.Send(request, kRequestTime, kMaxWordBytes, progress);
 }

@@ -28,7 +28,7 @@ class RoundClient {
   // Nothing: not yet. Throws as HttpsClient, kRefused if the node refuses to say it, or serves
   // another round.
   std::optional<Bytes> Get(std::string_view what, size_t max_bytes, Progress& progress);
-  // Any answer.
+  // Any answer. Says when it is sent.
   net::HttpResponse Post(std::string_view what, const std::string& bearer, const Bytes& body,
                          Progress& progress);
 

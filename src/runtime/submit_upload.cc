@@ -116,6 +116,12 @@ std::optional<std::string> Final(const net::HttpResponse& response, const std::s
   }
   if (word == "unknown-client") return "this client is not admitted there";
   if (word == kExpiredToken) return "the token is no longer valid; ask for a new one";
+  if (word == kClockSkew) {
+    return fmt::format(
+        "its clock and the clock of this machine differ by more than {} minutes; set the one that "
+        "is wrong, and submit again",
+        kClockAllowanceSeconds / 60);
+  }
   if (word == kOtherRound) return "it serves another collection or epoch; get the current file";
   return fmt::format("it refuses: {} ({})", study::Quote(word), response.status);
 }

@@ -128,7 +128,7 @@ methods::dca::StudyHash CollectionHash(const CollectionFile& collection) {
     hash.U64(static_cast<uint64_t>(contract.laplace_scale >> 64));
   }
   hash.U64(static_cast<uint64_t>(contract.noise_source));
-  hash.U64(std::bit_cast<uint64_t>(collection.delta));
+  hash.U64(std::bit_cast<uint64_t>(collection.delta ? collection.delta->value() : 0.0));
   hash.U64(collection.nodes.size());
   for (const CollectionNode& node : collection.nodes) {
     hash.Field(node.name).Field(node.fingerprint).Update(node.box_key);

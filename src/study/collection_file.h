@@ -15,6 +15,7 @@
 #include "methods/dca/closing.h"
 #include "methods/dca/contract.h"
 #include "methods/regression/spec.h"
+#include "privacy/sampling/sensitivity.h"
 #include "privacy/statement.h"
 #include "study/study_file.h"
 
@@ -55,9 +56,9 @@ struct CollectionFile {
   methods::dca::Contract contract;
   // What the sum is for; without it, vectors are what clients give.
   std::optional<methods::regression::Spec> regression;
-  std::optional<double> epsilon;  // if the noise is calibrated to it
-  double delta = 0;
-  std::vector<CollectionNode> nodes;  // their order is their numbering
+  std::optional<double> epsilon;        // if the noise is calibrated to it
+  std::optional<privacy::Delta> delta;  // Laplace noise: none, its epsilon is pure
+  std::vector<CollectionNode> nodes;    // their order is their numbering
   std::vector<CollectionReader> readers;
 };
 

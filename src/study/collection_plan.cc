@@ -49,7 +49,7 @@ CollectionPlan PlanCollection(const CollectionFile& collection) {
   plan.sum_seconds = NodeSeconds(contract);
   plan.noise_stddev =
       std::ldexp(TotalNoiseStddev(contract, contract.clients), -contract.clip.fraction_bits);
-  plan.statement = StateSum(contract, MinAccepted(contract), privacy::Delta(collection.delta));
+  plan.statement = StateSum(contract, MinAccepted(contract), collection.delta);
   return plan;
 }
 

@@ -43,11 +43,22 @@ double NumberWithin(const TableReader& reader, std::string_view key, double low,
   return number.value;
 }
 
+void ReadDelta(const TableReader& reader, CollectionFile& collection) {
+  if (collection.contract.noise_law == methods::dca::NoiseLaw::kLaplace) {
+    if (!reader.Has("delta")) return;
+    reader.Fail(reader.PositionOf("delta"), "the epsilon of Laplace noise is pure: it has no delta",
+                "remove it, or write noise = \"gaussian\" in [regression]");
+  }
+  collection.delta = privacy::Delta(
+      NumberWithin(reader, "delta", kMinDelta, kMaxDelta, "delta = 1e-6",
+                   "use a number from 1e-15 to 0.01, well below one over the number of clients"));
+}
+
 // The promise holds for what N - T_drop uploads carry, sums of shares and all.
 void RequirePromise(const TableReader& reader, const CollectionFile& collection) {
   const Contract& contract = collection.contract;
-  const privacy::PrivacyLoss loss = methods::dca::ChargedLoss(
-      contract, methods::dca::MinAccepted(contract), privacy::Delta(collection.delta));
+  const privacy::PrivacyLoss loss =
+      methods::dca::ChargedLoss(contract, methods::dca::MinAccepted(contract), collection.delta);
   if (!collection.epsilon || loss.epsilon_upper <= *collection.epsilon) return;
   reader.Fail(reader.PositionOf("epsilon"), "no noise on this grid keeps this epsilon",
               "use more fraction bits");
@@ -119,9 +130,7 @@ void ReadNoise(const TableReader& root, CollectionFile& collection) {
                                            "noise_from", {"clients", "nodes"});
   contract.noise_source =
       source == "clients" ? methods::dca::NoiseSource::kClients : methods::dca::NoiseSource::kNodes;
-  collection.delta =
-      NumberWithin(reader, "delta", kMinDelta, kMaxDelta, "delta = 1e-6",
-                   "use a number from 1e-15 to 0.01, well below one over the number of clients");
+  ReadDelta(reader, collection);
   if (reader.Has("epsilon") == reader.Has("noise_stddev")) {
     reader.Fail(reader.PositionOf("noise_stddev"),
                 "[privacy] needs 'epsilon' or 'noise_stddev', and not both",
@@ -134,7 +143,7 @@ void ReadNoise(const TableReader& root, CollectionFile& collection) {
                        "use a number from 0.0001 to 100; around 1 is usual, above 10 protects "
                        "little");
       methods::dca::CalibrateNoise(contract, privacy::Epsilon(*collection.epsilon),
-                                   privacy::Delta(collection.delta));
+                                   collection.delta);
     } else {
       if (contract.noise_law == methods::dca::NoiseLaw::kLaplace) {
         reader.Fail(reader.PositionOf("noise_stddev"), "Laplace noise is sized by 'epsilon'",

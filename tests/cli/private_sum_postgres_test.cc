@@ -51,7 +51,7 @@ TEST(PrivateSumPostgresTest, OneNodeOfSeveralProcesses) {
     const runtime::KeptUpload upload = folder.Keep(client);
     for (const runtime::NodeReceipt& receipt :
          runtime::SendUpload(folder.collection(), folder.credential(client), upload,
-                             std::chrono::seconds(60), progress)) {
+                             std::chrono::minutes(10), progress)) {
       EXPECT_EQ(receipt.answer, "accepted");
     }
     const std::vector<Int128> value = folder.ValueOf(upload);
@@ -67,7 +67,7 @@ TEST(PrivateSumPostgresTest, OneNodeOfSeveralProcesses) {
   for (auto& node : nodes) ASSERT_TRUE(node->WaitForStandardError("published its sum"));
   const ProcessResult aggregate =
       Partita({"aggregate", folder.collection_file(), "--folder", folder / "analyst", "--format",
-               "json", "--wait", "60s"});
+               "json", "--wait", "10m"});
   ASSERT_EQ(aggregate.exit_code, 0) << aggregate.err;
   const Json data = Json::parse(aggregate.out)["data"];
   EXPECT_EQ(data["clients"], kClients);

@@ -95,15 +95,20 @@ ProcessResult Process::Wait() {
 
 std::string PartitaProgram() { return PARTITA_BINARY_DIR "/bin/partita"; }
 
+// The port stays bound by a socket that does not listen. That keeps it from all who are given any
+// port, for listening or connecting, also while a node that is started again does not hold it.
 std::string FreeAddress() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(address);
-  ::bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(fd);
+  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+      ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    throw std::runtime_error("no free port");
+  }
   return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
 }
 

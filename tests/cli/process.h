@@ -35,7 +35,8 @@ class Process {
 // The program under test.
 std::string PartitaProgram();
 
-// HOST:PORT of a loopback port that was free a moment ago.
+// HOST:PORT of a loopback port that nobody else is given until this process ends: a program that
+// listens with SO_REUSEADDR may, again and again.
 std::string FreeAddress();
 
 // Runs `partita arguments...` to its end.

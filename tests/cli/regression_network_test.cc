@@ -1,10 +1,12 @@
 // A regression on a private sum as its users run it: clients submit rows to three compute nodes on
 // the loopback interface, a reader collects the sum and fits.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -21,6 +23,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr uint32_t kClients = 60, kMissing = 3;
+constexpr uint32_t kBeyond = 1;  // its x lies beyond the bounds
 constexpr const char* kRegression = R"([regression]
 outcome = "y"
 predictors = ["x", "g"]
@@ -46,6 +49,7 @@ std::vector<double> Values(uint32_t client) {
   std::normal_distribution<double> normal;
   const double x = std::clamp(normal(random) / 2, -1.0, 1.0);
   const double b = client % 2;
+  if (client == kBeyond) return {5, b, 8};
   return {x, b, std::clamp(1 + 4 * x + 2 * b + normal(random), -10.0, 10.0)};
 }
 
@@ -64,28 +68,35 @@ TEST(RegressionNetworkTest, ClientsSubmitNodesSumAReaderFits) {
   }
   for (auto& node : nodes) ASSERT_TRUE(node->WaitForStandardError("takes uploads"));
 
-  // The first client uses the program.
-  const std::vector<double> first = Values(0);
-  std::ofstream(folder / "row.csv") << "x,g,y\n" << first[0] << ",a," << first[2] << "\n";
-  ProcessResult run = Partita({"regression", "encode", folder / "row.csv", "--collection", file,
+  // The first client uses the program in two steps, the second in one: both rows are in one table.
+  const std::vector<double> first = Values(0), second = Values(kBeyond);
+  std::ofstream(folder / "rows.csv")
+      << fmt::format("x,g,y\n{},a,{}\n{},b,{}\n", first[0], first[2], second[0], second[2]);
+  ProcessResult run = Partita({"regression", "encode", folder / "rows.csv", "--collection", file,
                                "--output", folder / "vector.txt"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err, ::testing::Not(::testing::HasSubstr("beyond the bounds")));
   run = Partita({"client", "submit", file, "--row", folder / "vector.txt", "--key",
                  folder / "client0/client.key"});
   ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+  run = Partita({"client", "submit", file, "--table", folder / "rows.csv", "--table-row", "2",
+                 "--key", folder / "client1/client.key", "--format", "jsonl"});
+  ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+  EXPECT_THAT(run.err, ::testing::HasSubstr("x: 1 of 1 rows lie beyond the bounds"));
+  EXPECT_EQ(Json::parse(run.out)["data"]["clipped"], Json({"x"}));
 
   const methods::regression::Spec spec = *folder.collection().regression;
   const stats::blr::Design design = DesignOf(spec);
   crypto::SystemRandom random;
   SilentProgress progress;
-  for (uint32_t client = 1; client < kClients - kMissing; ++client) {
+  for (uint32_t client = 2; client < kClients - kMissing; ++client) {
     const runtime::KeptUpload upload =
         runtime::KeepUpload(folder.collection(), folder.credential(client),
                             methods::regression::EncodeRow(spec, design, Values(client)),
                             folder.upload_file(client), random);
     for (const runtime::NodeReceipt& receipt :
          runtime::SendUpload(folder.collection(), folder.credential(client), upload,
-                             std::chrono::seconds(60), progress))
+                             std::chrono::minutes(10), progress))
       ASSERT_TRUE(receipt.acknowledged) << receipt.problem;
   }
   for (uint16_t k = 0; k < 3; ++k) {
@@ -95,7 +106,7 @@ TEST(RegressionNetworkTest, ClientsSubmitNodesSumAReaderFits) {
   }
   const std::string sum_file = folder / "sum.json";
   run = Partita(
-      {"aggregate", file, "--folder", folder / "analyst", "--wait", "60s", "--output", sum_file});
+      {"aggregate", file, "--folder", folder / "analyst", "--wait", "10m", "--output", sum_file});
   ASSERT_EQ(run.exit_code, 0) << run.err;
 
   // The sum of the rows, but for noise of the declared size (12 standard deviations: below 1e-30).
@@ -126,6 +137,31 @@ TEST(RegressionNetworkTest, ClientsSubmitNodesSumAReaderFits) {
   }
   // Of what arrived: less than what was promised for the fewest.
   EXPECT_LT(fit["statements"][0]["rows"][0]["epsilon"]["upper"], 20);
+}
+
+// Before anything is drawn or sent.
+TEST(RegressionNetworkTest, TablesThatCannotBeSubmittedAreExplained) {
+  const SumFolder folder({.clients = 8, .max_drop = 1, .regression = kRegression});
+  const auto submit = [&](const std::string& table, const std::string& row, int code,
+                          const std::string& what) {
+    std::ofstream(folder / "row.csv") << table;
+    const ProcessResult run =
+        Partita({"client", "submit", folder.collection_file(), "--table", folder / "row.csv",
+                 "--table-row", row, "--key", folder / "client0/client.key"});
+    EXPECT_EQ(run.exit_code, code) << table << run.err;
+    EXPECT_THAT(run.err, ::testing::HasSubstr(what)) << table;
+    EXPECT_THAT(run.err, ::testing::HasSubstr("hint")) << table;
+    EXPECT_FALSE(std::filesystem::exists(folder.upload_file(0)));
+  };
+  submit("x,g,y\nnan,a,1\n", "1", 7, "nan");
+  submit("x,g,y\n1e400,a,1\n", "1", 7, "row.csv:2:");
+  submit("x,g,y\n,a,1\n", "1", 7, "'x' is missing");
+  submit("x,g,y\n0.5,c,1\n", "1", 7, "'c'");
+  submit("x,g,y\n0.5,a\n", "1", 7, "row.csv:2:");
+  submit("x,g\n0.5,a\n", "1", 7, "'y'");
+  submit("x,g,y\n0.5,a,1\n", "2", 2, "has 1 rows, and no row 2");
+  submit("x,g,y\n", "1", 2, "has 0 rows");
+  submit("", "1", 7, "row.csv");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
@@ -113,6 +114,7 @@ TEST_F(RegressionTest, SimulatesFitsAndPredicts) {
 
 TEST_F(RegressionTest, LaplaceNoiseHasAPureEpsilon) {
   folder_.Edit(collection_, "outcome =", "noise = \"laplace\"\noutcome =");
+  folder_.Edit(collection_, "delta = 1e-6\n", "");
   const Json fit = Data({"regression", "simulate", kTable})["fit"];
   for (const Json& row : fit["statements"][0]["rows"]) {
     if (row.contains("epsilon") && row["epsilon"].is_object()) {
@@ -120,6 +122,108 @@ TEST_F(RegressionTest, LaplaceNoiseHasAPureEpsilon) {
       EXPECT_LE(row["epsilon"]["upper"], 2.0 + 1e-9);
     }
   }
+}
+
+const std::string kLogistic = R"(collection = 1
+name = "illness"
+deadline = "2030-01-01T00:00:00Z"
+[clients]
+planned = 2000
+max_drop = 10
+max_collude = 5
+admission = "registered"
+[privacy]
+epsilon = 20
+delta = 1e-6
+noise_from = "clients"
+[regression]
+outcome = "ill"
+predictors = ["age", "dose"]
+[[variable]]
+name = "age"
+type = "numeric"
+lower = 20
+upper = 80
+[[variable]]
+name = "dose"
+type = "numeric"
+lower = 0
+upper = 4
+[[variable]]
+name = "ill"
+type = "integer"
+lower = 0
+upper = 1
+)";
+
+// Log odds -1.5 + 0.05 (age - 50) + 0.8 dose, of 2000 clients.
+std::string IllnessTable() {
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> unit;
+  std::string csv = "age,dose,ill\n";
+  for (int row = 0; row < 2000; ++row) {
+    const double age = 20 + 60 * unit(random), dose = 4 * unit(random);
+    const double logit = -1.5 + 0.05 * (age - 50) + 0.8 * dose;
+    const int ill = unit(random) < 1 / (1 + std::exp(-logit)) ? 1 : 0;
+    csv += std::to_string(age) + "," + std::to_string(dose) + "," + std::to_string(ill) + "\n";
+  }
+  return csv;
+}
+
+TEST_F(RegressionTest, LogisticRegressionByPrivateSums) {
+  StudyFolder::Write(collection_, kLogistic + nodes_);
+  const std::string table = Path("clients.csv");
+  StudyFolder::Write(table, IllnessTable());
+  const std::vector<std::string> command = {"regression", "logistic",    table, "--batch",
+                                            "250",        "--epochs",    "12",  "--step",
+                                            "0.08",       "--clip-norm", "1.5"};
+  const Json fit = Data(command);
+  EXPECT_EQ(fit["sums"], 96);
+  ASSERT_EQ(fit["coefficients"].size(), 3U);
+  EXPECT_EQ(fit["coefficients"][0]["name"], "(Intercept)");
+  EXPECT_EQ(fit["coefficients"][2]["name"], "dose");
+  // For predictors in [-1, 1] the slopes are 1.5 and 1.6; rows, noise and optimiser together move
+  // them by about 0.1, so these bars are six times that.
+  EXPECT_NEAR(fit["coefficients"][1]["mean"], 0.05, 0.6 / 30);
+  EXPECT_NEAR(fit["coefficients"][2]["mean"], 0.8, 0.6 / 2);
+  for (const Json& row : fit["coefficients"]) {
+    EXPECT_LT(row["lower"], row["mean"]);
+    EXPECT_GT(row["upper"], row["mean"]);
+  }
+  // The whole training costs the collection's epsilon, against whom the noise is sized for.
+  const Json& rows = fit["statement"]["rows"];
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_LT(rows[0]["epsilon"]["upper"], 20);
+  EXPECT_NEAR(rows[2]["epsilon"]["upper"], 20, 1e-3);
+
+  std::vector<std::string> cheaper = command;
+  cheaper.insert(cheaper.end(), {"--epsilon", "2", "--max-drop", "0"});
+  const ProcessResult text = Text(cheaper);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("leave the privacy noise out"));
+  EXPECT_THAT(text.out, HasSubstr("sampling them adds no privacy"));
+}
+
+TEST_F(RegressionTest, LogisticMistakesAreExplained) {
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& what) {
+    const ProcessResult run = Text(std::move(arguments));
+    EXPECT_NE(run.exit_code, 0) << what;
+    EXPECT_THAT(run.err, HasSubstr(what));
+    EXPECT_THAT(run.err, HasSubstr("hint"));
+  };
+  refused({"regression", "logistic", kTable}, "'pressure' is no outcome of a logistic regression");
+  StudyFolder::Write(collection_, kLogistic + nodes_);
+  const std::string table = Path("clients.csv");
+  StudyFolder::Write(table, IllnessTable());
+  refused({"regression", "logistic", table, "--batch", "300"}, "batches");
+  // Nobody's noise would remain in a batch of 16.
+  refused({"regression", "logistic", table, "--batch", "16"}, "16 clients cannot protect");
+  StudyFolder::Write(table, "age,dose,ill\n30,1,2\n");
+  refused({"regression", "logistic", table}, "'ill' of row 1 is neither 0 nor 1");
+  folder_.Edit(collection_, "delta = 1e-6\n", "");
+  folder_.Edit(collection_, "outcome =", "noise = \"laplace\"\noutcome =");
+  StudyFolder::Write(table, "age,dose,ill\n30,1,1\n");
+  refused({"regression", "logistic", table}, "has no delta");
 }
 
 TEST_F(RegressionTest, TheSpreadGivesTighterBounds) {

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "methods/dca/sqlite_spool.h"
 #include "net/roster.h"
 #include "runtime/round_api.h"
+#include "study/utc_time.h"
 #include "tests/cli/sum_folder.h"
 #include "tests/privacy/ledger/crash_vfs.h"
 
@@ -18,7 +20,6 @@ namespace partita::runtime {
 namespace {
 
 using privacy::ledger::CrashDisk;
-using std::chrono::seconds;
 
 constexpr char kDisk[] = "dca-service";
 
@@ -49,7 +50,21 @@ class Node0 {
                   service_.Handle(std::move(request), reply);
                 }) {}
 
-  // What node 0 answers to an upload of `client`.
+  // What node 0 answers to an upload of `client`, by a clock that shows `time`.
+  std::string PostAt(uint32_t client, const std::string& time) {
+    SilentProgress progress;
+    const study::CollectionNode& node = folder_.collection().nodes[0];
+    net::HttpsClient to({node.name, node.address, node.fingerprint}, {});
+    net::HttpRequest request;
+    request.method = "POST";
+    request.target = RoundPath(folder_.collection(), "uploads");
+    request.body = folder_.Keep(client).envelopes[0];
+    request.time = time;
+    const net::HttpResponse response =
+        to.Send(request, std::chrono::minutes(10), kMaxWordBytes, progress);
+    return std::to_string(response.status) + " " + net::BodyText(response);
+  }
+  // By a right one.
   std::string Post(uint32_t client) {
     SilentProgress progress;
     RoundClient to(folder_.collection(), 0, {});
@@ -111,6 +126,59 @@ TEST_F(ComputeServiceTest, AFullDiskIsTriedAgain) {
   EXPECT_THAT(node.Status()["queue"]["failure"].get<std::string>(),
               ::testing::HasSubstr("upload store failed"));
   for (uint32_t client = 0; client < 6; ++client) EXPECT_EQ(node.Post(client), "200 retried");
+}
+
+// Refused before it is judged, whichever of the two clocks is wrong; then the same bytes count.
+TEST_F(ComputeServiceTest, AClockThatIsOffIsTold) {
+  Node0 node(folder_, {});
+  const int64_t now = study::NowUtc();
+  for (const int64_t off : {-3600, 3600, -86400 * 365}) {
+    EXPECT_EQ(node.PostAt(0, study::FormatUtc(now + off)), "422 clock-skew");
+  }
+  EXPECT_EQ(node.PostAt(0, "yesterday"), "422 clock-skew");
+  EXPECT_EQ(node.Status()["counts"]["clock-skew"], 4);
+  EXPECT_EQ(node.Status()["counts"]["accepted"], 0);
+  EXPECT_EQ(node.Post(0), "200 accepted");
+  EXPECT_EQ(node.PostAt(0, ""), "200 retried");
+  EXPECT_EQ(node.PostAt(1, ""), "200 accepted");
+  EXPECT_EQ(node.Status()["counts"]["clock-skew"], 4);
+}
+
+TEST(RoundApiTest, ClocksAgreeWithinTheAllowance) {
+  const int64_t now = 1'800'000'000;
+  for (const int64_t off : {int64_t{0}, kClockAllowanceSeconds, -kClockAllowanceSeconds}) {
+    EXPECT_TRUE(ClocksAgree(study::FormatUtc(now + off), now)) << off;
+  }
+  for (const int64_t off : {kClockAllowanceSeconds + 1, -kClockAllowanceSeconds - 1, -now}) {
+    EXPECT_FALSE(ClocksAgree(study::FormatUtc(now + off), now)) << off;
+  }
+  for (const char* text : {"", "1800000000", "2027-01-15", "2027-01-15T08:00:00", "\xff"}) {
+    EXPECT_FALSE(ClocksAgree(text, now)) << text;
+  }
+}
+
+// A client is told what to do about it, and does not ask again for ever.
+TEST_F(ComputeServiceTest, AClientIsToldOfClocksThatDisagree) {
+  std::vector<std::unique_ptr<net::HttpsServer>> servers;
+  std::atomic<int> asked{0};
+  for (uint16_t k = 0; k < 2; ++k) {
+    const net::Address address = net::ParseAddress(folder_.collection().nodes[k].address);
+    servers.push_back(std::make_unique<net::HttpsServer>(
+        net::Listen(address.host, address.port), folder_.node_identity(k), net::HttpsLimits(), 1,
+        [&](const net::HttpRequest& request, const net::HttpReply& reply) {
+          ++asked;
+          EXPECT_TRUE(ClocksAgree(request.time, study::NowUtc()));
+          reply(net::TextResponse(422, kClockSkew));
+        }));
+  }
+  SilentProgress progress;
+  for (const NodeReceipt& receipt : SendUpload(folder_.collection(), folder_.credential(0),
+                                               folder_.Keep(0), std::chrono::hours(1), progress)) {
+    EXPECT_FALSE(receipt.acknowledged);
+    EXPECT_EQ(receipt.answer, "clock-skew");
+    EXPECT_THAT(receipt.problem, ::testing::HasSubstr("differ by more than 5 minutes"));
+  }
+  EXPECT_EQ(asked, 2);
 }
 
 TEST_F(ComputeServiceTest, AFullQueueSaysSo) {

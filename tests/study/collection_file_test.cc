@@ -10,12 +10,12 @@
 #include "crypto/certificate.h"
 #include "methods/dca/sum_statement.h"
 #include "study/utc_time.h"
+#include "tests/study/mistake.h"
 
 namespace partita::study {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 // One certificate per name, for the whole program.
 const crypto::Identity& IdentityOf(const std::string& name) {
@@ -41,12 +41,6 @@ std::string Text() {
          "[sum]\ndimension = 4\nbound = 2.0\n"
          "[privacy]\nepsilon = 1.0\ndelta = 1e-6\nnoise_from = \"clients\"\n" +
          Node("north", '1') + Node("south", '2');
-}
-
-std::string Edited(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
 }
 
 CollectionFile Parse(const std::string& text) { return ParseCollectionFile(text, "c.toml"); }
@@ -77,8 +71,7 @@ TEST(CollectionFileTest, NoiseIsSizedForThePromise) {
   for (const char* source : {"clients", "nodes"}) {
     const CollectionFile collection =
         Parse(Edited(Text(), "\"clients\"", "\"" + std::string(source) + "\""));
-    const privacy::PrivacyLoss loss =
-        ChargedLoss(collection.contract, 800, privacy::Delta(collection.delta));
+    const privacy::PrivacyLoss loss = ChargedLoss(collection.contract, 800, collection.delta);
     EXPECT_LE(loss.epsilon_upper, 1.0) << source;
     EXPECT_GT(loss.epsilon_upper, 1.0 - 1e-5) << source;
   }
@@ -116,10 +109,6 @@ TEST(CollectionFileTest, HashBindsWhatMattersAndNothingElse) {
   for (const auto& [from, to] : other) EXPECT_NE(hash(Edited(Text(), from, to)), study) << to;
 }
 
-struct Mistake {
-  std::string from, to, place, what, remedy;
-};
-
 TEST(CollectionFileTest, MistakesAreFoundWithTheirPlace) {
   const std::vector<Mistake> mistakes = {
       {"collection = 1", "collection = 2", "1:14", "cannot read format 2", "collection = 1"},
@@ -154,19 +143,34 @@ TEST(CollectionFileTest, MistakesAreFoundWithTheirPlace) {
       {"9" + BoxKey('1').substr(1), std::string(64, '0'), "20:11", "no valid key", "collection"},
       {"-----BEGIN CERTIFICATE-----", "-----BEGIN-----", "21:15", "is no certificate", "cert.pem"},
   };
-  for (const Mistake& mistake : mistakes) {
-    SCOPED_TRACE(mistake.to);
-    try {
-      Parse(Edited(Text(), mistake.from, mistake.to));
-      ADD_FAILURE() << "accepted";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-      EXPECT_THAT(error.message(), StartsWith("c.toml:" + mistake.place + ": "));
-      EXPECT_THAT(error.message(), HasSubstr(mistake.what));
-      EXPECT_THAT(error.hint(), HasSubstr(mistake.remedy));
-      EXPECT_FALSE(error.hint().empty());
-    }
+  ExpectMistakes([](const std::string& text) { Parse(text); }, "c.toml", Text(), mistakes);
+}
+
+// Gaussian noise needs a delta, Laplace noise has none.
+TEST(CollectionFileTest, OnlyGaussianNoiseHasADelta) {
+  const std::string nodes = Text().substr(Text().find("[[node]]"));
+  const std::string laplace = Edited(Text().substr(0, Text().find("[sum]")), "1000", "1100") +
+                              "[privacy]\nepsilon = 1.0\nnoise_from = \"clients\"\n"
+                              "[regression]\noutcome = \"y\"\npredictors = [\"x\"]\n"
+                              "noise = \"laplace\"\n"
+                              "[[variable]]\nname = \"x\"\ntype = \"numeric\"\nlower = 0\n"
+                              "upper = 1\n"
+                              "[[variable]]\nname = \"y\"\ntype = \"numeric\"\nlower = 0\n"
+                              "upper = 1\n" +
+                              nodes;
+  const CollectionFile pure = Parse(laplace);
+  EXPECT_FALSE(pure.delta.has_value());
+  const CollectionPlan plan = PlanCollection(pure);
+  for (const privacy::StatementRow& row : plan.statement.rows) {
+    if (row.loss.infinite) continue;
+    EXPECT_EQ(row.loss.delta, 0);
+    EXPECT_LE(row.loss.epsilon_upper, 1 + 1e-9);
   }
+  const auto parse = [](const std::string& text) { Parse(text); };
+  ExpectMistake(parse, "c.toml", Edited(laplace, "epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-6"),
+                {"", "delta", "12:9", "is pure: it has no delta", "remove it"});
+  ExpectMistake(parse, "c.toml", Edited(laplace, "laplace", "gaussian"),
+                {"", "no delta", "10:1", "needs the key 'delta'", "delta = 1e-6"});
 }
 
 TEST(CollectionFileTest, NodesAndReadersAreDifferentPeople) {

@@ -8,7 +8,7 @@
 #include "methods/dca/sum_statement.h"
 #include "study/regression_contract.h"
 #include "study/study_sections.h"
-#include "tests/study/study_text.h"
+#include "tests/study/mistake.h"
 
 namespace partita::study {
 namespace {
@@ -18,7 +18,6 @@ using methods::regression::Estimator;
 using methods::regression::Spec;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::StartsWith;
 
 // Line numbers matter: tests quote them.
 const std::string kSection = R"([regression]
@@ -86,10 +85,6 @@ TEST(RegressionSectionTest, HasDefaults) {
   EXPECT_FALSE(Parse("collection = 1\n").has_value());
 }
 
-struct Mistake {
-  std::string from, to, place, what, remedy;
-};
-
 TEST(RegressionSectionTest, EveryMistakeHasItsPlaceAndARemedy) {
   const std::vector<Mistake> mistakes = {
       {"outcome = \"pressure\"", "outcom = \"pressure\"", "2:1", "unknown key 'outcom'", "outcome"},
@@ -122,19 +117,7 @@ TEST(RegressionSectionTest, EveryMistakeHasItsPlaceAndARemedy) {
       {"slope_sd = 0.5", "slope_sd = [0, 1]", "12:12", "two ascending", ""},
       {"levels = [\"female\", \"male\"]", "levels = [\"female\"]", "22:", "level", ""},
   };
-  for (const Mistake& mistake : mistakes) {
-    SCOPED_TRACE(mistake.to);
-    try {
-      Parse(Edited(kSection, mistake.from, mistake.to));
-      ADD_FAILURE() << "accepted";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-      EXPECT_THAT(error.message(), StartsWith("c.toml:" + mistake.place));
-      EXPECT_THAT(error.message() + error.hint(), HasSubstr(mistake.what));
-      EXPECT_THAT(error.hint(), HasSubstr(mistake.remedy));
-      EXPECT_FALSE(error.hint().empty());
-    }
-  }
+  ExpectMistakes([](const std::string& text) { Parse(text); }, "c.toml", kSection, mistakes);
   try {
     Parse("[[variable]]\nname = \"age\"\n");
     ADD_FAILURE() << "accepted";

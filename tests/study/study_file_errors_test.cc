@@ -3,33 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "study/study_file.h"
+#include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
 namespace partita::study {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
-
-struct Mistake {
-  std::string from, to;  // the edit of kSmallStudy
-  std::string place;     // LINE:COLUMN
-  std::string what;      // part of the message
-  std::string remedy;    // part of the hint
-};
-
 void ExpectMistake(const std::string& text, const Mistake& mistake) {
-  SCOPED_TRACE(mistake.to);
-  try {
-    ParseStudyFile(text, "s.toml");
-    ADD_FAILURE() << "accepted: " << mistake.what;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-    EXPECT_THAT(error.message(), StartsWith("s.toml:" + mistake.place + ": "));
-    EXPECT_THAT(error.message(), HasSubstr(mistake.what));
-    EXPECT_THAT(error.hint(), HasSubstr(mistake.remedy));
-    EXPECT_FALSE(error.hint().empty());
-  }
+  study::ExpectMistake([](const std::string& study) { ParseStudyFile(study, "s.toml"); }, "s.toml",
+                       text, mistake);
 }
 
 void ExpectMistakes(const std::vector<Mistake>& mistakes) {

@@ -1,11 +1,10 @@
 // A small valid study file and edits of it.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
 
 #include "study/study_file.h"
+#include "tests/study/edited.h"
 
 namespace partita::study {
 
@@ -74,12 +73,5 @@ release = ["moments"]
 site = "ignore"
 missing = "refuse"
 )";
-
-// The text with the first occurrence of `from` replaced; fails if there is none.
-inline std::string Edited(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
-}
 
 }  // namespace partita::study

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "methods/dca/sum_statement.h"
 #include "privacy/sampling/calibrate.h"
 #include "privacy/sampling/discrete_gaussian_mechanism.h"
@@ -20,10 +21,15 @@ double RoundedUp(double value) {
 
 }  // namespace
 
-void CalibrateNoise(Contract& contract, privacy::Epsilon epsilon, privacy::Delta delta) {
+void CalibrateNoise(Contract& contract, privacy::Epsilon epsilon,
+                    std::optional<privacy::Delta> delta) {
   if (contract.noise_law == NoiseLaw::kGaussian) {
+    if (!delta) {
+      throw Error(ErrorCode::kUsage, "Gaussian noise is not sized without a delta",
+                  "give a delta, such as 1e-6");
+    }
     const privacy::GridVariance least = privacy::CalibrateDiscreteGaussian(
-        SumSensitivity(contract), contract.dimension, epsilon, delta);
+        SumSensitivity(contract), contract.dimension, epsilon, *delta);
     contract.variance = privacy::VarianceOfStddev(RoundedUp(privacy::StddevUpperBound(least)));
     return;
   }

@@ -41,8 +41,12 @@ privacy::PrivacyLoss LaplaceLoss(const Contract& contract) {
 }
 
 privacy::PrivacyLoss LossOf(const Contract& contract, const DiscreteGaussianNoise& remaining,
-                            privacy::Delta delta) {
-  return privacy::GaussianLoss(SumSensitivity(contract), remaining, delta);
+                            std::optional<privacy::Delta> delta) {
+  if (!delta) {
+    throw Error(ErrorCode::kUsage, "Gaussian noise has no epsilon without a delta",
+                "give a delta, such as 1e-6");
+  }
+  return privacy::GaussianLoss(SumSensitivity(contract), remaining, *delta);
 }
 
 StatementRow Row(AdversaryKind kind, uint32_t size, privacy::PrivacyLoss loss, std::string reason) {
@@ -139,13 +143,14 @@ privacy::GridL2Sensitivity SumSensitivity(const Contract& contract) {
 }
 
 privacy::PrivacyLoss ChargedLoss(const Contract& contract, uint32_t accepted,
-                                 privacy::Delta delta) {
+                                 std::optional<privacy::Delta> delta) {
   RequireEnough(contract, accepted);
   if (IsLaplace(contract)) return LaplaceLoss(contract);
   return LossOf(contract, RemainingAgainstNodes(contract, accepted), delta);
 }
 
-privacy::Statement StateSum(const Contract& contract, uint32_t accepted, privacy::Delta delta) {
+privacy::Statement StateSum(const Contract& contract, uint32_t accepted,
+                            std::optional<privacy::Delta> delta) {
   RequireEnough(contract, accepted);
   const auto against_clients = [&](uint32_t known) {
     if (IsLaplace(contract)) return LaplaceLoss(contract);

@@ -16,6 +16,8 @@
 // than the needed shares arrived (noise_share.h).
 #pragma once
 
+#include <optional>
+
 #include "methods/dca/contract.h"
 #include "privacy/statement.h"
 
@@ -33,9 +35,11 @@ privacy::GridL2Sensitivity SumSensitivity(const Contract& contract);
 
 // The loss to charge: against T_collude + 1 clients and M - 1 nodes, whichever is larger, with the
 // noise that `accepted` uploads really carry. Laplace noise: at delta 0, whatever `delta` is.
-// Throws kRefused for fewer than MinAccepted.
-privacy::PrivacyLoss ChargedLoss(const Contract& contract, uint32_t accepted, privacy::Delta delta);
+// Throws kRefused for fewer than MinAccepted, kUsage for Gaussian noise without a delta.
+privacy::PrivacyLoss ChargedLoss(const Contract& contract, uint32_t accepted,
+                                 std::optional<privacy::Delta> delta);
 
-privacy::Statement StateSum(const Contract& contract, uint32_t accepted, privacy::Delta delta);
+privacy::Statement StateSum(const Contract& contract, uint32_t accepted,
+                            std::optional<privacy::Delta> delta);
 
 }  // namespace partita::methods::dca

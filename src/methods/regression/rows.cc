@@ -25,7 +25,34 @@ void RequireComplete(const data::CheckReport& report) {
   }
 }
 
-Rows Take(const std::vector<Column>& columns, const Spec& spec, const data::Schema& variables,
+// row_norm 0: no row is shortened.
+void CountClipping(const std::vector<Column>& columns, double row_norm, Rows& rows) {
+  std::vector<double> squares(rows.count);
+  for (size_t c = 0; c < columns.size(); ++c) {
+    uint64_t beyond = 0;
+    for (size_t r = 0; r < rows.count; ++r) {
+      const double scaled =
+          (rows.values[r * columns.size() + c] - columns[c].centre) / columns[c].bound;
+      // A hair of rounding is no clipping.
+      beyond += std::abs(scaled) > 1 + 1e-9;
+      const double inside = std::clamp(scaled, -1.0, 1.0);
+      squares[r] += inside * inside;
+    }
+    if (beyond > 0) rows.clipped.push_back({columns[c].name, beyond});
+  }
+  if (row_norm > 0) {
+    rows.shortened = static_cast<uint64_t>(std::ranges::count_if(
+        squares, [&](double square) { return square > row_norm * row_norm * (1 + 1e-9); }));
+  }
+}
+
+std::vector<Column> FeaturesAndTarget(const Design& design) {
+  std::vector<Column> columns = design.features;
+  columns.push_back(design.target);
+  return columns;
+}
+
+Rows Take(const std::vector<Column>& columns, double row_norm, const data::Schema& variables,
           data::Table table, const data::CheckReport& report) {
   RequireComplete(report);
   std::vector<std::string> names;
@@ -34,25 +61,11 @@ Rows Take(const std::vector<Column>& columns, const Spec& spec, const data::Sche
   Rows rows;
   rows.count = table.num_rows;
   rows.values.resize(rows.count * columns.size());
-  std::vector<double> squares(rows.count);
   for (size_t c = 0; c < columns.size(); ++c) {
     const std::vector<double>& numbers = table.Get(columns[c].name).numbers;
-    uint64_t beyond = 0;
-    for (size_t r = 0; r < rows.count; ++r) {
-      rows.values[r * columns.size() + c] = numbers[r];
-      const double scaled = (numbers[r] - columns[c].centre) / columns[c].bound;
-      // A hair of rounding is no clipping.
-      beyond += std::abs(scaled) > 1 + 1e-9;
-      const double inside = std::clamp(scaled, -1.0, 1.0);
-      squares[r] += inside * inside;
-    }
-    if (beyond > 0) rows.clipped.push_back({columns[c].name, beyond});
+    for (size_t r = 0; r < rows.count; ++r) rows.values[r * columns.size() + c] = numbers[r];
   }
-  if (spec.row_norm > 0) {
-    rows.shortened = static_cast<uint64_t>(std::ranges::count_if(squares, [&](double square) {
-      return square > spec.row_norm * spec.row_norm * (1 + 1e-9);
-    }));
-  }
+  CountClipping(columns, row_norm, rows);
   return rows;
 }
 
@@ -69,18 +82,24 @@ std::vector<double> ToDoubles(std::span<const Int128> entries) {
 
 Rows TakeRows(const Spec& spec, const Design& design, data::Table table,
               const data::CheckReport& report) {
-  std::vector<Column> columns = design.features;
-  columns.push_back(design.target);
-  return Take(columns, spec, spec.variables, std::move(table), report);
+  return Take(FeaturesAndTarget(design), spec.row_norm, spec.variables, std::move(table), report);
+}
+
+Rows OneRow(const Rows& rows, size_t index, const Spec& spec, const Design& design) {
+  const std::vector<Column> columns = FeaturesAndTarget(design);
+  const std::span<const double> values = rows.row(index, columns.size());
+  Rows one;
+  one.count = 1;
+  one.values.assign(values.begin(), values.end());
+  CountClipping(columns, spec.row_norm, one);
+  return one;
 }
 
 Rows TakePredictorRows(const Spec& spec, const Design& design, data::Table table,
                        const data::CheckReport& report) {
   data::Schema predictors = spec.variables;
   predictors.columns.pop_back();
-  Spec without_norm = spec;
-  without_norm.row_norm = 0;
-  return Take(design.features, without_norm, predictors, std::move(table), report);
+  return Take(design.features, 0, predictors, std::move(table), report);
 }
 
 std::vector<double> EncodeRow(const Spec& spec, const Design& design,

@@ -34,6 +34,8 @@ struct Rows {
 // a missing cell, with its line.
 Rows TakeRows(const Spec& spec, const stats::blr::Design& design, data::Table table,
               const data::CheckReport& report);
+// One of them, with what is clipped of it alone.
+Rows OneRow(const Rows& rows, size_t index, const Spec& spec, const stats::blr::Design& design);
 // For new rows without an outcome: `variables` without the last, rows of features only.
 Rows TakePredictorRows(const Spec& spec, const stats::blr::Design& design, data::Table table,
                        const data::CheckReport& report);

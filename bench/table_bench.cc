@@ -53,7 +53,8 @@ std::vector<Shared> InputsOf(Engine& engine, const Row& row) {
 
 void Multiply(Engine& engine, Product::Kind kind, const std::vector<Shared>& values) {
   const Product product{kind, values[0], values[1]};
-  engine.Rescale(engine.Multiply({&product, 1}), kFractionBits);
+  const std::optional<int> fraction_bits = kFractionBits;
+  engine.MultiplyAndRescale({&product, 1}, {&fraction_bits, 1});
 }
 
 std::vector<Row> Rows() {

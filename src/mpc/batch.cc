@@ -35,7 +35,7 @@ Pending<Shared> Batch::Input(std::span<const PrivateMatrix> inputs) {
 }
 
 Pending<Shared> Batch::Multiply(std::span<const Product> products) {
-  return Record<Shared>(MultiplyOperation{{products.begin(), products.end()}, {}});
+  return Record<Shared>(MultiplyOperation{{products.begin(), products.end()}});
 }
 
 Pending<Shared> Batch::Rescale(std::span<const Shared> inputs, int fraction_bits) {

@@ -66,27 +66,43 @@ std::vector<typename R::Word> FromPlanes(ConstBitWords planes, size_t size, size
   return values;
 }
 
+// Whole words are written and read as long as they lie inside the message: the bytes behind one
+// value belong to the next.
 template <typename R>
 std::vector<uint8_t> PackLow(ConstWords<R> values, size_t width) {
+  using Word = typename R::Word;
   const size_t each = PackedBytes(width);
   std::vector<uint8_t> bytes(values.size() * each);
   const auto mask = LowMask<R>(width);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto value = static_cast<typename R::Word>(values[i] & mask);
-    std::memcpy(bytes.data() + i * each, &value, each);
+  uint8_t* out = bytes.data();
+  size_t i = 0;
+  for (; i * each + sizeof(Word) <= bytes.size(); ++i) {
+    const auto value = static_cast<Word>(values[i] & mask);
+    std::memcpy(out + i * each, &value, sizeof(Word));
+  }
+  for (; i < values.size(); ++i) {
+    const auto value = static_cast<Word>(values[i] & mask);
+    std::memcpy(out + i * each, &value, each);
   }
   return bytes;
 }
 
 template <typename R>
 std::vector<typename R::Word> UnpackLow(std::span<const uint8_t> bytes, size_t width) {
+  using Word = typename R::Word;
   const size_t each = PackedBytes(width);
-  std::vector<typename R::Word> values(bytes.size() / each);
+  std::vector<Word> values(bytes.size() / each);
   const auto mask = LowMask<R>(width);
-  for (size_t i = 0; i < values.size(); ++i) {
-    typename R::Word value = 0;
+  size_t i = 0;
+  for (; i * each + sizeof(Word) <= bytes.size(); ++i) {
+    Word value = 0;
+    std::memcpy(&value, bytes.data() + i * each, sizeof(Word));
+    values[i] = static_cast<Word>(value & mask);
+  }
+  for (; i < values.size(); ++i) {
+    Word value = 0;
     std::memcpy(&value, bytes.data() + i * each, each);
-    values[i] = static_cast<typename R::Word>(value & mask);
+    values[i] = static_cast<Word>(value & mask);
   }
   return values;
 }

@@ -1,6 +1,10 @@
 #include "mpc/engine.h"
 
+#include <map>
+
+#include "base/error.h"
 #include "mpc/operation.h"
+#include "mpc/rules.h"
 
 namespace partita::mpc {
 
@@ -16,7 +20,7 @@ std::vector<Shared> Engine::Input(std::span<const PrivateMatrix> inputs) {
 }
 
 std::vector<Shared> Engine::Multiply(std::span<const Product> products) {
-  Operation operation = MultiplyOperation{{products.begin(), products.end()}, {}};
+  Operation operation = MultiplyOperation{{products.begin(), products.end()}};
   Execute({&operation, 1});
   return std::move(std::get<MultiplyOperation>(operation).results);
 }
@@ -25,6 +29,45 @@ std::vector<Shared> Engine::Rescale(std::span<const Shared> inputs, int fraction
   Operation operation = RescaleOperation{{inputs.begin(), inputs.end()}, fraction_bits, {}};
   Execute({&operation, 1});
   return std::move(std::get<RescaleOperation>(operation).results);
+}
+
+std::vector<Shared> Engine::MultiplyAndRescale(std::span<const Product> products,
+                                               std::span<const std::optional<int>> fraction_bits) {
+  if (products.size() != fraction_bits.size()) {
+    throw Error(ErrorCode::kUsage, "as many fraction bits are needed as there are products",
+                "correct the method's protocol code");
+  }
+  MultiplyOperation multiply{{products.begin(), products.end()}};
+  std::map<int, std::vector<size_t>> later;  // by fraction bits
+  for (size_t i = 0; i < products.size(); ++i) {
+    const int exact = FractionBitsOf(products[i].left) + FractionBitsOf(products[i].right);
+    const int wanted = fraction_bits[i].value_or(exact);
+    if (wanted < 0) {
+      throw Error(ErrorCode::kUsage, "a product cannot be truncated to negative fraction bits",
+                  "correct the method's protocol code");
+    }
+    const bool now = capabilities().truncates_products && wanted < exact;
+    multiply.fraction_bits.push_back(now ? wanted : kNotTruncated);
+    if (!now && wanted != exact) later[wanted].push_back(i);
+  }
+  Operation operation = std::move(multiply);
+  Execute({&operation, 1});
+  std::vector<Shared> results = std::move(std::get<MultiplyOperation>(operation).results);
+  if (later.empty()) return results;
+  std::vector<Operation> rescales;
+  for (const auto& [bits, indices] : later) {
+    RescaleOperation rescale;
+    for (size_t i : indices) rescale.values.push_back(results[i]);
+    rescale.fraction_bits = bits;
+    rescales.push_back(std::move(rescale));
+  }
+  Execute(rescales);
+  auto done = rescales.begin();
+  for (const auto& [bits, indices] : later) {
+    const std::vector<Shared>& values = std::get<RescaleOperation>(*done++).results;
+    for (size_t k = 0; k < indices.size(); ++k) results[indices[k]] = values[k];
+  }
+  return results;
 }
 
 std::vector<IntMatrix> Engine::Reveal(std::string_view release_id, std::span<const Shared> values,

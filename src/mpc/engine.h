@@ -108,6 +108,8 @@ struct Capabilities {
   std::string trust;                        // one sentence: adversary, who may collude
   size_t min_parties = 2, max_parties = 0;  // computing parties; 0: no limit
   bool needs_dealer = false;
+  // MultiplyAndRescale costs less than Multiply and Rescale.
+  bool truncates_products = false;
 };
 
 class Batch;
@@ -138,6 +140,9 @@ class Engine {
   // value with noise below one such unit instead of the rounded value: privacy noise must not count
   // on the truncation to hide anything (R-e).
   std::vector<Shared> Rescale(std::span<const Shared> inputs, int fraction_bits);
+  // As Multiply and then Rescale, product i to fraction_bits[i]; none: it is not truncated.
+  std::vector<Shared> MultiplyAndRescale(std::span<const Product> products,
+                                         std::span<const std::optional<int>> fraction_bits);
   // Opens to one party or kEverybody, through the gate: ReleaseGate::Opening is called
   // once, before anything is sent. Empty matrices are returned where the value is not learned.
   std::vector<IntMatrix> Reveal(std::string_view release_id, std::span<const Shared> values,

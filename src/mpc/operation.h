@@ -19,8 +19,16 @@ struct InputOperation {
 
 struct MultiplyOperation {
   std::vector<Product> products;
-  std::vector<Shared> results;  // out
+  // Of the results, or kNotTruncated; empty: none is truncated. Only for engines that truncate
+  // products (Capabilities), and fewer than the product has.
+  std::vector<int> fraction_bits = {};
+  std::vector<Shared> results = {};  // out
 };
+
+inline constexpr int kNotTruncated = -1;
+inline bool IsTruncated(const MultiplyOperation& multiply, size_t index) {
+  return !multiply.fraction_bits.empty() && multiply.fraction_bits[index] != kNotTruncated;
+}
 
 struct RescaleOperation {
   std::vector<Shared> values;

@@ -8,7 +8,7 @@ using namespace replicated;  // NOLINT: this file implements that protocol
 
 namespace {
 
-// Elements that stay in the inner caches while several tapes and shares meet.
+// Elements that stay in the inner caches while tapes and shares meet.
 constexpr size_t kBlock = 2048;
 
 }  // namespace
@@ -22,32 +22,37 @@ ReplicatedExecution<R>::ReplicatedExecution(Engine& engine, std::span<Operation>
       inputs_(schedule_.inputs.size()),
       dealt_(schedule_.dealt.size()),
       products_(schedule_.products.size()),
-      rescales_(schedule_.rescales.size()),
       reveals_(schedule_.reveals.size()),
-      bits_(schedule_.bits, operations, self_, *engine.own_tape_, *engine.previous_tape_) {}
+      bits_(schedule_.bits, operations, self_, *engine.own_tape_, *engine.previous_tape_) {
+  for (const ScheduledRescale& at : schedule_.rescales) {
+    rescales_.emplace_back(at, self_, OwnTape(), PreviousTape());
+  }
+}
 
 template <typename R>
 void ReplicatedExecution<R>::Run() {
   for (size_t i = 0; i < inputs_.size(); ++i) StartInput(i);
   for (size_t i = 0; i < dealt_.size(); ++i) StartDealing(i);
   for (size_t i = 0; i < products_.size(); ++i) PrepareProduct(i);
-  RunStep(0);
-  RunStep(1);
+  for (size_t step = 0; step < schedule_.cost.steps; ++step) RunStep(step);
   StoreResults();
 }
 
 // Parts are queued in the order of Scheduler::AddCost.
 template <typename R>
 void ReplicatedExecution<R>::RunStep(size_t step) {
-  if (step >= schedule_.cost.steps) return;
   for (size_t i = 0; i < products_.size(); ++i) {
     if (schedule_.products[i].step == step) ShareProduct(i);
   }
-  for (size_t i = 0; i < rescales_.size(); ++i) step == 0 ? StartRescale(i) : ShareRescaled(i);
+  for (size_t i = 0; i < rescales_.size(); ++i) {
+    const size_t first = schedule_.rescales[i].step;
+    if (step == first) StartRescale(i);
+    if (step == first + 1) rescales_[i].Share(messages_);
+  }
   if (step == 0) {
     for (size_t i = 0; i < reveals_.size(); ++i) StartReveal(i);
   }
-  bits_.Start(step, messages_);
+  if (step < 2) bits_.Start(step, messages_);
   messages_.Exchange(engine_.channel_, schedule_.cost, step);
 }
 
@@ -61,6 +66,7 @@ void ReplicatedExecution<R>::StoreResults() {
   }
   for (size_t i = 0; i < products_.size(); ++i) {
     const ScheduledProduct& at = schedule_.products[i];
+    if (at.rescale != kNone) continue;  // below
     Shared& result = std::get<MultiplyOperation>(operations_[at.operation]).results[at.index];
     for (Vector& component : products_[i].shares) ReduceWords<R>(component);
     result = Engine::WithShares(std::move(result), std::move(products_[i].shares));
@@ -82,10 +88,11 @@ void ReplicatedExecution<R>::StoreResults() {
     }
   }
   for (size_t i = 0; i < rescales_.size(); ++i) {
-    FinishRescale(i);
     const ScheduledRescale& at = schedule_.rescales[i];
-    Shared& result = std::get<RescaleOperation>(operations_[at.operation]).results[at.index];
-    result = Engine::WithShares(std::move(result), std::move(rescales_[i].shares));
+    Operation& operation = operations_[at.operation];
+    Shared& result = at.product == kNone ? std::get<RescaleOperation>(operation).results[at.index]
+                                         : std::get<MultiplyOperation>(operation).results[at.index];
+    result = Engine::WithShares(std::move(result), rescales_[i].Finish());
   }
   for (size_t i = 0; i < reveals_.size(); ++i) FinishReveal(i);
   bits_.Finish();
@@ -240,7 +247,7 @@ void ReplicatedExecution<R>::PrepareProduct(size_t i) {
   const Product& product = ProductOf(at);
   ProductWork& work = products_[i];
   work.shares[0].resize(at.shape.size());
-  work.shares[1].resize(at.shape.size());
+  if (at.rescale == kNone) work.shares[1].resize(at.shape.size());
   switch (at.route) {
     case Route::kLocal:
       return LocalProduct(i);
@@ -260,17 +267,31 @@ void ReplicatedExecution<R>::AddSharedTerms(const Product& product, ProductWork&
   const Shared &x = std::get<Shared>(product.left), &y = std::get<Shared>(product.right);
   const Components& xs = Engine::SharesOf(x).components;
   const Components& ys = Engine::SharesOf(y).components;
+  auto sum = [](const Components& components, Vector& out) {
+    out.resize(components[0].size());
+    Add<R>(components[0], components[1], out);
+  };
+  if (self_ == 0) {
+    sum(xs, work.left_sum);
+    if (x.payload != y.payload) sum(ys, work.right_sum);
+    AddTerm(work, false, FromMemory<R>(x.shape, work.left_sum),
+            FromMemory<R>(y.shape, x.payload == y.payload ? work.left_sum : work.right_sum));
+    return;
+  }
+  if (self_ == 2) {
+    AddTerm(work, false, FromMemory<R>(x.shape, xs[0]), FromMemory<R>(y.shape, ys[1]));
+    AddTerm(work, false, FromMemory<R>(x.shape, xs[1]), FromMemory<R>(y.shape, ys[0]));
+    return;
+  }
   // The sum is formed of the smaller operand's components.
   if (xs[0].size() < ys[0].size()) {
-    work.sum.resize(xs[0].size());
-    Add<R>(xs[0], xs[1], work.sum);
-    AddTerm(work, false, FromMemory<R>(x.shape, work.sum), FromMemory<R>(y.shape, ys[0]));
+    sum(xs, work.left_sum);
+    AddTerm(work, false, FromMemory<R>(x.shape, work.left_sum), FromMemory<R>(y.shape, ys[0]));
     AddTerm(work, false, FromMemory<R>(x.shape, xs[0]), FromMemory<R>(y.shape, ys[1]));
     return;
   }
-  work.sum.resize(ys[0].size());
-  Add<R>(ys[0], ys[1], work.sum);
-  AddTerm(work, false, FromMemory<R>(x.shape, xs[0]), FromMemory<R>(y.shape, work.sum));
+  sum(ys, work.right_sum);
+  AddTerm(work, false, FromMemory<R>(x.shape, xs[0]), FromMemory<R>(y.shape, work.right_sum));
   AddTerm(work, false, FromMemory<R>(x.shape, xs[1]), FromMemory<R>(y.shape, ys[0]));
 }
 
@@ -292,9 +313,9 @@ void ReplicatedExecution<R>::AddMixedTerms(size_t i) {
   } else if (self_ == Next(x.matrix.owner)) {
     AddTerm(work, swapped, MaskAt(self_, x, rows), FromMemory<R>(y.shape, ys[0]));
   } else {
-    work.sum.resize(ys[0].size());
-    Add<R>(ys[0], ys[1], work.sum);
-    AddDifferenceTerm(i, swapped, dealt, FromMemory<R>(y.shape, work.sum));
+    work.left_sum.resize(ys[0].size());
+    Add<R>(ys[0], ys[1], work.left_sum);
+    AddDifferenceTerm(i, swapped, dealt, FromMemory<R>(y.shape, work.left_sum));
   }
 }
 
@@ -328,6 +349,7 @@ void ReplicatedExecution<R>::ShareProduct(size_t i) {
   for (const Term& term : work.terms) {
     AccumulateProduct<R>(ProductOf(at).kind, term.left, term.right, at.shape, own);
   }
+  if (at.rescale != kNone) return;  // the summands are truncated
   AddZeroShares(at.offset, own);
   messages_.Send(Next(self_), WireBytes(std::span<const Word>(own)));
   messages_.Receive(Previous(self_), WireBytes(std::span(previous)));
@@ -362,8 +384,10 @@ void ReplicatedExecution<R>::ShareOwnedProduct(size_t i) {
       return FromMemory<R>(known.values.shape, memory);
     };
     AccumulateProduct<R>(product.kind, source(product.left, words[0]),
-                         source(product.right, words[1]), at.shape, work.shares[1]);
+                         source(product.right, words[1]), at.shape,
+                         work.shares[at.rescale == kNone ? 1 : 0]);
   }
+  if (at.rescale != kNone) return;  // the summands are truncated
   ShareFrom(at.owner, at.offset, at.shape, work.shares);
 }
 
@@ -374,7 +398,7 @@ void ReplicatedExecution<R>::LocalProduct(size_t i) {
   const Product& product = ProductOf(at);
   const bool both_public = std::holds_alternative<PublicMatrix>(product.left) &&
                            std::holds_alternative<PublicMatrix>(product.right);
-  for (size_t c = 0; c < 2; ++c) {
+  for (size_t c = 0; c < (at.rescale == kNone ? 2 : 1); ++c) {
     if (both_public && !engine_.carries_public(c)) continue;
     Vector words[2];
     auto source = [&](const Operand& operand, Vector& memory) {
@@ -395,127 +419,18 @@ void ReplicatedExecution<R>::LocalProduct(size_t i) {
 template <typename R>
 void ReplicatedExecution<R>::StartRescale(size_t i) {
   const ScheduledRescale& at = schedule_.rescales[i];
+  if (at.product != kNone) {
+    Vector& summand = products_[at.product].shares[0];
+    ReduceWords<R>(summand);
+    rescales_[i].Open(summand, {}, messages_);
+    return;
+  }
   const Shared& value = std::get<RescaleOperation>(operations_[at.operation]).values[at.index];
-  RescaleWork& work = rescales_[i];
-  work.correction.resize(self_ == kTruncationFirst ? 0 : 2 * at.shape.size());
-  if (self_ == kTruncationDealer) {
-    DealTruncation(at, work);
-    messages_.Send(kTruncationSecond, WireBytes(std::span<const Word>(work.correction)));
-    return;
-  }
-  const PartyIndex other = self_ == kTruncationFirst ? kTruncationSecond : kTruncationFirst;
-  OpenMasked(at, value, work);
-  messages_.Send(other, WireBytes(std::span<const Word>(work.mine)));
-  messages_.Receive(other, WireBytes(std::span(work.theirs)));
-  if (self_ == kTruncationSecond) {
-    messages_.Receive(kTruncationDealer, WireBytes(std::span(work.correction)));
-  }
-}
-
-template <typename R>
-void ReplicatedExecution<R>::DealTruncation(const ScheduledRescale& at, RescaleWork& work) {
-  const size_t size = at.shape.size();
-  constexpr Word kLow = R::Reduce((static_cast<UInt128>(1) << (R::kBits - 1)) - 1);
-  Vector r(kBlock), r_second(kBlock), t_first(kBlock), v_first(kBlock);
-  ForEachBlock(size, kBlock, [&](size_t begin, size_t count) {
-    const auto read = [&](Tape& tape, uint64_t offset, Vector& into) {
-      ReadTape(tape, offset, begin, Words<R>(into).first(count));
-    };
-    read(OwnTape(), at.r_offset, r);
-    read(PreviousTape(), at.r_offset, r_second);
-    read(OwnTape(), at.t_offset, t_first);
-    read(OwnTape(), at.v_offset, v_first);
-    for (size_t e = 0; e < count; ++e) {
-      const Word mask = R::Add(r[e], r_second[e]);
-      const auto t = static_cast<Word>((mask & kLow) >> at.shift);
-      const auto top = static_cast<Word>(mask >> (R::kBits - 1));
-      work.correction[begin + e] = R::Sub(t, t_first[e]);
-      work.correction[size + begin + e] =
-          R::Sub(R::Reduce(static_cast<UInt128>(top) << (R::kBits - 1 - at.shift)), v_first[e]);
-    }
-  });
-}
-
-template <typename R>
-void ReplicatedExecution<R>::OpenMasked(const ScheduledRescale& at, const Shared& value,
-                                        RescaleWork& work) {
-  const size_t size = at.shape.size();
-  const Components& shares = Engine::SharesOf(value).components;
-  const Vector &own = shares[0], &previous = shares[1];
-  constexpr Word kOffset = R::Reduce(static_cast<UInt128>(1) << (R::kBits - 2));
-  work.mine.resize(size);
-  work.theirs.resize(size);
-  const bool first = self_ == kTruncationFirst;
-  ForEachBlock(size, kBlock, [&](size_t begin, size_t count) {
-    Words<R> mine(work.mine.data() + begin, count);
-    ReadTape(first ? PreviousTape() : OwnTape(), at.r_offset, begin, mine);
-    for (size_t e = 0; e < count; ++e) {
-      const Word share =
-          first ? R::Add(own[begin + e], previous[begin + e]) : R::Add(own[begin + e], kOffset);
-      mine[e] = R::Add(mine[e], share);
-    }
-  });
-}
-
-// Step 1 at A and B: from the opened c to shares of y_0.
-template <typename R>
-void ReplicatedExecution<R>::ShareRescaled(size_t i) {
-  const ScheduledRescale& at = schedule_.rescales[i];
-  RescaleWork& work = rescales_[i];
-  const size_t size = at.shape.size();
-  if (self_ == kTruncationDealer) return;
-  const bool first = self_ == kTruncationFirst;
-  if (!first) ReduceWords<R>(work.correction);
-  // y_2 at A, y_1 at B: part of the result, and the mask of this party's share of y_0.
-  Vector& masks = work.shares[first ? 1 : 0];
-  masks.resize(size);
-  constexpr Word kLow = R::Reduce((static_cast<UInt128>(1) << (R::kBits - 1)) - 1);
-  const Word offset = R::Reduce(static_cast<UInt128>(1) << (R::kBits - 2 - at.shift));
-  Vector t_own(first ? kBlock : 0), v_own(first ? kBlock : 0);
-  ForEachBlock(size, kBlock, [&](size_t begin, size_t count) {
-    Words<R> mask(masks.data() + begin, count);
-    ReadTape(first ? PreviousTape() : OwnTape(), at.result_offset, begin, mask);
-    ConstWords<R> t, v;
-    if (first) {
-      ReadTape(PreviousTape(), at.t_offset, begin, Words<R>(t_own).first(count));
-      ReadTape(PreviousTape(), at.v_offset, begin, Words<R>(v_own).first(count));
-      t = t_own;
-      v = v_own;
-    } else {
-      t = ConstWords<R>(work.correction).subspan(begin, count);
-      v = ConstWords<R>(work.correction).subspan(size + begin, count);
-    }
-    Word* mine = work.mine.data() + begin;
-    for (size_t e = 0; e < count; ++e) {
-      const Word c = R::Add(mine[e], R::Reduce(work.theirs[begin + e]));
-      const auto top = static_cast<Word>(c >> (R::kBits - 1));
-      Word share = R::Sub(R::Mul(v[e], R::Sub(1, R::Add(top, top))), R::Add(t[e], mask[e]));
-      if (first) {
-        const Word carry = R::Reduce(static_cast<UInt128>(top) << (R::kBits - 1 - at.shift));
-        const auto quotient = static_cast<Word>((c & kLow) >> at.shift);
-        share = R::Add(share, R::Add(R::Sub(quotient, offset), carry));
-      }
-      mine[e] = share;
-    }
-  });
-  const PartyIndex other = first ? kTruncationSecond : kTruncationFirst;
-  messages_.Send(other, WireBytes(std::span<const Word>(work.mine)));
-  messages_.Receive(other, WireBytes(std::span(work.theirs)));
-}
-
-template <typename R>
-void ReplicatedExecution<R>::FinishRescale(size_t i) {
-  const ScheduledRescale& at = schedule_.rescales[i];
-  RescaleWork& work = rescales_[i];
-  auto& [own, previous] = work.shares;
-  if (self_ == kTruncationDealer) {
-    own = FromTapeWhole(OwnTape(), at.result_offset, at.shape.size());
-    previous = FromTapeWhole(PreviousTape(), at.result_offset, at.shape.size());
-    return;
-  }
-  ReduceWords<R>(work.theirs);
-  Add<R>(work.mine, work.theirs, work.mine);
-  (self_ == kTruncationFirst ? own : previous) = std::move(work.mine);
+  const auto& [own, previous] = Engine::SharesOf(value).components;
+  // Component 0 and 2 together, component 1, nothing.
+  if (self_ == kTruncationFirst) rescales_[i].Open(own, previous, messages_);
+  if (self_ == kTruncationSecond) rescales_[i].Open(own, {}, messages_);
+  if (self_ == kTruncationDealer) rescales_[i].Open({}, {}, messages_);
 }
 
 // ---- reveal

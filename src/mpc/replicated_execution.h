@@ -8,6 +8,7 @@
 
 #include "mpc/replicated_bits.h"
 #include "mpc/replicated_engine.h"
+#include "mpc/replicated_rescale.h"
 #include "mpc/row_source.h"
 #include "mpc/step_messages.h"
 
@@ -27,7 +28,7 @@ class ReplicatedExecution {
   using Vector = std::vector<Word>;
   using Components = std::array<Vector, 2>;  // own, previous
 
-  // left * right, a part of this party's share of a product.
+  // left * right, a part of this party's summand of a product.
   struct Term {
     RowSource<R> left, right;
   };
@@ -41,7 +42,7 @@ class ReplicatedExecution {
 
   struct ProductWork {
     std::vector<Term> terms;
-    Vector sum;  // own plus previous component of a shared operand
+    Vector left_sum, right_sum;  // own plus previous component of a shared operand
     Components shares;
   };
 
@@ -50,12 +51,6 @@ class ReplicatedExecution {
     Vector received;        // at the receiver, unless streamed or kept
     const Vector* difference = nullptr;
     std::vector<StreamedTerm> terms;  // if streamed
-  };
-
-  struct RescaleWork {
-    Vector mine, theirs;  // shares of c in step 0, of y_0 in step 1; empty at the dealer
-    Vector correction;    // t - t_A, then v - v_A; at the dealer and at B
-    Components shares;
   };
 
   void RunStep(size_t step);
@@ -81,11 +76,6 @@ class ReplicatedExecution {
   void AddZeroShares(uint64_t offset, Vector& out);
 
   void StartRescale(size_t i);
-  void DealTruncation(const replicated::ScheduledRescale& scheduled, RescaleWork& work);
-  void OpenMasked(const replicated::ScheduledRescale& scheduled, const Shared& value,
-                  RescaleWork& work);
-  void ShareRescaled(size_t i);
-  void FinishRescale(size_t i);
 
   void StartReveal(size_t i);
   void FinishReveal(size_t i);
@@ -108,7 +98,7 @@ class ReplicatedExecution {
   std::vector<Components> inputs_;
   std::vector<DealtWork> dealt_;
   std::vector<ProductWork> products_;
-  std::vector<RescaleWork> rescales_;
+  std::vector<ReplicatedRescale<R>> rescales_;
   std::vector<Vector> reveals_;  // the component that this party lacks
   ReplicatedBits<R> bits_;
 };

@@ -1,6 +1,7 @@
 #include "mpc/replicated_schedule.h"
 
 #include "base/error.h"
+#include "mpc/bit_kernels.h"
 #include "mpc/rules.h"
 
 namespace partita::mpc::replicated {
@@ -22,11 +23,13 @@ Route RouteOf(const Product& product) {
 
 }  // namespace
 
-uint64_t Scheduler::Reserve(Shape shape) {
+uint64_t Scheduler::ReserveBytes(uint64_t bytes) {
   const uint64_t begin = next_offset_;
-  next_offset_ += (shape.size() * element_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+  next_offset_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
   return begin;
 }
+
+uint64_t Scheduler::Reserve(Shape shape) { return ReserveBytes(shape.size() * element_bytes_); }
 
 void Scheduler::Register(const FixedOperand& operand) {
   Fixed& fixed = fixed_[operand.id];
@@ -85,12 +88,23 @@ void Scheduler::AddProduct(Schedule& schedule, const Product& product, Scheduled
       if (schedule.dealt[*index].sent) scheduled.step = 1;
     }
   }
-  if (scheduled.route != Route::kLocal) {
+  if (scheduled.rescale == kNone && scheduled.route != Route::kLocal) {
     scheduled.offset = Reserve(scheduled.shape);
     schedule.cost.requirements.push_back(
         {Correlation::Kind::kRandomSharing, {}, scheduled.shape, {}});
   }
   schedule.products.push_back(std::move(scheduled));
+}
+
+void Scheduler::AddRescale(Schedule& schedule, ScheduledRescale scheduled) {
+  const uint64_t packed =
+      scheduled.shape.size() * PackedBytes(static_cast<size_t>(scheduled.shift));
+  scheduled.mask_offset = Reserve(scheduled.shape);
+  scheduled.result_offset = Reserve(scheduled.shape);
+  scheduled.top_offset = ReserveBytes(packed);
+  scheduled.xor_offset = ReserveBytes(packed);
+  schedule.cost.requirements.push_back({Correlation::Kind::kTruncation, {}, scheduled.shape, {}});
+  schedule.rescales.push_back(scheduled);
 }
 
 Schedule Scheduler::Next(std::span<const Operation> operations) {
@@ -110,7 +124,19 @@ Schedule Scheduler::Next(std::span<const Operation> operations) {
         scheduled.operation = op;
         scheduled.index = i;
         scheduled.shape = multiply->results[i].shape;
+        const bool cut = IsTruncated(*multiply, i);
+        if (cut) scheduled.rescale = schedule.rescales.size();
         AddProduct(schedule, multiply->products[i], std::move(scheduled));
+        if (!cut) continue;
+        ScheduledRescale rescale;
+        rescale.operation = op;
+        rescale.index = i;
+        rescale.shift = FractionBitsOf(multiply->products[i].left) +
+                        FractionBitsOf(multiply->products[i].right) - multiply->fraction_bits[i];
+        rescale.product = schedule.products.size() - 1;
+        rescale.step = schedule.products.back().step;
+        rescale.shape = schedule.products.back().shape;
+        AddRescale(schedule, rescale);
       }
     }
     if (auto* rescale = std::get_if<RescaleOperation>(&operations[op])) {
@@ -118,10 +144,12 @@ Schedule Scheduler::Next(std::span<const Operation> operations) {
         const Shared& value = rescale->values[i];
         const int shift = value.fraction_bits - rescale->fraction_bits;
         if (shift <= 0) continue;
-        const Shape shape = value.shape;
-        schedule.rescales.push_back(
-            {op, i, shift, Reserve(shape), Reserve(shape), Reserve(shape), Reserve(shape), shape});
-        requirements.push_back({Correlation::Kind::kTruncation, {}, shape, {}});
+        ScheduledRescale scheduled;
+        scheduled.operation = op;
+        scheduled.index = i;
+        scheduled.shift = shift;
+        scheduled.shape = value.shape;
+        AddRescale(schedule, scheduled);
       }
     }
     if (auto* reveal = std::get_if<RevealOperation>(&operations[op])) {
@@ -138,9 +166,11 @@ Schedule Scheduler::Next(std::span<const Operation> operations) {
 // The order of the parts is the order in which ReplicatedEngine queues them.
 void Scheduler::AddCost(Schedule& schedule) const {
   ExecutionCost& cost = schedule.cost;
-  auto add = [&](size_t step, PartyIndex from, PartyIndex to, Shape shape, uint64_t per_entry = 1) {
-    const uint64_t bytes = per_entry * shape.size() * element_bytes_;
+  auto add_bytes = [&](size_t step, PartyIndex from, PartyIndex to, uint64_t bytes) {
     if (bytes > 0) cost.parts.push_back({step, from, to, bytes});
+  };
+  auto add = [&](size_t step, PartyIndex from, PartyIndex to, Shape shape) {
+    add_bytes(step, from, to, shape.size() * element_bytes_);
   };
   for (const ScheduledInput& input : schedule.inputs) {
     add(0, input.owner, Previous(input.owner), input.shape);
@@ -149,6 +179,7 @@ void Scheduler::AddCost(Schedule& schedule) const {
     if (dealt.sent) add(0, dealt.matrix.owner, Previous(dealt.matrix.owner), dealt.matrix.shape);
   }
   for (const ScheduledProduct& product : schedule.products) {
+    if (product.rescale != kNone) continue;
     if (product.route == Route::kOwned) {
       add(0, product.owner, Previous(product.owner), product.shape);
     } else if (product.route != Route::kLocal) {
@@ -158,11 +189,13 @@ void Scheduler::AddCost(Schedule& schedule) const {
     }
   }
   for (const ScheduledRescale& rescale : schedule.rescales) {
-    for (size_t step : {0, 1}) {
-      add(step, kTruncationFirst, kTruncationSecond, rescale.shape);
-      add(step, kTruncationSecond, kTruncationFirst, rescale.shape);
-    }
-    add(0, kTruncationDealer, kTruncationSecond, rescale.shape, 2);
+    const uint64_t packed = rescale.shape.size() * PackedBytes(static_cast<size_t>(rescale.shift));
+    add(rescale.step, kTruncationFirst, kTruncationSecond, rescale.shape);
+    add(rescale.step, kTruncationSecond, kTruncationFirst, rescale.shape);
+    add(rescale.step, kTruncationDealer, kTruncationSecond, rescale.shape);
+    add_bytes(rescale.step, kTruncationDealer, kTruncationSecond, packed);
+    add_bytes(rescale.step + 1, kTruncationFirst, kTruncationSecond, packed);
+    add_bytes(rescale.step + 1, kTruncationSecond, kTruncationFirst, packed);
   }
   for (const ScheduledReveal& reveal : schedule.reveals) {
     for (PartyIndex to = 0; to < kParties; ++to) {
@@ -204,7 +237,10 @@ const Capabilities& ReplicatedCapabilities() {
       "replicated",
       "Semi-honest with an honest majority: one of the three computing parties may be corrupted; "
       "any two together see everything.",
-      kParties, kParties, false};
+      kParties,
+      kParties,
+      false,
+      true};
   return capabilities;
 }
 

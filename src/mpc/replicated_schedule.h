@@ -10,11 +10,11 @@
 //
 // Input of X by its owner p: x_p = mask from tape p, x_(p+1) = 0, and x_(p-1) = X - mask is sent to
 //   party p - 1. One element, one step. Party p + 1 sees a mask, party p - 1 a masked value.
-// Product X * Y (elementwise, matrix or cross product; all are bilinear): party i computes
-//   z_i = x_i * (y_i + y_(i-1)) + x_(i-1) * y_i + (tape i - tape i-1)
-//   and sends it to party i + 1. The three bilinear parts add up to X * Y, the zero shares cancel;
-//   party i + 1 does not know tape i - 1, so z_i is uniform to it. One element per entry of the
-//   RESULT and party, whatever the contracted length; one step.
+// Product X * Y (elementwise, matrix or cross product; all are bilinear): the parties compute
+//   z_0 = (x_0 + x_2) * (y_0 + y_2), z_1 = x_1 * (y_0 + y_1) + x_0 * y_1, z_2 = x_2 * y_1 + x_1 *
+//   y_2, whose sum is X * Y, each adds (tape i - tape i-1) to its own, and sends it to party i + 1.
+//   The zero shares cancel; party i + 1 does not know tape i - 1, so what it gets is uniform to it.
+//   One element per entry of the RESULT and party, whatever the contracted length; one step.
 // Products of private operands. The owners first share them as in an input (step 0), then the
 //   product is formed (step 1). Because one component is zero and the other known to its owner,
 //   each party has one bilinear product to do and needs the operand only row by row, so that large
@@ -25,23 +25,30 @@
 //   receiver; one above max_kept_bytes is sent again instead (the same bytes, rule R-c).
 //   If one party can compute the whole product (two private operands of its own, or one and a
 //   public one), it inputs the result: one step.
-// Rescale by f bits (Escudero, Ghosh, Keller, Rachuri & Scholl, CRYPTO 2020, with one party as the
-//   dealer; needs |x| < 2^(k-2) and nothing else). Party 2 deals, parties A = 0 and B = 1 hold the
-//   2-of-2 split x = (x_0 + x_2) + x_1. r = r_A + r_B comes from tapes 2 and 1, so the dealer knows
-//   it without a message. With t = (r mod 2^(k-1)) >> f and v = 2^(k-1-f) (top bit of r),
-//   step 0: A and B exchange their shares of c = x + 2^(k-2) + r; the dealer sends t - t_A and
-//           v - v_A to B, where t_A and v_A are on tape 2 (known to A).
-//   With c' = c mod 2^(k-1) and C the top bit of c, the result is
-//     y = (c' >> f) - 2^(k-2-f) + 2^(k-1-f) C - t + (1 - 2 C) v,
+// Rescale by f bits (after Escudero, Ghosh, Keller, Rachuri & Scholl, CRYPTO 2020, with one party
+// as
+//   the dealer; needs |x| < 2^(k-2) and nothing else) of an x = x_A + x_B + x_D of which the dealer
+//   D = party 2, A = 0 and B = 1 know one summand each: x_0 + x_2, x_1 and 0 of a shared value, the
+//   z of a product that is truncated as it is formed, which then is not shared before. With e = e_A
+//   + e_B from tapes 2 and 1, the dealer knows r = e - x_D, uniform, and c = x + 2^(k-2) + r has
+//   the summands x_A + e_A and x_B + 2^(k-2) + e_B. With c' = c mod 2^(k-1), C the top bit of c, t
+//   = (r mod 2^(k-1)) >> f and m the top bit of r,
+//     y = (c' >> f) - 2^(k-2-f) + 2^(k-1-f) (C + m - 2 C m) - t,
 //   x / 2^f rounded down, or up with probability equal to the dropped fraction (error below one
-//   unit, mean zero). Its sharing: y_1 from tape 1, y_2 from tape 2, and
-//   step 1: A and B exchange their shares of y_0 = y - y_1 - y_2, masked by y_2 and by y_1.
-//   Two elements per party in two steps. c is uniform, and so is everything B gets from the dealer,
-//   so a truncation tells nobody anything. But its rounding is not secret: y = floor((x + u) / 2^f)
-//   with u = r mod 2^f, uniform; the dealer knows u, and A and B know (x + u) mod 2^f. A party that
-//   is later opened y (or something that determines it) therefore learns floor((x + u) / 2^f) and
-//   u, or x + u itself: x with noise of one unit of y in the last place, instead of x rounded by a
-//   secret coin. Where even that matters, round in public instead (methods.md, R-e).
+//   unit, mean zero). C m counts modulo 2^f only, in packed numbers of f bits.
+//   step 0: A and B exchange their summands of c. With q and m_A from tape 2, D sends w - q, where
+//   w
+//           = 2^(k-1-f) m - t, and m_B = m - m_A to B.
+//   step 1: with s_A from tape 2 and s_B from tape 1, A and B exchange -C m_A - s_A and -C m_B -
+//   s_B. Component 2 is q + 2^(k-f) s_A, component 1 is w - q + 2^(k-f) s_B, component 0 the rest,
+//   all of which A and B know. Three elements and three packed numbers in two steps. A sees c and
+//   numbers under e_B and s_B, neither of which it knows; B sees c and numbers under e_A, q, m_A
+//   and s_A; D sees nothing. So a truncation tells nobody anything. But its rounding is not secret:
+//   y = floor((x + u) / 2^f) with u = r mod 2^f, uniform; the dealer knows u, and A and B know (x +
+//   u) mod 2^f. A party that is later opened y (or something that determines it) therefore may
+//   learn floor((x + u) / 2^f) and u, or x + u itself: x with noise of one unit of y in the last
+//   place, instead of x rounded by a secret coin. Where even that matters, round in public instead
+//   (methods.md, R-e).
 // Reveal to party p: party p + 1 sends its own component, the only one p lacks. One element per
 //   receiver, one step. No re-randomisation is needed: the message equals the output minus the two
 //   components that p holds, so p could compute it from its output. What p holds was uniform and
@@ -107,14 +114,17 @@ struct ScheduledProduct {
   PartyIndex owner = 0;                // of kOwned
   size_t step = 0;                     // of the message that carries the result's shares
   uint64_t offset = 0;                 // zero shares on all tapes; kOwned: the mask of the input
+  size_t rescale = kNone;              // into `rescales`: truncated as it is formed
   Shape shape;
 };
 
 struct ScheduledRescale {
   size_t operation = 0, index = 0;
-  int shift = 0;  // > 0 bits to drop
-  // Intervals of shape.size() elements each, on tapes 1 and 2.
-  uint64_t r_offset = 0, result_offset = 0, t_offset = 0, v_offset = 0;
+  int shift = 0;           // > 0 bits to drop
+  size_t step = 0;         // the first of two
+  size_t product = kNone;  // into `products`, if it is one
+  // Intervals on tapes 1 and 2: of elements for e and q, of packed numbers for m_A and s.
+  uint64_t mask_offset = 0, result_offset = 0, top_offset = 0, xor_offset = 0;
   Shape shape;
 };
 
@@ -163,6 +173,8 @@ class Scheduler {
     bool kept = false;  // the receiver has the difference
   };
   uint64_t Reserve(Shape shape);
+  uint64_t ReserveBytes(uint64_t bytes);
+  void AddRescale(Schedule& schedule, ScheduledRescale scheduled);
   void AddProduct(Schedule& schedule, const Product& product, ScheduledProduct scheduled);
   size_t Deal(Schedule& schedule, const Operand& operand, Product::Kind kind);
   void AddCost(Schedule& schedule) const;

@@ -207,7 +207,13 @@ void CheckOperation(Operation& operation, const EngineFacts& facts) {
   }
   if (auto* multiply = std::get_if<MultiplyOperation>(&operation)) {
     multiply->results.clear();
-    for (const auto& p : multiply->products) multiply->results.push_back(ProductResult(p, facts));
+    for (size_t i = 0; i < multiply->products.size(); ++i) {
+      Shared result = ProductResult(multiply->products[i], facts);
+      if (IsTruncated(*multiply, i)) {
+        result = RescaleResult(result, multiply->fraction_bits[i], facts);
+      }
+      multiply->results.push_back(std::move(result));
+    }
   }
   if (auto* rescale = std::get_if<RescaleOperation>(&operation)) {
     rescale->results.clear();

@@ -251,7 +251,7 @@ TEST(ComposedFunctionsTest, NormsThatDoNotFitAreRefused) {
 
 TEST(ComposedFunctionsTest, ClippingTakesTheRoundsStated) {
   for (const Setting& setting : kSettings) {
-    const size_t d = setting.d();
+    const size_t d = setting.d(), c = setting.c();
     const RowsWithNorm list[] = {{Planned({100, 50}, 40, 4), 1}};
     const double norm = 0.5 - 0x1p-17, longest = std::sqrt(50.0) * 4 / 2;
     const int bits = 41 + static_cast<int>(std::ceil(std::log2(longest)));
@@ -260,7 +260,7 @@ TEST(ComposedFunctionsTest, ClippingTakesTheRoundsStated) {
     const size_t of_root =
         PlannedRounds(setting, [&](Engine& engine) { InverseRoot(engine, root, bits); });
     const size_t w = BitsFor(Planned({1, 1}, 48, 50 * 4.0 + 0.25));
-    ExpectRounds(setting, of_root + 2 * (1 + d) + 2 * d + 1 + CeilLog2(w - 1),
+    ExpectRounds(setting, of_root + 3 * d + c + 2 + CeilLog2(w - 1),
                  [&](Engine& engine) { ClipRows(engine, list); });
   }
 }

@@ -302,12 +302,13 @@ TEST(DefiniteTest, SolutionsOfLinearSystems) {
 
 TEST(DefiniteTest, RoundsOfTwentyVariables) {
   for (const Setting& setting : kSettings) {
-    const size_t d = setting.d();
+    const size_t d = setting.d(), c = setting.c();
     const DefiniteMatrix list[] = {{Planned({20, 20}, 40, 1)}};
-    const size_t step = 2 * d + 6 + 5 * (1 + d);
-    ExpectRounds(setting, 20 * step - (1 + d), [&](Engine& e) { FactorDefinite(e, list); });
-    if (setting.kind != "shamir") {
-      EXPECT_LT(20 * step - (1 + d), 600u);
+    const size_t step = 2 * d + 6 + 5 * c;
+    const auto factor = [&](Engine& e) { FactorDefinite(e, list); };
+    ExpectRounds(setting, 20 * step - c, factor);
+    if (setting.kind != "ot") {
+      EXPECT_LT(PlannedRounds(setting, factor), 600u);
     }
     // The check: a cut, a product, comparisons of 127 bits, and [count of up to 21 = 0] of 6 or 7
     // bits as a ring element.

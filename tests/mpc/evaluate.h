@@ -15,6 +15,8 @@ struct Setting {
   // Rounds of Rescale, Decompose and ToRing, as the headers of functions call it; on `shamir` the
   // longest, of a Decompose under a uniform mask.
   size_t d() const { return kind == "dealer" ? 1 : kind == "shamir" ? 4 : 2; }
+  // Of a product with its cut, one operation on `replicated`.
+  size_t c() const { return kind == "replicated" ? d() : 1 + d(); }
   // Of a test's random values, how many are left out for each that is tried: engines that take
   // longer see the edges and fewer others.
   int thinning() const { return kind == "shamir" ? 5 : 1; }

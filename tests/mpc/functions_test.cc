@@ -183,6 +183,7 @@ TEST(FunctionsTest, BelowTheSmallestValueTheResultIsZero) {
 TEST(FunctionsTest, RoundsAreAsStated) {
   for (const Setting& setting : kSettings) {
     const size_t d = setting.kind == "ot" ? 1 : setting.d();
+    const size_t c = setting.kind == "ot" ? 2 : setting.c();
     for (const Range& range : {Range{0.05, 50}, Range{1, 1.999}}) {
       const PositiveValue value = {{{7, 3}, kF, range.largest, std::make_shared<Shared::Payload>()},
                                    range.smallest};
@@ -195,7 +196,7 @@ TEST(FunctionsTest, RoundsAreAsStated) {
       auto log = [](size_t n) { return static_cast<size_t>(std::bit_width(n - 1)); };
       const size_t w = BitsFor(value.value);
       const size_t m = w - 1 - static_cast<size_t>(std::ilogb(range.smallest) + kF);
-      const size_t normalise = 3 * d + 1 + log(w - 1) + log(m);
+      const size_t normalise = 2 * d + c + log(w - 1) + log(m);
       const PositiveValue list[] = {value};
       auto expect = [&](size_t stated, auto function) {
         const size_t longest_chain = rounds(function);
@@ -207,12 +208,12 @@ TEST(FunctionsTest, RoundsAreAsStated) {
       const BoundedAbove exponent[] = {{value.value, 2}};
       const size_t width = BitsFor(
           {{1, 1}, 41, range.largest * std::numbers::log2e + std::ldexp(1.0, -41) + 41, nullptr});
-      expect(7 * d + 4 + log(width - 1), [&](Engine& e) { Exponential(e, exponent, kF); });
+      expect(4 * d + 1 + 3 * c + log(width - 1), [&](Engine& e) { Exponential(e, exponent, kF); });
       expect(normalise, [&](Engine& e) { Normalise(e, list); });
       // Without short mantissas, nothing is cut from so few bits.
-      expect(normalise - d + 6 * (1 + d), [&](Engine& e) { Reciprocal(e, list, kF); });
-      expect(normalise + 6 * (1 + d) + 1, [&](Engine& e) { InverseRoot(e, list, kF); });
-      expect(normalise + 7 * (1 + d) + 1, [&](Engine& e) { Root(e, list, kF); });
+      expect(normalise - (c - 1) + 6 * c, [&](Engine& e) { Reciprocal(e, list, kF); });
+      expect(normalise + 5 * c + d + 2, [&](Engine& e) { InverseRoot(e, list, kF); });
+      expect(normalise + 6 * c + d + 2, [&](Engine& e) { Root(e, list, kF); });
     }
   }
 }

@@ -87,8 +87,9 @@ TEST(LogarithmTest, RoundsAreAsStated) {
     const PositiveValue value[] = {{Planned({7, 3}, 40, 50), 0.05}};
     const size_t w = BitsFor(value[0].value);
     const size_t m = w - 1 - static_cast<size_t>(std::ilogb(0.05) + 40);
-    const size_t normalise = 3 * setting.d() + 1 + CeilLog2(w - 1) + CeilLog2(m);
-    ExpectRounds(setting, normalise + 4 * (1 + setting.d()),
+    const size_t d = setting.d(), c = setting.c();
+    const size_t normalise = 2 * d + c + CeilLog2(w - 1) + CeilLog2(m);
+    ExpectRounds(setting, normalise + 3 * c + 1 + d,
                  [&](Engine& engine) { Log(engine, value, 40); });
   }
 }

@@ -299,7 +299,7 @@ TEST(VariatesTest, RoundsAreAsStated) {
     const size_t d = setting.d();
     crypto::SystemRandom own;
     ExpectRounds(setting, d, [&](Engine& e) { UniformVariates(e, {9, 1}, own); });
-    const size_t logarithm = 7 + 2 * d + 4 * (1 + d);
+    const size_t logarithm = 7 + 2 * d + 3 * setting.c() + 1 + d;
     ExpectRounds(setting, logarithm, [&](Engine& e) { ExponentialVariates(e, {9, 1}, own, 40); });
     ExpectRounds(setting, logarithm, [&](Engine& e) { LogisticVariates(e, {9, 1}, own, 40); });
   }

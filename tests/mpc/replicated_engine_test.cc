@@ -261,7 +261,7 @@ TEST(ReplicatedEngineTest, CostsAreThoseStated) {
     Shared value = engine.Public({x, 20});
     return [&engine, value] { engine.Rescale(std::vector{value}, 10); };
   });
-  EXPECT_EQ(rescale.bytes, 3 * 2 * 150 * kElement);
+  EXPECT_EQ(rescale.bytes, 150 * (3 * kElement + 3 * 2));  // 10 bits are two bytes
   EXPECT_EQ(rescale.rounds, 2u);
   auto raise = CostOf([&](Engine& engine) -> std::function<void()> {
     Shared value = engine.Public({x, 20});
@@ -541,6 +541,9 @@ TEST(ReplicatedEngineTest, RandomnessIsNeverUsedTwice) {
           {Kind::kGram, Private(engine, 2, x, 10), Private(engine, 2, y, 10)}};
       auto shares = engine.Multiply(products);
       engine.Rescale(std::vector{shares[0], shares[0], shares[2]}, 1);
+      const std::vector<std::optional<int>> bits = {1, 1, 0, std::nullopt, 0};
+      products[4] = {Kind::kGram, Private(engine, 2, x, 10, 1), Private(engine, 2, y, 10)};
+      engine.MultiplyAndRescale(products, bits);
       engine.Reveal("out", shares, kEverybody);
     }
   }).ThrowIfFailed();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
+#include <tuple>
 
 #include "mpc/ring.h"
 #include "tests/mpc/sanitized.h"
@@ -177,9 +179,27 @@ TEST(ReplicatedViewTest, FixedOperandMayBeUsedTwice) {
   for (PartyIndex party = 0; party < 3; ++party) EXPECT_EQ(NumLeaks(views, {party}), 0u);
 }
 
+// The random elements of a truncation by one bit, whose intervals begin at slot `first`: e, q, m_A
+// and s of replicated_schedule.h, on tapes 2 and 1.
+struct TruncationDigits {
+  explicit TruncationDigits(size_t first)
+      : e2{0, 2, first},
+        e1{1, 2, first},
+        q{0, 2, first + 1},
+        m_a{0, 2, first + 2},
+        s2{0, 2, first + 3},
+        s1{1, 2, first + 3} {}
+  Digit e2, e1, q, m_a, s2, s1;
+  std::vector<Digit> OneBit() const { return {m_a, s2, s1}; }
+  std::vector<Digit> All() const { return {e2, e1, q, m_a, s2, s1}; }
+};
+
+// Slot 0 is the input's mask.
+const TruncationDigits kTruncationDigits(1);
+
 // x / 2 truncated, for x in {-1, 0} over Z_8.
 ViewCase Truncation(PartyIndex owner, bool open) {
-  ViewCase c{.owners = {owner}, .domain = {-1, 0}};
+  ViewCase c{.owners = {owner}, .domain = {-1, 0}, .one_bit = kTruncationDigits.OneBit()};
   c.body = [open](Engine& engine, const InstanceInputs& in) {
     Shared x = One(engine, in.Column(0, 1));
     auto result = engine.Rescale({&x, 1}, 0);
@@ -188,14 +208,11 @@ ViewCase Truncation(PartyIndex owner, bool open) {
   return c;
 }
 
-// The elements of a truncation: slot 0 is the input's mask; then r, the result, t and v.
-constexpr Digit kRFirst = {0, 2, 1}, kRSecond = {1, 2, 1};
-
 // Truncation itself tells nobody anything, and exactly so: c is uniform on the whole ring.
 TEST(ReplicatedViewTest, TruncationTellsNobody) {
-  if (kSanitized) GTEST_SKIP() << "four million instances";
   const Views views = EnumerateViews<Ring8>(Truncation(2, false));
   EXPECT_EQ(views.digits.size(), 7u);
+  EXPECT_EQ(views.num_whole_digits, 4u);
   for (PartyIndex party = 0; party < 3; ++party) EXPECT_EQ(NumLeaks(views, {party}), 0u);
 }
 
@@ -203,10 +220,9 @@ TEST(ReplicatedViewTest, TruncationTellsNobody) {
 // replicated_schedule.h states: the dealer u = r mod 2^f, the others (x + u) mod 2^f. Given that,
 // nothing else; and without it there is a dependence, which is why it has to be stated.
 TEST(ReplicatedViewTest, OpenedTruncationTellsTheStatedRounding) {
-  if (kSanitized) GTEST_SKIP() << "four million instances";
   const Views views = EnumerateViews<Ring8>(Truncation(1, true));
   auto low_bit_of_mask = [&](size_t i) {
-    return (views.Random(i, kRFirst) + views.Random(i, kRSecond)) & 1;
+    return (views.Random(i, kTruncationDigits.e2) + views.Random(i, kTruncationDigits.e1)) & 1;
   };
   std::map<std::pair<int, int>, uint64_t> frequency;  // (x, result)
   for (size_t i = 0; i < views.num_instances(); ++i) {
@@ -224,6 +240,69 @@ TEST(ReplicatedViewTest, OpenedTruncationTellsTheStatedRounding) {
   EXPECT_EQ(NumLeaks(views, {0}, low_bit_of_sum), 0u);
   EXPECT_EQ(NumLeaks(views, {2}, low_bit_of_mask), 0u);
   EXPECT_GT(NumLeaks(views, {0}), 0u);
+  EXPECT_GT(NumLeaks(views, {2}), 0u);
+}
+
+// A product truncated as it is formed: x y / 2 for x and y in {-1, 1}, x at one fraction bit. The
+// masks of x and y have slots 0 and 1, in whatever order.
+const TruncationDigits kProductDigits(2);
+
+ViewCase TruncatedProduct(PartyIndex a, As left, PartyIndex b, As right, bool open) {
+  ViewCase c{.owners = {a, b}, .domain = {-1, 1}, .one_bit = kProductDigits.OneBit()};
+  c.body = [=](Engine& engine, const InstanceInputs& in) {
+    auto operand = [&](As as, size_t input, int fraction_bits) -> Operand {
+      if (as == As::kShared) return One(engine, in.Column(input, fraction_bits));
+      return in.Column(input, fraction_bits);
+    };
+    const Product product{Kind::kElementwise, operand(left, 0, 1), operand(right, 1, 0)};
+    const std::optional<int> bits = 0;
+    const auto result = engine.MultiplyAndRescale({&product, 1}, {&bits, 1});
+    return open ? Open(engine, result[0], kEverybody) : std::vector<IntMatrix>{};
+  };
+  return c;
+}
+
+TEST(ReplicatedViewTest, TruncatedProductTellsNobody) {
+  if (kSanitized) GTEST_SKIP() << "five million instances";
+  for (auto [a, left, b, right] :
+       {std::tuple{0, As::kShared, 1, As::kShared}, std::tuple{2, As::kShared, 1, As::kShared},
+        std::tuple{0, As::kPrivate, 2, As::kShared}, std::tuple{1, As::kPrivate, 1, As::kShared},
+        std::tuple{2, As::kPrivate, 0, As::kPrivate}}) {
+    const Views views = EnumerateViews<Ring8>(TruncatedProduct(
+        static_cast<PartyIndex>(a), left, static_cast<PartyIndex>(b), right, false));
+    EXPECT_EQ(views.digits.size(), 8u);
+    for (PartyIndex party = 0; party < 3; ++party) {
+      EXPECT_EQ(NumLeaks(views, {party}), 0u) << a << b << " party " << party;
+    }
+  }
+}
+
+// As of a truncation: the rounding and nothing else. The inputs are parties 0's and 1's, so that
+// z_2 = (x - mask) mask of y.
+TEST(ReplicatedViewTest, OpenedTruncatedProductTellsTheStatedRounding) {
+  if (kSanitized) GTEST_SKIP() << "a million instances";
+  const Views views = EnumerateViews<Ring8>(TruncatedProduct(0, As::kShared, 1, As::kShared, true));
+  auto product = [&](size_t i) { return static_cast<int>(views.Input(i, 0) * views.Input(i, 1)); };
+  auto low_bit_of_mask = [&](size_t i) {
+    const auto x = static_cast<uint64_t>(views.Input(i, 0));
+    const uint64_t z = (x - views.Random(i, {0, 1, 0})) * views.Random(i, {1, 2, 1});
+    return (views.Random(i, kProductDigits.e2) + views.Random(i, kProductDigits.e1) - z) & 1;
+  };
+  auto low_bit_of_sum = [&](size_t i) {
+    return (static_cast<uint64_t>(product(i)) + low_bit_of_mask(i)) & 1;
+  };
+  std::map<std::pair<int, int>, uint64_t> frequency;  // (product, result)
+  for (size_t i = 0; i < views.num_instances(); ++i) {
+    const auto result = Ring8::ToSigned(static_cast<uint8_t>(views.output[1][i]));
+    ++frequency[{product(i), static_cast<int>(result)}];
+  }
+  const uint64_t quarter = views.num_instances() / 4;
+  EXPECT_EQ(frequency,
+            (std::map<std::pair<int, int>, uint64_t>{
+                {{-1, -1}, quarter}, {{-1, 0}, quarter}, {{1, 0}, quarter}, {{1, 1}, quarter}}));
+  EXPECT_EQ(NumLeaks(views, {0}, low_bit_of_sum), 0u);
+  EXPECT_EQ(NumLeaks(views, {1}, low_bit_of_sum), 0u);
+  EXPECT_EQ(NumLeaks(views, {2}, low_bit_of_mask), 0u);
   EXPECT_GT(NumLeaks(views, {2}), 0u);
 }
 
@@ -310,13 +389,33 @@ TEST(ReplicatedViewFaultTest, SameMaskForTwoInputs) {
 
 // Every random element of a truncation is needed, each alone.
 TEST(ReplicatedViewFaultTest, EveryDigitOfATruncationIsNeeded) {
-  if (kSanitized) GTEST_SKIP() << "millions of instances";
   ViewCase c = Truncation(2, false);
-  const std::vector<Digit> digits = {kRFirst, kRSecond, {0, 2, 2}, {1, 2, 2}, {0, 2, 3}, {0, 2, 4}};
+  for (const Digit& digit : kTruncationDigits.All()) {
+    c.constant = {digit};
+    EXPECT_GE(NumParties<Ring8>(c), 1u) << digit.low << digit.high << " slot " << digit.slot;
+  }
+}
+
+TEST(ReplicatedViewFaultTest, EveryDigitOfATruncatedProductIsNeeded) {
+  if (kSanitized) GTEST_SKIP() << "a million instances";
+  ViewCase c = TruncatedProduct(0, As::kShared, 1, As::kShared, false);
+  std::vector<Digit> digits = kProductDigits.All();
+  digits.push_back({0, 1, 0});
+  digits.push_back({1, 2, 1});
   for (const Digit& digit : digits) {
     c.constant = {digit};
     EXPECT_GE(NumParties<Ring8>(c), 1u) << digit.low << digit.high << " slot " << digit.slot;
   }
+}
+
+// The mask of the exclusive or taken for the share of the top bit too.
+TEST(ReplicatedViewFaultTest, SameMaskForTheTopBitAndTheExclusiveOr) {
+  ViewCase c = Truncation(2, false);
+  EXPECT_EQ(NumParties<Ring8>(c), 0u);
+  c.fault = [](const Digit& digit, const auto& honest) -> uint8_t {
+    return honest(digit == kTruncationDigits.s2 ? kTruncationDigits.m_a : digit);
+  };
+  EXPECT_GE(NumParties<Ring8>(c), 1u);
 }
 
 }  // namespace

@@ -34,12 +34,14 @@ Int128 InputOf(const std::vector<Int128>& domain, size_t num_inputs, size_t inst
   return domain[secret / Power(domain.size(), input) % domain.size()];
 }
 
-// Random element number `index` of an instance: a digit, in base 2^ring_bits, of the instance
-// number above the secret.
-uint8_t RandomOf(size_t num_secrets, int ring_bits, size_t instance, size_t index) {
-  const size_t tape = instance / num_secrets;
-  return static_cast<uint8_t>((tape >> (index * static_cast<size_t>(ring_bits))) &
-                              ((size_t{1} << ring_bits) - 1));
+// Random element number `index` of an instance: bits of the instance number above the secret, for
+// each of the first `num_whole` elements ring_bits, then one for each.
+uint8_t RandomOf(size_t num_secrets, int ring_bits, size_t num_whole, size_t instance,
+                 size_t index) {
+  const size_t tape = instance / num_secrets, whole = std::min(index, num_whole);
+  const size_t shift = whole * static_cast<size_t>(ring_bits) + (index - whole);
+  const int bits = index < num_whole ? ring_bits : 1;
+  return static_cast<uint8_t>((tape >> shift) & ((size_t{1} << bits) - 1));
 }
 
 // Which instance and slot a byte of a tape or of a message belongs to.
@@ -83,13 +85,14 @@ struct Recorder {
 class Enumeration {
  public:
   Enumeration(const ViewCase& c, int ring_bits, size_t first, size_t instances,
-              std::vector<Digit> digits)
+              std::vector<Digit> digits, size_t num_whole)
       : c_(c),
         ring_bits_(ring_bits),
         first_(first),
         layout_{instances, c.list_intervals},
         secrets_(Power(c.domain.size(), c.owners.size())),
-        digits_(std::move(digits)) {}
+        digits_(std::move(digits)),
+        num_whole_(num_whole) {}
 
   const Layout& layout() const { return layout_; }
   // Digits that were read, in a canonical order; complete after a run.
@@ -126,7 +129,7 @@ class Enumeration {
 
   uint8_t Value(size_t index, size_t instance) const {
     if (index == digits_.size()) return 0;  // the run that only finds the digits
-    return RandomOf(secrets_, ring_bits_, first_ + instance, index);
+    return RandomOf(secrets_, ring_bits_, num_whole_, first_ + instance, index);
   }
 
   uint8_t Faulty(const Digit& digit, size_t instance) {
@@ -142,6 +145,7 @@ class Enumeration {
   Layout layout_;
   size_t secrets_;
   std::vector<Digit> digits_;
+  size_t num_whole_;
   std::mutex mutex_;
   std::map<std::array<size_t, 3>, int> found_;
 };
@@ -225,7 +229,7 @@ template <typename R>
 std::vector<Digit> RunInstances(const ViewCase& c, size_t first, size_t instances,
                                 const std::vector<Digit>& digits, Views& views) {
   const size_t processes = c.num_parties + (c.engine == "dealer" ? 1 : 0);
-  Enumeration enumeration(c, R::kBits, first, instances, digits);
+  Enumeration enumeration(c, R::kBits, first, instances, digits, views.num_whole_digits);
   std::vector<Recorder> recorders(processes);
   for (Recorder& recorder : recorders) recorder.view.assign(instances, 0);
   Transcript transcript;
@@ -371,8 +375,15 @@ Views EnumerateViews(const ViewCase& given) {
   std::erase_if(views.digits, [&](const Digit& digit) {
     return std::find(c.constant.begin(), c.constant.end(), digit) != c.constant.end();
   });
-  size_t instances = views.num_secrets << (views.digits.size() * R::kBits);
-  if (views.digits.size() * R::kBits > 24 || instances > kMaxInstances) {
+  const auto first_of_one_bit =
+      std::stable_partition(views.digits.begin(), views.digits.end(), [&](const Digit& digit) {
+        return std::find(c.one_bit.begin(), c.one_bit.end(), digit) == c.one_bit.end();
+      });
+  views.num_whole_digits = static_cast<size_t>(first_of_one_bit - views.digits.begin());
+  const size_t bits =
+      views.num_whole_digits * R::kBits + (views.digits.size() - views.num_whole_digits);
+  size_t instances = views.num_secrets << bits;
+  if (bits > 24 || instances > kMaxInstances) {
     throw std::logic_error("too many instances: " + std::to_string(views.digits.size()) +
                            " random elements");
   }
@@ -388,7 +399,8 @@ Views EnumerateViews(const ViewCase& given) {
 uint64_t Views::Random(size_t instance, const Digit& digit) const {
   const auto at = std::find(digits.begin(), digits.end(), digit);
   if (at == digits.end()) throw std::logic_error("no such random element");
-  return RandomOf(num_secrets, ring_bits, instance, static_cast<size_t>(at - digits.begin()));
+  return RandomOf(num_secrets, ring_bits, num_whole_digits, instance,
+                  static_cast<size_t>(at - digits.begin()));
 }
 
 size_t NumLeaks(const Views& views, const std::vector<size_t>& coalition,

@@ -66,6 +66,8 @@ struct ViewCase {
   std::function<std::vector<IntMatrix>(Engine&, const InstanceInputs&)> body = nullptr;
   TapeFault fault = nullptr;
   std::vector<Digit> constant = {};  // a defect: these are always zero
+  // Numbers modulo 2: only their lowest bit is enumerated, the others are zero.
+  std::vector<Digit> one_bit = {};
 };
 
 // The views of all processes in all instances.
@@ -74,7 +76,8 @@ struct Views {
   size_t num_secrets = 0, num_inputs = 0, domain_size = 0;
   std::vector<PartyIndex> owners;
   std::vector<Int128> domain;
-  std::vector<Digit> digits;
+  std::vector<Digit> digits;  // those of one bit last
+  size_t num_whole_digits = 0;
   // By process, then instance. A view is packed, ring_bits per element.
   std::vector<std::vector<uint64_t>> view, output;
   std::vector<int> view_bits, output_bits;

@@ -12,29 +12,84 @@
 
 namespace partita::mpc {
 
-void ProductRound::Add(Product::Kind kind, Operand a, Operand b, double bound, Shared& result) {
-  // The engine checks the product of the operands' bounds, where the caller may know better.
+namespace {
+
+// What the engine takes for the bound of the product.
+double BoundOfProduct(Product::Kind kind, const Operand& a, const Operand& b) {
   double terms = 1;
   if (kind == Product::Kind::kMatrix) terms = static_cast<double>(ShapeOf(a).cols);
   if (kind == Product::Kind::kGram) terms = static_cast<double>(ShapeOf(a).rows);
-  const double product = BoundOf(a) * BoundOf(b) * terms;
+  return BoundOf(a) * BoundOf(b) * terms;
+}
+
+// The operand whose bound may be changed for it.
+Shared* SharedOf(Operand& a, Operand& b) {
   auto* shared = std::get_if<Shared>(&a);
-  if (shared == nullptr) shared = std::get_if<Shared>(&b);
+  return shared != nullptr ? shared : std::get_if<Shared>(&b);
+}
+
+}  // namespace
+
+void ProductRound::Add(Product::Kind kind, Operand a, Operand b, double bound, Shared& result) {
+  // The engine checks the product of the operands' bounds, where the caller may know better.
+  const double product = BoundOfProduct(kind, a, b);
+  Shared* shared = SharedOf(a, b);
   if (product > bound && shared != nullptr) shared->bound *= bound / product;
   products_.push_back({kind, std::move(a), std::move(b)});
+  fraction_bits_.emplace_back();
   results_.push_back(&result);
   bounds_.push_back(bound);
 }
 
+void ProductRound::AddCut(Product::Kind kind, Operand a, Operand b, double bound, int fraction_bits,
+                          Shared& result) {
+  // What is cut is masked by its bound on some engines: it must not be smaller than the caller's.
+  for (Operand* operand : {&a, &b}) {
+    auto* zero = std::get_if<Shared>(operand);
+    if (zero != nullptr && zero->bound == 0) zero->bound = 1;
+  }
+  const double product = BoundOfProduct(kind, a, b);
+  Shared* shared = SharedOf(a, b);
+  if (product > 0 && product < bound && shared != nullptr) shared->bound *= bound / product;
+  Add(kind, std::move(a), std::move(b), bound, result);
+  fraction_bits_.back() = fraction_bits;
+}
+
+void ProductRound::AddCut(const Shared& value, double bound, int fraction_bits, Shared& result) {
+  const size_t rows = value.shape.rows;
+  AddCut(WithBound(value, bound), PublicMatrix{{{rows, 1}, std::vector<Int128>(rows, 1)}, 0}, bound,
+         fraction_bits, result);
+}
+
+void ProductRound::AddTwoCuts(Operand a, Operand b, double bound, int fraction_bits, Shared& result,
+                              int other_bits, Shared& other) {
+  if (engine_.capabilities().truncates_products) {
+    AddCut(a, b, bound, other_bits, other);
+    AddCut(std::move(a), std::move(b), bound, fraction_bits, result);
+    return;
+  }
+  Add(std::move(a), std::move(b), bound, result);
+  cut_twice_.push_back({&result, &other, fraction_bits, other_bits, bound});
+}
+
 void ProductRound::Run() {
   if (products_.empty()) return;
-  std::vector<Shared> products = engine_.Multiply(products_);
+  std::vector<Shared> products = engine_.MultiplyAndRescale(products_, fraction_bits_);
   for (size_t i = 0; i < products.size(); ++i) {
     *results_[i] = WithBound(std::move(products[i]), bounds_[i]);
   }
   products_.clear();
+  fraction_bits_.clear();
   results_.clear();
   bounds_.clear();
+  CutRound cuts(engine_);
+  for (const CutTwice& product : cut_twice_) {
+    *product.other = *product.result;
+    cuts.Add(*product.other, product.other_bits, product.bound);
+    cuts.Add(*product.result, product.fraction_bits, product.bound);
+  }
+  cut_twice_.clear();
+  cuts.Run();
 }
 
 void CutRound::Add(Shared& value, int fraction_bits, double bound) {

@@ -3,7 +3,9 @@
 // which is often better than what the operands' bounds say.
 #pragma once
 
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mpc/engine.h"
@@ -15,7 +17,7 @@ inline Shared WithBound(Shared value, double bound) {
   return value;
 }
 
-// Products of independent operands in one round, each result into its place. Not cut.
+// Products of independent operands in one set of rounds, each result into its place.
 class ProductRound {
  public:
   explicit ProductRound(Engine& engine) : engine_(engine) {}
@@ -24,12 +26,32 @@ class ProductRound {
     Add(Product::Kind::kElementwise, std::move(a), std::move(b), bound, result);
   }
   void Add(Product::Kind kind, Operand a, Operand b, double bound, Shared& result);
+  // And cut to fraction_bits, with the same bound; on engines that truncate products for less than
+  // a product and a cut.
+  void AddCut(Operand a, Operand b, double bound, int fraction_bits, Shared& result) {
+    AddCut(Product::Kind::kElementwise, std::move(a), std::move(b), bound, fraction_bits, result);
+  }
+  void AddCut(Product::Kind kind, Operand a, Operand b, double bound, int fraction_bits,
+              Shared& result);
+  // No product, but a cut beside the others.
+  void AddCut(const Shared& value, double bound, int fraction_bits, Shared& result);
+  // A product cut to two numbers of fraction bits. Elsewhere than on engines that truncate products
+  // these cuts come after those of AddCut.
+  void AddTwoCuts(Operand a, Operand b, double bound, int fraction_bits, Shared& result,
+                  int other_bits, Shared& other);
   // Does nothing if nothing was added.
   void Run();
 
  private:
+  struct CutTwice {
+    Shared *result, *other;
+    int fraction_bits, other_bits;
+    double bound;
+  };
   Engine& engine_;
   std::vector<Product> products_;
+  std::vector<CutTwice> cut_twice_;
+  std::vector<std::optional<int>> fraction_bits_;  // of what is cut
   std::vector<Shared*> results_;
   std::vector<double> bounds_;
 };

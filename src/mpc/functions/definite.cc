@@ -128,13 +128,11 @@ void GuessReciprocals(Engine& engine, const Works& works, size_t at) {
 // collinear one.
 void DivideColumns(Engine& engine, const Works& works, size_t at) {
   ProductRound products(engine);
-  CutRound cuts(engine);
   for (Work* work : works) {
-    products.Add(Product::Kind::kMatrix, work->column, work->guess, kLargestColumn, work->divided);
+    products.AddCut(Product::Kind::kMatrix, work->column, work->guess, kLargestColumn, kChainBits,
+                    work->divided);
   }
   products.Run();
-  for (Work* work : works) cuts.Add(work->divided, kChainBits, kLargestColumn);
-  cuts.Run();
   for (Work* work : works) {
     const Shared product = engine.Slice(work->divided, at, 0, {1, 1});
     work->error = PlusConstant(engine, engine.Scale(product, -1), 1, 1);
@@ -142,15 +140,11 @@ void DivideColumns(Engine& engine, const Works& works, size_t at) {
   for (int power = 1; power <= 4; power *= 2) {
     for (Work* work : works) {
       const Shared factor = PlusConstant(engine, work->error, 1, 2);
-      products.Add(Product::Kind::kMatrix, work->divided, factor, kLargestColumn, work->divided);
-      if (power < 4) products.Add(work->error, work->error, 1, work->error);
+      products.AddCut(Product::Kind::kMatrix, work->divided, factor, kLargestColumn,
+                      power < 4 ? kChainBits : kColumnBits, work->divided);
+      if (power < 4) products.AddCut(work->error, work->error, 1, kChainBits, work->error);
     }
     products.Run();
-    for (Work* work : works) {
-      cuts.Add(work->divided, power < 4 ? kChainBits : kColumnBits, kLargestColumn);
-      if (power < 4) cuts.Add(work->error, kChainBits, 1);
-    }
-    cuts.Run();
   }
 }
 
@@ -158,14 +152,12 @@ void DivideColumns(Engine& engine, const Works& works, size_t at) {
 void RankOneUpdates(Engine& engine, const Works& works,
                     const std::vector<std::pair<Shared, Shared>>& factors, double bound) {
   ProductRound products(engine);
-  CutRound cuts(engine);
   for (size_t i = 0; i < works.size(); ++i) {
     const auto& [left, right] = factors[i];
-    products.Add(Product::Kind::kMatrix, left, engine.Transpose(right), bound, works[i]->update);
+    products.AddCut(Product::Kind::kMatrix, left, engine.Transpose(right), bound, kEntryBits,
+                    works[i]->update);
   }
   products.Run();
-  for (Work* work : works) cuts.Add(work->update, kEntryBits, bound);
-  cuts.Run();
 }
 
 size_t LargestSize(const std::vector<Work>& all) {
@@ -390,16 +382,14 @@ std::vector<Shared> Solve(Engine& engine, std::span<const LinearSystem> systems,
                           int fraction_bits) {
   std::vector<Shared> results(systems.size());
   ProductRound products(engine);
-  CutRound cuts(engine);
   for (size_t i = 0; i < systems.size(); ++i) {
     const auto& [inverse, right, largest] = systems[i];
-    products.Add(Product::Kind::kMatrix, inverse, right, largest, results[i]);
+    products.AddCut(Product::Kind::kMatrix, inverse, right, largest, fraction_bits, results[i]);
   }
   products.Run();
   for (size_t i = 0; i < systems.size(); ++i) {
-    cuts.Add(results[i], fraction_bits, systems[i].largest + std::ldexp(1.0, -fraction_bits));
+    results[i].bound = systems[i].largest + std::ldexp(1.0, -fraction_bits);
   }
-  cuts.Run();
   return results;
 }
 

@@ -24,14 +24,16 @@
 //           by the pivot, relative error e^8 < 2^-43; then the rank-one update. The factor is the
 //           right-looking LDL^T; the inverse is the sweep operator (Goodnight, The American
 //           Statistician 1979), which needs the same rounds and no substitution.
-// Rounds    D = 1 (`dealer`) or 2 (`replicated`), for any number of matrices of up to p rows:
-//           FactorDefinite p (2 D + 6 + 5 (1 + D)) - (1 + D), for p = 20 358 and 497;
-//           InvertDefinite p (2 D + 6 + 5 (1 + D)) + 5 D + 8 + ceil(log2 log2 (4 p)), the latter
-//           for its check: 376 and at most 521.
+// Rounds    D = 1 (`dealer`) or 2 (`replicated`), for any number of matrices of up to p rows at
+// most
+//           FactorDefinite 2 p (D + 8) - 2, for p = 20 358 and, with fewer in the longest chain,
+//           379; InvertDefinite 2 p (D + 8) + 5 D + 8 + ceil(log2 log2 (4 p)), the latter for its
+//           check: 376 and 399. On `shamir`, where a cut takes three or four rounds, 576 and 604
+//           for three parties, 756 and 790 for five.
 // Bytes     per pivot, T = 16 log2(bound / smallest_pivot) + 1 thresholds: T comparisons of 60 bits
 //           and T bits made ring elements, 4 p elements and (p - j)^2 (inverse: p^2) for the
-//           update, each with its cut. For p = 20 the busiest process sends 0.43 (`dealer`) or 0.49
-//           MB (`replicated`) for a factor, 0.83 or 0.90 MB for an inverse.
+//           update, each with its cut. For p = 20 the busiest process sends 0.43 (`dealer`) or 0.41
+//           MB (`replicated`) for a factor, 0.83 or 0.64 MB for an inverse.
 #pragma once
 
 #include <span>
@@ -75,7 +77,7 @@ struct Pivots {
 };
 std::vector<Shared> LogDeterminant(Engine& engine, std::span<const Pivots> all, int fraction_bits);
 
-// X B for an inverse X and p x k right-hand sides B; `largest` bounds the solutions. Rounds 1 + D.
+// X B for an inverse X and p x k right-hand sides B; `largest` bounds the solutions. Rounds 2.
 struct LinearSystem {
   Shared inverse, right;
   double largest = 0;

@@ -64,25 +64,21 @@ std::vector<Shared> Divide(Engine& engine, std::span<const Quotient> quotients, 
   std::vector<Shared> results(quotients.size());
   for (size_t i = 0; i < results.size(); ++i) {
     const Shared scaled = TimesPowerOfTwo(quotients[i].numerator, -digits[i].numerator_exponent);
-    products.Add(scaled, reciprocals[i].value, 2, results[i]);
+    products.AddCut(scaled, reciprocals[i].value, 2, digits[i].product_bits, results[i]);
   }
   products.Run();
-  for (size_t i = 0; i < results.size(); ++i) cuts.Add(results[i], digits[i].product_bits, 2);
-  cuts.Run();
   for (size_t i = 0; i < results.size(); ++i) {
     const int exponent = digits[i].numerator_exponent;
     const Shared weight = WeightOfExponent(
         engine, reciprocals[i].argument,
         [exponent](int e) { return std::ldexp(1.0, exponent - e - 1); }, digits[i].weight_bits);
     const double largest = quotients[i].largest;
-    products.Add(results[i], weight, largest, results[i]);
+    products.AddCut(results[i], weight, largest, fraction_bits, results[i]);
   }
   products.Run();
   for (size_t i = 0; i < results.size(); ++i) {
-    cuts.Add(results[i], fraction_bits,
-             quotients[i].largest * (1 + 0x1p-40) + std::ldexp(2.0, -fraction_bits));
+    results[i].bound = quotients[i].largest * (1 + 0x1p-40) + std::ldexp(2.0, -fraction_bits);
   }
-  cuts.Run();
   return results;
 }
 

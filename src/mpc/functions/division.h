@@ -6,11 +6,11 @@
 //           f + m + log2(largest) < 118; else kBadInput, before anything is sent.
 // Error     2^(1-f) absolute plus 2^-44 relative. Failure probability 0; the cuts round at random.
 // Method    With b = c 2^(e + 1): a times 1 / c (reciprocal.h), times the power of two.
-// Rounds    D = 1 (`dealer`) or 2 (`replicated`), after Normalise: 7 (1 + D), and D more where
-//           bits of a + log2 bound(a) exceed 64.
+// Rounds    D = 1 (`dealer`) or 2 (`replicated`), after Normalise: 14, and D more where bits of
+//           a + log2 bound(a) exceed 64.
 // Bytes     those of Reciprocal, and a product with its cut: with b in [0.05, 50] at f = 40 the
-//           busiest process sends 710 (`dealer`) or 720 (`replicated`) per entry; all together 1750
-//           or 2140.
+//           busiest process sends 710 (`dealer`) or 470 (`replicated`) per entry; all together 1750
+//           or 1400.
 #pragma once
 
 #include <span>

@@ -7,7 +7,6 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "mpc/batch.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 
@@ -165,29 +164,15 @@ std::vector<Shared> Cut(Engine& engine, std::vector<Work>& all, Shared Work::*wh
 // z^2; then z^2 (a2 + a3 z), z^2 (a6 + a7 z + a8 z^2) and z^4; then z^4 times a4 + a5 z + the
 // second.
 void EvaluatePolynomial(Engine& engine, std::vector<Work>& all) {
-  RunRound(engine, all, [](Work& w, ProductRound& round) { round.Add(w.z, w.z, 1, w.z2); });
-  const std::vector<Shared> squares = Cut(engine, all, &Work::z2, kBits);
-  for (size_t i = 0; i < all.size(); ++i) all[i].z2 = squares[i];
+  RunRound(engine, all,
+           [](Work& w, ProductRound& round) { round.AddCut(w.z, w.z, 1, kBits, w.z2); });
   RunRound(engine, all, [&](Work& w, ProductRound& round) {
     const Shared inner =
         engine.Add(Line(engine, w.z, 6, 0.5), TimesConstant(engine, w.z2, kPolynomial[8], kBits));
     round.Add(w.z2, Line(engine, w.z, 2, 0.5), 0.5, w.low);
-    round.Add(w.z2, inner, 0.5, w.high);
-    round.Add(w.z2, w.z2, 1, w.z4);
+    round.AddCut(w.z2, inner, 0.5, 2 * kBits, w.high);
+    round.AddCut(w.z2, w.z2, 1, kBits, w.z4);
   });
-  Batch batch(engine);
-  std::vector<Shared> highs, fourths;
-  for (const Work& work : all) {
-    highs.push_back(work.high);
-    fourths.push_back(work.z4);
-  }
-  auto cut_highs = batch.Rescale(highs, 2 * kBits);
-  auto cut_fourths = batch.Rescale(fourths, kBits);
-  batch.Flush();
-  for (size_t i = 0; i < all.size(); ++i) {
-    all[i].high = cut_highs.Get()[i];
-    all[i].z4 = cut_fourths.Get()[i];
-  }
   RunRound(engine, all, [&](Work& w, ProductRound& round) {
     Shared factor = engine.Add(Line(engine, w.z, 4, 0.25), w.high);
     factor.bound = 0.5;
@@ -221,16 +206,11 @@ std::vector<Shared> Exponential(Engine& engine, std::span<const BoundedAbove> va
   std::vector<Shared> results(all.size());
   ProductRound round(engine);
   for (size_t i = 0; i < all.size(); ++i) {
-    Shared sum = sums[i];
-    sum.bound = 2;
-    round.Add(sum, all[i].factors[0], all[i].largest, results[i]);
+    const Shared sum = TimesPowerOfTwo(WithBound(sums[i], 2), -all[i].offset);
+    round.AddCut(sum, all[i].factors[0], std::ldexp(all[i].largest, -all[i].offset), fraction_bits,
+                 results[i]);
   }
   round.Run();
-  for (size_t i = 0; i < all.size(); ++i) {
-    results[i].fraction_bits = polynomial_bits + all[i].offset;
-    results[i].bound = std::ldexp(all[i].largest, -all[i].offset);
-  }
-  results = engine.Rescale(results, fraction_bits);
   for (size_t i = 0; i < all.size(); ++i) {
     results[i].bound =
         std::exp(values[i].largest) * (1 + 0x1p-30) + std::ldexp(1.0, 1 - fraction_bits);

@@ -12,9 +12,9 @@
 //           degree 8 (Remez' algorithm, relative error 2^-40.0 on [0, 1] as rounded). The sign bit
 //           of u clears what lies below.
 // Rounds    D = 1 (`dealer`) or 2 (`replicated`), w bits of u at 41 fraction bits:
-//           7 D + 4 + ceil(log2(w - 1)) (on `replicated` the longest chain may be shorter).
-// Bytes     for |x| <= 50 at f = 40 the busiest process sends 535 (`dealer`) or 540 (`replicated`)
-//           per entry; all together 1540 or 1610.
+//           4 D + 7 + ceil(log2(w - 1)) (on `replicated` the longest chain may be shorter).
+// Bytes     for |x| <= 50 at f = 40 the busiest process sends 535 (`dealer`) or 420 (`replicated`)
+//           per entry; all together 1540 or 1260.
 #pragma once
 
 #include <span>

@@ -71,36 +71,23 @@ std::vector<Shared> LogOfNormalised(Engine& engine, std::span<const Normalised> 
   for (const Normalised& value : values) all.push_back(Begin(engine, value));
   ProductRound products(engine);
   CutRound cuts(engine);
-  for (Work& w : all) products.Add(w.t, w.t, 1, w.t2);
-  products.Run();
-  for (Work& w : all) cuts.Add(w.t2, kBits, 1);
-  cuts.Run();
-  for (Work& w : all) {
-    products.Add(w.t, w.t2, 1, w.t3);
-    products.Add(w.t2, w.t2, 1, w.t4);
-  }
+  for (Work& w : all) products.AddCut(w.t, w.t, 1, kBits, w.t2);
   products.Run();
   for (Work& w : all) {
-    cuts.Add(w.t3, kBits, 1);
-    cuts.Add(w.t4, kBits, 1);
+    products.AddCut(w.t, w.t2, 1, kBits, w.t3);
+    products.AddCut(w.t2, w.t2, 1, kBits, w.t4);
   }
-  cuts.Run();
+  products.Run();
   for (Work& w : all) {
     for (size_t block = 0; block < w.blocks.size(); ++block) {
       w.blocks[block] = Block(engine, w, block);
     }
-    products.Add(w.t4, w.t4, 1, w.t8);
-    products.Add(w.t4, w.blocks[1], BlockBound(1), w.blocks[1]);
-    products.Add(w.t4, w.blocks[3], BlockBound(3), w.blocks[3]);
+    products.AddCut(w.t4, w.t4, 1, kBits, w.t8);
+    products.AddCut(w.t4, w.blocks[1], BlockBound(1), kSumBits, w.blocks[1]);
+    products.AddCut(w.blocks[2], BlockBound(2), kInnerBits, w.blocks[2]);
+    products.AddCut(w.t4, w.blocks[3], BlockBound(3), kInnerBits, w.blocks[3]);
   }
   products.Run();
-  for (Work& w : all) {
-    cuts.Add(w.t8, kBits, 1);
-    cuts.Add(w.blocks[1], kSumBits, BlockBound(1));
-    cuts.Add(w.blocks[2], kInnerBits, BlockBound(2));
-    cuts.Add(w.blocks[3], kInnerBits, BlockBound(3));
-  }
-  cuts.Run();
   std::vector<Shared> high(all.size());
   for (size_t i = 0; i < all.size(); ++i) {
     const Shared inner = engine.Add(all[i].blocks[2], all[i].blocks[3]);

@@ -9,10 +9,10 @@
 //           2^-43.6 absolute) in blocks of four powers of t (Paterson & Stockmeyer 1973); the
 //           multiple of log 2 is a weighted sum of the marks of the leading bit.
 // Range     Powers of t at 44 bits and blocks of coefficients that shrink as 3^-k: at most 2^125.
-// Rounds    D = 1 (`dealer`) or 2 (`replicated`), after Normalise: 4 (1 + D).
+// Rounds    D = 1 (`dealer`) or 2 (`replicated`), after Normalise: 7 + D.
 // Bytes     those of Normalise, and 7 products and 10 cuts: for [0.05, 50] at f = 40 the busiest
-//           process sends 630 (`dealer`) or 640 (`replicated`) per entry; all together 1450 or
-//           1900.
+//           process sends 630 (`dealer`) or 430 (`replicated`) per entry; all together 1450 or
+//           1290.
 #pragma once
 
 #include <span>

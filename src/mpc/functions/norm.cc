@@ -114,12 +114,9 @@ std::vector<Shared> ClipRows(Engine& engine, std::span<const RowsWithNorm> value
   ProductRound products(engine);
   for (size_t i = 0; i < results.size(); ++i) {
     const Shared factor = TimesConstant(engine, roots[i], norms[i].clip_to, kNormBits);
-    products.Add(rows[i], factor, 1, results[i]);
+    products.AddCut(rows[i], factor, 1, rows[i].fraction_bits, results[i]);
   }
   products.Run();
-  CutRound cuts(engine);
-  for (size_t i = 0; i < results.size(); ++i) cuts.Add(results[i], rows[i].fraction_bits, 1);
-  cuts.Run();
   for (size_t i = 0; i < results.size(); ++i) {
     const double bound =
         std::min(values[i].norm, values[i].rows.bound + std::ldexp(2.0, -rows[i].fraction_bits));

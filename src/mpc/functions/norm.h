@@ -16,11 +16,11 @@
 //   Error   2^-f absolute plus 2^-39 relative of every entry. Failure probability 0.
 //   Method  x C' max(|x|^2, C'^2)^(-1/2): one comparison and one inverse root for each row.
 //   Rounds  D = 1 (`dealer`) or 2 (`replicated`), w bits of |x|^2 at 48 fraction bits: after
-//           InverseRoot of max(...), 2 (1 + D) + 2 D + 1 + ceil(log2(w - 1)), where the first cut
-//           is left out if it would add digits.
+//           InverseRoot of max(...), 3 D + 4 + ceil(log2(w - 1)), where the first cut is left out
+//           if it would add digits.
 //   Bytes   two products and a cut for each entry; a comparison and InverseRoot for each row. For
-//           rows of 50 the busiest process sends 77 per entry; all together 195 (`dealer`) or 232
-//           (`replicated`).
+//           rows of 50 the busiest process sends 81 (`dealer`) or 54 (`replicated`) per entry; all
+//           together 200 or 163.
 #pragma once
 
 #include <span>

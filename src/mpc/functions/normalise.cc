@@ -120,7 +120,7 @@ std::vector<Normalised> NormaliseBits(Engine& engine, std::span<const PositiveVa
   std::vector<Shared> elements = engine.ToRing(marks);
 
   std::vector<Normalised> results(values.size());
-  std::vector<Product> products;
+  ProductRound products(engine);
   for (size_t i = 0; i < values.size(); ++i) {
     const auto [first, count] = leading[i];
     Normalised& result = results[i];
@@ -134,23 +134,17 @@ std::vector<Normalised> NormaliseBits(Engine& engine, std::span<const PositiveVa
     Shared power = WeightOfExponent(
         engine, result, [top](int exponent) { return std::ldexp(1.0, top - exponent); }, 0);
     power.bound = 1;  // such that the product's bound is that of what it is
-    products.push_back({Product::Kind::kElementwise, shared[i], std::move(power)});
-  }
-  std::vector<Shared> mantissas = engine.Multiply(products);
-  for (size_t i = 0; i < values.size(); ++i) {
-    mantissas[i].fraction_bits = static_cast<int>(leading[i].first + leading[i].count);
-    mantissas[i].bound = 1;
-  }
-  for (size_t i = 0; i < values.size(); ++i) results[i].mantissa = mantissas[i];
-  CutRound cuts(engine);
-  for (Normalised& result : results) {
+    Shared digits = shared[i];
+    digits.fraction_bits = static_cast<int>(first + count);
+    digits.bound = 1;
     if (format.short_one_too) {
-      result.short_mantissa = result.mantissa;
-      cuts.Add(result.short_mantissa, kShortMantissaBits, 1);
+      products.AddTwoCuts(digits, power, 1, format.bits, result.mantissa, kShortMantissaBits,
+                          result.short_mantissa);
+    } else {
+      products.AddCut(digits, power, 1, format.bits, result.mantissa);
     }
-    cuts.Add(result.mantissa, format.bits, 1);
   }
-  cuts.Run();
+  products.Run();
   return results;
 }
 

@@ -9,8 +9,8 @@
 // Exactness   The product is exact; cutting it to kMantissaBits costs less than 2^-58.
 // Rounds      w = BitsFor(x), m the powers of two between smallest and bound(x), D = 1 (`dealer`)
 //             or 2 (`replicated`, where the longest chain of messages may be one shorter):
-//             3 D + 1 + ceil(log2(w - 1)) + ceil(log2 m), the last D for the cut, which is not
-//             needed if no mantissa has fewer bits than x (w - 1).
+//             2 D + 2 + ceil(log2(w - 1)) + ceil(log2 m), of which 2 for the product and its cut:
+//             1 if no mantissa has fewer bits than x (w - 1).
 // Bytes       The m ring elements per entry of the marks are most of it: a narrow range is the
 //             largest saving.
 #pragma once

@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace partita::mpc {
 namespace {
 
 using Values = std::vector<Shared>;
+
+Values CutProducts(Engine& engine, const std::vector<Product>& products, int fraction_bits) {
+  const std::vector<std::optional<int>> bits(products.size(), fraction_bits);
+  return engine.MultiplyAndRescale(products, bits);
+}
 
 // Elementwise products of two lists, cut to the bits of a mantissa; `bound` is what the caller
 // knows of the results.
@@ -15,7 +21,7 @@ Values Times(Engine& engine, const Values& a, const Values& b, double bound) {
   for (size_t i = 0; i < a.size(); ++i) {
     products.push_back({Product::Kind::kElementwise, a[i], b[i]});
   }
-  Values results = engine.Rescale(engine.Multiply(products), kMantissaBits);
+  Values results = CutProducts(engine, products, kMantissaBits);
   for (Shared& result : results) result.bound = bound;
   return results;
 }
@@ -86,7 +92,7 @@ Values ScaleBack(Engine& engine, const std::vector<Normalised>& all, Values func
     products.push_back({Product::Kind::kElementwise, functions[i],
                         WeightOfExponent(engine, all[i], weight, weight_bits[i])});
   }
-  Values results = engine.Rescale(engine.Multiply(products), fraction_bits);
+  Values results = CutProducts(engine, products, fraction_bits);
   for (size_t i = 0; i < results.size(); ++i) {
     results[i].bound = largest[i] * functions[i].bound + std::ldexp(1.0, -fraction_bits);
   }
@@ -105,7 +111,7 @@ Values InverseRootOfMantissas(Engine& engine, const std::vector<Normalised>& all
   const double a2 = rounded(2.9905310329580277), a3 = rounded(-0.9566732877318008);
   std::vector<Product> products;
   for (const Shared& x : guess_at) products.push_back({Product::Kind::kElementwise, x, x});
-  const Values squares = engine.Rescale(engine.Multiply(products), kShortMantissaBits);
+  const Values squares = CutProducts(engine, products, kShortMantissaBits);
   products.clear();
   for (size_t i = 0; i < squares.size(); ++i) {
     products.push_back(

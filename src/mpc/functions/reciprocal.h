@@ -7,12 +7,12 @@
 // Error     Reciprocal and InverseRoot: at most 2^-f absolute (the last cut) plus 2^-40 relative;
 //           Root: the same. Failure probability 0; the cuts round at random (Engine::Rescale).
 // Rounds    with D = 1 (`dealer`) or 2 (`replicated`), after Normalise and counted as there:
-//             Reciprocal 6 (1 + D), InverseRoot 6 (1 + D) + 1, Root 7 (1 + D) + 1,
+//             Reciprocal 12, InverseRoot 12 + D, Root 14 + D,
 //           and D more where the result may exceed 2^22 (at f = 40). Reciprocal needs no short
 //           mantissa: D less for values of at most 58 bits.
 // Bytes     those of Normalise, and about 10 products with their cuts: for [0.05, 50] at f = 40 the
-//           busiest process sends 660 or 670 per entry for Reciprocal (all together 1610 or 1990),
-//           615 or 620 for InverseRoot (1460 or 1850).
+//           busiest process sends 660 or 455 per entry for Reciprocal (all together 1610 or 1350),
+//           615 or 450 for InverseRoot (1460 or 1330).
 //
 // Reciprocal: y_0 = 2.828125 - 1.875 c for the mantissa c has |e| <= 2^-3.9 with e = 1 - c y_0, and
 //   1 / c = y_0 / (1 - e) = y_0 (1 + e) (1 + e^2) (1 + e^4) (1 + e^8) / (1 - e^16): relative error
@@ -43,13 +43,13 @@ struct OfMantissa {
   Shared value;
   Normalised argument;  // its marks give any power of two: WeightOfExponent
 };
-// 1 / c, at most 2, and 1 / x = value 2^-(e + 1). Rounds after Normalise: 5 (1 + D).
+// 1 / c, at most 2, and 1 / x = value 2^-(e + 1). Rounds after Normalise: 10.
 std::vector<OfMantissa> ReciprocalParts(Engine& engine, std::span<const PositiveValue> values);
 // c^(-1/2), at most 2^(1/2) and of 2^-40 relative error, and x^(-1/2) = value 2^(-(e + 1) / 2).
-// Rounds after Normalise: 5 (1 + D) + 1.
+// Rounds after Normalise: 10 + D.
 std::vector<OfMantissa> InverseRootParts(Engine& engine, std::span<const PositiveValue> values);
 // 1 / c of values that lie in [1/2, 1] anyway, or are 0 (whose result is 0 too), at kMantissaBits.
-// Rounds 5 (1 + D).
+// Rounds 10.
 std::vector<Shared> ReciprocalOfMantissas(Engine& engine, std::span<const Shared> mantissas);
 // x^(1/2).
 std::vector<Shared> Root(Engine& engine, std::span<const PositiveValue> values, int fraction_bits);

@@ -6,10 +6,10 @@
 // Method    t = e^-|x|, which is at most 1, and 1 / (1 + t) or, for x < 0, one minus that. The
 //           denominator lies between 1 and 2, so its reciprocal needs no search for a leading bit.
 // Rounds    D = 1 (`dealer`) or 2 (`replicated`), w = BitsFor(x): after Exponential,
-//           D + ceil(log2(w - 1)) + D + 1 for |x|, and 6 (1 + D).
+//           D + ceil(log2(w - 1)) + D + 1 for |x|, and 11 + D.
 // Bytes     those of a comparison, of Exponential and about 12 products with their cuts: for
-//           |x| <= 50 at f = 40 the busiest process sends 1020 (`dealer`) or 1030 (`replicated`)
-//           per entry; all together 2900 or 3060.
+//           |x| <= 50 at f = 40 the busiest process sends 1020 (`dealer`) or 710 (`replicated`)
+//           per entry; all together 2900 or 2090.
 #pragma once
 
 #include <span>

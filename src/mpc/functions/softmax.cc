@@ -96,13 +96,10 @@ std::vector<Shared> RowSoftmax(Engine& engine, std::span<const Shared> values, i
   const std::vector<Shared> reciprocals = Reciprocal(engine, SumsOf(rows), bits);
   std::vector<Shared> results(rows.size());
   ProductRound products(engine);
-  CutRound cuts(engine);
   for (size_t i = 0; i < rows.size(); ++i) {
-    products.Add(rows[i].exponentials, reciprocals[i], 1 + 0x1p-30, results[i]);
+    products.AddCut(rows[i].exponentials, reciprocals[i], 1 + 0x1p-30, fraction_bits, results[i]);
   }
   products.Run();
-  for (Shared& result : results) cuts.Add(result, fraction_bits, 1 + 0x1p-30);
-  cuts.Run();
   return results;
 }
 

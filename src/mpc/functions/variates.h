@@ -11,10 +11,10 @@
 //           has to add that: if a secret decision by a logistic variate is claimed Delta-private,
 //           it is (Delta, (1 + e^Delta) 2^-39)-private for thresholds of whatever size.
 // Rounds    D = 1 (`dealer`) or 2 (`replicated`): UniformVariates D; the others
-//           7 + 2 D + 4 (1 + D).
+//           14 + 3 D.
 // Bytes     per entry 40 bits made ring elements and, for every logarithm, 42 more with the
 //           products and cuts of Log: the busiest process sends 640, 1710 and 2780 for the three
-//           kinds. Nothing is revealed.
+//           kinds on `dealer`, 640, 1540 and 2430 on `replicated`. Nothing is revealed.
 #pragma once
 
 #include "crypto/random.h"

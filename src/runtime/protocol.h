@@ -35,8 +35,8 @@ struct LocalRows {
 };
 
 // local: ignored where engine.self() is empty. Phases: "moments", "disclosure", "release",
-// "likelihood NAME" and "robust NAME" of every such analysis, "results"; a private study has no
-// "disclosure". Throws kRefused at every computing party if a disclosure check fails,
+// "likelihood NAME", "sealed NAME" and "robust NAME" of every such analysis, "results"; a private
+// study has no "disclosure". Throws kRefused at every computing party if a disclosure check fails,
 // naming variable and rule; nothing but the answers of the checks is opened then.
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
                            const study::DisclosureSpec& thresholds, Progress& progress);

@@ -10,7 +10,8 @@ const std::vector<std::string> kAnalysisKeys = {
     "release",       "subset",  "group",       "group_equal", "std_lv",
     "meanstructure", "fixed_x", "information", "robust",      "privacy"};
 
-const std::vector<std::string> kReleasable = {"moments", "likelihood", "estimates", "robust"};
+const std::vector<std::string> kReleasable = {"moments", "likelihood",      "estimates",
+                                              "robust",  "standard-errors", "fit"};
 constexpr std::string_view kReleaseExample = "\"moments\", {what = \"estimates\", to = \"all\"}";
 
 // lavaan's group.equal for continuous data.
@@ -164,7 +165,7 @@ AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study) {
   analysis.position = reader.position();
   analysis.method = reader.Choice(reader.Text("method", "method = \"mle\""), "method", {"mle"});
   analysis.protocol = reader.Choice(reader.Text("protocol", "protocol = \"pooled-moments\""),
-                                    "protocol", {"pooled-moments", "likelihood"});
+                                    "protocol", {"pooled-moments", "likelihood", "sealed"});
   analysis.function = reader.Choice(reader.Text("function", "function = \"cfa\""), "function",
                                     {"cfa", "sem", "growth", "lavaan"});
   ReadModel(reader, study.text, analysis);

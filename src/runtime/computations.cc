@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/scaling.h"
+#include "methods/mle/sealed_sample.h"
 #include "runtime/private_study.h"
 
 namespace partita::runtime {
@@ -165,6 +166,10 @@ void AddBlocks(const MleStudy& study, Computation& computation) {
   const int unused_bits = 128 - IntegerBits(study);
   if (HasPrivacy(study.file)) {
     task.fraction_bits = methods::mle::kPrivateFractionBits;
+    return;
+  }
+  if (computation.protocol == kSealed) {
+    task.fraction_bits = methods::mle::kSealedInputBits;
     return;
   }
   task.fraction_bits = computation.protocol == kLikelihood

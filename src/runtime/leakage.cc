@@ -8,12 +8,14 @@
 #include "mpc/shamir_code.h"
 #include "runtime/computations.h"
 #include "runtime/private_study.h"
+#include "runtime/sealed_analyses.h"
 
 namespace partita::runtime {
 namespace {
 
 constexpr char kSufficient[] = "sufficient-statistics";
 constexpr char kOracle[] = "likelihood-oracle";
+constexpr char kParameters[] = "parameters";
 constexpr char kNoised[] = "noised-statistics";  // private_study.h
 
 bool IsBinary(const data::ColumnSchema& column) { return column.lower == 0 && column.upper == 1; }
@@ -130,9 +132,10 @@ std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
   std::vector<study::PlanExposure> exposures;
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
-      exposures.push_back(computation.protocol == kLikelihood
-                              ? LikelihoodExposure(study, computation, rows)
-                              : MomentsExposure(study, computation, rows));
+      exposures.push_back(
+          computation.protocol == kLikelihood ? LikelihoodExposure(study, computation, rows)
+          : computation.protocol == kSealed   ? SealedExposure(study, computation, rows)
+                                              : MomentsExposure(study, computation, rows));
     }
   }
   if (exposures.size() < 2) return exposures;
@@ -155,7 +158,11 @@ std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures) {
       std::any_of(exposures.begin(), exposures.end(), [](const study::PlanExposure& exposure) {
         return exposure.level == kSufficient || exposure.opened >= exposure.statistics;
       });
-  return sufficient ? kSufficient : kOracle;
+  if (sufficient) return kSufficient;
+  const bool asked =
+      std::any_of(exposures.begin(), exposures.end(),
+                  [](const study::PlanExposure& exposure) { return exposure.level == kOracle; });
+  return asked ? kOracle : kParameters;
 }
 
 std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {

@@ -8,6 +8,7 @@
 #include "methods/mle/publish.h"
 #include "runtime/computations.h"
 #include "runtime/private_study.h"
+#include "runtime/sealed_analyses.h"
 #include "runtime/supported.h"
 
 namespace partita::runtime {
@@ -87,6 +88,13 @@ std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
     for (const RowSet& rows : computation.row_sets) {
       if (computation.protocol == kLikelihood) {
         for (size_t a : rows.analyses) AddLikelihoodReleases(study, a, releases);
+        continue;
+      }
+      if (computation.protocol == kSealed) {
+        for (size_t a : rows.analyses) {
+          for (mpc::Release& release : SealedReleasesOf(study, a))
+            releases.push_back(std::move(release));
+        }
         continue;
       }
       releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver,

@@ -24,6 +24,7 @@ namespace partita::runtime {
 
 inline constexpr char kPooledMoments[] = "pooled-moments";
 inline constexpr char kLikelihood[] = "likelihood";
+inline constexpr char kSealed[] = "sealed";
 
 // Which rows are in a cell of the moments' task: all that pass the conditions, are complete where
 // the design drops incomplete ones, and have the group's level.

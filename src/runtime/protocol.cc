@@ -8,6 +8,7 @@
 #include "methods/mle/publish.h"
 #include "runtime/computations.h"
 #include "runtime/party.h"
+#include "runtime/sealed_analyses.h"
 #include "runtime/variables.h"
 
 namespace partita::runtime {
@@ -179,6 +180,8 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   for (size_t c = 0; c < study.computations.size(); ++c) {
     if (study.computations[c].protocol == kLikelihood)
       FitByOracle(engine, study, c, shared[c], result, progress);
+    if (study.computations[c].protocol == kSealed)
+      FitSealedAnalyses(engine, study, c, shared[c], result, progress);
   }
   FitRobust(engine, study, local, result, progress);
   engine.BeginPhase("results");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "runtime/sealed_analyses.h"
 
 namespace partita::runtime {
 namespace {
@@ -117,7 +118,10 @@ bool Releases(const study::AnalysisSpec& spec, const std::string& what) {
 
 // The release list says, in the author's own hand, what the protocol opens.
 void RequireReleases(const MleStudy& study, const study::AnalysisSpec& spec) {
-  const std::string needed = spec.protocol == kLikelihood ? "likelihood" : "moments";
+  const bool sealed = spec.protocol == kSealed;
+  const std::string needed = sealed                         ? "estimates"
+                             : spec.protocol == kLikelihood ? "likelihood"
+                                                            : "moments";
   if (!Releases(spec, needed)) {
     Refuse(study, spec.position,
            fmt::format("protocol '{}' opens the {} to the receiver, which 'release' does not list",
@@ -127,7 +131,8 @@ void RequireReleases(const MleStudy& study, const study::AnalysisSpec& spec) {
   const std::string& receiver = study.parties[study.receiver].name;
   for (const study::ReleaseSpec& release : spec.releases) {
     if (release.what == "estimates") continue;
-    const bool known = release.what == needed || (release.what == "robust" && spec.robust);
+    const bool known = release.what == needed || (release.what == "robust" && spec.robust) ||
+                       (sealed && (release.what == "fit" || release.what == "standard-errors"));
     if (!known) {
       Refuse(study, release.position,
              fmt::format("protocol '{}' does not open '{}'", spec.protocol, release.what),
@@ -200,6 +205,7 @@ void RequireSupportedAnalyses(const MleStudy& study) {
     RequireRobust(study, study.file.analyses[a]);
     RequireReleases(study, study.file.analyses[a]);
     RequireRows(study, a);
+    if (study.file.analyses[a].protocol == kSealed) RequireSupportedSealed(study, a);
   }
 }
 

@@ -9,7 +9,8 @@ const std::vector<std::string> kMleKeys = {
     "protocol", "function",      "model",   "release",     "subset", "group",  "group_equal",
     "std_lv",   "meanstructure", "fixed_x", "information", "robust", "privacy"};
 
-const std::vector<std::string> kReleasable = {"moments", "likelihood", "estimates", "robust"};
+const std::vector<std::string> kReleasable = {"moments", "likelihood",      "estimates",
+                                              "robust",  "standard-errors", "fit"};
 constexpr std::string_view kReleaseExample = "\"moments\", {what = \"estimates\", to = \"all\"}";
 
 // lavaan's group.equal for continuous data.
@@ -160,7 +161,7 @@ LocatedText ReadName(const TableReader& reader, size_t num_analyses) {
 
 void ReadMle(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis) {
   analysis.protocol = reader.Choice(reader.Text("protocol", "protocol = \"pooled-moments\""),
-                                    "protocol", {"pooled-moments", "likelihood"});
+                                    "protocol", {"pooled-moments", "likelihood", "sealed"});
   analysis.function = reader.Choice(reader.Text("function", "function = \"cfa\""), "function",
                                     {"cfa", "sem", "growth", "lavaan"});
   ReadModel(reader, study.text, analysis);

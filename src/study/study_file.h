@@ -85,7 +85,7 @@ struct DisclosureSpec {
 
 // One entry of an analysis's `release` list.
 struct ReleaseSpec {
-  std::string what;  // "moments", "likelihood", "estimates", "robust"
+  std::string what;  // "moments", "likelihood", "estimates", "robust", "standard-errors", "fit"
   std::string to;    // name of a party but the dealer, or "all"; empty: the receiver
   Position position;
 };
@@ -141,7 +141,7 @@ struct AnalysisSpec {
   std::vector<ReleaseSpec> releases;
   bool robust = false;   // Huber-White standard errors and a scaled chi-square
   std::string method;    // "mle"
-  std::string protocol;  // "pooled-moments" or "likelihood"
+  std::string protocol;  // "pooled-moments", "likelihood" or "sealed"
   std::string function;  // "cfa", "sem", "growth" or "lavaan": lavaan's wrapper of that name
   std::string model;     // lavaan syntax
   // Where the first character of the model stands, to turn a line of the model into one of the

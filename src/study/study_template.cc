@@ -155,7 +155,7 @@ timeout_seconds = 60               # how long a party waits for another one
 [[analysis]]
 name = "main"
 method = "mle"
-protocol = "pooled-moments"        # or "likelihood"
+protocol = "pooled-moments"        # or "likelihood", "sealed"
 release = ["moments"]              # what is opened to the receiver; with an addressee:
                                    # release = ["moments", {what = "estimates", to = "all"}]
 function = "cfa"                   # cfa, sem, growth or lavaan: as the functions of the R package

@@ -11,6 +11,7 @@ using mpc::Engine;
 using testing::Case;
 using testing::ExpectLavaan;
 using testing::Load;
+using testing::Openings;
 using testing::RunSealed;
 using testing::Share;
 
@@ -24,20 +25,20 @@ TEST(Sealed, EqualsLavaanOnReplicated) { ExpectLavaan("path_indirect", 6, "repli
 
 TEST(Sealed, PlanHasTheRoundsAndBytes) {
   const Case c = Load("reg_simple");
-  SealedModel model = PrepareSealed(c.table, c.centre, c.half_width, 1);
+  SealedModel model = PrepareSealed(c.table, c.centre, c.half_width);
   model.iterations = 2;
   mpc::testing::RunOptions options;
-  options.releases = ReleasesOf(model, "party0");
+  options.releases = SealedReleases(model, Openings(), "party0");
   mpc::testing::RunAndComparePlan(options, [&](Engine& engine, size_t) {
     SilentProgress progress;
-    FitSealed(engine, model, Share(engine, c), progress);
+    FitSealed(engine, model, Openings(), Share(engine, c), progress);
   });
 }
 
 // Too few steps: the bit says so.
 TEST(Sealed, SaysWhenItHasNotConverged) {
   const Case c = Load("growth_openmx5");
-  SealedModel model = PrepareSealed(c.table, c.centre, c.half_width, 1);
+  SealedModel model = PrepareSealed(c.table, c.centre, c.half_width);
   model.iterations = 1;
   EXPECT_FALSE(RunSealed(c, model, "dealer", 2).estimates.converged);
 }
@@ -49,7 +50,7 @@ TEST(Sealed, RefusesWhatItCannotFit) {
     VectorXd widths = VectorXd::Ones(static_cast<Index>(table.observed.size()));
     widths(1) = second_width;
     try {
-      PrepareSealed(table, VectorXd::Zero(widths.size()), widths, 1);
+      PrepareSealed(table, VectorXd::Zero(widths.size()), widths);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -55,6 +56,8 @@ inline Case Load(const std::string& name, bool one_width = false) {
 // Party 0 brings the moments of the first half of what there is, party 1 the rest.
 inline std::vector<SealedSample> Share(Engine& engine, const Case& c) {
   std::vector<SealedSample> samples;
+  double total = 0;
+  for (const stats::GroupMoments& group : c.moments) total += group.n;
   for (const stats::GroupMoments& group : c.moments) {
     const VectorXd mean = (group.mean - c.centre).cwiseQuotient(c.half_width);
     const MatrixXd scale = c.half_width * c.half_width.transpose();
@@ -76,10 +79,15 @@ inline std::vector<SealedSample> Share(Engine& engine, const Case& c) {
       const auto shared = engine.Input(inputs);
       return engine.Add(shared[0], shared[1]);
     };
-    samples.push_back({group.n, input(mean), input(covariance)});
+    const mpc::Shared weight =
+        engine.Public(EncodeMatrix(MatrixXd::Constant(1, 1, group.n / total), kSealedBits));
+    samples.push_back({weight, input(mean), input(covariance)});
   }
   return samples;
 }
+
+// Everything that can be opened.
+inline SealedOpenings Openings() { return {"main", 0, true, true}; }
 
 struct Result {
   SealedEstimates estimates;
@@ -92,13 +100,14 @@ inline Result RunSealed(const Case& c, const SealedModel& model, const std::stri
   mpc::testing::RunOptions options;
   options.kind = kind;
   options.num_parties = parties;
-  options.releases = ReleasesOf(model, "party0");
+  options.releases = SealedReleases(model, Openings(), "party0");
   if (kind == "replicated") options.make = mpc::MakeReplicatedEngine;
   Result result;
   const auto start = std::chrono::steady_clock::now();
   const auto run = mpc::testing::RunAll(options, [&](Engine& engine, size_t) {
     SilentProgress progress;
-    const SealedEstimates estimates = FitSealed(engine, model, Share(engine, c), progress);
+    const SealedEstimates estimates =
+        FitSealed(engine, model, Openings(), Share(engine, c), progress);
     if (engine.self() == 0u) {
       result.estimates = estimates;
     } else {
@@ -111,6 +120,31 @@ inline Result RunSealed(const Case& c, const SealedModel& model, const std::stri
   return result;
 }
 
+// Chi-squares within 1e-4, as pooled moments must give them, and the log-likelihood per row.
+inline void ExpectScalars(const Case& c, const SealedModel& model,
+                          const SealedEstimates& estimates) {
+  ASSERT_TRUE(estimates.scalars);
+  double n = 0;
+  for (const stats::GroupMoments& group : c.moments) n += group.n;
+  const Json& fit = c.reference["fit"];
+  EXPECT_NEAR(n * estimates.scalars->chisq, Number(fit["chisq"]), 1e-4);
+  EXPECT_NEAR(n * estimates.scalars->baseline_chisq, Number(fit["baseline.chisq"]), 1e-4);
+  double given = 0, units = 0;
+  for (Index j = 0; j < c.half_width.size(); ++j) {
+    const bool covariate = std::find(model.covariates.begin(), model.covariates.end(),
+                                     static_cast<size_t>(j)) != model.covariates.end();
+    if (c.table.fixed_x && covariate) {
+      ++given;
+    } else {
+      units += 2 * std::log(c.half_width(j));
+    }
+  }
+  const double p = static_cast<double>(c.half_width.size()) - given;
+  const double log_2pi = std::log(2 * std::acos(-1.0));
+  const double logl = -0.5 * n * (p * (log_2pi + 1) + units + estimates.scalars->saturated);
+  EXPECT_NEAR(logl - 0.5 * n * estimates.scalars->chisq, Number(fit["logl"]), 1e-6 * n);
+}
+
 inline void ExpectReference(const Case& c, const SealedModel& model,
                             const SealedEstimates& estimates) {
   EXPECT_TRUE(estimates.converged);
@@ -119,6 +153,14 @@ inline void ExpectReference(const Case& c, const SealedModel& model,
   for (size_t i = 0; i < model.opened.size(); ++i) {
     x(model.opened[i]) = estimates.x(static_cast<Index>(i));
   }
+  ASSERT_EQ(estimates.deviations.size(), estimates.x.size());
+  VectorXd deviation = VectorXd::Zero(model.ram.num_parameters);
+  for (size_t i = 0; i < model.opened.size(); ++i) {
+    deviation(model.opened[i]) = estimates.deviations(static_cast<Index>(i));
+  }
+  double n = 0;
+  for (const stats::GroupMoments& group : c.moments) n += group.n;
+  ExpectScalars(c, model, estimates);
   const auto rows = stats::testing::KeptRows(c.reference);
   size_t compared = 0;
   for (size_t r = 0; r < rows.size(); ++r) {
@@ -128,6 +170,9 @@ inline void ExpectReference(const Case& c, const SealedModel& model,
     double value = model.ram.parameter_unit(k) * x(k);
     EXPECT_NEAR(value, Number(rows[r]["est"]), 1e-4 * Number(rows[r]["se"]))
         << rows[r]["lhs"] << rows[r]["op"] << rows[r]["rhs"];
+    EXPECT_NEAR(model.ram.parameter_unit(k) * deviation(k) / std::sqrt(n), Number(rows[r]["se"]),
+                1e-4 * Number(rows[r]["se"]))
+        << rows[r]["lhs"] << rows[r]["op"] << rows[r]["rhs"];
     ++compared;
   }
   EXPECT_GT(compared, 0u);
@@ -136,7 +181,7 @@ inline void ExpectReference(const Case& c, const SealedModel& model,
 inline void ExpectLavaan(const std::string& name, size_t iterations,
                          const std::string& kind = "dealer", bool one_width = false) {
   const Case c = Load(name, one_width);
-  SealedModel model = PrepareSealed(c.table, c.centre, c.half_width, c.moments.size());
+  SealedModel model = PrepareSealed(c.table, c.centre, c.half_width);
   model.iterations = iterations;
   const Result result = RunSealed(c, model, kind, kind == "replicated" ? 3 : 2);
   ExpectReference(c, model, result.estimates);

@@ -236,8 +236,10 @@ std::string WriteReferenceStudy(const json& reference, const json& partition,
         "robust = true\n"
         "release = [\"moments\", \"robust\", {what = \"estimates\", to = \"all\"}]\n";
   } else {
-    toml += fmt::format("release = [\"{}\"]\n",
-                        options.protocol == "likelihood" ? "likelihood" : "moments");
+    const std::string needed = options.protocol == "likelihood" ? "[\"likelihood\"]"
+                               : options.protocol == "sealed"   ? "[\"estimates\"]"
+                                                                : "[\"moments\"]";
+    toml += fmt::format("release = {}\n", options.release.empty() ? needed : options.release);
   }
   toml += fmt::format("function = \"{}\"\n", reference["lavaan_function"].get<std::string>());
   toml += fmt::format("model = \"\"\"\n{}\n\"\"\"\n", reference["model"].get<std::string>());

@@ -14,6 +14,8 @@ struct ReferenceStudyOptions {
   bool reverse_parties = false;  // order of the parties in the roster
   double unit_factor = 1;        // all columns (and bounds) multiplied by it: other units
   std::string protocol = "pooled-moments";
+  // What to write after "release = "; empty: what the protocol needs.
+  std::string release;
   bool robust = false;
   bool last_holder_groups = false;  // who holds the grouping factor of a split block: the last
                                     // holder instead of the first

@@ -20,6 +20,18 @@ inline constexpr char kNoFitMeasures[] =
     "The protocol 'likelihood' opens no moments, so that there is no saturated model to compare "
     "with: chi-square, CFI, TLI, RMSEA and SRMR are not available.";
 
+inline constexpr char kSealedWithoutFit[] =
+    "The protocol 'sealed' opens chi-square and the log-likelihood only where the study lists the "
+    "release \"fit\".";
+inline constexpr char kSealedWithoutResiduals[] =
+    "The protocol 'sealed' opens no residuals: SRMR is not available.";
+inline constexpr char kSealedWithoutErrors[] =
+    "With fixed.x covariates, whose moments stay sealed, standard errors are opened only where the "
+    "study lists the release \"standard-errors\".";
+inline constexpr char kSealedWithoutCovariates[] =
+    "The moments of the covariates stay sealed: standardised values, and standard errors of "
+    "functions of several parameters, are not available.";
+
 // What the protocol `likelihood` opened. leakage level: "likelihood-oracle", or
 // "sufficient-statistics" once rank == num_statistics (methods.md 1.3, R-k).
 struct LikelihoodFacts {

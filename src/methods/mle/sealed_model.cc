@@ -1,11 +1,12 @@
-// The public side of a sealed fit.
+#include "methods/mle/sealed_model.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
-#include "methods/mle/sealed_fit.h"
+#include "stats/sem/fit_measures.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -102,15 +103,15 @@ double StartOf(const RamCell& cell, const stats::RamModel& ram, bool has_predict
 }  // namespace
 
 SealedModel PrepareSealed(const ParameterTable& table, const VectorXd& centre,
-                          const VectorXd& half_width, size_t groups) {
+                          const VectorXd& half_width) {
   RefuseConstraints(table);
   std::vector<bool> is_covariate;
-  const ParameterTable all = WithFreeCovariates(table, is_covariate);
   SealedModel model;
+  model.table = WithFreeCovariates(table, is_covariate);
   // Moments that stand for the public units alone.
   const stats::GroupMoments units{1, VectorXd::Zero(half_width.size()),
                                   half_width.cwiseAbs2().asDiagonal().toDenseMatrix()};
-  model.ram = stats::BuildRamModel(all, std::vector(groups, units));
+  model.ram = stats::BuildRamModel(model.table, std::vector(table.groups.size(), units));
   model.shift = centre.cwiseQuotient(half_width);
   model.unit_of = UnitSources(model.ram);
   model.start = VectorXd::Zero(model.ram.num_parameters);
@@ -121,7 +122,7 @@ SealedModel PrepareSealed(const ParameterTable& table, const VectorXd& centre,
       if (std::abs(cell.factor - 1) > 1e-12) {
         throw Error(ErrorCode::kBadInput,
                     "parameters that are equal belong to variables of different ranges: " +
-                        stats::RowName(all, cell.table_row),
+                        stats::RowName(model.table, cell.table_row),
                     "give these variables the same bounds, or use protocol = \"pooled-moments\"");
       }
       model.start(cell.parameter) =
@@ -135,14 +136,13 @@ SealedModel PrepareSealed(const ParameterTable& table, const VectorXd& centre,
   for (int k = 0; k < model.ram.num_parameters; ++k) {
     if (opened[static_cast<size_t>(k)]) model.opened.push_back(k);
   }
+  for (const std::string& name : stats::ExogenousObserved(table)) {
+    const auto found = std::find(table.observed.begin(), table.observed.end(), name);
+    if (found != table.observed.end()) {
+      model.covariates.push_back(static_cast<size_t>(found - table.observed.begin()));
+    }
+  }
   return model;
-}
-
-std::vector<mpc::Release> ReleasesOf(const SealedModel& model, const std::string& receiver) {
-  return {{kSealedConverged, "whether the estimates are a stationary point", receiver, "exact", 1,
-           model.receiver, 1},
-          {kSealedEstimates, "the parameter estimates", receiver, "exact", 1, model.receiver,
-           model.opened.size()}};
 }
 
 }  // namespace partita::methods::mle

@@ -177,8 +177,6 @@ std::vector<std::string> ExogenousObserved(const ParameterTable& table) {
 std::map<std::string, double> ComputeFitMeasures(const FitMeasureInput& input) {
   const ParameterTable& table = input.table;
   const std::vector<Index> exogenous = ExogenousPositions(table);
-  const double p = static_cast<double>(table.observed.size());
-  const double x = static_cast<double>(exogenous.size());
   double n = 0, saturated = 0, baseline = 0, srmr = 0;
   for (std::size_t g = 0; g < input.moments.size(); ++g) {
     const GroupMoments& sample = input.moments[g];
@@ -192,22 +190,32 @@ std::map<std::string, double> ComputeFitMeasures(const FitMeasureInput& input) {
     srmr += sample.n * GroupSrmr(sample, input.implied_covariance[g], input.implied_mean[g],
                                  table.meanstructure);
   }
-  const double groups = static_cast<double>(input.moments.size());
-
-  std::map<std::string, double> m;
-  const double chisq = std::max(2 * n * input.discrepancy, 0.0);
-  AddLikelihood(saturated - 0.5 * chisq, input.num_parameters, n, m);
+  std::map<std::string, double> m = ScalarMeasures(
+      table, {n, std::max(2 * n * input.discrepancy, 0.0), std::max(baseline, 0.0), saturated},
+      input.num_parameters);
   m["fmin"] = std::max(input.discrepancy, 0.0);
-  m["chisq"] = chisq;
-  m["df"] = CountMoments(table) - input.num_parameters;
-  m["pvalue"] = ChiSquareTail(chisq, m["df"]);
-  m["baseline.chisq"] = std::max(baseline, 0.0);
-  m["baseline.df"] = groups * (p * (p - 1) - x * (x - 1)) / 2;
-  m["baseline.pvalue"] = ChiSquareTail(baseline, m["baseline.df"]);
-  AddIncremental(chisq, m["df"], m["baseline.chisq"], m["baseline.df"], m);
-  m["unrestricted.logl"] = saturated;
-  AddRmsea({chisq, chisq, m["df"], n, groups}, m);
   m["srmr"] = srmr / n;
+  return m;
+}
+
+std::map<std::string, double> ScalarMeasures(const ParameterTable& table, const FitScalars& scalars,
+                                             int num_parameters) {
+  const double p = static_cast<double>(table.observed.size());
+  const double x = static_cast<double>(ExogenousPositions(table).size());
+  const double groups = static_cast<double>(table.groups.size());
+  const double n = scalars.num_rows, chisq = scalars.chisq;
+  std::map<std::string, double> m;
+  AddLikelihood(scalars.unrestricted_logl - 0.5 * chisq, num_parameters, n, m);
+  m["fmin"] = 0.5 * chisq / n;
+  m["chisq"] = chisq;
+  m["df"] = CountMoments(table) - num_parameters;
+  m["pvalue"] = ChiSquareTail(chisq, m["df"]);
+  m["baseline.chisq"] = scalars.baseline_chisq;
+  m["baseline.df"] = groups * (p * (p - 1) - x * (x - 1)) / 2;
+  m["baseline.pvalue"] = ChiSquareTail(scalars.baseline_chisq, m["baseline.df"]);
+  AddIncremental(chisq, m["df"], m["baseline.chisq"], m["baseline.df"], m);
+  m["unrestricted.logl"] = scalars.unrestricted_logl;
+  AddRmsea({chisq, chisq, m["df"], n, groups}, m);
   return m;
 }
 

@@ -27,6 +27,14 @@ struct FitMeasureInput {
 // means) and no covariances except among exogenous observed covariates.
 std::map<std::string, double> ComputeFitMeasures(const FitMeasureInput& input);
 
+// What follows from a few numbers: all of the above but srmr. baseline_chisq and unrestricted_logl
+// as ComputeFitMeasures has them.
+struct FitScalars {
+  double num_rows = 0, chisq = 0, baseline_chisq = 0, unrestricted_logl = 0;
+};
+std::map<std::string, double> ScalarMeasures(const ParameterTable& table, const FitScalars& scalars,
+                                             int num_parameters);
+
 // What a log-likelihood alone gives: npar, df, ntotal, logl, aic, bic, bic2. logl: conditional on
 // the covariates with fixed.x, num_parameters without their moments.
 std::map<std::string, double> LikelihoodMeasures(const ParameterTable& table, double num_rows,

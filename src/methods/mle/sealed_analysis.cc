@@ -1,0 +1,65 @@
+#include "methods/mle/sealed_analysis.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "methods/mle/public_scale.h"
+
+namespace partita::methods::mle {
+namespace {
+
+std::string GroupSizes(const SealedOpenings& openings) { return "group-sizes/" + openings.name; }
+
+}  // namespace
+
+SealedModel SealedModelOf(const MleAnalysis& analysis) {
+  if (analysis.options.information != stats::Information::kExpected) {
+    throw Error(ErrorCode::kBadInput,
+                "the protocol 'sealed' cannot give standard errors from the observed information: "
+                "that needs the moments",
+                "use information = \"expected\", or protocol = \"pooled-moments\"");
+  }
+  const stats::StatisticsScale scale = PublicScale(analysis);
+  return PrepareSealed(analysis.table, scale.centre, scale.half_width);
+}
+
+bool NeedsStandardErrors(const MleAnalysis& analysis) {
+  return analysis.table.fixed_x && !analysis.table.exogenous_covariates.empty();
+}
+
+std::vector<mpc::Release> SealedAnalysisReleases(const MleAnalysis& analysis,
+                                                 const SealedOpenings& openings,
+                                                 const std::string& receiver_name) {
+  std::vector<mpc::Release> releases = {{GroupSizes(openings), "number of rows of every group",
+                                         receiver_name, "exact", 1, openings.receiver,
+                                         analysis.table.groups.size()}};
+  for (mpc::Release& release : SealedReleases(SealedModelOf(analysis), openings, receiver_name)) {
+    releases.push_back(std::move(release));
+  }
+  return releases;
+}
+
+uint64_t NumStatistics(const MleAnalysis& analysis) {
+  const uint64_t p = analysis.table.observed.size();
+  return analysis.table.groups.size() *
+         (1 + p * (p + 1) / 2 + (analysis.table.meanstructure ? p : 0));
+}
+
+std::optional<MleResult> FitSealedAnalysis(mpc::Engine& engine, const MleAnalysis& analysis,
+                                           const SealedOpenings& openings, const SealedSums& sums,
+                                           Progress& progress) {
+  const SealedModel model = SealedModelOf(analysis);
+  std::vector<mpc::Shared> counts;
+  for (const SharedMoments& group : sums.groups) counts.push_back(group.count);
+  const mpc::Shared sizes = engine.Concatenate(counts, false);
+  const std::vector<Int128> opened =
+      engine.Reveal(GroupSizes(openings), {&sizes, 1}, openings.receiver).front().values;
+  const std::vector<SealedSample> samples = SampleOnShares(engine, sums);
+  const SealedEstimates estimates = FitSealed(engine, model, openings, samples, progress);
+  if (engine.self() != openings.receiver) return std::nullopt;
+  std::vector<double> group_sizes;
+  for (const Int128 n : opened) group_sizes.push_back(static_cast<double>(n));
+  return DescribeSealed(analysis, model, openings, group_sizes, estimates);
+}
+
+}  // namespace partita::methods::mle

@@ -1,0 +1,65 @@
+// What the parts of a sealed fit are written with: numbers on shares at kSealedBits with the bounds
+// that the steps keep to.
+#pragma once
+
+#include <Eigen/Core>
+#include <utility>
+#include <vector>
+
+#include "mpc/engine.h"
+#include "mpc/functions/arithmetic.h"
+
+namespace partita::methods::mle {
+
+inline constexpr int kSealedBits = 40;
+
+// Bounds of what the steps go through, in units of half-widths and of standard deviations.
+inline constexpr double kLargestParameter = 0x1p8;
+inline constexpr double kLargestEntry = 0x1p30;       // of A, S, B, Gram matrices and information
+inline constexpr double kLargestCorrelation = 16;     // of R; beyond, a candidate is not taken
+inline constexpr double kSmallestVariance = 0x1p-16;  // in units of a half-width squared
+inline constexpr double kSmallestPivot = 0x1p-14;     // of R
+inline constexpr double kSmallestInformation = 0x1p-20, kSmallestScaledPivot = 0x1p-18;
+inline constexpr double kWorst = 0x1p30;  // F of a candidate that is not taken
+
+mpc::PublicMatrix EncodeMatrix(const Eigen::MatrixXd& values, int bits);
+mpc::Shared Constant(mpc::Engine& engine, mpc::Shape shape, double value, int bits = kSealedBits);
+mpc::Shared Bounded(mpc::Shared value, double bound = kLargestEntry);
+mpc::Shared Plus(mpc::Engine& engine, const mpc::Shared& a, const mpc::Shared& b,
+                 double bound = kLargestEntry);
+mpc::Shared Minus(mpc::Engine& engine, const mpc::Shared& a, const mpc::Shared& b,
+                  double bound = kLargestEntry);
+mpc::Shared Diagonal(mpc::Engine& engine, const mpc::Shared& square);  // as a column
+mpc::Shared AsRow(const mpc::Shared& value);
+mpc::Shared SumAll(mpc::Engine& engine, const mpc::Shared& value, double bound);
+
+// Products of independent operands in one round, cut to kSealedBits in another.
+class Products {
+ public:
+  explicit Products(mpc::Engine& engine) : engine_(engine), round_(engine) {}
+  // `result` is written by Run and must live until then.
+  void Matrix(const mpc::Shared& a, const mpc::Shared& b, mpc::Shared& result,
+              double bound = kLargestEntry) {
+    Add(mpc::Product::Kind::kMatrix, a, b, result, bound);
+  }
+  // a' b.
+  void Gram(const mpc::Shared& a, const mpc::Shared& b, mpc::Shared& result,
+            double bound = kLargestEntry) {
+    Add(mpc::Product::Kind::kGram, a, b, result, bound);
+  }
+  void Elementwise(const mpc::Shared& a, const mpc::Shared& b, mpc::Shared& result,
+                   double bound = kLargestEntry) {
+    Add(mpc::Product::Kind::kElementwise, a, b, result, bound);
+  }
+  void Run();
+
+ private:
+  void Add(mpc::Product::Kind kind, const mpc::Shared& a, const mpc::Shared& b, mpc::Shared& result,
+           double bound);
+
+  mpc::Engine& engine_;
+  mpc::ProductRound round_;
+  std::vector<std::pair<mpc::Shared*, double>> results_;
+};
+
+}  // namespace partita::methods::mle

@@ -1,0 +1,129 @@
+#include "runtime/sealed_analyses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace partita::runtime {
+namespace {
+
+constexpr char kParameters[] = "parameters";  // leakage.h
+
+const study::ReleaseSpec* FindRelease(const study::AnalysisSpec& spec, const std::string& what) {
+  const auto found =
+      std::find_if(spec.releases.begin(), spec.releases.end(),
+                   [&](const study::ReleaseSpec& release) { return release.what == what; });
+  return found == spec.releases.end() ? nullptr : &*found;
+}
+
+methods::mle::SealedSums SumsOf(const MleStudy& study, size_t analysis) {
+  const PreparedAnalysis& prepared = study.analyses[analysis];
+  const methods::mle::MomentsTask& task = study.computations[prepared.computation].task;
+  methods::mle::SealedSums sums;
+  sums.variables = prepared.variables;
+  sums.fraction_bits = task.fraction_bits;
+  sums.max_rows = static_cast<double>(task.max_rows);
+  sums.value_bound = task.value_bound;
+  return sums;
+}
+
+uint64_t OpenedNumbers(const MleStudy& study, size_t analysis) {
+  uint64_t opened = 0;
+  for (const mpc::Release& release : SealedReleasesOf(study, analysis)) {
+    // The bit is no real number.
+    if (!release.id.starts_with("sealed-converged/")) opened += release.num_values.value_or(0);
+  }
+  return opened;
+}
+
+}  // namespace
+
+std::string SealedPhase(const MleStudy& study, size_t analysis) {
+  return "sealed " + study.file.analyses[analysis].name;
+}
+
+methods::mle::SealedOpenings SealedOpeningsOf(const MleStudy& study, size_t analysis) {
+  const study::AnalysisSpec& spec = study.file.analyses[analysis];
+  methods::mle::SealedOpenings openings;
+  openings.name = spec.name;
+  openings.receiver = study.receiver;
+  openings.standard_errors = FindRelease(spec, "standard-errors") != nullptr;
+  openings.fit = FindRelease(spec, "fit") != nullptr;
+  return openings;
+}
+
+std::vector<mpc::Release> SealedReleasesOf(const MleStudy& study, size_t analysis) {
+  return methods::mle::SealedAnalysisReleases(study.analyses[analysis].analysis,
+                                              SealedOpeningsOf(study, analysis),
+                                              study.parties[study.receiver].name);
+}
+
+void RequireSupportedSealed(const MleStudy& study, size_t analysis) {
+  const study::AnalysisSpec& spec = study.file.analyses[analysis];
+  const methods::mle::MleAnalysis& prepared = study.analyses[analysis].analysis;
+  const auto at = [&](const study::Position& position) {
+    return fmt::format("{}:{}:{}", study.file.file_name, position.line, position.column);
+  };
+  try {
+    methods::mle::SealedModelOf(prepared);
+    methods::mle::RequireSealedRows(SumsOf(study, analysis));
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                fmt::format("{}: analysis '{}': {}", at(spec.position), spec.name, error.message()),
+                error.hint());
+  }
+  const study::ReleaseSpec* errors = FindRelease(spec, "standard-errors");
+  if (errors == nullptr || methods::mle::NeedsStandardErrors(prepared)) return;
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("{}: standard errors follow from the estimates of analysis '{}' and need "
+                          "not be opened",
+                          at(errors->position), spec.name),
+              "remove \"standard-errors\" from the release list");
+}
+
+study::PlanExposure SealedExposure(const MleStudy& study, const Computation& computation,
+                                   const RowSet& rows) {
+  study::PlanExposure exposure;
+  exposure.to = study.parties[study.receiver].name;
+  exposure.level = kParameters;
+  const uint64_t p = rows.release.variables.size();
+  std::string names, variables;
+  bool means = false, fit = false;
+  for (const size_t a : rows.analyses) {
+    exposure.opened += OpenedNumbers(study, a);
+    names += (names.empty() ? "" : ", ") + study.file.analyses[a].name;
+    means |= study.analyses[a].analysis.table.meanstructure;
+    fit |= SealedOpeningsOf(study, a).fit;
+  }
+  for (const size_t v : rows.release.variables) {
+    variables += (variables.empty() ? "" : ", ") + computation.variables[v].schema.name;
+  }
+  exposure.statistics = rows.cells.size() * (1 + p * (p + 1) / 2 + (means ? p : 0));
+  exposure.of = "estimates of " + names;
+  exposure.exposes = {
+      fmt::format("the means and covariances of {} that the fitted model implies", variables)};
+  if (fit) exposure.exposes.push_back("how far they are from the exact ones, as chi-square");
+  if (exposure.opened < exposure.statistics) return exposure;
+  exposure.exposes.push_back(
+      "as many numbers are opened as there are moments: they may determine all of them exactly");
+  return exposure;
+}
+
+void FitSealedAnalyses(mpc::Engine& engine, const MleStudy& study, size_t computation,
+                       const std::vector<methods::mle::SharedMoments>& shared,
+                       ProtocolResult& result, Progress& progress) {
+  for (const RowSet& rows : study.computations[computation].row_sets) {
+    for (const size_t a : rows.analyses) {
+      progress.Phase("sealed fit of " + study.file.analyses[a].name);
+      engine.BeginPhase(SealedPhase(study, a));
+      methods::mle::SealedSums sums = SumsOf(study, a);
+      for (const size_t cell : rows.cells) sums.groups.push_back(shared[cell]);
+      result.results[a] = methods::mle::FitSealedAnalysis(
+          engine, study.analyses[a].analysis, SealedOpeningsOf(study, a), sums, progress);
+    }
+  }
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,28 @@
+// Every complete-data reference with every partition on every engine through the protocol `sealed`.
+#include "tests/runtime/sealed_study.h"
+
+namespace partita {
+namespace {
+
+class SealedReferences : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (testing::SharedFolder().empty())
+      GTEST_SKIP() << "the reference fits are not beside the repository";
+  }
+};
+
+TEST_P(SealedReferences, EveryPartitionAndEngineGivesTheReference) {
+  const nlohmann::json reference = testing::LoadReference(GetParam());
+  for (const nlohmann::json& partition : reference["partitions"]) {
+    testing::ExpectSealedOnAllEngines(reference, partition);
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(CompleteData, SealedReferences,
+                         ::testing::ValuesIn(testing::CompleteDataReferences()),
+                         [](const auto& instance) { return instance.param; });
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,107 @@
+// Protocol `sealed` in study files: results, costs, what opens, what the plan says of it, and what
+// is refused.
+#include "tests/runtime/sealed_study.h"
+
+#include <gmock/gmock.h>
+
+#include "runtime/build_plan.h"
+
+namespace partita {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class SealedStudy : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (testing::SharedFolder().empty())
+      GTEST_SKIP() << "the reference fits are not beside the repository";
+  }
+};
+
+nlohmann::json Vertical(const json& reference) {
+  for (const json& partition : reference["partitions"]) {
+    if (partition["type"] == "vertical") return partition;
+  }
+  throw Error(ErrorCode::kInternal, "the reference has no vertical partition");
+}
+
+TEST_F(SealedStudy, FitsARegressionOfTwoParties) {
+  const json reference = testing::LoadReference("reg_simple");
+  for (const char* engine : {"dealer", "ot"})
+    testing::ExpectSealedStudy(reference, Vertical(reference), engine);
+}
+
+// Covariates' moments stay sealed, standard errors are computed on shares.
+TEST_F(SealedStudy, FitsCovariatesOfThreeParties) {
+  const json reference = testing::LoadReference("reg_multiple_fixedx");
+  ASSERT_TRUE(testing::HasSealedCovariates(reference));
+  for (const char* engine : {"replicated", "shamir"})
+    testing::ExpectSealedStudy(reference, Vertical(reference), engine);
+}
+
+TEST_F(SealedStudy, FitsFactorsOfThreeParties) {
+  const json reference = testing::LoadReference("hs_cfa3");
+  testing::ExpectSealedStudy(reference, Vertical(reference), "dealer");
+}
+
+// The plan of a reference, or the message that refuses it.
+struct Planned {
+  study::Plan plan;
+  std::string refused;
+};
+Planned PlanOf(const std::string& name, const std::string& release, const std::string& more = "") {
+  testing::ReferenceStudyOptions options;
+  options.protocol = "sealed";
+  options.release = release + "\n" + more;
+  const std::string folder = testing::MakeTemporaryFolder("sealed");
+  const json reference = testing::LoadReference(name);
+  const std::string file =
+      testing::WriteReferenceStudy(reference, reference["partitions"][0], folder, options);
+  Planned planned;
+  try {
+    planned.plan = runtime::BuildPlan(runtime::PrepareMleStudy(study::LoadStudyFile(file)));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_FALSE(error.hint().empty());
+    planned.refused = error.message();
+  }
+  std::filesystem::remove_all(folder);
+  return planned;
+}
+
+// 21 parameters and n against 45 covariances and n: three scalars more with the fit.
+TEST_F(SealedStudy, PlanCountsWhatOpens) {
+  const study::Plan plain = PlanOf("hs_cfa3", "[\"estimates\"]").plan;
+  ASSERT_EQ(plain.exposures.size(), 1u);
+  EXPECT_EQ(plain.exposures[0].opened, 22u);
+  EXPECT_EQ(plain.exposures[0].statistics, 46u);
+  EXPECT_EQ(plain.leakage_level, "parameters");
+  const study::Plan fit = PlanOf("hs_cfa3", "[\"estimates\", \"fit\"]").plan;
+  EXPECT_EQ(fit.exposures[0].opened, 25u);
+}
+
+// A saturated model, as a regression is, gives all moments away, whatever the protocol.
+TEST_F(SealedStudy, PlanSaysWhenTheEstimatesAreTheMoments) {
+  const study::Plan plan = PlanOf("reg_simple", "[\"estimates\"]").plan;
+  EXPECT_EQ(plan.leakage_level, "sufficient-statistics");
+}
+
+TEST_F(SealedStudy, RefusesWhatItDoesNotTake) {
+  const std::string estimates = "[\"estimates\"]";
+  EXPECT_EQ(PlanOf("hs_cfa3", estimates).refused, "");
+  EXPECT_THAT(PlanOf("hs_cfa3", "[\"moments\"]").refused,
+              HasSubstr("protocol 'sealed' opens the estimates"));
+  EXPECT_THAT(PlanOf("hs_cfa3", "[\"estimates\", \"moments\"]").refused,
+              HasSubstr("protocol 'sealed' does not open 'moments'"));
+  EXPECT_THAT(PlanOf("hs_cfa3", "[\"estimates\", \"standard-errors\"]").refused,
+              HasSubstr("standard errors follow from the estimates"));
+  EXPECT_EQ(PlanOf("reg_multiple_fixedx", "[\"estimates\", \"standard-errors\"]").refused, "");
+  EXPECT_THAT(PlanOf("hs_cfa3", estimates, "information = \"observed\"\n").refused,
+              HasSubstr("observed information"));
+  EXPECT_THAT(PlanOf("hs_cfa3", estimates, "robust = true\n").refused, HasSubstr("robust"));
+}
+
+}  // namespace
+}  // namespace partita

@@ -53,7 +53,7 @@ PublicMatrix Encode(const MatrixXd& values, int bits) {
 // Products of independent operands, cut to kBits.
 class Products {
  public:
-  explicit Products(Engine& engine) : engine_(engine), round_(engine) {}
+  explicit Products(Engine& engine) : round_(engine) {}
   void Matrix(const Shared& a, const Shared& b, Shared& result, double bound = kLargestEntry) {
     Add(Product::Kind::kMatrix, a, b, result, bound);
   }
@@ -64,23 +64,14 @@ class Products {
   void Elementwise(const Shared& a, const Shared& b, Shared& result, double bound = kLargestEntry) {
     Add(Product::Kind::kElementwise, a, b, result, bound);
   }
-  void Run() {
-    round_.Run();
-    mpc::CutRound cut(engine_);
-    for (const auto& [result, bound] : results_) cut.Add(*result, kBits, bound);
-    cut.Run();
-    results_.clear();
-  }
+  void Run() { round_.Run(); }
 
  private:
   void Add(Product::Kind kind, const Shared& a, const Shared& b, Shared& result, double bound) {
-    round_.Add(kind, a, b, bound, result);
-    results_.emplace_back(&result, bound);
+    round_.AddCut(kind, a, b, bound, kBits, result);
   }
 
-  Engine& engine_;
   mpc::ProductRound round_;
-  std::vector<std::pair<Shared*, double>> results_;
 };
 
 // How a cell moves R: by weight (a b' + b a'), a and b columns of [U V]; and the mean: by a times

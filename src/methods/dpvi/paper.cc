@@ -90,16 +90,13 @@ Shared Responsibilities(Engine& engine, const StepDesign& design, const StepPara
   const Product pair = {Product::Kind::kElementwise, Densities(engine, design, parameters, own, 0),
                         Densities(engine, design, parameters, own, 1)};
   ProductRound products(engine);
-  CutRound cuts(engine);
   Shared a = WithBound(engine.Multiply({&pair, 1})[0], 1);
   const Shared den = SumOfRows(engine, a, 1);  // exact, at 60 bits
   const PositiveValue value = {den, kSmallestDen};
   const Shared inverse = Reciprocal(engine, {&value, 1}, kBits)[0];
   Shared r;
-  products.Add(a, inverse, 1.25, r);
+  products.AddCut(a, inverse, 1.25, kBits, r);
   products.Run();
-  cuts.Add(r, kBits, 1.25);
-  cuts.Run();
   return r;
 }
 
@@ -111,19 +108,16 @@ Shared PaperSum(Engine& engine, const StepDesign& design, const StepParameters& 
   const size_t rows = design.batch_rows, components = design.components;
   const Shared r = Responsibilities(engine, design, parameters, own_values);
   ProductRound products(engine);
-  CutRound cuts(engine);
   std::vector<Shared> parts(1 + components * design.holders.size());
   size_t at = 1;
   const double bound = 1.25 * std::sqrt(design.holder_square());
   for (size_t h = 0; h < design.holders.size(); ++h) {
     const std::vector<PrivateMatrix> gradients = Gradients(engine, design, parameters, own, h);
     for (size_t k = 0; k < components; ++k) {
-      products.Add(engine.Slice(r, 0, k, {rows, 1}), gradients[k], bound, parts[at++]);
+      products.AddCut(engine.Slice(r, 0, k, {rows, 1}), gradients[k], bound, kBits, parts[at++]);
     }
   }
   products.Run();
-  for (size_t i = 1; i < parts.size(); ++i) cuts.Add(parts[i], kBits, bound);
-  cuts.Run();
 
   // r_nk - pi_k, for real rows.
   PublicMatrix prior{{{rows, components}, std::vector<Int128>(rows * components)}, kBits};

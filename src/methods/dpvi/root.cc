@@ -79,22 +79,17 @@ Shared InverseRootOfLarger(Engine& engine, const Shared& x, const Shared& y,
   const Shape shape = v.value.shape;
   const int largest = range.log2_largest;
   ProductRound products(engine);
-  CutRound cuts(engine);
 
   // c = v / 2^exponent in [1/2, 1), or [0, 1) below the floor.
   std::vector<double> to_largest;
   for (int exponent = range.log2_floor; exponent <= largest; ++exponent) {
     to_largest.push_back(std::ldexp(1.0, largest - exponent));
   }
-  Shared c;
-  products.Add(v.value, NumberOfClass(engine, v.below, shape, to_largest, 0),
-               std::ldexp(1.0, largest), c);
+  Shared c, guess_at;
+  products.AddTwoCuts(TimesPowerOfTwo(v.value, -largest),
+                      NumberOfClass(engine, v.below, shape, to_largest, 0), 1, kMantissaBits, c,
+                      kGuessBits, guess_at);
   products.Run();
-  c = TimesPowerOfTwo(c, -largest);
-  Shared guess_at = c;
-  cuts.Add(c, kMantissaBits, 1);
-  cuts.Add(guess_at, kGuessBits, 1);
-  cuts.Run();
 
   constexpr int kGuessCoefficientBits = 8;
   const Shared y0 =
@@ -108,31 +103,25 @@ Shared InverseRootOfLarger(Engine& engine, const Shared& x, const Shared& y,
   products.Add(power, y0, 1.8 * power.bound, guess);
   products.Run();
   Shared e;
-  products.Add(c, square, 1.1, e);
-  cuts.Add(guess, kFactorBits, guess.bound);  // in the rounds that the series takes anyway
+  products.AddCut(c, square, 1.1, kTermBits, e);
+  products.AddCut(guess, guess.bound, kFactorBits, guess);  // in rounds that e takes anyway
   products.Run();
   e = PlusConstant(engine, engine.Scale(e, -1), 1, 1.1);
-  cuts.Add(e, kTermBits, 1.1);
-  cuts.Run();
 
   Shared e2, high;
-  products.Add(e, e, 1.25, e2);
+  products.AddCut(e, e, 1.25, kTermBits, e2);
   products.Run();
-  cuts.Add(e2, kTermBits, 1.25);
-  cuts.Run();
   const int coefficient_bits = 7, term_bits = kTermBits + coefficient_bits;
   products.Add(e2, Combine(engine, 0, {{0.3125, e}, {0.2734375, e2}}, term_bits, 0.75), 1, high);
   products.Run();
   const Shared low = Combine(engine, 1, {{0.5, e}, {0.375, e2}}, high.fraction_bits, 2.1);
   Shared series = WithBound(engine.Add(low, high), 2.6);
-  cuts.Add(series, kFactorBits, 2.6);
-  cuts.Run();
+  products.AddCut(series, 2.6, kFactorBits, series);
+  products.Run();
 
   Shared root;
-  products.Add(guess, series, 4.5 * power.bound, root);
+  products.AddCut(guess, series, 4.5 * power.bound, kRootBits, root);
   products.Run();
-  cuts.Add(root, kRootBits, 4.5 * power.bound);
-  cuts.Run();
   return root;
 }
 

@@ -15,7 +15,7 @@ struct RootRange {
 // n x 1 at 60 fraction bits. x and y have equal shapes and fraction bits, at least 58 -
 // log2_largest; y may be negative by rounding. Relative error 6e-8 above the floor; never above
 // max(x, y)^(-1/2) (1 + 6e-8). Rounds with D = 1 (`dealer`) or 2 (`replicated`), w bits of x:
-// 2 D + ceil(log2(w - 1)) + 3 to know the size and the larger one, 6 + 5 D for the root.
+// 2 D + ceil(log2(w - 1)) + 3 to know the size and the larger one, 10 + D for the root.
 mpc::Shared InverseRootOfLarger(mpc::Engine& engine, const mpc::Shared& x, const mpc::Shared& y,
                                 const RootRange& range);
 

@@ -196,11 +196,8 @@ Sums SumsOfMany(Engine& engine, const StepDesign& design, const StepParameters& 
   }
   Shared quadratic;
   ProductRound products(engine);
-  CutRound cuts(engine);
-  products.Add(sums.a, squares, largest, quadratic);
+  products.AddCut(sums.a, squares, largest, format.square_bits, quadratic);
   products.Run();
-  cuts.Add(quadratic, format.square_bits, largest);
-  cuts.Run();
   products.Add(sums.a, quadratic, largest, quadratic);
   products.Run();
   const double mix_bound = std::ldexp(1.0, Log2OfMixWeights(format.clip_to));
@@ -254,12 +251,9 @@ Shared ClippedWeights(Engine& engine, const StepDesign& design, const StepParame
                                                : SumsOfMany(engine, design, parameters, own_values);
   const Shared root = InverseRootOfLarger(engine, sums.square_of_den, sums.q, sums.range);
   ProductRound products(engine);
-  CutRound cuts(engine);
   Shared t;
-  products.Add(sums.a, root, 1.25, t);
+  products.AddCut(sums.a, root, 1.25, kWeightBits, t);
   products.Run();
-  cuts.Add(t, kWeightBits, 1.25);
-  cuts.Run();
   // Every party knows the batch: what padding weighs is public.
   PublicMatrix real{{{design.batch_rows, 1}, std::vector<Int128>(design.batch_rows)}, 0};
   std::fill_n(real.values.values.begin(), parameters.batch.size(), 1);

@@ -49,18 +49,4 @@ Shared SumAll(Engine& engine, const Shared& value, double bound) {
   return mpc::SumOfRows(engine, AsRow(value), bound);
 }
 
-void Products::Run() {
-  round_.Run();
-  mpc::CutRound cut(engine_);
-  for (const auto& [result, bound] : results_) cut.Add(*result, kSealedBits, bound);
-  cut.Run();
-  results_.clear();
-}
-
-void Products::Add(mpc::Product::Kind kind, const Shared& a, const Shared& b, Shared& result,
-                   double bound) {
-  round_.Add(kind, a, b, bound, result);
-  results_.emplace_back(&result, bound);
-}
-
 }  // namespace partita::methods::mle

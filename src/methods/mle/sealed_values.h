@@ -36,7 +36,7 @@ mpc::Shared SumAll(mpc::Engine& engine, const mpc::Shared& value, double bound);
 // Products of independent operands in one round, cut to kSealedBits in another.
 class Products {
  public:
-  explicit Products(mpc::Engine& engine) : engine_(engine), round_(engine) {}
+  explicit Products(mpc::Engine& engine) : round_(engine) {}
   // `result` is written by Run and must live until then.
   void Matrix(const mpc::Shared& a, const mpc::Shared& b, mpc::Shared& result,
               double bound = kLargestEntry) {
@@ -51,15 +51,15 @@ class Products {
                    double bound = kLargestEntry) {
     Add(mpc::Product::Kind::kElementwise, a, b, result, bound);
   }
-  void Run();
+  void Run() { round_.Run(); }
 
  private:
   void Add(mpc::Product::Kind kind, const mpc::Shared& a, const mpc::Shared& b, mpc::Shared& result,
-           double bound);
+           double bound) {
+    round_.AddCut(kind, a, b, bound, kBits, result);
+  }
 
-  mpc::Engine& engine_;
   mpc::ProductRound round_;
-  std::vector<std::pair<mpc::Shared*, double>> results_;
 };
 
 }  // namespace partita::methods::mle

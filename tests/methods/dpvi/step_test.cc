@@ -367,7 +367,7 @@ TEST(DpviStepTest, StatedCosts) {
   EXPECT_EQ(dealer.first_bytes - dealer.bytes, uint64_t{30162} * 152 * 16);
   // Masking d afresh instead, as the element-wise way does, would take K J N_b more elements.
   EXPECT_LT(dealer.bytes, uint64_t{20} * 152 * 100 * 16 / 2);
-  EXPECT_EQ(PlannedStep(mpc::testing::kSettings[2], 2).rounds, 40u);
+  EXPECT_EQ(PlannedStep(mpc::testing::kSettings[2], 2).rounds, 36u);
   EXPECT_EQ(PlannedStep(mpc::testing::kSettings[1], 2).rounds, 30u);
   EXPECT_EQ(PlannedStep({"ot", 2}, 2).rounds, 30u);
   // Three holders: the largest of twenty logarithms, exponentials, a reciprocal.

@@ -178,6 +178,13 @@ class PackageSource : public AheadSource<R> {
 
 void HashShape(crypto::Sha256& hash, Shape shape) { hash.U64(shape.rows).U64(shape.cols); }
 
+void HashRows(crypto::Sha256& hash, const RowList& rows) {
+  hash.U64(rows == nullptr ? 0 : 1);
+  if (rows == nullptr) return;
+  hash.U64(rows->size());
+  for (const size_t row : *rows) hash.U64(row);
+}
+
 }  // namespace
 
 crypto::Digest DigestOf(const ScheduledExecution& execution) {
@@ -198,6 +205,8 @@ crypto::Digest DigestOf(const ScheduledExecution& execution) {
     hash.U64(product.left).U64(product.right).U64(product.dealt_offset).U64(product.last);
     bools(product.sharers);
     HashShape(hash, product.shape);
+    HashRows(hash, product.left_rows);
+    HashRows(hash, product.right_rows);
   }
   hash.U64(execution.rescales.size());
   for (const ScheduledRescale& rescale : execution.rescales) {

@@ -1,12 +1,14 @@
 // Correlations for a whole run, made before it: by a dealer that need not be there when they are
 // used, or by two parties with oblivious transfers.
 //
-// What a run will ask for follows from shapes alone, so the method's own protocol code is run ahead
-// on an engine without values (as on the PlanEngine). What comes of it is one package per party:
-// the key of its tape of masks, and for every Execute what is dealt. It serves one run: every
-// Execute compares a digest of what it is about to ask for (shapes, owners, offsets) with that of
-// the package. A second run would mask other values with the same masks, so a package is taken from
-// a CorrelationStore, or from memory, once.
+// What a run will ask for follows from shapes and from the rows that its products choose of fixed
+// operands (OnlyRows), so the method's own protocol code is run ahead on an engine without values
+// (as on the PlanEngine). What comes of it is one package per party: the key of its tape of masks,
+// and for every Execute what is dealt. It serves one run: every Execute compares a digest of what
+// it is about to ask for (shapes, owners, offsets, chosen rows) with that of the package. Products
+// of other rows' masks would leave data unmasked in what opens. A second run would mask other
+// values with the same masks, so a package is taken from a CorrelationStore, or from memory, once.
+// Rows that are drawn in the run are known too late for a package.
 //
 // A linear oracle takes one step of its own: the centre keeps the rows of all evaluations that its
 // task allows, used or not. Two parties without a dealer make nothing for it: they run it with
@@ -75,7 +77,9 @@ AheadPackage MakeByTransfers(net::Channel& channel, crypto::RandomSource& random
 // Its cost; steps are rounds.
 ExecutionCost CostOfTransfers(int ring_bits, const ShapeBody& body);
 
-// Throws kBadInput when the run asks for something else than the package was made for.
+// Throws kBadInput when an Execute asks for something else than the package was made for, before
+// that Execute sends anything. The package is spent by then: labels are compared before
+// (CorrelationStore::Take).
 template <typename R>
 std::unique_ptr<CorrelationSource<R>> SourceOf(AheadPackage package);
 

@@ -381,6 +381,18 @@ AgreedPackages AgreeOnPackages(net::Channel& channel, size_t num_parties, Correl
   return agreed;
 }
 
+Bytes TakeTogether(net::Channel& channel, size_t num_parties, CorrelationStore& store,
+                   uint64_t number, const crypto::Digest& label) {
+  Bytes package = store.Take(number, label);
+  try {
+    ExchangeWithAll(channel, num_parties, Bytes(kTakenBytes));
+  } catch (...) {
+    if (!package.empty()) Wipe(package.data(), package.size());
+    throw;
+  }
+  return package;
+}
+
 crypto::Digest AgreeOnGeneration(net::Channel& channel, size_t num_parties,
                                  crypto::RandomSource& random) {
   crypto::Digest own;

@@ -8,6 +8,8 @@
 //
 // Used once (rule R8). Take makes the mark durable before it reads anything, so whatever happens
 // afterwards, the package is never handed out again: a crash wastes packages, it never repeats one.
+// A run sends nothing under a package before all parties' marks are durable (TakeTogether): else
+// one could crash before its mark, the other's file come back from a backup, and no mark tell.
 // Before the first Take of a run the parties tell each other their marks and all go on from the
 // largest (AgreeOnPackages): after one party's file was restored from a backup, the others' marks
 // win. If all parties restore old files at the same time, no mark tells of it: files with
@@ -112,6 +114,8 @@ struct AgreedPackages {
 // What every party sends every other in the two rounds of AgreeOnPackages.
 inline constexpr size_t kMarkStatementBytes = 32 + 8 + 8;
 inline constexpr size_t kPackageMapBytes = 256;
+// And in the round of TakeTogether.
+inline constexpr size_t kTakenBytes = 1;
 
 // Makes the largest mark of all parties that of every party, durable before anybody goes on. Two
 // rounds with every one of the first `num_parties` parties of the channel: kMarkStatementBytes with
@@ -122,6 +126,12 @@ inline constexpr size_t kPackageMapBytes = 256;
 // label: only packages that were made for this; empty: any.
 AgreedPackages AgreeOnPackages(net::Channel& channel, size_t num_parties, CorrelationStore& store,
                                const std::optional<crypto::Digest>& label = {});
+
+// CorrelationStore::Take at every party, then one round in which each tells the others that its
+// mark is durable: kTakenBytes to every other one of the first `num_parties` parties of the
+// channel. Throws as Take and the channel; the package is spent here then.
+Bytes TakeTogether(net::Channel& channel, size_t num_parties, CorrelationStore& store,
+                   uint64_t number, const crypto::Digest& label);
 
 // A generation's name that no party chose alone: a hash of a random number of each. Commitments are
 // not needed: the name must be new, and nothing else depends on it. One round, 32 bytes each way.

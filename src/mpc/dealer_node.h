@@ -1,8 +1,8 @@
 // The dealer of the engine `dealer`: runs the same method code as the parties, on shapes alone, and
 // sends the corrections that the tapes it shares with the parties cannot carry.
 //
-// It learns shapes and operand kinds, never a value, and receives no message but an oracle's
-// requests for more rows. Corrections go to the
+// It learns shapes, operand kinds and the rows that products choose, never a value, and receives no
+// message but an oracle's requests for more rows. Corrections go to the
 // last party that gets a share: one element per entry of a dealt product, two per entry of a
 // truncation. Cross products of masks are computed block by block, all that have the same number of
 // rows in one pass, so memory does not grow with the rows.

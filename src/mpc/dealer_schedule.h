@@ -1,8 +1,8 @@
 // How the engine `dealer` turns a list of operations into masked openings and dealt shares: the
-// part that every party, the dealer and the PlanEngine compute alike, from shapes alone.
+// part that every party, the dealer and the PlanEngine compute alike, from shapes and chosen rows.
 //
 // Sharing is additive over Z_2^k among n parties; the dealer is one more process, with index n. It
-// sees shapes only and receives nothing. With each party it shares a tape (tape.h) from which both
+// sees these only and receives nothing. With each party it shares a tape (tape.h) from which both
 // take masks; what cannot come from a tape, the dealer sends as a correction to the last party that
 // is involved. Everything takes one step.
 //

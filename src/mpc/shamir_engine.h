@@ -10,8 +10,9 @@
 // Threat model      Passive, static, t < n / 2 parties (t = 1 of 3 or 4, 2 of 5 or 6, 3 of 7).
 // Revealed          Shapes, and what Reveal opens to whom. A coalition's view is otherwise uniform
 //                   and independent of the others' inputs, but for the masked openings of Rescale
-//                   and the decompositions, which are within 2^-s, s >= 40, of it per element, and
-//                   within 2^-127 if the value is too wide for a statistical mask.
+//                   and the decompositions, which are within 2^-s, s >= 64, of it per element, and
+//                   within 2^-127 if the value is too wide for a statistical mask. Distances add
+//                   up over the elements of a run: 2^24 of them leave 2^-40.
 //                   Enumerated over tiny fields in tests/mpc/shamir_view_test.cc.
 // Faulty openings   Wrong shares of one opening, whoever it is to:
 //                     parties   t   noticed for sure   corrected, their senders named
@@ -40,7 +41,9 @@
 //                     rounds
 // Memory            Operands are dealt and kept whole, fixed ones as long as the engine lives.
 // Not enforced      That shared values respect their bounds (only private values are checked, when
-//                   they are read). Beyond the bound, a Rescale gives an arbitrary result.
+//                   they are read). Beyond the bound, a Rescale or Decompose gives an arbitrary
+//                   result, and where the mask is statistical it opens the value's excess high
+//                   bits to everybody: a mask of k + s bits hides values of k bits only.
 #pragma once
 
 #include <map>
@@ -62,7 +65,7 @@ class ShamirEngine : public LinearEngine<F, 1, kSlices> {
   // and gate must outlive the engine. Throws kBadInput for fewer than three parties or more than
   // seven.
   ShamirEngine(net::Channel& channel, ReleaseGate& gate, const GroupTapes& tapes,
-               int statistical_bits = 40);
+               int statistical_bits = 64);
 
   const Capabilities& capabilities() const override { return shamir::ShamirCapabilities(); }
   void BeginPhase(std::string_view name) override { party_.channel().BeginPhase(name); }

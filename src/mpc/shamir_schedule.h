@@ -51,7 +51,10 @@
 //   field admits: 2^m r'' + r' < 2^kMaskBits with C groups needs h = kMaskBits - m - ceil(log2 C),
 //   hence the distance is at most 2^-s per element opened, with
 //     s = kMaskBits - ceil(log2 C) - k   and k = m + 1 at least:
-//   over 2^127 - 1 and with three parties 124 - k. Used where s is statistical_bits (40) or more.
+//   over 2^127 - 1 and with three parties 124 - k. Used where s is statistical_bits (64) or more:
+//   the distances of all openings of a run add up, so 2^24 elements leave 2^-40. All this is for
+//   |x| < 2^(k-1). A value beyond its bound is not hidden by a statistical mask: the high bits of c
+//   are then about those of x.
 //
 // Uniform masks, for the values that are wider: up to k = b - 1 bits over p = 2^b - 1. The t + 1
 //   contributors i of the low bits choose integers rho_i below 2^(b-m) as well, b_0's group from
@@ -109,7 +112,7 @@ struct Parameters {
   int mask_bits = 126;        // PrimeField::kMaskBits
   size_t element_bytes = 16;  // on the wire
   size_t tape_bytes = 16;     // of a tape, for one element
-  int statistical_bits = 40;  // s, at least
+  int statistical_bits = 64;  // s, at least
   int mersenne_bits = 127;    // b if p = 2^b - 1, for uniform masks; else 0
   size_t slices() const { return num_parties <= 3 ? 2 : 3; }
 };

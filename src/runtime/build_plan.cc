@@ -179,14 +179,19 @@ void AddFinish(PhaseBuilder& builder, std::vector<study::PlanPhase>& phases) {
   builder.Close(phases, std::move(phase));
 }
 
+// Among the parties with data.
+void AddRound(size_t num_computing, uint64_t bytes, PhaseBuilder& builder,
+              study::PlanPhase& phase) {
+  builder.Step(phase, [&](size_t from, size_t to) -> std::optional<uint64_t> {
+    if (from >= num_computing || to >= num_computing) return std::nullopt;
+    return bytes;
+  });
+}
+
 // The parties with data compare the marks of their stores.
 void AddAgreement(size_t num_computing, PhaseBuilder& builder, study::PlanPhase& phase) {
-  for (const uint64_t bytes : {mpc::kMarkStatementBytes, mpc::kPackageMapBytes}) {
-    builder.Step(phase, [&](size_t from, size_t to) -> std::optional<uint64_t> {
-      if (from >= num_computing || to >= num_computing) return std::nullopt;
-      return bytes;
-    });
-  }
+  AddRound(num_computing, mpc::kMarkStatementBytes, builder, phase);
+  AddRound(num_computing, mpc::kPackageMapBytes, builder, phase);
 }
 
 // What is dealt, or transferred, for one package.
@@ -292,6 +297,11 @@ study::Plan BuildPlan(const Study& study) {
     builder.Close(plan.phases, std::move(phase));
   }
   AddRowOrder(study, builder, plan);
+  if (study.file.engine.stored_correlations) {
+    study::PlanPhase phase{kSpendPhase, 0, {}};
+    AddRound(study.num_computing, mpc::kTakenBytes, builder, phase);
+    builder.Close(plan.phases, std::move(phase));
+  }
   AddProtocol(study, builder, plan);
   AddFinish(builder, plan.phases);
   if (study.file.engine.stored_correlations) plan.preparation = Preparation(study);

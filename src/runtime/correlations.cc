@@ -296,7 +296,8 @@ void StoredCorrelations::Agree(net::Channel& channel) {
 
 std::unique_ptr<mpc::Engine> StoredCorrelations::MakeEngine(net::Channel& channel,
                                                             mpc::ReleaseGate& gate) {
-  Bytes bytes = store_.Take(number_, label_);
+  channel.BeginPhase(kSpendPhase);
+  Bytes bytes = mpc::TakeTogether(channel, channel.num_parties(), store_, number_, label_);
   mpc::AheadPackage package = mpc::DecodePackage(bytes);
   Wipe(bytes.data(), bytes.size());
   return engine_ == "ot" ? mpc::MakeOtEngineAhead(channel, gate, std::move(package))

@@ -10,7 +10,8 @@
 //   finish  one round among all, when everybody's packages are durable.
 // Run. Phase "correlations", right after the ledger, two rounds among the parties with data: they
 // agree on the first package that all of them have unspent for exactly this demand. It is spent,
-// durably, right before the engine is made. The dealer takes no part.
+// durably, right before the engine is made: phase "spend", one round, after which everybody's mark
+// is on the disk. The dealer takes no part.
 //
 // Revealed to the others: how many packages a party has and which are spent. Nothing about data.
 #pragma once
@@ -34,6 +35,7 @@
 namespace partita::runtime {
 
 inline constexpr char kCorrelationsPhase[] = "correlations";
+inline constexpr char kSpendPhase[] = "spend";
 inline constexpr char kAgreePhase[] = "agree";
 inline constexpr char kMakePhase[] = "make";
 // Number of packages, whether there is a store, its generation, and a random number.
@@ -60,7 +62,7 @@ class StoredCorrelations {
                      const std::filesystem::path& file);
   // The phase. Throws kRefused if the parties have no package in common.
   void Agree(net::Channel& channel);
-  // Spends the package. After Agree, once.
+  // Spends the package, phase kSpendPhase. After Agree, once.
   std::unique_ptr<mpc::Engine> MakeEngine(net::Channel& channel, mpc::ReleaseGate& gate);
 
   uint64_t number() const { return number_; }  // of the agreed package

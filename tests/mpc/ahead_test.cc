@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <set>
+
 #include "base/error.h"
 #include "mpc/compare.h"
 #include "mpc/correlation_store.h"
@@ -369,6 +372,64 @@ TEST(AheadErrorsTest, ARunThatAsksForSomethingElse) {
         const ErrorCode code = CodeOf([&] { std::rethrow_exception(error); });
         EXPECT_TRUE(code == ErrorCode::kBadInput || code == ErrorCode::kPeerLost);
       }
+    }
+  }
+}
+
+// A product of some rows of a party's fixed operand with a shared matrix, of its other side, or of
+// some rows of both.
+struct ChosenRows {
+  enum class Side { kLeft, kRight, kBoth };
+  Side side = Side::kRight;
+  std::optional<std::vector<size_t>> rows = {};  // none: all, as they are
+
+  IntMatrix Run(Engine& engine) const {
+    std::mt19937_64 random(8);
+    const IntMatrix x = RandomMatrix(random, {4, 3}, 1000), y = RandomMatrix(random, {4, 2}, 1000);
+    const PrivateMatrix of_x = Private(engine, 0, x, 1000), of_y = Private(engine, 1, y, 1000);
+    const FixedOperand fixed = engine.Register(of_x), other = engine.Register(of_y);
+    const Operand chosen = rows ? OnlyRows(fixed, *rows) : fixed;
+    Product product{Kind::kGram, engine.Input({&of_y, 1})[0], chosen};
+    if (side == Side::kLeft) std::swap(product.left, product.right);
+    if (side == Side::kBoth) {
+      product = {Kind::kGram, OnlyRows(other, {0, 1, 2, 3}), chosen};
+    }
+    return engine.Reveal("out", engine.Multiply({&product, 1}), kEverybody)[0];
+  }
+};
+
+// Shapes, owners and offsets are the same: what such a run opened would be the product with rows
+// that the masks of others do not hide.
+TEST(AheadErrorsTest, RowsThatThePackageWasNotMadeFor) {
+  using Side = ChosenRows::Side;
+  const std::vector<std::optional<std::vector<size_t>>> choices = {
+      {{3, 0, 2, 1}}, {{3, 0, 1, 2}}, {{3, 3, 2, 1}}, {{0, 1, 2, 3}}, {}};
+  for (const Setting& setting : kSettings) {
+    for (const Side side : {Side::kLeft, Side::kRight, Side::kBoth}) {
+      std::set<crypto::Digest> labels;
+      for (const auto& rows : choices) {
+        SCOPED_TRACE(setting.kind + ", side " + std::to_string(static_cast<int>(side)));
+        const ChosenRows run{side, rows}, made{side, choices[0]};
+        labels.insert(LabelOf(CapabilitiesOf(setting), setting.num_parties, 128,
+                              [&](Engine& engine) { run.Run(engine); }));
+        Offline offline =
+            MakeAhead(setting.kind, setting.num_parties, [&](Engine& engine) { made.Run(engine); });
+        std::vector<IntMatrix> opened(setting.num_parties);
+        const RunResult result =
+            RunAll(OnlineOptions(setting.kind, setting.num_parties, offline.packages),
+                   [&](Engine& engine, size_t self) { opened[self] = run.Run(engine); });
+        if (rows == choices[0]) {
+          result.ThrowIfFailed();
+          continue;
+        }
+        for (size_t party = 0; party < setting.num_parties; ++party) {
+          ASSERT_TRUE(result.errors[party]);
+          EXPECT_TRUE(opened[party].values.empty());
+          const ErrorCode code = CodeOf([&] { std::rethrow_exception(result.errors[party]); });
+          EXPECT_TRUE(code == ErrorCode::kBadInput || code == ErrorCode::kPeerLost);
+        }
+      }
+      EXPECT_EQ(labels.size(), choices.size());
     }
   }
 }

@@ -76,7 +76,7 @@ bool Fits(const Setting& setting, const Format& format) {
          BitsFor({{1, 1}, format.fraction_bits, format.bound, nullptr}) <= 126;
 }
 // Of more bits than this `shamir` opens under a uniform mask, for one round more.
-size_t StatisticalBits(size_t num_parties) { return num_parties == 3 ? 84 : 82; }
+size_t StatisticalBits(size_t num_parties) { return num_parties == 3 ? 60 : 58; }
 
 Int128 LargestOf(const Format& format) {
   return static_cast<Int128>(std::ldexp(format.bound, format.fraction_bits));

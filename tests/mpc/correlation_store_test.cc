@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -267,7 +268,8 @@ TEST(AgreementTest, NothingIsUsedTwiceInAThousandRestarts) {
             store.Append(number, Label(), PackageOf(number, 600));
           }
           for (size_t i = 0; i < agreed.usable.size() && i < 2; ++i) {
-            EXPECT_EQ(store.Take(agreed.usable[i], Label()), PackageOf(agreed.usable[i], 600));
+            EXPECT_EQ(TakeTogether(channel, 2, store, agreed.usable[i], Label()),
+                      PackageOf(agreed.usable[i], 600));
             used[self].insert(agreed.usable[i]);
           }
         },
@@ -291,6 +293,81 @@ TEST(AgreementTest, NothingIsUsedTwiceInAThousandRestarts) {
     EXPECT_GT(numbers.size(), 200u);
     EXPECT_EQ(numbers.size(), std::set<uint64_t>(numbers.begin(), numbers.end()).size());
   }
+}
+
+// One party crashes at every operation of its Take, and the other's file comes back from a backup.
+// Whatever the other had in hand, so that it could have sent something under it, is not agreed on
+// again.
+TEST(AgreementTest, NobodyHasAPackageBeforeAllMarksAreDurable) {
+  size_t unfinished = 0, agreed_again = 0;
+  bool crashed = true;
+  for (uint64_t crash_at = 1; crashed; ++crash_at) {
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      SCOPED_TRACE(::testing::Message() << "operation " << crash_at << ", seed " << seed);
+      Disk disks[] = {Disk(seed), Disk(seed + 100)};
+      for (uint64_t self : {0, 1}) {
+        CorrelationStore store = CorrelationStore::Create(disks[self].Open(), IdentityOf(self));
+        for (uint64_t number : {0, 1}) store.Append(number, Label(), PackageOf(number));
+      }
+      const Bytes backup = disks[0].durable();
+      bool has[2] = {false, false};
+      crashed = false;
+      AtBoth(
+          [&](net::Channel& channel) {
+            const uint64_t self = channel.self();
+            CorrelationStore store = Reopen(disks[self], self);
+            ASSERT_EQ(AgreeOnPackages(channel, 2, store).usable, (std::vector<uint64_t>{0, 1}));
+            if (self == 1) disks[1].CrashAt(crash_at);
+            has[self] = TakeTogether(channel, 2, store, 0, Label()) == PackageOf(0);
+          },
+          [&](uint64_t self, std::exception_ptr error) {
+            try {
+              std::rethrow_exception(error);
+            } catch (const Crash&) {
+              crashed = true;
+              disks[1].LosePower();
+            } catch (const Error& e) {
+              EXPECT_EQ(self, 0u);
+              EXPECT_EQ(e.code(), ErrorCode::kPeerLost) << e.message();
+            }
+          });
+      EXPECT_EQ(has[0], !crashed) << "the own byte follows the whole Take";
+      unfinished += has[0] ? 0 : 1;
+      disks[0].Restore(backup);
+      disks[1].CrashAt(0);
+      AtBoth(
+          [&](net::Channel& channel) {
+            const uint64_t self = channel.self();
+            CorrelationStore store = Reopen(disks[self], self);
+            const std::vector<uint64_t> usable = AgreeOnPackages(channel, 2, store).usable;
+            const bool again = std::find(usable.begin(), usable.end(), 0u) != usable.end();
+            EXPECT_FALSE(again && (has[0] || has[1]));
+            if (self == 0 && again) ++agreed_again;
+          },
+          Rethrow);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  // The window is there: crashes that left the other's old file the only word.
+  EXPECT_GT(agreed_again, 0u);
+  EXPECT_GT(unfinished, agreed_again);
+}
+
+TEST(AgreementTest, TakingTogetherCostsOneRound) {
+  Disk disks[] = {Disk(1), Disk(2)};
+  for (uint64_t self : {0, 1}) {
+    CorrelationStore store = CorrelationStore::Create(disks[self].Open(), IdentityOf(self));
+    store.Append(0, Label(), PackageOf(0));
+  }
+  AtBoth(
+      [&](net::Channel& channel) {
+        CorrelationStore store = Reopen(disks[channel.self()], channel.self());
+        EXPECT_EQ(TakeTogether(channel, 2, store, 0, Label()), PackageOf(0));
+        const net::PhaseTraffic traffic = channel.traffic()[0];
+        EXPECT_EQ(traffic.links[1 - channel.self()].bytes_sent, kTakenBytes);
+        EXPECT_EQ(traffic.rounds, 1u);
+      },
+      Rethrow);
 }
 
 TEST(AgreementTest, StoresOfOtherGenerationsDoNotMix) {

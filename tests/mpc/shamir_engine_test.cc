@@ -379,11 +379,12 @@ TEST(ShamirEngineTest, RescaleErrsByLessThanOneUnitAndIsUnbiased) {
   std::mt19937_64 random(13);
   const int shift = 40;
   const size_t size = 5000;
-  // The largest bound with s >= 40: k = mask bits - ceil(log2 groups) - 40; and uniform masks.
-  for (auto [n, value_bits] : {std::pair<size_t, int>{3, 84}, {5, 82}, {3, 126}, {5, 83}}) {
+  // The largest bound with s >= 64: k = mask bits - ceil(log2 groups) - 64; and uniform masks.
+  for (auto [n, value_bits] :
+       {std::pair<size_t, int>{3, 60}, {5, 58}, {3, 84}, {3, 126}, {5, 59}}) {
     SCOPED_TRACE(std::to_string(n) + " " + std::to_string(value_bits));
-    IntMatrix x = RandomMatrix(random, {size, 1}, int64_t{1} << 62);
     const Int128 largest = (Int128{1} << (value_bits - 2));
+    IntMatrix x = RandomMatrix(random, {size, 1}, int64_t{1} << std::min(value_bits - 2, 62));
     x.values[0] = largest;
     x.values[1] = -largest;
     x.values[2] = 0;
@@ -425,11 +426,47 @@ TEST(ShamirEngineTest, RescaleByEveryShift) {
   }
 }
 
+// How far the opening of a value of so many bits is from one that tells nothing, at most: what the
+// group's integers leave of it, or one element that is twice as likely.
+double MaskDistance(const shamir::ScheduledMask& mask, int value_bits, int field_bits) {
+  if (mask.digits != 0) return std::ldexp(1.0, -field_bits);
+  return std::ldexp(1.0, value_bits - static_cast<int>(mask.width) - mask.integer_bits);
+}
+
+// Distances add up over the openings of a run, so each is small enough for 2^24 of them, whatever
+// the width; over 2^61 - 1 as small as the field admits.
+TEST(ShamirEngineTest, MasksLeaveRoomForManyOpenings) {
+  for (size_t n = 3; n <= 7; ++n) {
+    for (const int field_bits : {127, 61}) {
+      shamir::Parameters parameters;
+      parameters.num_parties = n;
+      parameters.mask_bits = field_bits - 1;
+      parameters.mersenne_bits = field_bits;
+      shamir::Scheduler scheduler(parameters);
+      const double allowed = field_bits == 127 ? 0x1p-64 : 0x1p-61;
+      for (int bits = 6; bits < field_bits; ++bits) {
+        SCOPED_TRACE(::testing::Message() << n << " parties, " << bits << " of " << field_bits);
+        const Shared value{{1, 1}, 2, std::ldexp(1 - 0x1p-3, bits - 3), nullptr};
+        ASSERT_EQ(BitsFor(value), static_cast<size_t>(bits));
+        const size_t width = static_cast<size_t>(bits);
+        std::vector<Operation> operations;
+        operations.emplace_back(RescaleOperation{{value}, 0, {}});
+        operations.emplace_back(DecomposeOperation{{value}, {width}, {}});
+        const shamir::Schedule schedule = scheduler.Next(operations);
+        ASSERT_EQ(schedule.masks.size(), 2u);
+        for (const shamir::ScheduledMask& mask : schedule.masks) {
+          EXPECT_LE(MaskDistance(mask, bits, field_bits), allowed);
+        }
+      }
+    }
+  }
+}
+
 // Values at the ends of ranges that only uniform masks have room for, cut and taken apart.
 TEST(ShamirEngineTest, WideValuesOfEveryWidth) {
   std::mt19937_64 random(17);
   for (size_t n : {3, 4, 5, 6, 7}) {
-    for (int bits : {85, 100, 116, 124, 125, 126}) {
+    for (int bits : {61, 85, 100, 116, 124, 125, 126}) {
       SCOPED_TRACE(std::to_string(n) + " " + std::to_string(bits));
       // As far as BitsFor allows for the rounding of private inputs.
       const Int128 largest = (Int128{1} << (bits - 1)) - (Int128{1} << (bits - 8));

@@ -7,9 +7,10 @@
 // Method           V is made of bits to which every party contributes (mpc/functions/variates.h),
 // ahead,
 //                  for many decisions at once. Online: C numbers from each party, one comparison.
-// Revealed         The bits. With Barker's rule each is Delta-private for differences that one
-// person
-//                  moves by at most Delta; Metropolis's chain has no such bound (methods.md 5.3).
+// Revealed         The bits. With Barker's rule each is (Delta, (1 + e^Delta) 2^-39)-private
+//                  for differences that one person moves by at most Delta: the distribution of V
+//                  errs by 2^-39 at most (variates.h), and the deltas of all bits add up.
+//                  Metropolis's chain has no such bound (methods.md 5.3).
 // Precision        Differences are rounded to 2^-40, V errs by 2^-39 at most in its distribution; a
 // bit
 //                  is the exact one unless |log r + V| < (P + 2) 2^-41.

@@ -17,7 +17,8 @@
 //                  rows are one fixed operand, masked once.
 // Certificate      Every |u_j| <= N tolerance / sqrt(d), compared on shares before anything is cut.
 //                  Then |grad J| <= tolerance + |rounding of u| / N (GradientError below).
-// Revealed         The certificate's bit and the noisy coefficients, to everybody.
+// Revealed         The certificate's bit and the noisy coefficients, to everybody. The bit also to
+//                  whoever counts messages on the wire: without it there is no second opening.
 // Cost             InvertDefinite, then per step: 2 private products, Sigmoid of N values, one
 //                  d x d product, 4 cuts.
 #pragma once

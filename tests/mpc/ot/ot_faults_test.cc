@@ -163,7 +163,7 @@ class Stored : public Setting {
     const AgreedPackages agreed = AgreeOnPackages(channel, 2, store, label_);
     EXPECT_EQ(agreed.usable, std::vector<uint64_t>{0});
     taken_ = true;
-    AheadPackage package = DecodePackage(store.Take(0, label_));
+    AheadPackage package = DecodePackage(TakeTogether(channel, 2, store, 0, label_));
     return dealer_ ? MakeDealerEngineAhead(channel, gate, std::move(package))
                    : MakeOtEngineAhead(channel, gate, std::move(package));
   }

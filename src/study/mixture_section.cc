@@ -212,6 +212,10 @@ uint32_t RequireRows(const TableReader& analysis, const StudyFile& study, const 
     refuse("knows no missing cells, sites, weights or clusters",
            "write site = \"ignore\" and missing = \"refuse\" in [design], and nothing else");
   }
+  if (study.engine.name == "shamir" || study.engine.stored_correlations) {
+    refuse("runs on the engines dealer, replicated and ot, without stored correlations",
+           "choose one of them in [engine]");
+  }
   const uint64_t rows = *study.blocks.front().count;
   if (rows > std::numeric_limits<uint32_t>::max()) {
     refuse("takes fewer than 2^32 rows", "use a sample of the rows");

@@ -16,7 +16,7 @@
 #include "data/csv_reader.h"
 #include "data/csv_writer.h"
 #include "data/gzip_source.h"
-#include "methods/dpvi/model_file.h"
+#include "methods/dpvi/synthetic.h"
 #include "privacy/statement.h"
 #include "report/atomic_file.h"
 #include "report/html_page.h"
@@ -34,14 +34,6 @@ namespace {
 namespace dpvi = methods::dpvi;
 namespace mixture = stats::mixture;
 
-// What synthetic data are for; printed wherever they are made or judged.
-constexpr const char* kPurpose =
-    "Synthetic data are for writing and trying out analyses, for teaching and for planning. They "
-    "keep marginals and associations approximately and no more; intervals computed from them are "
-    "not confidence intervals, combining rules included: in the shipped simulation (`partita "
-    "synthetic coverage`, 50 replicates) nominal 95 % intervals of a slope contained it in 0 % of "
-    "replicates from one table, and in 20 % combined over ten. Ask for results on the real data "
-    "before you publish one.";
 constexpr const char* kRealRows =
     "Every number here is computed from real rows. It is for their holder; to show it to anybody "
     "else is a release of its own.";
@@ -60,30 +52,27 @@ std::string StatementNote(const dpvi::FittedModel& model) {
 
 int RunDraw(const OutputOptions& output, const DrawCommand& command) {
   const dpvi::FittedModel model = dpvi::ReadModelFile(command.model);
-  const mixture::Layout layout = dpvi::ModelLayout(model.columns);
-  const mixture::VariationalState state = model.state();
   crypto::SystemRandom random;
-  stats::blr::Variates variates(random);
   nlohmann::ordered_json files = nlohmann::ordered_json::array();
   std::string text;
   for (size_t set = 1; set <= command.sets; ++set) {
-    const auto values =
-        mixture::DrawRows(layout, mixture::DrawTheta(state, variates), command.rows, variates);
     const std::string file =
         (std::filesystem::path(command.folder) / fmt::format("synthetic_{}.csv", set)).string();
-    report::WriteFileAtomically(file,
-                                data::WriteCsv(dpvi::DecodeTable(model.columns, values, random)));
+    report::WriteFileAtomically(
+        file, data::WriteCsv(dpvi::DrawTables(model, command.rows, 1, random).front()));
     files.push_back(file);
     text += file + "\n";
   }
   const nlohmann::ordered_json statement = model.privacy.empty()
                                                ? nlohmann::ordered_json()
                                                : nlohmann::ordered_json::parse(model.privacy);
-  PrintResult(
-      output, text + "\n" + WrapText(kPurpose, 0) + "\n" + StatementNote(model),
-      nlohmann::ordered_json{
-          {"files", files}, {"rows", command.rows}, {"purpose", kPurpose}, {"privacy", statement}}
-          .dump());
+  PrintResult(output,
+              text + "\n" + WrapText(dpvi::kSyntheticPurpose, 0) + "\n" + StatementNote(model),
+              nlohmann::ordered_json{{"files", files},
+                                     {"rows", command.rows},
+                                     {"purpose", dpvi::kSyntheticPurpose},
+                                     {"privacy", statement}}
+                  .dump());
   return kDone;
 }
 
@@ -199,7 +188,7 @@ std::string ReportText(const UtilityReport& report) {
             ScoreText("synthetic rows", report.from_synthetic);
     if (report.has_from_real) text += ScoreText("real rows", report.from_real);
   }
-  return text + "\n" + WrapText(kRealRows, 0) + WrapText(kPurpose, 0);
+  return text + "\n" + WrapText(kRealRows, 0) + WrapText(dpvi::kSyntheticPurpose, 0);
 }
 
 nlohmann::ordered_json ScoreJson(const mixture::PredictionScore& score) {
@@ -230,7 +219,7 @@ nlohmann::ordered_json ReportData(const UtilityReport& report) {
           {"predictive_log_density", report.predictive},
           {"active_components", report.active_components},
           {"prediction", prediction},
-          {"purpose", kPurpose}};
+          {"purpose", dpvi::kSyntheticPurpose}};
 }
 
 std::string ReportHtml(const UtilityReport& report, const dpvi::FittedModel& model) {
@@ -259,7 +248,7 @@ std::string ReportHtml(const UtilityReport& report, const dpvi::FittedModel& mod
   page.title = "Synthetic data: how like the real ones they are";
   page.header = report::Element("h1", report::Escape(page.title)) + report::Paragraph(kRealRows);
   page.main =
-      report::Section("use", "What such data are for", report::Paragraph(kPurpose)) +
+      report::Section("use", "What such data are for", report::Paragraph(dpvi::kSyntheticPurpose)) +
       report::Section("marginals", "Marginals", report::RenderHtmlTable(table)) +
       report::Section("associations", "Associations",
                       report::Element("figure", report::BarPlotSvg("Cramer's V of pairs", "real",

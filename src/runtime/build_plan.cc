@@ -145,6 +145,14 @@ std::string CorrelationName(const mpc::Correlation& correlation) {
   return "";
 }
 
+void AddMethodAgreement(const Study& study, PhaseBuilder& builder, study::Plan& plan) {
+  const std::optional<AgreementCost> cost = study.CostOfAgreement();
+  if (!cost) return;
+  study::PlanPhase phase{cost->phase, 0, {}};
+  for (const auto& bytes : cost->rounds) builder.Step(phase, bytes);
+  builder.Close(plan.phases, std::move(phase));
+}
+
 void AddProtocol(const Study& study, PhaseBuilder& builder, study::Plan& plan) {
   mpc::CountingReleaseGate gate;
   gate.Reserve(study.releases);
@@ -158,17 +166,19 @@ void AddProtocol(const Study& study, PhaseBuilder& builder, study::Plan& plan) {
   gate.Finish();
   std::map<std::string, uint64_t> correlations;
   for (const mpc::PhaseCost& cost : engine.phases()) {
+    const uint64_t times = study.Repeats(cost.phase);
     study::PlanPhase phase{cost.phase, 0, {}};
     for (size_t from = 0; from < cost.links.size(); ++from) {
       for (size_t to = 0; to < cost.links.size(); ++to) {
         const mpc::LinkCost& link = cost.links[from][to];
-        if (link.messages > 0) builder.AddLink(phase, from, to, link.messages, link.bytes);
+        if (link.messages > 0)
+          builder.AddLink(phase, from, to, times * link.messages, times * link.bytes);
       }
     }
-    for (size_t i = 0; i < cost.rounds.size(); ++i) builder.depth()[i] += cost.rounds[i];
+    for (size_t i = 0; i < cost.rounds.size(); ++i) builder.depth()[i] += times * cost.rounds[i];
     builder.Close(plan.phases, std::move(phase));
     for (const mpc::Correlation& correlation : cost.requirements)
-      ++correlations[CorrelationName(correlation)];
+      correlations[CorrelationName(correlation)] += times;
   }
   for (const auto& [name, count] : correlations) plan.correlations.push_back({name, count});
 }
@@ -297,6 +307,7 @@ study::Plan BuildPlan(const Study& study) {
     builder.Close(plan.phases, std::move(phase));
   }
   AddRowOrder(study, builder, plan);
+  AddMethodAgreement(study, builder, plan);
   if (study.file.engine.stored_correlations) {
     study::PlanPhase phase{kSpendPhase, 0, {}};
     AddRound(study.num_computing, mpc::kTakenBytes, builder, phase);

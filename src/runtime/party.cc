@@ -40,13 +40,15 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
     match::CompareRowOrder(channel, study.shared_blocks, local.row_order, OnlineNames(study),
                            random);
   }
+  RunInput run{local.method.get(), outcome.disclosure, &random, state};
+  const std::unique_ptr<MethodSession> session = study.Agree(channel, run);
+  run.session = session.get();
   const std::unique_ptr<mpc::Engine> engine = MakeEngine(study, stored, channel, gate);
   if (stored != nullptr) {
     outcome.package = stored->number();
     outcome.packages_left = stored->left();
   }
-  std::unique_ptr<MethodResult> result =
-      study.Run(*engine, {local.method.get(), outcome.disclosure, &random, state}, progress);
+  std::unique_ptr<MethodResult> result = study.Run(*engine, run, progress);
   gate.Finish();
   ConfirmFinish(channel);
   outcome.releases = gate.counts();
@@ -144,7 +146,8 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   hello.commitment = local.snapshot.commitment;
   if (!problem && input.ledger != nullptr) {
     try {
-      input.ledger->Prepare(study, input.party);
+      const bool goes_on = local.method != nullptr && study.GoesOn(*local.method, input.state);
+      input.ledger->Prepare(study, input.party, goes_on ? &hello.study_hash : nullptr);
     } catch (const Error& error) {
       problem = Disallowed(error, "its own privacy ledger");
     }

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "runtime/mixture_study.h"
 
 namespace partita::runtime {
 
 std::unique_ptr<const Study> PrepareStudy(study::StudyFile file) {
+  if (file.analyses.front().mixture)
+    return std::make_unique<MixtureStudy>(PrepareMixtureStudy(std::move(file)));
   return std::make_unique<MleStudy>(PrepareMleStudy(std::move(file)));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "crypto/signature.h"
@@ -70,6 +71,21 @@ std::vector<Bytes> Swap(net::Channel& channel, const std::vector<Bytes>& own, si
   return seen;
 }
 
+// The number of the last spent reservation for a study file; 0: none.
+uint64_t SpentFor(privacy::ledger::SqliteLedger& ledger, const std::string& table,
+                  const crypto::Digest& study_file_hash) {
+  std::set<uint64_t> reserved;
+  uint64_t spent = 0;
+  for (const privacy::ledger::Entry& entry : ledger.Entries(table)) {
+    if (const auto* made = std::get_if<privacy::ledger::Reserved>(&entry.body)) {
+      if (made->study_file_hash == study_file_hash) reserved.insert(entry.sequence);
+    } else if (const auto* used = std::get_if<privacy::ledger::Spent>(&entry.body)) {
+      if (reserved.count(used->reservation) > 0) spent = used->reservation;
+    }
+  }
+  return spent;
+}
+
 // The peers are told that the own ledger said no, not why.
 template <typename F>
 auto Privately(net::Channel& channel, F work) {
@@ -112,12 +128,13 @@ std::string ChosenTable(privacy::ledger::SqliteLedger& ledger, const LedgerOptio
 RunLedger::RunLedger(const LedgerOptions& options, crypto::Identity identity)
     : options_(options), ledger_(OpenLedger(options.file)), identity_(std::move(identity)) {}
 
-void RunLedger::Prepare(const Study& study, size_t party) {
+void RunLedger::Prepare(const Study& study, size_t party, const crypto::Digest* going_on) {
   party_ = study.parties[party].name;
   if (!study.parties[party].holder) return;
   table_ = ChosenTable(ledger_, options_);
   const privacy::ledger::Standing standing = ledger_.StandingOf(table_);
   exact_before_ = standing.spent.exact + standing.reserved.exact;
+  if (going_on != nullptr && (covered_by_ = SpentFor(ledger_, table_, *going_on)) != 0) return;
   request_ = ChargesOf(study, standing.policy);
   ledger_.Price(*request_);
 }
@@ -166,8 +183,8 @@ void RunLedger::Refund(const std::string& why) noexcept {
 
 void RunLedger::Describe(LedgerOutcome& outcome) {
   if (table_.empty()) return;
-  outcome.reservation = reservation_ ? reservation_->number : 0;
-  outcome.spent = spent_;
+  outcome.reservation = reservation_ ? reservation_->number : covered_by_;
+  outcome.spent = spent_ || covered_by_ != 0;
   outcome.exact_before = exact_before_;
   outcome.standing = ledger_.StandingOf(table_);
 }

@@ -75,9 +75,11 @@ class RunLedger {
   RunLedger(const LedgerOptions& options, crypto::Identity identity);
 
   // Before anybody is connected: chooses the account and prices the study. A party without a table
-  // only countersigns. Throws kBudget or kRefused if it does not fit, kUsage if it is not clear
-  // which account is meant.
-  void Prepare(const Study& study, size_t party);
+  // only countersigns. going_on: of a run that goes on where an earlier attempt stopped, the hash
+  // of its study file; if the account has a spent reservation for it, that one covers this run and
+  // nothing is reserved or shown. Throws kBudget or kRefused if it does not fit, kUsage if it is
+  // not clear which account is meant.
+  void Prepare(const Study& study, size_t party, const crypto::Digest* going_on = nullptr);
   // Holders. Durable on return, and counts against the budget.
   void Reserve(const RunIdentity& run);
   // The head of the account, if there is a reservation; asked for just before it is shown.
@@ -110,6 +112,7 @@ class RunLedger {
   std::optional<privacy::ledger::Reservation> reservation_;
   uint64_t exact_before_ = 0;
   bool spent_ = false;
+  uint64_t covered_by_ = 0;  // the reservation of an earlier attempt; 0: none
 };
 
 // The phase. ledger: null: this party keeps none. approvals: of all parties, by channel index, for

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/progress.h"
@@ -16,6 +19,7 @@
 #include "match/row_order.h"
 #include "mpc/engine.h"
 #include "mpc/release_gate.h"
+#include "net/channel.h"
 #include "privacy/ledger/sqlite_ledger.h"
 #include "study/plan.h"
 #include "study/study_file.h"
@@ -43,6 +47,18 @@ struct OwnRows {
   uint64_t observed = 0, not_in_population = 0, incomplete = 0;  // each row for its first reason
 };
 
+// What one process keeps of the agreement before the protocol.
+struct MethodSession {
+  virtual ~MethodSession() = default;
+};
+
+// One phase before the protocol; bytes(from, to) of each of its rounds, empty where nothing is
+// sent.
+struct AgreementCost {
+  std::string phase;
+  std::vector<std::function<std::optional<uint64_t>(size_t from, size_t to)>> rounds;
+};
+
 // What one process brings to the protocol.
 struct RunInput {
   const MethodRows* rows = nullptr;         // null where engine.self() is empty
@@ -51,6 +67,7 @@ struct RunInput {
   // A folder of this party alone where the run may leave what it needs to go on after it was
   // interrupted; empty: it leaves nothing.
   std::filesystem::path state = {};
+  const MethodSession* session = nullptr;  // of Agree; null on the plan engine
 };
 
 struct MethodName {
@@ -125,6 +142,22 @@ struct Study {
                                                   OwnRows& counts) const = 0;
   // Of a computing party without a table.
   virtual std::unique_ptr<MethodRows> NoRows() const = 0;
+
+  // Before the engine is made: what the processes tell each other in the clear (keys of a run,
+  // where to go on). The same at every party and at the dealer; nothing unless the method says so.
+  virtual std::unique_ptr<MethodSession> Agree(net::Channel& /*channel*/,
+                                               const RunInput& /*input*/) const {
+    return nullptr;
+  }
+  // Its messages.
+  virtual std::optional<AgreementCost> CostOfAgreement() const { return {}; }
+  // Whether a party with these rows goes on with a run that was charged before (RunInput::state).
+  virtual bool GoesOn(const MethodRows& /*rows*/, const std::filesystem::path& /*state*/) const {
+    return false;
+  }
+
+  // On the plan engine a method may run a phase once that a run repeats so often.
+  virtual uint64_t Repeats(std::string_view /*phase*/) const { return 1; }
 
   // The protocol: the same code at every party, at the dealer, and on the plan engine.
   virtual std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,

@@ -1,4 +1,5 @@
 // [[analysis]].
+#include "study/mixture_section.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -178,6 +179,11 @@ void ReadMle(const TableReader& reader, const StudyFile& study, AnalysisSpec& an
   analysis.privacy = ReadPrivacy(reader, study);
 }
 
+void ReadMixtureOf(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis) {
+  analysis.protocol = "dpvi";
+  analysis.mixture = ReadMixture(reader, study);
+}
+
 // What an [[analysis]] may say beside `name` and `method`, and who reads it.
 struct AnalysisMethod {
   std::string name;
@@ -187,7 +193,8 @@ struct AnalysisMethod {
 };
 
 const std::vector<AnalysisMethod>& AnalysisMethods() {
-  static const std::vector<AnalysisMethod> methods = {{"mle", kMleKeys, ReadMle, true}};
+  static const std::vector<AnalysisMethod> methods = {
+      {"mle", kMleKeys, ReadMle, true}, {"mixture", kMixtureKeys, ReadMixtureOf, false}};
   return methods;
 }
 

@@ -19,6 +19,7 @@
 #include "data/partition.h"
 #include "data/schema.h"
 #include "privacy/adjacency.h"
+#include "study/mixture_spec.h"
 
 namespace partita::study {
 
@@ -153,6 +154,7 @@ struct AnalysisSpec {
   std::optional<bool> meanstructure, fixed_x;
   std::string information = "expected";  // or "observed"
   std::optional<PrivacySpec> privacy;    // empty: exact
+  std::optional<MixtureSpec> mixture;    // method "mixture" instead of all that stands above
 };
 
 struct StudyFile {

@@ -57,6 +57,7 @@ void ExpectGenerates(const char* generator, const std::string& example, size_t n
 TEST(ExamplesTest, TheGeneratorsWriteTheCommittedTables) {
   ExpectGenerates(GENERATOR, "three_factor", 8);
   ExpectGenerates(PRIVATE_GENERATOR, "private_regression", 3);
+  ExpectGenerates(REGISTRY_GENERATOR, "synthetic_registry", 2);
 }
 
 struct Party {

@@ -123,6 +123,21 @@ void CheckpointFiles::Store(const Checkpoint& checkpoint) {
   write(folder_ / kNewest, EncodeCheckpoint(checkpoint, binding_));
 }
 
+bool HasCheckpoint(const std::filesystem::path& folder) {
+  if (folder.empty()) return false;
+  try {
+    const auto bytes = ReadIfThere(folder / kNewest);
+    if (!bytes) return false;
+    ByteReader in(*bytes);
+    in.String(kMagic.size());
+    in.Raw(crypto::Digest{}.size());
+    in.U64();
+    return in.U64() > 0;
+  } catch (const Error&) {
+    return false;  // Load says what is wrong with it
+  }
+}
+
 std::vector<Checkpoint> CheckpointFiles::Load() const {
   std::vector<Checkpoint> checkpoints;
   for (const char* name : {kNewest, kBefore}) {
@@ -135,8 +150,7 @@ std::vector<Checkpoint> CheckpointFiles::Load() const {
 
 Checkpoint AgreeOnCheckpoint(net::Channel& channel, size_t num_computing,
                              const std::vector<Checkpoint>& own, const Checkpoint& first) {
-  // Openings, then for two generations whether it is there, its step and its digest.
-  constexpr size_t kGenerations = 2, kEach = 1 + 8 + 32, kBytes = 8 + kGenerations * kEach;
+  constexpr size_t kGenerations = 2;
   ByteWriter out;
   uint64_t openings = 0;
   for (const Checkpoint& checkpoint : own) openings = std::max(openings, checkpoint.openings);
@@ -148,7 +162,7 @@ Checkpoint AgreeOnCheckpoint(net::Channel& channel, size_t num_computing,
     out.Raw(there ? DigestOf(own[g].state) : crypto::Digest{});
   }
   const size_t self = channel.self(), processes = channel.num_parties();
-  std::vector<Bytes> said(processes, Bytes(kBytes));
+  std::vector<Bytes> said(processes, Bytes(kStandBytes));
   said[self] = out.Take();
   std::vector<net::Send> sends;
   std::vector<net::Receive> receives;

@@ -75,6 +75,7 @@ RunPlan PlanRun(RunRequest request) {
   RunPlan plan;
   plan.holders = HoldersOf(request.layout, request.party_index);
   StepDesign step;
+  step.formulation = request.formulation;
   step.num_rows = request.num_rows;
   step.components = request.components;
   step.clip = request.clip;

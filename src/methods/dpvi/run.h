@@ -36,6 +36,7 @@ struct RunRequest {
   std::vector<mpc::PartyIndex> party_index;  // of the layout's parties among the engine's
   uint32_t num_rows = 0;
   size_t components = 20;
+  Formulation formulation = Formulation::kSums;
   stats::mixture::VariationalOptions variational;  // steps: openings in all
   stats::mixture::BatchMode batch_mode = stats::mixture::BatchMode::kPoisson;
   uint32_t batch_size = 100;
@@ -118,6 +119,14 @@ class CheckpointFiles {
 Bytes EncodeCheckpoint(const Checkpoint& checkpoint, const crypto::Digest& binding);
 // Throws kBadInput or kRefused as Load.
 Checkpoint DecodeCheckpoint(ByteView bytes, const crypto::Digest& binding);
+
+// Whether the folder holds a checkpoint, of whatever run, with which sums were opened for certain:
+// its first block was over.
+bool HasCheckpoint(const std::filesystem::path& folder);
+
+// Sent by every computing party to every other process: openings, and for two generations whether
+// it is there, its step and its digest.
+inline constexpr size_t kStandBytes = 8 + 2 * (1 + 8 + 32);
 
 // Before a resume: all processes of the channel tell each other what they hold, one round, and
 // agree on the newest state that every computing party (the first num_computing processes) holds,

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "privacy/accounting/accountant.h"
+#include "privacy/accounting/mechanism.h"
 
 namespace partita::methods::dpvi {
 
@@ -28,6 +30,50 @@ uint64_t LikelyLargestUses(const RunPlan& plan, uint64_t openings) {
     }
   }
   return low;
+}
+
+// Parties know the batches, and here no part of the noise.
+void AddOthers(const privacy::NoisySteps& steps, const Audience& audience,
+               privacy::Statement& statement) {
+  if (audience.others.empty()) return;
+  const uint64_t uses = steps.max_uses.value_or(steps.steps);
+  privacy::StatementRow row;
+  row.adversary.kind = privacy::AdversaryKind::kParty;
+  row.adjacency = privacy::Adjacency::kReplace;
+  row.loss = privacy::LossOfUses(steps, 0, uses);
+  row.reason = fmt::format(
+      "columns of the others in one record, used in at most {} steps; knows the batches and no "
+      "part of the noise",
+      uses);
+  auto place = statement.rows.begin() + 1;
+  for (const std::string& name : audience.others) {
+    row.adversary.party = name;
+    place = statement.rows.insert(place, row) + 1;
+  }
+  statement.caveats.push_back(fmt::format(
+      "Parties that pool what they know without {0} learn as much as one of them, as far as the "
+      "engine withstands them; together with {0}, who knows all of the noise, there is no bound.",
+      fmt::join(audience.parties, ", ")));
+}
+
+const privacy::PrivacyLoss& OutsideLoss(const privacy::Statement& statement) {
+  for (const privacy::StatementRow& row : statement.rows) {
+    if (row.adversary.kind == privacy::AdversaryKind::kOutsideAnalyst) return row.loss;
+  }
+  throw Error(ErrorCode::kInternal, "a statement has no row for the outside analyst");
+}
+
+double OutsideEpsilon(const privacy::Statement& statement) {
+  return OutsideLoss(statement).epsilon_upper;
+}
+
+// What a party knows of the noise: its share, if all add one.
+uint32_t KnownShares(const Audience& audience) { return audience.others.empty() ? 1 : 0; }
+
+// Without the sampling of batches: what the parties know.
+privacy::PrivacyLoss LossOfKnown(const RunPlan& plan, const Audience& audience, uint32_t known) {
+  const privacy::NoisySteps steps = StepsOf(plan, audience, {plan.request.variational.steps, {}});
+  return privacy::LossOfUses(steps, known, steps.max_uses.value_or(steps.steps));
 }
 
 }  // namespace
@@ -93,19 +139,96 @@ privacy::Statement StateRun(const RunPlan& plan, const Audience& audience, const
   statement.caveats.emplace_back(
       "Holders are trusted with the norms of their own gradients: one that understates them lets "
       "rows of its own table count for more.");
+  AddOthers(steps, audience, statement);
   privacy::CheckStatement(statement);
   return statement;
 }
 
+double NoiseFor(const RunRequest& request, const Audience& audience, double epsilon,
+                Against against) {
+  const auto plan_at = [&](double noise) {
+    RunRequest changed = request;
+    changed.noise_multiplier = noise;
+    return PlanRun(std::move(changed));
+  };
+  constexpr double kLeast = 0.3, kMost = 1e3;
+  if (against == Against::kOutside && request.batch_mode == BatchMode::kPoisson) {
+    // Without the small terms of the statement, which the loop below pays for.
+    const double rate = plan_at(1).sampling_rate;
+    const auto events = [&](double noise) {
+      return std::vector<privacy::Event>{
+          {privacy::GaussianMechanism(noise, {audience.adjacency, rate}),
+           request.variational.steps}};
+    };
+    double noise =
+        privacy::NoiseForBudget(events, {epsilon, audience.delta * 0.99}, 1e-3).noise_multiplier;
+    while (OutsideEpsilon(StateRun(plan_at(noise), audience, {request.variational.steps, {}})) >
+           epsilon)
+      noise *= 1.002;
+    return noise;
+  }
+  const uint32_t known = against == Against::kOutside ? 0 : KnownShares(audience);
+  const auto exceeds = [&](double noise) {
+    try {
+      const privacy::PrivacyLoss loss = LossOfKnown(plan_at(noise), audience, known);
+      return loss.infinite || loss.epsilon_upper > epsilon;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUsage) throw;
+      return true;  // so little noise that nothing can be stated
+    }
+  };
+  double low = kLeast, high = 1;
+  while (exceeds(high)) {
+    low = high;
+    high *= 2;
+    if (high <= kMost) continue;
+    throw Error(ErrorCode::kBudget,
+                fmt::format("no noise gives epsilon = {:.6g} for this plan", epsilon),
+                "use fewer iterations, or a larger epsilon");
+  }
+  while (high / low > 1.002) {
+    const double middle = std::sqrt(low * high);
+    (exceeds(middle) ? low : high) = middle;
+  }
+  return high;
+}
+
+std::vector<BatchChoice> CompareBatches(const RunPlan& plan, const Audience& audience) {
+  const auto of_rows = [&](BatchMode mode, uint64_t steps) {
+    RunRequest request = plan.request;
+    request.batch_mode = mode;
+    request.variational.steps = steps;
+    if (mode == BatchMode::kFull) request.batch_size = request.num_rows;
+    return PlanRun(std::move(request));
+  };
+  const uint64_t steps = plan.request.variational.steps;
+  const double passes = std::ceil(static_cast<double>(steps) * plan.sampling_rate);
+  std::vector<RunPlan> plans;
+  if (plan.request.batch_mode != BatchMode::kFull) {
+    plans.push_back(of_rows(BatchMode::kPoisson, steps));
+    plans.push_back(of_rows(BatchMode::kDisjoint, steps));
+  }
+  plans.push_back(of_rows(BatchMode::kFull, static_cast<uint64_t>(passes)));
+  std::vector<BatchChoice> choices;
+  for (const RunPlan& each : plans) {
+    const uint64_t openings = each.request.variational.steps;
+    const privacy::NoisySteps of = StepsOf(each, audience, {openings, {}});
+    BatchChoice choice;
+    choice.mode = each.request.batch_mode;
+    choice.steps = openings;
+    choice.max_uses = of.max_uses.value_or(of.steps);
+    choice.outside = choice.mode == BatchMode::kPoisson
+                         ? OutsideLoss(privacy::StateSteps(of))
+                         : privacy::LossOfUses(of, 0, choice.max_uses);
+    choice.party = privacy::LossOfUses(of, KnownShares(audience), choice.max_uses);
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
 double EpsilonSpent(const RunPlan& plan, const Audience& audience, uint64_t openings) {
   if (openings == 0) return 0;
-  const privacy::Statement statement = StateRun(plan, audience, {openings, {}});
-  for (const privacy::StatementRow& row : statement.rows) {
-    if (row.adversary.kind == privacy::AdversaryKind::kOutsideAnalyst) {
-      return row.loss.epsilon_upper;
-    }
-  }
-  throw Error(ErrorCode::kInternal, "a statement has no row for the outside analyst");
+  return OutsideEpsilon(StateRun(plan, audience, {openings, {}}));
 }
 
 std::vector<privacy::ledger::Charge> ChargesOf(const RunPlan& plan, const Audience& audience,

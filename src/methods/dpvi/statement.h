@@ -13,6 +13,7 @@ namespace partita::methods::dpvi {
 
 struct Audience {
   std::vector<std::string> parties;  // those who add noise, by name
+  std::vector<std::string> others;   // computing parties that add none: where one adds all of it
   std::string analyst;               // one of them, or empty
   privacy::EngineStructure engine = privacy::EngineStructure::kDealer;
   privacy::Adjacency adjacency = privacy::Adjacency::kAddRemove;  // of the outside analyst
@@ -31,9 +32,24 @@ struct Made {
 // are stated without that: each record in one batch an epoch, one use each. Full batches likewise.
 privacy::NoisySteps StepsOf(const RunPlan& plan, const Audience& audience, const Made& made);
 
-// The rows of StateSteps, but for the dealer: it knows the batches (it masks their rows), so
-// nothing amplifies for it.
+// The rows of StateSteps, and those of parties that know none of the noise; but for the dealer: it
+// knows the batches (it masks their rows), so nothing amplifies for it.
 privacy::Statement StateRun(const RunPlan& plan, const Audience& audience, const Made& made);
+
+// The smallest noise multiplier, up to 1 %, with which the whole plan keeps `epsilon` against the
+// outside analyst, or against every single party. Throws kBudget if there is none below 1e3.
+enum class Against { kOutside, kParty };
+double NoiseFor(const RunRequest& request, const Audience& audience, double epsilon,
+                Against against);
+
+// One way to choose batches with the same noise and the same number of passes through the rows.
+struct BatchChoice {
+  stats::mixture::BatchMode mode = stats::mixture::BatchMode::kPoisson;
+  uint64_t steps = 0, max_uses = 0;
+  privacy::PrivacyLoss outside, party;
+};
+// Poisson batches of the plan's size, disjoint ones, and all rows in every step: what each costs.
+std::vector<BatchChoice> CompareBatches(const RunPlan& plan, const Audience& audience);
 
 // For progress: the outside analyst's epsilon after so many openings.
 double EpsilonSpent(const RunPlan& plan, const Audience& audience, uint64_t openings);

@@ -88,7 +88,8 @@ double StepDesign::holder_square() const {
 
 // How much too small the shared square Q may be, divided by den (step.h): b, c = m D are rounded to
 // 2^-61 of 2^L, a is cut to 2^-60, both once for each side; two cuts; and K times as much for the
-// linear terms, which are at most 4 / C'^2.
+// linear terms, which are at most 4 / C'^2. More than two holders: the P squared scores are
+// rounded, their sum times m is cut.
 StepFormat FormatOf(const StepDesign& design) {
   StepFormat format;
   format.clip_to = design.clip * (1 - kClipMargin);
@@ -96,7 +97,9 @@ StepFormat FormatOf(const StepDesign& design) {
   format.log2_largest =
       std::max(1, static_cast<int>(std::ceil(std::log2((design.max_square + 2) * inverse_square))));
   format.square_bits = std::min(50, 64 - format.log2_largest);
-  const double error = std::ldexp(1.0, format.log2_largest - 59) +
+  const size_t holders = design.holders.size();
+  const double roundings = holders == 2 ? 1 : 1 + static_cast<double>(holders) / 4;
+  const double error = std::ldexp(roundings, format.log2_largest - 59) +
                        2 * std::ldexp(1.0, -format.square_bits) +
                        static_cast<double>(design.components) * std::ldexp(4 * inverse_square, -59);
   // den v^(-1) <= 4.4 2^e wherever the row lies; half of that goes into the norm.

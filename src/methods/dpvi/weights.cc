@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "methods/dpvi/root.h"
 #include "mpc/functions/arithmetic.h"
-#include "mpc/functions/softmax.h"
+#include "mpc/functions/magnitude.h"
 
 namespace partita::methods::dpvi {
 namespace {
@@ -18,17 +18,16 @@ using Eigen::ArrayXd;
 using Eigen::Index;
 
 constexpr int kDensityBits = 60;  // of m, and of a
-// Log densities of more than two holders, after renormalising, end here: e^-64 < 2^-92.
-constexpr double kLowestLog = 64;
-constexpr int kLogBits = 40, kSoftmaxBits = 48, kSquareInputBits = 30, kMixBits = 20;
+// Of more than two holders: the sum of a row of a product of two of them is told apart from 2^-40
+// on.
+constexpr int kPairFloor = 40;
 
-// B x cols numbers of one holder, row by row, zero beyond the batch.
+// B K x cols numbers of one holder, at most 1, row by row, zero beyond the batch.
 class Column {
  public:
-  Column(const StepDesign& design, PartyIndex owner, size_t cols, int fraction_bits, double bound)
-      : fraction_bits_(fraction_bits) {
+  Column(const StepDesign& design, PartyIndex owner, size_t cols) {
     const size_t rows = design.batch_rows * design.components;
-    matrix_ = {owner, {rows, cols}, fraction_bits, bound, nullptr};
+    matrix_ = {owner, {rows, cols}, kDensityBits, 1, nullptr};
   }
   // At the owner: number(n, k, col).
   template <typename Number>
@@ -40,7 +39,7 @@ class Column {
       for (size_t k = 0; k < components; ++k) {
         for (size_t col = 0; col < cols; ++col) {
           (*values)[at++] =
-              ToGrid(number(static_cast<Index>(n), static_cast<Index>(k), col), fraction_bits_);
+              ToGrid(number(static_cast<Index>(n), static_cast<Index>(k), col), kDensityBits);
         }
       }
     }
@@ -52,7 +51,6 @@ class Column {
 
  private:
   PrivateMatrix matrix_;
-  int fraction_bits_;
 };
 
 // What the linear terms of ||g||^2 / C'^2 weigh a_nk with: (sum_j pi_j^2 - 2 pi_k) / C'^2.
@@ -73,16 +71,16 @@ Eigen::ArrayXXd Renormalised(const HolderValues& values, double largest_square) 
   return m;
 }
 
-// What the inverse root needs: a (B x K at kDensityBits), den^2 and Q (B x 1).
-struct Sums {
-  Shared a, square_of_den, q;
-  RootRange range;
+// Exact products, B K x 1 at twice kDensityBits: the densities a, and a times scores and weights of
+// the linear terms, both as far scaled down as their holders do it.
+struct Products {
+  Shared a, scores, mixed;
 };
 
-Sums SumsOfTwo(Engine& engine, const StepDesign& design, const StepParameters& parameters,
-               const std::optional<HolderValues>& own) {
+Products ProductsOfTwo(Engine& engine, const StepDesign& design, const StepParameters& parameters,
+                       const std::optional<HolderValues>& own) {
   const StepFormat format = FormatOf(design);
-  const size_t rows = design.batch_rows, components = design.components;
+  const size_t rows = design.batch_rows * design.components, components = design.components;
   const size_t count = parameters.batch.size();
   const double inverse_square = 1 / (format.clip_to * format.clip_to);
   const int mix_exponent = Log2OfMixWeights(format.clip_to);
@@ -90,9 +88,8 @@ Sums SumsOfTwo(Engine& engine, const StepDesign& design, const StepParameters& p
   const bool is_first = engine.self() == first, is_second = engine.self() == second;
 
   // Everything at most 1: scores divided by 2^L, weights of the linear terms by theirs.
-  Column firsts(design, first, 3, kDensityBits, 1), first_alone(design, first, 1, kDensityBits, 1);
-  Column second_alone(design, second, 1, kDensityBits, 1),
-      scored(design, second, 1, kDensityBits, 1);
+  Column firsts(design, first, 3), first_alone(design, first, 1);
+  Column second_alone(design, second, 1), scored(design, second, 1);
   if (own && (is_first || is_second)) {
     Eigen::ArrayXXd m = Renormalised(*own, design.holder_square());
     if (is_first) m.colwise() *= parameters.pi;
@@ -118,17 +115,124 @@ Sums SumsOfTwo(Engine& engine, const StepDesign& design, const StepParameters& p
                            {Product::Kind::kElementwise, first_alone.matrix(), scored.matrix()}};
   const std::vector<Shared> together = engine.Multiply(pairs);
   const auto column = [&](const Shared& matrix, size_t col) {
-    return engine.Slice(matrix, 0, col, {rows * components, 1});
+    return engine.Slice(matrix, 0, col, {rows, 1});
   };
-  const Shape shape = {rows, components};
-  Shared a = WithBound(Reshape(column(together[0], 0), shape), 1);
-  Shared scores = Reshape(engine.Add(column(together[0], 1), together[1]), shape);
-  Shared mixed = SumOfRows(engine, Reshape(column(together[0], 2), shape), 1);
+  return {column(together[0], 0), engine.Add(column(together[0], 1), together[1]),
+          column(together[0], 2)};
+}
+
+// Products of neighbours, and each row times the power of two that brings its sum to [1/2, 1) (or
+// as near as kPairFloor allows). B K x 1 at kDensityBits, as the factors; the last of an odd number
+// stays as it is. What `round` and `cuts` hold already runs along, in the same rounds.
+std::vector<Operand> MultiplyNeighbours(Engine& engine, const StepDesign& design,
+                                        const std::vector<Operand>& factors, ProductRound& round,
+                                        CutRound& cuts) {
+  const size_t pairs = factors.size() / 2;
+  const Shape shape = {design.batch_rows, design.components};
+  std::vector<Shared> products(pairs), sums;
+  for (size_t i = 0; i < pairs; ++i) round.Add(factors[2 * i], factors[2 * i + 1], 1, products[i]);
+  round.Run();
+  for (Shared& product : products) {
+    product = Reshape(product, shape);
+    sums.push_back(SumOfRows(engine, product, 1));
+  }
+  const PowersOfTwo powers = {-kPairFloor, kPairFloor + 1};
+  std::vector<SharedBits> below;
+  for (Magnitude& size : MagnitudesOf(engine, sums, std::vector<PowersOfTwo>(pairs, powers)))
+    below.push_back(std::move(size.below));
+  const std::vector<Shared> planes = engine.ToRing(below);
+  // A sum that is below 2^e and not below 2^(e - 1) is multiplied by 2^-e.
+  std::vector<double> scales;
+  for (int exponent = -kPairFloor; exponent <= 0; ++exponent)
+    scales.push_back(std::ldexp(1.0, -exponent));
+  scales.push_back(1);
+  for (size_t i = 0; i < pairs; ++i) {
+    round.Add(products[i], NumberOfClass(engine, planes[i], sums[i].shape, scales, 0), 1,
+              products[i]);
+  }
+  round.Run();
+  for (Shared& product : products) cuts.Add(product, kDensityBits, 1);
+  cuts.Run();
+  std::vector<Operand> results;
+  for (const Shared& product : products)
+    results.emplace_back(WithBound(Reshape(product, {shape.size(), 1}), 1));
+  if (factors.size() % 2 == 1) results.push_back(factors.back());
+  return results;
+}
+
+// All but the last holder's densities become one factor, which meets the last one's, alone and
+// times the scores of all.
+Products ProductsOfMany(Engine& engine, const StepDesign& design, const StepParameters& parameters,
+                        const std::optional<HolderValues>& own) {
+  const StepFormat format = FormatOf(design);
+  const size_t holders = design.holders.size(), last = holders - 1;
+  const size_t count = parameters.batch.size(), components = design.components;
+  const double inverse_square = 1 / (format.clip_to * format.clip_to);
+  const double to_scores = inverse_square * std::ldexp(1.0, -format.log2_largest);
+  const double to_mix = std::ldexp(1.0, -Log2OfMixWeights(format.clip_to));
+  std::vector<Operand> factors;
+  std::vector<PrivateMatrix> squares;
+  std::optional<Column> last_alone, last_mixed;
+  for (size_t h = 0; h < holders; ++h) {
+    const PartyIndex party = design.holders[h].party;
+    Column alone(design, party, 1), mixed(design, party, 1), scores(design, party, 1);
+    if (own && engine.self() == party) {
+      Eigen::ArrayXXd m = Renormalised(*own, design.holder_square());
+      // Sums of products of two holders are at most 1: of the two, one is weighted.
+      if (h == 0) m.colwise() *= parameters.pi;
+      if (h > 0 && h % 2 == 0 && h + 1 < last) m /= static_cast<double>(components);
+      m = (m * 0x1p60).round() * 0x1p-60;
+      const ArrayXd mix = MixWeights(parameters, format.clip_to) * to_mix;
+      const Eigen::ArrayXXd d = own->squared_scores.min(design.holder_square());
+      const double one = h == 0 ? 1 : 0;
+      alone.Fill(count, components, [&](Index n, Index k, size_t) { return m(k, n); });
+      mixed.Fill(count, components, [&](Index n, Index k, size_t) { return m(k, n) * mix(k); });
+      scores.Fill(count, components,
+                  [&](Index n, Index k, size_t) { return (one + d(k, n)) * to_scores; });
+    }
+    squares.push_back(scores.matrix());
+    if (h < last) {
+      factors.emplace_back(alone.matrix());
+    } else {
+      last_alone = alone;
+      last_mixed = mixed;
+    }
+  }
+  const std::vector<Shared> inputs = engine.Input(squares);
+  Shared square = inputs[0];
+  for (size_t h = 1; h < holders; ++h) square = engine.Add(square, inputs[h]);
+
+  Shared scored;
+  ProductRound round(engine);
+  CutRound cuts(engine);
+  round.Add(last_alone->matrix(), WithBound(square, 1), 1, scored);
+  cuts.Add(scored, kDensityBits, 1);
+  while (factors.size() > 1) factors = MultiplyNeighbours(engine, design, factors, round, cuts);
+  Products exact;
+  round.Add(factors[0], last_alone->matrix(), 1, exact.a);
+  round.Add(factors[0], scored, 1, exact.scores);
+  round.Add(factors[0], last_mixed->matrix(), 1, exact.mixed);
+  round.Run();
+  return exact;
+}
+
+// What the inverse root needs: a (B x K at kDensityBits), den^2 and Q (B x 1).
+struct Sums {
+  Shared a, square_of_den, q;
+  RootRange range;
+};
+
+Sums SumsOf(Engine& engine, const StepDesign& design, const Products& exact) {
+  const StepFormat format = FormatOf(design);
+  const Shape shape = {design.batch_rows, design.components};
+  Shared a = WithBound(Reshape(exact.a, shape), 1);
+  Shared scores = Reshape(exact.scores, shape);
+  Shared mixed = SumOfRows(engine, Reshape(exact.mixed, shape), 1);
   Shared den = SumOfRows(engine, a, 1);
 
   const double largest = std::ldexp(1.0, format.log2_largest);
   scores = WithBound(TimesPowerOfTwo(scores, format.log2_largest), largest);
-  mixed = TimesPowerOfTwo(mixed, mix_exponent);
+  mixed = TimesPowerOfTwo(mixed, Log2OfMixWeights(format.clip_to));
   CutRound cuts(engine);
   cuts.Add(a, kDensityBits, 1);
   cuts.Add(den, format.square_bits, 1);
@@ -147,69 +251,6 @@ Sums SumsOfTwo(Engine& engine, const StepDesign& design, const StepParameters& p
   sums.a = a;
   sums.q = WithBound(engine.Add(SumOfRows(engine, quadratic, largest), linear), largest);
   sums.range = {-2 * format.floor, format.log2_largest};
-  return sums;
-}
-
-Sums SumsOfMany(Engine& engine, const StepDesign& design, const StepParameters& parameters,
-                const std::optional<HolderValues>& own) {
-  const StepFormat format = FormatOf(design);
-  const size_t rows = design.batch_rows, components = design.components;
-  const double inverse_square = 1 / (format.clip_to * format.clip_to);
-  const double largest = std::ldexp(1.0, format.log2_largest);
-  std::vector<PrivateMatrix> inputs;
-  for (size_t h = 0; h < design.holders.size(); ++h) {
-    const PartyIndex party = design.holders[h].party;
-    Column logs(design, party, 1, kLogBits, kLowestLog + (h == 0 ? kLowestLog : 0));
-    Column squares(design, party, 1, kSquareInputBits, design.holder_square() * inverse_square + 1);
-    if (own && engine.self() == party) {
-      Eigen::ArrayXXd shifted = own->log_densities;
-      shifted.rowwise() -= own->log_densities.colwise().maxCoeff();
-      shifted = shifted.max(-kLowestLog);
-      if (h == 0) shifted.colwise() += parameters.pi.log().max(-kLowestLog);
-      logs.Fill(parameters.batch.size(), components,
-                [&](Index n, Index k, size_t) { return shifted(k, n); });
-      squares.Fill(parameters.batch.size(), components, [&](Index n, Index k, size_t) {
-        return own->squared_scores(k, n) * inverse_square;
-      });
-    }
-    inputs.push_back(logs.matrix());
-    inputs.push_back(squares.matrix());
-  }
-  const std::vector<Shared> shared = engine.Input(inputs);
-  Shared logs = shared[0], squares = shared[1];
-  for (size_t i = 2; i < shared.size(); i += 2) {
-    logs = engine.Add(logs, shared[i]);
-    squares = engine.Add(squares, shared[i + 1]);
-  }
-  const Shape shape = {rows, components};
-  logs = Reshape(logs, shape);
-  squares = PlusConstant(engine, Reshape(squares, shape), inverse_square, largest);
-
-  Sums sums;
-  sums.a = Lift(engine, RowSoftmax(engine, {&logs, 1}, kSoftmaxBits)[0], kDensityBits);
-  sums.a.bound = 1;
-  // den is 1.
-  const ArrayXd mix = MixWeights(parameters, format.clip_to);
-  PublicMatrix mixes{{{components, 1}, std::vector<Int128>(components)}, kMixBits};
-  for (size_t k = 0; k < components; ++k) {
-    mixes.values.values[k] = EncodeFixed(mix(static_cast<Index>(k)), kMixBits);
-  }
-  Shared quadratic;
-  ProductRound products(engine);
-  products.AddCut(sums.a, squares, largest, format.square_bits, quadratic);
-  products.Run();
-  products.Add(sums.a, quadratic, largest, quadratic);
-  products.Run();
-  const double mix_bound = std::ldexp(1.0, Log2OfMixWeights(format.clip_to));
-  const Shared linear =
-      engine.MultiplyPublic(WithBound(sums.a, 1 / static_cast<double>(components)), mixes);
-  sums.q = WithBound(
-      engine.Add(SumOfRows(engine, quadratic, largest),
-                 WithBound(Lift(engine, WithBound(linear, mix_bound), quadratic.fraction_bits),
-                           mix_bound)),
-      largest);
-  sums.square_of_den = ConstantLike(engine, sums.q, 1, sums.q.fraction_bits);
-  sums.range = {1, std::max(2, format.log2_largest)};
   return sums;
 }
 
@@ -232,14 +273,6 @@ void RequireNumbers(const StepDesign& design, const StepParameters& parameters,
                             parameters.batch[static_cast<size_t>(n)] + 1),
                 "check the row against the bounds of its columns");
   }
-  if (design.holders.size() == 2) return;
-  for (Index n = 0; n < expected; ++n) {
-    if ((values.squared_scores.col(n) <= design.holder_square()).all()) continue;
-    throw Error(ErrorCode::kBadData,
-                fmt::format("the squared gradient of row {} of the own table exceeds {:.6g}",
-                            parameters.batch[static_cast<size_t>(n)] + 1, design.holder_square()),
-                "tighten the bounds of its columns, or raise max_square");
-  }
 }
 
 }  // namespace
@@ -247,8 +280,10 @@ void RequireNumbers(const StepDesign& design, const StepParameters& parameters,
 Shared ClippedWeights(Engine& engine, const StepDesign& design, const StepParameters& parameters,
                       const std::optional<HolderValues>& own_values) {
   if (own_values) RequireNumbers(design, parameters, *own_values);
-  const Sums sums = design.holders.size() == 2 ? SumsOfTwo(engine, design, parameters, own_values)
-                                               : SumsOfMany(engine, design, parameters, own_values);
+  const Products exact = design.holders.size() == 2
+                             ? ProductsOfTwo(engine, design, parameters, own_values)
+                             : ProductsOfMany(engine, design, parameters, own_values);
+  const Sums sums = SumsOf(engine, design, exact);
   const Shared root = InverseRootOfLarger(engine, sums.square_of_den, sums.q, sums.range);
   ProductRound products(engine);
   Shared t;

@@ -33,7 +33,7 @@ mpc::Shared Diagonal(mpc::Engine& engine, const mpc::Shared& square);  // as a c
 mpc::Shared AsRow(const mpc::Shared& value);
 mpc::Shared SumAll(mpc::Engine& engine, const mpc::Shared& value, double bound);
 
-// Products of independent operands in one round, cut to kSealedBits in another.
+// Products of independent operands, cut to kSealedBits.
 class Products {
  public:
   explicit Products(mpc::Engine& engine) : round_(engine) {}
@@ -56,7 +56,7 @@ class Products {
  private:
   void Add(mpc::Product::Kind kind, const mpc::Shared& a, const mpc::Shared& b, mpc::Shared& result,
            double bound) {
-    round_.AddCut(kind, a, b, bound, kBits, result);
+    round_.AddCut(kind, a, b, bound, kSealedBits, result);
   }
 
   mpc::ProductRound round_;

@@ -310,7 +310,7 @@ TEST(DpviRunTest, PartiesAgreeWhereToGoOn) {
   EXPECT_EQ(faults[0]->code(), ErrorCode::kPeerFault);
 }
 
-Audience TwoParties() { return {{"north", "south"}, "", privacy::EngineStructure::kDealer}; }
+Audience TwoParties() { return {{"north", "south"}, {}, "", privacy::EngineStructure::kDealer}; }
 
 const privacy::StatementRow& RowOf(const privacy::Statement& statement,
                                    privacy::AdversaryKind kind) {

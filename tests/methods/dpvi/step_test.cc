@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -187,7 +188,6 @@ TEST(DpviStepTest, EmptyBatchesAndOneComponent) {
   }
 }
 
-// Three and more holders: in log space.
 TEST(DpviStepTest, MoreHolders) {
   for (const Setting& setting : {mpc::testing::kSettings[1], mpc::testing::kSettings[2]}) {
     SCOPED_TRACE(setting.kind);
@@ -202,6 +202,95 @@ TEST(DpviStepTest, MoreHolders) {
       const ArrayXXd got = RunStep(setting, problem, theta, batch, NoNoise(problem, 3));
       EXPECT_LT(RelativeDifference(got, Expected(problem, theta, batch)), kTolerance);
     }
+  }
+}
+
+// Four and five holders: two halvings, and factors that no weights are in.
+TEST(DpviStepTest, FourAndFiveHolders) {
+  const mixture::Layout layout = mixture::MakeLayout({{"level", Family::kCategorical, 5, 1, 0},
+                                                      {"flag", Family::kBernoulli, 0, 1, 1},
+                                                      {"share", Family::kBeta, 0, 1, 2},
+                                                      {"size", Family::kGaussian, 0, 1, 3},
+                                                      {"count", Family::kPoisson, 0, 4, 4},
+                                                      {"more", Family::kCategorical, 3, 1, 1}});
+  std::vector<mixture::Feature> features = layout.features;
+  features[4].party = 3;
+  const mixture::Layout of_four = mixture::MakeLayout(features);
+  for (const size_t holders : {4, 5}) {
+    StepDesign design;
+    design.components = 5;
+    const Problem problem =
+        MakeProblem(holders == 4 ? of_four : layout, SomeValues(12, 8), holders, design);
+    const ArrayXXd theta = RandomTheta(layout, 5, 9, 1);
+    const std::vector<uint32_t> batch = {0, 1, 2, 3, 11, 7};
+    const ArrayXXd got =
+        RunStep({"dealer", holders}, problem, theta, batch, NoNoise(problem, holders));
+    EXPECT_LT(RelativeDifference(got, Expected(problem, theta, batch)), kTolerance);
+  }
+}
+
+// Three holders, of whom the first two, or one of them and the last, explain a row by different
+// components: as below for two.
+TEST(DpviStepTest, DisagreeingPairsShrinkRowsOnly) {
+  const mixture::Layout layout = mixture::MakeLayout({{"a", Family::kCategorical, 2, 1, 0},
+                                                      {"b", Family::kCategorical, 2, 1, 1},
+                                                      {"c", Family::kCategorical, 2, 1, 2}});
+  StepDesign design;
+  design.components = 2;
+  const Problem problem = MakeProblem(layout, {{0, 1}, {1, 1}, {0, 1}}, 3, design);
+  const int floor = FormatOf(problem.design).floor;
+  EXPECT_GE(floor, 25);
+  for (const Index other : {3, 5}) {  // level 0 of b, of c
+    for (int bits = 1; bits <= 60; bits += bits < 20 ? 9 : 3) {
+      ArrayXXd theta = ArrayXXd::Zero(2, 7);
+      const double logit = bits * std::log(2.0);
+      theta(0, 1) = logit;  // level 0 of a
+      theta(other == 3 ? 0 : 1, other) = logit;
+      const ArrayXXd got = RunStep({"dealer", 3}, problem, theta, {0}, NoNoise(problem, 3));
+      const ArrayXXd expected = Expected(problem, theta, {0});
+      const double norm = got.matrix().norm(), whole = expected.matrix().norm();
+      EXPECT_LE(norm, 1 - 0x1p-18) << bits;
+      EXPECT_LE(norm, whole * (1 + 1e-5)) << bits;
+      if (norm > 1e-3) {
+        EXPECT_LT((got / norm - expected / whole).abs().maxCoeff(), 1e-4) << bits;
+      }
+      if (bits < floor - 1) {
+        EXPECT_NEAR(norm, whole, 1e-5 * whole) << bits;
+      }
+    }
+  }
+}
+
+// A row whose squared scores exceed a holder's part of the bound weighs nothing.
+TEST(DpviStepTest, RowsBeyondTheBoundWeighNothing) {
+  for (const size_t parties : {2, 3}) {
+    StepDesign design;
+    design.components = 3;
+    const std::vector<uint32_t> batch = mixture::AllRows(40);
+    Problem problem = MakeProblem(EveryFamily(parties), SomeValues(40, 3), parties, design);
+    const ArrayXXd theta = RandomTheta(problem.layout, 3, 5, 1);
+    const ModelAt model = MakeModelAt(problem.holders, theta);
+    ArrayXXd largest(parties, batch.size());  // by holder and row
+    for (size_t h = 0; h < parties; ++h) {
+      const HolderValues values =
+          ValuesAt(problem.holders[h], model.components[h], problem.rows[h], batch);
+      largest.row(static_cast<Index>(h)) = values.squared_scores.colwise().maxCoeff();
+    }
+    std::vector<double> of_rows;
+    for (Index n = 0; n < largest.cols(); ++n) of_rows.push_back(largest.col(n).maxCoeff());
+    std::vector<double> sorted = of_rows;
+    std::sort(sorted.begin(), sorted.end());
+    const double bound = (sorted[19] + sorted[20]) / 2;
+    problem.design.max_square = 1 + static_cast<double>(parties) * bound;
+    std::vector<uint32_t> kept;
+    for (const uint32_t row : batch) {
+      if (of_rows[row] <= bound) kept.push_back(row);
+    }
+    ASSERT_GT(kept.size(), 0u);
+    ASSERT_LT(kept.size(), batch.size());
+    const ArrayXXd got =
+        RunStep({"dealer", parties}, problem, theta, batch, NoNoise(problem, parties));
+    EXPECT_LT(RelativeDifference(got, Expected(problem, theta, kept)), kTolerance);
   }
 }
 
@@ -370,8 +459,10 @@ TEST(DpviStepTest, StatedCosts) {
   EXPECT_EQ(PlannedStep(mpc::testing::kSettings[2], 2).rounds, 36u);
   EXPECT_EQ(PlannedStep(mpc::testing::kSettings[1], 2).rounds, 30u);
   EXPECT_EQ(PlannedStep({"ot", 2}, 2).rounds, 30u);
-  // Three holders: the largest of twenty logarithms, exponentials, a reciprocal.
-  EXPECT_EQ(PlannedStep(mpc::testing::kSettings[1], 3).rounds, 118u);
+  // More holders: fourteen rounds for every halving of all but the last.
+  EXPECT_EQ(PlannedStep(mpc::testing::kSettings[1], 3).rounds, 44u);
+  EXPECT_EQ(PlannedStep({"dealer", 5}, 4).rounds, 58u);
+  EXPECT_EQ(PlannedStep({"dealer", 5}, 5).rounds, 58u);
 }
 
 TEST(DpviStepTest, DesignsThatCannotBe) {

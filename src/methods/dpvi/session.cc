@@ -1,0 +1,31 @@
+#include "methods/dpvi/session.h"
+
+#include "base/error.h"
+
+namespace partita::methods::dpvi {
+
+Session BeginSession(net::Channel& channel, const RunPlan& plan, const SessionInput& input) {
+  const bool computes = channel.self() < input.num_computing;
+  const bool keeps = computes && !input.folder.empty();
+  std::optional<KeyShares> shares;
+  if (keeps) {
+    std::filesystem::create_directories(input.folder);
+    shares = KeptKeyShares(input.folder, input.own, *input.random);
+  } else if (computes) {
+    shares = DrawKeyShares(*input.random);
+  }
+  Session session;
+  session.keys =
+      AgreeOnKeys(channel, input.num_computing, shares ? &*shares : nullptr, input.study);
+  std::vector<Checkpoint> held;
+  Checkpoint first;
+  if (computes) first.state = FirstState(plan, session.keys.public_key);
+  if (keeps) {
+    session.files.emplace(input.folder, CheckpointBinding(session.keys, input.own));
+    held = session.files->Load();
+  }
+  session.start = AgreeOnCheckpoint(channel, input.num_computing, held, first);
+  return session;
+}
+
+}  // namespace partita::methods::dpvi

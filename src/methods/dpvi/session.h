@@ -1,0 +1,31 @@
+// What the processes of a run tell each other before it begins: their keys, and where to go on.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "methods/dpvi/run.h"
+#include "methods/dpvi/run_keys.h"
+
+namespace partita::methods::dpvi {
+
+struct SessionInput {
+  size_t num_computing = 0;
+  crypto::Digest study{};  // the same at every process
+  crypto::Digest own{};    // of the study and this party's rows: what its files are bound to
+  // Where this party keeps its key shares and checkpoints; empty: nothing is kept.
+  std::filesystem::path folder;
+  crypto::RandomSource* random = nullptr;  // computing parties
+};
+
+struct Session {
+  RunKeys keys;
+  Checkpoint start;                      // openings 0: from the beginning
+  std::optional<CheckpointFiles> files;  // computing parties that keep them
+};
+
+// Phase kKeysPhase, two rounds: the keys, then what every computing party holds (kStandBytes to
+// every other process). Throws as KeptKeyShares, CheckpointFiles::Load and AgreeOnCheckpoint.
+Session BeginSession(net::Channel& channel, const RunPlan& plan, const SessionInput& input);
+
+}  // namespace partita::methods::dpvi

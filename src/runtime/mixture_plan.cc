@@ -1,0 +1,164 @@
+// What the plan says of method `mixture`, and what a ledger is charged.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "mpc/plan_engine.h"
+#include "runtime/mixture_study.h"
+
+namespace partita::runtime {
+
+namespace dpvi = methods::dpvi;
+
+namespace {
+
+constexpr char kNoisedStatistics[] = "noised-statistics";
+// Of one iteration: per row, component and statistic (dpvi_bench; docs/benchmarks.md).
+constexpr double kEntrySeconds = 2.6e-8;
+
+std::string EpsilonText(const privacy::PrivacyLoss& loss) {
+  if (loss.infinite) return "no bound";
+  return "eps <= " + privacy::RoundedText(loss.epsilon_upper, 4, true);
+}
+
+std::string ChoiceText(const MixtureStudy& study, const dpvi::BatchChoice& choice) {
+  return fmt::format(
+      "Batches {}: {} iterations, a row in at most {} of them; {} for who sees the model, {} for a "
+      "party (delta = {:g}).",
+      stats::mixture::BatchModeName(choice.mode), choice.steps, choice.max_uses,
+      EpsilonText(choice.outside), EpsilonText(choice.party), study.audience.delta);
+}
+
+// Bytes that the masked statistics of one row take on all links together.
+double MaskingBytesPerRow(const MixtureStudy& study) {
+  mpc::PlanEngine engine(study.file.engine.name, study.num_computing);
+  dpvi::SecureStep step(engine, study.plan.step,
+                        std::vector<dpvi::StatisticReader>(study.plan.holders.size()));
+  const dpvi::StepParameters shapes =
+      dpvi::NoParameters(study.plan.holders, study.spec().components);
+  for (const char* phase : {kFirstIteration, kIterations}) {
+    engine.BeginPhase(phase);
+    step.Run(shapes, {}, {});
+  }
+  const std::vector<mpc::PhaseCost> phases = engine.phases();
+  const uint64_t first = phases[0].Total().bytes, later = phases[1].Total().bytes;
+  return first < later ? 0
+                       : static_cast<double>(first - later) /
+                             static_cast<double>(study.plan.request.num_rows);
+}
+
+std::string MaskingText(const MixtureStudy& study) {
+  const double per_row = MaskingBytesPerRow(study);
+  const auto rows = static_cast<double>(study.plan.request.num_rows);
+  const double afresh = per_row * static_cast<double>(study.plan.max_batch) *
+                        static_cast<double>(study.spec().iterations);
+  return fmt::format(
+      "The statistics of all rows are masked once: {:.0f} bytes on all links together. Masked "
+      "afresh "
+      "for every batch they would take {:.0f}.",
+      per_row * rows, afresh);
+}
+
+std::string BatchText(const MixtureStudy& study) {
+  const dpvi::RunPlan& plan = study.plan;
+  if (plan.request.batch_mode != stats::mixture::BatchMode::kPoisson) {
+    return fmt::format("Batches are {}, of {} rows.",
+                       stats::mixture::BatchModeName(plan.request.batch_mode), plan.max_batch);
+  }
+  return fmt::format(
+      "A row is in a batch with probability {:.6g}; batches are padded to {} rows, and the larger "
+      "ones, of which there is any with a probability below {:.1g}, are drawn again.",
+      plan.sampling_rate, plan.max_batch, plan.request.redraw_probability);
+}
+
+}  // namespace
+
+std::vector<study::PlanPrivacy> StatementRowsOf(const privacy::Statement& statement) {
+  std::vector<study::PlanPrivacy> rows;
+  for (const privacy::StatementRow& row : statement.rows) {
+    const std::string loss =
+        row.loss.infinite
+            ? "no bound: " + row.reason
+            : fmt::format("{} at delta = {:g}, if all computing parties follow the protocol; {}",
+                          EpsilonText(row.loss), row.loss.delta, row.reason);
+    rows.push_back({privacy::AdversaryText(row.adversary),
+                    row.loss.infinite ? "" : std::string(AdjacencyName(row.adjacency)), loss});
+  }
+  return rows;
+}
+
+StudySize MixtureStudy::Size() const { return {columns.size(), plan.step.num_values()}; }
+
+void MixtureStudy::Describe(study::Plan& described) const {
+  const study::MixtureSpec& of = spec();
+  described.analyses.push_back(
+      {file.analyses.front().name, "dpvi",
+       fmt::format(
+           "mixture of {} components over {} columns, {} iterations, noise {:.6g} times the "
+           "clipping norm {:g}{}{}",
+           of.components, columns.size(), of.iterations, plan.request.noise_multiplier,
+           of.privacy.clip, of.paper_schedule ? ", the paper's schedule" : "",
+           of.paper_formulation ? ", the paper's formulation" : ""),
+       "over all rows", plan.step.num_values()});
+  described.leakage_level = kNoisedStatistics;
+  described.privacy = StatementRowsOf(statement);
+  described.privacy_statement = statement;
+  described.assumptions.push_back(statement.mechanism);
+  described.assumptions.insert(described.assumptions.end(), statement.caveats.begin(),
+                               statement.caveats.end());
+  if (num_computing < parties.size()) {
+    described.assumptions.push_back(
+        "The dealer learns which rows each batch has: it makes masks for these rows.");
+  }
+  described.notes.push_back(BatchText(*this));
+  described.notes.push_back("With the same noise and as many passes through the rows:");
+  for (const dpvi::BatchChoice& choice : choices)
+    described.notes.push_back(ChoiceText(*this, choice));
+  described.notes.push_back(MaskingText(*this));
+}
+
+std::vector<std::string> MixtureStudy::AlsoLearns(size_t party) const {
+  std::vector<std::string> learns = {"which rows each batch has",
+                                     "with the sums the fitted model, from which anybody draws"};
+  for (const mpc::PartyIndex adds : plan.step.noise_parties) {
+    if (adds != party) continue;
+    learns.emplace_back(plan.step.noise_parties.size() == 1
+                            ? "all of the noise, which it can subtract"
+                            : "its own share of the noise, which it can subtract");
+  }
+  return learns;
+}
+
+std::vector<study::PlanExposure> MixtureStudy::Exposures() const {
+  study::PlanExposure exposure;
+  exposure.of = dpvi::kGradientRelease;
+  exposure.to = "all";
+  exposure.opened = plan.step.num_values() * spec().iterations;
+  exposure.statistics = uint64_t{plan.request.num_rows} * columns.size();
+  exposure.level = kNoisedStatistics;
+  exposure.exposes = {fmt::format(
+      "sums of clipped gradients with noise of {:.6g} times the clipping norm on each iteration",
+      plan.request.noise_multiplier)};
+  return {exposure};
+}
+
+ComputeSeconds MixtureStudy::Compute() const {
+  const double entries =
+      static_cast<double>(plan.max_batch) * static_cast<double>(plan.step.num_values());
+  return {static_cast<double>(spec().iterations) * entries * kEntrySeconds, 0};
+}
+
+std::vector<privacy::ledger::Charge> MixtureStudy::Charges(
+    const privacy::ledger::Policy& policy) const {
+  if (policy.outside.adjacency != privacy::Adjacency::kReplace) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("the budget of table {} is for the adjacency add-remove, but study "
+                            "'{}' takes the number of rows as public (replace)",
+                            policy.table, file.name),
+                "open an account under the adjacency replace");
+  }
+  return dpvi::ChargesOf(plan, audience, policy.insider ? policy.coalition : 0);
+}
+
+}  // namespace partita::runtime

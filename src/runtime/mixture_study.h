@@ -1,0 +1,82 @@
+// A study of method `mixture`: a mixture model learned by DPVI under differential privacy from
+// columns that several parties hold (methods/dpvi), and synthetic tables of it.
+//
+// Released to all computing parties: the noisy sum of every iteration, and nothing else; the model
+// and synthetic rows are functions of these sums and of public randomness. The dealer learns which
+// rows a batch has.
+//
+// Stop and resume: with a folder for its state (RunInput::state) a party keeps its key shares and
+// its checkpoints there, and a run with the same study file and table goes on behind all iterations
+// that may have been opened, without another charge. A run that is over gives its result again.
+#pragma once
+
+#include "methods/dpvi/columns.h"
+#include "methods/dpvi/session.h"
+#include "methods/dpvi/statement.h"
+#include "runtime/study.h"
+#include "study/document.h"
+
+namespace partita::runtime {
+
+inline constexpr char kMixtureMethod[] = "mixture";
+inline constexpr uint32_t kMixtureVersion = 1;
+// Phases of the protocol: the first iteration of an attempt also masks the statistics.
+inline constexpr char kFirstIteration[] = "first iteration", kIterations[] = "iterations";
+
+struct MixtureStudy final : Study {
+  std::vector<methods::dpvi::ModelColumn> columns;  // party: channel index
+  methods::dpvi::RunPlan plan;
+  methods::dpvi::Audience audience;
+  privacy::Statement statement;                     // of the whole plan, before a run
+  std::vector<methods::dpvi::BatchChoice> choices;  // of batches, for comparison
+
+  const study::MixtureSpec& spec() const { return *file.analyses.front().mixture; }
+
+  MethodName Method() const override { return {kMixtureMethod, kMixtureVersion, "dpvi"}; }
+  StudySize Size() const override;
+  bool IsPrivate() const override { return true; }
+  void Describe(study::Plan& described) const override;
+  std::vector<std::string> AlsoLearns(size_t party) const override;
+  std::vector<study::PlanExposure> Exposures() const override;
+  ComputeSeconds Compute() const override;
+  uint64_t NumbersPerRow() const override { return plan.step.num_columns(); }
+  std::vector<privacy::ledger::Charge> Charges(
+      const privacy::ledger::Policy& policy) const override;
+  std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                          OwnRows& counts) const override;
+  std::unique_ptr<MethodRows> NoRows() const override;
+  std::unique_ptr<MethodSession> Agree(net::Channel& channel, const RunInput& input) const override;
+  std::optional<AgreementCost> CostOfAgreement() const override;
+  bool GoesOn(const MethodRows& rows, const std::filesystem::path& state) const override;
+  uint64_t Repeats(std::string_view phase) const override;
+  std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
+                                    Progress& progress) const override;
+  void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
+                Progress& progress) const override;
+};
+
+// Checks everything that can be checked before data is read, and chooses the noise where the study
+// asks for an epsilon. About a second. Throws kBadInput with the place of the analysis; kBudget if
+// no noise gives that epsilon.
+MixtureStudy PrepareMixtureStudy(study::StudyFile file);
+
+// One party's rows of the model.
+struct MixtureRows final : MethodRows {
+  stats::mixture::Rows rows;  // of its own columns; without features at a party without any
+  crypto::Digest own{};       // of the study file and these rows
+};
+
+struct MixtureResult final : MethodResult {
+  methods::dpvi::RunResult run;  // computing parties
+  bool went_on = false;          // from a checkpoint of an earlier attempt
+};
+
+// What a party that has the model says of it (mixture_report.cc). with_tables: and of synthetic
+// tables, which are drawn here.
+study::Document ReportMixture(const MixtureStudy& study, const MixtureResult& result,
+                              bool with_tables, crypto::RandomSource& random);
+
+// The rows of a statement as the plan shows them.
+std::vector<study::PlanPrivacy> StatementRowsOf(const privacy::Statement& statement);
+
+}  // namespace partita::runtime

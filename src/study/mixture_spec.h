@@ -1,0 +1,49 @@
+// What an [[analysis]] with method = "mixture" asks for: a mixture model learned by DPVI under
+// differential privacy from columns that several parties hold, and synthetic rows of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/encoding.h"
+
+namespace partita::study {
+
+enum class MixtureBatch { kPoisson, kDisjoint, kFull };
+std::string_view MixtureBatchName(MixtureBatch mode);  // "poisson", "disjoint", "full"
+
+// Against whom `epsilon` holds: whoever gets the model and does not know the batches, or every
+// single party, which knows them.
+enum class MixtureAgainst { kOutside, kParties };
+
+// [analysis.privacy] of a mixture. Exactly one of noise_multiplier and epsilon.
+struct MixturePrivacy {
+  double clip = 1;                         // L2 norm that gradients of rows are clipped to
+  std::optional<double> noise_multiplier;  // standard deviation of the noise in units of clip
+  std::optional<double> epsilon;           // the noise is chosen for it
+  MixtureAgainst against = MixtureAgainst::kOutside;
+  double delta = 0;  // of rows that are replaced: their number is public
+  // A party without columns of the model that adds all of the noise; empty: every computing party
+  // adds a share.
+  std::string noise_from;
+};
+
+struct MixtureSpec {
+  std::vector<data::ColumnEncoding> columns;  // of the model, as listed
+  size_t components = 0;
+  uint64_t iterations = 0;  // from `epochs` too
+  MixtureBatch batch = MixtureBatch::kPoisson;
+  uint32_t batch_size = 0;         // expected (poisson), largest (disjoint), all rows (full)
+  bool paper_schedule = false;     // weights learn from the first step on
+  bool paper_formulation = false;  // every entry of every gradient on shares
+  double learning_rate = 0.01;
+  uint64_t checkpoint_every = 100;
+  MixturePrivacy privacy;
+  uint64_t synthetic_rows = 0;  // of each table that the receiver draws; 0: none
+  uint32_t synthetic_sets = 1;
+};
+
+}  // namespace partita::study

@@ -1,0 +1,77 @@
+// A study of method mixture by the commands, as processes over TLS: validate, plan, simulate, the
+// files beside the result, and what is drawn from the model afterwards.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process.h"
+#include "tests/cli/study_folder.h"
+
+namespace partita::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kStudy = PARTITA_SOURCE_DIR "/examples/synthetic_registry/study.toml";
+
+nlohmann::json DataOf(const ProcessResult& run) {
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return nlohmann::json::parse(run.out)["data"];
+}
+
+size_t LinesOf(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(MixtureCommandTest, ValidateAndPlan) {
+  const ProcessResult valid = Partita({"study", "validate", kStudy});
+  ASSERT_EQ(valid.exit_code, 0) << valid.err;
+  EXPECT_THAT(valid.out, HasSubstr("6 variables"));
+  const ProcessResult plan = Partita({"study", "plan", kStudy});
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("Batches disjoint: 120 iterations, a row in at most 30"));
+  EXPECT_THAT(plan.out, HasSubstr("Batches full: 30 iterations"));
+  EXPECT_THAT(plan.out, HasSubstr("masked once"));
+  // The promise, against each party.
+  const auto json = DataOf(Partita({"study", "plan", kStudy, "--format", "json"}));
+  for (const auto& row : json["privacy"]) {
+    if (row["adversary"] != "party insurer") continue;
+    const std::string loss = row["loss"];
+    ASSERT_EQ(loss.rfind("eps <= ", 0), 0u) << loss;
+    EXPECT_LE(std::stod(loss.substr(7)), 3);
+    EXPECT_GT(std::stod(loss.substr(7)), 2.9);
+  }
+}
+
+TEST(MixtureCommandTest, SimulateWritesTablesAndAModel) {
+  StudyFolder folder;
+  const std::string result = folder.path() + "/out.json";
+  const ProcessResult run =
+      Partita({"study", "simulate", kStudy, "--output", result, "--format", "json"});
+  const auto data = DataOf(run);
+  EXPECT_EQ(data["result"]["openings"], 120);
+  EXPECT_EQ(data["result"]["iterations"], 120);
+  EXPECT_EQ(data["result"]["max_uses"], 30);
+  for (const std::string name : {"synthetic_1.csv", "synthetic_2.csv"}) {
+    const std::string csv = StudyFolder::Read(folder.path() + "/" + name);
+    EXPECT_EQ(csv.substr(0, csv.find('\n')), "age,sex,smoking,visits,region,cost");
+    EXPECT_EQ(LinesOf(csv), 801u);
+  }
+  EXPECT_THAT(StudyFolder::Read(folder.path() + "/out.html"), HasSubstr("Privacy of this run"));
+  const ProcessResult again = Partita({"study", "report", result});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("mixture of 4 components over 6 columns"));
+  EXPECT_THAT(again.out, HasSubstr("not confidence intervals"));
+
+  const auto drawn =
+      DataOf(Partita({"synthetic", "draw", folder.path() + "/model.json", "--folder",
+                      folder.path() + "/north", "--rows", "25", "--format", "json"}));
+  EXPECT_EQ(LinesOf(StudyFolder::Read(drawn["files"][0])), 26u);
+  EXPECT_FALSE(drawn["privacy"].is_null());
+}
+
+}  // namespace
+}  // namespace partita::testing

@@ -1,0 +1,511 @@
+// Studies of method mixture through the whole path: plan and traffic, the result at every party,
+// synthetic tables, privacy, ledgers, a party that stops and a run that goes on, wrong inputs.
+#include "runtime/mixture_study.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "methods/dpvi/model_file.h"
+#include "net/memory_transport.h"
+#include "runtime/build_plan.h"
+#include "runtime/ledger_charges.h"
+#include "runtime/party.h"
+#include "runtime/prepare_study.h"
+#include "tests/data/expect_error.h"
+#include "tests/runtime/reference_study.h"
+
+namespace partita::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using privacy::ledger::Policy;
+using privacy::ledger::SqliteLedger;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+constexpr int kRows = 60, kIterations = 12;
+
+struct Options {
+  std::string engine = "dealer";
+  size_t holders = 2;
+  std::string analysis =
+      "components = 3\niterations = 12\ncheckpoint_every = 4\n"
+      "learning_rate = 0.05\nsynthetic_rows = 30\nsynthetic_sets = 2\n";
+  std::string batch = "mode = \"poisson\"\nsize = 12\n";
+  std::string privacy = "noise_multiplier = 1.5\ndelta = 1e-5\nadjacency = \"replace\"\n";
+};
+
+std::string StudyText(const Options& options) {
+  std::string toml = "partita = 1\nname = \"registry\"\n";
+  const auto party = [&](const std::string& name, const std::string& columns) {
+    toml += fmt::format("[[party]]\nname = \"{}\"\nroles = [\"holder\"{}]\ncolumns = [{}]\n", name,
+                        name == "north" ? ", \"receiver\"" : "", columns);
+  };
+  party("north", "\"income\", \"visits\"");
+  party("south", options.holders == 2 ? "\"sex\", \"score\"" : "\"sex\"");
+  if (options.holders == 3) party("west", "\"score\"");
+  if (options.engine == "replicated" && options.holders == 2)
+    toml += "[[party]]\nname = \"centre\"\nroles = []\n";
+  if (options.engine == "dealer") toml += "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n";
+  toml += fmt::format("[[rows]]\nname = \"all\"\ncount = {}\n[table]\nkey = \"id\"\n", kRows);
+  toml +=
+      "[[variable]]\nname = \"income\"\ntype = \"numeric\"\nlower = 0\nupper = 100\n"
+      "[[variable]]\nname = \"visits\"\ntype = \"integer\"\nlower = 0\nupper = 5\n"
+      "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n"
+      "[[variable]]\nname = \"score\"\ntype = \"numeric\"\nlower = -5\nupper = 5\n";
+  toml += fmt::format(
+      "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n[engine]\nname = \"{}\"\n"
+      "[[analysis]]\nmethod = \"mixture\"\ncolumns = [\"income\", \"visits\", \"sex\", "
+      "{{variable = \"score\", family = \"gaussian\"}}]\n{}[analysis.batch]\n{}"
+      "[analysis.privacy]\n{}",
+      options.engine, options.analysis, options.batch, options.privacy);
+  return toml;
+}
+
+std::unique_ptr<const Study> Prepare(const Options& options) {
+  return PrepareStudy(study::ParseStudyFile(StudyText(options), "study.toml"));
+}
+const MixtureStudy& AsMixture(const Study& study) {
+  return dynamic_cast<const MixtureStudy&>(study);
+}
+
+// Stops the party after so many iterations.
+class StoppingProgress : public Progress {
+ public:
+  explicit StoppingProgress(uint64_t stop_after) : stop_after_(stop_after) {}
+  void Phase(std::string_view) override {}
+  void Step(uint64_t done, uint64_t) override { done_ = done; }
+  void CheckCancelled() override {
+    if (done_ >= stop_after_) throw Error(ErrorCode::kCancelled, "stopped by the test");
+  }
+
+ private:
+  uint64_t stop_after_, done_ = 0;
+};
+
+struct End {
+  std::optional<PartyOutcome> outcome;
+  std::optional<Error> error;
+};
+
+class MixtureStudyTest : public ::testing::Test {
+ protected:
+  void SetUp() override { folder_ = partita::testing::MakeTemporaryFolder("mixture"); }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path Data(const std::string& party) const { return fs::path(folder_) / (party + ".csv"); }
+  fs::path State(const std::string& party) const { return fs::path(folder_) / (party + ".run"); }
+  fs::path Ledger(const std::string& party) const {
+    return fs::path(folder_) / (party + ".ledger");
+  }
+
+  void WriteTables(const Options& options) {
+    std::mt19937_64 random(7);
+    std::map<std::string, std::string> tables;
+    tables["north"] = "id,income,visits\n";
+    tables["south"] = options.holders == 2 ? "id,sex,score\n" : "id,sex\n";
+    tables["west"] = "id,score\n";
+    for (int i = 0; i < kRows; ++i) {
+      const auto unit = static_cast<double>(random() >> 11) * 0x1p-53;
+      const bool man = random() % 2 == 0;
+      const std::string score = fmt::format("{:.4f}", 8 * unit - 4);
+      tables["north"] += fmt::format("k{},{:.3f},{}\n", i, 100 * unit, random() % 6);
+      tables["south"] +=
+          fmt::format("k{},{}{}\n", i, man ? "m" : "f", options.holders == 2 ? "," + score : "");
+      tables["west"] += fmt::format("k{},{}\n", i, score);
+    }
+    for (const auto& [party, csv] : tables) std::ofstream(Data(party)) << csv;
+  }
+
+  // All parties as threads. stop: the party `stopped` stops after so many iterations. Ledgers that
+  // are there are kept; with_state: every party keeps its state.
+  std::map<std::string, End> Run(const Study& study, bool with_state = false,
+                                 const std::string& stopped = "", uint64_t stop = 0) {
+    const std::vector<std::string> names = PartyNames(study);
+    std::vector<std::unique_ptr<net::Transport>> transports =
+        net::MakeMemoryTransports(names, random_);
+    std::map<std::string, End> ends;
+    for (const std::string& name : names) ends[name];
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < names.size(); ++i) {
+      threads.emplace_back([&, i, transport = std::move(transports[i])]() mutable {
+        crypto::SystemRandom random;
+        StoppingProgress progress(names[i] == stopped ? stop : UINT64_MAX);
+        End& end = ends.at(names[i]);
+        try {
+          const std::unique_ptr<Approvals> approvals = UnsignedApprovals(random);
+          std::optional<RunLedger> ledger;
+          if (fs::exists(Ledger(names[i])))
+            ledger.emplace(LedgerOptions{Ledger(names[i]), ""}, crypto::Identity{});
+          PartyInput input;
+          input.party = i;
+          input.data = Data(names[i]);
+          input.approvals = approvals.get();
+          input.ledger = ledger ? &*ledger : nullptr;
+          if (with_state) input.state = State(names[i]);
+          end.outcome = RunParty(
+              study, input, [&](bool) { return std::move(transport); }, random, progress);
+        } catch (const Error& error) {
+          end.error = error;
+        }
+        transport.reset();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return ends;
+  }
+
+  void OpenLedger(const std::string& party, const std::string& epsilon) {
+    Policy policy;
+    policy.table = "registry";
+    policy.outside.epsilon = epsilon;
+    policy.outside.delta = "1e-3";
+    policy.outside.approximate_delta = "1e-4";
+    policy.outside.adjacency = privacy::Adjacency::kReplace;
+    policy.insider = policy.outside;
+    SqliteLedger::Create({.file = Ledger(party)});
+    SqliteLedger({.file = Ledger(party)}).OpenAccount(policy, random_, {"steward", 0});
+  }
+  uint64_t StudiesSpent(const std::string& party) {
+    return SqliteLedger({.file = Ledger(party)}).StandingOf("registry").studies_spent;
+  }
+
+  std::string folder_;
+  crypto::SystemRandom random_;
+};
+
+void ExpectAllDone(const std::map<std::string, End>& ends) {
+  for (const auto& [party, end] : ends)
+    EXPECT_TRUE(end.outcome) << party << ": " << (end.error ? end.error->message() : "");
+}
+
+// Messages and bytes by phase, as planned; rounds at whoever waits longest.
+void ExpectPlannedTraffic(const std::map<std::string, End>& ends) {
+  const study::Plan& plan = ends.begin()->second.outcome->plan;
+  struct Cost {
+    uint64_t messages = 0, bytes = 0;
+    bool operator==(const Cost&) const = default;
+  };
+  std::map<std::string, Cost> planned, counted;
+  uint64_t planned_rounds = 0, counted_rounds = 0;
+  for (const study::PlanPhase& phase : plan.phases) {
+    planned_rounds += phase.rounds;
+    for (const study::PlanLink& link : phase.links) {
+      planned[phase.name].messages += link.messages;
+      planned[phase.name].bytes += link.bytes;
+    }
+  }
+  for (const auto& [party, end] : ends) {
+    uint64_t rounds = 0;
+    for (const net::PhaseTraffic& phase : end.outcome->traffic) {
+      rounds += phase.rounds;
+      for (const net::LinkTraffic& link : phase.links) {
+        counted[phase.phase].messages += link.messages_sent;
+        counted[phase.phase].bytes += link.bytes_sent;
+      }
+    }
+    counted_rounds = std::max(counted_rounds, rounds);
+  }
+  for (const auto& [phase, cost] : planned) {
+    EXPECT_EQ(counted[phase].messages, cost.messages) << phase;
+    EXPECT_EQ(counted[phase].bytes, cost.bytes) << phase;
+  }
+  EXPECT_EQ(counted_rounds, planned_rounds);
+}
+
+nlohmann::json ResultOf(const End& end) {
+  return nlohmann::json::parse(end.outcome->document->json);
+}
+
+const study::DocumentFile& FileOf(const End& end, const std::string& name) {
+  for (const study::DocumentFile& file : end.outcome->document->files) {
+    if (file.name == name) return file;
+  }
+  throw Error(ErrorCode::kUsage, "no file " + name);
+}
+
+TEST_F(MixtureStudyTest, EveryEngineAndBatchAsPlanned) {
+  struct Case {
+    std::string engine;
+    size_t holders;
+    std::string batch;
+  };
+  for (const Case& c : {Case{"dealer", 2, "mode = \"poisson\"\nsize = 12\n"},
+                        {"dealer", 2, "mode = \"full\"\n"},
+                        {"ot", 2, "mode = \"disjoint\"\nsize = 15\n"},
+                        {"dealer", 3, "mode = \"disjoint\"\nsize = 15\n"},
+                        {"replicated", 3, "mode = \"poisson\"\nsize = 12\n"}}) {
+    SCOPED_TRACE(c.engine + fmt::format(" {} ", c.holders) + c.batch);
+    Options options;
+    options.engine = c.engine;
+    options.holders = c.holders;
+    options.batch = c.batch;
+    if (c.engine == "ot")  // its correlations take a while
+      options.analysis = "components = 2\niterations = 2\nsynthetic_rows = 30\n";
+    WriteTables(options);
+    const auto study = Prepare(options);
+    const auto ends = Run(*study);
+    ExpectAllDone(ends);
+    if (HasFailure()) return;
+    ExpectPlannedTraffic(ends);
+    const nlohmann::json result = ResultOf(ends.at("north"));
+    const uint64_t iterations = AsMixture(*study).spec().iterations;
+    EXPECT_EQ(result["iterations"], iterations);
+    EXPECT_EQ(result["openings"], iterations);
+    EXPECT_EQ(ends.at("north").outcome->releases.at(0).opened, iterations);
+    EXPECT_EQ(ResultOf(ends.at("south"))["weights"], result["weights"]);
+    EXPECT_EQ(FileOf(ends.at("south"), "model.json").contents,
+              FileOf(ends.at("north"), "model.json").contents);
+    if (c.engine == "dealer") {
+      EXPECT_FALSE(ends.at("helper").outcome->document);
+    }
+  }
+}
+
+TEST_F(MixtureStudyTest, TheReceiverDrawsTablesOfTheDictionary) {
+  WriteTables({});
+  const auto study = Prepare({});
+  const auto ends = Run(*study);
+  ExpectAllDone(ends);
+  ASSERT_FALSE(HasFailure());
+  const End& north = ends.at("north");
+  for (const std::string name : {"synthetic_1.csv", "synthetic_2.csv"}) {
+    std::istringstream csv(FileOf(north, name).contents);
+    std::string line;
+    std::getline(csv, line);
+    EXPECT_EQ(line, "income,visits,sex,score");
+    int rows = 0;
+    while (std::getline(csv, line)) {
+      ++rows;
+      std::istringstream cells(line);
+      std::string income, visits, sex, score;
+      std::getline(cells, income, ',');
+      std::getline(cells, visits, ',');
+      std::getline(cells, sex, ',');
+      std::getline(cells, score, ',');
+      EXPECT_GE(std::stod(income), 0);
+      EXPECT_LE(std::stod(income), 100);
+      EXPECT_EQ(std::stod(visits), std::floor(std::stod(visits)));
+      EXPECT_LE(std::stod(visits), 5);
+      EXPECT_TRUE(sex == "f" || sex == "m") << sex;
+      EXPECT_LE(std::abs(std::stod(score)), 5);
+    }
+    EXPECT_EQ(rows, 30);
+  }
+  EXPECT_NE(FileOf(north, "synthetic_1.csv").contents, FileOf(north, "synthetic_2.csv").contents);
+  EXPECT_EQ(ends.at("south").outcome->document->files.size(), 1u);  // the model only
+  // The model's file is what `partita synthetic` reads, with the statement of the run.
+  const methods::dpvi::FittedModel model =
+      methods::dpvi::ParseModelJson(FileOf(north, "model.json").contents);
+  EXPECT_EQ(model.parties, (std::vector<std::string>{"north", "south"}));
+  EXPECT_EQ(model.steps, 12u);
+  const privacy::Statement after = privacy::ParseStatementJson(model.privacy);
+  const privacy::Statement& before = AsMixture(*study).statement;
+  ASSERT_EQ(after.rows.size(), before.rows.size());
+  EXPECT_EQ(after.rows[0].adversary.party, "north");  // the receiver's is the headline
+  for (size_t i = 0; i < after.rows.size(); ++i) {
+    if (after.rows[i].loss.infinite) continue;
+    EXPECT_LE(after.rows[i].loss.epsilon_upper, before.rows[i].loss.epsilon_upper * (1 + 1e-9));
+  }
+}
+
+TEST_F(MixtureStudyTest, ThePlanSaysWhatBatchesCost) {
+  const auto study = Prepare({});
+  const study::Plan plan = BuildPlan(*study);
+  EXPECT_EQ(plan.method, "mixture");
+  EXPECT_EQ(plan.releases.at(0).max_count, 12u);
+  EXPECT_EQ(plan.releases.at(0).to, "all");
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("Batches poisson: 12 iterations")));
+  EXPECT_THAT(plan.notes,
+              Contains(HasSubstr("Batches disjoint: 12 iterations, a row in at most 3")));
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("Batches full: 3 iterations, a row in at most 3")));
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("The dealer learns which rows each batch has")));
+  // 60 rows of 2 + 6 + 2 + 2 statistics, 16 bytes each, to the one other party.
+  EXPECT_THAT(plan.notes, Contains(HasSubstr(fmt::format("masked once: {} bytes", 60 * 12 * 16))));
+  for (const study::PlanParty& party : plan.parties) {
+    if (party.name == "helper") continue;
+    EXPECT_THAT(party.learns, Contains(HasSubstr("its own share of the noise")));
+  }
+}
+
+// The noise that is chosen keeps the promise, and 2 % less would not.
+TEST_F(MixtureStudyTest, TheNoiseKeepsTheEpsilon) {
+  struct Case {
+    std::string against, batch;
+    privacy::AdversaryKind kind;
+  };
+  for (const Case& c :
+       {Case{"outside", "mode = \"poisson\"\nsize = 12\n", privacy::AdversaryKind::kOutsideAnalyst},
+        {"outside", "mode = \"full\"\n", privacy::AdversaryKind::kOutsideAnalyst},
+        {"parties", "mode = \"disjoint\"\nsize = 15\n", privacy::AdversaryKind::kParty}}) {
+    Options options;
+    options.batch = c.batch;
+    options.privacy =
+        "epsilon = 2\nagainst = \"" + c.against + "\"\ndelta = 1e-5\nadjacency = \"replace\"\n";
+    const auto epsilon = [&](const Options& of) {
+      const auto study = Prepare(of);
+      for (const privacy::StatementRow& row : AsMixture(*study).statement.rows) {
+        if (row.adversary.kind == c.kind) return row.loss.epsilon_upper;
+      }
+      return 0.0;
+    };
+    EXPECT_LE(epsilon(options), 2);
+    const double noise = AsMixture(*Prepare(options)).plan.request.noise_multiplier;
+    options.privacy =
+        fmt::format("noise_multiplier = {}\ndelta = 1e-5\nadjacency = \"replace\"\n", noise * 0.98);
+    EXPECT_GT(epsilon(options), 2) << c.against << c.batch;
+  }
+}
+
+TEST_F(MixtureStudyTest, AThirdPartyAddsTheNoise) {
+  Options options;
+  options.holders = 3;  // west holds only the score
+  options.privacy += "noise_from = \"west\"\n";
+  ExpectError(ErrorCode::kBadInput, "would know all of the noise", "", [&] { Prepare(options); });
+  std::string text = StudyText(options);
+  const std::string score = ", {variable = \"score\", family = \"gaussian\"}";
+  text.erase(text.find(score), score.size());
+  WriteTables(options);
+  const auto study = PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  const auto ends = Run(*study);
+  ExpectAllDone(ends);
+  ASSERT_FALSE(HasFailure());
+  ExpectPlannedTraffic(ends);
+  std::map<std::string, bool> infinite;
+  for (const privacy::StatementRow& row : AsMixture(*study).statement.rows) {
+    if (row.adversary.kind == privacy::AdversaryKind::kParty && !row.adversary.with_dealer)
+      infinite[row.adversary.party] = row.loss.infinite;
+  }
+  EXPECT_EQ(infinite,
+            (std::map<std::string, bool>{{"north", false}, {"south", false}, {"west", true}}));
+}
+
+// South stops in the second block. The run goes on behind it, without another charge, and a run
+// that is over gives its result again.
+TEST_F(MixtureStudyTest, StopsAndGoesOn) {
+  Options options;
+  WriteTables(options);
+  for (const std::string party : {"north", "south"}) OpenLedger(party, "1000");
+  const auto study = Prepare(options);
+  auto ends = Run(*study, true, "south", 6);
+  for (const std::string party : {"north", "south", "helper"})
+    EXPECT_TRUE(ends.at(party).error) << party;
+  EXPECT_EQ(StudiesSpent("north"), 1u);
+  EXPECT_EQ(StudiesSpent("south"), 1u);
+
+  ends = Run(*study, true);
+  ExpectAllDone(ends);
+  ASSERT_FALSE(HasFailure());
+  const nlohmann::json result = ResultOf(ends.at("north"));
+  EXPECT_EQ(result["openings"], 12);
+  EXPECT_EQ(result["iterations"], 8);  // the second block was lost
+  EXPECT_EQ(ends.at("north").outcome->releases.at(0).opened, 4u);
+  EXPECT_EQ(StudiesSpent("north"), 1u);
+  EXPECT_EQ(StudiesSpent("south"), 1u);
+  EXPECT_TRUE(ends.at("north").outcome->ledger.spent);
+
+  const auto again = Run(*study, true);
+  ExpectAllDone(again);
+  ASSERT_FALSE(HasFailure());
+  EXPECT_EQ(again.at("north").outcome->releases.at(0).opened, 0u);
+  EXPECT_EQ(ResultOf(again.at("north"))["weights"], result["weights"]);
+  EXPECT_EQ(StudiesSpent("south"), 1u);
+
+  // Without what it left, a party cannot go on, and nothing opens.
+  fs::remove_all(State("south"));
+  const auto without = Run(*study, true);
+  ASSERT_TRUE(without.at("north").error);
+  EXPECT_EQ(without.at("north").error->code(), ErrorCode::kRefused);
+  EXPECT_EQ(StudiesSpent("south"), 1u);
+}
+
+// What stopped before its first block was over may have opened nothing: it is charged again.
+TEST_F(MixtureStudyTest, TheFirstBlockIsChargedAgain) {
+  WriteTables({});
+  for (const std::string party : {"north", "south"}) OpenLedger(party, "10000");
+  const auto study = Prepare({});
+  Run(*study, true, "south", 2);
+  EXPECT_EQ(StudiesSpent("north"), 1u);
+  const auto ends = Run(*study, true);
+  ExpectAllDone(ends);
+  EXPECT_EQ(StudiesSpent("north"), 2u);
+  EXPECT_EQ(ResultOf(ends.at("north"))["openings"], 12);
+  EXPECT_EQ(ResultOf(ends.at("north"))["iterations"], 8);
+}
+
+// A table that changed between the attempts.
+TEST_F(MixtureStudyTest, AnotherTableDoesNotGoOn) {
+  WriteTables({});
+  const auto study = Prepare({});
+  Run(*study, true, "south", 6);
+  std::string csv;
+  {
+    std::ifstream in(Data("south"));
+    csv.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const size_t at = csv.find(",m,");
+  ASSERT_NE(at, std::string::npos);
+  csv[at + 1] = 'f';
+  std::ofstream(Data("south")) << csv;
+  const auto ends = Run(*study, true);
+  ASSERT_TRUE(ends.at("south").error);
+  EXPECT_EQ(ends.at("south").error->code(), ErrorCode::kRefused);
+  EXPECT_THAT(ends.at("south").error->message(), HasSubstr("another study or table"));
+}
+
+TEST_F(MixtureStudyTest, ABudgetThatIsTooSmallIsRefusedBeforeAnythingIsSent) {
+  WriteTables({});
+  OpenLedger("south", "1");
+  const auto study = Prepare({});
+  const auto ends = Run(*study);
+  ASSERT_TRUE(ends.at("south").error);
+  EXPECT_EQ(ends.at("south").error->code(), ErrorCode::kBudget);
+  ASSERT_TRUE(ends.at("north").error);
+  EXPECT_EQ(StudiesSpent("south"), 0u);
+}
+
+TEST_F(MixtureStudyTest, CellsOutsideTheDictionaryAreToldToTheirOwner) {
+  WriteTables({});
+  std::string csv;
+  {
+    std::ifstream in(Data("south"));
+    csv.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  csv.replace(csv.find(",m,"), 3, ",x,");
+  std::ofstream(Data("south")) << csv;
+  const auto study = Prepare({});
+  const auto ends = Run(*study);
+  ASSERT_TRUE(ends.at("south").error);
+  EXPECT_EQ(ends.at("south").error->code(), ErrorCode::kBadData);
+  ASSERT_TRUE(ends.at("north").error);
+  EXPECT_EQ(ends.at("north").error->message().find("'x'"), std::string::npos);
+}
+
+TEST_F(MixtureStudyTest, StudiesThatCannotBe) {
+  Options options;
+  options.engine = "shamir";
+  options.holders = 3;
+  ExpectError(ErrorCode::kBadInput, "runs on the engines", "[engine]", [&] { Prepare(options); });
+  options = {};
+  options.analysis += "protocol = \"pooled-moments\"\n";
+  ExpectError(ErrorCode::kBadInput, "unknown key 'protocol'", "", [&] { Prepare(options); });
+  options = {};
+  const std::string two = StudyText(options) + "[[analysis]]\nname = \"b\"\nmethod = \"mixture\"\n";
+  EXPECT_THROW(study::ParseStudyFile(two, "study.toml"), Error);
+  Policy policy;
+  policy.table = "registry";
+  policy.outside.adjacency = privacy::Adjacency::kAddRemove;
+  ExpectError(ErrorCode::kRefused, "add-remove", "", [&] { ChargesOf(*Prepare({}), policy); });
+}
+
+}  // namespace
+}  // namespace partita::runtime

@@ -64,7 +64,7 @@ TEST(MixtureCommandTest, SimulateWritesTablesAndAModel) {
   const ProcessResult again = Partita({"study", "report", result});
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("mixture of 4 components over 6 columns"));
-  EXPECT_THAT(again.out, HasSubstr("not confidence intervals"));
+  EXPECT_THAT(again.out, HasSubstr("Synthetic data are for writing"));
 
   const auto drawn =
       DataOf(Partita({"synthetic", "draw", folder.path() + "/model.json", "--folder",

@@ -32,7 +32,7 @@ using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-constexpr int kRows = 60, kIterations = 12;
+constexpr int kRows = 60;
 
 struct Options {
   std::string engine = "dealer";

@@ -15,6 +15,7 @@
 #include "runtime/private_study.h"
 #include "runtime/protocol.h"
 #include "runtime/run_ledger.h"
+#include "runtime/sealed_analyses.h"
 #include "runtime/utility.h"
 
 namespace partita::runtime {
@@ -282,6 +283,8 @@ std::vector<std::string> Learns(const MleStudy& study, size_t party) {
     learns.push_back("with them the fitted models");
     if (study.privacy) {
       learns.push_back("and its own share of the noise, which it can subtract");
+    } else if (IsSealed(study)) {
+      learns.push_back("no moments; what the estimates say of them is under the exposures");
     } else if (study.parties[party].holder &&
                study.partition.kind == data::PartitionKind::kHorizontal) {
       learns.push_back(
@@ -306,6 +309,13 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
   if (study.privacy) {
     for (std::string& sentence : StatementSentences(study))
       plan.assumptions.push_back(std::move(sentence));
+    return;
+  }
+  if (IsSealed(study)) {
+    plan.assumptions.push_back(
+        "The estimates are exact: secure computation hides rows and moments, but nothing limits "
+        "what "
+        "the estimates themselves say about single persons (no differential privacy).");
     return;
   }
   plan.assumptions.push_back(
@@ -380,8 +390,9 @@ study::Plan BuildPlan(const MleStudy& study) {
   AddReleaseAssumptions(study, plan);
   plan.notes.push_back(
       "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
-      fmt::format("2^-{}; nothing is truncated after that.",
-                  study.computations.front().task.fraction_bits));
+      fmt::format("2^-{}; {}.", study.computations.front().task.fraction_bits,
+                  IsSealed(study) ? "sums of them are exact, the fit on shares rounds to 2^-40"
+                                  : "nothing is truncated after that"));
   Forecast forecast = ForecastUtility(study);
   plan.utility = std::move(forecast.rows);
   for (std::string& note : forecast.notes) plan.notes.push_back(std::move(note));

@@ -5,6 +5,7 @@
 #include "runtime/leakage.h"
 #include "runtime/predict.h"
 #include "runtime/private_study.h"
+#include "runtime/sealed_analyses.h"
 #include "runtime/utility.h"
 
 namespace partita::runtime {
@@ -74,6 +75,12 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
       plan.assumptions.push_back(std::move(sentence));
     return;
   }
+  if (IsSealed(study)) {
+    plan.assumptions.push_back(
+        "The estimates are exact: secure computation hides rows and moments, but nothing limits "
+        "what the estimates themselves say about single persons (no differential privacy).");
+    return;
+  }
   plan.assumptions.push_back(
       "The release is exact: secure computation hides the rows from the parties, but nothing "
       "limits what the released moments "
@@ -113,8 +120,9 @@ void MleStudy::Describe(study::Plan& plan) const {
   AddReleaseAssumptions(*this, plan);
   plan.notes.push_back(
       "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
-      fmt::format("2^-{}; nothing is truncated after that.",
-                  computations.front().task.fraction_bits));
+      fmt::format("2^-{}; {}.", computations.front().task.fraction_bits,
+                  IsSealed(*this) ? "sums of them are exact, the fit on shares rounds to 2^-40"
+                                  : "nothing is truncated after that"));
   Forecast forecast = ForecastUtility(*this);
   plan.utility = std::move(forecast.rows);
   for (std::string& note : forecast.notes) plan.notes.push_back(std::move(note));
@@ -125,6 +133,8 @@ std::vector<std::string> MleStudy::AlsoLearns(size_t party) const {
   std::vector<std::string> learns = {"with them the fitted models"};
   if (privacy) {
     learns.emplace_back("and its own share of the noise, which it can subtract");
+  } else if (IsSealed(*this)) {
+    learns.emplace_back("no moments; what the estimates say of them is under the exposures");
   } else if (parties[party].holder && partition.kind == data::PartitionKind::kHorizontal) {
     learns.emplace_back(
         OtherHolders(*this) == 1

@@ -40,6 +40,12 @@ uint64_t OpenedNumbers(const MleStudy& study, size_t analysis) {
 
 }  // namespace
 
+bool IsSealed(const MleStudy& study) {
+  return std::all_of(
+      study.computations.begin(), study.computations.end(),
+      [](const Computation& computation) { return computation.protocol == kSealed; });
+}
+
 std::string SealedPhase(const MleStudy& study, size_t analysis) {
   return "sealed " + study.file.analyses[analysis].name;
 }

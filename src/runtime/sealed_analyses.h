@@ -1,6 +1,7 @@
 // Protocol `sealed` in a study: what its analyses need of the study file, open, expose and run.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/progress.h"
@@ -12,6 +13,9 @@
 #include "study/plan.h"
 
 namespace partita::runtime {
+
+// Whether no analysis opens moments or likelihoods.
+bool IsSealed(const MleStudy& study);
 
 std::string SealedPhase(const MleStudy& study, size_t analysis);  // "sealed NAME"
 

@@ -78,6 +78,13 @@ TEST_F(SealedStudy, PlanCountsWhatOpens) {
   EXPECT_EQ(plain.exposures[0].opened, 22u);
   EXPECT_EQ(plain.exposures[0].statistics, 46u);
   EXPECT_EQ(plain.leakage_level, "parameters");
+  // Nobody can subtract its own rows from moments that are not there.
+  for (const study::PlanParty& party : plain.parties) {
+    for (const std::string& sentence : party.learns)
+      EXPECT_EQ(sentence.find("subtract"), std::string::npos) << sentence;
+  }
+  for (const std::string& assumption : plain.assumptions)
+    EXPECT_EQ(assumption.find("released moments"), std::string::npos) << assumption;
   const study::Plan fit = PlanOf("hs_cfa3", "[\"estimates\", \"fit\"]").plan;
   EXPECT_EQ(fit.exposures[0].opened, 25u);
 }

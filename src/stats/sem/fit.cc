@@ -8,6 +8,7 @@
 #include "stats/sem/constraints.h"
 #include "stats/sem/diagnostics.h"
 #include "stats/sem/fit_measures.h"
+#include "stats/sem/fit_objective.h"
 #include "stats/sem/information.h"
 #include "stats/sem/objective.h"
 #include "stats/sem/optimize.h"
@@ -33,6 +34,7 @@ struct Solution {
 
 // Attempts in turn until one converges; otherwise the best of the points reached.
 Solution MinimizeFromAnyStart(const ParameterTable& table, const SemObjective& objective,
+                              const std::vector<GroupSample>& starts,
                               const ModelExpressions& expressions, int max_iterations,
                               Progress& progress) {
   constexpr Attempt kAttempts[] = {{StartMethod::kFabin, false},    {StartMethod::kFabin, true},
@@ -44,7 +46,7 @@ Solution MinimizeFromAnyStart(const ParameterTable& table, const SemObjective& o
     OptimizeOptions options;
     options.slsqp_first = attempt.slsqp;
     options.max_iterations = max_iterations;
-    const VectorXd start = StartValues(table, objective.model, objective.samples, attempt.start);
+    const VectorXd start = StartValues(table, objective.model, starts, attempt.start);
     Solution found{Minimize(objective, expressions, start, options, progress),
                    attempt.slsqp ? "NLopt SLSQP, then Fisher scoring" : "Fisher scoring"};
     if (found.optimum.converged) return found;
@@ -59,19 +61,17 @@ void Append(std::vector<std::string>& to, std::vector<std::string> from) {
 
 }  // namespace
 
-SemFit FitSem(const ParameterTable& table, const std::vector<GroupMoments>& moments,
-              const SemFitOptions& options, Progress& progress) {
-  CheckMoments(table, moments);
-  const RamModel model = BuildRamModel(table, moments);
-  const std::vector<GroupSample> samples =
-      ScaleMoments(moments, model.variable_unit.head(model.num_observed));
-  const SemObjective objective{model, samples};
+ObjectiveFit FitObjective(const ParameterTable& table, const SemObjective& objective,
+                          const std::vector<GroupSample>& starts, const SemFitOptions& options,
+                          Progress& progress) {
+  const RamModel& model = objective.model;
   const ModelExpressions expressions(table, model);
   progress.Phase("fit");
   const auto [optimum, optimizer] =
-      MinimizeFromAnyStart(table, objective, expressions, options.max_iterations, progress);
+      MinimizeFromAnyStart(table, objective, starts, expressions, options.max_iterations, progress);
 
-  SemFit fit;
+  ObjectiveFit out;
+  SemFit& fit = out.fit;
   fit.converged = optimum.converged;
   fit.optimizer = optimizer;
   fit.iterations = optimum.iterations;
@@ -83,7 +83,7 @@ SemFit FitSem(const ParameterTable& table, const std::vector<GroupMoments>& mome
       TangentSpace(expressions.Constraints(optimum.x).jacobian, model.num_parameters);
   ParameterCovariance covariance;
   double total = 0;
-  for (const GroupMoments& group : moments) total += group.n;
+  for (const GroupSample& sample : objective.samples) total += sample.n;
   if (std::isfinite(optimum.value)) {
     const MatrixXd information = options.information == Information::kExpected
                                      ? ExpectedInformation(objective, optimum.x)
@@ -104,19 +104,38 @@ SemFit FitSem(const ParameterTable& table, const std::vector<GroupMoments>& mome
   fit.estimates = DescribeEstimates(table, model, expressions, optimum.x, covariance.covariance,
                                     options.confidence_level);
   AddImplied(model, optimum.x, fit);
-  // Without a mean structure the means are saturated.
-  for (std::size_t g = 0; g < moments.size() && !model.meanstructure; ++g) {
-    fit.implied_mean[g] = moments[g].mean;
-  }
-  fit.fit_measures = ComputeFitMeasures({table, moments, fit.implied_covariance, fit.implied_mean,
-                                         optimum.value, model.num_parameters - tangent.rank});
+  out.x = optimum.x;
+  out.value = optimum.value;
+  out.num_parameters = model.num_parameters - tangent.rank;
+  return out;
+}
+
+void AddClosingWarnings(const ParameterTable& table, const RamModel& model, const VectorXd& x,
+                        SemFit& fit) {
   if (fit.fit_measures["df"] < 0) {
     fit.warnings.push_back(fmt::format(
         "the model has {} more parameters than the data have moments (df = {}); it cannot be "
         "identified",
         -fit.fit_measures["df"], fit.fit_measures["df"]));
   }
-  Append(fit.warnings, SolutionWarnings(table, model, optimum.x));
+  Append(fit.warnings, SolutionWarnings(table, model, x));
+}
+
+SemFit FitSem(const ParameterTable& table, const std::vector<GroupMoments>& moments,
+              const SemFitOptions& options, Progress& progress) {
+  CheckMoments(table, moments);
+  const RamModel model = BuildRamModel(table, moments);
+  const std::vector<GroupSample> samples =
+      ScaleMoments(moments, model.variable_unit.head(model.num_observed));
+  ObjectiveFit out = FitObjective(table, {model, samples}, samples, options, progress);
+  SemFit& fit = out.fit;
+  // Without a mean structure the means are saturated.
+  for (std::size_t g = 0; g < moments.size() && !model.meanstructure; ++g) {
+    fit.implied_mean[g] = moments[g].mean;
+  }
+  fit.fit_measures = ComputeFitMeasures(
+      {table, moments, fit.implied_covariance, fit.implied_mean, out.value, out.num_parameters});
+  AddClosingWarnings(table, model, out.x, fit);
   return fit;
 }
 

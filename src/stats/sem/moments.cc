@@ -151,6 +151,7 @@ std::vector<GroupSample> ScaleMoments(const std::vector<GroupMoments>& moments,
   std::vector<GroupSample> samples;
   for (const GroupMoments& group : moments) {
     GroupSample sample;
+    sample.group = samples.size();
     sample.n = group.n;
     sample.weight = group.n / total;
     sample.mean = inverse.cwiseProduct(group.mean);

@@ -19,8 +19,11 @@ struct GroupMoments {
 // column, linearly dependent columns, not more rows than columns, fewer rows than parameters.
 void CheckMoments(const ParameterTable& table, const std::vector<GroupMoments>& moments);
 
-// Moments of one group in internal units (see ram.h).
+// Moments of one group in internal units (see ram.h), or of those of its rows in which the same
+// variables are observed.
 struct GroupSample {
+  std::size_t group = 0;      // of the model
+  std::vector<int> observed;  // the variables that the moments are of, ascending; empty: all
   double n = 0;
   double weight = 0;  // n / total n
   Eigen::VectorXd mean;

@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
 #include "stats/sem/propagate.h"
@@ -23,13 +24,21 @@ struct GroupState {
   double value = kInfinity;  // bracket of F, without the 1/2
 };
 
+std::vector<int> ObservedOf(const SemObjective& objective, std::size_t g) {
+  if (!objective.samples[g].observed.empty()) return objective.samples[g].observed;
+  std::vector<int> all(static_cast<std::size_t>(objective.model.num_observed));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 GroupState EvaluateGroup(const SemObjective& objective, std::size_t g, const VectorXd& x) {
   const GroupSample& sample = objective.samples[g];
-  const Eigen::Index p = objective.model.num_observed;
+  const std::vector<int> observed = ObservedOf(objective, g);
+  const auto p = static_cast<Eigen::Index>(observed.size());
   GroupState state;
-  state.all = Propagate(objective.model.groups[g], x);
+  state.all = Propagate(objective.model.groups[sample.group], x);
   if (!state.all.covariance.allFinite() || !state.all.mean.allFinite()) return state;
-  state.llt.compute(state.all.covariance.topLeftCorner(p, p));
+  state.llt.compute(state.all.covariance(observed, observed));
   const VectorXd pivots = state.llt.matrixLLT().diagonal();
   if (state.llt.info() != Eigen::Success || !(pivots.minCoeff() > 0)) return state;
 
@@ -41,7 +50,7 @@ GroupState EvaluateGroup(const SemObjective& objective, std::size_t g, const Vec
                 static_cast<double>(p);
   state.delta = VectorXd::Zero(p);
   if (objective.model.meanstructure) {
-    state.delta = sample.mean - state.all.mean.head(p);
+    state.delta = sample.mean - state.all.mean(observed);
     state.llt.matrixL().solveInPlace(state.delta);
     state.value += state.delta.squaredNorm();
     state.whitened.noalias() += state.delta * state.delta.transpose();
@@ -57,8 +66,9 @@ struct Factors {
   VectorXd residual;  // Z'delta
 };
 
-Factors BuildFactors(const SemObjective& objective, const GroupState& state) {
-  MatrixXd z = DirectionColumns(state.all, objective.model.num_observed);
+Factors BuildFactors(const SemObjective& objective, std::size_t g, const GroupState& state) {
+  MatrixXd z = DirectionColumns(state.all, objective.model.num_observed)(ObservedOf(objective, g),
+                                                                         Eigen::all);
   state.llt.matrixL().solveInPlace(z);
   Factors factors;
   factors.gram.noalias() = z.transpose() * z;
@@ -138,13 +148,13 @@ template <typename Pair>
 MatrixXd SumOverPairs(const SemObjective& objective, const VectorXd& x, Pair pair) {
   const RamModel& model = objective.model;
   MatrixXd sum = MatrixXd::Zero(model.num_parameters, model.num_parameters);
-  for (std::size_t g = 0; g < model.groups.size(); ++g) {
+  for (std::size_t g = 0; g < objective.samples.size(); ++g) {
     const GroupState state = EvaluateGroup(objective, g, x);
     if (state.value == kInfinity) {
       throw Error(ErrorCode::kInternal, "information asked where Sigma is not positive definite");
     }
-    const Factors factors = BuildFactors(objective, state);
-    const std::vector<RamCell>& cells = model.groups[g].cells;
+    const Factors factors = BuildFactors(objective, g, state);
+    const std::vector<RamCell>& cells = model.groups[objective.samples[g].group].cells;
     std::vector<CellDirection> directions;
     for (const RamCell& cell : cells) directions.push_back(DirectionOf(cell, state.all));
     for (std::size_t a = 0; a < cells.size(); ++a) {
@@ -179,8 +189,8 @@ double DiscrepancyWithGradient(const SemObjective& objective, const VectorXd& x,
     if (state.value == kInfinity) return kInfinity;
     const double weight = objective.samples[g].weight;
     sum += 0.5 * weight * state.value;
-    const Factors factors = BuildFactors(objective, state);
-    for (const RamCell& cell : objective.model.groups[g].cells) {
+    const Factors factors = BuildFactors(objective, g, state);
+    for (const RamCell& cell : objective.model.groups[objective.samples[g].group].cells) {
       const CellDirection d = DirectionOf(cell, state.all);
       const double slope =
           d.half * (factors.gram(d.left, d.right) - factors.weighted(d.left, d.right)) -

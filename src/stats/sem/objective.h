@@ -19,7 +19,8 @@
 
 namespace partita::stats {
 
-// Borrowed, not owned.
+// Borrowed, not owned. One sample for each group; or several, one for each pattern of observed
+// variables, when the sum is the full-information discrepancy (fiml.h).
 struct SemObjective {
   const RamModel& model;
   const std::vector<GroupSample>& samples;

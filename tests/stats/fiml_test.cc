@@ -1,0 +1,194 @@
+// Full-information maximum likelihood against lavaan's missing = "fiml".
+#include "stats/sem/fiml.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <sstream>
+
+#include "base/error.h"
+#include "tests/stats/sem_reference.h"
+
+namespace partita::stats {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using testing::Json;
+using testing::Number;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+std::filesystem::path Shared() { return std::filesystem::path(PARTITA_SOURCE_DIR) / "../shared"; }
+
+// The named columns of a table; empty cells are missing.
+MatrixXd ReadColumns(const std::filesystem::path& file, const std::vector<std::string>& names) {
+  std::ifstream stream(file);
+  EXPECT_TRUE(stream.good()) << file;
+  const auto split = [](const std::string& line) {
+    std::vector<std::string> cells;
+    std::stringstream text(line);
+    std::string cell;
+    while (std::getline(text, cell, ',')) cells.push_back(cell);
+    if (!line.empty() && line.back() == ',') cells.emplace_back();
+    return cells;
+  };
+  std::string line;
+  std::getline(stream, line);
+  const std::vector<std::string> header = split(line);
+  std::vector<std::vector<std::string>> rows;
+  while (std::getline(stream, line)) rows.push_back(split(line));
+  MatrixXd values(static_cast<Index>(rows.size()), static_cast<Index>(names.size()));
+  for (size_t v = 0; v < names.size(); ++v) {
+    const auto column =
+        static_cast<size_t>(std::find(header.begin(), header.end(), names[v]) - header.begin());
+    for (size_t r = 0; r < rows.size(); ++r) {
+      const std::string& cell = rows[r].at(column);
+      values(static_cast<Index>(r), static_cast<Index>(v)) = cell.empty() ? kNaN : std::stod(cell);
+    }
+  }
+  return values;
+}
+
+SemFitOptions Observed() {
+  SemFitOptions options;
+  options.information = Information::kObserved;
+  return options;
+}
+
+class FimlReference : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(Shared()))
+      GTEST_SKIP() << "the reference fits are not beside the repository";
+  }
+};
+
+TEST_P(FimlReference, EqualsLavaan) {
+  const Json reference = testing::ReadJson(Shared() / "reference/sem" / (GetParam() + ".json"));
+  const ParameterTable table = testing::TableOf(reference);
+  const MatrixXd rows =
+      ReadColumns(Shared() / ".." / reference["data"].get<std::string>(), table.observed);
+  SilentProgress progress;
+  const std::vector<PatternMoments> patterns = PatternsOf(rows, 0);
+  EXPECT_GT(patterns.size(), 1u);
+  const SemFit fit = FitFiml(table, patterns, Observed(), progress);
+  EXPECT_TRUE(fit.converged);
+  const auto expected = testing::KeptRows(reference);
+  for (size_t r = 0; r < expected.size(); ++r) {
+    const double se = Number(expected[r]["se"]);
+    if (!(se > 0)) continue;
+    const std::string name = expected[r]["lhs"].get<std::string>() +
+                             expected[r]["op"].get<std::string>() +
+                             expected[r]["rhs"].get<std::string>();
+    EXPECT_NEAR(fit.estimates[r].estimate, Number(expected[r]["est"]), 1e-4 * se) << name;
+    EXPECT_NEAR(fit.estimates[r].standard_error, se, 1e-4 * se) << name;
+  }
+  const Json& measures = reference["fit"];
+  const double n = Number(measures["ntotal"]);
+  EXPECT_NEAR(fit.fit_measures.at("logl"), Number(measures["logl"]), 1e-6 * n);
+  EXPECT_NEAR(fit.fit_measures.at("unrestricted.logl"), Number(measures["unrestricted.logl"]),
+              1e-6 * n);
+  EXPECT_NEAR(fit.fit_measures.at("chisq"), Number(measures["chisq"]), 1e-4);
+  EXPECT_NEAR(fit.fit_measures.at("baseline.chisq"), Number(measures["baseline.chisq"]), 1e-3);
+  EXPECT_EQ(fit.fit_measures.at("df"), Number(measures["df"]));
+  for (const char* name : {"cfi", "tli", "rmsea", "srmr"}) {
+    EXPECT_NEAR(fit.fit_measures.at(name), Number(measures[name]), 1e-5) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lavaan, FimlReference,
+                         ::testing::Values("hs_cfa3_fiml", "growth_linear6_fiml"));
+
+constexpr char kModel[] = "f =~ x1 + x2 + x3 + x4\n";
+
+ParameterTable OneFactor() {
+  SemModelOptions options;
+  options.family = SemFamily::kCfa;
+  options.meanstructure = true;
+  return BuildParameterTable(kModel, options);
+}
+
+MatrixXd FactorRows(std::mt19937_64& random, Index rows) {
+  std::normal_distribution<double> normal;
+  MatrixXd values(rows, 4);
+  for (Index r = 0; r < rows; ++r) {
+    const double f = normal(random);
+    for (Index v = 0; v < 4; ++v) values(r, v) = 1 + 0.7 * f + 0.7 * normal(random);
+  }
+  return values;
+}
+
+// Nothing is missing: one pattern, and the fit of the moments.
+TEST(Fiml, IsTheFitOfTheMomentsOfCompleteRows) {
+  std::mt19937_64 random(3);
+  const std::vector<PatternMoments> patterns = PatternsOf(FactorRows(random, 200), 0);
+  ASSERT_EQ(patterns.size(), 1u);
+  SilentProgress progress;
+  const ParameterTable table = OneFactor();
+  const SemFit fiml = FitFiml(table, patterns, Observed(), progress);
+  const SemFit fit = FitSem(table, {patterns[0].moments}, Observed(), progress);
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    EXPECT_NEAR(fiml.estimates[r].estimate, fit.estimates[r].estimate, 1e-7);
+    EXPECT_NEAR(fiml.estimates[r].standard_error, fit.estimates[r].standard_error, 1e-7);
+  }
+  for (const char* name : {"logl", "chisq", "baseline.chisq", "srmr"}) {
+    EXPECT_NEAR(fiml.fit_measures.at(name), fit.fit_measures.at(name), 1e-6) << name;
+  }
+}
+
+// Rows in another order and split over two lists, as holders have them, give the same patterns'
+// sums.
+TEST(Fiml, DoesNotDependOnTheOrderOfRows) {
+  std::mt19937_64 random(4);
+  MatrixXd rows = FactorRows(random, 150);
+  for (Index r = 0; r < rows.rows(); ++r) {
+    if (r % 3 == 0) rows(r, 0) = kNaN;
+    if (r % 5 == 0) rows(r, 2) = kNaN;
+  }
+  rows.row(7).setConstant(kNaN);
+  SilentProgress progress;
+  const ParameterTable table = OneFactor();
+  const SemFit fit = FitFiml(table, PatternsOf(rows, 0), Observed(), progress);
+  EXPECT_EQ(fit.fit_measures.at("ntotal"), 149);
+  const SemFit other =
+      FitFiml(table, PatternsOf(rows.colwise().reverse(), 0), Observed(), progress);
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    EXPECT_NEAR(fit.estimates[r].estimate, other.estimates[r].estimate, 1e-7);
+  }
+}
+
+TEST(Fiml, RefusesWhatItCannotFit) {
+  std::mt19937_64 random(5);
+  const ParameterTable table = OneFactor();
+  const auto refused = [&](const ParameterTable& model, const MatrixXd& rows) {
+    SilentProgress progress;
+    try {
+      FitFiml(model, PatternsOf(rows, 0), Observed(), progress);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      EXPECT_FALSE(error.hint().empty());
+      return error.message();
+    }
+    return std::string();
+  };
+  const MatrixXd rows = FactorRows(random, 60);
+  EXPECT_EQ(refused(table, rows), "");
+  MatrixXd absent = rows, constant = rows;
+  absent.col(1).setConstant(kNaN);
+  EXPECT_NE(refused(table, absent).find("'x2'"), std::string::npos);
+  constant.col(2).setConstant(5);
+  EXPECT_NE(refused(table, constant).find("'x3'"), std::string::npos);
+  EXPECT_NE(refused(table, MatrixXd(0, 4)), "");
+  SemModelOptions options;
+  options.family = SemFamily::kCfa;
+  EXPECT_NE(refused(BuildParameterTable(kModel, options), rows), "");
+}
+
+}  // namespace
+}  // namespace partita::stats

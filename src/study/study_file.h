@@ -18,6 +18,7 @@
 #include "data/design.h"
 #include "data/partition.h"
 #include "data/schema.h"
+#include "methods/classify/spec.h"
 #include "privacy/adjacency.h"
 
 namespace partita::study {
@@ -151,8 +152,9 @@ struct AnalysisSpec {
   std::vector<std::string> group_equal;
   bool std_lv = false;
   std::optional<bool> meanstructure, fixed_x;
-  std::string information = "expected";  // or "observed"
-  std::optional<PrivacySpec> privacy;    // empty: exact
+  std::string information = "expected";             // or "observed"
+  std::optional<PrivacySpec> privacy;               // empty: exact
+  std::optional<methods::classify::Spec> classify;  // method "classify"
 };
 
 struct StudyFile {

@@ -57,6 +57,7 @@ void ExpectGenerates(const char* generator, const std::string& example, size_t n
 TEST(ExamplesTest, TheGeneratorsWriteTheCommittedTables) {
   ExpectGenerates(GENERATOR, "three_factor", 8);
   ExpectGenerates(PRIVATE_GENERATOR, "private_regression", 3);
+  ExpectGenerates(CLASSIFIER_GENERATOR, "private_classifier", 3);
 }
 
 struct Party {

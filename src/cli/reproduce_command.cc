@@ -14,6 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/reproduce.h"
 #include "cli/reproduce_dpvi.h"
+#include "cli/reproduce_psgd.h"
 #include "cli/simulate.h"
 #include "crypto/prg.h"
 #include "report/atomic_file.h"
@@ -358,6 +359,7 @@ void AddReproduceCommand(CLI::App& app, Invocation& invocation) {
     invocation.run = [&invocation, options] { return RunFigure2(invocation.output, *options); };
   });
   AddReproduceDpvi(*reproduce, invocation);
+  AddReproducePsgd(*reproduce, invocation);
 }
 
 }  // namespace partita::cli

@@ -247,6 +247,23 @@ Json Data(const std::string& command) {
                                            {"trace", ListOf(point)}}))},
                    {"privacy", Type("object")}});
   }
+  if (command == "reproduce psgd-figure1" || command == "reproduce psgd-figure2") {
+    return Object({{"rows", ListOf(Object({{"panel", Type("string")},
+                                           {"position", Type("integer")},
+                                           {"epsilon", Type("number")},
+                                           {"line", Type("string")},
+                                           {"mean_error", Type("number")},
+                                           {"standard_error", Type("number")},
+                                           {"data_sets", Type("integer")}}))},
+                   {"slopes", ListOf(Object({{"panel", Type("string")},
+                                             {"epsilon", Type("number")},
+                                             {"against", Type("string")},
+                                             {"slope", Type("number")},
+                                             {"lower", Type("number")},
+                                             {"upper", Type("number")},
+                                             {"detectable", Type("number")}}))},
+                   {"title", Type("string")}});
+  }
   if (std::optional<Json> schema = SyntheticSchema(command)) return *schema;
   if (std::optional<Json> schema = StewardSchema(command)) return *schema;
   if (std::optional<Json> schema = LedgerSchema(command)) return *schema;

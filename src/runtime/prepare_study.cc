@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "runtime/classify_study.h"
 #include "runtime/mixture_study.h"
 
 namespace partita::runtime {
@@ -10,6 +11,9 @@ namespace partita::runtime {
 std::unique_ptr<const Study> PrepareStudy(study::StudyFile file) {
   if (file.analyses.front().mixture)
     return std::make_unique<MixtureStudy>(PrepareMixtureStudy(std::move(file)));
+  if (file.analyses.front().classify) {
+    return std::make_unique<ClassifyStudy>(PrepareClassifyStudy(std::move(file)));
+  }
   return std::make_unique<MleStudy>(PrepareMleStudy(std::move(file)));
 }
 

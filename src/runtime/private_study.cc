@@ -6,11 +6,10 @@
 
 #include "base/error.h"
 #include "privacy/sampling/release_statement.h"
+#include "runtime/plan_privacy.h"
 
 namespace partita::runtime {
 namespace {
-
-constexpr char kNoisedStatistics[] = "noised-statistics";
 
 [[noreturn]] void Refuse(const MleStudy& study, const study::Position& position,
                          const std::string& what, const std::string& hint) {
@@ -97,24 +96,6 @@ void RequireHiddenCount(const MleStudy& study) {
   }
 }
 
-// Four digits, never below the value.
-std::string RoundedUp(double value) {
-  for (double shown : {value, value * 1.0005}) {
-    std::string text = fmt::format("{:.4g}", shown);
-    if (std::stod(text) >= value) return text;
-  }
-  return fmt::format("{:.17g}", value);
-}
-
-std::string LossText(const privacy::StatementRow& row) {
-  if (row.loss.infinite) return "no bound: " + row.reason;
-  return fmt::format(
-      "eps <= {} (true value >= {:.4g}) at delta = {:g}, if all computing parties follow the "
-      "protocol; {}",
-      RoundedUp(row.loss.epsilon_upper), row.loss.epsilon_lower * (1 - 5e-4), row.loss.delta,
-      row.reason);
-}
-
 }  // namespace
 
 bool HasPrivacy(const study::StudyFile& file) {
@@ -158,16 +139,6 @@ methods::mle::PrivateMoments DesignPrivacy(const MleStudy& study) {
                                             static_cast<uint32_t>(study.num_computing));
 }
 
-namespace {
-
-privacy::EngineStructure StructureOf(const std::string& engine) {
-  if (engine == "replicated") return privacy::EngineStructure::kReplicated;
-  if (engine == "shamir") return privacy::EngineStructure::kHonestMajority;
-  return engine == "ot" ? privacy::EngineStructure::kTwoParties : privacy::EngineStructure::kDealer;
-}
-
-}  // namespace
-
 privacy::Statement StatePrivacy(const MleStudy& study) {
   const methods::mle::PrivateMoments& design = *study.privacy;
   privacy::GaussianRelease release{{},
@@ -183,21 +154,11 @@ privacy::Statement StatePrivacy(const MleStudy& study) {
 }
 
 std::vector<study::PlanPrivacy> StatementRows(const MleStudy& study) {
-  std::vector<study::PlanPrivacy> rows;
-  for (const privacy::StatementRow& row : study.privacy_statement.rows) {
-    rows.push_back({privacy::AdversaryText(row.adversary),
-                    row.loss.infinite ? "" : std::string(AdjacencyName(row.adjacency)),
-                    LossText(row)});
-  }
-  return rows;
+  return PlanPrivacyRows(study.privacy_statement);
 }
 
 std::vector<std::string> StatementSentences(const MleStudy& study) {
-  const privacy::Statement& statement = study.privacy_statement;
-  const privacy::StatementRow& outside = statement.rows.front();
-  std::vector<std::string> sentences = {statement.mechanism,
-                                        privacy::PlainSentence(outside.adjacency, outside.loss)};
-  sentences.insert(sentences.end(), statement.caveats.begin(), statement.caveats.end());
+  std::vector<std::string> sentences = PlanPrivacySentences(study.privacy_statement);
   sentences.push_back(
       "No disclosure checks are run: their answers would be exact functions of the data.");
   if (study.file.population.max_rows_per_person > 1) {

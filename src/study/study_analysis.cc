@@ -1,4 +1,5 @@
 // [[analysis]].
+#include "study/classify_section.h"
 #include "study/mixture_section.h"
 #include "study/study_sections.h"
 #include "study/text.h"
@@ -194,7 +195,9 @@ struct AnalysisMethod {
 
 const std::vector<AnalysisMethod>& AnalysisMethods() {
   static const std::vector<AnalysisMethod> methods = {
-      {"mle", kMleKeys, ReadMle, true}, {"mixture", kMixtureKeys, ReadMixtureOf, false}};
+      {"mle", kMleKeys, ReadMle, true},
+      {"mixture", kMixtureKeys, ReadMixtureOf, false},
+      {"classify", kClassifyKeys, ReadClassifyAnalysis, false}};
   return methods;
 }
 

@@ -18,6 +18,7 @@
 #include "data/design.h"
 #include "data/partition.h"
 #include "data/schema.h"
+#include "methods/classify/spec.h"
 #include "privacy/adjacency.h"
 #include "study/mixture_spec.h"
 
@@ -154,7 +155,9 @@ struct AnalysisSpec {
   std::optional<bool> meanstructure, fixed_x;
   std::string information = "expected";  // or "observed"
   std::optional<PrivacySpec> privacy;    // empty: exact
-  std::optional<MixtureSpec> mixture;    // method "mixture" instead of all that stands above
+  // Of the other methods, instead of what stands above.
+  std::optional<MixtureSpec> mixture;
+  std::optional<methods::classify::Spec> classify;
 };
 
 struct StudyFile {

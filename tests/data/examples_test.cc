@@ -58,6 +58,7 @@ TEST(ExamplesTest, TheGeneratorsWriteTheCommittedTables) {
   ExpectGenerates(GENERATOR, "three_factor", 8);
   ExpectGenerates(PRIVATE_GENERATOR, "private_regression", 3);
   ExpectGenerates(REGISTRY_GENERATOR, "synthetic_registry", 2);
+  ExpectGenerates(CLASSIFIER_GENERATOR, "private_classifier", 3);
 }
 
 struct Party {

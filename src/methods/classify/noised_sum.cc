@@ -46,6 +46,10 @@ std::vector<Int128> OpenNoisedSum(mpc::Engine& engine, const NoisedSum& sum,
   return engine.Reveal(sum.release, std::span(&total, 1), sum.to).front().values;
 }
 
+double TotalStddev(const NoisedSum& sum) {
+  return NoiseStddev(sum) * std::sqrt(static_cast<double>(sum.noise.sharing.parties));
+}
+
 mpc::Release ReleaseOf(const NoisedSum& sum, std::string what, std::string to, uint64_t count) {
   mpc::Release release{sum.release, std::move(what), std::move(to), "",
                        count,       sum.to,          sum.dimension};

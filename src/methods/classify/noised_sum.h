@@ -31,6 +31,9 @@ struct NoisedSum {
 std::vector<Int128> OpenNoisedSum(mpc::Engine& engine, const NoisedSum& sum,
                                   std::span<const Int128> own);
 
+// Standard deviation of the noise of all shares together, in real units, rounded up.
+double TotalStddev(const NoisedSum& sum);
+
 // The declaration of `count` openings for the gate.
 mpc::Release ReleaseOf(const NoisedSum& sum, std::string what, std::string to, uint64_t count);
 

@@ -1,5 +1,6 @@
 #include "methods/classify/private_minimum.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -33,7 +34,11 @@ PrivateMinimum DesignMinimum(const MinimumBudget& budget, double lambda,
   const double output_epsilon = budget.output_share * budget.epsilon;
   const double output_delta = budget.output_share * budget.delta;
   const privacy::Epsilon minimum_epsilon(budget.epsilon - output_epsilon);
-  const double rest = budget.gaussian_share * minimum_epsilon.value();
+  // Without slack the determinants may need less than what is left to them.
+  const double spare = minimum_epsilon.value() -
+                       stats::erm::DeterminantEpsilon(lambda, rows, stats::erm::MaxCurvature({}));
+  const double rest =
+      std::max(budget.gaussian_share * minimum_epsilon.value(), spare * (1 - 1e-12));
   const stats::erm::Slack slack =
       stats::erm::SlackLeaving(rest, minimum_epsilon, lambda, rows, stats::erm::MaxCurvature({}));
   design.task.lambda = lambda + slack.delta_slack;

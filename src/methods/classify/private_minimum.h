@@ -4,7 +4,7 @@
 // The released vector is w* + (w - w*) + b: w* the exact minimiser under eta, w what was found, b
 // the output noise.
 //   1. w* alone is (eps_1, delta_1): eta of ObjectiveNoise(kLinearModel) at eps~ = gaussian_share
-//   eps_1,
+//   eps_1 or more,
 //      and the slack that pays the determinants with the rest.
 //   2. Given w*, the vector (w - w*) has length at most r = gamma / Lambda under EITHER of two
 //      neighbours, because the certificate bounds |grad J(w)| by gamma and J is Lambda-strongly
@@ -27,7 +27,8 @@ namespace partita::methods::classify {
 struct MinimumBudget {
   double epsilon = 1, delta = 1e-6;
   double output_share = 0.02;   // of both, for the output noise
-  double gaussian_share = 0.7;  // of the rest of epsilon, for the linear noise
+  double gaussian_share = 0.7;  // of the rest of epsilon, at least, for the linear noise; more
+                                // where the determinants need less than what is left, without slack
   uint32_t known_shares = 1;    // of each noise, that an adversary may know
 };
 

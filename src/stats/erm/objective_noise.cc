@@ -20,6 +20,15 @@ void CheckPenalty(double lambda, size_t rows) {
   }
 }
 
+// Of the chi-square law, at 1 - delta.
+double Quantile(NoiseRule rule, size_t dimension, privacy::Delta delta) {
+  const double freedom = rule == NoiseRule::kLinearModel
+                             ? static_cast<double>(std::min<size_t>(dimension, 2))
+                             : static_cast<double>(dimension);
+  return boost::math::quantile(
+      boost::math::complement(boost::math::chi_squared(freedom), delta.value()));
+}
+
 }  // namespace
 
 Slack PaperSlack(privacy::Epsilon epsilon, double lambda, size_t rows, double max_curvature) {
@@ -40,16 +49,26 @@ Slack SlackLeaving(double rest, privacy::Epsilon epsilon, double lambda, size_t 
   return {std::max(0.0, SlackFor(epsilon.value() - rest, lambda, rows, max_curvature)), rest};
 }
 
+double ObjectiveEpsilonRest(NoiseRule rule, size_t dimension, double noise_stddev,
+                            privacy::Delta delta) {
+  if (!(noise_stddev > 0) || dimension == 0) {
+    throw Error(ErrorCode::kUsage, "objective perturbation needs noise and columns");
+  }
+  const double q = Quantile(rule, dimension, delta);
+  return (2 * noise_stddev * std::sqrt(q) + 2) / (noise_stddev * noise_stddev);
+}
+
+double DeterminantEpsilon(double lambda_and_slack, size_t rows, double max_curvature) {
+  CheckPenalty(lambda_and_slack, rows);
+  return std::log1p(max_curvature / (static_cast<double>(rows) * lambda_and_slack));
+}
+
 double ObjectiveNoise(NoiseRule rule, size_t dimension, double epsilon_rest, privacy::Delta delta) {
   if (!(epsilon_rest > 0) || dimension == 0) {
     throw Error(ErrorCode::kUsage, "no epsilon is left for the noise",
                 "use a larger epsilon, or a larger slack");
   }
-  const double freedom = rule == NoiseRule::kLinearModel
-                             ? static_cast<double>(std::min<size_t>(dimension, 2))
-                             : static_cast<double>(dimension);
-  const double q = boost::math::quantile(
-      boost::math::complement(boost::math::chi_squared(freedom), delta.value()));
+  const double q = Quantile(rule, dimension, delta);
   if (rule == NoiseRule::kPrinted) return 2 / (epsilon_rest + 2 * std::sqrt(q));
   return (std::sqrt(q) + std::sqrt(q + 2 * epsilon_rest)) / epsilon_rest;
 }

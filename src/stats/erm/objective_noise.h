@@ -45,4 +45,13 @@ enum class NoiseRule { kPrinted, kCorrected, kLinearModel };
 // sigma*, for a slope bound L = 1. Throws kUsage for epsilon_rest <= 0.
 double ObjectiveNoise(NoiseRule rule, size_t dimension, double epsilon_rest, privacy::Delta delta);
 
+// What noise of this size is worth: the eps~ at which ObjectiveNoise(rule, ...) is noise_stddev,
+//   (2 sigma sqrt(q) + 2) / sigma^2,
+// q as in `rule`, kPrinted with as many degrees of freedom as kCorrected. Throws kUsage unless
+// noise_stddev > 0.
+double ObjectiveEpsilonRest(NoiseRule rule, size_t dimension, double noise_stddev,
+                            privacy::Delta delta);
+// The determinants' part, with the single factor: ln(1 + c/(N(lambda + slack))).
+double DeterminantEpsilon(double lambda_and_slack, size_t rows, double max_curvature);
+
 }  // namespace partita::stats::erm

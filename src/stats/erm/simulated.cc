@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/error.h"
 #include "stats/erm/approximate_minima.h"
 #include "stats/erm/descent.h"
 #include "stats/erm/evaluate.h"
@@ -107,6 +108,32 @@ VectorXd FitAmp(const SimulatedData& data, const Setting& setting, Variates& var
   return Minimize(data.train, objective).w + DrawNormal(d, design.output_stddev, variates);
 }
 
+std::vector<LabelledRows> DrawParties(const SimulatedData& data, const Setting& setting,
+                                      Variates& variates) {
+  return SplitRows(
+      data.train,
+      setting.weights.empty() ? DrawWeights(setting.parties, variates) : setting.weights, variates);
+}
+
+VectorXd FitAggregate(const SimulatedData& data, const Setting& setting,
+                      std::span<const LabelledRows> parties, Variates& variates) {
+  Index smallest = data.train.x.rows();
+  for (const LabelledRows& party : parties) smallest = std::min(smallest, party.x.rows());
+  const double sensitivity =
+      AggregationSensitivity(parties.size(), static_cast<size_t>(smallest), setting.lambda);
+  return Average(LocalFits(parties, {}, setting.lambda)) +
+         DrawSphericalLaplace(static_cast<size_t>(data.train.x.cols()),
+                              sensitivity / setting.epsilon, variates);
+}
+
+double SinglePartyError(const SimulatedData& data, const Setting& setting, Variates& variates) {
+  double sum = 0;
+  const std::vector<VectorXd> fits =
+      LocalFits(DrawParties(data, setting, variates), {}, setting.lambda);
+  for (const VectorXd& fit : fits) sum += ErrorRate(data.test, fit);
+  return sum / static_cast<double>(fits.size());
+}
+
 VectorXd FitOnce(const SimulatedData& data, const Setting& setting, Variates& variates) {
   const auto d = static_cast<size_t>(data.train.x.cols());
   switch (setting.method) {
@@ -126,20 +153,16 @@ VectorXd FitOnce(const SimulatedData& data, const Setting& setting, Variates& va
       return NoisyDescent(data.train, options,
                           [&](size_t) { return DrawNormal(d, stddev, variates); });
     }
+    case Method::kModelAverage:
+      return Average(LocalFits(DrawParties(data, setting, variates), {}, setting.lambda));
     case Method::kLocalAggregation:
+      return FitAggregate(data, setting, DrawParties(data, setting, variates), variates);
     case Method::kPsgd:
+      return FitPsgd(data, setting, DrawParties(data, setting, variates), variates);
+    case Method::kSingleParty:
       break;
   }
-  const std::vector<double> weights =
-      setting.weights.empty() ? DrawWeights(setting.parties, variates) : setting.weights;
-  const std::vector<LabelledRows> parties = SplitRows(data.train, weights, variates);
-  if (setting.method == Method::kPsgd) return FitPsgd(data, setting, parties, variates);
-  Index smallest = data.train.x.rows();
-  for (const LabelledRows& party : parties) smallest = std::min(smallest, party.x.rows());
-  const double sensitivity =
-      AggregationSensitivity(parties.size(), static_cast<size_t>(smallest), setting.lambda);
-  return Average(LocalFits(parties, {}, setting.lambda)) +
-         DrawSphericalLaplace(d, sensitivity / setting.epsilon, variates);
+  throw Error(ErrorCode::kInternal, "a single party has no common classifier");
 }
 
 }  // namespace
@@ -187,6 +210,10 @@ const char* MethodName(Method method) {
   switch (method) {
     case Method::kErm:
       return "no privacy";
+    case Method::kModelAverage:
+      return "model average, no privacy";
+    case Method::kSingleParty:
+      return "single party, no privacy";
     case Method::kLocalAggregation:
       return "local aggregation";
     case Method::kPsgd:
@@ -201,11 +228,18 @@ const char* MethodName(Method method) {
   return "";
 }
 
+bool IgnoresSplit(Method method) {
+  return method == Method::kErm || method == Method::kObjectivePerturbation ||
+         method == Method::kApproximateMinima || method == Method::kDescent;
+}
+
 double MeanTestError(const SimulatedData& data, const Setting& setting, size_t draws,
                      Variates& variates) {
   double sum = 0;
   for (size_t draw = 0; draw < draws; ++draw) {
-    sum += ErrorRate(data.test, FitOnce(data, setting, variates));
+    sum += setting.method == Method::kSingleParty
+               ? SinglePartyError(data, setting, variates)
+               : ErrorRate(data.test, FitOnce(data, setting, variates));
   }
   return sum / static_cast<double>(draws);
 }

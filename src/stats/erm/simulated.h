@@ -34,7 +34,9 @@ Eigen::VectorXd DrawNormal(size_t dimension, double stddev, blr::Variates& varia
 Eigen::VectorXd DrawSphericalLaplace(size_t dimension, double scale, blr::Variates& variates);
 
 enum class Method {
-  kErm,
+  kErm,           // all rows in one place
+  kModelAverage,  // of the parties' own classifiers, without noise
+  kSingleParty,   // a party's own classifier, each party counting once
   kLocalAggregation,
   kPsgd,
   kObjectivePerturbation,
@@ -42,6 +44,8 @@ enum class Method {
   kDescent
 };
 const char* MethodName(Method method);
+// Whether the error does not depend on how the rows are split.
+bool IgnoresSplit(Method method);
 
 struct Setting {
   Method method = Method::kErm;

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "stats/erm/breast_cancer.h"
 #include "stats/erm/descent.h"
 #include "stats/erm/evaluate.h"
 #include "stats/erm/simulated.h"
@@ -22,15 +23,6 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-// Of the ten measurements: typical range of their mean over the nuclei of an image, of its standard
-// error, and of the worst nuclei.
-const std::vector<ColumnBounds> kBounds = {
-    {6, 24},     {8, 32},   {40, 160},    {100, 1500},  {0.06, 0.13}, {0, 0.25},
-    {0, 0.3},    {0, 0.15}, {0.12, 0.25}, {0.05, 0.08}, {0, 1.2},     {0, 2.5},
-    {0, 8},      {0, 120},  {0, 0.015},   {0, 0.08},    {0, 0.1},     {0, 0.03},
-    {0, 0.04},   {0, 0.01}, {6, 30},      {10, 45},     {40, 200},    {100, 2000},
-    {0.07, 0.2}, {0, 0.7},  {0, 0.8},     {0, 0.3},     {0.15, 0.45}, {0.05, 0.13}};
-constexpr double kNorm = 1.5;  // public: shortens the rows, which keeps the direction
 constexpr size_t kIterations = 30;
 constexpr double kStep = 8;  // 2 / c
 constexpr double kDelta = 1e-3;
@@ -50,7 +42,7 @@ LabelledRows BreastCancer(size_t* clipped_rows) {
       (j < 30 ? x(i, j) : y(i)) = std::stod(cell);
     }
   }
-  const ScaledRows scaled = ScaleToUnitBall(x, {kBounds, kNorm, true});
+  const ScaledRows scaled = ScaleToUnitBall(x, BreastCancerScaling());
   *clipped_rows = scaled.clipped_rows;
   return {scaled.x, y.array() * 2 - 1};
 }

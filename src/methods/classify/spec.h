@@ -1,0 +1,60 @@
+// A classification as a study file says it. All of it is public, and what is not a promise is a
+// constant of tuning or scaling that was chosen without the data (R-o).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/design.h"
+
+namespace partita::methods::classify {
+
+inline constexpr char kMethodName[] = "classify";
+inline constexpr uint32_t kMethodVersion = 1;
+
+enum class Protocol {
+  kDescent,      // "dp-sgd": descent.h
+  kAggregation,  // "local-aggregation": local_aggregation.h
+  kPsgd,         // "psgd": psgd.h
+  kMinimum,      // "approximate-minima": minimum_on_shares.h
+};
+// As in study files.
+std::string_view ProtocolName(Protocol protocol);
+std::vector<std::string> ProtocolNames();
+
+enum class Evaluation {
+  kNone,
+  kLocal,    // each party on its own test rows, for its own eyes
+  kPrivate,  // counts of all parties' test rows, with noise
+};
+
+struct Spec {
+  Protocol protocol = Protocol::kDescent;
+  std::string outcome;                      // a factor of the dictionary
+  std::vector<std::string> levels;          // of the outcome
+  size_t positive = 1;                      // with two levels: the one whose chance is modelled
+  std::vector<data::DesignColumn> columns;  // of the predictors
+  bool intercept = true;
+  double row_norm = 0;     // of a row scaled to [-1, 1]; 0: the root of the number of columns
+  double huber_width = 0;  // 0: logistic loss
+  double lambda = 0.01;
+  // Descent and PSGD.
+  uint64_t iterations = 100;
+  double step = 2;
+  double sampling_rate = 1;
+  double clip_norm = 1;
+  bool adam = false;
+  // After the fit.
+  Evaluation evaluation = Evaluation::kNone;
+  double test_share = 0;
+  uint64_t score_bins = 10;
+  double interval_share = 0;  // of the budget, for intervals of the coefficients; 0: none
+  double level = 0.95;        // of the intervals
+
+  bool binary() const { return levels.size() == 2; }
+  size_t dimension() const { return columns.size() + (intercept ? 1 : 0); }
+};
+
+}  // namespace partita::methods::classify

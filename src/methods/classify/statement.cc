@@ -1,0 +1,357 @@
+#include "methods/classify/statement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "base/error.h"
+#include "privacy/accounting/steps_statement.h"
+#include "privacy/sampling/release_statement.h"
+#include "stats/erm/objective_noise.h"
+
+namespace partita::methods::classify {
+namespace {
+
+using privacy::Adjacency;
+using privacy::AdversaryKind;
+using privacy::PrivacyLoss;
+using privacy::Statement;
+using privacy::StatementRow;
+
+PrivacyLoss Unlimited() {
+  PrivacyLoss loss;
+  loss.infinite = true;
+  return loss;
+}
+
+// The loss against somebody who knows so many noise shares, under this adjacency.
+using LossOf = std::function<PrivacyLoss(uint32_t known, Adjacency adjacency)>;
+
+StatementRow CoalitionRow(const Audience& audience, privacy::Adversary adversary, uint32_t size,
+                          const LossOf& loss_of, const std::string& sees) {
+  StatementRow row{std::move(adversary), Adjacency::kReplace, Unlimited(), {}};
+  const auto parties = static_cast<uint32_t>(audience.parties.size());
+  if (size >= parties) {
+    row.reason = "knows all of the noise";
+  } else if (!privacy::Withstands(audience.engine, size, parties)) {
+    row.reason = privacy::BeyondThreshold(audience.engine);
+  } else {
+    row.loss = loss_of(size, Adjacency::kReplace);
+    row.reason = fmt::format("rows of the others; {}; {} of {} noise shares are unknown to it",
+                             sees, parties - size, parties);
+  }
+  return row;
+}
+
+// outside: the adjacency of the outside analyst. sees: what is opened, one clause.
+Statement StateFor(const Audience& audience, Adjacency outside, const LossOf& loss_of,
+                   const std::string& sees) {
+  if (audience.parties.empty() || audience.parties.size() > 1000) {
+    throw Error(ErrorCode::kUsage, "the noise needs 1 to 1000 parties");
+  }
+  Statement statement;
+  const StatementRow analyst{
+      {}, outside, loss_of(0, outside), sees + "; all noise is unknown to it"};
+  statement.rows.push_back(analyst);
+  privacy::Adversary party;
+  party.kind = AdversaryKind::kParty;
+  StatementRow party_row = CoalitionRow(audience, party, 1, loss_of, sees);
+  for (const std::string& name : audience.parties) {
+    party_row.adversary.party = name;
+    statement.rows.push_back(party_row);
+  }
+  const auto parties = static_cast<uint32_t>(audience.parties.size());
+  const uint32_t largest = std::min(parties - 1, std::max(2U, audience.known_shares));
+  for (uint32_t size = 2; size <= largest; ++size) {
+    privacy::Adversary coalition;
+    coalition.kind = AdversaryKind::kCoalition;
+    coalition.size = size;
+    statement.rows.push_back(CoalitionRow(audience, coalition, size, loss_of, sees));
+  }
+  if (audience.engine == privacy::EngineStructure::kDealer) {
+    StatementRow dealer = analyst;
+    dealer.adversary.kind = AdversaryKind::kDealer;
+    dealer.reason = "sees no inputs, and neither noise nor batches are from it";
+    statement.rows.push_back(dealer);
+    party.with_dealer = true;
+    statement.rows.push_back({party, Adjacency::kReplace, Unlimited(),
+                              "the dealer's masks and a party's messages give every input"});
+  }
+  statement.caveats = {
+      "Holds if all computing parties follow the protocol and each adds its share of the noise.",
+      "Every party's number of rows is public."};
+  return statement;
+}
+
+void RequireParties(const Audience& audience, uint32_t parties) {
+  if (audience.parties.size() == parties) return;
+  throw Error(ErrorCode::kUsage, fmt::format("{} names for {} parties that add noise",
+                                             audience.parties.size(), parties));
+}
+
+// Of `steps` noisy sums of which a row changes each by `shift` noise standard deviations at most.
+// gap: distance of one step's law from a Gaussian (steps_statement.h).
+PrivacyLoss LossOfSteps(double noise_multiplier, double rate, uint64_t steps, Adjacency adjacency,
+                        double delta, double gap) {
+  privacy::NoisySteps all;
+  all.parties = {"all"};
+  all.noise_multiplier = noise_multiplier;
+  all.sampling_rate = rate;
+  all.steps = steps;
+  all.adjacency = adjacency;
+  all.delta = delta;
+  all.gap = gap;
+  all.engine = privacy::EngineStructure::kTwoParties;
+  return privacy::StateSteps(all).rows.front().loss;
+}
+
+// d / (8 s) and the gap of the shares (discrete_gaussian_mechanism.h), with room.
+double GapOf(const privacy::DistributedNoise& noise) {
+  const double sigma = privacy::StddevLowerBound(noise.share_variance);
+  return static_cast<double>(noise.dimension) / (sigma * sigma);
+}
+
+}  // namespace
+
+Statement StateAggregation(const AggregationTask& task, const NoisedSum& sum,
+                           const Audience& audience) {
+  privacy::GaussianRelease release{audience.parties,
+                                   sum.noise,
+                                   audience.engine,
+                                   Adjacency::kReplace,
+                                   SumSensitivity(task),
+                                   SumSensitivity(task),
+                                   privacy::Delta(audience.delta)};
+  Statement statement = privacy::StateRelease(release);
+  statement.mechanism = fmt::format(
+      "The average of {} parties' own classifiers, opened once; the smallest party's {} rows and "
+      "the "
+      "penalty {:g} set the noise. {}",
+      task.parties, task.smallest_rows, task.lambda, statement.mechanism);
+  statement.caveats.emplace_back("Every party's number of rows is public.");
+  privacy::CheckStatement(statement);
+  return statement;
+}
+
+Statement StateDescent(const DescentTask& task, double noise_multiplier, const Audience& audience) {
+  RequireParties(audience, task.parties);
+  const NoisedSum sum = DesignDescent(task, noise_multiplier);
+  const LossOf loss_of = [&](uint32_t known, Adjacency adjacency) {
+    const double remaining =
+        noise_multiplier *
+        std::sqrt(static_cast<double>(task.parties - known) / (task.parties - task.known_shares));
+    return LossOfSteps(remaining * (1 - 1e-15), task.options.rate, task.options.iterations,
+                       adjacency, audience.delta, GapOf(sum.noise));
+  };
+  Statement statement = StateFor(audience, task.adjacency, loss_of, "sees every noisy sum");
+  statement.mechanism = fmt::format(
+      "DP-SGD: {} noisy sums of gradients of norm at most {:g}; every row is in a batch with "
+      "probability {:.6g}, drawn in secret by its owner; noise of {:.6g} times that norm remains "
+      "against {} known shares.",
+      task.options.iterations, task.options.clip_norm, task.options.rate, noise_multiplier,
+      task.known_shares);
+  statement.caveats.emplace_back(
+      "The statement covers every iterate, not only the classifier that is reported.");
+  privacy::CheckStatement(statement);
+  return statement;
+}
+
+Statement StatePsgd(const PsgdTask& task, const Audience& audience) {
+  RequireParties(audience, task.parties);
+  const PsgdNoise noise = DesignPsgd(task);
+  // A row's gradient is no longer than 1; each party's sum is rounded once.
+  const double norm =
+      1 + std::ldexp(std::sqrt(static_cast<double>(task.dimension)), -task.fraction_bits);
+  const LossOf loss_of = [&](uint32_t known, Adjacency adjacency) {
+    const double remaining = task.rho_stddev * std::sqrt(static_cast<double>(task.parties - known) /
+                                                         (task.parties - task.known_shares));
+    return LossOfSteps(remaining / norm * (1 - 1e-15), 1, task.options.iterations, adjacency,
+                       audience.delta, GapOf(noise.sum.noise));
+  };
+  Statement statement = StateFor(audience, Adjacency::kReplace, loss_of, "sees every noisy sum");
+  statement.mechanism = fmt::format(
+      "PSGD: {} noisy sums of gradients; noise rho of standard deviation {:.6g} in each remains "
+      "against {} known shares. The noise eta, drawn once, cancels in differences of the sums and "
+      "is "
+      "not counted.",
+      task.options.iterations, task.rho_stddev, task.known_shares);
+  statement.caveats.emplace_back(
+      "The theorem of Rajkumar and Agarwal speaks of the classifier at convergence. A run that "
+      "stops "
+      "is not there, so the losses are those of all sums, for the outside analyst, too.");
+  privacy::CheckStatement(statement);
+  return statement;
+}
+
+Statement StateMinimum(const PrivateMinimum& design, const MinimumBudget& budget,
+                       const Audience& audience) {
+  const auto parties = static_cast<uint32_t>(design.task.party_rows.size());
+  RequireParties(audience, parties);
+  const privacy::Delta delta(budget.delta);
+  const double output_delta = budget.output_share * budget.delta;
+  const double linear_delta = (budget.delta - output_delta) * (1 - 1e-6);
+  const privacy::L2Sensitivity apart(2 * design.gamma / design.task.lambda * (1 + 1e-12));
+  const privacy::GridL2Sensitivity distance =
+      privacy::ToGrid(apart, kMinimumBits, design.task.dimension, 0);
+  const double determinants = stats::erm::DeterminantEpsilon(
+      design.task.lambda, TotalRows(design.task), stats::erm::MaxCurvature({}));
+  const LossOf loss_of = [&](uint32_t known, Adjacency) {
+    const double remaining = design.linear_stddev * std::sqrt(static_cast<double>(parties - known) /
+                                                              (parties - budget.known_shares));
+    const double linear =
+        stats::erm::ObjectiveEpsilonRest(stats::erm::NoiseRule::kLinearModel, design.task.dimension,
+                                         remaining * (1 - 1e-12), privacy::Delta(linear_delta));
+    const privacy::Bounds output = privacy::DiscreteGaussianEpsilon(
+        distance, privacy::RemainingNoise(design.output, known), privacy::Delta(output_delta));
+    PrivacyLoss loss;
+    loss.epsilon_upper = (determinants + linear + output.upper) * (1 + 1e-12);
+    loss.delta = delta.value();
+    return loss;
+  };
+  Statement statement = StateFor(audience, Adjacency::kReplace, loss_of,
+                                 "sees the certificate's bit and the noisy coefficients");
+  statement.mechanism = fmt::format(
+      "Approximate minima perturbation on shares: linear noise sigma* = {:.6g} against {} known "
+      "shares, penalty {:.6g} with slack, output noise for a gradient of norm {:.3g}.",
+      design.linear_stddev, budget.known_shares, design.task.lambda, design.gamma);
+  statement.caveats.emplace_back(
+      "The certificate's bit is not covered by the noise. The number of steps is enough for every "
+      "table within the bounds, so that it is yes unless a computation fails; a no opens nothing "
+      "and "
+      "the budget stays charged.");
+  privacy::CheckStatement(statement);
+  return statement;
+}
+
+Statement StateCentralObjective(const CentralObjective& objective, double delta) {
+  const double determinants = stats::erm::DeterminantEpsilon(
+      objective.lambda, objective.rows, stats::erm::MaxCurvature(objective.loss));
+  const double linear =
+      stats::erm::ObjectiveEpsilonRest(stats::erm::NoiseRule::kLinearModel, objective.dimension,
+                                       objective.noise_stddev, privacy::Delta(delta));
+  StatementRow row;
+  row.loss.epsilon_upper = (determinants + linear) * (1 + 1e-12);
+  row.loss.delta = delta;
+  row.reason = "sees the minimiser";
+  Statement statement;
+  statement.mechanism = fmt::format(
+      "Gaussian objective perturbation by one curator who holds all rows: eta of standard "
+      "deviation "
+      "{:.6g}, penalty {:g} with slack.",
+      objective.noise_stddev, objective.lambda);
+  statement.rows = {row};
+  statement.caveats = {
+      "The curator sees every row.",
+      "Holds for the exact minimiser; what an optimiser finds is near it, and the distance is not "
+      "covered (approximate minima perturbation covers it).",
+      "The number of rows is public."};
+  privacy::CheckStatement(statement);
+  return statement;
+}
+
+std::vector<privacy::ledger::Charge> ChargesOf(const Statement& statement,
+                                               const std::string& release, uint32_t coalition,
+                                               double delta) {
+  std::vector<privacy::ledger::Charge> charges;
+  const auto add = [&](const StatementRow& row) {
+    if (row.loss.infinite) {
+      throw Error(ErrorCode::kRefused,
+                  fmt::format("nothing limits what {} learns: {}",
+                              privacy::AdversaryText(row.adversary), row.reason),
+                  "use another engine, more parties that add noise or a smaller coalition");
+    }
+    charges.push_back({release, row.adversary, row.adjacency,
+                       privacy::ledger::ApproximateDp{row.loss.epsilon_upper, delta}, 1});
+  };
+  bool insider = false;
+  for (const StatementRow& row : statement.rows) {
+    const AdversaryKind kind = row.adversary.kind;
+    if (row.adversary.with_dealer) continue;  // no budget covers the dealer with a party
+    if (kind == AdversaryKind::kOutsideAnalyst || kind == AdversaryKind::kDealer) add(row);
+    const bool asked = coalition <= 1
+                           ? kind == AdversaryKind::kParty
+                           : kind == AdversaryKind::kCoalition && row.adversary.size == coalition;
+    if (asked && !insider) {
+      add(row);
+      insider = true;
+    }
+  }
+  if (!insider) {
+    throw Error(
+        ErrorCode::kRefused,
+        fmt::format("no noise is sized against {} parties that pool what they know", coalition),
+        "raise known_shares, or use more parties that add noise");
+  }
+  return charges;
+}
+
+Statement Together(const std::vector<Statement>& one_after_other, const Statement* instead) {
+  Statement all = one_after_other.front();
+  if (one_after_other.size() == 1 && instead == nullptr) return all;
+  for (StatementRow& row : all.rows) {
+    // Bounds that are added have no common trade-off function.
+    row.loss.trade_off.clear();
+    row.loss.mu.reset();
+    if (one_after_other.size() > 1) row.loss.beta_at_5_percent.reset();
+  }
+  const auto check = [&](const Statement& other) {
+    if (other.rows.size() == all.rows.size()) return;
+    throw Error(ErrorCode::kInternal, "statements for different audiences");
+  };
+  for (size_t k = 1; k < one_after_other.size(); ++k) {
+    const Statement& next = one_after_other[k];
+    check(next);
+    for (size_t i = 0; i < all.rows.size(); ++i) {
+      PrivacyLoss& loss = all.rows[i].loss;
+      const PrivacyLoss& more = next.rows[i].loss;
+      if (loss.infinite || more.infinite) {
+        loss = Unlimited();
+        continue;
+      }
+      // What is certainly lost is the larger one of what each loses.
+      loss.epsilon_lower = std::max(loss.epsilon_lower, more.epsilon_lower);
+      loss.epsilon_upper = (loss.epsilon_upper + more.epsilon_upper) * (1 + 1e-15);
+      loss.delta += more.delta;
+    }
+    all.mechanism += " " + next.mechanism;
+    all.caveats.insert(all.caveats.end(), next.caveats.begin(), next.caveats.end());
+  }
+  if (instead != nullptr) {
+    check(*instead);
+    for (size_t i = 0; i < all.rows.size(); ++i) {
+      PrivacyLoss& loss = all.rows[i].loss;
+      const PrivacyLoss& other = instead->rows[i].loss;
+      if (loss.infinite) continue;
+      if (other.infinite) {
+        loss = other;
+        continue;
+      }
+      loss.beta_at_5_percent.reset();
+      loss.epsilon_lower = std::max(loss.epsilon_lower, other.epsilon_lower);
+      loss.epsilon_upper = std::max(loss.epsilon_upper, other.epsilon_upper);
+      loss.delta = std::max(loss.delta, other.delta);
+    }
+    all.mechanism += " " + instead->mechanism;
+    all.caveats.insert(all.caveats.end(), instead->caveats.begin(), instead->caveats.end());
+  }
+  std::vector<std::string> caveats;
+  for (std::string& caveat : all.caveats) {
+    if (std::find(caveats.begin(), caveats.end(), caveat) == caveats.end()) {
+      caveats.push_back(std::move(caveat));
+    }
+  }
+  all.caveats = std::move(caveats);
+  privacy::CheckStatement(all);
+  return all;
+}
+
+void RequireSmallDelta(double delta, uint64_t rows) {
+  if (delta * static_cast<double>(rows) <= 1) return;
+  throw Error(ErrorCode::kRefused,
+              fmt::format("delta {:g} is above one over the {} rows", delta, rows),
+              "publishing a row at random would meet such a delta; use one well below 1/n");
+}
+
+}  // namespace partita::methods::classify

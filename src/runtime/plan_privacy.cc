@@ -1,0 +1,52 @@
+#include "runtime/plan_privacy.h"
+
+#include <fmt/format.h>
+
+namespace partita::runtime {
+namespace {
+
+// Four digits, never below the value.
+std::string RoundedUp(double value) {
+  for (double shown : {value, value * 1.0005}) {
+    std::string text = fmt::format("{:.4g}", shown);
+    if (std::stod(text) >= value) return text;
+  }
+  return fmt::format("{:.17g}", value);
+}
+
+std::string LossText(const privacy::StatementRow& row) {
+  if (row.loss.infinite) return "no bound: " + row.reason;
+  return fmt::format(
+      "eps <= {} (true value >= {:.4g}) at delta = {:g}, if all computing parties follow the "
+      "protocol; {}",
+      RoundedUp(row.loss.epsilon_upper), row.loss.epsilon_lower * (1 - 5e-4), row.loss.delta,
+      row.reason);
+}
+
+}  // namespace
+
+privacy::EngineStructure StructureOf(const std::string& engine) {
+  if (engine == "replicated") return privacy::EngineStructure::kReplicated;
+  if (engine == "shamir") return privacy::EngineStructure::kHonestMajority;
+  return engine == "ot" ? privacy::EngineStructure::kTwoParties : privacy::EngineStructure::kDealer;
+}
+
+std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statement) {
+  std::vector<study::PlanPrivacy> rows;
+  for (const privacy::StatementRow& row : statement.rows) {
+    rows.push_back({privacy::AdversaryText(row.adversary),
+                    row.loss.infinite ? "" : std::string(AdjacencyName(row.adjacency)),
+                    LossText(row)});
+  }
+  return rows;
+}
+
+std::vector<std::string> PlanPrivacySentences(const privacy::Statement& statement) {
+  const privacy::StatementRow& outside = statement.rows.front();
+  std::vector<std::string> sentences = {statement.mechanism,
+                                        privacy::PlainSentence(outside.adjacency, outside.loss)};
+  sentences.insert(sentences.end(), statement.caveats.begin(), statement.caveats.end());
+  return sentences;
+}
+
+}  // namespace partita::runtime

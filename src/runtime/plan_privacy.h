@@ -1,0 +1,24 @@
+// A privacy statement as the plan shows it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "privacy/statement.h"
+#include "study/plan.h"
+
+namespace partita::runtime {
+
+// Level of exposures that are protected by noise.
+inline constexpr char kNoisedStatistics[] = "noised-statistics";
+
+// Who may pool what under the engine of a study file.
+privacy::EngineStructure StructureOf(const std::string& engine);
+
+// One row per adversary; epsilons to four digits, never below the value.
+std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statement);
+
+// The mechanism, the plain sentence of the first row, and the caveats.
+std::vector<std::string> PlanPrivacySentences(const privacy::Statement& statement);
+
+}  // namespace partita::runtime

@@ -1,0 +1,234 @@
+// Studies of method `classify` through the whole path, on every protocol: what the parties get,
+// what the plan says, what is charged, what is refused.
+#include "runtime/classify_study.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/error.h"
+#include "runtime/build_plan.h"
+#include "runtime/ledger_charges.h"
+#include "runtime/prepare_study.h"
+#include "runtime/simulate.h"
+#include "tests/runtime/reference_study.h"
+#include "tests/study/classify_text.h"
+#include "tests/study/study_text.h"
+
+namespace partita::runtime {
+namespace {
+
+using study::Edited;
+using study::kClassifyStudy;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr int kRows[] = {500, 400, 300};
+
+// Without the keys that only one protocol has.
+std::string WithProtocol(const std::string& protocol) {
+  std::string text = Edited(kClassifyStudy, "dp-sgd", protocol);
+  const size_t from = text.find("iterations = 60"), to = text.find("evaluation = ");
+  return text.erase(from, to - from);
+}
+
+// Relapse: chance by age, dose and sex. Stage: by dose.
+std::vector<std::filesystem::path> WriteTables(const std::string& folder) {
+  std::mt19937_64 random(11);
+  std::uniform_real_distribution<double> uniform;
+  std::vector<std::filesystem::path> data;
+  const char* names[] = {"north", "south", "west"};
+  for (int p = 0; p < 3; ++p) {
+    const std::filesystem::path home = std::filesystem::path(folder) / names[p];
+    std::filesystem::create_directories(home);
+    std::ofstream csv(home / "data.csv");
+    csv << "age,dose,sex,relapse,stage,onset_time,onset_event\n";
+    for (int i = 0; i < kRows[p]; ++i) {
+      const double age = 20 + 60 * uniform(random), dose = 10 * uniform(random);
+      const bool male = uniform(random) < 0.5;
+      const double score = 0.06 * (age - 50) - 0.5 * (dose - 5) + (male ? 0.5 : 0);
+      const bool relapse = uniform(random) < 1 / (1 + std::exp(-score));
+      const double noisy = dose + uniform(random);
+      csv << fmt::format("{:.3f},{:.3f},{},{},{},1,0\n", age, dose, male ? "male" : "female",
+                         relapse ? "yes" : "no",
+                         noisy < 3.5 ? "one"
+                         : noisy < 7 ? "two"
+                                     : "three");
+    }
+    data.push_back(home / "data.csv");
+  }
+  data.emplace_back();  // the dealer
+  return data;
+}
+
+std::unique_ptr<const Study> Prepare(const std::string& text) {
+  return PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+}
+
+std::vector<PartyOutcome> RunStudy(const std::string& text) {
+  const std::unique_ptr<const Study> study = Prepare(text);
+  std::vector<std::filesystem::path> data = WriteTables(testing::MakeTemporaryFolder("classify"));
+  data.resize(study->parties.size());
+  SilentProgress progress;
+  std::vector<PartyOutcome> outcomes;
+  for (PartyEnd& end : SimulateInProcess(*study, data, {}, progress)) {
+    if (end.error) {
+      ADD_FAILURE() << end.party << ": " << end.error->message();
+      continue;
+    }
+    outcomes.push_back(*std::move(end.outcome));
+  }
+  return outcomes;
+}
+
+nlohmann::json ResultOf(const PartyOutcome& outcome) {
+  return nlohmann::json::parse(outcome.document.value().json);
+}
+
+// Everybody learns the same classifier; it finds who relapses; what was sent is what was planned.
+TEST(ClassifyStudyTest, EveryProtocolGivesEverybodyAClassifier) {
+  const std::string huge = "epsilon = 100";
+  for (const char* protocol : {"dp-sgd", "local-aggregation", "psgd", "approximate-minima"}) {
+    SCOPED_TRACE(protocol);
+    const std::string text =
+        Edited(Edited(std::string(protocol) == "dp-sgd" ? kClassifyStudy : WithProtocol(protocol),
+                      "epsilon = 4", huge),
+               "lambda = 0.001", "lambda = 0.005");
+    const std::vector<PartyOutcome> outcomes = RunStudy(text);
+    ASSERT_EQ(outcomes.size(), 4u);
+    const nlohmann::json result = ResultOf(outcomes[0]);
+    for (size_t p = 1; p < 3; ++p) {
+      EXPECT_EQ(ResultOf(outcomes[p])["coefficients"], result["coefficients"]);
+    }
+    EXPECT_FALSE(outcomes[3].document);
+    EXPECT_EQ(result["columns"],
+              (std::vector<std::string>{"age", "dose", "sex.male", "(intercept)"}));
+    const auto w = result["coefficients"]["yes"].get<std::vector<double>>();
+    EXPECT_GT(w[0], 0);
+    EXPECT_LT(w[1], 0);
+    EXPECT_GT(result["evaluation"]["accuracy"], 0.65);
+    EXPECT_GT(result["evaluation"]["area"], 0.72);
+    // The truth: 0.06, -0.5, 0.5 and 0.06 * -50 + 0.5 * 5; 5 standard errors are 6e-7 each.
+    const auto estimate = result["intervals"]["estimate"].get<std::vector<double>>();
+    const auto upper = result["intervals"]["upper"].get<std::vector<double>>();
+    const double truth[] = {0.06, -0.5, 0.5, -0.5};
+    for (size_t j = 0; j < 4; ++j) {
+      const double error = (upper[j] - estimate[j]) / 1.6449;
+      EXPECT_NEAR(estimate[j], truth[j], 5 * error + 0.05 * std::abs(truth[j])) << j;
+    }
+    const study::PlanTotals planned = study::Totals(outcomes[0].plan);
+    uint64_t bytes = 0;
+    for (const PartyOutcome& outcome : outcomes) {
+      for (const net::PhaseTraffic& phase : outcome.traffic) {
+        for (const net::LinkTraffic& link : phase.links) bytes += link.bytes_sent;
+      }
+    }
+    EXPECT_EQ(bytes, planned.bytes);
+  }
+}
+
+// With a real budget the plan has a row for every adversary, and the losses are within it.
+TEST(ClassifyStudyTest, ThePlanStatesWhatIsCharged) {
+  const auto study = Prepare(kClassifyStudy);
+  const study::Plan plan = BuildPlan(*study);
+  EXPECT_EQ(plan.method, "classify");
+  EXPECT_EQ(plan.leakage_level, "noised-statistics");
+  ASSERT_TRUE(plan.privacy_statement);
+  double party = 0;
+  for (const privacy::StatementRow& row : plan.privacy_statement->rows) {
+    if (row.adversary.kind == privacy::AdversaryKind::kParty && !row.adversary.with_dealer) {
+      party = row.loss.epsilon_upper;
+    }
+  }
+  EXPECT_LE(party, 4 * (1 + 1e-4));
+  EXPECT_GT(party, 3.9);
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("No disclosure checks")));
+  EXPECT_EQ(study->releases.size(), 3u);
+
+  privacy::ledger::Policy policy;
+  policy.table = "t";
+  policy.outside.adjacency = privacy::Adjacency::kReplace;
+  policy.coalition = 1;
+  EXPECT_EQ(study->Charges(policy).size(), 1u);  // no insider budget
+  policy.insider = policy.outside;
+  const auto charges = study->Charges(policy);
+  ASSERT_EQ(charges.size(), 2u);
+  EXPECT_EQ(std::get<privacy::ledger::ApproximateDp>(charges[1].mechanism).epsilon, party);
+  policy.coalition = 3;
+  EXPECT_THROW(study->Charges(policy), Error);
+  policy.coalition = 1;
+  policy.outside.adjacency = privacy::Adjacency::kAddRemove;
+  EXPECT_THROW(study->Charges(policy), Error);
+}
+
+// Levels against the rest, evaluated by each party on its own rows, which no other report holds.
+TEST(ClassifyStudyTest, SeveralLevelsAndLocalEvaluation) {
+  std::string text =
+      Edited(kClassifyStudy, "outcome = \"relapse\"\npositive = \"yes\"", "outcome = \"stage\"");
+  text = Edited(text, "evaluation = \"private\"", "evaluation = \"local\"");
+  text = Edited(text, "score_bins = 8\ninterval_share = 0.4\nlevel = 0.9\n", "");
+  text = Edited(text, "epsilon = 4", "epsilon = 100");
+  const auto outcomes = RunStudy(text);
+  ASSERT_EQ(outcomes.size(), 4u);
+  EXPECT_EQ(ResultOf(outcomes[0])["coefficients"].size(), 3u);
+  for (size_t p = 0; p < 3; ++p) {
+    const study::Document& document = *outcomes[p].document;
+    const study::DocumentSection& own = document.sections.back();
+    EXPECT_EQ(own.heading, "Own test rows");
+    double rows = 0, right = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      for (size_t j = 0; j < 3; ++j) {
+        const double count = std::get<double>(own.tables.at(0).rows[i][j + 1]);
+        rows += count;
+        right += i == j ? count : 0;
+      }
+    }
+    EXPECT_EQ(rows, kRows[p] / 4);
+    EXPECT_GT(right / rows, 0.4);
+  }
+}
+
+TEST(ClassifyStudyTest, AnotherEngineAndNoEvaluation) {
+  std::string text =
+      Edited(kClassifyStudy, "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n", "");
+  text = Edited(text, "name = \"dealer\"", "name = \"replicated\"");
+  text = Edited(text, "evaluation = \"private\"\ntest_share = 0.25\nscore_bins = 8\n", "");
+  const auto outcomes = RunStudy(text);
+  ASSERT_EQ(outcomes.size(), 3u);
+  const nlohmann::json result = ResultOf(outcomes[2]);
+  EXPECT_FALSE(result.contains("evaluation"));
+  EXPECT_EQ(result["coefficients"], ResultOf(outcomes[0])["coefficients"]);
+}
+
+TEST(ClassifyStudyTest, WhatTheMethodDoesNotDoIsRefusedWithAReason) {
+  const auto refusal = [](const std::string& from, const std::string& to) -> std::string {
+    try {
+      Prepare(Edited(kClassifyStudy, from, to));
+    } catch (const Error& error) {
+      EXPECT_FALSE(error.hint().empty());
+      return error.message();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal("missing = \"refuse\"", "missing = \"complete\""), HasSubstr("public"));
+  EXPECT_THAT(refusal("site = \"ignore\"", "site = \"fixed\""), HasSubstr("sites"));
+  EXPECT_THAT(refusal("[engine]", "[population]\nmax_rows_per_person = 3\n[engine]"),
+              HasSubstr("one row"));
+  EXPECT_THAT(
+      refusal("[engine]", "[population]\nsubset = [{variable = \"age\", at_least = 30}]\n[engine]"),
+      HasSubstr("subset"));
+  EXPECT_THAT(refusal("count = 400\n", ""), HasSubstr("block 's' declares none"));
+  EXPECT_THAT(refusal("roles = [\"holder\", \"receiver\"]\nrows = [\"n\"]",
+                      "roles = [\"holder\"]\nrows = [\"n\"]\n[[party]]\nname = \"reader\"\nroles = "
+                      "[\"receiver\"]"),
+              HasSubstr("'reader' computes, but holds no rows"));
+}
+
+}  // namespace
+}  // namespace partita::runtime

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "runtime/mcmc_study.h"
 
 namespace partita::runtime {
 
 std::unique_ptr<const Study> PrepareStudy(study::StudyFile file) {
+  if (file.analyses.front().method == "mcmc") {
+    return std::make_unique<McmcStudy>(PrepareMcmcStudy(std::move(file)));
+  }
   return std::make_unique<MleStudy>(PrepareMleStudy(std::move(file)));
 }
 

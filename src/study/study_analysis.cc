@@ -1,4 +1,5 @@
 // [[analysis]].
+#include "study/mcmc_section.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -186,7 +187,8 @@ struct AnalysisMethod {
 };
 
 const std::vector<AnalysisMethod>& AnalysisMethods() {
-  static const std::vector<AnalysisMethod> methods = {{"mle", kMleKeys, ReadMle, true}};
+  static const std::vector<AnalysisMethod> methods = {{"mle", kMleKeys, ReadMle, true},
+                                                      {"mcmc", McmcKeys(), ReadMcmc, false}};
   return methods;
 }
 

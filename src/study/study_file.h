@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,10 @@
 #include "data/partition.h"
 #include "data/schema.h"
 #include "privacy/adjacency.h"
+
+namespace partita::methods::accept {
+struct ChainSpec;
+}
 
 namespace partita::study {
 
@@ -153,6 +158,8 @@ struct AnalysisSpec {
   std::optional<bool> meanstructure, fixed_x;
   std::string information = "expected";  // or "observed"
   std::optional<PrivacySpec> privacy;    // empty: exact
+  // Of method "mcmc", which beside it has `protocol`, `releases` and `subset` (mcmc_section.h).
+  std::shared_ptr<const methods::accept::ChainSpec> mcmc = {};
 };
 
 struct StudyFile {

@@ -160,8 +160,8 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
   crypto::SystemRandom unused;
   const crypto::Key no_key{};
   const bool party = engine.self().has_value();
-  const DecideBlock decide =
-      MakeRule(engine, plan, inputs, party ? *inputs.random : unused, party ? *inputs.public_key : no_key);
+  const DecideBlock decide = MakeRule(engine, plan, inputs, party ? *inputs.random : unused,
+                                      party ? *inputs.public_key : no_key);
   Recorder recorder(plan, inputs);
   ChainResult result;
   if (!party) {

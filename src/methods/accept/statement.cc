@@ -90,7 +90,8 @@ PrivacyLoss PenaltyLoss(const ChainPlan& plan, const ChainAudience& audience, ui
   const auto parties = static_cast<double>(audience.parties.size());
   const double left = (parties - known) / parties;
   if (left <= 0) return Unlimited();
-  const double factor = audience.adjacency == privacy::Adjacency::kReplace ? 2 : 1;
+  const double factor = (audience.adjacency == privacy::Adjacency::kReplace ? 2 : 1) *
+                        static_cast<double>(audience.rows_per_person);
   const double multiplier = std::sqrt(left) / (factor * StandardisedSensitivity(plan.penalty));
   const uint64_t openings = Decided(plan);
   const std::vector<privacy::Event> events = {
@@ -165,9 +166,17 @@ privacy::Statement StateChain(const ChainPlan& plan, const ChainAudience& audien
       row.loss = PenaltyLoss(plan, audience, known);
     } else {
       if (!barker) {
-        barker = BarkerLoss(*sensitivity, Decided(plan), parties, audience.delta);
+        barker = BarkerLoss(*sensitivity * audience.rows_per_person, Decided(plan), parties,
+                            audience.delta);
       }
       row.loss = *barker;
+      if (row.loss.infinite) {
+        row.reason = fmt::format(
+            "no epsilon covers {} decisions at this delta: the law of a threshold is known to "
+            "2^-39 "
+            "only",
+            Decided(plan));
+      }
     }
     statement.rows.push_back(std::move(row));
   };

@@ -16,9 +16,10 @@ struct ChainAudience {
   privacy::EngineStructure engine = privacy::EngineStructure::kDealer;
   privacy::Adjacency adjacency = privacy::Adjacency::kReplace;
   double delta = 1e-6;
+  uint32_t rows_per_person = 1;  // at most; a sensitivity is that of one row
 };
 
-// How far one person moves the log ratio of any decision under the audience's adjacency
+// How far one row moves the log ratio of any decision under the audience's adjacency
 // (stats/mcmc/clipped.h); empty: nothing bounds it.
 using Sensitivity = std::optional<double>;
 

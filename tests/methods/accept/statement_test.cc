@@ -33,7 +33,7 @@ ChainPlan Plan(Rule rule, Acceptance acceptance) {
 }
 
 ChainAudience Audience(EngineStructure engine) {
-  return {{"north", "south", "west"}, engine, privacy::Adjacency::kReplace, 1e-6};
+  return {{"north", "south", "west"}, engine, privacy::Adjacency::kReplace, 1e-6, 1};
 }
 
 TEST(ChainStatement, BarkersRuleIsTheSameAgainstEverybody) {
@@ -99,6 +99,14 @@ TEST(ChainStatement, NothingIsClaimedWhereNothingProtects) {
                Error);
 }
 
+// The law of a threshold is off by 2^-39, which times e^epsilon must fit into delta.
+TEST(ChainStatement, SaysWhereThresholdsAreTooCoarse) {
+  const auto statement = StateChain(Plan(Rule::kBit, Acceptance::kBarker),
+                                    Audience(EngineStructure::kReplicated), 0.1);
+  EXPECT_TRUE(statement.rows[0].loss.infinite);
+  EXPECT_THAT(statement.rows[0].reason, HasSubstr("2^-39"));
+}
+
 // mu is known exactly: noise of variance 1, or what is left of it, against 2 / 40, 4000 times.
 TEST(ChainStatement, PenaltyMethodLosesWhatItsGaussianLoses) {
   const ChainPlan plan = Plan(Rule::kPenalty, Acceptance::kMetropolis);
@@ -115,6 +123,24 @@ TEST(ChainStatement, PenaltyMethodLosesWhatItsGaussianLoses) {
     ASSERT_TRUE(row.loss.mu);
     EXPECT_NEAR(*row.loss.mu, whole / std::sqrt((3 - known) / 3), 1e-9);
     EXPECT_GT(row.loss.epsilon_upper, *row.loss.mu);
+  }
+}
+
+// A person with two rows counts twice.
+TEST(ChainStatement, RowsOfOnePersonAddUp) {
+  for (const Rule rule : {Rule::kBit, Rule::kPenalty}) {
+    const bool bits = rule == Rule::kBit;
+    const ChainPlan plan = Plan(rule, bits ? Acceptance::kBarker : Acceptance::kMetropolis);
+    ChainAudience one = Audience(EngineStructure::kReplicated), two = one;
+    one.delta = two.delta = 1e-5;
+    two.rows_per_person = 2;
+    const auto once = StateChain(plan, one, 0.02).rows[0].loss;
+    const auto twice = StateChain(plan, two, 0.02).rows[0].loss;
+    EXPECT_GT(twice.epsilon_upper, 1.9 * once.epsilon_upper);
+    const auto doubled = StateChain(plan, one, 0.04);
+    if (bits) {
+      EXPECT_NEAR(twice.epsilon_upper, doubled.rows[0].loss.epsilon_upper, 1e-9);
+    }
   }
 }
 

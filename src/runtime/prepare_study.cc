@@ -4,16 +4,18 @@
 
 #include "base/error.h"
 #include "runtime/classify_study.h"
+#include "runtime/mcmc_study.h"
 #include "runtime/mixture_study.h"
 
 namespace partita::runtime {
 
 std::unique_ptr<const Study> PrepareStudy(study::StudyFile file) {
-  if (file.analyses.front().mixture)
+  const std::string& method = file.analyses.front().method;
+  if (method == "mixture")
     return std::make_unique<MixtureStudy>(PrepareMixtureStudy(std::move(file)));
-  if (file.analyses.front().classify) {
+  if (method == "classify")
     return std::make_unique<ClassifyStudy>(PrepareClassifyStudy(std::move(file)));
-  }
+  if (method == "mcmc") return std::make_unique<McmcStudy>(PrepareMcmcStudy(std::move(file)));
   return std::make_unique<MleStudy>(PrepareMleStudy(std::move(file)));
 }
 

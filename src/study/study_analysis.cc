@@ -1,5 +1,6 @@
 // [[analysis]].
 #include "study/classify_section.h"
+#include "study/mcmc_section.h"
 #include "study/mixture_section.h"
 #include "study/study_sections.h"
 #include "study/text.h"
@@ -197,7 +198,8 @@ const std::vector<AnalysisMethod>& AnalysisMethods() {
   static const std::vector<AnalysisMethod> methods = {
       {"mle", kMleKeys, ReadMle, true},
       {"mixture", kMixtureKeys, ReadMixtureOf, false},
-      {"classify", kClassifyKeys, ReadClassifyAnalysis, false}};
+      {"classify", kClassifyKeys, ReadClassifyAnalysis, false},
+      {"mcmc", McmcKeys(), ReadMcmc, false}};
   return methods;
 }
 

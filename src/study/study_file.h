@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,10 @@
 #include "methods/classify/spec.h"
 #include "privacy/adjacency.h"
 #include "study/mixture_spec.h"
+
+namespace partita::methods::accept {
+struct ChainSpec;
+}
 
 namespace partita::study {
 
@@ -155,9 +160,11 @@ struct AnalysisSpec {
   std::optional<bool> meanstructure, fixed_x;
   std::string information = "expected";  // or "observed"
   std::optional<PrivacySpec> privacy;    // empty: exact
-  // Of the other methods, instead of what stands above.
+  // Of the other methods, instead of what stands above; `mcmc` beside it has `protocol`, `releases`
+  // and `subset` (mcmc_section.h).
   std::optional<MixtureSpec> mixture;
   std::optional<methods::classify::Spec> classify;
+  std::shared_ptr<const methods::accept::ChainSpec> mcmc = {};
 };
 
 struct StudyFile {

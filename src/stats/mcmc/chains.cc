@@ -29,12 +29,10 @@ class Proposals {
                     options.initial_scale),
         factor_(MatrixXd::Identity(dimension, dimension) * options.initial_scale) {}
 
-  MatrixXd Draw(const MatrixXd& current, blr::Variates& variates) const {
-    MatrixXd steps(current.rows(), current.cols());
-    for (Index c = 0; c < steps.cols(); ++c) {
-      for (Index j = 0; j < steps.rows(); ++j) steps(j, c) = variates.Normal();
-    }
-    return current + std::exp(log_scale_) * (factor_ * steps);
+  MatrixXd DrawStep(Index chains, blr::Variates& variates) const {
+    MatrixXd step(factor_.rows(), chains);
+    for (double& value : step.reshaped()) value = variates.Normal();
+    return std::exp(log_scale_) * (factor_ * step);
   }
 
   // After decision number t = 0, 1, ... of the warm-up.
@@ -69,63 +67,157 @@ class Proposals {
 
 }  // namespace
 
+uint64_t DecisionsOf(const ChainOptions& options) {
+  return options.warmup + uint64_t{options.draws} * options.thin;
+}
+
+std::vector<MatrixXd> Reachable(const MatrixXd& current, const std::vector<MatrixXd>& steps) {
+  std::vector<MatrixXd> states = {current};
+  for (const MatrixXd& step : steps) {
+    const size_t before = states.size();
+    for (size_t m = 0; m < before; ++m) states.emplace_back(states[m] + step);
+  }
+  return states;
+}
+
+std::vector<Question> Questions(size_t decisions) {
+  std::vector<Question> questions;
+  for (size_t k = 0; k < decisions; ++k) {
+    const size_t bit = size_t{1} << k;
+    for (size_t m = 0; m < bit; ++m) questions.push_back({m, m + bit});
+  }
+  return questions;
+}
+
+size_t QuestionAfter(const std::vector<bool>& bits) {
+  size_t made = 0;
+  for (size_t k = 0; k < bits.size(); ++k) made += size_t{bits[k]} << k;
+  return (size_t{1} << bits.size()) - 1 + made;
+}
+
 Draws RunChains(const MatrixXd& start, const ChainOptions& options, const Decide& decide,
                 crypto::RandomSource& public_source, Progress& progress) {
   if (options.chains == 0 || options.draws == 0 || options.thin == 0 ||
       start.cols() != static_cast<Index>(options.chains) || start.rows() == 0) {
     throw Error(ErrorCode::kUsage, "chains need draws, and a starting point for every one of them");
   }
+  const uint64_t total = DecisionsOf(options);
+  if (options.speculation == 0 || total % options.speculation != 0) {
+    throw Error(ErrorCode::kUsage, "the decisions are not a multiple of those of a block",
+                "choose other numbers of warm-up decisions or draws");
+  }
   blr::Variates variates(public_source);
   Proposals proposals(start.rows(), options);
   MatrixXd current = start;
   Draws draws;
   draws.chains.assign(options.chains, MatrixXd(static_cast<Index>(options.draws), start.rows()));
-  const size_t total = options.warmup + options.draws * options.thin;
   double accepted_after = 0;
-  for (size_t t = 0; t < total; ++t) {
+  std::vector<MatrixXd> steps(options.speculation);
+  for (size_t t = 0; t < total;) {
     progress.Step(t, total);
     progress.CheckCancelled();
-    const MatrixXd proposed = proposals.Draw(current, variates);
-    const std::vector<bool> accepted = decide(current, proposed);
-    for (size_t c = 0; c < options.chains; ++c) {
-      if (accepted[c]) current.col(static_cast<Index>(c)) = proposed.col(static_cast<Index>(c));
-    }
-    const double share = static_cast<double>(std::count(accepted.begin(), accepted.end(), true)) /
-                         static_cast<double>(options.chains);
-    draws.decisions += options.chains;
-    if (t < options.warmup) {
-      proposals.Learn(t, current, share);
-      continue;
-    }
-    accepted_after += share;
-    const size_t kept = t - options.warmup;
-    if ((kept + 1) % options.thin != 0) continue;
-    for (size_t c = 0; c < options.chains; ++c) {
-      draws.chains[c].row(static_cast<Index>(kept / options.thin)) =
-          current.col(static_cast<Index>(c)).transpose();
+    for (MatrixXd& step : steps) step = proposals.DrawStep(start.cols(), variates);
+    const std::vector<std::vector<bool>> block = decide(current, steps);
+    for (size_t k = 0; k < steps.size(); ++k, ++t) {
+      const std::vector<bool>& accepted = block[k];
+      for (size_t c = 0; c < options.chains; ++c) {
+        const auto column = static_cast<Index>(c);
+        if (accepted[c]) current.col(column) += steps[k].col(column);
+      }
+      const double share = static_cast<double>(std::count(accepted.begin(), accepted.end(), true)) /
+                           static_cast<double>(options.chains);
+      draws.decisions += options.chains;
+      if (t < options.warmup) {
+        proposals.Learn(t, current, share);
+        continue;
+      }
+      accepted_after += share;
+      const size_t kept = t - options.warmup;
+      if ((kept + 1) % options.thin != 0) continue;
+      for (size_t c = 0; c < options.chains; ++c) {
+        draws.chains[c].row(static_cast<Index>(kept / options.thin)) =
+            current.col(static_cast<Index>(c)).transpose();
+      }
     }
   }
   draws.acceptance_rate = accepted_after / static_cast<double>(options.draws * options.thin);
   return draws;
 }
 
-const VectorXd& Differences::Of(const MatrixXd& current, const MatrixXd& proposed) {
-  if (at_current_.size() == 0) at_current_ = target_.LogLikelihood(current);
-  at_proposed_ = target_.LogLikelihood(proposed);
-  for (const double value : at_proposed_) {
+namespace {
+
+// One column block per state, so that a target computes them all together.
+MatrixXd SideBySide(const std::vector<MatrixXd>& states, size_t first) {
+  const Index chains = states.front().cols();
+  MatrixXd all(states.front().rows(), static_cast<Index>(states.size() - first) * chains);
+  for (size_t m = first; m < states.size(); ++m) {
+    all.middleCols(static_cast<Index>(m - first) * chains, chains) = states[m];
+  }
+  return all;
+}
+
+MatrixXd DifferencesBetween(const MatrixXd& values, size_t decisions) {
+  const std::vector<Question> questions = Questions(decisions);
+  MatrixXd differences(static_cast<Index>(questions.size()), values.cols());
+  for (size_t q = 0; q < questions.size(); ++q) {
+    const auto to = static_cast<Index>(questions[q].to);
+    const auto from = static_cast<Index>(questions[q].from);
+    for (Index c = 0; c < values.cols(); ++c) {
+      // From an impossible place the question is never met.
+      const double difference = values(to, c) - values(from, c);
+      differences(static_cast<Index>(q), c) = values(from, c) == -HUGE_VAL ? 0 : difference;
+    }
+  }
+  return differences;
+}
+
+}  // namespace
+
+const MatrixXd& Differences::Of(const MatrixXd& current, const std::vector<MatrixXd>& steps) {
+  if (at_current_.size() == 0) {
+    at_current_ = target_.LogLikelihood(current);
+    for (const double value : at_current_) {
+      if (std::isfinite(value)) continue;
+      throw Error(ErrorCode::kBadData,
+                  "the likelihood of the own rows is 0 or no number where a chain begins",
+                  "begin elsewhere, or check the own log density there");
+    }
+  }
+  const std::vector<MatrixXd> states = Reachable(current, steps);
+  const VectorXd proposed = target_.LogLikelihood(SideBySide(states, 1));
+  for (const double value : proposed) {
     if (std::isnan(value) || value == HUGE_VAL) {
       throw Error(ErrorCode::kBadData, "the log likelihood of the own rows is not a number",
                   "check the own log density at extreme parameters");
     }
   }
-  differences_ = at_proposed_ - at_current_;
+  values_.resize(static_cast<Index>(states.size()), current.cols());
+  values_.row(0) = at_current_.transpose();
+  for (Index m = 1; m < values_.rows(); ++m) {
+    values_.row(m) = proposed.segment((m - 1) * current.cols(), current.cols()).transpose();
+  }
+  differences_ = DifferencesBetween(values_, steps.size());
   return differences_;
 }
 
-void Differences::Replace(const std::vector<bool>& accepted) {
-  for (size_t c = 0; c < accepted.size(); ++c) {
-    if (accepted[c]) at_current_(static_cast<Index>(c)) = at_proposed_(static_cast<Index>(c));
+void Differences::Replace(const std::vector<std::vector<bool>>& accepted) {
+  for (Index c = 0; c < values_.cols(); ++c) {
+    Index made = 0;
+    for (size_t k = 0; k < accepted.size(); ++k) {
+      made += Index{accepted[k][static_cast<size_t>(c)]} << k;
+    }
+    at_current_(c) = values_(made, c);
   }
+}
+
+MatrixXd PriorDifferences(const std::vector<Prior>& priors, const MatrixXd& current,
+                          const std::vector<MatrixXd>& steps) {
+  const std::vector<MatrixXd> states = Reachable(current, steps);
+  MatrixXd values(static_cast<Index>(states.size()), current.cols());
+  for (size_t m = 0; m < states.size(); ++m) {
+    values.row(static_cast<Index>(m)) = LogPrior(priors, states[m]).transpose();
+  }
+  return DifferencesBetween(values, steps.size());
 }
 
 double DecisionVariate(Acceptance acceptance, double uniform) {
@@ -140,13 +232,20 @@ PlainDecisions::PlainDecisions(const std::vector<const LocalTarget*>& targets,
   for (const LocalTarget* target : targets) parties_.emplace_back(*target);
 }
 
-std::vector<bool> PlainDecisions::operator()(const MatrixXd& current, const MatrixXd& proposed) {
-  VectorXd log_ratio = LogPrior(priors_, proposed) - LogPrior(priors_, current);
-  for (Differences& party : parties_) log_ratio += party.Of(current, proposed);
-  std::vector<bool> accepted(static_cast<size_t>(current.cols()));
-  for (size_t c = 0; c < accepted.size(); ++c) {
-    accepted[c] =
-        log_ratio(static_cast<Index>(c)) + DecisionVariate(acceptance_, variates_.Uniform()) >= 0;
+std::vector<std::vector<bool>> PlainDecisions::operator()(const MatrixXd& current,
+                                                          const std::vector<MatrixXd>& steps) {
+  MatrixXd log_ratio = PriorDifferences(priors_, current, steps);
+  for (Differences& party : parties_) log_ratio += party.Of(current, steps);
+  const auto chains = static_cast<size_t>(current.cols());
+  std::vector<std::vector<bool>> accepted(steps.size(), std::vector<bool>(chains));
+  for (size_t c = 0; c < chains; ++c) {
+    std::vector<bool> before;
+    for (size_t k = 0; k < steps.size(); ++k) {
+      const double ratio =
+          log_ratio(static_cast<Index>(QuestionAfter(before)), static_cast<Index>(c));
+      before.push_back(ratio + DecisionVariate(acceptance_, variates_.Uniform()) >= 0);
+      accepted[k][c] = before.back();
+    }
   }
   for (Differences& party : parties_) party.Replace(accepted);
   return accepted;

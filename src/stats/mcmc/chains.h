@@ -29,12 +29,30 @@ struct ChainOptions {
   size_t thin = 1;      // decisions per kept draw
   Acceptance acceptance = Acceptance::kBarker;
   double initial_scale = 0.1;  // standard deviation of the first proposals
+  // So many decisions are asked for at once; divides warmup + draws thin. Proposals of one block
+  // have one covariance; otherwise the chain is the same.
+  size_t speculation = 1;
 };
 
-// One bit per chain: whether column c of `proposed` replaces column c of `current`. Called with the
-// same matrices at every party.
-using Decide = std::function<std::vector<bool>(const Eigen::MatrixXd& current,
-                                               const Eigen::MatrixXd& proposed)>;
+// Decisions of all chains, warm-up included, of each.
+uint64_t DecisionsOf(const ChainOptions& options);
+
+// A block of decisions: for every one, one bit per chain, whether the chain makes that step. A
+// chain that stands at x after k decisions of the block is asked about x + steps[k]. current and
+// steps: d by chains. Called with the same matrices at every party.
+using Decide = std::function<std::vector<std::vector<bool>>(
+    const Eigen::MatrixXd& current, const std::vector<Eigen::MatrixXd>& steps)>;
+
+// Where a chain of a block of k decisions can stand: 2^k matrices; number m has made the steps
+// whose bits are set in m.
+std::vector<Eigen::MatrixXd> Reachable(const Eigen::MatrixXd& current,
+                                       const std::vector<Eigen::MatrixXd>& steps);
+// The questions of such a block: number (2^k - 1) + m is that of a chain at Reachable[m], m < 2^k,
+// before decision k: from `from` to `to`.
+struct Question {
+  size_t from = 0, to = 0;
+};
+std::vector<Question> Questions(size_t decisions);
 
 struct Draws {
   std::vector<Eigen::MatrixXd> chains;  // draws by parameters
@@ -42,23 +60,35 @@ struct Draws {
   uint64_t decisions = 0;               // of all chains, warm-up included
 };
 
-// start: d by chains. public_source: the common seed. Throws kUsage for no chains or draws.
+// start: d by chains. public_source: the common seed. Throws kUsage for no chains or draws, and
+// where speculation does not divide the decisions.
 Draws RunChains(const Eigen::MatrixXd& start, const ChainOptions& options, const Decide& decide,
                 crypto::RandomSource& public_source, Progress& progress);
 
-// One party's differences l(proposed) - l(current), each state's value computed once.
+// One party's differences l(to) - l(from) for the questions of a block, every value computed once.
 class Differences {
  public:
   explicit Differences(const LocalTarget& target) : target_(target) {}
-  // C values. Throws kBadData, to the owner, for NaN or +infinity.
-  const Eigen::VectorXd& Of(const Eigen::MatrixXd& current, const Eigen::MatrixXd& proposed);
-  // After the decision.
-  void Replace(const std::vector<bool>& accepted);
+  // Questions by chains. Throws kBadData, to the owner, for NaN, +infinity, and a chain that begins
+  // where the likelihood is 0.
+  const Eigen::MatrixXd& Of(const Eigen::MatrixXd& current,
+                            const std::vector<Eigen::MatrixXd>& steps);
+  // After the decisions.
+  void Replace(const std::vector<std::vector<bool>>& accepted);
 
  private:
   const LocalTarget& target_;
-  Eigen::VectorXd at_current_, at_proposed_, differences_;
+  Eigen::VectorXd at_current_;
+  Eigen::MatrixXd values_;  // reachable states by chains
+  Eigen::MatrixXd differences_;
 };
+
+// The prior's, which are public: as Differences::Of.
+Eigen::MatrixXd PriorDifferences(const std::vector<Prior>& priors, const Eigen::MatrixXd& current,
+                                 const std::vector<Eigen::MatrixXd>& steps);
+// The number of the question that chain c meets at decision k = bits.size(), given its decisions
+// before.
+size_t QuestionAfter(const std::vector<bool>& bits);
 
 // The decision in the clear: sum of all parties' differences and the prior's, against a fresh
 // variate from `secret_source`. Also what a trusted centre would do; the oracle of the protocols.
@@ -66,7 +96,8 @@ class PlainDecisions {
  public:
   PlainDecisions(const std::vector<const LocalTarget*>& targets, std::vector<Prior> priors,
                  Acceptance acceptance, crypto::RandomSource& secret_source);
-  std::vector<bool> operator()(const Eigen::MatrixXd& current, const Eigen::MatrixXd& proposed);
+  std::vector<std::vector<bool>> operator()(const Eigen::MatrixXd& current,
+                                            const std::vector<Eigen::MatrixXd>& steps);
 
  private:
   std::vector<Differences> parties_;

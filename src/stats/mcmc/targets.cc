@@ -53,6 +53,15 @@ class Linear : public LocalTarget {
     }
     return values;
   }
+  MatrixXd ByRow(const MatrixXd& thetas) const override {
+    const Index k = x_.cols();
+    MatrixXd values = y_.replicate(1, thetas.cols()) - x_ * thetas.topRows(k);
+    for (Index c = 0; c < thetas.cols(); ++c) {
+      const double log_sigma = thetas(k, c);
+      values.col(c) = -log_sigma - 0.5 * std::exp(-2 * log_sigma) * values.col(c).array().square();
+    }
+    return values;
+  }
 
  private:
   MatrixXd x_;
@@ -74,6 +83,14 @@ class Glm : public LocalTarget {
     for (Index c = 0; c < thetas.cols(); ++c) {
       const double last = thetas(thetas.rows() - 1, c);
       for (Index i = 0; i < y_.size(); ++i) values(c) += term_(i, y_(i), predictors(i, c), last);
+    }
+    return values;
+  }
+  MatrixXd ByRow(const MatrixXd& thetas) const override {
+    MatrixXd values = x_ * thetas.topRows(x_.cols());
+    for (Index c = 0; c < thetas.cols(); ++c) {
+      const double last = thetas(thetas.rows() - 1, c);
+      for (Index i = 0; i < y_.size(); ++i) values(i, c) = term_(i, y_(i), values(i, c), last);
     }
     return values;
   }
@@ -191,6 +208,12 @@ class Own : public LocalTarget {
 };
 
 }  // namespace
+
+MatrixXd LocalTarget::ByRow(const MatrixXd& /*thetas*/) const {
+  throw Error(ErrorCode::kRefused, "this likelihood is not a sum over rows",
+              "nothing bounds what one person contributes: choose a regression whose rows are "
+              "independent, or make no claim of differential privacy");
+}
 
 TargetPtr LinearTarget(MatrixXd x, VectorXd y) {
   return std::make_unique<Linear>(std::move(x), std::move(y));

@@ -19,6 +19,8 @@ class LocalTarget {
   virtual size_t dimension() const = 0;
   // thetas: d by C, one parameter vector per column. C values; -infinity where the likelihood is 0.
   virtual Eigen::VectorXd LogLikelihood(const Eigen::MatrixXd& thetas) const = 0;
+  // The same by row, rows by C, where the likelihood is a sum over rows; else kRefused.
+  virtual Eigen::MatrixXd ByRow(const Eigen::MatrixXd& thetas) const;
 };
 
 using TargetPtr = std::unique_ptr<const LocalTarget>;

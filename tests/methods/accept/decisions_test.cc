@@ -1,19 +1,19 @@
-// The bits are the decisions' law: frequencies at given ratios, chains that walk together, costs as
-// planned, and impossible or broken values.
+// The bits are the decisions' law: frequencies at given ratios, paths of blocks, costs as planned,
+// and impossible or broken values.
 #include "methods/accept/decisions.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <mutex>
 
 #include "base/error.h"
+#include "mpc/functions/variates.h"
 #include "mpc/replicated_engine.h"
-#include "stats/mcmc/diagnostics.h"
+#include "stats/blr/variates.h"
 #include "tests/mpc/harness.h"
 #include "tests/stats/blr/random.h"
-#include "tests/stats/mcmc/registries.h"
 
 namespace partita::methods::accept {
 namespace {
@@ -29,7 +29,8 @@ struct EngineCase {
   const char* kind;
   size_t parties;
 };
-constexpr EngineCase kEngines[] = {{"dealer", 2}, {"dealer", 3}, {"replicated", 3}, {"ot", 2}};
+constexpr EngineCase kEngines[] = {
+    {"dealer", 2}, {"dealer", 3}, {"replicated", 3}, {"shamir", 3}, {"ot", 2}};
 
 RunOptions OptionsFor(const EngineCase& engine_case, const mpc::Release& release) {
   RunOptions options;
@@ -59,17 +60,20 @@ TEST(Decisions, FrequenciesAreThoseOfTheRule) {
       RunAll(OptionsFor(engine_case, ReleaseOf(task, repeats)), [&](Engine& engine, size_t) {
         crypto::SystemRandom random;
         Decisions decisions(engine, task, random);
-        std::vector<double> own;
+        Eigen::MatrixXd own(1, static_cast<Eigen::Index>(task.chains));
         for (size_t c = 0; engine.self() && c < task.chains; ++c) {
           // Shares of the ratio that are themselves far apart.
           const double share = *engine.self() == 0 ? 1000.25 : -1000.25;
-          own.push_back(*engine.self() < 2 ? share : 0);
-          if (*engine.self() == 1) own.back() += ratios[c % ratios.size()];
+          double& mine = own(0, static_cast<Eigen::Index>(c));
+          mine = *engine.self() < 2 ? share : 0;
+          if (*engine.self() == 1) mine += ratios[c % ratios.size()];
         }
         for (size_t repeat = 0; repeat < repeats; ++repeat) {
-          const std::vector<bool> bits = decisions.Decide(own);
+          const Bits bits = decisions.Decide(own);
           if (engine.self() != 0u) continue;
-          for (size_t c = 0; c < bits.size(); ++c) accepted[c % ratios.size()] += bits[c] ? 1 : 0;
+          for (size_t c = 0; c < task.chains; ++c) {
+            accepted[c % ratios.size()] += bits[0][c] ? 1 : 0;
+          }
         }
       }).ThrowIfFailed();
       for (size_t k = 0; k < ratios.size(); ++k) {
@@ -83,60 +87,80 @@ TEST(Decisions, FrequenciesAreThoseOfTheRule) {
 
 TEST(Decisions, CostsAreAsPlanned) {
   for (const EngineCase& engine_case : kEngines) {
-    const DecisionTask task{3, Acceptance::kBarker, 2};
-    RunAndComparePlan(OptionsFor(engine_case, ReleaseOf(task, 5)), [&](Engine& engine, size_t) {
-      crypto::SystemRandom random;
-      Decisions decisions(engine, task, random);
-      const std::vector<double> own(engine.self() ? 3 : 0, 0.1);
-      for (int i = 0; i < 5; ++i) decisions.Decide(own);
-    });
+    for (const size_t block : {1, 3}) {
+      const DecisionTask task{3, Acceptance::kBarker, 2, block};
+      RunAndComparePlan(OptionsFor(engine_case, ReleaseOf(task, 3)), [&](Engine& engine, size_t) {
+        crypto::SystemRandom random;
+        Decisions decisions(engine, task, random);
+        const Eigen::MatrixXd own = Eigen::MatrixXd::Constant(block == 1 ? 1 : 7, 3, 0.1);
+        for (int i = 0; i < 3; ++i) decisions.Decide(own);
+      });
+    }
   }
 }
 
-// Parties who share nothing but bits walk the same chain, and it is the posterior's.
-TEST(Decisions, PartiesWalkTogetherAndSampleThePosterior) {
-  const auto registry = stats::mcmc::testing::Birthwt();
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/glm/posteriors.json");
-  const auto reference = nlohmann::json::parse(file)["birthwt_logit"];
-  stats::mcmc::ChainOptions options;
-  options.chains = 40;
-  options.warmup = 300;
-  options.draws = 400;
-  options.thin = 4;
-  const DecisionTask task{options.chains, options.acceptance, 100};
-  std::vector<stats::mcmc::Draws> draws(2);
-  RunAll(OptionsFor({"dealer", 2}, ReleaseOf(task, 1900)), [&](Engine& engine, size_t) {
+// Online: the rounds of the header, on every engine; and a block of four costs three more than one.
+TEST(Decisions, RoundsOnline) {
+  const auto rounds = [](const char* kind, size_t parties, size_t block) {
+    mpc::PlanEngine plan = mpc::testing::OnlinePlan(kind, parties);
     crypto::SystemRandom random;
-    Decisions decisions(engine, task, random);
-    if (!engine.self()) {
-      for (int t = 0; t < 1900; ++t) decisions.Decide({});
-      return;
-    }
-    const size_t self = *engine.self();
-    const auto target = stats::mcmc::testing::PartOf(registry, static_cast<Eigen::Index>(self), 2);
-    std::vector<stats::mcmc::Prior> priors(6, stats::mcmc::ParsePrior("normal(0, 2.5)"));
-    priors[0] = stats::mcmc::ParsePrior("normal(0, 5)");
-    stats::mcmc::Differences differences(*target);
-    const stats::mcmc::Decide decide = [&](const Eigen::MatrixXd& current,
-                                           const Eigen::MatrixXd& proposed) {
-      Eigen::VectorXd own = differences.Of(current, proposed);
-      if (self == 0) own += LogPrior(priors, proposed) - LogPrior(priors, current);
-      const std::vector<bool> bits =
-          decisions.Decide({own.data(), static_cast<size_t>(own.size())});
-      differences.Replace(bits);
-      return bits;
-    };
-    TestRandom common(5);
-    SilentProgress progress;
-    const Eigen::MatrixXd start = Eigen::MatrixXd::Zero(6, 40);
-    draws[self] = RunChains(start, options, decide, common, progress);
-  }).ThrowIfFailed();
-  for (size_t c = 0; c < 40; ++c) ASSERT_EQ(draws[0].chains[c], draws[1].chains[c]);
-  const auto summaries = stats::mcmc::Summarise(draws[0]);
-  for (size_t j = 0; j < 6; ++j) {
-    // 6 parameters, 5.5 standard errors: false alarm below 1e-6.
-    EXPECT_NEAR(summaries[j].mean, reference["mean"][j], 5.5 * summaries[j].mcse_mean);
-    EXPECT_LT(summaries[j].mcse_mean, 0.1 * reference["sd"][j].get<double>());
+    const DecisionTask task{5, Acceptance::kBarker, 1, block};
+    Decisions decisions(plan, task, random);
+    decisions.Prepare(1);
+    plan.BeginPhase("online");
+    decisions.Decide({});
+    return plan.phases().back().rounds[0];
+  };
+  // Inputs cost nothing, six levels of carries, an opening.
+  EXPECT_EQ(rounds("dealer", 3, 1), 1 + 6 + 1u);
+  EXPECT_EQ(rounds("replicated", 3, 1), 2 + 6 + 1u);
+  for (const char* kind : {"dealer", "replicated", "shamir"}) {
+    EXPECT_EQ(rounds(kind, 3, 4), rounds(kind, 3, 1) + 3);
+  }
+}
+
+// With variates that the test opens beside, every path of a block is the one that the numbers say.
+TEST(Decisions, PathsAreThoseOfTheThresholds) {
+  for (const EngineCase& engine_case : kEngines) {
+    constexpr size_t kBlock = 3, kQuestions = 7, kChains = 40;
+    const DecisionTask task{kChains, Acceptance::kBarker, 1, kBlock};
+    RunOptions options = OptionsFor(engine_case, ReleaseOf(task, 1));
+    options.releases.push_back({"variates", "thresholds", "all", "exact", 1});
+    std::vector<bool> seen(8, false);
+    RunAll(options, [&](Engine& engine, size_t) {
+      crypto::SystemRandom random;
+      Decisions decisions(engine, task, random);
+      const mpc::Shared v = mpc::LogisticVariates(engine, {kQuestions, kChains}, random, 40);
+      decisions.Use(v);
+      const auto opened = engine.Reveal("variates", std::span(&v, 1), mpc::kEverybody)[0];
+      Eigen::MatrixXd own(kQuestions, kChains), total = Eigen::MatrixXd::Zero(kQuestions, kChains);
+      for (size_t party = 0; party < engine.num_parties(); ++party) {
+        TestRandom values(party + 10);
+        stats::blr::Variates variates(values);
+        Eigen::MatrixXd part(kQuestions, kChains);
+        for (double& value : part.reshaped()) value = variates.Normal();
+        if (engine.self() == party) own = part;
+        total += part;
+      }
+      const Bits bits = decisions.Decide(engine.self() ? own : Eigen::MatrixXd());
+      if (!engine.self()) return;
+      for (size_t c = 0; c < kChains; ++c) {
+        std::vector<bool> expected;
+        for (size_t k = 0; k < kBlock; ++k) {
+          const size_t question = stats::mcmc::QuestionAfter(expected);
+          const double threshold = mpc::DecodeFixed(opened.values[question * kChains + c], 40);
+          const double value =
+              total(static_cast<Eigen::Index>(question), static_cast<Eigen::Index>(c)) + threshold;
+          ASSERT_GT(std::abs(value), 0x1p-30);
+          expected.push_back(value >= 0);
+          EXPECT_EQ(bits[k][c], expected[k]) << engine_case.kind << " " << k << " " << c;
+        }
+        if (engine.self() == 0u) seen[stats::mcmc::QuestionAfter(expected) - 7] = true;
+      }
+    }).ThrowIfFailed();
+    // Random enough to take every path: the chance that 40 chains leave out one is below 1e-2, but
+    // six of eight certainly.
+    EXPECT_GE(std::count(seen.begin(), seen.end(), true), 5);
   }
 }
 
@@ -146,12 +170,15 @@ TEST(Decisions, ImpossibleProposalsAreRejectedAndBrokenOnesNamedToTheirOwner) {
     return RunAll(OptionsFor({"dealer", 2}, ReleaseOf(task, 1)), [&](Engine& engine, size_t) {
       crypto::SystemRandom random;
       Decisions decisions(engine, task, random);
-      std::vector<double> own;
-      if (engine.self()) own = {*engine.self() == 1 ? value : 300.0, 300};
-      const std::vector<bool> bits = decisions.Decide(own);
+      Eigen::MatrixXd own;
       if (engine.self()) {
-        EXPECT_FALSE(bits[0]);
-        EXPECT_TRUE(bits[1]);
+        own.resize(1, 2);
+        own << (*engine.self() == 1 ? value : 300.0), 300;
+      }
+      const Bits bits = decisions.Decide(own);
+      if (engine.self()) {
+        EXPECT_FALSE(bits[0][0]);
+        EXPECT_TRUE(bits[0][1]);
       }
     });
   };

@@ -154,7 +154,80 @@ TEST(Targets, BadTablesAreRefused) {
 
   const auto own = OwnTarget(1, [](const VectorXd& theta) { return std::log(theta(0)); });
   Differences differences(*own);
-  EXPECT_THROW(differences.Of(MatrixXd::Constant(1, 1, 1), MatrixXd::Constant(1, 1, -1)), Error);
+  EXPECT_THROW(differences.Of(MatrixXd::Constant(1, 1, 1), {MatrixXd::Constant(1, 1, -2)}), Error);
+  // A chain cannot begin where the likelihood is 0.
+  Differences elsewhere(*own);
+  EXPECT_THROW(elsewhere.Of(MatrixXd::Zero(1, 1), {MatrixXd::Constant(1, 1, 1)}), Error);
+}
+
+// A block's questions are those of all chains of single decisions through it.
+TEST(Blocks, QuestionsAreThoseOfEveryPath) {
+  const auto own =
+      OwnTarget(2, [](const VectorXd& theta) { return -theta.squaredNorm() + theta(0); });
+  const MatrixXd start = MatrixXd::Random(2, 3);
+  std::vector<MatrixXd> steps;
+  for (int k = 0; k < 4; ++k) steps.emplace_back(MatrixXd::Random(2, 3));
+  Differences block(*own);
+  const MatrixXd together = block.Of(start, steps);
+  ASSERT_EQ(together.rows(), 15);
+  for (unsigned path = 0; path < 16; ++path) {
+    Differences single(*own);
+    MatrixXd current = start;
+    std::vector<bool> bits;
+    for (size_t k = 0; k < 4; ++k) {
+      const MatrixXd alone = single.Of(current, {steps[k]});
+      const auto question = static_cast<Eigen::Index>(QuestionAfter(bits));
+      for (Eigen::Index c = 0; c < 3; ++c) EXPECT_EQ(alone(0, c), together(question, c));
+      bits.push_back((path >> k & 1) != 0);
+      single.Replace({std::vector<bool>(3, bits.back())});
+      if (bits.back()) current += steps[k];
+    }
+  }
+}
+
+// One decision at a time or several: the same chain, because proposals do not depend on the state.
+TEST(Blocks, SpeculationDoesNotChangeTheChain) {
+  const auto own = OwnTarget(2, [](const VectorXd& theta) { return -theta.squaredNorm(); });
+  ChainOptions options;
+  options.chains = 3;
+  options.warmup = 0;
+  options.draws = 60;
+  std::vector<Draws> all;
+  for (const size_t speculation : {1, 3, 5}) {
+    options.speculation = speculation;
+    Differences differences(*own);
+    // Thresholds by decision and chain, so that every order of asking meets the same ones.
+    size_t t = 0;
+    const Decide decide = [&](const MatrixXd& current, const std::vector<MatrixXd>& steps) {
+      const MatrixXd asked = differences.Of(current, steps);
+      std::vector<std::vector<bool>> accepted(steps.size(), std::vector<bool>(3));
+      for (size_t c = 0; c < 3; ++c) {
+        std::vector<bool> bits;
+        for (size_t k = 0; k < steps.size(); ++k) {
+          blr::TestRandom random(1000 * (t + k) + c);
+          const double v = DecisionVariate(Acceptance::kBarker, blr::Variates(random).Uniform());
+          const auto question = static_cast<Eigen::Index>(QuestionAfter(bits));
+          bits.push_back(asked(question, static_cast<Eigen::Index>(c)) + v >= 0);
+          accepted[k][c] = bits.back();
+        }
+      }
+      t += steps.size();
+      differences.Replace(accepted);
+      return accepted;
+    };
+    blr::TestRandom common(3);
+    SilentProgress progress;
+    all.push_back(RunChains(MatrixXd::Zero(2, 3), options, decide, common, progress));
+  }
+  EXPECT_GT(all[0].acceptance_rate, 0.1);
+  for (size_t c = 0; c < 3; ++c) {
+    EXPECT_EQ(all[0].chains[c], all[1].chains[c]);
+    EXPECT_EQ(all[0].chains[c], all[2].chains[c]);
+  }
+  options.speculation = 7;
+  blr::TestRandom common(3);
+  SilentProgress progress;
+  EXPECT_THROW(RunChains(MatrixXd::Zero(2, 3), options, {}, common, progress), Error);
 }
 
 TEST(Priors, AreReadWrittenAndProper) {

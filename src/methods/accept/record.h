@@ -1,0 +1,59 @@
+// The public record of a chain: which decisions were made and how they fell. A chain is a function
+// of its seed and of these bits, so the record is all that a resume needs.
+//
+// Nothing is revealed twice (R-d). Before the first opening of a stretch of decisions every party
+// stores that all of the stretch may be open. Where a run ended within one, the decisions that
+// nobody holds the bits of are skipped: the chain stays where it was for so many steps, which
+// leaves its target invariant, they count as made, and their proposals are never asked about again.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "base/bytes.h"
+#include "crypto/hash.h"
+#include "net/channel.h"
+
+namespace partita::methods::accept {
+
+// One decision of all chains.
+struct Decision {
+  bool skipped = false;
+  std::vector<bool> accepted;  // by chain; empty where skipped, and at a dealer
+};
+
+struct ChainRecord {
+  std::vector<Decision> decisions;
+  uint64_t may_be_open = 0;  // so many decisions, at least those above
+};
+
+// binding: a digest of what must not change between attempts (study file, table snapshots, plan).
+Bytes EncodeRecord(const ChainRecord& record, size_t chains, const crypto::Digest& binding);
+// Throws kBadInput for anything that EncodeRecord did not write, kRefused for another binding.
+ChainRecord DecodeRecord(ByteView bytes, size_t chains, const crypto::Digest& binding);
+
+// A party's record in a file of its own.
+class RecordFile {
+ public:
+  RecordFile(std::filesystem::path file, size_t chains, const crypto::Digest& binding)
+      : file_(std::move(file)), chains_(chains), binding_(binding) {}
+  // Durable on return.
+  void Store(const ChainRecord& record) const;
+  // Empty if there is none. Throws as DecodeRecord.
+  std::optional<ChainRecord> Load() const;
+
+ private:
+  std::filesystem::path file_;
+  size_t chains_;
+  crypto::Digest binding_;
+};
+
+// Before a chain begins or goes on: the computing parties (the first num_computing processes) tell
+// each other their records, the dealer only how long they are. Two rounds. The longest one holds,
+// and what may be open beyond it is skipped; a dealer gets decisions without bits. Throws
+// kPeerFault if two parties hold different bits of one decision.
+ChainRecord AgreeOnRecord(net::Channel& channel, size_t num_computing, size_t chains,
+                          const ChainRecord& own);
+
+}  // namespace partita::methods::accept

@@ -1,0 +1,100 @@
+#include "methods/accept/spec.h"
+
+#include "base/error.h"
+#include "stats/mcmc/clipped.h"
+
+namespace partita::methods::accept {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+namespace mcmc = stats::mcmc;
+
+VectorXd StartOf(const ChainSpec& spec) {
+  const std::vector<std::string> names = ParameterNames(spec);
+  VectorXd start = VectorXd::Zero(static_cast<Index>(names.size()));
+  for (size_t j = 0; j < names.size(); ++j) {
+    const auto given = spec.start.find(names[j]);
+    if (given != spec.start.end()) start(static_cast<Index>(j)) = given->second;
+  }
+  return start;
+}
+
+mcmc::TargetPtr ExactTarget(const ChainSpec& spec, MatrixXd x, const ChainRows& rows) {
+  switch (spec.model) {
+    case ChainModel::kLinear:
+      return mcmc::LinearTarget(std::move(x), rows.outcome);
+    case ChainModel::kLogistic:
+      return mcmc::LogisticTarget(std::move(x), rows.outcome);
+    case ChainModel::kPoisson:
+      return mcmc::PoissonTarget(std::move(x), rows.outcome);
+    case ChainModel::kNegativeBinomial:
+      return mcmc::NegativeBinomialTarget(std::move(x), rows.outcome);
+    case ChainModel::kWeibull:
+      return mcmc::WeibullTarget({std::move(x), rows.outcome, rows.event});
+    case ChainModel::kCox:
+      return mcmc::CoxTarget({std::move(x), rows.outcome, rows.event});
+  }
+  throw Error(ErrorCode::kInternal, "a chain has no model");
+}
+
+}  // namespace
+
+const std::vector<std::string>& ChainModelNames() {
+  static const std::vector<std::string> names = {
+      "linear", "logistic", "poisson", "negative-binomial", "weibull", "cox"};
+  return names;
+}
+
+double RowSensitivity(const ChainPrivacy& privacy, privacy::Adjacency adjacency) {
+  return mcmc::ClippedSensitivity(privacy.clip, adjacency);
+}
+
+bool IsSurvival(ChainModel model) {
+  return model == ChainModel::kWeibull || model == ChainModel::kCox;
+}
+
+std::vector<std::string> ParameterNames(const ChainSpec& spec) {
+  std::vector<std::string> names;
+  if (spec.intercept) names.emplace_back("intercept");
+  names.insert(names.end(), spec.predictors.begin(), spec.predictors.end());
+  if (spec.model == ChainModel::kLinear || spec.model == ChainModel::kWeibull) {
+    names.emplace_back("log_sigma");
+  }
+  if (spec.model == ChainModel::kNegativeBinomial) names.emplace_back("log_size");
+  return names;
+}
+
+ChainPlan PlanOf(const ChainSpec& spec) {
+  ChainPlan plan;
+  plan.options = spec.options;
+  plan.rule = spec.rule;
+  plan.start = StartOf(spec).replicate(1, static_cast<Index>(spec.options.chains));
+  for (const std::string& name : ParameterNames(spec)) {
+    const auto given = spec.priors.find(name);
+    plan.priors.push_back(given == spec.priors.end() ? spec.coefficients : given->second);
+  }
+  if (spec.privacy && spec.rule == Rule::kPenalty) {
+    plan.penalty.tau = spec.privacy->noise;
+    plan.penalty.constant =
+        mcmc::ClippedSensitivity(spec.privacy->clip, privacy::Adjacency::kAddRemove);
+  }
+  return plan;
+}
+
+mcmc::TargetPtr TargetOf(const ChainSpec& spec, const ChainRows& rows) {
+  const size_t dimension = ParameterNames(spec).size();
+  if (rows.outcome.size() == 0) {
+    return mcmc::OwnTarget(dimension, [](const VectorXd&) { return 0.0; });
+  }
+  const Index ones = spec.intercept ? 1 : 0;
+  MatrixXd x(rows.outcome.size(), rows.predictors.cols() + ones);
+  if (spec.intercept) x.col(0).setOnes();
+  x.rightCols(rows.predictors.cols()) = rows.predictors;
+  mcmc::TargetPtr target = ExactTarget(spec, std::move(x), rows);
+  if (!spec.privacy) return target;
+  return mcmc::ClippedTarget(std::move(target), StartOf(spec), spec.privacy->clip);
+}
+
+}  // namespace partita::methods::accept

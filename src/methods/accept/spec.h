@@ -1,0 +1,57 @@
+// What a study file says of a chain, and what follows from it: parameters, plan, log likelihood.
+#pragma once
+
+#include <Eigen/Core>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "methods/accept/chain.h"
+#include "privacy/adjacency.h"
+#include "stats/mcmc/targets.h"
+
+namespace partita::methods::accept {
+
+enum class ChainModel { kLinear, kLogistic, kPoisson, kNegativeBinomial, kWeibull, kCox };
+// "linear", "logistic", "poisson", "negative-binomial", "weibull", "cox", in this order.
+const std::vector<std::string>& ChainModelNames();
+
+struct ChainPrivacy {
+  double epsilon = 0, delta = 0;  // promised against whoever sees the result
+  privacy::Adjacency adjacency = privacy::Adjacency::kReplace;
+  double clip = 0;   // L of stats/mcmc/clipped.h; the point of reference is where the chains begin
+  double noise = 0;  // of the penalty method, in multiples of what one row contributes
+};
+
+struct ChainSpec {
+  ChainModel model = ChainModel::kLinear;
+  std::string outcome;                               // a design column, or a survival variable
+  std::vector<std::string> predictors;               // design columns
+  bool intercept = true;                             // none in Cox's model
+  stats::mcmc::Prior coefficients;                   // of all that `priors` does not name
+  std::map<std::string, stats::mcmc::Prior> priors;  // by parameter
+  std::map<std::string, double> start;               // by parameter; 0 elsewhere
+  Rule rule = Rule::kBit;
+  stats::mcmc::ChainOptions options;
+  std::optional<ChainPrivacy> privacy;  // empty: no claim is made
+};
+
+// How far one row moves a log ratio.
+double RowSensitivity(const ChainPrivacy& privacy, privacy::Adjacency adjacency);
+
+bool IsSurvival(ChainModel model);
+// "intercept", the predictors, then "log_sigma" or "log_size".
+std::vector<std::string> ParameterNames(const ChainSpec& spec);
+ChainPlan PlanOf(const ChainSpec& spec);
+
+// A party's rows: predictors without the column of ones, in the order of the spec.
+struct ChainRows {
+  Eigen::MatrixXd predictors;
+  Eigen::VectorXd outcome, event;  // event: of survival models
+};
+// Clipped where the spec promises privacy. A party may have no rows: its likelihood is 1. Throws as
+// the targets do.
+stats::mcmc::TargetPtr TargetOf(const ChainSpec& spec, const ChainRows& rows);
+
+}  // namespace partita::methods::accept

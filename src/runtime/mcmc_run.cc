@@ -1,0 +1,192 @@
+// The rows of method `mcmc` and its protocol.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/condition.h"
+#include "data/design.h"
+#include "methods/accept/row_checks.h"
+#include "runtime/mcmc_study.h"
+#include "runtime/party.h"
+
+namespace partita::runtime {
+namespace {
+
+namespace accept = methods::accept;
+using Eigen::Index;
+
+constexpr size_t kSeedBits = 256;
+
+struct McmcRows : MethodRows {
+  accept::ChainRows rows;
+  std::vector<uint64_t> counts;  // by check
+};
+
+struct McmcResult : MethodResult {
+  std::vector<CheckOutcome> checks;
+  accept::ChainResult chain;
+};
+
+std::vector<std::string> ModelColumns(const McmcStudy& study) {
+  std::vector<std::string> names = study.spec.predictors;
+  if (!accept::IsSurvival(study.spec.model)) names.push_back(study.spec.outcome);
+  return names;
+}
+
+Eigen::VectorXd Selected(const std::vector<double>& numbers, const std::vector<size_t>& rows) {
+  Eigen::VectorXd values(static_cast<Index>(rows.size()));
+  for (size_t k = 0; k < rows.size(); ++k) values(static_cast<Index>(k)) = numbers[rows[k]];
+  return values;
+}
+
+accept::ChainRows RowsOf(const McmcStudy& study, const data::Table& table,
+                         const std::vector<size_t>& rows) {
+  accept::ChainRows own;
+  own.predictors.resize(static_cast<Index>(rows.size()),
+                        static_cast<Index>(study.spec.predictors.size()));
+  for (size_t j = 0; j < study.spec.predictors.size(); ++j) {
+    own.predictors.col(static_cast<Index>(j)) =
+        Selected(table.Get(study.spec.predictors[j]).numbers, rows);
+  }
+  const data::Column& outcome = table.Get(study.spec.outcome);
+  own.outcome = Selected(outcome.numbers, rows);
+  if (accept::IsSurvival(study.spec.model)) {
+    own.event.resize(own.outcome.size());
+    for (size_t k = 0; k < rows.size(); ++k) {
+      own.event(static_cast<Index>(k)) = outcome.codes[rows[k]];
+    }
+  }
+  return own;
+}
+
+std::vector<uint64_t> CountsOf(const McmcStudy& study, const data::Table& table,
+                               const std::vector<size_t>& rows) {
+  using Counts = McmcCheck::Counts;
+  std::vector<uint64_t> counts;
+  for (const McmcCheck& check : study.Checks(study.file.disclosure)) {
+    if (check.counts == Counts::kRows) {
+      counts.push_back(rows.size());
+      continue;
+    }
+    const data::Column& column = table.Get(check.variable);
+    uint64_t count = 0;
+    for (const size_t r : rows) {
+      const bool one =
+          check.counts == Counts::kEvents ? column.codes[r] == 1 : column.numbers[r] == 1;
+      count += one != (check.counts == Counts::kZeros) ? 1 : 0;
+    }
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+// Random bits that all parties make together.
+crypto::Key OpenSeed(mpc::Engine& engine, crypto::RandomSource& random) {
+  const mpc::SharedBits bits = engine.RandomBits({1, kSeedBits}, 1, random);
+  const mpc::BitMatrix opened =
+      engine.RevealBits("seed", std::span(&bits, 1), mpc::kEverybody).front();
+  std::array<uint8_t, kSeedBits / 8> key{};
+  for (size_t k = 0; !opened.words.empty() && k < kSeedBits; ++k) {
+    if (mpc::GetBit(opened, 0, k)) key[k / 8] |= static_cast<uint8_t>(1u << (k % 8));
+  }
+  return crypto::Key(key);
+}
+
+void RunChecks(mpc::Engine& engine, const McmcStudy& study, const std::vector<uint64_t>& counts,
+               const study::DisclosureSpec& thresholds, McmcResult& result) {
+  const std::vector<McmcCheck> checks = study.Checks(thresholds);
+  std::vector<uint64_t> minima;
+  for (const McmcCheck& check : checks) minima.push_back(check.minimum);
+  const std::vector<bool> reached = accept::ReachMinima(engine, counts, minima);
+  std::string failed;
+  for (size_t k = 0; k < reached.size(); ++k) {
+    const McmcCheck& check = checks[k];
+    const std::string variable = check.variable.empty() ? "rows" : check.variable;
+    result.checks.push_back(
+        {study.file.analyses.front().name, variable, check.rule, reached[k], check.warning});
+    if (reached[k] || check.warning) continue;
+    failed += fmt::format("{}{}: {}", failed.empty() ? "" : "; ", variable, check.rule);
+  }
+  if (failed.empty()) return;
+  throw Error(ErrorCode::kRefused, "nothing was released, because this does not hold: " + failed,
+              "leave out the variable, join levels, or find more rows");
+}
+
+}  // namespace
+
+void McmcStudy::DeriveColumns(data::Table& table) const {
+  data::AddDesignColumns(table, file.dictionary, file.derived, ModelColumns(*this));
+}
+
+std::unique_ptr<MethodRows> McmcStudy::PrepareRows(size_t /*party*/, const data::Holding& holding,
+                                                   OwnRows& counts) const {
+  const data::Table& table = *holding.table;
+  const std::vector<uint8_t> population = data::SelectRows(table, file.population.subset);
+  const std::vector<uint8_t> subset = data::SelectRows(table, file.analyses.front().subset);
+  std::vector<uint8_t> complete(table.num_rows, 1);
+  if (file.design.missing == study::MissingPolicy::kComplete) {
+    complete = data::CompleteRows(table, used);
+  }
+  std::vector<size_t> rows;
+  counts.observed = table.num_rows;
+  for (size_t r = 0; r < table.num_rows; ++r) {
+    if (population[r] == 0) {
+      ++counts.not_in_population;
+    } else if (complete[r] == 0) {
+      ++counts.incomplete;
+    } else if (subset[r] != 0) {
+      rows.push_back(r);
+    }
+  }
+  auto own = std::make_unique<McmcRows>();
+  own->rows = RowsOf(*this, table, rows);
+  own->counts = CountsOf(*this, table, rows);
+  accept::TargetOf(spec, own->rows);  // what is wrong with a row is found before anybody connects
+  return own;
+}
+
+std::unique_ptr<MethodRows> McmcStudy::NoRows() const {
+  auto none = std::make_unique<McmcRows>();
+  none->counts.resize(Checks(file.disclosure).size());
+  return none;
+}
+
+std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput& input,
+                                             Progress& progress) const {
+  auto result = std::make_unique<McmcResult>();
+  const McmcRows none;
+  const McmcRows& own = input.rows == nullptr ? none : *static_cast<const McmcRows*>(input.rows);
+  crypto::SystemRandom unused;
+  crypto::RandomSource& random = engine.self() ? *input.random : unused;
+
+  progress.Phase("common seed");
+  engine.BeginPhase("seed");
+  const crypto::Key seed = OpenSeed(engine, random);
+  if (!IsPrivate()) {
+    progress.Phase("disclosure checks");
+    engine.BeginPhase("disclosure");
+    RunChecks(engine, *this, own.counts, input.disclosure, *result);
+  }
+  progress.Phase("chains");
+  engine.BeginPhase("chain");
+  accept::ChainInputs inputs;
+  stats::mcmc::TargetPtr target;
+  if (engine.self()) {
+    target = accept::TargetOf(spec, own.rows);
+    inputs.target = target.get();
+    inputs.public_key = &seed;
+    inputs.random = &random;
+  }
+  result->chain = accept::RunSecureChains(engine, chain, inputs, progress);
+  return result;
+}
+
+void McmcStudy::Conclude(size_t /*party*/, MethodResult& run, PartyOutcome& outcome,
+                         Progress& /*progress*/) const {
+  auto& result = static_cast<McmcResult&>(run);
+  outcome.checks = result.checks;
+  if (!result.chain.draws.chains.empty()) outcome.document = McmcDocument(*this, result.chain);
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,67 @@
+// A study of method `mcmc`: one Bayesian regression by confidential accept-reject.
+//
+// Phases: "seed" (a common random seed opens), "disclosure" (answers of the checks; not where the
+// study promises privacy), "chain". Everybody who computes sees what opens, and so has the draws.
+// A run that was interrupted begins anew, as a new release.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "methods/accept/spec.h"
+#include "methods/accept/statement.h"
+#include "runtime/study.h"
+#include "study/document.h"
+
+namespace partita::runtime {
+
+// A count that is compared with its minimum before anything opens.
+struct McmcCheck {
+  enum class Counts { kRows, kOnes, kZeros, kEvents };
+  Counts counts = Counts::kRows;
+  std::string variable;  // 0/1, or of survival; empty: rows
+  std::string rule;
+  uint64_t minimum = 0;
+  bool warning = false;
+};
+
+struct McmcStudy final : Study {
+  methods::accept::ChainSpec spec;
+  std::vector<std::string> parameters;
+  methods::accept::ChainPlan chain;
+  methods::accept::Sensitivity sensitivity;  // of one row, under the study's adjacency
+  privacy::Statement statement;
+  // 0/1 columns of the model, and 0/1 variables that its columns are computed from: checks count
+  // them.
+  std::vector<std::string> binary;
+
+  // With the thresholds that approvals may have raised; as many whatever these are.
+  std::vector<McmcCheck> Checks(const study::DisclosureSpec& thresholds) const;
+
+  MethodName Method() const override;
+  StudySize Size() const override;
+  bool IsPrivate() const override { return spec.privacy.has_value(); }
+  void Describe(study::Plan& plan) const override;
+  std::vector<std::string> AlsoLearns(size_t party) const override;
+  std::vector<study::PlanExposure> Exposures() const override;
+  uint64_t NumbersPerRow() const override { return 1; }
+  std::vector<privacy::ledger::Charge> Charges(
+      const privacy::ledger::Policy& policy) const override;
+  void DeriveColumns(data::Table& table) const override;
+  std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                          OwnRows& counts) const override;
+  std::unique_ptr<MethodRows> NoRows() const override;
+  std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
+                                    Progress& progress) const override;
+  void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
+                Progress& progress) const override;
+};
+
+// Checks everything that can be checked before data is read: whole rows at each holder, a design
+// that chains know, and a loss within the promise. Throws kBadInput.
+McmcStudy PrepareMcmcStudy(study::StudyFile file);
+
+// The report of a run.
+study::Document McmcDocument(const McmcStudy& study, const methods::accept::ChainResult& result);
+
+}  // namespace partita::runtime

@@ -1,0 +1,71 @@
+#include "stats/mcmc/clipped.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace partita::stats::mcmc {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr Index kMaxRows = Index{1} << 18;
+constexpr double kRoom = 1 - 0x1p-16;
+
+class Clipped : public LocalTarget {
+ public:
+  Clipped(TargetPtr rows, const VectorXd& reference, double limit)
+      : rows_(std::move(rows)), limit_(limit * kRoom) {
+    if (reference.size() != static_cast<Index>(rows_->dimension()) || !(limit > 0) ||
+        !std::isfinite(limit)) {
+      throw Error(ErrorCode::kUsage, "clipping needs a limit above 0 and a point of reference",
+                  "give the reference as many values as there are parameters");
+    }
+    at_reference_ = rows_->ByRow(reference);
+    if (at_reference_.size() > kMaxRows) {
+      throw Error(ErrorCode::kRefused, "clipped likelihoods take at most 2^18 rows of one party");
+    }
+    if (!at_reference_.allFinite()) {
+      throw Error(ErrorCode::kBadData,
+                  "the log likelihood of a row is no number at the point of reference",
+                  "choose another point of reference");
+    }
+  }
+  size_t dimension() const override { return rows_->dimension(); }
+  VectorXd LogLikelihood(const MatrixXd& thetas) const override {
+    return ByRow(thetas).colwise().sum().transpose();
+  }
+  MatrixXd ByRow(const MatrixXd& thetas) const override {
+    MatrixXd values = rows_->ByRow(thetas).colwise() - at_reference_;
+    for (double& value : values.reshaped()) value = std::clamp(value, -limit_, limit_);
+    return values;
+  }
+
+ private:
+  TargetPtr rows_;
+  double limit_;
+  VectorXd at_reference_;
+};
+
+}  // namespace
+
+TargetPtr ClippedTarget(TargetPtr rows, VectorXd reference, double limit) {
+  return std::make_unique<Clipped>(std::move(rows), reference, limit);
+}
+
+double ClippedSensitivity(double limit, privacy::Adjacency adjacency) {
+  return (adjacency == privacy::Adjacency::kReplace ? 4 : 2) * limit;
+}
+
+double ShareCut(const LocalTarget& rows, const VectorXd& reference, double limit,
+                const VectorXd& theta) {
+  const VectorXd difference = rows.ByRow(theta) - rows.ByRow(reference);
+  const auto cut = (difference.array().abs() > limit * kRoom).count();
+  return difference.size() == 0 ? 0
+                                : static_cast<double>(cut) / static_cast<double>(difference.size());
+}
+
+}  // namespace partita::stats::mcmc

@@ -1,0 +1,214 @@
+// Parties of a chain in one process, on the rows of birthwt.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "crypto/kdf.h"
+#include "crypto/prg.h"
+#include "methods/accept/chain.h"
+#include "mpc/functions/variates.h"
+#include "tests/mpc/harness.h"
+#include "tests/stats/mcmc/registries.h"
+
+namespace partita::methods::accept {
+
+struct EngineCase {
+  const char* kind;
+  size_t parties;
+};
+
+inline mpc::testing::RunOptions OptionsFor(const EngineCase& engine_case,
+                                           std::vector<mpc::Release> releases) {
+  mpc::testing::RunOptions options;
+  options.kind = engine_case.kind;
+  options.num_parties = engine_case.parties;
+  options.releases = std::move(releases);
+  return options;
+}
+
+inline nlohmann::json BirthwtReference() {
+  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/glm/posteriors.json");
+  return nlohmann::json::parse(file)["birthwt_logit"];
+}
+
+// The model of the reference, begun at 0; `decisions` draws without warm-up.
+inline ChainPlan BirthwtPlan(size_t chains, size_t decisions, stats::mcmc::Acceptance acceptance) {
+  ChainPlan plan;
+  plan.options.chains = chains;
+  plan.options.warmup = 0;
+  plan.options.draws = decisions;
+  plan.options.acceptance = acceptance;
+  plan.start = Eigen::MatrixXd::Zero(6, static_cast<Eigen::Index>(chains));
+  plan.priors.assign(6, stats::mcmc::ParsePrior("normal(0, 2.5)"));
+  plan.priors[0] = stats::mcmc::ParsePrior("normal(0, 5)");
+  return plan;
+}
+
+inline ErrorCode CodeOf(const std::exception_ptr& failed) {
+  try {
+    std::rethrow_exception(failed);
+  } catch (const Error& error) {
+    return error.code();
+  }
+}
+inline std::string MessageOf(const std::exception_ptr& failed) {
+  try {
+    std::rethrow_exception(failed);
+  } catch (const Error& error) {
+    return error.message();
+  }
+}
+
+// A target that stops being a number after so many calls.
+class Failing : public stats::mcmc::LocalTarget {
+ public:
+  Failing(stats::mcmc::TargetPtr inner, size_t calls) : inner_(std::move(inner)), left_(calls) {}
+  size_t dimension() const override { return inner_->dimension(); }
+  Eigen::VectorXd LogLikelihood(const Eigen::MatrixXd& thetas) const override {
+    Eigen::VectorXd values = inner_->LogLikelihood(thetas);
+    if (left_ == 0) values(0) = std::nan("");
+    if (left_ > 0) --left_;
+    return values;
+  }
+
+ private:
+  stats::mcmc::TargetPtr inner_;
+  mutable size_t left_;
+};
+
+class Parties {
+ public:
+  explicit Parties(size_t count)
+      : fail_after(count, SIZE_MAX),
+        stored(count),
+        records(count + 1),
+        results(count),
+        registry_(stats::mcmc::testing::Birthwt()),
+        count_(count) {}
+
+  // At one process: its part of the run.
+  void Run(mpc::Engine& engine, size_t process, const ChainPlan& plan,
+           std::vector<mpc::Shared> variates = {}) {
+    crypto::SystemRandom random;
+    SilentProgress progress;
+    ChainInputs inputs;
+    inputs.variates = std::move(variates);
+    inputs.record = records[std::min(process, records.size() - 1)];
+    if (!engine.self()) {
+      RunSecureChains(engine, plan, inputs, progress);
+      return;
+    }
+    const size_t self = *engine.self();
+    const Failing target(stats::mcmc::testing::PartOf(registry_, static_cast<Eigen::Index>(self),
+                                                      static_cast<Eigen::Index>(count_)),
+                         fail_after[self]);
+    inputs.target = &target;
+    inputs.public_key = &key_;
+    inputs.random = &random;
+    inputs.store = [this, self](const ChainRecord& record) { stored[self].push_back(record); };
+    results[self] = RunSecureChains(engine, plan, inputs, progress);
+  }
+
+  // What all parties agree on; rethrows what one of them threw.
+  ChainRecord AgreeOn(const std::vector<ChainRecord>& own, mpc::testing::RunOptions options) {
+    std::vector<ChainRecord> agreed(count_);
+    options.prepare = [&](net::Channel& channel) {
+      agreed[channel.self()] = AgreeOnRecord(channel, count_, 4, own[channel.self()]);
+    };
+    mpc::testing::RunAll(options, [](mpc::Engine&, size_t) {}).ThrowIfFailed();
+    for (const ChainRecord& record : agreed) {
+      EXPECT_EQ(EncodeRecord(record, 4, {}), EncodeRecord(agreed[0], 4, {}));
+    }
+    return agreed[0];
+  }
+
+  const crypto::Key& key() const { return key_; }
+  const stats::mcmc::testing::Registry& registry() const { return registry_; }
+
+  std::vector<size_t> fail_after;                // calls of the log likelihood, by party
+  std::vector<std::vector<ChainRecord>> stored;  // by party, in order
+  std::vector<ChainRecord> records;              // to begin with, by process
+  std::vector<ChainResult> results;              // by party
+
+ private:
+  stats::mcmc::testing::Registry registry_;
+  size_t count_;
+  crypto::Key key_{std::array<uint8_t, 32>{7, 1, 9}};
+};
+
+// Runs the plan with variates that are opened beside, and compares every decision with the one that
+// the pooled rows and the same threshold give at the same state, except where |log r + V| < 2^-30.
+inline void ExpectPlaintextChain(const EngineCase& engine_case, const ChainPlan& plan) {
+  const size_t block = plan.options.speculation, chains = plan.options.chains;
+  const size_t blocks = stats::mcmc::DecisionsOf(plan.options) / block;
+  const size_t questions = (size_t{1} << block) - 1;
+  const bool barker = plan.options.acceptance == stats::mcmc::Acceptance::kBarker;
+  auto options = OptionsFor(engine_case, {ReleaseOf(plan), {"variates", "", "all", "exact", 1}});
+  Parties parties(engine_case.parties);
+  mpc::IntMatrix opened;
+  mpc::testing::RunAll(options, [&](mpc::Engine& engine, size_t process) {
+    crypto::SystemRandom random;
+    const mpc::Shape shape{blocks * questions, chains};
+    const mpc::Shared all = barker ? mpc::LogisticVariates(engine, shape, random, kDecisionBits)
+                                   : mpc::ExponentialVariates(engine, shape, random, kDecisionBits);
+    auto here = engine.Reveal("variates", std::span(&all, 1), mpc::kEverybody).front();
+    if (engine.self() == mpc::PartyIndex{0}) opened = std::move(here);
+    std::vector<mpc::Shared> variates;
+    for (size_t b = 0; b < blocks; ++b) {
+      variates.push_back(engine.Slice(all, b * questions, 0, {questions, chains}));
+    }
+    parties.Run(engine, process, plan, std::move(variates));
+  }).ThrowIfFailed();
+
+  const auto& record = parties.results[0].record.decisions;
+  ASSERT_EQ(record.size(), blocks * block);
+  const auto pooled = stats::mcmc::testing::PartOf(parties.registry(), 0, 1);
+  stats::mcmc::Differences differences(*pooled);
+  size_t b = 0, near = 0, accepted = 0;
+  const stats::mcmc::Decide replay = [&](const Eigen::MatrixXd& current,
+                                         const std::vector<Eigen::MatrixXd>& steps) {
+    Eigen::MatrixXd log_ratio = differences.Of(current, steps);
+    log_ratio += PriorDifferences(plan.priors, current, steps);
+    Bits bits;
+    for (size_t k = 0; k < block; ++k) bits.push_back(record[b * block + k].accepted);
+    for (size_t c = 0; c < chains; ++c) {
+      std::vector<bool> before;
+      for (size_t k = 0; k < block; ++k) {
+        const size_t question = stats::mcmc::QuestionAfter(before);
+        const double value =
+            log_ratio(static_cast<Eigen::Index>(question), static_cast<Eigen::Index>(c)) +
+            mpc::DecodeFixed(opened.values[(b * questions + question) * chains + c], kDecisionBits);
+        if (std::abs(value) < 0x1p-30) {
+          ++near;
+        } else {
+          EXPECT_EQ(bits[k][c], value >= 0) << engine_case.kind << " " << b << " " << k;
+        }
+        before.push_back(bits[k][c]);
+        accepted += bits[k][c] ? 1 : 0;
+      }
+    }
+    ++b;
+    differences.Replace(bits);
+    return bits;
+  };
+  crypto::Prg proposals(crypto::DeriveKey(parties.key(), "chain proposals"));
+  SilentProgress progress;
+  const auto draws = RunChains(plan.start, plan.options, replay, proposals, progress);
+  for (const ChainResult& result : parties.results) {
+    for (size_t c = 0; c < chains; ++c) {
+      ASSERT_EQ(draws.chains[c], result.draws.chains[c]);
+    }
+  }
+  // A value is so near 0 with a probability below 2^-29 each.
+  EXPECT_LE(near, 3u);
+  EXPECT_GT(accepted, record.size() * chains / 50);
+}
+
+}  // namespace partita::methods::accept

@@ -1,0 +1,225 @@
+// Chains of several parties: decision for decision those of a plaintext chain with the same
+// thresholds; interrupted and resumed without a bit revealed twice; every rule samples the
+// posterior.
+#include "methods/accept/chain.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/error.h"
+#include "mpc/functions/variates.h"
+#include "mpc/replicated_engine.h"
+#include "stats/mcmc/diagnostics.h"
+#include "tests/methods/accept/chain_parties.h"
+
+namespace partita::methods::accept {
+namespace {
+
+using mpc::Engine;
+using stats::mcmc::Acceptance;
+
+constexpr EngineCase kEngines[] = {
+    {"dealer", 2}, {"replicated", 3}, {"shamir", 3}, {"shamir", 5}, {"ot", 2}};
+
+TEST(Chain, IsThePlaintextChainDecisionForDecision) {
+  for (const EngineCase& engine_case : kEngines) {
+    for (const Acceptance acceptance : {Acceptance::kBarker, Acceptance::kMetropolis}) {
+      const bool dear = engine_case.kind == std::string("ot");
+      const size_t chains = dear ? 5 : 50, decisions = dear ? 8 : 20;
+      ChainPlan plan = BirthwtPlan(chains, decisions, acceptance);
+      plan.options.speculation = acceptance == Acceptance::kBarker ? 4 : 1;
+      ExpectPlaintextChain(engine_case, plan);
+    }
+  }
+}
+
+// Everything that a party can see is the same at all of them, and what it costs is what was
+// planned.
+TEST(Chain, CostsAreAsPlanned) {
+  for (const EngineCase& engine_case : kEngines) {
+    ChainPlan plan = BirthwtPlan(3, 8, Acceptance::kBarker);
+    plan.options.speculation = 2;
+    plan.ahead = 3;
+    Parties parties(engine_case.parties);
+    mpc::testing::RunAndComparePlan(
+        OptionsFor(engine_case, {ReleaseOf(plan)}),
+        [&](Engine& engine, size_t process) { parties.Run(engine, process, plan); });
+  }
+}
+
+// One party's rows fail in the middle. It learns why, the others only that it stopped; afterwards
+// all go on from what they agree on, nothing opens more often than planned, and no bit changes.
+TEST(Chain, ResumesWithoutRevealingABitTwice) {
+  for (const bool crash : {false, true}) {
+    ChainPlan plan = BirthwtPlan(4, 40, Acceptance::kBarker);
+    plan.options.speculation = 2;
+    plan.stretch = 3;
+    Parties parties(3);
+    parties.fail_after[1] = 9;  // likelihoods: in the block of the 17th decision
+    const auto first = mpc::testing::RunAll(
+        OptionsFor({"replicated", 3}, {ReleaseOf(plan)}),
+        [&](Engine& engine, size_t process) { parties.Run(engine, process, plan); });
+    ASSERT_TRUE(first.errors[1]);
+    EXPECT_EQ(CodeOf(first.errors[1]), ErrorCode::kBadData);
+    EXPECT_NE(MessageOf(first.errors[1]).find("log likelihood"), std::string::npos);
+    ASSERT_TRUE(first.errors[0]);
+    EXPECT_EQ(MessageOf(first.errors[0]).find("likelihood"), std::string::npos);
+    // The failing party's own last word is lost, as if the machine had stopped.
+    if (crash) parties.stored[1].pop_back();
+
+    std::vector<ChainRecord> before;
+    for (size_t party = 0; party < 3; ++party) before.push_back(parties.stored[party].back());
+    // 16 decisions are known. Of the next block some party may have begun to open.
+    EXPECT_EQ(before[0].decisions.size(), 16u);
+    EXPECT_LE(before[0].may_be_open, 18u);
+    parties.fail_after[1] = SIZE_MAX;
+    auto options = OptionsFor({"replicated", 3}, {});
+    const ChainRecord agreed = parties.AgreeOn(before, options);
+    EXPECT_LE(agreed.decisions.size(), crash ? 18u : 18u);
+    EXPECT_GE(agreed.decisions.size(), 16u);
+    for (size_t t = 0; t < 16; ++t) {
+      EXPECT_FALSE(agreed.decisions[t].skipped);
+      EXPECT_EQ(agreed.decisions[t].accepted, before[0].decisions[t].accepted);
+    }
+    // The gate allows what is left of the plan and no more.
+    options = OptionsFor({"replicated", 3}, {ReleaseOf(plan, agreed.decisions.size())});
+    for (auto& record : parties.records) record = agreed;
+    mpc::testing::RunAll(options, [&](Engine& engine, size_t process) {
+      parties.Run(engine, process, plan);
+    }).ThrowIfFailed();
+    for (size_t party = 0; party < 3; ++party) {
+      const ChainResult& result = parties.results[party];
+      EXPECT_EQ(result.record.decisions.size(), 40u);
+      EXPECT_EQ(result.skipped, agreed.decisions.size() - 16);
+      for (size_t c = 0; c < 4; ++c) {
+        EXPECT_EQ(result.draws.chains[c], parties.results[0].draws.chains[c]);
+      }
+      for (size_t t = 0; t < 16; ++t) {
+        EXPECT_EQ(result.record.decisions[t].accepted, before[0].decisions[t].accepted);
+      }
+    }
+  }
+}
+
+// A dropped peer ends the run at everybody, with what was decided stored.
+TEST(Chain, StoresBeforeAnythingOpens) {
+  ChainPlan plan = BirthwtPlan(2, 12, Acceptance::kBarker);
+  plan.stretch = 5;
+  Parties parties(2);
+  mpc::testing::RunAll(OptionsFor({"dealer", 2}, {ReleaseOf(plan)}), [&](Engine& engine,
+                                                                         size_t process) {
+    parties.Run(engine, process, plan);
+  }).ThrowIfFailed();
+  const auto& stored = parties.stored[0];
+  ASSERT_EQ(stored.size(), 4u);
+  const uint64_t known[] = {0, 5, 10, 12}, open[] = {5, 10, 12, 12};
+  for (size_t k = 0; k < 4; ++k) {
+    EXPECT_EQ(stored[k].decisions.size(), known[k]);
+    EXPECT_EQ(stored[k].may_be_open, open[k]);
+  }
+}
+
+TEST(Chain, ContradictingRecordsAreNoticed) {
+  Parties parties(3);
+  std::vector<ChainRecord> records(3);
+  for (ChainRecord& record : records) {
+    record.decisions = {{false, {true, false, true, false}}};
+    record.may_be_open = 1;
+  }
+  records[2].decisions[0].accepted[3] = true;
+  auto options = OptionsFor({"replicated", 3}, {});
+  EXPECT_THROW(parties.AgreeOn(records, options), Error);
+  records[2].decisions.clear();
+  records[2].may_be_open = 3;
+  EXPECT_EQ(parties.AgreeOn(records, options).decisions.size(), 3u);
+}
+
+TEST(Record, FilesAreBoundAndChecked) {
+  const auto folder = std::filesystem::path(::testing::TempDir());
+  const std::string path = (folder / "accept_chain_record").string();
+  std::filesystem::remove(path);
+  const crypto::Digest binding = crypto::Sha256Of(AsBytes("study"));
+  const RecordFile file(path, 9, binding);
+  EXPECT_FALSE(file.Load().has_value());
+  ChainRecord record;
+  record.decisions = {{false, {true, false, true, true, false, false, false, true, true}},
+                      {true, {}}};
+  record.may_be_open = 5;
+  file.Store(record);
+  const ChainRecord read = *file.Load();
+  EXPECT_EQ(read.may_be_open, 5u);
+  ASSERT_EQ(read.decisions.size(), 2u);
+  EXPECT_EQ(read.decisions[0].accepted, record.decisions[0].accepted);
+  EXPECT_TRUE(read.decisions[1].skipped);
+  const Bytes bytes = EncodeRecord(record, 9, binding);
+  try {
+    DecodeRecord(bytes, 9, crypto::Sha256Of(AsBytes("another")));
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+  }
+  for (size_t k = 0; k < bytes.size(); ++k) {
+    Bytes changed = bytes;
+    changed[k] ^= 1;
+    EXPECT_THROW(DecodeRecord(changed, 9, binding), Error) << k;
+    EXPECT_THROW(DecodeRecord(ByteView(bytes).first(k), 9, binding), Error) << k;
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Chain, PlansThatDoNotFitAreRefused) {
+  const auto refused = [](const std::function<void(ChainPlan&)>& change) {
+    ChainPlan plan = BirthwtPlan(2, 12, Acceptance::kMetropolis);
+    change(plan);
+    EXPECT_THROW(CheckPlan(plan), Error);
+  };
+  CheckPlan(BirthwtPlan(2, 12, Acceptance::kMetropolis));
+  refused([](ChainPlan& plan) { plan.options.speculation = 5; });
+  refused([](ChainPlan& plan) { plan.options.speculation = 0; });
+  refused([](ChainPlan& plan) {
+    plan.rule = Rule::kSum;
+    plan.options.speculation = 2;
+  });
+  refused([](ChainPlan& plan) {
+    plan.rule = Rule::kPenalty;
+    plan.options.acceptance = Acceptance::kBarker;
+  });
+  refused([](ChainPlan& plan) { plan.priors.pop_back(); });
+}
+
+// Parties who share nothing but what opens walk the same chain, and it is the posterior's: means
+// within 5.5 standard errors for 6 parameters and 4 rules, a false alarm below 1e-6.
+TEST(Chain, EveryRuleSamplesThePosterior) {
+  const auto reference = BirthwtReference();
+  for (const Rule rule : {Rule::kBit, Rule::kSum, Rule::kProduct, Rule::kPenalty}) {
+    const Acceptance acceptance =
+        rule == Rule::kBit ? Acceptance::kBarker : Acceptance::kMetropolis;
+    ChainPlan plan = BirthwtPlan(40, 0, acceptance);
+    plan.rule = rule;
+    plan.options.warmup = 300;
+    plan.options.draws = 400;
+    plan.options.thin = 4;
+    plan.ahead = 100;
+    // s = 0.8: not so large that hardly anything is accepted.
+    plan.penalty = {0.8, 0, 1, 1, 0};
+    Parties parties(2);
+    mpc::testing::RunAll(OptionsFor({"dealer", 2}, {ReleaseOf(plan)}), [&](Engine& engine,
+                                                                           size_t process) {
+      parties.Run(engine, process, plan);
+    }).ThrowIfFailed();
+    const auto& draws = parties.results[0].draws;
+    for (size_t c = 0; c < 40; ++c) {
+      ASSERT_EQ(draws.chains[c], parties.results[1].draws.chains[c]);
+    }
+    const auto summaries = stats::mcmc::Summarise(draws);
+    for (size_t j = 0; j < 6; ++j) {
+      EXPECT_NEAR(summaries[j].mean, reference["mean"][j], 5.5 * summaries[j].mcse_mean);
+      EXPECT_LT(summaries[j].mcse_mean, 0.1 * reference["sd"][j].get<double>());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace partita::methods::accept

@@ -1,0 +1,310 @@
+// Studies of method `mcmc` through the whole path: posteriors as the references', traffic as
+// planned, promises kept or refused, and what everybody is told.
+#include "runtime/mcmc_study.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "runtime/build_plan.h"
+#include "runtime/prepare_study.h"
+#include "runtime/simulate.h"
+#include "tests/runtime/reference_study.h"
+#include "tests/stats/mcmc/registries.h"
+
+namespace partita {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+struct Options {
+  std::string engine = "dealer";
+  std::string analysis;  // after `method`
+  std::string design = "site = \"ignore\"\nmissing = \"refuse\"\n";
+  std::string disclosure;
+};
+
+const std::vector<std::string> kPredictors = {"age", "lwt", "smoke", "ht", "ui"};
+
+std::string Logistic(const std::string& more) {
+  return "protocol = \"decisions\"\nmodel = \"logistic\"\noutcome = \"low\"\nrelease = "
+         "[\"decisions\"]\npredictors = [\"z_age\", \"z_lwt\", \"z_smoke\", \"z_ht\", \"z_ui\"]\n" +
+         more;
+}
+
+// birthwt in three parts, its predictors standardised by literal constants.
+std::string StudyText(const Options& options, stats::mcmc::testing::Columns& columns) {
+  std::string toml = "partita = 1\nname = \"births\"\n";
+  for (const char* party : {"north", "south", "west"}) {
+    toml += fmt::format("[[party]]\nname = \"{0}\"\nroles = [\"holder\"{1}]\nrows = [\"{0}\"]\n",
+                        party, party == std::string("north") ? ", \"receiver\"" : "");
+  }
+  if (options.engine == "dealer") toml += "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n";
+  for (const char* party : {"north", "south", "west"}) {
+    toml += fmt::format("[[rows]]\nname = \"{}\"\n", party);
+  }
+  for (const char* name : {"low", "smoke", "ht", "ui"}) {
+    toml += fmt::format("[[variable]]\nname = \"{}\"\ntype = \"integer\"\nlower = 0\nupper = 1\n",
+                        name);
+  }
+  toml += "[[variable]]\nname = \"age\"\ntype = \"numeric\"\nlower = 10\nupper = 60\n";
+  toml += "[[variable]]\nname = \"lwt\"\ntype = \"numeric\"\nlower = 50\nupper = 400\n";
+  for (const std::string& name : kPredictors) {
+    const Eigen::VectorXd values = stats::mcmc::testing::Numbers(columns[name]);
+    const double mean = values.mean();
+    const double sd =
+        std::sqrt((values.array() - mean).square().sum() / static_cast<double>(values.size()));
+    toml += fmt::format(
+        "[[derived]]\nname = \"z_{0}\"\nfrom = \"{0}\"\ntransform = \"scale\"\ncentre = {1}\n"
+        "scale = {2}\n",
+        name, mean, sd);
+  }
+  toml += "[design]\n" + options.design;
+  if (!options.disclosure.empty()) toml += "[disclosure]\n" + options.disclosure;
+  toml += fmt::format("[engine]\nname = \"{}\"\n", options.engine);
+  return toml + "[[analysis]]\nmethod = \"mcmc\"\n" + options.analysis;
+}
+
+std::string WriteStudy(const Options& options) {
+  auto columns = stats::mcmc::testing::ReadColumns("birthwt.csv");
+  const std::string folder = testing::MakeTemporaryFolder("mcmc");
+  std::ofstream(folder + "/study.toml") << StudyText(options, columns);
+  size_t party = 0;
+  for (const std::string name : {"north", "south", "west"}) {
+    std::filesystem::create_directories(folder + "/" + name);
+    std::ofstream table(folder + "/" + name + "/data.csv");
+    table << "low,age,lwt,smoke,ht,ui\n";
+    for (size_t i = party; i < columns["low"].size(); i += 3) {
+      table << columns["low"][i];
+      for (const std::string& predictor : kPredictors) table << "," << columns[predictor][i];
+      table << "\n";
+    }
+    ++party;
+  }
+  return folder + "/study.toml";
+}
+
+std::unique_ptr<const runtime::Study> Prepare(const Options& options) {
+  auto columns = stats::mcmc::testing::ReadColumns("birthwt.csv");
+  return runtime::PrepareStudy(study::ParseStudyFile(StudyText(options, columns), "study.toml"));
+}
+
+std::vector<runtime::PartyEnd> RunStudy(const Options& options) {
+  const std::string file = WriteStudy(options);
+  const auto study = runtime::PrepareStudy(study::LoadStudyFile(file));
+  std::vector<std::filesystem::path> data;
+  for (const study::Party& party : study->parties) {
+    data.push_back(runtime::DefaultDataPath(file, party.name));
+  }
+  SilentProgress progress;
+  auto ends = runtime::SimulateInProcess(*study, data, {}, progress);
+  std::filesystem::remove_all(std::filesystem::path(file).parent_path());
+  return ends;
+}
+
+void ExpectPlannedTraffic(const std::vector<runtime::PartyEnd>& ends) {
+  std::map<std::string, uint64_t> planned, counted;
+  for (const study::PlanPhase& phase : ends[0].outcome->plan.phases) {
+    for (const study::PlanLink& link : phase.links) planned[phase.name] += link.bytes;
+  }
+  for (const runtime::PartyEnd& end : ends) {
+    for (const net::PhaseTraffic& phase : end.outcome->traffic) {
+      for (const net::LinkTraffic& link : phase.links) counted[phase.phase] += link.bytes_sent;
+    }
+  }
+  EXPECT_GT(planned["chain"], 0u);
+  for (const auto& [phase, bytes] : planned) EXPECT_EQ(counted[phase], bytes) << phase;
+}
+
+const study::DocumentFile& FileOf(const runtime::PartyEnd& end, const std::string& name) {
+  for (const study::DocumentFile& file : end.outcome->document->files) {
+    if (file.name == name) return file;
+  }
+  throw Error(ErrorCode::kUsage, "no file " + name);
+}
+
+// Means within 5.5 combined Monte Carlo standard errors for 12 comparisons: a false alarm below
+// 1e-6.
+TEST(McmcStudyTest, PosteriorIsTheReference) {
+  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/glm/posteriors.json");
+  const auto reference = nlohmann::json::parse(file)["birthwt_logit"];
+  for (const std::string engine : {"dealer", "replicated"}) {
+    Options options;
+    options.engine = engine;
+    options.analysis = Logistic(
+        "chains = 40\nwarmup = 300\ndraws = 400\nthin = 4\n[analysis.priors]\nintercept = "
+        "\"normal(0, 5)\"\n");
+    const auto ends = RunStudy(options);
+    for (const auto& end : ends)
+      ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
+    ExpectPlannedTraffic(ends);
+    const auto& document = *ends[0].outcome->document;
+    const auto json = nlohmann::json::parse(document.json);
+    ASSERT_EQ(json["parameters"].size(), 6u);
+    for (size_t j = 0; j < 6; ++j) {
+      const auto& parameter = json["parameters"][j];
+      EXPECT_EQ(parameter["name"], j == 0 ? "intercept" : "z_" + kPredictors[j - 1]);
+      const double error = parameter["mcse_mean"];
+      EXPECT_NEAR(parameter["mean"], reference["mean"][j], 5.5 * error);
+      EXPECT_LT(error, 0.1 * reference["sd"][j].get<double>());
+    }
+    EXPECT_EQ(json["decisions"], 40 * 1900);
+    // Everybody who computes has the same draws; 40 x 400 lines and a header.
+    const std::string& draws = FileOf(ends[0], "draws.csv").contents;
+    EXPECT_EQ(std::count(draws.begin(), draws.end(), '\n'), 16001);
+    EXPECT_EQ(draws.rfind("chain,iteration,draw,intercept,z_age", 0), 0u);
+    for (size_t party = 1; party < 3; ++party) {
+      EXPECT_EQ(FileOf(ends[party], "draws.csv").contents, draws);
+    }
+    EXPECT_THAT(FileOf(ends[0], "stan-40.csv").contents, HasSubstr("lp__,intercept,z_age"));
+    for (const auto& check : ends[0].outcome->checks) EXPECT_TRUE(check.passed) << check.rule;
+    // Rows twice; low, smoke, ht and ui at both values.
+    EXPECT_EQ(ends[0].outcome->checks.size(), 10u);
+    if (engine == "dealer") {
+      EXPECT_FALSE(ends[3].outcome->document.has_value());
+    }
+  }
+}
+
+TEST(McmcStudyTest, EveryProtocolRunsAsPlanned) {
+  const std::string model =
+      "model = \"logistic\"\noutcome = \"low\"\npredictors = [\"z_lwt\"]\nchains = 2\nwarmup = "
+      "20\ndraws = 20\n";
+  const std::string privacy =
+      "[analysis.privacy]\nepsilon = 50\ndelta = 1e-5\nadjacency = \"replace\"\nclip = 0.05\n";
+  const std::map<std::string, std::string> analyses = {
+      {"shamir", "protocol = \"noisy-sums\"\nrelease = [\"noisy-sums\"]\n" + model},
+      {"replicated", "protocol = \"noisy-products\"\nrelease = [\"noisy-sums\"]\n" + model},
+      {"dealer", "protocol = \"penalty\"\nrelease = [\"noisy-log-ratios\"]\n" + model + privacy +
+                     "noise = 15\n"}};
+  for (const auto& [engine, analysis] : analyses) {
+    SCOPED_TRACE(engine);
+    Options options;
+    options.engine = engine;
+    options.analysis = analysis;
+    const auto ends = RunStudy(options);
+    for (const auto& end : ends)
+      ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
+    ExpectPlannedTraffic(ends);
+    // 20 draws are too few, and the result says so.
+    EXPECT_FALSE(ends[0].outcome->document->converged);
+    EXPECT_THAT(ends[0].outcome->document->sections[0].paragraphs,
+                Contains(HasSubstr("have not converged")));
+    if (engine == "dealer") {
+      EXPECT_TRUE(ends[0].outcome->checks.empty());
+      EXPECT_TRUE(ends[0].outcome->plan.privacy_statement.has_value());
+    }
+  }
+}
+
+TEST(McmcStudyTest, TooFewRowsOpenNothing) {
+  Options options;
+  options.analysis = Logistic("chains = 2\nwarmup = 4\ndraws = 4\nspeculation = 2\n");
+  options.disclosure = "min_rows = 190\n";  // there are 189
+  const auto refused = RunStudy(options);
+  for (const auto& end : refused) EXPECT_TRUE(end.error.has_value()) << end.party;
+  ASSERT_NE(runtime::RootCause(refused), nullptr);
+  EXPECT_EQ(runtime::RootCause(refused)->error->code(), ErrorCode::kRefused);
+  EXPECT_THAT(runtime::RootCause(refused)->error->message(), HasSubstr("min_rows = 190"));
+  options.disclosure = "min_rows = 189\n";
+  for (const auto& end : RunStudy(options)) EXPECT_FALSE(end.error) << end.party;
+  // 12 births with hypertension.
+  options.disclosure = "min_cell = 13\n";
+  const auto ends = RunStudy(options);
+  ASSERT_NE(runtime::RootCause(ends), nullptr);
+  EXPECT_THAT(runtime::RootCause(ends)->error->message(), HasSubstr("where ht is 1"));
+}
+
+std::string Private(double epsilon, const std::string& adjacency) {
+  return fmt::format(
+      "[analysis.privacy]\nepsilon = {}\ndelta = 1e-5\nadjacency = \"{}\"\nclip = 0.005\n", epsilon,
+      adjacency);
+}
+
+TEST(McmcStudyTest, PromisesAreKeptOrRefused) {
+  Options options;
+  const std::string chains = "chains = 4\nwarmup = 500\ndraws = 1000\n";
+  options.analysis = Logistic(chains + Private(6, "replace"));
+  const auto study = Prepare(options);
+  EXPECT_TRUE(study->IsPrivate());
+  const study::Plan plan = runtime::BuildPlan(*study);
+  EXPECT_TRUE(plan.checks.empty());
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("not the posterior")));
+  EXPECT_EQ(plan.privacy.front().adversary, "outside analyst");
+  EXPECT_THAT(plan.privacy.front().loss, HasSubstr("eps <= "));
+  EXPECT_THAT(plan.privacy.front().loss, HasSubstr("follow the protocol"));
+  // 6000 decisions at Delta = 0.02: mu = 0.02 sqrt(6000) / 2 = 0.77 at least.
+  const double epsilon = plan.privacy_statement->rows.front().loss.epsilon_upper;
+  EXPECT_GT(epsilon, 0.77);
+  privacy::ledger::Policy policy;
+  policy.table = "births";
+  policy.outside.adjacency = privacy::Adjacency::kReplace;
+  policy.insider = policy.outside;
+  policy.coalition = 2;
+  const auto charges = study->Charges(policy);
+  ASSERT_EQ(charges.size(), 3u);  // outside, the dealer, two parties
+  for (const auto& charge : charges) {
+    EXPECT_EQ(std::get<privacy::ledger::ApproximateDp>(charge.mechanism).epsilon, epsilon);
+  }
+  // Twice the chains, or half the promise.
+  options.analysis = Logistic(chains + Private(0.5, "replace"));
+  try {
+    Prepare(options);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_THAT(error.message(), HasSubstr("the 6000 decisions cost epsilon"));
+  }
+  // Added or removed rows move half as much.
+  options.analysis = Logistic(chains + Private(6, "add-remove"));
+  const auto hidden = Prepare(options);
+  EXPECT_LT(runtime::BuildPlan(*hidden).privacy_statement->rows.front().loss.epsilon_upper,
+            0.6 * epsilon);
+}
+
+TEST(McmcStudyTest, WhatChainsDoNotKnowIsRefused) {
+  const auto message = [](const Options& options) {
+    try {
+      Prepare(options);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      EXPECT_FALSE(error.hint().empty());
+      return error.message();
+    }
+    return std::string("accepted");
+  };
+  Options options;
+  options.analysis = Logistic("");
+  EXPECT_EQ(message(options), "accepted");
+  options.design = "site = \"fixed\"\nmissing = \"refuse\"\n";
+  EXPECT_THAT(message(options), HasSubstr("effects of sites"));
+  options.design = "site = \"ignore\"\nmissing = \"fiml\"\n";
+  EXPECT_THAT(message(options), HasSubstr("imputes nothing"));
+  options.design =
+      "site = \"ignore\"\nmissing = \"refuse\"\nweights = \"lwt\"\nweights_type = "
+      "\"sampling\"\n";
+  EXPECT_THAT(message(options), HasSubstr("weights"));
+}
+
+// What only `mle` has says so.
+TEST(McmcStudyTest, IsNoStudyOfMle) {
+  Options options;
+  options.analysis = Logistic("");
+  const auto study = Prepare(options);
+  EXPECT_THROW(runtime::RequireMle(*study, "a rehearsal"), Error);
+  EXPECT_EQ(study->Method().name, "mcmc");
+  EXPECT_EQ(study->Size().free_parameters, 6u);
+}
+
+}  // namespace
+}  // namespace partita

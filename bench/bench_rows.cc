@@ -54,20 +54,28 @@ std::vector<Line> LinesOf(const Json& rows, double latency) {
   return lines;
 }
 
-// Median milliseconds, rounds, and megabytes of both kinds.
+// Median milliseconds, together and apart, rounds, and megabytes of both kinds.
 std::string CellOf(const Line& line, const std::string& engine) {
   const auto found = line.of_engine.find(engine);
   if (found == line.of_engine.end()) return "-";
   const Json& row = *found->second;
-  return fmt::format("{} ms; {}; {:.3g} + {:.3g} MB", Milliseconds(row.at("median_seconds")),
-                     row.at("rounds").get<uint64_t>(), row.at("offline_bytes").get<double>() / 1e6,
+  const double offline = row.at("offline_seconds");
+  const std::string apart = offline > 0 ? fmt::format(" ({} + {})", Milliseconds(offline),
+                                                      Milliseconds(row.at("online_seconds")))
+                                        : "";
+  return fmt::format("{}{} ms; {}; {:.3g} + {:.3g} MB", Milliseconds(row.at("median_seconds")),
+                     apart, row.at("rounds").get<uint64_t>(),
+                     row.at("offline_bytes").get<double>() / 1e6,
                      row.at("online_bytes").get<double>() / 1e6);
 }
 
 void Print(const Json& rows, double latency) {
   const bool loopback = latency == 0;
-  std::cout << fmt::format("\n{}: median; rounds; offline + online payload over all links.\n\n",
-                           loopback ? "Loopback" : fmt::format("{:g} ms one way", latency))
+  std::cout << fmt::format(
+                   "\n{}: median together (offline + online apart); rounds; offline + online "
+                   "payload over "
+                   "all links.\n\n",
+                   loopback ? "Loopback" : fmt::format("{:g} ms one way", latency))
             << "| operation | size |";
   for (const std::string& engine : kEngines) std::cout << " " << engine << " |";
   if (loopback) std::cout << " peer, replicated / dealer |";

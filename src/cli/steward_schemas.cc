@@ -62,6 +62,8 @@ Json BenchMpc() {
                            {"latency_ms", Type("number")},
                            {"median_seconds", Type("number")},
                            {"best_seconds", Type("number")},
+                           {"offline_seconds", Type("number")},
+                           {"online_seconds", Type("number")},
                            {"rounds", Type("integer")},
                            {"offline_bytes", Type("integer")},
                            {"online_bytes", Type("integer")}});

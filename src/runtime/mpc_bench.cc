@@ -9,263 +9,45 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
+#include <optional>
 
 #include "crypto/certificate.h"
 #include "crypto/random.h"
-#include "mpc/compare.h"
+#include "mpc/ahead.h"
 #include "mpc/dealer_engine.h"
-#include "mpc/functions/arithmetic.h"
-#include "mpc/functions/definite.h"
-#include "mpc/functions/division.h"
-#include "mpc/functions/exponential.h"
-#include "mpc/functions/extremes.h"
-#include "mpc/functions/logarithm.h"
-#include "mpc/functions/norm.h"
-#include "mpc/functions/order.h"
-#include "mpc/functions/reciprocal.h"
-#include "mpc/functions/shuffle.h"
-#include "mpc/functions/sigmoid.h"
-#include "mpc/functions/softmax.h"
-#include "mpc/functions/variates.h"
 #include "mpc/ot/ot_engine.h"
 #include "mpc/plan_engine.h"
 #include "mpc/replicated_engine.h"
 #include "mpc/shamir_engine.h"
 #include "net/delayed_transport.h"
 #include "net/tls_transport.h"
+#include "runtime/mpc_workloads.h"
 
 namespace partita::runtime {
 namespace {
 
 using mpc::Engine;
+using mpc::PartyIndex;
 using mpc::Shape;
 using mpc::Shared;
 
-constexpr int kFractionBits = 40;
-constexpr char kRelease[] = "bench";
 constexpr char kDealer[] = "dealer", kReplicated[] = "replicated", kTransfers[] = "ot";
 constexpr std::chrono::seconds kConnectTime(30);
 
-// One operation on arrays of `shape`, values between `low` and `high`.
-struct Workload {
-  std::string name;
-  Shape shape;
-  double low, high;
-  uint64_t entries;  // of the result
-  std::function<void(Engine&, const Shared&)> run;
-  bool needs_help = false;  // only where a dealer or a third party makes it cheap
-};
-
-void Multiplication(Engine& engine, const Shared& x, mpc::Product::Kind kind) {
-  const mpc::Product product{kind, x, x};
-  engine.Rescale(engine.Multiply({&product, 1}), kFractionBits);
-}
-
-mpc::PositiveValue Positive(const Shared& x, double smallest) { return {x, smallest}; }
-
-// I + x.
-mpc::DefiniteMatrix NearIdentity(Engine& engine, const Shared& x) {
-  mpc::PublicMatrix identity;
-  identity.fraction_bits = kFractionBits;
-  identity.values.shape = x.shape;
-  identity.values.values.resize(x.shape.rows * x.shape.cols);
-  for (size_t i = 0; i < x.shape.rows; ++i)
-    identity.values.values[i * (x.shape.cols + 1)] = Int128{1} << kFractionBits;
-  return {engine.Add(engine.Public(identity), x)};
-}
-
-Shape Scaled(Shape shape, double scale) {
-  const double rows = std::ceil(static_cast<double>(shape.rows) * scale);
-  return {std::max<size_t>(1, static_cast<size_t>(rows)), shape.cols};
-}
-
-std::vector<Workload> Workloads(double scale) {
-  const Shape million = Scaled({1'000'000, 1}, scale), many = Scaled({100'000, 1}, scale);
-  const Shape thousand = Scaled({1'000, 1}, scale), table = Scaled({1'000, 20}, scale);
-  // Stay square.
-  const auto side = static_cast<size_t>(std::ceil(100 * std::sqrt(scale)));
-  const Shape square{side, side};
-  using Kind = mpc::Product::Kind;
-  std::vector<Workload> all;
-  all.push_back({"multiply", million, -1, 1, million.rows, [](Engine& engine, const Shared& x) {
-                   Multiplication(engine, x, Kind::kElementwise);
-                 }});
-  all.push_back({"matrix product", square, -1, 1, side * side, [](Engine& engine, const Shared& x) {
-                   Multiplication(engine, x, Kind::kMatrix);
-                 }});
-  const auto large_side = static_cast<size_t>(std::ceil(1000 * std::sqrt(scale)));
-  const Shape large{large_side, large_side};
-  all.push_back({"matrix product", large, -1, 1, large_side * large_side,
-                 [](Engine& engine, const Shared& x) { Multiplication(engine, x, Kind::kMatrix); },
-                 true});
-  all.push_back({"truncate", many, -1, 1, many.rows, [](Engine& engine, const Shared& x) {
-                   engine.Rescale({&x, 1}, kFractionBits / 2);
-                 }});
-  all.push_back({"open", many, -1, 1, many.rows, [](Engine& engine, const Shared& x) {
-                   engine.Reveal(kRelease, {&x, 1}, mpc::kEverybody);
-                 }});
-  all.push_back({"compare", many, -1000, 1000, many.rows, [](Engine& engine, const Shared& x) {
-                   mpc::IsNegative(engine, {&x, 1});
-                 }});
-  all.push_back({"equal", many, -1000, 1000, many.rows, [](Engine& engine, const Shared& x) {
-                   mpc::IsZero(engine, {&x, 1});
-                 }});
-  all.push_back(
-      {"less than a public number", many, -1000, 1000, many.rows,
-       [](Engine& engine, const Shared& x) {
-         const mpc::Comparison comparison = {x, mpc::ConstantLike(engine, x, 100, kFractionBits)};
-         mpc::LessThan(engine, {&comparison, 1});
-       }});
-  all.push_back({"select", many, -1000, 1000, many.rows, [](Engine& engine, const Shared& x) {
-                   // A condition that costs nothing: what is timed is the selection.
-                   const mpc::SharedBits condition = engine.PublicBits(mpc::MakeBits(x.shape, 1));
-                   const mpc::Selection selection = {condition, x, x};
-                   mpc::Select(engine, {&selection, 1});
-                 }});
-  all.push_back({"row maximum", table, -50, 50, table.rows, [](Engine& engine, const Shared& x) {
-                   mpc::RowMax(engine, {&x, 1});
-                 }});
-  all.push_back(
-      {"column of row maximum", table, -50, 50, table.rows, [](Engine& engine, const Shared& x) {
-         mpc::RowArgMax(engine, {&x, 1});
-       }});
-  all.push_back({"divide", thousand, 0.05, 50, thousand.rows, [](Engine& engine, const Shared& x) {
-                   const mpc::Quotient value = {x, Positive(x, 0.05), 1000};
-                   mpc::Divide(engine, {&value, 1}, kFractionBits);
-                 }});
-  for (const Shape& shape : {thousand, many}) {
-    all.push_back({"reciprocal", shape, 0.05, 50, shape.rows, [](Engine& engine, const Shared& x) {
-                     const mpc::PositiveValue value = Positive(x, 0.05);
-                     mpc::Reciprocal(engine, {&value, 1}, kFractionBits);
-                   }});
-  }
-  all.push_back({"inverse square root", thousand, 0.05, 50, thousand.rows,
-                 [](Engine& engine, const Shared& x) {
-                   const mpc::PositiveValue value = Positive(x, 0.05);
-                   mpc::InverseRoot(engine, {&value, 1}, kFractionBits);
-                 }});
-  all.push_back(
-      {"square root", thousand, 0.05, 50, thousand.rows, [](Engine& engine, const Shared& x) {
-         const mpc::PositiveValue value = Positive(x, 0.05);
-         mpc::Root(engine, {&value, 1}, kFractionBits);
-       }});
-  all.push_back({"exponential", many, -50, 0, many.rows, [](Engine& engine, const Shared& x) {
-                   const mpc::BoundedAbove value = {x, 0};
-                   mpc::Exponential(engine, {&value, 1}, kFractionBits);
-                 }});
-  all.push_back(
-      {"logarithm", thousand, 0.05, 50, thousand.rows, [](Engine& engine, const Shared& x) {
-         const mpc::PositiveValue value = Positive(x, 0.05);
-         mpc::Log(engine, {&value, 1}, kFractionBits);
-       }});
-  all.push_back(
-      {"logistic function", thousand, -50, 50, thousand.rows, [](Engine& engine, const Shared& x) {
-         mpc::Sigmoid(engine, {&x, 1}, kFractionBits);
-       }});
-  all.push_back(
-      {"row softmax", table, -50, 50, table.rows * table.cols, [](Engine& engine, const Shared& x) {
-         mpc::RowSoftmax(engine, {&x, 1}, kFractionBits);
-       }});
-  all.push_back(
-      {"row log-sum-exp", table, -50, 50, table.rows, [](Engine& engine, const Shared& x) {
-         mpc::RowLogSumExp(engine, {&x, 1});
-       }});
-  all.push_back({"row norm", table, 0.05, 1, table.rows, [](Engine& engine, const Shared& x) {
-                   const mpc::RowsWithNorm rows = {x, 0.1};
-                   mpc::RowNorm(engine, {&rows, 1}, kFractionBits);
-                 }});
-  all.push_back(
-      {"row clipping", table, -1, 1, table.rows * table.cols, [](Engine& engine, const Shared& x) {
-         const mpc::RowsWithNorm rows = {x, 1};
-         mpc::ClipRows(engine, {&rows, 1});
-       }});
-  const Shape twenty{20, 20};
-  all.push_back({"factor", twenty, -0.01, 0.01, 400, [](Engine& engine, const Shared& x) {
-                   const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
-                   mpc::FactorDefinite(engine, {&matrix, 1});
-                 }});
-  all.push_back({"inverse", twenty, -0.01, 0.01, 400, [](Engine& engine, const Shared& x) {
-                   const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
-                   mpc::InvertDefinite(engine, {&matrix, 1}, kFractionBits);
-                 }});
-  all.push_back({"log-determinant", twenty, -0.01, 0.01, 1, [](Engine& engine, const Shared& x) {
-                   const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
-                   const mpc::Pivots pivots = {mpc::FactorDefinite(engine, {&matrix, 1})[0].pivots};
-                   mpc::LogDeterminant(engine, {&pivots, 1}, kFractionBits);
-                 }});
-  all.push_back(
-      {"solve", twenty, -0.01, 0.01, 20, [](Engine& engine, const Shared& x) {
-         const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
-         const Shared inverse = mpc::InvertDefinite(engine, {&matrix, 1}, kFractionBits)[0].inverse;
-         const mpc::LinearSystem system = {inverse, engine.Slice(x, 0, 0, {20, 1}), 1};
-         mpc::Solve(engine, {&system, 1}, kFractionBits);
-       }});
-  all.push_back({"cumulative sums", many, -1, 1, many.rows,
-                 [](Engine& engine, const Shared& x) { mpc::CumulativeSums(engine, x); }});
-  all.push_back({"random bits", many, -1, 1, many.rows, [](Engine& engine, const Shared& x) {
-                   crypto::SystemRandom own;
-                   engine.RandomBits(x.shape, 1, own);
-                 }});
-  all.push_back(
-      {"uniform variates", thousand, -1, 1, thousand.rows, [](Engine& engine, const Shared& x) {
-         crypto::SystemRandom own;
-         mpc::UniformVariates(engine, x.shape, own);
-       }});
-  all.push_back(
-      {"exponential variates", thousand, -1, 1, thousand.rows, [](Engine& engine, const Shared& x) {
-         crypto::SystemRandom own;
-         mpc::ExponentialVariates(engine, x.shape, own, kFractionBits);
-       }});
-  all.push_back(
-      {"logistic variates", thousand, -1, 1, thousand.rows, [](Engine& engine, const Shared& x) {
-         crypto::SystemRandom own;
-         mpc::LogisticVariates(engine, x.shape, own, kFractionBits);
-       }});
-  const Shape rows{std::max<size_t>(2, thousand.rows), 1};  // one row is in any order
-  all.push_back({"shuffle", rows, -1, 1, rows.rows, [](Engine& engine, const Shared& x) {
-                   crypto::SystemRandom own;
-                   mpc::ShuffleRows(engine, x, own);
-                 }});
-  return all;
-}
-
-std::vector<Workload> Chosen(const MpcBenchOptions& options) {
-  std::vector<Workload> all = Workloads(options.scale);
+std::vector<MpcWorkload> Chosen(const MpcBenchOptions& options) {
+  std::vector<MpcWorkload> all = MpcWorkloads(options.scale);
   if (options.operations.empty()) return all;
-  std::vector<Workload> chosen;
+  std::vector<MpcWorkload> chosen;
   for (const std::string& name : options.operations) {
     const size_t before = chosen.size();
     std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),
-                 [&](const Workload& workload) { return workload.name == name; });
+                 [&](const MpcWorkload& workload) { return workload.name == name; });
     if (chosen.size() == before) {
       throw Error(ErrorCode::kUsage, fmt::format("there is no operation '{}' to measure", name),
                   fmt::format("one of: {}", fmt::join(BenchOperationNames(), ", ")));
     }
   }
   return chosen;
-}
-
-// Values of party 0, spread over [low, high].
-Shared Values(Engine& engine, const Workload& workload) {
-  const double bound = std::max(std::abs(workload.low), std::abs(workload.high));
-  mpc::PrivateMatrix input{0, workload.shape, kFractionBits, bound, nullptr};
-  if (engine.self() == mpc::PartyIndex{0}) {
-    input.read = [&workload](size_t first, size_t count, Int128* out) {
-      const size_t cols = workload.shape.cols;
-      for (size_t i = 0; i < count * cols; ++i) {
-        const uint64_t spread = (first * cols + i) * 0x9E3779B97F4A7C15u >> 11;
-        const double unit = std::ldexp(static_cast<double>(spread), -53);
-        out[i] =
-            mpc::EncodeFixed(workload.low + (workload.high - workload.low) * unit, kFractionBits);
-      }
-    };
-  }
-  return engine.Input({&input, 1})[0];
-}
-
-std::vector<mpc::Release> Releases() {
-  return {{kRelease, "numbers of a benchmark", "all", "exact", uint64_t{1} << 40}};
 }
 
 // Kills and collects what is left of them.
@@ -287,17 +69,31 @@ struct Host {
   net::Roster roster;
 };
 
-Host MakeHost(const BenchEngine& engine) {
+Host MakeHost(const std::vector<std::string>& names) {
   Host host;
-  const size_t count = engine.num_parties + (engine.name == kDealer ? 1 : 0);
-  for (size_t i = 0; i < count; ++i) {
-    const std::string name = i < engine.num_parties ? fmt::format("party{}", i) : kDealer;
+  for (const std::string& name : names) {
     host.identities.push_back(crypto::MakeIdentity({name}));
     host.listeners.push_back(net::Listen("127.0.0.1", "0"));
     host.roster.push_back({name, host.listeners.back().address,
                            crypto::Fingerprint(*host.identities.back().certificate)});
   }
   return host;
+}
+
+// What the processes of one engine have before they are forked.
+struct Hosts {
+  Host all;
+  Host computing;  // where a dealer leaves, those that stay
+};
+
+Hosts MakeHosts(const BenchEngine& engine) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < engine.num_parties; ++i) names.push_back(fmt::format("party{}", i));
+  Hosts hosts;
+  if (engine.name == kDealer) hosts.computing = MakeHost(names);
+  if (engine.name == kDealer) names.emplace_back(kDealer);
+  hosts.all = MakeHost(names);
+  return hosts;
 }
 
 std::unique_ptr<Engine> MakeEngine(const BenchEngine& kind, net::Channel& channel,
@@ -308,11 +104,8 @@ std::unique_ptr<Engine> MakeEngine(const BenchEngine& kind, net::Channel& channe
   return mpc::MakeShamirEngine(channel, gate);
 }
 
-// Everything that one process does; `seconds` of every workload and repetition.
-std::vector<std::vector<double>> RunProcess(const BenchEngine& kind, Host& host, size_t self,
-                                            const std::vector<Workload>& workloads,
-                                            const MpcBenchOptions& options,
-                                            std::chrono::microseconds latency, Progress& progress) {
+net::Channel Connect(Host& host, size_t self, std::chrono::microseconds latency,
+                     Progress& progress) {
   net::TlsOptions tls;
   tls.identity = host.identities[self];
   tls.roster = host.roster;
@@ -323,30 +116,127 @@ std::vector<std::vector<double>> RunProcess(const BenchEngine& kind, Host& host,
   if (latency.count() > 0) transport = net::DelayTransport(std::move(transport), {latency, 0});
   net::Channel channel(std::move(transport), Bytes{1}, 1);
   channel.SetProgress(&progress);
-  mpc::CountingReleaseGate gate;
-  gate.Reserve(Releases());
-  const std::unique_ptr<Engine> engine = MakeEngine(kind, channel, gate);
-  std::vector<std::vector<double>> seconds(workloads.size());
-  for (size_t w = 0; w < workloads.size(); ++w) {
-    const Shared x = Values(*engine, workloads[w]);
-    workloads[w].run(*engine, x);  // warms caches and connections
-    for (size_t r = 0; r < options.repetitions; ++r) {
-      const SteadyClock::time_point start = SteadyClock::now();
-      workloads[w].run(*engine, x);
-      seconds[w].push_back(SecondsSince(start));
-    }
-    progress.Step(w + 1, workloads.size());
-  }
-  return seconds;
+  return channel;
 }
 
-std::vector<std::vector<double>> Measure(const BenchEngine& kind,
-                                         const std::vector<Workload>& workloads,
-                                         const MpcBenchOptions& options,
-                                         std::chrono::microseconds latency, Progress& progress) {
-  Host host = MakeHost(kind);
+// Returns when every process of the channel has called it.
+void Meet(net::Channel& channel) {
+  const uint8_t mine = 0;
+  Bytes theirs(channel.num_parties());
+  std::vector<net::Send> sends;
+  std::vector<net::Receive> receives;
+  for (PartyIndex peer = 0; peer < channel.num_parties(); ++peer) {
+    if (peer == channel.self()) continue;
+    net::Send& send = sends.emplace_back();
+    send.to = peer;
+    send.bytes = ByteView(&mine, 1);
+    net::Receive& receive = receives.emplace_back();
+    receive.from = peer;
+    receive.into = std::span(theirs).subspan(peer, 1);
+  }
+  channel.Exchange(sends, receives);
+}
+
+// Seconds of every execution of one workload, sorted at the end.
+struct Timing {
+  std::vector<double> together;         // correlations are made while it runs
+  std::vector<double> offline, online;  // made before, and used; empty where nothing can be
+};
+
+// One process of an engine while it is measured.
+class BenchProcess {
+ public:
+  BenchProcess(const BenchEngine& kind, Hosts& hosts, size_t self,
+               std::chrono::microseconds latency, const MpcBenchOptions& options,
+               Progress& progress)
+      : kind_(kind),
+        options_(options),
+        computes_(self < kind.num_parties),
+        all_(Connect(hosts.all, self, latency, progress)) {
+    gate_.Reserve(WorkloadReleases());
+    engine_ = MakeEngine(kind_, all_, gate_);
+    if (kind_.name == kDealer && computes_) {
+      computing_.emplace(Connect(hosts.computing, self, latency, progress));
+    }
+  }
+
+  Timing Run(const MpcWorkload& workload) {
+    Timing timing;
+    const Shared x = WorkloadValues(*engine_, workload);
+    workload.run(*engine_, x);  // warms caches and connections
+    for (size_t r = 0; r < options_.repetitions; ++r) {
+      const SteadyClock::time_point start = SteadyClock::now();
+      workload.run(*engine_, x);
+      timing.together.push_back(SecondsSince(start));
+    }
+    if (kind_.name != kDealer && kind_.name != kTransfers) return timing;
+    RunApart(workload, timing);
+    for (size_t r = 0; r < options_.repetitions; ++r) RunApart(workload, timing);
+    // The first warms, as above.
+    timing.offline.erase(timing.offline.begin());
+    if (computes_) timing.online.erase(timing.online.begin());
+    return timing;
+  }
+
+ private:
+  // Correlations for one execution, from when all begin until all have theirs; then with them.
+  void RunApart(const MpcWorkload& workload, Timing& timing) {
+    const auto body = [&](Engine& engine) {
+      workload.run(engine, WorkloadValues(engine, workload));
+    };
+    Meet(all_);
+    const SteadyClock::time_point prepare = SteadyClock::now();
+    mpc::AheadPackage package;
+    if (!computes_) {
+      mpc::DealAhead<mpc::Ring128>(all_, body);
+    } else if (kind_.name == kDealer) {
+      package = mpc::ReceiveFromDealer<mpc::Ring128>(all_, body);
+    } else {
+      package = mpc::MakeByTransfers<mpc::Ring128>(all_, random_, body);
+    }
+    Meet(all_);
+    timing.offline.push_back(SecondsSince(prepare));
+    if (!computes_) return;
+    net::Channel& channel = computing_ ? *computing_ : all_;
+    const std::unique_ptr<Engine> engine =
+        computing_ ? mpc::MakeDealerEngineAhead(channel, gate_, std::move(package))
+                   : mpc::MakeOtEngineAhead(channel, gate_, std::move(package));
+    const Shared x = WorkloadValues(*engine, workload);
+    Meet(channel);
+    const SteadyClock::time_point start = SteadyClock::now();
+    workload.run(*engine, x);
+    timing.online.push_back(SecondsSince(start));
+  }
+
+  const BenchEngine& kind_;
+  const MpcBenchOptions& options_;
+  bool computes_;
+  crypto::SystemRandom random_;
+  net::Channel all_;
+  std::optional<net::Channel> computing_;
+  mpc::CountingReleaseGate gate_;
+  std::unique_ptr<Engine> engine_;
+};
+
+std::vector<Timing> RunProcess(const BenchEngine& kind, Hosts& hosts, size_t self,
+                               const std::vector<MpcWorkload>& workloads,
+                               const MpcBenchOptions& options, std::chrono::microseconds latency,
+                               Progress& progress) {
+  BenchProcess process(kind, hosts, self, latency, options, progress);
+  std::vector<Timing> timings;
+  for (const MpcWorkload& workload : workloads) {
+    timings.push_back(process.Run(workload));
+    progress.Step(timings.size(), workloads.size());
+  }
+  return timings;
+}
+
+std::vector<Timing> Measure(const BenchEngine& kind, const std::vector<MpcWorkload>& workloads,
+                            const MpcBenchOptions& options, std::chrono::microseconds latency,
+                            Progress& progress) {
+  Hosts hosts = MakeHosts(kind);
   Children children;
-  for (size_t self = 1; self < host.roster.size(); ++self) {
+  for (size_t self = 1; self < hosts.all.roster.size(); ++self) {
     const pid_t child = ::fork();
     if (child < 0) throw Error(ErrorCode::kUsage, "cannot start another process");
     if (child > 0) {
@@ -357,20 +247,20 @@ std::vector<std::vector<double>> Measure(const BenchEngine& kind,
     int exit_code = 0;
     try {
       SilentProgress silent;
-      RunProcess(kind, host, self, workloads, options, latency, silent);
+      RunProcess(kind, hosts, self, workloads, options, latency, silent);
     } catch (...) {  // party 0 sees that this process is gone
       exit_code = 1;
     }
     ::_exit(exit_code);
   }
-  return RunProcess(kind, host, 0, workloads, options, latency, progress);
+  return RunProcess(kind, hosts, 0, workloads, options, latency, progress);
 }
 
-mpc::PhaseCost CostOf(const BenchEngine& kind, const Workload& workload) {
+mpc::PhaseCost CostOf(const BenchEngine& kind, const MpcWorkload& workload) {
   mpc::CountingReleaseGate gate;
-  gate.Reserve(Releases());
+  gate.Reserve(WorkloadReleases());
   mpc::PlanEngine engine(kind.name, kind.num_parties, &gate);
-  const Shared x = Values(engine, workload);
+  const Shared x = WorkloadValues(engine, workload);
   workload.run(engine, x);
   engine.BeginPhase("measured");
   workload.run(engine, x);
@@ -387,7 +277,7 @@ uint64_t BytesFrom(const mpc::PhaseCost& cost, size_t first, size_t end) {
 
 // What one execution costs, from the engine's own description of its messages. With transfers the
 // two parties do what a dealer would do, and then what they would do beside it.
-void AddCosts(const BenchEngine& kind, const Workload& workload, MpcBenchRow& row) {
+void AddCosts(const BenchEngine& kind, const MpcWorkload& workload, MpcBenchRow& row) {
   const mpc::PhaseCost cost = CostOf(kind, workload);
   row.rounds = *std::max_element(cost.rounds.begin(), cost.rounds.end());
   row.online_bytes = BytesFrom(cost, 0, kind.num_parties);
@@ -399,7 +289,7 @@ void AddCosts(const BenchEngine& kind, const Workload& workload, MpcBenchRow& ro
 }
 
 // Some engines have too narrow a ring for some operations, which they say when they plan.
-bool Supports(const BenchEngine& kind, const Workload& workload) {
+bool Supports(const BenchEngine& kind, const MpcWorkload& workload) {
   if (workload.needs_help && kind.name != kDealer && kind.name != kReplicated) return false;
   try {
     CostOf(kind, workload);
@@ -427,6 +317,20 @@ void RequireOptions(const MpcBenchOptions& options) {
   }
 }
 
+double MedianOf(std::vector<double>& seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+void AddTimes(Timing timing, MpcBenchRow& row) {
+  row.seconds = MedianOf(timing.together);
+  row.best_seconds = timing.together.front();
+  row.online_seconds = row.seconds;
+  if (timing.online.empty()) return;
+  row.offline_seconds = MedianOf(timing.offline);
+  row.online_seconds = MedianOf(timing.online);
+}
+
 }  // namespace
 
 std::vector<BenchEngine> BenchEngines() {
@@ -435,7 +339,7 @@ std::vector<BenchEngine> BenchEngines() {
 
 std::vector<std::string> BenchOperationNames() {
   std::vector<std::string> names;
-  for (const Workload& workload : Workloads(1)) {
+  for (const MpcWorkload& workload : MpcWorkloads(1)) {
     if (names.empty() || names.back() != workload.name) names.push_back(workload.name);
   }
   return names;
@@ -443,20 +347,19 @@ std::vector<std::string> BenchOperationNames() {
 
 std::vector<MpcBenchRow> BenchMpc(const MpcBenchOptions& options, Progress& progress) {
   RequireOptions(options);
-  const std::vector<Workload> chosen = Chosen(options);
+  const std::vector<MpcWorkload> chosen = Chosen(options);
   std::vector<MpcBenchRow> rows;
   for (const BenchEngine& kind : options.engines) {
-    std::vector<Workload> workloads;
+    std::vector<MpcWorkload> workloads;
     std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(workloads),
-                 [&](const Workload& workload) { return Supports(kind, workload); });
+                 [&](const MpcWorkload& workload) { return Supports(kind, workload); });
     if (workloads.empty()) continue;
     for (std::chrono::microseconds latency : options.latencies) {
       progress.Phase(latency.count() == 0
                          ? fmt::format("{}, loopback", kind.name)
                          : fmt::format("{}, {} ms one way", kind.name,
                                        std::chrono::duration<double, std::milli>(latency).count()));
-      std::vector<std::vector<double>> seconds =
-          Measure(kind, workloads, options, latency, progress);
+      const std::vector<Timing> timings = Measure(kind, workloads, options, latency, progress);
       for (size_t w = 0; w < workloads.size(); ++w) {
         MpcBenchRow row;
         row.engine = kind.name;
@@ -465,9 +368,7 @@ std::vector<MpcBenchRow> BenchMpc(const MpcBenchOptions& options, Progress& prog
         row.latency = latency;
         row.size = SizeText(workloads[w].shape);
         row.entries = workloads[w].entries;
-        std::sort(seconds[w].begin(), seconds[w].end());
-        row.seconds = seconds[w][seconds[w].size() / 2];
-        row.best_seconds = seconds[w].front();
+        AddTimes(timings[w], row);
         AddCosts(kind, workloads[w], row);
         rows.push_back(std::move(row));
       }

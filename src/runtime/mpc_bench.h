@@ -38,8 +38,13 @@ struct MpcBenchRow {
   std::chrono::microseconds latency{0};
   std::string size;      // "100000", "100 x 100"
   uint64_t entries = 0;  // of the result
-  // Wall clock at party 0, all correlations included: median and smallest of the repetitions.
+  // Wall clock at party 0, all correlations included, made while they are used: median and smallest
+  // of the repetitions.
   double seconds = 0, best_seconds = 0;
+  // Medians of the same in two parts: correlations for one execution made ahead (mpc/ahead.h) until
+  // every process has its own, with `ot` from the base transfers on; and an execution that finds
+  // them there. `replicated` and `shamir` make nothing ahead: 0, and all seconds again.
+  double offline_seconds = 0, online_seconds = 0;
   uint64_t rounds = 0;  // the longest chain of dependent messages
   // Payload over all links of one execution: what could be sent before the inputs are there, and
   // the rest.

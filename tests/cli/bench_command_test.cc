@@ -45,6 +45,12 @@ TEST(BenchCommandTest, RunsEveryOperationOnEveryEngine) {
     // What a dealer sends, or two parties instead of it; an opening needs nothing of it.
     const bool ahead = row["engine"] == "dealer" || row["engine"] == "ot";
     EXPECT_EQ(row["offline_bytes"] > 0, ahead && !local && row["operation"] != "open") << row;
+    // In two parts where correlations can be made ahead, else all of it is online.
+    EXPECT_EQ(row["offline_seconds"] > 0, ahead) << row;
+    EXPECT_GT(row["online_seconds"], 0) << row;
+    if (!ahead) {
+      EXPECT_EQ(row["online_seconds"], row["median_seconds"]) << row;
+    }
   }
 }
 
@@ -55,6 +61,18 @@ TEST(BenchCommandTest, CountsWhatAnOpeningSends) {
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0]["rounds"], 1);
   EXPECT_EQ(rows[0]["online_bytes"], 2 * 100 * 16);
+}
+
+// Made ahead, correlations cost no round of the execution: with latency the transfers of `ot` are
+// most of it, and online one product and one truncation are left.
+TEST(BenchCommandTest, TimesTheExecutionWithoutItsPreparation) {
+  const nlohmann::json rows =
+      Rows({"--latency", "20ms", "--engine", "ot", "--operation", "multiply"});
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_GE(rows[0]["online_seconds"], 0.02 * 2);
+  EXPECT_GE(rows[0]["offline_seconds"], 0.02 * 3);
+  EXPECT_GE(rows[0]["rounds"], 4);
+  EXPECT_GE(rows[0]["median_seconds"], 0.02 * (rows[0]["rounds"].get<double>() - 1));
 }
 
 // Every round waits for its latency.

@@ -122,6 +122,7 @@ void PostgresServer::Start(const Options& more) {
                       {"synchronous_commit", "off"},
                       {"wal_writer_delay", "10s"},
                       {"default_transaction_isolation", "repeatable read"},
+                      {"dynamic_shared_memory_type", "mmap"},  // in the folder, also when killed
                       {"shared_buffers", "32MB"},
                       {"max_connections", "60"},
                       {"max_wal_size", "64MB"},

@@ -258,7 +258,7 @@ std::string Contribution(const Study& study, size_t party) {
 
 std::vector<std::string> Learns(const Study& study, size_t party) {
   std::vector<std::string> learns;
-  if (study.parties[party].dealer) return learns;
+  if (study.parties[party].dealer) return study.AlsoLearns(party);
   for (const mpc::Release& release : study.releases) {
     if (release.to_party == party)
       learns.push_back(release.what + (study.IsPrivate() ? "" : ", exactly"));

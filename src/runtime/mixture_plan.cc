@@ -107,10 +107,6 @@ void MixtureStudy::Describe(study::Plan& described) const {
   described.assumptions.push_back(statement.mechanism);
   described.assumptions.insert(described.assumptions.end(), statement.caveats.begin(),
                                statement.caveats.end());
-  if (num_computing < parties.size()) {
-    described.assumptions.push_back(
-        "The dealer learns which rows each batch has: it makes masks for these rows.");
-  }
   described.notes.push_back(BatchText(*this));
   described.notes.push_back("With the same noise and as many passes through the rows:");
   for (const dpvi::BatchChoice& choice : choices)
@@ -119,6 +115,8 @@ void MixtureStudy::Describe(study::Plan& described) const {
 }
 
 std::vector<std::string> MixtureStudy::AlsoLearns(size_t party) const {
+  if (party >= num_computing)
+    return {"which rows each batch has, for it makes masks for these rows"};
   std::vector<std::string> learns = {"which rows each batch has",
                                      "with the sums the fitted model, from which anybody draws"};
   for (const mpc::PartyIndex adds : plan.step.noise_parties) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -41,6 +42,8 @@ void PrepareProcess() {
   signal(SIGPIPE, SIG_IGN);
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
+  // Neither a debugger nor a core dump handler of the same user reads its memory.
+  prctl(PR_SET_DUMPABLE, 0);
 }
 
 const std::atomic<bool>& Interrupted() { return interrupted; }

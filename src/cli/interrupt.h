@@ -7,7 +7,7 @@
 namespace partita::cli {
 
 // Installs the handlers and keeps freed memory (base/heap.h); also ignores SIGPIPE and switches
-// core dumps off, since memory holds shares and keys.
+// core dumps and debuggers of the same user off, since memory holds shares and keys.
 void PrepareProcess();
 
 // Set by Control-C, SIGTERM or the time limit.

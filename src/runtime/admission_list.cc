@@ -82,6 +82,46 @@ std::vector<AdmittedClient>::const_iterator FindTwice(const AdmissionList& list)
       [](const AdmittedClient& a, const AdmittedClient& b) { return a.client == b.client; });
 }
 
+// A credential that stands for one client alone: nobody counts twice.
+void RequireDistinctCredentials(const AdmissionList& list, const std::string& where) {
+  std::vector<const AdmittedClient*> clients;
+  clients.reserve(list.clients.size());
+  for (const AdmittedClient& client : list.clients) clients.push_back(&client);
+  const auto by_credential = [](const AdmittedClient* a, const AdmittedClient* b) {
+    return a->credential < b->credential;
+  };
+  std::sort(clients.begin(), clients.end(), by_credential);
+  const auto twice = std::adjacent_find(clients.begin(), clients.end(),
+                                        [](const AdmittedClient* a, const AdmittedClient* b) {
+                                          return a->credential == b->credential;
+                                        });
+  if (twice == clients.end()) return;
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("{}clients {} and {} have the same credential", where,
+                          ToHex((*twice)->client), ToHex((*std::next(twice))->client)),
+              "each client needs one of its own; remove one of the lines");
+}
+
+[[noreturn]] void FailUnusable(const ClientId& client) {
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("the key of client {} is no key (it is of low order)", ToHex(client)),
+              "leave this client out, or ask it for the client.pub that keygen made");
+}
+
+// What a compute node could not use, it must not admit.
+void RequireUsableKeys(const std::vector<AdmittedClient>& clients) {
+  crypto::SystemRandom random;
+  const crypto::BoxKeyPair any = crypto::MakeBoxKeyPair(random);
+  for (const AdmittedClient& client : clients) {
+    try {
+      crypto::PairKey(any, client.credential, "partita dca client key check", {});
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kBadInput) throw;
+      FailUnusable(client.client);
+    }
+  }
+}
+
 ClientId NameOf(std::string_view what, ByteView bytes) {
   const crypto::Digest digest = crypto::Sha256().Field(what).Field(bytes).Finish();
   ClientId client{};
@@ -116,6 +156,7 @@ AdmissionList ParseAdmissionList(std::string_view text, const std::string& file)
                 fmt::format("{}: client {} is there twice", file, ToHex(twice->client)),
                 "each client is admitted once; remove one of the lines");
   }
+  RequireDistinctCredentials(list, file + ": ");
   return list;
 }
 
@@ -143,12 +184,16 @@ std::string FormatAdmissionList(const AdmissionList& list) {
 }
 
 void Admit(const std::vector<AdmittedClient>& clients, AdmissionList& list) {
+  if (list.admission == Admission::kRegistered) RequireUsableKeys(clients);
   list.clients.insert(list.clients.end(), clients.begin(), clients.end());
   std::sort(list.clients.begin(), list.clients.end(), ByClient);
   const auto twice = FindTwice(list);
-  if (twice == list.clients.end()) return;
-  throw Error(ErrorCode::kUsage, fmt::format("client {} is admitted already", ToHex(twice->client)),
-              "each client is admitted once");
+  if (twice != list.clients.end()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("client {} is admitted already", ToHex(twice->client)),
+                "each client is admitted once");
+  }
+  RequireDistinctCredentials(list, "");
 }
 
 ClientId ClientOfKey(const crypto::BoxPublicKey& key) {
@@ -188,8 +233,13 @@ methods::dca::ClientDirectory MakeDirectory(const study::CollectionFile& collect
     try {
       for (size_t i = first; i < keys.size(); i += threads) {
         const AdmittedClient& client = list.clients[i];
-        *keys[i] = methods::dca::RegisteredKey(box, client.credential, collection.contract.study,
-                                               client.client, node);
+        try {
+          *keys[i] = methods::dca::RegisteredKey(box, client.credential, collection.contract.study,
+                                                 client.client, node);
+        } catch (const Error& error) {
+          if (error.code() != ErrorCode::kBadInput) throw;
+          FailUnusable(client.client);
+        }
       }
     } catch (...) {
       const std::lock_guard lock(mutex);

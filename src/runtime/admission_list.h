@@ -38,7 +38,8 @@ struct AdmissionList {
 AdmissionList ParseAdmissionList(std::string_view text, const std::string& file);
 AdmissionList LoadAdmissionList(const std::filesystem::path& file);
 std::string FormatAdmissionList(const AdmissionList& list);
-// Adds clients that are not there yet; throws kUsage if one is.
+// Adds clients that are not there yet; throws kUsage if one is, kBadInput, and names the client, if
+// two have the same credential or a registered one's key is of low order.
 void Admit(const std::vector<AdmittedClient>& clients, AdmissionList& list);
 
 // The public name of who holds a key or certificate: the first 16 bytes of a SHA-256 of it.

@@ -14,10 +14,10 @@ std::vector<Bytes> Values(const std::map<uint16_t, Bytes>& found) {
   return values;
 }
 
-// How many uploads the nodes agreed on.
-uint32_t AgreedCount(const std::vector<Bytes>& signed_closings,
-                     const study::CollectionFile& collection,
-                     const methods::dca::NodeCertificates& certificates) {
+// What the nodes agreed on, as the first says it.
+methods::dca::Closing AgreedClosing(const std::vector<Bytes>& signed_closings,
+                                    const study::CollectionFile& collection,
+                                    const methods::dca::NodeCertificates& certificates) {
   std::vector<methods::dca::Closing> closings;
   for (const Bytes& bytes : signed_closings) {
     closings.push_back(methods::dca::OpenClosing(bytes, certificates));
@@ -27,7 +27,15 @@ uint32_t AgreedCount(const std::vector<Bytes>& signed_closings,
   if (closing.study != collection.contract.study || closing.epoch != collection.epoch) {
     throw Error(ErrorCode::kRefused, "the compute nodes closed another round");
   }
-  return closing.count;
+  return closing;
+}
+
+// The nodes published what they closed, and nothing else of the same size.
+void RequireSameSet(const methods::dca::Closing& closed, const methods::dca::Closing& published) {
+  methods::dca::Closing expected = closed;
+  expected.node = published.node;
+  if (published == expected) return;
+  throw Error(ErrorCode::kRefused, "the compute nodes published another sum than they closed");
 }
 
 }  // namespace
@@ -43,21 +51,22 @@ CollectedSum CollectSum(const study::CollectionFile& collection, const crypto::I
   for (uint16_t k = 0; k < collection.contract.nodes; ++k) {
     nodes.emplace(k, RoundClient(collection, k, identity));
   }
-  const uint32_t count =
-      AgreedCount(Values(GatherFrom(nodes, "closing", kMaxClosingBytes, deadline, log, progress)),
-                  collection, certificates);
+  const methods::dca::Closing closing =
+      AgreedClosing(Values(GatherFrom(nodes, "closing", kMaxClosingBytes, deadline, log, progress)),
+                    collection, certificates);
   CollectedSum collected;
-  collected.statement = StateSum(collection.contract, count, collection.delta);
+  collected.statement = StateSum(collection.contract, closing.count, collection.delta);
   if (ledger) {
-    collected.charge = ChargeRound(collection, count, *ledger,
+    collected.charge = ChargeRound(collection, closing, *ledger,
                                    "reader " + crypto::Describe(*identity.certificate).name);
   }
   const std::vector<Bytes> publications = Values(
       GatherFrom(nodes, "publication", MaxPublicationBytes(collection), deadline, log, progress));
   collected.sum = methods::dca::Aggregate(publications, collection.contract, certificates);
-  if (collected.sum.accepted != count) {
-    throw Error(ErrorCode::kRefused, "the compute nodes published another sum than they closed");
-  }
+  // They are all of one set.
+  RequireSameSet(closing, methods::dca::OpenPublication(publications.front(), collection.contract,
+                                                        certificates)
+                              .closing);
   return collected;
 }
 

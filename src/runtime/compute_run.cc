@@ -89,19 +89,26 @@ class Run {
         spool_(
             OpenSpool(options.spool, box_.public_key, collection.contract.study, collection.epoch)),
         node_(Settings(), directory_, *spool_, random_),
-        queue_([this](std::span<const ByteView> uploads) { return node_.Accept(uploads); },
-               options.queue),
-        service_(collection, index_, list_, node_, queue_, board_),
-        server_(ListenFor(collection.nodes[index_], options.listen), identity_, Limits(),
-                options.threads, [this](net::HttpRequest request, const net::HttpReply& reply) {
-                  service_.Handle(std::move(request), reply);
-                }) {
+        queue_(
+            std::in_place,
+            [this](std::span<const ByteView> uploads) { return node_.Accept(uploads); },
+            options.queue),
+        service_(collection, index_, list_, node_, *queue_, board_),
+        server_(
+            ListenFor(collection.nodes[index_], options.listen), identity_, Limits(),
+            options.threads,
+            [this](net::HttpRequest request, const net::HttpReply& reply) {
+              service_.Handle(std::move(request), reply);
+            },
+            [this](const net::HttpRequest& request) { return service_.Screen(request); }) {
     service_.Watch(&server_);
   }
-  // The service must not be asked for the counts of a server that is gone.
+  // The service must not be asked for the counts of a server that is gone, and is told by the queue
+  // what became of the last uploads.
   ~Run() {
     server_.Stop(kGrace);
     service_.Watch(nullptr);
+    queue_.reset();
   }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -123,7 +130,7 @@ class Run {
       throw;
     }
     Linger();
-    return {options_.node, board_.state(), agreed_count_, service_.StatusJson()};
+    return {options_.node, board_.state(), agreed_count_, service_.StatusJson(true)};
   }
 
  private:
@@ -140,6 +147,7 @@ class Run {
     net::HttpsLimits limits;
     limits.body_bytes = methods::dca::MaxEnvelopeBytes(collection_.contract, index_);
     limits.connections = options_.connections;
+    limits.all_body_bytes = std::max<uint64_t>(limits.all_body_bytes, 4 * limits.body_bytes);
     return limits;
   }
 
@@ -223,6 +231,7 @@ class Run {
     std::map<uint16_t, RoundClient> peers = Peers();
     const AcceptedSet agreed = AgreedSet(peers);
     agreed_count_ = static_cast<uint32_t>(agreed.size());
+    RefuseNewNoise(agreed);
     const Bytes closing = node_.Agree(agreed);
     board_.ShowClosing(closing);
     log_(fmt::format("agreed on {} of {} uploads", agreed.size(), own_set_.size()));
@@ -232,14 +241,32 @@ class Run {
            GatherFrom(peers, "closing", kMaxClosingBytes, std::nullopt, log_, progress_)) {
         closings.push_back(std::move(bytes));
       }
+      node_.CheckClosings(closings);
     }
     if (options_.ledger) {
-      const RoundCharge charge = ChargeRound(collection_, agreed_count_, *options_.ledger,
-                                             "compute node " + options_.node);
+      const RoundCharge charge = ChargeRound(collection_, node_.OwnClosing(agreed),
+                                             *options_.ledger, "compute node " + options_.node);
       log_(fmt::format("charged to table {} as entry {}", charge.table, charge.reservation));
     }
     board_.ShowPublication(node_.Publish(closings));
     log_("published its sum");
+  }
+
+  // Where the compute nodes add the noise, a store that has forgotten its closing would draw it a
+  // second time for one charge.
+  void RefuseNewNoise(const AcceptedSet& agreed) {
+    if (!options_.ledger ||
+        collection_.contract.noise_source != methods::dca::NoiseSource::kNodes) {
+      return;
+    }
+    // The ledger first: another process of this node records its closing before it charges.
+    if (IsSpent(collection_, node_.OwnClosing(agreed).set_hash, *options_.ledger) &&
+        !spool_->closing()) {
+      throw Error(
+          ErrorCode::kRefused,
+          "the ledger says that this round was opened, the upload store knows nothing of it",
+          "Use the store that this compute node closed, or start a new epoch.");
+    }
   }
 
   // Serves what there is until it is enough.
@@ -265,7 +292,7 @@ class Run {
   std::unique_ptr<methods::dca::Spool> spool_;
   ComputeNode node_;
   RoundBoard board_;
-  UploadQueue queue_;
+  std::optional<UploadQueue> queue_;
   ComputeService service_;
   net::HttpsServer server_;
   AcceptedSet own_set_;

@@ -58,12 +58,15 @@ std::vector<std::pair<std::string, uint64_t>> CountsOf(const methods::dca::Compu
   list.emplace_back(kStoreFailed, counts.store);
   if (server != nullptr) {
     const net::HttpsServerCounts http = server->Counts();
-    // Refused before they are uploads: too long to be read, no HTTP, too slow, too many.
+    // Refused before they are uploads: too long to be read, no HTTP, too slow, too many, too much
+    // at one time; and what ended in an exception.
     list.emplace_back("http-oversized", http.oversized);
     list.emplace_back("http-malformed", http.malformed);
     list.emplace_back("http-slow", http.slow);
     list.emplace_back("http-crowded", http.crowded);
     list.emplace_back("http-handshake", http.handshakes);
+    list.emplace_back("http-overloaded", http.overloaded);
+    list.emplace_back("http-failed", http.failures);
   }
   return list;
 }
@@ -125,6 +128,18 @@ std::string ComputeService::Prefix(const study::CollectionFile& collection) {
   return RoundPath(collection, "");
 }
 
+std::optional<HttpResponse> ComputeService::Screen(const HttpRequest& request) {
+  if (!request.target.starts_with(prefix_)) {
+    ++counts_.other_round;
+    return TextResponse(404, kOtherRound);
+  }
+  if (list_.admission == study::Admission::kRegistered || ShownDigest(request, list_.admission)) {
+    return std::nullopt;
+  }
+  ++counts_.no_credential;
+  return TextResponse(401, kNoCredential);
+}
+
 void ComputeService::Handle(HttpRequest request, const net::HttpReply& reply) {
   if (!request.target.starts_with(prefix_)) {
     ++counts_.other_round;
@@ -168,7 +183,7 @@ HttpResponse ComputeService::Answer(const HttpRequest& request, std::string_view
   if (what == "set") return Show(board_.set());
   if (what == "closing") return Show(board_.closing());
   if (what == "publication") return Show(board_.publication());
-  HttpResponse response = TextResponse(200, StatusJson());
+  HttpResponse response = TextResponse(200, StatusJson(caller == Caller::kSelf));
   response.content_type = "application/json";
   return response;
 }
@@ -230,22 +245,21 @@ void ComputeService::Upload(HttpRequest request, const net::HttpReply& reply) {
   reply(TryLater(kFull));
 }
 
-std::string ComputeService::StatusJson() const {
+std::string ComputeService::StatusJson(bool own) const {
   nlohmann::ordered_json verdicts;
   for (const auto& [name, count] : CountsOf(compute_, counts_, server_)) verdicts[name] = count;
   const UploadQueue::Standing queue = queue_.Now();
-  nlohmann::ordered_json status = {{"node", collection_.nodes[node_].name},
-                                   {"collection", collection_.name},
-                                   {"study", ToHex(collection_.contract.study)},
-                                   {"epoch", collection_.epoch},
-                                   {"state", StateName(board_.state())},
-                                   {"utc", study::NowUtc()},
-                                   {"counts", verdicts},
-                                   {"queue",
-                                    {{"waiting", queue.waiting},
-                                     {"batches", queue.batches},
-                                     {"failures", queue.failures},
-                                     {"failure", queue.failure}}}};
+  nlohmann::ordered_json status = {
+      {"node", collection_.nodes[node_].name},
+      {"collection", collection_.name},
+      {"study", ToHex(collection_.contract.study)},
+      {"epoch", collection_.epoch},
+      {"state", StateName(board_.state())},
+      {"utc", study::NowUtc()},
+      {"counts", verdicts},
+      {"queue",
+       {{"waiting", queue.waiting}, {"batches", queue.batches}, {"failures", queue.failures}}}};
+  if (own) status["queue"]["failure"] = queue.failure;
   // What the store says about itself may hold a path in any encoding.
   return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -61,12 +61,16 @@ class ComputeService {
         board_(board),
         prefix_(Prefix(collection)) {}
 
+  // The screen of the server: uploads for another round, or without the credential that this
+  // round's clients show, are refused before they are read.
+  std::optional<net::HttpResponse> Screen(const net::HttpRequest& request);
   // The handler of the server.
   void Handle(net::HttpRequest request, const net::HttpReply& reply);
 
   // JSON: node, study, epoch, state, utc, every verdict and refusal with its count, queue,
-  // connections.
-  std::string StatusJson() const;
+  // connections. own: for those who run this node, with what the store said when it last failed
+  // (paths, addresses); readers and other nodes get the number of failures only.
+  std::string StatusJson(bool own) const;
   // One line for the log, with the counts that are not 0.
   std::string StatusLine() const;
   // For the counts of connections; null: none.

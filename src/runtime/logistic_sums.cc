@@ -132,9 +132,10 @@ privacy::Statement StateLogistic(const dca::Contract& batch, uint64_t clients,
       options.epochs * (clients / options.batch_size), options.clip_norm, options.epochs,
       options.batch_size, 2 * options.clip_norm,
       std::ldexp(privacy::StddevUpperBound(batch.variance), -regression::kGradientBits));
-  statement.rows.push_back(Row(AdversaryKind::kBatchObserver, 0,
-                               loss(dca::RemainingAgainstClients(batch, arrived, 0)),
-                               "sees all sums and who was in which batch"));
+  statement.rows.push_back(
+      Row(AdversaryKind::kBatchObserver, 0,
+          loss(dca::RemainingAgainstClients(batch, arrived, dca::UncountedShares(batch, 0))),
+          "sees all sums and who was in which batch"));
   statement.rows.push_back(Row(AdversaryKind::kCoalition, known,
                                loss(dca::RemainingAgainstClients(batch, arrived, known)),
                                fmt::format("clients: in every batch at most {} of them", known)));
@@ -147,6 +148,11 @@ privacy::Statement StateLogistic(const dca::Contract& batch, uint64_t clients,
                                "together they add up any client's gradients"));
   statement.caveats = {
       "Holds if at least one compute node follows the protocol and keeps its shares to itself.",
+      batch.noise_source == dca::NoiseSource::kClients
+          ? fmt::format("Holds if in every batch at most {} clients tell their noise or do not add "
+                        "it.",
+                        batch.max_collude)
+          : "Holds if that compute node adds its noise.",
       "Batches are known to whoever trains and to the clients: sampling them adds no privacy.",
       "Speaks of this training alone; losses of several releases add up.",
       "A client that does not follow the protocol can shift the result arbitrarily."};

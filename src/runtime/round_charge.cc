@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <variant>
 
@@ -19,12 +20,13 @@ using privacy::AdversaryKind;
 using privacy::ledger::Charge;
 using privacy::ledger::GridGaussian;
 
-// The same for every attempt at this round.
-crypto::Digest RunIdOf(const study::CollectionFile& collection) {
+// The same for every attempt to open this set, another one for every other set.
+crypto::Digest RunIdOf(const study::CollectionFile& collection, const crypto::Digest& agreed_set) {
   return crypto::Sha256()
       .Field("partita dca round")
       .Update(collection.contract.study)
       .U64(collection.epoch)
+      .Update(agreed_set)
       .Finish();
 }
 
@@ -38,7 +40,8 @@ privacy::ledger::ChargedMechanism MechanismOf(const study::CollectionFile& colle
   }
   GridGaussian mechanism;
   mechanism.remaining = kind == AdversaryKind::kOutsideAnalyst
-                            ? methods::dca::RemainingAgainstClients(contract, accepted, 0)
+                            ? methods::dca::RemainingAgainstClients(
+                                  contract, accepted, methods::dca::UncountedShares(contract, 0))
                             : methods::dca::RemainingAgainstNodes(contract, accepted);
   mechanism.sensitivity = methods::dca::SumSensitivity(contract).value();
   return mechanism;
@@ -54,7 +57,7 @@ Charge ChargeAgainst(const study::CollectionFile& collection, uint32_t accepted,
 }
 
 privacy::ledger::ReservationRequest RequestOf(const study::CollectionFile& collection,
-                                              uint32_t accepted,
+                                              uint32_t accepted, const crypto::Digest& agreed_set,
                                               const privacy::ledger::Policy& policy) {
   if (policy.outside.adjacency != Adjacency::kReplace) {
     throw Error(ErrorCode::kRefused,
@@ -66,7 +69,7 @@ privacy::ledger::ReservationRequest RequestOf(const study::CollectionFile& colle
   const methods::dca::Contract& contract = collection.contract;
   privacy::ledger::ReservationRequest request;
   request.table = policy.table;
-  request.run_id = RunIdOf(collection);
+  request.run_id = RunIdOf(collection, agreed_set);
   request.study_file_hash = contract.study;
   request.study = collection.name;
   request.charges.push_back(ChargeAgainst(collection, accepted, AdversaryKind::kOutsideAnalyst, 0));
@@ -82,7 +85,7 @@ struct Earlier {
   bool spent = false;
 };
 
-// The charge of this round that is there already, and not taken back.
+// The charge of this set that is there already, and not taken back.
 std::optional<Earlier> FindCharge(privacy::ledger::SqliteLedger& ledger, const std::string& table,
                                   const crypto::Digest& run_id) {
   std::optional<Earlier> found;
@@ -98,17 +101,30 @@ std::optional<Earlier> FindCharge(privacy::ledger::SqliteLedger& ledger, const s
   return found;
 }
 
+// Whether anything of this collection was charged.
+bool HasCharge(privacy::ledger::SqliteLedger& ledger, const std::string& table,
+               const study::CollectionFile& collection) {
+  const std::vector<privacy::ledger::Entry> entries = ledger.Entries(table);
+  return std::ranges::any_of(entries, [&](const privacy::ledger::Entry& entry) {
+    const auto* reserved = std::get_if<privacy::ledger::Reserved>(&entry.body);
+    return reserved != nullptr && reserved->study_file_hash == collection.contract.study;
+  });
+}
+
 }  // namespace
 
-RoundCharge ChargeRound(const study::CollectionFile& collection, uint32_t accepted,
-                        const LedgerOptions& options, const std::string& by) {
+RoundCharge ChargeRound(const study::CollectionFile& collection,
+                        const methods::dca::Closing& closing, const LedgerOptions& options,
+                        const std::string& by) {
   privacy::ledger::SqliteLedger ledger = OpenLedger(options.file);
   RoundCharge charge;
   charge.table = ChosenTable(ledger, options);
   const privacy::ledger::Stamp stamp{by, study::NowUtc()};
-  std::optional<Earlier> earlier = FindCharge(ledger, charge.table, RunIdOf(collection));
+  std::optional<Earlier> earlier =
+      FindCharge(ledger, charge.table, RunIdOf(collection, closing.set_hash));
   if (!earlier) {
-    const auto request = RequestOf(collection, accepted, ledger.StandingOf(charge.table).policy);
+    const auto request = RequestOf(collection, closing.count, closing.set_hash,
+                                   ledger.StandingOf(charge.table).policy);
     earlier = Earlier{ledger.Reserve(request, stamp).number, false};
   }
   if (!earlier->spent) ledger.Spend(charge.table, earlier->reservation, stamp);
@@ -120,9 +136,17 @@ RoundCharge ChargeRound(const study::CollectionFile& collection, uint32_t accept
 void CheckRoundCharge(const study::CollectionFile& collection, const LedgerOptions& options) {
   privacy::ledger::SqliteLedger ledger = OpenLedger(options.file);
   const std::string table = ChosenTable(ledger, options);
-  if (FindCharge(ledger, table, RunIdOf(collection))) return;
-  ledger.Price(RequestOf(collection, methods::dca::MinAccepted(collection.contract),
+  if (HasCharge(ledger, table, collection)) return;
+  ledger.Price(RequestOf(collection, methods::dca::MinAccepted(collection.contract), {},
                          ledger.StandingOf(table).policy));
+}
+
+bool IsSpent(const study::CollectionFile& collection, const crypto::Digest& agreed_set,
+             const LedgerOptions& options) {
+  privacy::ledger::SqliteLedger ledger = OpenLedger(options.file);
+  const std::optional<Earlier> earlier =
+      FindCharge(ledger, ChosenTable(ledger, options), RunIdOf(collection, agreed_set));
+  return earlier && earlier->spent;
 }
 
 }  // namespace partita::runtime

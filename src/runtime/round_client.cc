@@ -17,8 +17,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Of one request: more than a server that works needs, even for a long answer.
+// Of one request, beside the time that its bytes take.
 constexpr milliseconds kRequestTime{60'000};
+constexpr size_t kBytesPerSecond = size_t{1} << 16;
 constexpr milliseconds kLongestPause{5'000};
 constexpr milliseconds kSlice{50};
 
@@ -35,7 +36,7 @@ std::optional<Bytes> RoundClient::Get(std::string_view what, size_t max_bytes, P
   net::HttpRequest request;
   request.method = "GET";
   request.target = path_ + std::string(what);
-  net::HttpResponse response = client_.Send(request, kRequestTime, max_bytes, progress);
+  net::HttpResponse response = client_.Send(request, RequestTime(max_bytes), max_bytes, progress);
   if (response.status == 200) return std::move(response.body);
   const std::string word = net::BodyText(response);
   if (response.status == 409 && word == kNotYet) return std::nullopt;
@@ -54,7 +55,11 @@ net::HttpResponse RoundClient::Post(std::string_view what, const std::string& be
   request.bearer = bearer;
   request.time = study::FormatUtc(study::NowUtc());
   request.body = body;
-  return client_.Send(request, kRequestTime, kMaxWordBytes, progress);
+  return client_.Send(request, RequestTime(body.size()), kMaxWordBytes, progress);
+}
+
+milliseconds RequestTime(size_t bytes) {
+  return kRequestTime + std::chrono::seconds(bytes / kBytesPerSecond);
 }
 
 void PauseFor(milliseconds time, Progress& progress) {

@@ -37,6 +37,10 @@ class RoundClient {
   net::HttpsClient client_;
 };
 
+// How long a request may take of which this many bytes are sent or, at most, received: 60 s, and 1
+// s more per 64 KiB.
+std::chrono::milliseconds RequestTime(size_t bytes);
+
 // Waits `time`, and looks at `progress` meanwhile.
 void PauseFor(std::chrono::milliseconds time, Progress& progress);
 

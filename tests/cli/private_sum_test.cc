@@ -209,6 +209,8 @@ TEST(PrivateSumTest, TokensAdmitUntilTheyExpire) {
   const KeptUpload upload = folder.Keep(3);
   EXPECT_EQ(PostTo(folder, 0, upload.envelopes[0]), "401 no-credential");
   EXPECT_EQ(PostTo(folder, 0, upload.envelopes[0], "abc"), "403 wrong-credential");
+  // Without a credential nothing is read.
+  EXPECT_EQ(PostTo(folder, 0, Bytes(7, 0xff)), "401 no-credential");
   // What one node was shown is of no use at another, and nobody uploads for somebody else.
   const runtime::ClientToken& token = *folder.credential(3).token;
   EXPECT_EQ(PostTo(folder, 0, upload.envelopes[0], BearerOf(token, "node1")),
@@ -217,7 +219,7 @@ TEST(PrivateSumTest, TokensAdmitUntilTheyExpire) {
             "403 wrong-credential");
   EXPECT_EQ(Encoded(Send(folder, 4, folder.Keep(4))), "expired expired ");
   const Json counts = nodes.Status(0)["counts"];
-  EXPECT_EQ(counts["no-credential"], 1);
+  EXPECT_EQ(counts["no-credential"], 2);
   EXPECT_EQ(counts["wrong-credential"], 3);
   EXPECT_EQ(counts["expired"], 1);
   EXPECT_EQ(counts["accepted"], 3);

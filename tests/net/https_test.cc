@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -44,8 +45,10 @@ struct Served {
   explicit Served(
       HttpsLimits limits = {},
       HttpHandler handler = [](const HttpRequest& request,
-                               const HttpReply& reply) { reply(Echo(request)); })
-      : server(Listen("127.0.0.1", "0"), ServerIdentity(), limits, 2, std::move(handler)) {}
+                               const HttpReply& reply) { reply(Echo(request)); },
+      HttpScreen screen = {})
+      : server(Listen("127.0.0.1", "0"), ServerIdentity(), limits, 2, std::move(handler),
+               std::move(screen)) {}
 
   HttpsPeer Peer() const {
     return {"server", server.address(), crypto::Fingerprint(*ServerIdentity().certificate)};
@@ -215,7 +218,7 @@ TEST(HttpsTest, HostileLengthsAndTextAreRefused) {
       {"POST /x HTTP/1.1\r\ncontent-length: 1e3\r\n\r\n", "400"},
       {"POST /x HTTP/1.1\r\ncontent-length: 18446744073709551616\r\n\r\n", "400"},
       {"POST /x HTTP/1.1\r\ncontent-length: 18446744073709551615\r\n\r\n", "413"},
-      {"POST /x HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\n", "413"},
+      {"POST /x HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\n", "411"},
       {std::string("GET /\0 HTTP/1.1\r\n\r\n", 19), "400"},
       {"GET / HTTP/9.9\r\n\r\n", "400"},
   };
@@ -229,6 +232,98 @@ TEST(HttpsTest, HostileLengthsAndTextAreRefused) {
   EXPECT_EQ(served.server.Counts().requests, 0U);
   HttpsClient client = served.Client();
   EXPECT_EQ(Post(client, "still there").status, 200U);
+}
+
+// What has no declared length has no end either: a chunk's extension or a trailer without a line
+// end, a piece at a time.
+TEST(HttpsTest, ChunkedBodiesAreRefusedBeforeTheyAreRead) {
+  Served served;
+  for (const char* start : {"1;", "1\r\nx\r\n0\r\nx-trailer: "}) {
+    SCOPED_TRACE(start);
+    RawClient client(served.server.address());
+    ASSERT_TRUE(client.Handshake());
+    client.Send("POST /x HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n");
+    client.Send(start + std::string(100'000, 'a'));
+    EXPECT_THAT(client.ReadAll(), HasSubstr("HTTP/1.1 411"));
+  }
+  EXPECT_EQ(served.server.Counts().malformed, 2U);
+  EXPECT_EQ(served.server.Counts().requests, 0U);
+}
+
+TEST(HttpsTest, BodiesThatAreReadAtOneTimeAreBounded) {
+  HttpsLimits limits;
+  limits.body_bytes = 1000;
+  limits.all_body_bytes = 1500;
+  Served served(limits);
+  RawClient slow(served.server.address());
+  ASSERT_TRUE(slow.Handshake());
+  slow.Send("POST /x HTTP/1.1\r\nconnection: close\r\ncontent-length: 1000\r\n\r\n");
+  while (served.server.Counts().body_bytes < 1000) std::this_thread::yield();
+  HttpsClient client = served.Client();
+  EXPECT_EQ(Post(client, std::string(501, 'x')).status, 503U);
+  EXPECT_EQ(Post(client, std::string(500, 'x')).status, 200U);
+  EXPECT_EQ(Post(client, "").status, 200U);
+  slow.Send(std::string(1000, 'y'));
+  EXPECT_THAT(slow.ReadAll(), HasSubstr("HTTP/1.1 200"));
+  EXPECT_EQ(Post(client, std::string(1000, 'x')).status, 200U);
+  // Of a connection that ends in the middle of a body nothing stays reserved.
+  {
+    RawClient gone(served.server.address());
+    ASSERT_TRUE(gone.Handshake());
+    gone.Send("POST /x HTTP/1.1\r\ncontent-length: 1000\r\n\r\nabc");
+    while (served.server.Counts().body_bytes < 1000) std::this_thread::yield();
+  }
+  while (served.server.Counts().body_bytes > 0) std::this_thread::yield();
+  EXPECT_EQ(served.server.Counts().overloaded, 1U);
+}
+
+// An exception, whether thrown by what reads a body or by what looks at a header, costs one
+// connection, not the server.
+TEST(HttpsTest, AnExceptionEndsItsConnectionOnly) {
+  HttpsLimits limits;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  // Memory for such a body is not there. (Sanitizers would end the process.)
+  limits.body_bytes = std::numeric_limits<size_t>::max();
+  limits.all_body_bytes = std::numeric_limits<uint64_t>::max();
+#endif
+  Served served(
+      limits, [](const HttpRequest& request, const HttpReply& reply) { reply(Echo(request)); },
+      [](const HttpRequest& request) -> std::optional<HttpResponse> {
+        if (request.target == "/throw") throw std::runtime_error("no");
+        return std::nullopt;
+      });
+  std::vector<std::string> requests = {"POST /throw HTTP/1.1\r\ncontent-length: 3\r\n\r\nx"};
+  if (limits.body_bytes > 1U << 30) {
+    requests.push_back("POST /x HTTP/1.1\r\ncontent-length: 4611686018427387904\r\n\r\nx");
+  }
+  for (const std::string& request : requests) {
+    RawClient client(served.server.address());
+    ASSERT_TRUE(client.Handshake());
+    client.Send(request);
+    EXPECT_EQ(client.ReadAll(), "");
+  }
+  HttpsClient client = served.Client();
+  EXPECT_EQ(Post(client, "still there").status, 200U);
+  EXPECT_EQ(served.server.Counts().failures, requests.size());
+  EXPECT_EQ(served.server.Counts().body_bytes, 0U);
+  while (served.server.Counts().open > 1) std::this_thread::yield();
+}
+
+TEST(HttpsTest, TheScreenRefusesBeforeTheBodyIsRead) {
+  Served served(
+      {}, [](const HttpRequest& request, const HttpReply& reply) { reply(Echo(request)); },
+      [](const HttpRequest& request) -> std::optional<HttpResponse> {
+        EXPECT_TRUE(request.body.empty());
+        if (!request.bearer.empty()) return std::nullopt;
+        return TextResponse(401, "who");
+      });
+  RawClient client(served.server.address());
+  ASSERT_TRUE(client.Handshake());
+  client.Send("POST /x HTTP/1.1\r\ncontent-length: 1000\r\n\r\n");
+  EXPECT_THAT(client.ReadAll(), HasSubstr("HTTP/1.1 401"));
+  HttpsClient known = served.Client();
+  EXPECT_EQ(BodyText(Post(known, "body", "token")), "POST /here token  body");
+  EXPECT_EQ(served.server.Counts().requests, 1U);
 }
 
 // What closed a connection is counted a moment after the client sees it.

@@ -19,7 +19,7 @@ namespace {
 using study::Admission;
 using ::testing::HasSubstr;
 
-const std::string kId(32, 'a'), kOther(32, 'b'), kKey(64, '1');
+const std::string kId(32, 'a'), kOther(32, 'b'), kKey(64, '1'), kOtherKey(64, '2');
 
 void ExpectBadInput(const std::string& what, const std::function<void()>& call) {
   try {
@@ -34,15 +34,16 @@ void ExpectBadInput(const std::string& what, const std::function<void()>& call) 
 
 TEST(AdmissionListTest, ReadsWhatItWrites) {
   const std::string text = "partita clients tokens\n" + kId + " " + kKey +
-                           " 2026-12-31T23:59:59Z\n" + kOther + " " + kKey +
+                           " 2026-12-31T23:59:59Z\n" + kOther + " " + kOtherKey +
                            " 2030-01-01T00:00:00Z\n";
   const AdmissionList list = ParseAdmissionList(text, "f");
   EXPECT_EQ(list.admission, Admission::kTokens);
   ASSERT_EQ(list.clients.size(), 2U);
   EXPECT_EQ(FormatAdmissionList(list), text);
-  const AdmissionList keys = ParseAdmissionList(
-      "partita clients registered\n\n# somebody\n" + kOther + " " + kKey + "\n" + kId + " " + kKey,
-      "f");
+  const AdmissionList keys =
+      ParseAdmissionList("partita clients registered\n\n# somebody\n" + kOther + " " + kOtherKey +
+                             "\n" + kId + " " + kKey,
+                         "f");
   EXPECT_EQ(ToHex(keys.clients.front().client), kId);  // sorted
 }
 
@@ -60,8 +61,34 @@ TEST(AdmissionListTest, MistakesAreFoundWithTheirLine) {
   refused(head + kId + " " + kKey + " \n" + kId + " " + kKey + " 1\n", "f:3:");
   refused(head + std::string(32, 'G') + " " + kKey + "\n", "f:2:");
   refused(head + kId + " " + kKey + "\n" + kId + " " + kKey + "\n", "is there twice");
+  refused(head + kId + " " + kKey + "\n" + kOther + " " + kKey + "\n",
+          "f: clients " + kId + " and " + kOther + " have the same credential");
   refused("partita clients tokens\n" + kId + " " + kKey + "\n", "f:2:");
   refused("partita clients tokens\n" + kId + " " + kKey + " tomorrow\n", "f:2:");
+}
+
+// Points of low order, which any secret key takes to zero.
+TEST(AdmissionListTest, KeysOfLowOrderAreRefusedByTheirClient) {
+  for (const uint8_t first : {uint8_t{0}, uint8_t{1}}) {
+    AdmittedClient client;
+    client.client.fill(0xaa);
+    client.credential[0] = first;
+    AdmissionList list;
+    ExpectBadInput("the key of client " + kId, [&] { Admit({client}, list); });
+    EXPECT_TRUE(list.clients.empty());
+    // In a list that somebody else wrote.
+    list.clients = {client};
+    study::CollectionFile collection;
+    collection.contract.clients = 5;
+    crypto::SystemRandom random;
+    const crypto::BoxKeyPair box = crypto::MakeBoxKeyPair(random);
+    ExpectBadInput("the key of client " + kId, [&] { MakeDirectory(collection, list, 0, box, 2); });
+    // A digest, not a key.
+    list.admission = Admission::kTokens;
+    list.clients.clear();
+    Admit({client}, list);
+    EXPECT_EQ(list.clients.size(), 1U);
+  }
 }
 
 TEST(AdmissionListTest, CredentialsAreComparedAndExpire) {
@@ -73,6 +100,10 @@ TEST(AdmissionListTest, CredentialsAreComparedAndExpire) {
   client.valid_until = 1000;
   Admit({client}, list);
   EXPECT_THROW(Admit({client}, list), Error);
+  AdmittedClient copied = client;
+  copied.client[0] = 2;
+  AdmissionList both = list;
+  EXPECT_THROW(Admit({copied}, both), Error);
   std::array<uint8_t, 32> good{}, wrong{};
   good[31] = 7;
   EXPECT_EQ(CheckCredential(list, client.client, good, 1000), Credential::kGood);

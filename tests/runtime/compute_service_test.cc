@@ -72,7 +72,15 @@ class Node0 {
         to.Post("uploads", "", folder_.Keep(client).envelopes[0], progress);
     return std::to_string(response.status) + " " + net::BodyText(response);
   }
-  nlohmann::json Status() const { return nlohmann::json::parse(service_.StatusJson()); }
+  nlohmann::json Status() const { return nlohmann::json::parse(service_.StatusJson(true)); }
+  // As node 0 answers it to somebody.
+  nlohmann::json StatusFor(const crypto::Identity& who) const {
+    SilentProgress progress;
+    RoundClient to(folder_.collection(), 0, who);
+    const Bytes text = to.Get("status", kMaxStatusBytes, progress).value_or(Bytes());
+    return nlohmann::json::parse(text.begin(), text.end());
+  }
+  ComputeService& service() { return service_; }
   const UploadQueue& queue() const { return queue_; }
 
  private:
@@ -125,6 +133,13 @@ TEST_F(ComputeServiceTest, AFullDiskIsTriedAgain) {
   EXPECT_EQ(node.Status()["queue"]["failures"], failures);
   EXPECT_THAT(node.Status()["queue"]["failure"].get<std::string>(),
               ::testing::HasSubstr("upload store failed"));
+  // What the store says may hold paths: only those who run the node see it.
+  EXPECT_TRUE(node.StatusFor(folder_.node_identity(0))["queue"].contains("failure"));
+  for (const crypto::Identity& who : {folder_.node_identity(1), folder_.reader_identity()}) {
+    const nlohmann::json status = node.StatusFor(who);
+    EXPECT_EQ(status["queue"]["failures"], failures);
+    EXPECT_EQ(status.dump().find("upload store failed"), std::string::npos) << status;
+  }
   for (uint32_t client = 0; client < 6; ++client) EXPECT_EQ(node.Post(client), "200 retried");
 }
 
@@ -179,6 +194,26 @@ TEST_F(ComputeServiceTest, AClientIsToldOfClocksThatDisagree) {
     EXPECT_THAT(receipt.problem, ::testing::HasSubstr("differ by more than 5 minutes"));
   }
   EXPECT_EQ(asked, 2);
+}
+
+// Before anything of a body is read.
+TEST_F(ComputeServiceTest, UploadsWithoutCredentialAreScreened) {
+  const partita::testing::SumFolder folder(
+      {.clients = 8, .nodes = 2, .max_drop = 2, .max_collude = 0, .admission = "tokens"});
+  Node0 node(folder, {});
+  net::HttpRequest request;
+  request.method = "POST";
+  request.target = RoundPath(folder.collection(), "uploads");
+  std::optional<net::HttpResponse> refusal = node.service().Screen(request);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->status, 401U);
+  EXPECT_EQ(node.Status()["counts"]["no-credential"], 1);
+  request.bearer = "any";
+  EXPECT_FALSE(node.service().Screen(request));
+  request.target = "/v1/rounds/other/1/uploads";
+  refusal = node.service().Screen(request);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->status, 404U);
 }
 
 TEST_F(ComputeServiceTest, AFullQueueSaysSo) {

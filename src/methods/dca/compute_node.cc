@@ -96,20 +96,26 @@ Bytes ComputeNode::Agree(const AcceptedSet& agreed) {
   return SignClosing(OwnClosing(agreed), settings_.identity);
 }
 
-Bytes ComputeNode::Publish(std::span<const Bytes> signed_closings) {
-  if (std::optional<Bytes> earlier = spool_.publication()) return std::move(*earlier);
-  const AcceptedSet agreed = RecordedSet();
-  const Contract& contract = settings_.round.contract;
+void ComputeNode::CheckClosings(std::span<const Bytes> signed_closings) {
   std::vector<Closing> closings;
   for (const Bytes& bytes : signed_closings) {
     closings.push_back(OpenClosing(bytes, settings_.certificates));
   }
-  RequireAgreement(closings, contract.nodes);
-  const Closing own = OwnClosing(agreed);
-  if (std::ranges::find(closings, own) == closings.end()) {
+  RequireAgreement(closings, settings_.round.contract.nodes);
+  if (std::ranges::find(closings, OwnClosing(RecordedSet())) == closings.end()) {
     throw Error(ErrorCode::kRefused, "the other compute nodes closed the round with another set",
                 "Nothing is opened. Find out which clients one of them lacks.");
   }
+}
+
+Bytes ComputeNode::Publish(std::span<const Bytes> signed_closings) {
+  // Recorded again: what was read may not yet be where it survives the loss of the store's server.
+  if (const std::optional<Bytes> earlier = spool_.publication()) {
+    return spool_.RecordPublication(*earlier);
+  }
+  CheckClosings(signed_closings);
+  const AcceptedSet agreed = RecordedSet();
+  const Contract& contract = settings_.round.contract;
   MaskedSum sum = Sum(agreed);
   if (contract.noise_source == NoiseSource::kNodes) {
     std::vector<Int128> noise(contract.dimension);
@@ -118,7 +124,7 @@ Bytes ComputeNode::Publish(std::span<const Bytes> signed_closings) {
   }
   const ByteView words = sum.words();
   return spool_.RecordPublication(
-      SignPublication({own, Bytes(words.begin(), words.end())}, settings_.identity));
+      SignPublication({OwnClosing(agreed), Bytes(words.begin(), words.end())}, settings_.identity));
 }
 
 MaskedSum ComputeNode::Sum(const AcceptedSet& agreed) {

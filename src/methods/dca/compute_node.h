@@ -58,10 +58,14 @@ class ComputeNode {
   Bytes Agree(const AcceptedSet& agreed);
   // Throws kRefused if nothing was agreed or the closings are not M equal ones, kUntrusted for a
   // wrong signature.
+  void CheckClosings(std::span<const Bytes> signed_closings);
+  // The same, unless it has published before.
   Bytes Publish(std::span<const Bytes> signed_closings);
 
- private:
+  // What this node signs for a set.
   Closing OwnClosing(const AcceptedSet& agreed) const;
+
+ private:
   AcceptedSet RecordedSet();
   MaskedSum Sum(const AcceptedSet& agreed);
 

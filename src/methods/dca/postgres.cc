@@ -116,6 +116,12 @@ Options OptionsOf(const ParsedString& parsed) {
                 "the connection string of the upload store names a service file",
                 "Write its settings into the string.");
   }
+  if (!ValueOf(parsed, "password").empty()) {
+    throw Error(ErrorCode::kBadInput,
+                "the connection string of the upload store holds a password, which other users of "
+                "this machine may see",
+                "Write it into a file that only you can read, and name that with passfile=FILE.");
+  }
   const std::string ssl_mode = ValueOf(parsed, "sslmode");
   if (!IsLocal(parsed)) {
     if (!ssl_mode.empty() && ssl_mode != "verify-full") {

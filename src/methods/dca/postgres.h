@@ -79,7 +79,7 @@ class PostgresConnection {
   // server at most connect_timeout seconds (10 unless the string says otherwise). Every statement
   // must end within statement_timeout; a transaction that says nothing for a third of that is
   // ended by the server, so that a stopped process holds no lock for ever. Throws kBadInput for
-  // the string, kUnreachable.
+  // the string, also if it holds a password, kUnreachable.
   PostgresConnection(const std::string& connection, std::chrono::milliseconds statement_timeout);
   ~PostgresConnection();
   PostgresConnection(const PostgresConnection&) = delete;

@@ -47,6 +47,9 @@ constexpr char kClosing[] = "SELECT closing FROM partita_dca.round WHERE id = $1
 constexpr char kSetClosing[] = "UPDATE partita_dca.round SET closing = $2 WHERE id = $1";
 constexpr char kPublication[] = "SELECT publication FROM partita_dca.round WHERE id = $1";
 constexpr char kSetPublication[] = "UPDATE partita_dca.round SET publication = $2 WHERE id = $1";
+// Makes a transaction that changed nothing wait, when it commits, as one that did: also for the
+// standbys. What it read may have been committed by one whose wait was cut off.
+constexpr char kWriteLog[] = "SELECT pg_logical_emit_message(true, 'partita', '')";
 constexpr char kCut[] = "SELECT chunk_uploads FROM partita_dca.round WHERE id = $1";
 constexpr char kSetCut[] = "UPDATE partita_dca.round SET chunk_uploads = $2 WHERE id = $1";
 constexpr char kMakeChunks[] =
@@ -272,6 +275,9 @@ std::vector<PutResult> PostgresSpool::Put(std::span<const StoredShare> shares) {
       PutSome(connection, round, std::span(distinct).subspan(begin, end - begin), made);
       begin = end;
     }
+    const bool identical = std::ranges::any_of(
+        made, [](const auto& one) { return one.second.first == PutResult::kIdentical; });
+    if (identical) connection.Query(kWriteLog);
     transaction.Commit();
     return made;
   });
@@ -355,8 +361,11 @@ void PostgresSpool::RecordClosing(ByteView closing) {
       throw Error(ErrorCode::kRefused, "this round was closed with another set of uploads",
                   "A round is opened once; start a new epoch.");
     }
-    if (earlier) return;
-    connection.Query(kSetClosing, {round, PostgresValue::Blob(closing)});
+    if (earlier) {
+      connection.Query(kWriteLog);
+    } else {
+      connection.Query(kSetClosing, {round, PostgresValue::Blob(closing)});
+    }
     transaction.Commit();
   });
 }
@@ -371,6 +380,8 @@ Bytes PostgresSpool::RecordPublication(ByteView publication) {
       throw Error(ErrorCode::kRefused, "a round that is not closed cannot be opened");
     }
     if (std::optional<Bytes> earlier = BlobOf(connection.Query(kPublication, {round}))) {
+      connection.Query(kWriteLog);
+      transaction.Commit();
       return std::move(*earlier);
     }
     connection.Query(kSetPublication, {round, PostgresValue::Blob(publication)});
@@ -398,7 +409,12 @@ ChunkPlan PostgresSpool::CutChunks(uint32_t uploads, uint32_t chunk_uploads) {
       throw Error(ErrorCode::kRefused, "a round that is not closed cannot be summed");
     }
     const PostgresRows cut = connection.Query(kCut, {round});
-    if (!cut.IsNull(0, 0)) return static_cast<uint32_t>(cut.Integer(0, 0));
+    if (!cut.IsNull(0, 0)) {
+      if (cut.Integer(0, 0) < 1) {
+        throw Error(ErrorCode::kBadInput, "the upload store holds chunks of no size");
+      }
+      return static_cast<uint32_t>(cut.Integer(0, 0));
+    }
     const uint32_t chunks = (uploads - 1) / chunk_uploads + 1;
     connection.Query(kSetCut, {round, PostgresValue::Integer(static_cast<int32_t>(chunk_uploads))});
     connection.Query(kMakeChunks, {round, PostgresValue::Integer(static_cast<int32_t>(chunks))});

@@ -32,6 +32,18 @@ Bytes DecryptShare(const crypto::Key& store_key, const StoredShare& share, size_
   return std::move(*content);
 }
 
+// Of a page of the shares after client `after`. A client that is there twice would count twice, in
+// the place of another.
+void RequireIncreasing(const std::optional<ClientId>& after, const std::vector<StoredShare>& page) {
+  const auto not_below = [](const StoredShare& a, const StoredShare& b) {
+    return a.client >= b.client;
+  };
+  const bool starts_late = !page.empty() && after && page.front().client <= *after;
+  if (!starts_late && std::ranges::adjacent_find(page, not_below) == page.end()) return;
+  throw Error(ErrorCode::kBadInput, "the upload store gave a client twice",
+              "Nothing is opened. Find out who wrote to the store.");
+}
+
 // Adds shares of one node that are among `agreed`.
 class PageAdder {
  public:
@@ -116,6 +128,7 @@ class Summing {
     const std::lock_guard lock(mutex_);
     if (error_) return {};
     std::vector<StoredShare> page = spool_.Shares(after_, kPageBytes);
+    RequireIncreasing(after_, page);
     if (!page.empty()) after_ = page.back().client;
     return page;
   }
@@ -178,6 +191,7 @@ MaskedSum SumRange(Spool& spool, const crypto::Key& store_key, const Contract& c
     // No more than what is left of this part: what follows is another's.
     const size_t left = (uploads.size() - adder.added()) * StoredBytes(contract, node);
     const std::vector<StoredShare> page = spool.Shares(after, std::min(left, kPageBytes));
+    RequireIncreasing(after, page);
     if (page.empty() || page.front().client > uploads.back().client) break;
     adder.Add(page);
     after = page.back().client;

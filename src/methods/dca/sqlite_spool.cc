@@ -1,10 +1,13 @@
 #include "methods/dca/sqlite_spool.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -198,6 +201,14 @@ std::array<uint8_t, kSize> FixedBlob(Statement& statement, int column) {
   return out;
 }
 
+// A new store is its owner's alone; SQLite gives its journals the same rights. What cannot be made
+// here, SQLite explains when it opens it. Only where SQLite's files are the system's.
+void MakePrivate(const std::filesystem::path& file) {
+  if (std::string_view(sqlite3_vfs_find(nullptr)->zName) != "unix") return;
+  const int made = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (made >= 0) ::close(made);
+}
+
 Bytes Copy(ByteView bytes) { return {bytes.begin(), bytes.end()}; }
 
 }  // namespace
@@ -258,6 +269,7 @@ class SqliteSpool::Statements {
 
 SqliteSpool::SqliteSpool(const std::filesystem::path& file, const StudyHash& study, uint64_t epoch)
     : database_(nullptr, sqlite3_close_v2) {
+  MakePrivate(file);
   sqlite3* opened = nullptr;
   const int result = sqlite3_open_v2(
       file.c_str(), &opened,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -59,10 +60,17 @@ StatementRow Row(AdversaryKind kind, uint32_t size, privacy::PrivacyLoss loss, s
   return row;
 }
 
-std::string ClientsReason(const Contract& contract, uint32_t accepted, uint32_t known) {
+std::string OutsideReason(const Contract& contract, uint32_t accepted) {
+  const std::string sees = "sees the sum and who took part";
+  if (!ByClients(contract) || contract.max_collude == 0) return sees;
+  return fmt::format("{}; {} of {} noise shares count, the others may not have been added", sees,
+                     accepted - UncountedShares(contract, 0), accepted);
+}
+
+std::string ClientsReason(const Contract& contract, uint32_t accepted, uint32_t clients) {
   if (!ByClients(contract)) return "clients: they know nothing of the compute nodes' noise";
-  return fmt::format("clients: {} of {} noise shares are unknown to them", accepted - known,
-                     accepted);
+  return fmt::format("clients: {} of {} noise shares count against them",
+                     accepted - UncountedShares(contract, clients), accepted);
 }
 
 std::string NodesReason(const Contract& contract, uint32_t accepted) {
@@ -120,6 +128,10 @@ std::vector<std::string> Caveats(const Contract& contract) {
 
 }  // namespace
 
+uint32_t UncountedShares(const Contract& contract, uint32_t clients) {
+  return clients == 0 ? contract.max_collude : std::max(clients, contract.max_collude + 1);
+}
+
 DiscreteGaussianNoise RemainingAgainstClients(const Contract& contract, uint32_t accepted,
                                               uint32_t known) {
   if (!ByClients(contract)) return {ShareVariance(contract), contract.nodes, contract.dimension};
@@ -132,7 +144,7 @@ DiscreteGaussianNoise RemainingAgainstClients(const Contract& contract, uint32_t
 
 DiscreteGaussianNoise RemainingAgainstNodes(const Contract& contract, uint32_t accepted) {
   if (ByClients(contract)) {
-    return RemainingAgainstClients(contract, accepted, contract.max_collude + 1);
+    return RemainingAgainstClients(contract, accepted, UncountedShares(contract, 1));
   }
   return {ShareVariance(contract), 1, contract.dimension};
 }
@@ -152,14 +164,16 @@ privacy::PrivacyLoss ChargedLoss(const Contract& contract, uint32_t accepted,
 privacy::Statement StateSum(const Contract& contract, uint32_t accepted,
                             std::optional<privacy::Delta> delta) {
   RequireEnough(contract, accepted);
-  const auto against_clients = [&](uint32_t known) {
+  const auto against_clients = [&](uint32_t clients) {
     if (IsLaplace(contract)) return LaplaceLoss(contract);
-    return LossOf(contract, RemainingAgainstClients(contract, accepted, known), delta);
+    return LossOf(contract,
+                  RemainingAgainstClients(contract, accepted, UncountedShares(contract, clients)),
+                  delta);
   };
   privacy::Statement statement;
   statement.mechanism = Mechanism(contract, accepted);
-  statement.rows.push_back(
-      Row(AdversaryKind::kOutsideAnalyst, 0, against_clients(0), "sees the sum and who took part"));
+  statement.rows.push_back(Row(AdversaryKind::kOutsideAnalyst, 0, against_clients(0),
+                               OutsideReason(contract, accepted)));
   std::vector<uint32_t> coalitions = {1};
   if (contract.max_collude > 0) coalitions.push_back(contract.max_collude + 1);
   for (const uint32_t size : coalitions) {

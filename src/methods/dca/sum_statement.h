@@ -3,8 +3,10 @@
 // The number of uploads and who sent them are public, so neighbours replace one client's row by
 // another: the sum moves by at most the contract's sensitivity (2 C) in the norm of the noise.
 //   clients add the noise (n arrived, share variance v = s/(N - T_drop - T_collude - 1))
-//     outside analyst           n v
-//     c clients                 (n - c) v: they know their shares, or did not add them
+//     outside analyst           (n - T_collude) v: that many clients may not have added theirs
+//     c clients                 (n - max(c, T_collude + 1)) v: who pools shares may be one more
+//     than
+//                               those who did not add them
 //     M - 1 compute nodes       as T_collude + 1 clients: the shares they hold are uniform, and
 //                               that many clients may be among them
 //   compute nodes add it, each all (s)
@@ -23,7 +25,11 @@
 
 namespace partita::methods::dca {
 
-// Gaussian noise: what remains against somebody who knows the shares of `known` clients.
+// How many shares do not count against `clients` clients who pool what they know (0: against
+// somebody outside): T_collude clients may have added none, and tell it to anybody.
+uint32_t UncountedShares(const Contract& contract, uint32_t clients);
+
+// Gaussian noise: what remains against somebody who knows `known` shares, if all others were added.
 privacy::DiscreteGaussianNoise RemainingAgainstClients(const Contract& contract, uint32_t accepted,
                                                        uint32_t known);
 

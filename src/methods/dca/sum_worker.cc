@@ -19,6 +19,8 @@ namespace {
 
 constexpr size_t kChunkBytes = size_t{8} << 20;
 constexpr size_t kMinChunkUploads = 256;
+// To find the results of all chunks after there was none to work on.
+constexpr int kAttempts = 10;
 
 ChunkBoard& BoardOf(Spool& spool) {
   ChunkBoard* board = spool.chunks();
@@ -176,11 +178,13 @@ uint32_t HelpToSum(Spool& spool, const NodeRound& round, const WorkerSettings& s
 MaskedSum SumWithWorkers(Spool& spool, const NodeRound& round, const AcceptedSet& agreed,
                          const WorkerSettings& settings, crypto::RandomSource& random) {
   ChunkedSum chunks(spool, round, agreed, settings);
-  while (true) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
     chunks.Work(random);
     // Results that a crash of the server took away are made again.
     if (std::optional<MaskedSum> sum = chunks.Combine()) return std::move(*sum);
   }
+  throw Error(ErrorCode::kBadInput, "the upload store lacks parts of the sum",
+              "Nothing is opened. Find out who wrote to the store.");
 }
 
 }  // namespace partita::methods::dca

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "methods/dca/spool_sum.h"
 #include "tests/methods/dca/dropouts.h"
 #include "tests/methods/dca/rounds.h"
 
@@ -309,6 +310,55 @@ TEST_F(ComputeNodeTest, ChangedOrLostSharesAreFound) {
                         2},
                        world_.directories[0], nodes_.spool(0), random);
   ExpectError(ErrorCode::kBadInput, [&] { intruder.Publish(closings); });
+}
+
+// A store that gives one client a second time and another never, so that the number is right.
+class RepeatingSpool : public Spool {
+ public:
+  // page: how many shares it gives at a time. The second share is again the first.
+  RepeatingSpool(std::vector<StoredShare> shares, size_t page)
+      : shares_(std::move(shares)), page_(page) {
+    shares_[1] = shares_[0];
+  }
+  std::vector<StoredShare> Shares(const std::optional<ClientId>&, size_t) override {
+    const size_t end = std::min(next_ + page_, shares_.size());
+    std::vector<StoredShare> page(shares_.begin() + next_, shares_.begin() + end);
+    next_ = end;
+    return page;
+  }
+  std::vector<PutResult> Put(std::span<const StoredShare>) override { return {}; }
+  void Freeze() override {}
+  bool frozen() override { return true; }
+  AcceptedSet Accepted() override { return {}; }
+  void RecordClosing(ByteView) override {}
+  std::optional<Bytes> closing() override { return {}; }
+  Bytes RecordPublication(ByteView) override { return {}; }
+  std::optional<Bytes> publication() override { return {}; }
+
+ private:
+  std::vector<StoredShare> shares_;
+  size_t page_;
+  size_t next_ = 0;
+};
+
+TEST_F(ComputeNodeTest, AClientThatTheStoreGivesTwiceIsFound) {
+  SendAll(20);
+  const AcceptedSet agreed = nodes_.FreezeAndIntersect();
+  const NodeRound round = world_.Settings(0).round;
+  const std::vector<StoredShare> shares = nodes_.spool(0).Shares({}, size_t{1} << 20);
+  ASSERT_EQ(shares.size(), 20U);
+  // In one page, and over the end of one.
+  for (const size_t page : {20, 1}) {
+    RepeatingSpool all(shares, page), part(shares, page);
+    try {
+      SumShares(all, StoreKey(round), round.contract, 0, agreed, 2);
+      ADD_FAILURE() << "summed, " << page << " at a time";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.message(), "the upload store gave a client twice");
+    }
+    ExpectError(ErrorCode::kBadInput,
+                [&] { SumRange(part, StoreKey(round), round.contract, 0, agreed); });
+  }
 }
 
 TEST_F(ComputeNodeTest, AggregationRefusesWhatDoesNotBelongTogether) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <barrier>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <thread>
@@ -287,6 +288,60 @@ TEST_F(PostgresSpoolTest, EveryStepIsOnDiskWhenItReturns) {
   EXPECT_TRUE(is_flushed([&] { spool->Freeze(); }));
   EXPECT_TRUE(is_flushed([&] { spool->RecordClosing(Bytes{1}); }));
   EXPECT_TRUE(is_flushed([&] { spool->RecordPublication(Bytes{1}); }));
+}
+
+// A standby that must confirm every commit, and does not: what a transaction finds there, though
+// nobody confirmed it, is not acknowledged either.
+TEST_F(PostgresSpoolTest, NothingIsAcknowledgedWithoutTheStandby) {
+  PostgresServer server;
+  PostgresSettings settings = server.Settings(server.MakeDatabase());
+  settings.statement_timeout = std::chrono::milliseconds(4000);
+  settings.reconnect_for = std::chrono::milliseconds(0);
+  PostgresSpool probe(settings, StudyHash{}, 0);
+  // A round for each step: one that waits for the standby keeps its round's lock.
+  std::vector<std::unique_ptr<PostgresSpool>> rounds;
+  for (uint64_t epoch = 1; epoch <= 4; ++epoch) {
+    rounds.push_back(std::make_unique<PostgresSpool>(settings, StudyHash{}, epoch));
+    PutOne(*rounds.back(), Share(1, 1));
+    rounds.back()->Freeze();
+    rounds.back()->RecordClosing(Bytes{1});
+    rounds.back()->RecordPublication(Bytes{2});
+  }
+  server.Administer("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
+  server.Administer("postgres", "SELECT pg_reload_conf()");
+  // The server has taken it over when a commit waits in vain.
+  for (uint32_t client = 0, waited = 0; waited == 0; ++client) {
+    try {
+      PutOne(probe, Share(client, 1));
+    } catch (const Error&) {
+      waited = 1;
+    }
+  }
+  const auto unconfirmed = [](const std::function<void()>& step) {
+    ExpectError(ErrorCode::kUnreachable, step);
+  };
+  // What is refused is refused at once.
+  EXPECT_EQ(PutOne(*rounds[0], Share(1, 2)), PutResult::kDifferent);
+  EXPECT_EQ(PutOne(*rounds[0], Share(2, 1)), PutResult::kFrozen);
+  unconfirmed([&] { PutOne(*rounds[1], Share(1, 1)); });
+  unconfirmed([&] { rounds[2]->RecordClosing(Bytes{1}); });
+  unconfirmed([&] { rounds[3]->RecordPublication(Bytes{2}); });
+}
+
+TEST_F(PostgresSpoolTest, PasswordsInTheStringAreRefused) {
+  for (const char* connection :
+       {"host=/tmp dbname=x password=secret", "postgresql://spool:secret@localhost/x",
+        "postgresql://localhost/x?password=secret"}) {
+    PostgresSettings settings = Settings();
+    settings.connection = connection;
+    try {
+      Open(settings);
+      ADD_FAILURE() << "opened " << connection;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      EXPECT_NE(error.hint().find("passfile"), std::string::npos) << error.hint();
+    }
+  }
 }
 
 // Makes the tables and the round at the same time.

@@ -3,6 +3,7 @@
 #include "methods/dca/spool.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <barrier>
@@ -217,6 +218,16 @@ TEST_P(SpoolTest, RecordsOneClosingAndOnePublication) {
   EXPECT_EQ(spool->RecordPublication(second), first);
   spool.reset();
   EXPECT_EQ(OpenRound()->publication(), first);
+}
+
+TEST_F(SqliteSpoolTest, IsItsOwnersAlone) {
+  const mode_t before = umask(0);
+  const auto spool = OpenRound();
+  umask(before);
+  PutOne(*spool, Share(1, 1));
+  struct stat found {};
+  ASSERT_EQ(stat((folder_ / "spool").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600U);
 }
 
 // R11: the second opening is refused while the first is there.

@@ -34,7 +34,9 @@ TEST(StatementTest, CountsTheSharesThatEachAdversaryLacks) {
   for (const uint32_t accepted : {93U}) {
     const privacy::Statement statement = StateSum(contract, accepted, delta);
     ASSERT_EQ(statement.rows.size(), 5U);
-    const std::array<uint32_t, 4> lacking = {accepted, accepted - 1, accepted - 10, accepted - 10};
+    // 9 may have added no noise, and whoever counts on the others may be one client more.
+    const std::array<uint32_t, 4> lacking = {accepted - 9, accepted - 10, accepted - 10,
+                                             accepted - 10};
     for (size_t i = 0; i < lacking.size(); ++i) {
       EXPECT_EQ(statement.rows[i].adjacency, privacy::Adjacency::kReplace);
       EXPECT_FALSE(statement.rows[i].loss.infinite);
@@ -49,6 +51,17 @@ TEST(StatementTest, CountsTheSharesThatEachAdversaryLacks) {
     EXPECT_TRUE(statement.rows[4].loss.infinite);
     EXPECT_EQ(ChargedLoss(contract, accepted, delta), statement.rows[3].loss);
   }
+}
+
+TEST(StatementTest, CoalitionsLargerThanPlannedCountWhole) {
+  Contract contract = Planned();
+  EXPECT_EQ(UncountedShares(contract, 0), 9U);
+  EXPECT_EQ(UncountedShares(contract, 1), 10U);
+  EXPECT_EQ(UncountedShares(contract, 10), 10U);
+  EXPECT_EQ(UncountedShares(contract, 11), 11U);
+  contract.max_collude = 0;
+  EXPECT_EQ(UncountedShares(contract, 0), 0U);
+  EXPECT_EQ(UncountedShares(contract, 1), 1U);
 }
 
 // The trap of methods.md 2: with the smallest accepted number the charge is that of s, not less;

@@ -220,6 +220,16 @@ TEST_P(SumWorkerTest, LostResultsAreMadeAgain) {
   EXPECT_EQ(Sum(*spool, Worker(clock_)), expected_);
 }
 
+// Chunks that are gone, and chunks of no size, end in an error, not in waiting for ever.
+TEST_P(SumWorkerTest, MissingChunksAreFound) {
+  const auto spool = Open();
+  EXPECT_EQ(Sum(*spool, Worker(clock_)), expected_);
+  Administer("DELETE FROM partita_dca.chunk WHERE number = 3");
+  ExpectError(ErrorCode::kBadInput, [&] { Sum(*spool, Worker(clock_)); });
+  Administer("UPDATE partita_dca.round SET chunk_uploads = 0");
+  ExpectError(ErrorCode::kBadInput, [&] { Sum(*spool, Worker(clock_)); });
+}
+
 TEST_P(SumWorkerTest, ChangedResultsAreFound) {
   const auto spool = Open();
   for (const char* change :

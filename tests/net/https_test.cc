@@ -19,6 +19,12 @@
 #include "net/https_server.h"
 #include "net/roster.h"
 
+#if defined(__has_feature)
+#define PARTITA_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define PARTITA_SANITIZED 0
+#endif
+
 namespace partita::net {
 namespace {
 
@@ -281,7 +287,7 @@ TEST(HttpsTest, BodiesThatAreReadAtOneTimeAreBounded) {
 // connection, not the server.
 TEST(HttpsTest, AnExceptionEndsItsConnectionOnly) {
   HttpsLimits limits;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !PARTITA_SANITIZED
   // Memory for such a body is not there. (Sanitizers would end the process.)
   limits.body_bytes = std::numeric_limits<size_t>::max();
   limits.all_body_bytes = std::numeric_limits<uint64_t>::max();

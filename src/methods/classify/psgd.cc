@@ -1,8 +1,10 @@
 #include "methods/classify/psgd.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
+#include "methods/classify/descent.h"
 #include "privacy/accounting/normal.h"
 #include "privacy/sampling/discrete_gaussian.h"
 
@@ -60,17 +62,23 @@ VectorXd RunPsgd(mpc::Engine& engine, const PsgdTask& task, const PsgdNoise& noi
     rho.resize(task.dimension * task.options.iterations);
     privacy::DiscreteGaussian(noise.sum.noise.share_variance).Sample(random, rho);
   }
+  // Every row's gradient goes to the grid by itself, no longer than 1 there: the sums are exact,
+  // and one row changes them by 2 at most.
+  DescentTask grid;
+  grid.options.loss = task.options.loss;
+  grid.options.clip_norm = 1;
+  grid.dimension = task.dimension;
+  grid.fraction_bits = task.fraction_bits;
+  std::vector<Index> all(rows ? static_cast<size_t>(rows->x.rows()) : 0);
+  std::iota(all.begin(), all.end(), Index{0});
   VectorXd w = VectorXd::Zero(static_cast<Index>(task.dimension));
   for (size_t t = 0; t < task.options.iterations; ++t) {
     progress.Step(t, task.options.iterations);
     progress.CheckCancelled();
     std::vector<Int128> own;
     if (rows) {
-      const VectorXd gradient = stats::erm::SumOfGradients(*rows, task.options.loss, w);
-      for (size_t j = 0; j < task.dimension; ++j) {
-        own.push_back(mpc::EncodeFixed(gradient(static_cast<Index>(j)), task.fraction_bits) +
-                      eta[j] + rho[t * task.dimension + j]);
-      }
+      own = GradientOnGrid(*rows, all, grid, w);
+      for (size_t j = 0; j < task.dimension; ++j) own[j] += eta[j] + rho[t * task.dimension + j];
     }
     const std::vector<Int128> opened = OpenNoisedSum(engine, noise.sum, own);
     if (opened.empty()) continue;

@@ -161,7 +161,7 @@ Statement StateDescent(const DescentTask& task, double noise_multiplier, const A
 Statement StatePsgd(const PsgdTask& task, const Audience& audience) {
   RequireParties(audience, task.parties);
   const PsgdNoise noise = DesignPsgd(task);
-  // A row's gradient is no longer than 1; each party's sum is rounded once.
+  // A row's gradient on the grid is no longer than 1; the rest is slack.
   const double norm =
       1 + std::ldexp(std::sqrt(static_cast<double>(task.dimension)), -task.fraction_bits);
   const LossOf loss_of = [&](uint32_t known, Adjacency adjacency) {

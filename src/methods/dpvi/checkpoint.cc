@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -149,11 +150,13 @@ std::vector<Checkpoint> CheckpointFiles::Load() const {
 }
 
 Checkpoint AgreeOnCheckpoint(net::Channel& channel, size_t num_computing,
-                             const std::vector<Checkpoint>& own, const Checkpoint& first) {
+                             const std::vector<Checkpoint>& own, const Checkpoint& first,
+                             const crypto::Digest& run) {
   constexpr size_t kGenerations = 2;
   ByteWriter out;
   uint64_t openings = 0;
   for (const Checkpoint& checkpoint : own) openings = std::max(openings, checkpoint.openings);
+  out.Raw(run);
   out.U64(openings);
   for (size_t g = 0; g < kGenerations; ++g) {
     const bool there = g < own.size();
@@ -185,6 +188,13 @@ Checkpoint AgreeOnCheckpoint(net::Channel& channel, size_t num_computing,
   Checkpoint agreed = first;
   for (size_t party = 0; party < num_computing; ++party) {
     ByteReader in(said[party]);
+    const ByteView theirs = in.Raw(32);
+    if (!std::equal(theirs.begin(), theirs.end(), run.begin(), run.end())) {
+      throw Error(ErrorCode::kPeerFault,
+                  fmt::format("party {} has other keys of this run than {}", channel.names()[party],
+                              channel.names()[self]),
+                  "start the study again at every party; if it stays so, compare versions");
+    }
     agreed.openings = std::max(agreed.openings, in.U64());
     for (size_t g = 0; g < kGenerations; ++g) {
       const bool there = in.U8() == 1;
@@ -202,20 +212,22 @@ Checkpoint AgreeOnCheckpoint(net::Channel& channel, size_t num_computing,
     return nullptr;
   };
   const Held* best = nullptr;
+  std::optional<Error> differ;
   for (const Held& candidate : held[0]) {
     bool everybody = best == nullptr || candidate.step > best->step;
     for (size_t party = 1; everybody && party < num_computing; ++party) {
       const Held* other = find(party, candidate.step);
-      everybody = other != nullptr;
-      if (everybody && other->digest != candidate.digest) {
-        throw Error(ErrorCode::kPeerFault,
-                    fmt::format("{} and {} hold different states of step {}", channel.names()[0],
-                                channel.names()[party], candidate.step),
-                    "compare versions; start the study anew, as a new release");
+      everybody = other != nullptr && other->digest == candidate.digest;
+      if (other != nullptr && !everybody) {
+        differ = Error(ErrorCode::kPeerFault,
+                       fmt::format("{} and {} hold different states of step {}", channel.names()[0],
+                                   channel.names()[party], candidate.step),
+                       "compare versions; start the study anew, as a new release");
       }
     }
     if (everybody) best = &candidate;
   }
+  if (best == nullptr && differ) throw Error(*differ);
   if (best == nullptr) return agreed;
   for (const Checkpoint& checkpoint : own) {
     if (checkpoint.state.step == best->step) agreed.state = checkpoint.state;

@@ -124,15 +124,19 @@ Checkpoint DecodeCheckpoint(ByteView bytes, const crypto::Digest& binding);
 // its first block was over.
 bool HasCheckpoint(const std::filesystem::path& folder);
 
-// Sent by every computing party to every other process: openings, and for two generations whether
-// it is there, its step and its digest.
-inline constexpr size_t kStandBytes = 8 + 2 * (1 + 8 + 32);
+// Sent by every computing party to every other process: a digest of the run, openings, and for two
+// generations whether it is there, its step and its digest.
+inline constexpr size_t kStandBytes = 32 + 8 + 2 * (1 + 8 + 32);
 
 // Before a resume: all processes of the channel tell each other what they hold, one round, and
 // agree on the newest state that every computing party (the first num_computing processes) holds,
-// or the first one, and on the largest number of openings that any of them counted. Throws
-// kPeerFault if two hold different states of the same step. first: FirstState; empty at a dealer.
+// or the first one, and on the largest number of openings that any of them counted. run: of what
+// every process, the dealer included, must have the same of, the key of the batches above all:
+// products over other rows would open what the noise does not hide. Throws kPeerFault if a party's
+// run is another one, or if no common state is left because two hold different ones of the same
+// step. first: FirstState; empty at a dealer.
 Checkpoint AgreeOnCheckpoint(net::Channel& channel, size_t num_computing,
-                             const std::vector<Checkpoint>& own, const Checkpoint& first);
+                             const std::vector<Checkpoint>& own, const Checkpoint& first,
+                             const crypto::Digest& run);
 
 }  // namespace partita::methods::dpvi

@@ -1,8 +1,19 @@
 #include "methods/dpvi/session.h"
 
 #include "base/error.h"
+#include "crypto/hash.h"
 
 namespace partita::methods::dpvi {
+namespace {
+
+// Everybody has the key of the batches, so a hash of it tells nobody anything.
+crypto::Digest DigestOf(const RunKeys& keys, const SessionInput& input) {
+  crypto::Sha256 hash;
+  hash.Field("partita dpvi run").Field(input.study).Field(keys.batch.Expose());
+  return hash.Finish();
+}
+
+}  // namespace
 
 Session BeginSession(net::Channel& channel, const RunPlan& plan, const SessionInput& input) {
   const bool computes = channel.self() < input.num_computing;
@@ -24,7 +35,8 @@ Session BeginSession(net::Channel& channel, const RunPlan& plan, const SessionIn
     session.files.emplace(input.folder, CheckpointBinding(session.keys, input.own));
     held = session.files->Load();
   }
-  session.start = AgreeOnCheckpoint(channel, input.num_computing, held, first);
+  session.start =
+      AgreeOnCheckpoint(channel, input.num_computing, held, first, DigestOf(session.keys, input));
   return session;
 }
 

@@ -9,7 +9,10 @@
 //                  the longest that lowers F, or none, on shares, so F never grows but by
 //                  the 2^-30 that its rounding is given.
 // Start            Public numbers in units of the secret standard deviations.
-// Domain           Every variable's standard deviation is at least 2^-8 of its half-width.
+// Domain           Of every variable, the variance that the others do not explain is at least 2^-14
+//                  of its half-width squared: a standard deviation of 2^-6 half-widths of which the
+//                  others explain three quarters. Below, numbers outgrow kLargestEntry and estimates
+//                  and bit are arbitrary; nothing more opens.
 // Precision        40 fraction bits; estimates agree with a fit in floating point far below 1e-4
 //                  standard errors (tests).
 // Revealed         To the receiver: the releases of SealedReleases. Nothing to others.

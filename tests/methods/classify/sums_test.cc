@@ -297,26 +297,30 @@ TEST(Aggregation, SensitivityCoversRoundingAndTheOptimiser) {
       1e-5);
 }
 
-TEST(Aggregation, ATableThatIsTooSmallIsRefusedByItsOwner) {
-  AggregationTask task = MakeAggregation(2);
-  task.smallest_rows = 8;
-  const NoisedSum sum = DesignAggregation(task, 1, 1e-5);
-  const auto tables = Tables(2);
-  RunOptions options;
-  options.releases = {ReleaseOf(sum, "noisy average", "all", 1)};
-  const auto run = mpc::testing::RunAll(options, [&](Engine& engine, size_t) {
-    std::optional<LabelledRows> rows;
-    if (engine.self()) rows = tables[*engine.self()];
-    TestRandom random(1);
-    RunAggregation(engine, task, sum, rows, random);
-  });
-  ASSERT_TRUE(run.errors[0]);
-  try {
-    std::rethrow_exception(run.errors[0]);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kBadData);
+// Too few rows, or one whose length would move the fit by more than is charged.
+TEST(Aggregation, ATableThatIsNotAsDeclaredIsRefusedByItsOwner) {
+  for (const bool long_row : {false, true}) {
+    AggregationTask task = MakeAggregation(2);
+    if (!long_row) task.smallest_rows = 8;
+    const NoisedSum sum = DesignAggregation(task, 1, 1e-5);
+    auto tables = Tables(2);
+    if (long_row) tables[0].x.row(0) *= 1.5 / tables[0].x.row(0).norm();
+    RunOptions options;
+    options.releases = {ReleaseOf(sum, "noisy average", "all", 1)};
+    const auto run = mpc::testing::RunAll(options, [&](Engine& engine, size_t) {
+      std::optional<LabelledRows> rows;
+      if (engine.self()) rows = tables[*engine.self()];
+      TestRandom random(1);
+      RunAggregation(engine, task, sum, rows, random);
+    });
+    ASSERT_TRUE(run.errors[0]);
+    try {
+      std::rethrow_exception(run.errors[0]);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadData);
+    }
+    EXPECT_TRUE(run.errors[1]);
   }
-  EXPECT_TRUE(run.errors[1]);
 }
 
 }  // namespace

@@ -280,12 +280,13 @@ Checkpoint AtStep(const RunPlan& plan, uint64_t openings, uint64_t step, double 
 TEST(DpviRunTest, PartiesAgreeWhereToGoOn) {
   const RunPlan plan = PlanRun(SmallRequest(12));
   const Checkpoint first{0, FirstState(plan, KeyOf(2))};
+  const crypto::Digest run{7};
   // Party 0 came one block further than party 1; process 2 is the dealer.
   const std::vector<std::vector<Checkpoint>> held = {
       {AtStep(plan, 12, 8), AtStep(plan, 8, 4)}, {AtStep(plan, 8, 4), AtStep(plan, 4, 0)}, {}};
   std::vector<Checkpoint> agreed(3);
   const auto errors = net::RunChannels(net::MemoryParties(3), [&](net::Channel& channel) {
-    agreed[channel.self()] = AgreeOnCheckpoint(channel, 2, held[channel.self()], first);
+    agreed[channel.self()] = AgreeOnCheckpoint(channel, 2, held[channel.self()], first, run);
   });
   for (size_t process = 0; process < 3; ++process) {
     EXPECT_FALSE(errors[process]);
@@ -297,17 +298,44 @@ TEST(DpviRunTest, PartiesAgreeWhereToGoOn) {
   // Nothing in common: from the beginning, but behind all that may have been opened.
   const std::vector<std::vector<Checkpoint>> apart = {{AtStep(plan, 12, 8)}, {}, {}};
   net::RunChannels(net::MemoryParties(3), [&](net::Channel& channel) {
-    agreed[channel.self()] = AgreeOnCheckpoint(channel, 2, apart[channel.self()], first);
+    agreed[channel.self()] = AgreeOnCheckpoint(channel, 2, apart[channel.self()], first, run);
   });
   EXPECT_EQ(agreed[1].openings, 12u);
   EXPECT_EQ(agreed[0].state.step, 0u);
   // The same step, other states.
   const auto faults = net::RunChannels(net::MemoryParties(2), [&](net::Channel& channel) {
     const double mark = channel.self() == 0 ? 0 : 1;
-    AgreeOnCheckpoint(channel, 2, {AtStep(plan, 8, 4, mark)}, first);
+    AgreeOnCheckpoint(channel, 2, {AtStep(plan, 8, 4, mark)}, first, run);
   });
   ASSERT_TRUE(faults[0]);
   EXPECT_EQ(faults[0]->code(), ErrorCode::kPeerFault);
+  // Beside an older state that they have in common it does not matter.
+  net::RunChannels(net::MemoryParties(2), [&](net::Channel& channel) {
+    const double mark = channel.self() == 0 ? 0 : 1;
+    agreed[channel.self()] =
+        AgreeOnCheckpoint(channel, 2, {AtStep(plan, 8, 4, mark), AtStep(plan, 4, 2)}, first, run);
+  });
+  EXPECT_EQ(agreed[0].state.step, 2u);
+  EXPECT_EQ(agreed[1].state.step, 2u);
+}
+
+// A party, or the dealer, with another key of the batches: nobody goes on.
+TEST(DpviRunTest, OtherKeysAreNoticedByEverybody) {
+  const RunPlan plan = PlanRun(SmallRequest(12));
+  const Checkpoint first{0, FirstState(plan, KeyOf(2))};
+  for (size_t stranger = 0; stranger < 3; ++stranger) {
+    const auto faults = net::RunChannels(net::MemoryParties(3), [&](net::Channel& channel) {
+      crypto::Digest run{7};
+      if (channel.self() == stranger) run[31] = 1;
+      AgreeOnCheckpoint(channel, 2, {}, first, run);
+    });
+    // Nobody hears the dealer's; it sees by itself.
+    for (size_t process = stranger == 2 ? 2 : 0; process < 3; ++process) {
+      ASSERT_TRUE(faults[process]) << process;
+      EXPECT_EQ(faults[process]->code(), ErrorCode::kPeerFault);
+      EXPECT_NE(faults[process]->message().find("other keys"), std::string::npos);
+    }
+  }
 }
 
 Audience TwoParties() { return {{"north", "south"}, {}, "", privacy::EngineStructure::kDealer}; }

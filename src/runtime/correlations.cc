@@ -55,14 +55,14 @@ uint64_t CountFor(const mpc::CorrelationStore& store, const crypto::Digest& labe
 
 struct Statement {
   uint64_t count = 0;
-  bool has_store = false;
+  bool has_store = false, held_packages = false;
   crypto::Digest generation{}, random{};
 };
 
 Bytes Encode(const Statement& statement) {
   ByteWriter writer;
   writer.U64(statement.count);
-  writer.U64(statement.has_store ? 1 : 0);
+  writer.U64((statement.has_store ? 1 : 0) + (statement.held_packages ? 2 : 0));
   writer.Raw(statement.generation);
   writer.Raw(statement.random);
   return writer.Take();
@@ -72,7 +72,9 @@ Statement Decode(ByteView bytes) {
   ByteReader reader(bytes);
   Statement statement;
   statement.count = reader.U64();
-  statement.has_store = reader.U64() != 0;
+  const uint64_t store = reader.U64();
+  statement.has_store = (store & 1) != 0;
+  statement.held_packages = (store & 2) != 0;
   for (crypto::Digest* digest : {&statement.generation, &statement.random}) {
     const ByteView raw = reader.Raw(digest->size());
     std::copy(raw.begin(), raw.end(), digest->begin());
@@ -134,10 +136,7 @@ class Preparation {
   void Agree() {
     progress_.Phase("agree");
     channel_.BeginPhase(kAgreePhase);
-    // A store that never held a package, left by a preparation that was interrupted, is as good as
-    // none.
-    if (store_ && store_->NextNumber() == 0) store_.reset();
-    Statement own{input_.count, store_.has_value(), {}, {}};
+    Statement own{input_.count, store_.has_value(), store_ && store_->NextNumber() > 0, {}, {}};
     if (store_) own.generation = store_->identity().generation;
     random_.Fill(own.random);
     const std::vector<Statement> statements = SwapStatements(channel_, own);
@@ -148,7 +147,11 @@ class Preparation {
                               channel_.names()[peer], statements[peer].count, input_.count),
                   "say the same --count everywhere");
     }
-    RequireOneGeneration(statements);
+    if (BeginAnew(statements)) {
+      store_.reset();
+    } else {
+      RequireOneGeneration(statements);
+    }
     if (is_dealer_) return;
     if (!store_) CreateStore(statements);
     label_ = DemandOf(study_);
@@ -157,6 +160,18 @@ class Preparation {
     outcome_.left = agreed.usable.size();
     outcome_.generation = ToHex(store_->identity().generation);
     next_number_ = agreed.next_number;
+  }
+
+  // Stores that never held a package, left by a preparation that was interrupted, are as good as
+  // none, unless all of them were made together.
+  bool BeginAnew(const std::vector<Statement>& statements) const {
+    bool together = true;
+    for (net::PartyIndex party = 0; party < study_.num_computing; ++party) {
+      if (statements[party].held_packages) return false;
+      together = together && statements[party].has_store &&
+                 statements[party].generation == statements.front().generation;
+    }
+    return !together;
   }
 
   // Either nobody with data has a store yet, or all have one of the same generation.

@@ -31,7 +31,7 @@ class Careless : public Approvals {
  public:
   Careless(study::SignedApproval document, const crypto::Key& salt)
       : document_(std::move(document)), salt_(salt) {}
-  void Open(const MleStudy&, size_t, const study::ApprovalTerms&) override {}
+  void Open(const Study&, size_t, const study::ApprovalTerms&) override {}
   const crypto::Key& salt() const override { return salt_; }
   study::SignedApproval Show(const crypto::Digest&) override { return document_; }
   void RequireSigner(size_t, const study::SignedApproval&) const override {}

@@ -104,12 +104,22 @@ TEST(Decisions, RoundsOnline) {
   const auto rounds = [](const char* kind, size_t parties, size_t block) {
     mpc::PlanEngine plan = mpc::testing::OnlinePlan(kind, parties);
     crypto::SystemRandom random;
-    const DecisionTask task{5, Acceptance::kBarker, 1, block};
+    const DecisionTask task{5, Acceptance::kBarker, 2, block};
     Decisions decisions(plan, task, random);
-    decisions.Prepare(1);
+    decisions.Prepare(2);
+    decisions.Decide({});
     plan.BeginPhase("online");
     decisions.Decide({});
-    return plan.phases().back().rounds[0];
+    // How much longer the longest chain of messages is than it was after the decision before.
+    std::vector<uint64_t> before(parties, 0), after(parties, 0);
+    for (const mpc::PhaseCost& phase : plan.phases()) {
+      for (size_t p = 0; p < parties; ++p) {
+        if (phase.phase != "online") before[p] += phase.rounds[p];
+        after[p] += phase.rounds[p];
+      }
+    }
+    return *std::max_element(after.begin(), after.end()) -
+           *std::max_element(before.begin(), before.end());
   };
   // Inputs cost nothing, six levels of carries, an opening.
   EXPECT_EQ(rounds("dealer", 3, 1), 1 + 6 + 1u);

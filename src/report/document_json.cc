@@ -90,7 +90,9 @@ DocumentPlot ReadPlot(const Json& json) {
 
 void AppendDocument(const Document& document, Json& json) {
   Json sections = Json::array(), files = Json::array();
-  for (const DocumentSection& section : document.sections) sections.push_back(SectionJson(section));
+  for (const DocumentSection& section : document.sections) {
+    if (!section.own_rows) sections.push_back(SectionJson(section));
+  }
   for (const study::DocumentFile& file : document.files) files.push_back(file.name);
   json["document"] = {
       {"title", document.title}, {"sections", std::move(sections)}, {"files", std::move(files)}};
@@ -102,7 +104,7 @@ Document ReadDocument(const Json& json) {
   Document document;
   document.title = body.at("title");
   for (const Json& section : body.at("sections")) {
-    DocumentSection read{section.at("heading"), section.at("paragraphs"), {}, {}};
+    DocumentSection read{section.at("heading"), section.at("paragraphs")};
     for (const Json& table : section.at("tables")) read.tables.push_back(ReadTable(table));
     for (const Json& plot : section.at("plots")) read.plots.push_back(ReadPlot(plot));
     document.sections.push_back(std::move(read));

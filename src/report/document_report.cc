@@ -120,8 +120,9 @@ std::string RenderDocumentHtml(const Document& document, const study::Plan& plan
   if (!facts.started_at.empty()) about += ", run of " + facts.started_at;
   page.header = Paragraph("Partita study " + plan.study, "kicker") +
                 Element("h1", Escape(document.title)) + "\n" + Paragraph(about, "about");
-  for (size_t i = 0; i < document.sections.size(); ++i)
-    page.main += SectionHtml(document.sections[i], i);
+  for (size_t i = 0; i < document.sections.size(); ++i) {
+    if (!document.sections[i].own_rows) page.main += SectionHtml(document.sections[i], i);
+  }
   page.main += DataHtml(facts) + StudyHtml(plan, facts) + LearnedHtml(plan, facts) +
                TrafficHtml(facts) + Section("software", "Software", Paragraph(Software(facts)));
   if (plan.privacy_statement) page.data = WithTradeOffs("", *plan.privacy_statement);

@@ -120,7 +120,7 @@ study::DocumentSection LocalConfusion(const classify::Spec& spec,
   study::DocumentSection section;
   section.heading = "Own test rows";
   section.paragraphs.emplace_back(
-      "Exact, computed from this party's rows and shown to nobody else.");
+      "Exact, computed from this party's rows; shown here and kept in no file.");
   if (result.local_confusion.size() == 0) return section;
   study::DocumentTable table{"Rows by level (lines) and predicted level", {spec.outcome}, {}};
   table.columns.insert(table.columns.end(), spec.levels.begin(), spec.levels.end());
@@ -170,7 +170,6 @@ std::string JsonOf(const classify::Spec& spec, const classify::ClassificationRes
                          {"step", result.intervals->step}};
   }
   if (result.evaluation) json["evaluation"] = EvaluationJson(*result.evaluation);
-  if (result.local) json["own_test_rows"] = EvaluationJson(*result.local);
   json["privacy"] = Json::parse(privacy::StatementJson(statement));
   return json.dump();
 }
@@ -186,8 +185,12 @@ study::Document ClassifyDocument(const ClassifyStudy& study,
                                             : study.file.title;
   document.sections.push_back(Coefficients(spec, result));
   if (clipped_rows > 0) {
-    document.sections.back().paragraphs.push_back(fmt::format(
+    study::DocumentSection own;
+    own.heading = "Own rows";
+    own.own_rows = true;
+    own.paragraphs.push_back(fmt::format(
         "{} of this party's rows were longer than row_norm and were shortened.", clipped_rows));
+    document.sections.push_back(std::move(own));
   }
   if (result.evaluation) {
     document.sections.push_back(
@@ -209,6 +212,7 @@ study::Document ClassifyDocument(const ClassifyStudy& study,
       evaluated.paragraphs = own.paragraphs;
       own = std::move(evaluated);
     }
+    own.own_rows = true;
     document.sections.push_back(std::move(own));
   }
   document.json = JsonOf(spec, result, study.design.statement);

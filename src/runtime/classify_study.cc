@@ -179,7 +179,8 @@ void ClassifyStudy::Describe(study::Plan& plan) const {
   }
 }
 
-std::vector<std::string> ClassifyStudy::AlsoLearns(size_t /*party*/) const {
+std::vector<std::string> ClassifyStudy::AlsoLearns(size_t party) const {
+  if (party >= num_computing) return {};
   return {"with them the classifier", "and its own share of the noise, which it can subtract"};
 }
 

@@ -6,6 +6,7 @@
 
 #include "methods/accept/result.h"
 #include "runtime/mcmc_study.h"
+#include "runtime/plan_privacy.h"
 
 namespace partita::runtime {
 namespace {
@@ -88,7 +89,7 @@ std::string Json(const accept::ChainSummary& summary) {
 }
 
 study::DocumentSection PrivacySection(const McmcStudy& study, const accept::ChainSummary& summary) {
-  study::DocumentSection section{"What the decisions tell", {}, {}, {}};
+  study::DocumentSection section{"What the decisions tell"};
   if (!study.IsPrivate()) {
     section.paragraphs.emplace_back(
         "Nobody learned a likelihood, but no bound is claimed for what the draws say about one "
@@ -97,11 +98,17 @@ study::DocumentSection PrivacySection(const McmcStudy& study, const accept::Chai
   }
   const double epsilon = study.statement.rows.front().loss.epsilon_upper;
   const double effective = summary.ess_per_decision * static_cast<double>(summary.decisions);
-  section.paragraphs.push_back(
-      fmt::format("All {} decisions together: epsilon at most {} at delta = {} for whoever sees "
-                  "the draws; {} per effective draw of the parameter that mixes worst.",
-                  summary.decisions, privacy::RoundedText(epsilon, 3, true),
-                  study.spec.privacy->delta, privacy::RoundedText(epsilon / effective, 2, true)));
+  section.paragraphs.push_back(fmt::format(
+      "All {} decisions together: epsilon at most {} at delta = {} against whoever takes "
+      "no part and sees the draws; {} per effective draw of the parameter that mixes "
+      "worst. Those who take part know more:",
+      summary.decisions, privacy::RoundedText(epsilon, 3, true), study.spec.privacy->delta,
+      privacy::RoundedText(epsilon / effective, 2, true)));
+  for (const study::PlanPrivacy& row : PlanPrivacyRows(study.statement)) {
+    section.paragraphs.push_back(row.adversary +
+                                 (row.adjacency.empty() ? "" : " (" + row.adjacency + ")") + ": " +
+                                 row.loss + ".");
+  }
   section.paragraphs.insert(section.paragraphs.end(), study.statement.caveats.begin(),
                             study.statement.caveats.end());
   return section;
@@ -114,7 +121,7 @@ study::Document McmcDocument(const McmcStudy& study, const accept::ChainResult& 
       accept::SummariseChain(study.chain, study.parameters, result);
   study::Document document;
   document.title = fmt::format("Posterior of {}", study.file.analyses.front().name);
-  study::DocumentSection posterior{"Posterior", {}, {Posterior(summary), Diagnostics(summary)}, {}};
+  study::DocumentSection posterior{"Posterior", {}, {Posterior(summary), Diagnostics(summary)}};
   posterior.paragraphs.push_back(fmt::format(
       "{} chains of {} draws, {:.3g} % of the proposals accepted.", result.draws.chains.size(),
       result.draws.chains.front().rows(), 100 * summary.acceptance_rate));
@@ -127,7 +134,7 @@ study::Document McmcDocument(const McmcStudy& study, const accept::ChainResult& 
                               summary.warnings.end());
   document.sections.push_back(std::move(posterior));
   document.sections.push_back(PrivacySection(study, summary));
-  study::DocumentSection plots{"Chains", {}, {}, {}};
+  study::DocumentSection plots{"Chains"};
   for (size_t j = 0; j < std::min(study.parameters.size(), kMaxPlots); ++j) {
     plots.plots.push_back(Trace(study.parameters[j], j, result.draws));
     plots.plots.push_back(Ranks(study.parameters[j], j, result.draws));

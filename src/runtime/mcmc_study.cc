@@ -259,6 +259,7 @@ void McmcStudy::Describe(study::Plan& plan) const {
 }
 
 std::vector<std::string> McmcStudy::AlsoLearns(size_t party) const {
+  if (party >= num_computing) return {};
   std::vector<std::string> learns = {"with them all draws of the chains"};
   if (parties[party].holder) {
     learns.emplace_back("and its own rows' likelihood at every proposal, which it knows itself");

@@ -149,7 +149,7 @@ void RunLedger::Reserve(const RunIdentity& run) {
 }
 
 std::optional<Head> RunLedger::Shown() {
-  if (!reservation_) return std::nullopt;
+  if (!reservation_ && covered_by_ == 0) return std::nullopt;
   return ledger_.HeadOf(table_);
 }
 
@@ -162,6 +162,7 @@ Bytes RunLedger::Witness(const Head& head, const RunIdentity& run, const std::st
 
 void RunLedger::Countersign(const Head& head, const std::string& peer, const Bytes& certificate,
                             const Bytes& signature) {
+  if (!reservation_) return;  // the charge of a run that goes on was countersigned when it was made
   ledger_.Countersign(table_, reservation_->number, {peer, head, certificate, signature}, Now());
 }
 

@@ -29,9 +29,12 @@ struct DocumentPlot {
 
 struct DocumentSection {
   std::string heading;
-  std::vector<std::string> paragraphs;  // whole sentences
+  std::vector<std::string> paragraphs = {};  // whole sentences
   std::vector<DocumentTable> tables = {};
   std::vector<DocumentPlot> plots = {};
+  // Exact numbers of this party's own rows: shown on its terminal, and in no file that may be passed
+  // on.
+  bool own_rows = false;
 };
 
 // Written beside result.json: a synthetic table, the draws of a chain.

@@ -78,6 +78,18 @@ TEST(DocumentReportTest, PageHoldsTablesAndPlotsEscaped) {
   EXPECT_THAT(page, HasSubstr("Log density"));
 }
 
+TEST(DocumentReportTest, OwnRowsStayOnTheTerminal) {
+  study::Document document = Sample();
+  study::DocumentSection own;
+  own.heading = "Own rows";
+  own.paragraphs = {"Seventeen of them."};
+  own.own_rows = true;
+  document.sections.push_back(std::move(own));
+  EXPECT_THAT(DocumentSummary(document, FullPlan(), FullFacts()), HasSubstr("Seventeen"));
+  EXPECT_THAT(DocumentJson(document, FullPlan(), FullFacts()), Not(HasSubstr("Seventeen")));
+  EXPECT_THAT(RenderDocumentHtml(document, FullPlan(), FullFacts()), Not(HasSubstr("Seventeen")));
+}
+
 TEST(DocumentReportTest, RefusesDamagedDocuments) {
   json parsed = json::parse(DocumentJson(Sample(), FullPlan(), FullFacts()));
   json short_row = parsed;

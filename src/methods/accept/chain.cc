@@ -181,7 +181,7 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
     block.prior = mcmc::PriorDifferences(plan.priors, current, steps);
     block.step = steps.front();
     recorder.BeforeBlock();
-    const Bits bits = decide(block);
+    Bits bits = decide(block);
     recorder.AfterBlock(bits);
     differences.Replace(bits);
     return bits;

@@ -61,7 +61,7 @@ StatementRow Row(AdversaryKind kind, uint32_t size, privacy::PrivacyLoss loss, s
 }
 
 std::string OutsideReason(const Contract& contract, uint32_t accepted) {
-  const std::string sees = "sees the sum and who took part";
+  std::string sees = "sees the sum and who took part";
   if (!ByClients(contract) || contract.max_collude == 0) return sees;
   return fmt::format("{}; {} of {} noise shares count, the others may not have been added", sees,
                      accepted - UncountedShares(contract, 0), accepted);

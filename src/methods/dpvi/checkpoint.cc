@@ -75,7 +75,7 @@ Bytes EncodeCheckpoint(const Checkpoint& checkpoint, const crypto::Digest& bindi
 
 Checkpoint DecodeCheckpoint(ByteView bytes, const crypto::Digest& binding) {
   const Error damaged(ErrorCode::kBadInput, "a checkpoint is damaged",
-                      "remove it; the run starts from an older one, or anew as a new release");
+                      "remove the whole folder at every party and run anew, as a new release");
   try {
     crypto::Digest digest{};
     if (bytes.size() < digest.size()) throw Error(damaged);

@@ -54,7 +54,7 @@ KeyShares Decode(ByteView bytes, const crypto::Digest& binding, const std::strin
     if (in.String(kMagic.size()) != kMagic) throw Error(damaged);
     const ByteView bound_to = in.Raw(binding.size());
     if (!std::equal(binding.begin(), binding.end(), bound_to.begin())) {
-      throw Error(ErrorCode::kRefused, fmt::format("{} belongs to another study or table", file),
+      throw Error(ErrorCode::kBadData, fmt::format("{} belongs to another study or table", file),
                   "resume the study that made it, with the same tables");
     }
     KeyShares shares{ReadKey(in), ReadKey(in)};
@@ -80,7 +80,7 @@ KeyShares KeptKeyShares(const std::filesystem::path& folder, const crypto::Diges
     const Bytes bytes(std::istreambuf_iterator<char>(in), {});
     return Decode(bytes, binding, file.string());
   }
-  const KeyShares shares = DrawKeyShares(random);
+  KeyShares shares = DrawKeyShares(random);
   const Bytes bytes = Encode(shares, binding);
   WriteFileAtomically(file.string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   return shares;

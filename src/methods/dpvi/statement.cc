@@ -247,7 +247,6 @@ std::vector<privacy::ledger::Charge> ChargesOf(const RunPlan& plan, const Audien
     charges.push_back({kGradientRelease, row.adversary, row.adjacency,
                        privacy::ledger::ApproximateDp{row.loss.epsilon_upper, audience.delta}, 1});
   };
-  bool party_done = false;
   for (const privacy::StatementRow& row : statement.rows) {
     const privacy::AdversaryKind kind = row.adversary.kind;
     if (row.adversary.with_dealer) continue;  // no budget covers the dealer with a party
@@ -255,10 +254,7 @@ std::vector<privacy::ledger::Charge> ChargesOf(const RunPlan& plan, const Audien
         kind == privacy::AdversaryKind::kDealer) {
       add(row);
     }
-    if (kind == privacy::AdversaryKind::kParty && coalition == 1 && !party_done) {
-      add(row);
-      party_done = true;
-    }
+    if (kind == privacy::AdversaryKind::kParty && coalition == 1) add(row);
     if (kind == privacy::AdversaryKind::kCoalition && row.adversary.size == coalition) add(row);
   }
   return charges;

@@ -56,8 +56,9 @@ ScaledRows ScaleToUnitBall(const MatrixXd& x, const UnitBallScaling& scaling) {
     if (scaling.intercept) scaled.x(i, d) = 1;
     const double norm = scaled.x.row(i).norm();
     scaled.clipped_rows += norm > scaling.norm ? 1 : 0;
-    // A last shrinking by 4 units in the last place keeps the norm at most 1 in spite of rounding.
-    scaled.x.row(i) *= (1 - 0x1p-50) / std::max(norm, scaling.norm);
+    // A last shrinking keeps the norm at most 1 in spite of rounding, in whatever order up to 1000
+    // squares are added.
+    scaled.x.row(i) *= (1 - 0x1p-40) / std::max(norm, scaling.norm);
   }
   return scaled;
 }

@@ -40,7 +40,10 @@ class Clipped : public LocalTarget {
   }
   MatrixXd ByRow(const MatrixXd& thetas) const override {
     MatrixXd values = rows_->ByRow(thetas).colwise() - at_reference_;
-    for (double& value : values.reshaped()) value = std::clamp(value, -limit_, limit_);
+    // What is no number counts as the least: a fixed function of row and theta, so that nothing a
+    // row does at any proposal ends the chain.
+    for (double& value : values.reshaped())
+      value = std::isnan(value) ? -limit_ : std::clamp(value, -limit_, limit_);
     return values;
   }
 

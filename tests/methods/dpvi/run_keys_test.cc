@@ -153,7 +153,7 @@ TEST_F(KeptSharesTest, AreTheSameAgain) {
   EXPECT_NE(first.batch.Expose(), first.public_key.Expose());
   const auto mode = std::filesystem::status(File()).permissions();
   EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-  ExpectError(ErrorCode::kRefused, "another study", "same tables",
+  ExpectError(ErrorCode::kBadData, "another study", "same tables",
               [&] { KeptKeyShares(folder_, DigestOf(2), random); });
   std::filesystem::remove(File());
   EXPECT_NE(KeptKeyShares(folder_, DigestOf(1), random).batch.Expose(), first.batch.Expose());

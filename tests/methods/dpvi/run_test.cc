@@ -391,7 +391,7 @@ TEST(DpviStatementTest, DisjointBatchesCountEpochs) {
 TEST(DpviStatementTest, ChargesCoverThePlan) {
   const RunPlan plan = PlanRun(SmallRequest(20));
   const std::vector<privacy::ledger::Charge> charges = ChargesOf(plan, TwoParties(), 1);
-  ASSERT_EQ(charges.size(), 3u);  // outside, party, dealer
+  ASSERT_EQ(charges.size(), 4u);  // outside, each party, dealer
   for (const privacy::ledger::Charge& charge : charges) {
     EXPECT_EQ(charge.release, kGradientRelease);
     EXPECT_GT(std::get<privacy::ledger::ApproximateDp>(charge.mechanism).epsilon, 0);
@@ -400,6 +400,12 @@ TEST(DpviStatementTest, ChargesCoverThePlan) {
   replicated.parties = {"a", "b", "c"};
   replicated.engine = privacy::EngineStructure::kReplicated;
   ExpectError(ErrorCode::kRefused, "nothing limits", "", [&] { ChargesOf(plan, replicated, 2); });
+  // Whoever adds all of the noise knows it: no budget against single parties covers that.
+  Audience third = TwoParties();
+  third.others = third.parties;
+  third.parties = {"west"};
+  EXPECT_EQ(ChargesOf(plan, third, 0).size(), 2u);
+  ExpectError(ErrorCode::kRefused, "nothing limits", "", [&] { ChargesOf(plan, third, 1); });
 }
 
 TEST(DpviRunTest, RequestsThatCannotBe) {

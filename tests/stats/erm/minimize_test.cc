@@ -200,6 +200,10 @@ TEST(UnitBall, ScalesByPublicBoundsAndCounts) {
   const VectorXd original = OriginalUnits(w, scaling);
   EXPECT_NEAR(scaled.x.row(2).dot(w), original(0) * 45 + original(1) * 175 + original(2), 1e-12);
 
+  // Rounding leaves no row of many columns longer than 1.
+  const MatrixXd wide = MatrixXd::Random(50, 999).array().sign();
+  const UnitBallScaling unit{std::vector<ColumnBounds>(999, {-1, 1}), 1, false};
+  EXPECT_LE(ScaleToUnitBall(wide, unit).x.rowwise().norm().maxCoeff(), 1);
   EXPECT_THROW(ScaleToUnitBall(x, {{{20, 70}}, 1, false}), Error);
   EXPECT_THROW(ScaleToUnitBall(x, {{{20, 20}, {0, 1}}, 1, false}), Error);
   EXPECT_THROW(ScaleToUnitBall(x, {{{20, 70}, {150, 200}}, 1.5, false}), Error);

@@ -109,11 +109,19 @@ TEST(Clipped, WhatHasNoBoundIsRefused) {
             ErrorCode::kUsage);
 }
 
-// A broken row stays broken, so that its owner is told.
-TEST(Clipped, DoesNotHideWhatIsNotANumber) {
-  const TargetPtr clipped =
+// Whatever a row is at a proposal, the chain goes on: that it stopped would tell of the row.
+TEST(Clipped, WhatIsNoNumberIsTheLeast) {
+  const TargetPtr broken =
       ClippedTarget(LogisticTarget(MatrixXd::Ones(2, 1), VectorXd::Ones(2)), VectorXd::Zero(1), 1);
-  EXPECT_TRUE(std::isnan(clipped->LogLikelihood(VectorXd::Constant(1, std::nan("")))(0)));
+  EXPECT_NEAR(broken->LogLikelihood(VectorXd::Constant(1, std::nan("")))(0), -2, 1e-3);
+  // A count of 0 at a size that is 0 in double precision: log Gamma(0) - log Gamma(0).
+  const Registry quine = testing::Quine();
+  VectorXd theta = VectorXd::Zero(4);
+  const TargetPtr counts = ClippedTarget(testing::PartOf(quine, 0, 1), theta, 1);
+  theta(3) = -800;
+  const MatrixXd rows = counts->ByRow(theta);
+  EXPECT_TRUE(rows.allFinite());
+  EXPECT_LE(rows.cwiseAbs().maxCoeff(), 1);
 }
 
 }  // namespace

@@ -458,7 +458,7 @@ TEST_F(MixtureStudyTest, AnotherTableDoesNotGoOn) {
   std::ofstream(Data("south")) << csv;
   const auto ends = Run(*study, true);
   ASSERT_TRUE(ends.at("south").error);
-  EXPECT_EQ(ends.at("south").error->code(), ErrorCode::kRefused);
+  EXPECT_EQ(ends.at("south").error->code(), ErrorCode::kBadData);
   EXPECT_THAT(ends.at("south").error->message(), HasSubstr("another study or table"));
 }
 

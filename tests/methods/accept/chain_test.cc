@@ -71,15 +71,21 @@ TEST(Chain, ResumesWithoutRevealingABitTwice) {
 
     std::vector<ChainRecord> before;
     for (size_t party = 0; party < 3; ++party) before.push_back(parties.stored[party].back());
-    // 16 decisions are known. Of the next block some party may have begun to open.
-    EXPECT_EQ(before[0].decisions.size(), 16u);
+    // 16 decisions are known, or 14 at a party that was told before it had seen the last two. Of
+    // the next block some party may have begun to open.
+    const size_t known = before[0].decisions.size();
+    EXPECT_GE(known, 14u);
+    EXPECT_LE(known, 16u);
     EXPECT_LE(before[0].may_be_open, 18u);
     parties.fail_after[1] = SIZE_MAX;
     auto options = OptionsFor({"replicated", 3}, {});
     const ChainRecord agreed = parties.AgreeOn(before, options);
-    EXPECT_LE(agreed.decisions.size(), crash ? 18u : 18u);
+    EXPECT_LE(agreed.decisions.size(), 18u);
     EXPECT_GE(agreed.decisions.size(), 16u);
-    for (size_t t = 0; t < 16; ++t) {
+    size_t skipped = 0;
+    for (const auto& decision : agreed.decisions) skipped += decision.skipped ? 1 : 0;
+    EXPECT_LE(skipped, 4u);
+    for (size_t t = 0; t < known; ++t) {
       EXPECT_FALSE(agreed.decisions[t].skipped);
       EXPECT_EQ(agreed.decisions[t].accepted, before[0].decisions[t].accepted);
     }
@@ -92,11 +98,11 @@ TEST(Chain, ResumesWithoutRevealingABitTwice) {
     for (size_t party = 0; party < 3; ++party) {
       const ChainResult& result = parties.results[party];
       EXPECT_EQ(result.record.decisions.size(), 40u);
-      EXPECT_EQ(result.skipped, agreed.decisions.size() - 16);
+      EXPECT_EQ(result.skipped, skipped);
       for (size_t c = 0; c < 4; ++c) {
         EXPECT_EQ(result.draws.chains[c], parties.results[0].draws.chains[c]);
       }
-      for (size_t t = 0; t < 16; ++t) {
+      for (size_t t = 0; t < known; ++t) {
         EXPECT_EQ(result.record.decisions[t].accepted, before[0].decisions[t].accepted);
       }
     }

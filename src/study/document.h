@@ -32,8 +32,8 @@ struct DocumentSection {
   std::vector<std::string> paragraphs = {};  // whole sentences
   std::vector<DocumentTable> tables = {};
   std::vector<DocumentPlot> plots = {};
-  // Exact numbers of this party's own rows: shown on its terminal, and in no file that may be passed
-  // on.
+  // Exact numbers of this party's own rows: shown on its terminal, and in no file that may be
+  // passed on.
   bool own_rows = false;
 };
 

@@ -60,8 +60,9 @@ VectorXd RunAggregation(mpc::Engine& engine, const AggregationTask& task, const 
     if (static_cast<uint64_t>(rows->x.rows()) < task.smallest_rows ||
         rows->x.cols() != static_cast<Index>(task.dimension) ||
         rows->x.rowwise().norm().maxCoeff() > 1) {
-      throw Error(ErrorCode::kBadData,
-                  "the table has fewer rows or other columns than declared, or a row longer than 1");
+      throw Error(
+          ErrorCode::kBadData,
+          "the table has fewer rows or other columns than declared, or a row longer than 1");
     }
     // Drawn before the fit, so that its time tells nothing about the fit.
     own.resize(task.dimension);

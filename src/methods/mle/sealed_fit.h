@@ -11,8 +11,8 @@
 // Start            Public numbers in units of the secret standard deviations.
 // Domain           Of every variable, the variance that the others do not explain is at least 2^-14
 //                  of its half-width squared: a standard deviation of 2^-6 half-widths of which the
-//                  others explain three quarters. Below, numbers outgrow kLargestEntry and estimates
-//                  and bit are arbitrary; nothing more opens.
+//                  others explain three quarters. Below, numbers outgrow kLargestEntry and
+//                  estimates and bit are arbitrary; nothing more opens.
 // Precision        40 fraction bits; estimates agree with a fit in floating point far below 1e-4
 //                  standard errors (tests).
 // Revealed         To the receiver: the releases of SealedReleases. Nothing to others.

@@ -55,7 +55,7 @@ class Clipped : public LocalTarget {
 
 }  // namespace
 
-TargetPtr ClippedTarget(TargetPtr rows, VectorXd reference, double limit) {
+TargetPtr ClippedTarget(TargetPtr rows, const VectorXd& reference, double limit) {
   return std::make_unique<Clipped>(std::move(rows), reference, limit);
 }
 

@@ -18,7 +18,7 @@ namespace partita::stats::mcmc {
 
 // Throws kUsage for a reference of another dimension or a limit that is not above 0, kRefused for a
 // likelihood that is no sum over rows (Cox, group means, a user's own) or for more than 2^18 rows.
-TargetPtr ClippedTarget(TargetPtr rows, Eigen::VectorXd reference, double limit);
+TargetPtr ClippedTarget(TargetPtr rows, const Eigen::VectorXd& reference, double limit);
 
 double ClippedSensitivity(double limit, privacy::Adjacency adjacency);
 

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 // After a refusal: how long, and how much, of what the client still sends is read, so that it sees
 // the answer.
 constexpr milliseconds kLinger{2000};
-constexpr size_t kLingerBytes = size_t{1} << 18;
+constexpr size_t kLingerBytes = size_t{4} << 20;
 constexpr size_t kBytesPerSecond = size_t{1} << 16;
 // Read from a connection at once, beyond what a header may take.
 constexpr size_t kReadBytes = size_t{1} << 16;

@@ -93,7 +93,8 @@ noise_from = "centre"
 MixtureSpec Parse(const std::string& section, const std::string& base = kBase) {
   const StudyFile study = ParseStudyFile(base, "base.toml");
   const toml::table tree = ParseToml(section, "s.toml");
-  const TableReader root("s.toml", tree, "the study file", {"analysis"});
+  const std::string name = "s.toml";  // outlives the readers
+  const TableReader root(name, tree, "the study file", {"analysis"});
   return ReadMixture(root.Tables("analysis", kMixtureKeys).front(), study);
 }
 

@@ -1,22 +1,43 @@
-// One iteration of DPVI on the full Adult model (14 features, 148 levels, 2 Beta, K = 20) over TLS
-// on loopback, the dealer live: local gradients, noise, protocol and Adam. Made-up rows of that
-// shape: the time does not depend on them.
-#include <optional>
+// DPVI on shares, all processes on this machine over TLS on loopback, a dealer live and included:
+// iterations on the full Adult model (14 features, 148 levels, 2 Beta, K = 20, 100 expected rows of
+// 30162, or all of them), with local gradients, noise, protocol and Adam; and the secure kernel
+// alone, as peers were measured. Made-up rows of that shape: the time does not depend on them.
+//
+// Time is the median at party 0. Counters, in milliseconds: `best`; where an iteration's median
+// goes: `own` (outside the secure step: parameters, densities, scores, noise, Adam), `tapes` (party
+// 0 expands its masks), `tls` (what the same takes less over plain TCP) and `protocol` (the rest:
+// arithmetic on shares, messages, waiting, and the dealer if it is the slower one); `dealer_tapes`
+// (the dealer does, beside the parties); `cpu` (all processes together). `plain` is an iteration in
+// the clear, by the same code for everything but the sum.
+//
+//   dpvi_bench [--latency=MS]     MS more on every link, one way
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/clock.h"
 #include "bench/mpc_processes.h"
 #include "crypto/prg.h"
 #include "methods/dpvi/adult.h"
 #include "methods/dpvi/run.h"
+#include "stats/mixture/dpvi.h"
 
 namespace partita::methods::dpvi {
 namespace {
 
 namespace mixture = stats::mixture;
 using mpc::bench::Processes;
+using mpc::bench::ProcessorMilliseconds;
+using mpc::bench::SharedNumbers;
 
 constexpr uint32_t kRows = 30162;
 // Of the kernel alone.
 constexpr Eigen::Index kComponents = 20, kEntries = 50, kBatch = 100;
+// Milliseconds of the peers' kernel (research/peers-mpc.md, kernel C): CrypTen with a dealer;
+// MP-SPDZ in its best formulation, with a dealer and for three parties.
+constexpr double kCrypTen = 526, kMpSpdzDealer = 34, kMpSpdzReplicated = 22;
 
 mixture::Rows MadeUpRows(const mixture::Layout& layout) {
   crypto::Key key;
@@ -34,77 +55,159 @@ mixture::Rows MadeUpRows(const mixture::Layout& layout) {
   return mixture::MakeRows(layout, values);
 }
 
-Processes SettingOf(int64_t engine, size_t parties) {
-  if (engine == 0) return {"dealer", parties};
-  return {engine == 1 ? "replicated" : "ot", engine == 1 ? size_t{3} : size_t{2}};
-}
-
-// Columns in equal parts at `parties` parties, or as in the experiment at two.
-mixture::Layout LayoutFor(size_t parties) {
+// Columns in equal parts at `holders` parties, or as in the experiment at two.
+mixture::Layout LayoutFor(size_t holders) {
   mixture::Layout layout = ModelLayout(AdultColumns());
-  if (parties == 2) return layout;
+  if (holders == 2) return layout;
   std::vector<mixture::Feature> features = layout.features;
-  for (size_t f = 0; f < features.size(); ++f) features[f].party = f * parties / features.size();
+  for (size_t f = 0; f < features.size(); ++f) features[f].party = f * holders / features.size();
   return mixture::MakeLayout(features);
 }
 
-RunPlan PlanFor(size_t holders, size_t computing, mixture::BatchMode mode, uint64_t steps) {
+struct Row {
+  std::string engine;
+  size_t parties = 2;  // that compute
+  size_t holders = 2;  // of columns
+  mixture::BatchMode mode = mixture::BatchMode::kPoisson;
+  uint64_t iterations = 50;
+};
+
+RunPlan PlanFor(const Row& row) {
   RunRequest request;
-  request.layout = LayoutFor(holders);
-  for (size_t p = 0; p < holders; ++p) request.party_index.push_back(p);
-  for (size_t p = 0; p < computing; ++p) request.noise_parties.push_back(p);
+  request.layout = LayoutFor(row.holders);
+  for (size_t p = 0; p < row.holders; ++p) request.party_index.push_back(p);
+  for (size_t p = 0; p < row.parties; ++p) request.noise_parties.push_back(p);
   request.num_rows = kRows;
-  request.batch_mode = mode;
-  request.variational.steps = steps;
+  request.batch_mode = row.mode;
+  request.variational.steps = row.iterations + 1;
   return PlanRun(request);
 }
 
-// engine: 0 dealer, 1 replicated, 2 ot. holders: parties with columns. full: all rows every step.
-void BM_Iteration(benchmark::State& state) {
-  const auto holders = static_cast<size_t>(state.range(1));
-  const bool full = state.range(2) != 0;
-  const Processes setting = SettingOf(state.range(0), holders);
-  const auto iterations = static_cast<uint64_t>(state.max_iterations);
-  const RunPlan plan =
-      PlanFor(holders, setting.num_parties,
-              full ? mixture::BatchMode::kFull : mixture::BatchMode::kPoisson, iterations + 1);
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Milliseconds of an iteration at party 0; `tapes` by process; `cpu` of all processes together.
+struct Times {
+  double median = 0, best = 0, own = 0, tapes = 0, dealer_tapes = 0, cpu = 0;
+};
+
+// Of one process: what its iterations took, from the second on (the first one masks all
+// statistics).
+class Clock {
+ public:
+  Clock(double& tape_ms, double& cpu_ms) : tape_ms_(tape_ms), cpu_ms_(cpu_ms) {}
+
+  void Opened(const RunProgress& progress) {
+    const auto now = SteadyClock::now();
+    if (progress.openings == 1) {
+      tape_ms_ = 0;
+      cpu_ms_ = -ProcessorMilliseconds();
+    } else {
+      whole_.push_back(1e3 * std::chrono::duration<double>(now - last_).count());
+      own_.push_back(whole_.back() - 1e3 * (progress.step_seconds - step_seconds_));
+    }
+    step_seconds_ = progress.step_seconds;
+    last_ = now;
+  }
+  void Stop() { cpu_ms_ += ProcessorMilliseconds(); }
+  Times Summary() const {
+    Times times;
+    times.median = Median(whole_);
+    times.best = *std::min_element(whole_.begin(), whole_.end());
+    times.own = Median(own_);
+    return times;
+  }
+
+ private:
+  double &tape_ms_, &cpu_ms_;
+  std::vector<double> whole_, own_;
+  double step_seconds_ = 0;
+  SteadyClock::time_point last_;
+};
+
+Times TimeIterations(Processes processes, const Row& row) {
+  const RunPlan plan = PlanFor(row);
   const mixture::Rows rows = MadeUpRows(plan.request.layout);
   const crypto::Key batch_key, public_key;
-  mpc::bench::RunProcesses(setting, [&](mpc::Engine& engine) {
+  SharedNumbers tapes, cpu;
+  processes.tape_ms = &tapes;
+  Times times;
+  mpc::bench::RunProcesses(processes, [&](mpc::Engine& engine) {
+    const size_t self = engine.self().value_or(row.parties);
     crypto::SystemRandom random;
     mixture::Rows own;
     RunInputs inputs;
-    for (size_t p = 0; p < holders; ++p) {
-      if (engine.self() != p) continue;
-      own = mixture::PartyRows(plan.request.layout, p, rows);
+    if (self < row.holders) {
+      own = mixture::PartyRows(plan.request.layout, self, rows);
       inputs.rows = &own;
     }
     inputs.batch_key = &batch_key;
     inputs.public_key = &public_key;
     inputs.random = &random;
-    const bool clock = engine.self() == mpc::PartyIndex{0};
-    // The first opening also masks the statistics; the clock starts behind it.
-    std::optional<decltype(state.begin())> next, end;
-    inputs.after_opening = [&](const RunProgress&) {
-      if (!clock) return;
-      if (next) {
-        ++*next;
-      } else {
-        next.emplace(state.begin());
-        end.emplace(state.end());  // starts the clock
-      }
-      benchmark::DoNotOptimize(*next != *end);  // stops it at the last one
-    };
+    Clock clock(tapes[self], cpu[self]);
+    inputs.after_opening = [&](const RunProgress& progress) { clock.Opened(progress); };
     RunSecureDpvi(engine, plan, inputs);
+    clock.Stop();
+    if (self == 0) times = clock.Summary();
   });
+  const auto count = static_cast<double>(row.iterations);
+  times.tapes = tapes[0] / count;
+  times.dealer_tapes = row.engine == "dealer" ? tapes[row.parties] / count : 0;
+  times.cpu = cpu.Sum() / count;
+  return times;
 }
 
-// The secure kernel alone, as peers were measured (research/peers-mpc.md, kernel C): B = 100, K =
-// 20, two holders of J = 50 gradient entries each; densities and scores are there when the clock
-// starts, the statistics were masked before.
-void BM_KernelC(benchmark::State& state) {
-  const Processes setting = SettingOf(state.range(0), 2);
-  mpc::bench::RunProcesses(setting, [&](mpc::Engine& engine) {
+// Of an iteration in the clear, all rows in one place.
+double PlainMilliseconds(mixture::BatchMode mode) {
+  const mixture::Layout layout = LayoutFor(2);
+  const mixture::Rows rows = MadeUpRows(layout);
+  crypto::SystemRandom random;
+  const crypto::Key key;
+  crypto::Prg batch_prg(key), eta_prg(key);
+  mixture::Batches batches(mode, kRows, 100, 0, batch_prg);
+  stats::blr::Variates variates(eta_prg);
+  mixture::VariationalOptions options;
+  options.steps = mode == mixture::BatchMode::kFull ? 5 : 200;
+  mixture::VariationalState state = mixture::StartState(layout, kComponents, options, variates);
+  const mixture::GradientSum sum = mixture::PlainGradientSum(layout, rows, {1, 2.042, 30}, random);
+  std::vector<double> milliseconds;
+  auto last = SteadyClock::now();
+  const auto after_step = [&](const mixture::VariationalState& at) {
+    if (at.step > 0) milliseconds.push_back(1e3 * SecondsSince(last));
+    last = SteadyClock::now();
+  };
+  mixture::RunDpvi(layout, options, kRows, sum, batches, variates, after_step, state);
+  return Median(milliseconds);
+}
+
+void BM_Iteration(benchmark::State& state, const net::LinkModel& link, const Row& row) {
+  for (auto _ : state) {
+    Processes processes{row.engine, row.parties, false, link};
+    const double over_tcp = TimeIterations(processes, row).median;
+    processes.tls = true;
+    const Times times = TimeIterations(processes, row);
+    const double tls = times.median - over_tcp, plain = PlainMilliseconds(row.mode);
+    state.SetIterationTime(1e-3 * times.median);
+    state.counters["best"] = times.best;
+    state.counters["own"] = times.own;
+    state.counters["tls"] = tls;
+    if (row.engine != "ot") state.counters["tapes"] = times.tapes;
+    if (row.engine == "dealer") state.counters["dealer_tapes"] = times.dealer_tapes;
+    state.counters["protocol"] = times.median - times.own - times.tapes - tls;
+    state.counters["cpu"] = times.cpu;
+    state.counters["plain"] = plain;
+    state.counters["over_plain"] = times.median / plain;
+  }
+}
+
+// Milliseconds of each run of the kernel at party 0, after one that masks the statistics: B = 100,
+// K = 20, two holders of J = 50 gradient entries each; densities and scores are there when the
+// clock starts.
+std::vector<double> TimeKernel(const Processes& processes, size_t runs) {
+  std::vector<double> milliseconds;
+  mpc::bench::RunProcesses(processes, [&](mpc::Engine& engine) {
     StepDesign design;
     design.holders = {{0, kEntries}, {1, kEntries}};
     design.num_rows = design.batch_rows = kBatch;
@@ -125,40 +228,84 @@ void BM_KernelC(benchmark::State& state) {
         Eigen::ArrayXXd::Random(kComponents, kBatch),
         Eigen::ArrayXXd::Constant(kComponents, kBatch, kEntries * 0.025 * 0.025)};
     const std::vector<Int128> noise(design.num_values());
-    const auto run = [&] {
-      std::optional<HolderValues> own;
-      if (engine.self() && *engine.self() < 2) own = values;
+    std::optional<HolderValues> own;
+    if (engine.self() && *engine.self() < 2) own = values;
+    step.Run(parameters, own, noise);
+    for (size_t i = 0; i < runs; ++i) {
+      const auto begin = SteadyClock::now();
       step.Run(parameters, own, noise);
-    };
-    run();
-    if (engine.self() == mpc::PartyIndex{0}) {
-      for (auto _ : state) run();
-    } else {
-      for (size_t i = 0; i < static_cast<size_t>(state.max_iterations); ++i) run();
+      milliseconds.push_back(1e3 * SecondsSince(begin));
     }
   });
+  return milliseconds;
 }
 
-void Settings(benchmark::internal::Benchmark* benchmark) {
-  benchmark->ArgNames({"engine", "holders", "full"});
-  benchmark->Args({0, 2, 0})->Args({1, 2, 0})->Args({0, 3, 0})->Args({1, 3, 0})->Args({0, 5, 0});
-  benchmark->Iterations(50)->Unit(benchmark::kMillisecond)->UseRealTime();
+void BM_KernelC(benchmark::State& state, const Processes& processes) {
+  for (auto _ : state) {
+    const std::vector<double> milliseconds = TimeKernel(processes, 50);
+    const double median = Median(milliseconds);
+    state.SetIterationTime(1e-3 * median);
+    state.counters["best"] = *std::min_element(milliseconds.begin(), milliseconds.end());
+    const bool dealer = processes.kind == "dealer";
+    if (dealer) state.counters["x_crypten"] = kCrypTen / median;
+    state.counters["x_mp_spdz"] = (dealer ? kMpSpdzDealer : kMpSpdzReplicated) / median;
+  }
 }
-void FullBatch(benchmark::internal::Benchmark* benchmark) {
-  benchmark->ArgNames({"engine", "holders", "full"})->Args({0, 2, 1})->Args({1, 2, 1});
-  benchmark->Iterations(3)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+template <typename Run>
+void Register(const std::string& name, const Run& run) {
+  benchmark::RegisterBenchmark(name.c_str(), run)
+      ->Iterations(1)
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
 }
-BENCHMARK(BM_KernelC)
-    ->ArgName("engine")
-    ->Arg(0)
-    ->Arg(1)
-    ->Iterations(50)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-BENCHMARK(BM_Iteration)->Apply(Settings);
-BENCHMARK(BM_Iteration)->Apply(FullBatch)->Name("BM_FullBatch");
+
+void RegisterAll(const net::LinkModel& link) {
+  for (const char* kind : {"dealer", "replicated"}) {
+    const Processes processes{kind, kind[0] == 'd' ? size_t{2} : 3, true, link};
+    Register(std::string("kernel_c/") + kind,
+             [=](benchmark::State& state) { BM_KernelC(state, processes); });
+  }
+  const mixture::BatchMode mode = mixture::BatchMode::kPoisson;
+  const std::vector<Row> rows = {{"dealer", 2, 2, mode, 200},
+                                 {"dealer", 3, 3},
+                                 {"dealer", 5, 5},
+                                 {"replicated", 3, 2, mode, 200},
+                                 {"replicated", 3, 3, mode, 200},
+                                 {"ot", 2, 2, mode, 2}};
+  for (const Row& row : rows) {
+    Register("iteration/" + row.engine + "/holders:" + std::to_string(row.holders),
+             [=](benchmark::State& state) { BM_Iteration(state, link, row); });
+  }
+  for (const char* kind : {"dealer", "replicated"}) {
+    const Row row{kind, kind[0] == 'd' ? size_t{2} : 3, 2, mixture::BatchMode::kFull, 3};
+    Register(std::string("full_batch/") + kind,
+             [=](benchmark::State& state) { BM_Iteration(state, link, row); });
+  }
+}
+
+// Takes --latency=MS off the arguments.
+net::LinkModel TakeLatency(int& argc, char** argv) {
+  constexpr std::string_view kOption = "--latency=";
+  net::LinkModel link;
+  char** end = std::remove_if(argv + 1, argv + argc, [&](const char* argument) {
+    if (!std::string_view(argument).starts_with(kOption)) return false;
+    const double milliseconds = std::strtod(argument + kOption.size(), nullptr);
+    link.latency = std::chrono::nanoseconds(static_cast<int64_t>(1e6 * milliseconds));
+    return true;
+  });
+  argc = static_cast<int>(end - argv);
+  return link;
+}
 
 }  // namespace
 }  // namespace partita::methods::dpvi
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  using namespace partita::methods::dpvi;  // NOLINT: all that there is
+  RegisterAll(TakeLatency(argc, argv));
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -3,29 +3,105 @@
 #pragma once
 
 #include <benchmark/benchmark.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/heap.h"
 #include "bench/plain_transport.h"
 #include "mpc/dealer_engine.h"
+#include "mpc/dealer_node.h"
 #include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
 #include "mpc/shamir_engine.h"
+#include "net/delayed_transport.h"
 #include "net/tls_transport.h"
 
 namespace partita::mpc::bench {
+
+// One number per process, where all of them see it.
+class SharedNumbers {
+ public:
+  SharedNumbers()
+      : memory_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    if (memory_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  ~SharedNumbers() { munmap(memory_, kBytes); }
+  SharedNumbers(const SharedNumbers&) = delete;
+  SharedNumbers& operator=(const SharedNumbers&) = delete;
+
+  double& operator[](size_t process) { return static_cast<double*>(memory_)[process]; }
+  double Sum() {
+    double sum = 0;
+    for (size_t i = 0; i < kBytes / sizeof(double); ++i) sum += (*this)[i];
+    return sum;
+  }
+
+ private:
+  static constexpr size_t kBytes = 4096;
+  void* memory_;
+};
+
+// Of this process, all threads together.
+inline double ProcessorMilliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
 
 // kind: "dealer" (num_parties computing parties and the dealer), "replicated", "shamir" or "ot".
 struct Processes {
   std::string kind = "dealer";
   size_t num_parties = 2;
   bool tls = true;
+  net::LinkModel link = {};          // added to every link
+  SharedNumbers* tape_ms = nullptr;  // engines `dealer` and `replicated`: spent expanding tapes
 };
+
+// Adds up how long reading takes.
+class TimedTape : public Tape {
+ public:
+  TimedTape(std::unique_ptr<Tape> inner, double& milliseconds)
+      : inner_(std::move(inner)), milliseconds_(milliseconds) {}
+  void Read(uint64_t offset, std::span<uint8_t> out) override {
+    const auto begin = SteadyClock::now();
+    inner_->Read(offset, out);
+    milliseconds_ += 1e3 * SecondsSince(begin);
+  }
+
+ private:
+  std::unique_ptr<Tape> inner_;
+  double& milliseconds_;
+};
+
+// The engines of the program, or the same with tapes that are timed.
+inline std::unique_ptr<Engine> MakeEngine(const Processes& setting, net::Channel& channel,
+                                          ReleaseGate& gate) {
+  if (setting.kind == "ot") return MakeOtEngine(channel, gate);
+  if (setting.kind == "shamir") return MakeShamirEngine(channel, gate);
+  const bool dealer = setting.kind == "dealer";
+  if (setting.tape_ms == nullptr) {
+    return dealer ? MakeDealerEngine(channel, gate) : MakeReplicatedEngine(channel, gate);
+  }
+  double& milliseconds = (*setting.tape_ms)[channel.self()];
+  const TapeFactory tapes = [plain = ChannelTapes(channel, kDealerTapes),
+                             &milliseconds](PartyIndex peer) -> std::unique_ptr<Tape> {
+    return std::make_unique<TimedTape>(plain(peer), milliseconds);
+  };
+  if (!dealer) return std::make_unique<ReplicatedEngine<Ring128>>(channel, gate, tapes);
+  if (channel.self() == setting.num_parties) {
+    return std::make_unique<DealerNode<Ring128>>(channel, tapes);
+  }
+  return std::make_unique<DealerEngine<Ring128>>(channel, gate, tapes);
+}
 
 // Connects process `self` of a mesh that was prepared before the processes were forked.
 using Connect = std::function<std::unique_ptr<net::Transport>(net::PartyIndex self)>;
@@ -73,6 +149,7 @@ inline Connect PreparePlain(const std::vector<std::string>& names) {
 
 // `body` runs once in every process; this one is party 0.
 inline void RunProcesses(const Processes& setting, const std::function<void(Engine&)>& body) {
+  KeepFreedMemory();  // as the program does
   const size_t count = setting.num_parties + (setting.kind == "dealer" ? 1 : 0);
   std::vector<std::string> names;
   for (size_t i = 0; i < count; ++i) names.push_back("process" + std::to_string(i));
@@ -85,15 +162,15 @@ inline void RunProcesses(const Processes& setting, const std::function<void(Engi
       children.push_back(child);
       continue;
     }
-    net::Channel channel(connect(self), Bytes{1}, 1);
+    std::unique_ptr<net::Transport> transport = connect(self);
+    if (setting.link.latency.count() > 0) {
+      transport = net::DelayTransport(std::move(transport), setting.link);
+    }
+    net::Channel channel(std::move(transport), Bytes{1}, 1);
     CountingReleaseGate gate;
     gate.Reserve(
         {{"out", "", "all", "exact", 1'000'000}, {"gradient", "", "all", "exact", 1'000'000}});
-    auto engine = setting.kind == "dealer"   ? MakeDealerEngine(channel, gate)
-                  : setting.kind == "ot"     ? MakeOtEngine(channel, gate)
-                  : setting.kind == "shamir" ? MakeShamirEngine(channel, gate)
-                                             : MakeReplicatedEngine(channel, gate);
-    body(*engine);
+    body(*MakeEngine(setting, channel, gate));
     if (self != 0) _exit(0);
   }
   for (pid_t child : children) waitpid(child, nullptr, 0);

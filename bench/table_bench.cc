@@ -2,15 +2,10 @@
 // and over plain TCP: all processes on this machine, the dealer live and included. Inputs are
 // shared before the clock starts. Wall clock at party 0; the counters are the median and the best
 // of eleven executions in milliseconds, after one that warms up.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
-#include <new>
 
-#include "base/heap.h"
 #include "bench/mpc_processes.h"
 #include "mpc/compare.h"
 #include "mpc/functions/exponential.h"
@@ -117,43 +112,14 @@ std::vector<Row> Rows() {
   return rows;
 }
 
-// One number per process, where all of them see it.
-class ProcessorTimes {
- public:
-  ProcessorTimes()
-      : memory_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
-    if (memory_ == MAP_FAILED) throw std::bad_alloc();
-  }
-  ~ProcessorTimes() { munmap(memory_, kBytes); }
-  ProcessorTimes(const ProcessorTimes&) = delete;
-  ProcessorTimes& operator=(const ProcessorTimes&) = delete;
-
-  double& operator[](size_t process) { return static_cast<double*>(memory_)[process]; }
-  double Sum() {
-    double sum = 0;
-    for (size_t i = 0; i < kBytes / sizeof(double); ++i) sum += (*this)[i];
-    return sum;
-  }
-
- private:
-  static constexpr size_t kBytes = 4096;
-  void* memory_;
-};
-
-double ProcessorMilliseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
-}
-
 void Measure(benchmark::State& state, const bench::Processes& setting, const Row& row) {
   for (auto _ : state) {
-    ProcessorTimes times;
+    bench::SharedNumbers times;
     bench::RunProcesses(setting, [&](Engine& engine) {
       const std::vector<Shared> values = InputsOf(engine, row);
       std::vector<double> milliseconds;
       row.run(engine, values);
-      const double before = ProcessorMilliseconds();
+      const double before = bench::ProcessorMilliseconds();
       for (int i = 0; i < kExecutions; ++i) {
         const auto start = std::chrono::steady_clock::now();
         row.run(engine, values);
@@ -162,7 +128,7 @@ void Measure(benchmark::State& state, const bench::Processes& setting, const Row
                 .count());
       }
       times[engine.self().value_or(setting.num_parties)] =
-          (ProcessorMilliseconds() - before) / kExecutions;
+          (bench::ProcessorMilliseconds() - before) / kExecutions;
       if (engine.self() != PartyIndex{0}) return;
       std::sort(milliseconds.begin(), milliseconds.end());
       state.counters["median_ms"] = milliseconds[kExecutions / 2];
@@ -191,7 +157,6 @@ void RegisterRows() {
 }  // namespace partita::mpc
 
 int main(int argc, char** argv) {
-  partita::KeepFreedMemory();  // as the program does
   partita::mpc::RegisterRows();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;

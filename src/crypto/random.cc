@@ -1,17 +1,23 @@
 #include "crypto/random.h"
 
-#include <sodium.h>
+#include <sys/random.h>
+
+#include <cerrno>
 
 namespace partita::crypto {
 
 void SystemRandom::Fill(std::span<uint8_t> out) {
-  // sodium_init is idempotent and thread-safe; libsodium then reads getrandom(2) and aborts the
-  // process rather than return weak bytes.
-  if (sodium_init() < 0) {
-    throw Error(ErrorCode::kInternal, "the operating system's random generator cannot be used",
-                "Check that this system offers getrandom(2) or /dev/urandom.");
+  // One call for all: libsodium asks for 256 bytes at a time, which cost more than the bytes.
+  // Blocks until the generator is seeded; a signal may cut a long answer short.
+  while (!out.empty()) {
+    const ssize_t count = getrandom(out.data(), out.size(), 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      throw Error(ErrorCode::kInternal, "the operating system's random generator cannot be used",
+                  "Check that this system offers getrandom(2).");
+    }
+    out = out.subspan(static_cast<size_t>(count));
   }
-  if (!out.empty()) randombytes_buf(out.data(), out.size());
 }
 
 Key RandomKey(RandomSource& source) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
@@ -153,6 +154,15 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
   mixture::Batches batches = MakeBatches(plan, batch_prg);
   for (uint64_t i = 0; i < at.openings; ++i) batches.Next();
 
+  double step_seconds = 0;
+  const auto timed_step = [&](const StepParameters& parameters,
+                              const std::optional<HolderValues>& values,
+                              std::span<const Int128> share) {
+    const auto begin = SteadyClock::now();
+    ArrayXXd sum = step.Run(parameters, values, share);
+    step_seconds += SecondsSince(begin);
+    return sum;
+  };
   uint64_t stored = at.openings;
   for (; at.openings < options.steps; ++at.openings) {
     if (at.openings == stored) {
@@ -163,8 +173,8 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
     if (!knows) {
       StepParameters parameters = NoParameters(plan.holders, plan.request.components);
       parameters.batch = batch;
-      step.Run(parameters, {}, {});
-      if (inputs.after_opening) inputs.after_opening({at.openings + 1, nullptr});
+      timed_step(parameters, {}, {});
+      if (inputs.after_opening) inputs.after_opening({at.openings + 1, nullptr, step_seconds});
       continue;
     }
     // A stream of its own for every opening: a resume needs no other.
@@ -181,10 +191,10 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
     }
     model.parameters.batch = batch;
     const ArrayXXd sum =
-        InModelOrder(plan.holders, step.Run(model.parameters, values, noise.Draw()));
+        InModelOrder(plan.holders, timed_step(model.parameters, values, noise.Draw()));
     mixture::Advance(plan.request.layout, options, plan.request.num_rows, plan.sampling_rate, eta,
                      theta, sum, at.state);
-    if (inputs.after_opening) inputs.after_opening({at.openings + 1, &at.state});
+    if (inputs.after_opening) inputs.after_opening({at.openings + 1, &at.state, step_seconds});
   }
   return {std::move(at.state), at.openings, batches.max_uses()};
 }

@@ -75,6 +75,7 @@ struct Checkpoint {
 struct RunProgress {
   uint64_t openings = 0;
   const stats::mixture::VariationalState* state = nullptr;  // null at the dealer
+  double step_seconds = 0;  // in the secure steps of this attempt so far, waiting included
 };
 
 // Of one process.

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <iostream>
 #include <limits>
+#include <thread>
 
 #include "crypto/random.h"
 #include "stats/mixture/experiment.h"
@@ -25,6 +28,7 @@ class AdultFullTest : public testing::Test {
     if (!reference_) GTEST_SKIP() << "no reference data beside the sources";
   }
 
+  // The seeds in parallel: every run has streams of its own.
   std::vector<mixture::ExperimentRun> Run(double frozen_share, double clip, double noise) const {
     mixture::ExperimentOptions options;
     options.variational.frozen_share = frozen_share;
@@ -36,13 +40,21 @@ class AdultFullTest : public testing::Test {
         }};
     crypto::SystemRandom random;
     const crypto::Key key = crypto::RandomKey(random);
-    SilentProgress silent;
-    std::vector<mixture::ExperimentRun> runs;
-    for (size_t seed = 0; seed < kSeeds; ++seed) {
-      runs.push_back(mixture::RunExperiment(reference_->layout, reference_->train.num_rows,
-                                            reference_->test, arm, options, key, seed, silent));
-      const mixture::ExperimentRun& run = runs.back();
-      std::cout << "seed " << seed << ": plug-in";
+    std::vector<mixture::ExperimentRun> runs(kSeeds);
+    std::atomic<size_t> next = 0;
+    const auto work = [&] {
+      SilentProgress silent;
+      for (size_t seed = next++; seed < kSeeds; seed = next++) {
+        runs[seed] = mixture::RunExperiment(reference_->layout, reference_->train.num_rows,
+                                            reference_->test, arm, options, key, seed, silent);
+      }
+    };
+    std::vector<std::future<void>> workers;
+    const size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    for (size_t i = 0; i < cores; ++i) workers.push_back(std::async(std::launch::async, work));
+    for (std::future<void>& worker : workers) worker.get();
+    for (const mixture::ExperimentRun& run : runs) {
+      std::cout << "seed " << run.repeat << ": plug-in";
       for (const mixture::TracePoint& point : run.trace) std::cout << ' ' << point.plug_in;
       std::cout << ", predictive " << run.predictive << ", active " << run.active_components
                 << ", uses at most " << run.max_uses << ", " << run.seconds << " s" << std::endl;

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <future>
+#include <iostream>
 
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
@@ -68,7 +70,11 @@ std::vector<mixture::VariationalState> OnShares(const AdultReference& reference,
     inputs.public_key = &public_key;
     inputs.random = &noise;
     inputs.after_opening = [&](const RunProgress& progress) {
-      if (self == 0 && progress.openings % every == 0) states.push_back(*progress.state);
+      if (self != 0 || progress.openings % every != 0) return;
+      states.push_back(*progress.state);
+      std::cout << progress.openings << " steps on shares, "
+                << progress.step_seconds / static_cast<double>(progress.openings) * 1e3
+                << " ms in each" << std::endl;
     };
     RunSecureDpvi(engine, plan, inputs);
   }).ThrowIfFailed();
@@ -114,8 +120,9 @@ void ExpectPaired(uint64_t steps, uint64_t every) {
   const auto reference = ReadAdultReference();
   if (!reference) GTEST_SKIP() << "no reference data beside the sources";
   const RunPlan plan = AdultPlan(reference->layout, steps);
-  const auto shared = OnShares(*reference, plan, every),
-             clear = InTheClear(*reference, plan, every);
+  auto other =
+      std::async(std::launch::async, InTheClear, std::cref(*reference), std::cref(plan), every);
+  const auto shared = OnShares(*reference, plan, every), clear = other.get();
   ASSERT_EQ(shared.size(), clear.size());
   ASSERT_EQ(shared.size(), steps / every);
   for (size_t i = 0; i < clear.size(); ++i) {

@@ -40,9 +40,8 @@ privacy::GridL2Sensitivity SumSensitivity(const AggregationTask& task) {
                                                    task.dimension, LargestFit(task));
   const double fit = stats::erm::AggregationSensitivity(1, task.smallest_rows, task.lambda) +
                      2 * gradient / task.lambda;
-  // The factor pays for rows whose computed norm is 1 and for the norm of the computed gradient: d
-  // / 2
-  // + 3 roundings, 2^-40 up to 16000 columns.
+  // The factor pays for rows whose computed norm is 1 and for the norm of the computed gradient, of
+  // d / 2 + 3 roundings each: below 2^-40 up to 16000 columns.
   return privacy::ToGrid(privacy::L2Sensitivity(fit * (1 + 0x1p-38)), task.fraction_bits,
                          task.dimension, 0.5);
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "tests/study/classify_text.h"
+#include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
 namespace partita::study {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "methods/accept/spec.h"
 #include "tests/study/mistake.h"
+#include "tests/study/study_text.h"
 
 namespace partita::study {
 namespace {
@@ -208,7 +209,7 @@ TEST(McmcSectionTest, EveryMistakeHasItsPlaceAndARemedy) {
        "remove it"},
       {"method = \"mcmc\"", "method = \"mcmc\"\nfunction = \"cfa\"", "46:1", "function", ""},
       {"[[analysis]]\nmethod", "[[analysis]]\nname = \"a\"\nmethod = \"mle\"\n[[analysis]]\nmethod",
-       "", "", ""},
+       "44:1", "needs the key 'protocol'", ""},
   };
   ExpectMistakes([](const std::string& text) { Parse(text); }, "s.toml", kStudy, mistakes);
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "study/study_sections.h"
+#include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
 namespace partita::study {

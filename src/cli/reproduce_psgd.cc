@@ -37,10 +37,7 @@ constexpr const char* kWhatItIs =
     "sigma* "
     "does not keep its epsilon.";
 
-enum class What { kFigure1, kFigure2, kSlopes };
-
 struct PsgdCommand {
-  What what = What::kFigure1;
   std::string data, output, html, scaling = "public";
   erm::FigureOptions figure;
   size_t data_sets = 5;
@@ -211,7 +208,7 @@ std::string Html(const std::string& title, const PsgdCommand& command,
       plot.title = "test error";
       plot.x_label = panel == erm::Panel::kParties ? "parties" : "skew";
       plot.y_label = "share of wrong labels";
-      for (const erm::FigureLine& line : command.figure.lines) {
+      for (const erm::FigureLine& line : erm::FigureLines()) {
         report::PlotLine drawn{erm::LineName(line), {}};
         for (const erm::FigureCell& cell : cells) {
           if (cell.panel != panel || cell.epsilon != epsilon ||
@@ -264,22 +261,9 @@ nlohmann::ordered_json Data(const std::vector<erm::FigureCell>& cells,
   return {{"rows", rows}, {"slopes", slopes}};
 }
 
-const char* Title(const PsgdCommand& command) {
-  switch (command.what) {
-    case What::kFigure1:
-      return "Private classifiers of several parties: simulated rows";
-    case What::kFigure2:
-      return "Private classifiers of several parties: breast cancer";
-    case What::kSlopes:
-      return "Private classifiers of several parties: slopes over simulated data sets";
-  }
-  return "";
-}
-
-int Run(const OutputOptions& output, const PsgdCommand& command) {
+int Run(const OutputOptions& output, const PsgdCommand& command, bool simulated) {
   crypto::SystemRandom random;
   blr::Variates variates(random);
-  const bool simulated = command.what != What::kFigure2;
   const std::vector<erm::SimulatedData> sets = simulated
                                                    ? Simulated(command.data_sets, variates)
                                                    : Folds(ReadBreastCancer(command), variates);
@@ -292,7 +276,8 @@ int Run(const OutputOptions& output, const PsgdCommand& command) {
       erm::RunFigure(sets, command.figure, variates, progress);
   terminal.Finish();
   const std::vector<Comparison> comparisons = Comparisons(command, cells);
-  std::string title = Title(command);
+  std::string title = simulated ? "Private classifiers of several parties: simulated rows"
+                                : "Private classifiers of several parties: breast cancer";
   if (!simulated && command.scaling == "rows") {
     title += " (scaled by the rows themselves: NOT private, for comparison with the paper)";
   }
@@ -322,52 +307,35 @@ void AddOptions(CLI::App& app, PsgdCommand& command) {
   app.add_option("--html", command.html, "Also write the plots to this HTML file");
 }
 
-void AddSets(CLI::App& app, PsgdCommand& command) {
-  app.add_option("--sets", command.data_sets, "Data sets")
-      ->check(CLI::Range(2, 1000))
-      ->capture_default_str();
-}
-
-// A command that runs what `command` says, with the options of all.
-CLI::App* Add(CLI::App& reproduce, Invocation& invocation, const char* name, const char* what,
-              const std::shared_ptr<PsgdCommand>& command) {
-  CLI::App* app = reproduce.add_subcommand(name, what);
-  AddOutputOptions(*app, invocation, std::string("reproduce ") + name);
-  AddOptions(*app, *command);
-  app->callback([&invocation, command] {
-    invocation.run = [&invocation, command] { return Run(invocation.output, *command); };
-  });
-  return app;
-}
-
 }  // namespace
 
 void AddReproducePsgd(CLI::App& reproduce, Invocation& invocation) {
   auto first = std::make_shared<PsgdCommand>();
-  AddSets(*Add(reproduce, invocation, "psgd-figure1",
-               "Private classifiers of several parties on simulated rows", first),
-          *first);
+  CLI::App* figure1 = reproduce.add_subcommand(
+      "psgd-figure1", "Private classifiers of several parties on simulated rows");
+  AddOutputOptions(*figure1, invocation, "reproduce psgd-figure1");
+  AddOptions(*figure1, *first);
+  figure1->add_option("--sets", first->data_sets, "Data sets")
+      ->check(CLI::Range(2, 1000))
+      ->capture_default_str();
+  figure1->callback([&invocation, first] {
+    invocation.run = [&invocation, first] { return Run(invocation.output, *first, true); };
+  });
 
   auto second = std::make_shared<PsgdCommand>();
-  second->what = What::kFigure2;
-  CLI::App* figure2 = Add(reproduce, invocation, "psgd-figure2",
-                          "Private classifiers of several parties on breast cancer data", second);
+  CLI::App* figure2 = reproduce.add_subcommand(
+      "psgd-figure2", "Private classifiers of several parties on breast cancer data");
+  AddOutputOptions(*figure2, invocation, "reproduce psgd-figure2");
+  AddOptions(*figure2, *second);
   figure2->add_option("--data", second->data, "Folder with breast_cancer_wdbc.csv")->required();
   figure2
       ->add_option("--scaling", second->scaling,
                    "Rows by public bounds, or by the rows' own ranges (not private)")
       ->check(CLI::IsMember({"public", "rows"}))
       ->capture_default_str();
-
-  auto third = std::make_shared<PsgdCommand>();
-  third->what = What::kSlopes;
-  third->data_sets = 50;
-  third->figure.lines = erm::SlopeLines();
-  AddSets(*Add(reproduce, invocation, "psgd-slopes",
-               "How the error of local aggregation grows with parties and skew beside PSGD and "
-               "objective perturbation",
-               third),
-          *third);
+  figure2->callback([&invocation, second] {
+    invocation.run = [&invocation, second] { return Run(invocation.output, *second, false); };
+  });
 }
 
 }  // namespace partita::cli

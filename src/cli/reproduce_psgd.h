@@ -1,4 +1,4 @@
-// partita reproduce psgd-figure1, psgd-figure2, psgd-slopes: commands of `reproduce`.
+// partita reproduce psgd-figure1, psgd-figure2: commands of `reproduce`.
 #pragma once
 
 #include "cli/commands.h"

@@ -247,8 +247,7 @@ Json Data(const std::string& command) {
                                            {"trace", ListOf(point)}}))},
                    {"privacy", Type("object")}});
   }
-  if (command == "reproduce psgd-figure1" || command == "reproduce psgd-figure2" ||
-      command == "reproduce psgd-slopes") {
+  if (command == "reproduce psgd-figure1" || command == "reproduce psgd-figure2") {
     return Object({{"rows", ListOf(Object({{"panel", Type("string")},
                                            {"position", Type("integer")},
                                            {"epsilon", Type("number")},

@@ -121,21 +121,6 @@ TEST(ReproduceTest, PsgdFiguresWriteNumbersAndPlots) {
   EXPECT_NE(Partita({"reproduce", "psgd-figure1", "--sets", "1"}).exit_code, 0);
 }
 
-// Three lines only, and slopes with their detectable size.
-TEST(ReproduceTest, PsgdSlopesCompareLocalAggregation) {
-  const ProcessResult run = Partita({"reproduce", "psgd-slopes", "--sets", "3", "--epsilon", "0.2",
-                                     "--draws", "2", "--iterations", "20", "--format", "jsonl"});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
-  const auto data = nlohmann::json::parse(run.out)["data"];
-  EXPECT_EQ(data["rows"].size(), 18u);  // 3 lines, 3 positions, 2 panels
-  ASSERT_EQ(data["slopes"].size(), 4u);
-  for (const auto& slope : data["slopes"]) {
-    EXPECT_LT(slope["lower"], slope["slope"]);
-    EXPECT_LT(slope["slope"], slope["upper"]);
-    EXPECT_GT(slope["detectable"], 0);
-  }
-}
-
 TEST(ReproduceTest, BadInputIsNamed) {
   EXPECT_EQ(Partita({"reproduce", "dca-figure2"}).exit_code, 2);
   EXPECT_THAT(Partita({"reproduce", "dca-figure2", "--data", "/nowhere"}).err,

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 
 #include "base/error.h"
 #include "runtime/build_plan.h"
@@ -72,16 +71,13 @@ std::unique_ptr<const Study> Prepare(const std::string& text) {
   return PrepareStudy(study::ParseStudyFile(text, "study.toml"));
 }
 
-std::vector<PartyEnd> Ends(const std::string& text, std::vector<std::filesystem::path> data) {
+std::vector<PartyOutcome> RunStudy(const std::string& text) {
   const std::unique_ptr<const Study> study = Prepare(text);
+  std::vector<std::filesystem::path> data = WriteTables(testing::MakeTemporaryFolder("classify"));
   data.resize(study->parties.size());
   SilentProgress progress;
-  return SimulateInProcess(*study, data, {}, progress);
-}
-
-std::vector<PartyOutcome> RunStudy(const std::string& text) {
   std::vector<PartyOutcome> outcomes;
-  for (PartyEnd& end : Ends(text, WriteTables(testing::MakeTemporaryFolder("classify")))) {
+  for (PartyEnd& end : SimulateInProcess(*study, data, {}, progress)) {
     if (end.error) {
       ADD_FAILURE() << end.party << ": " << end.error->message();
       continue;
@@ -232,70 +228,6 @@ TEST(ClassifyStudyTest, WhatTheMethodDoesNotDoIsRefusedWithAReason) {
                       "roles = [\"holder\"]\nrows = [\"n\"]\n[[party]]\nname = \"reader\"\nroles = "
                       "[\"receiver\"]"),
               HasSubstr("'reader' computes, but holds no rows"));
-  EXPECT_NE(refusal("count = 300", "count = 0"), "accepted");
-}
-
-// A label that is no level of the outcome: its owner learns what is wrong, the others that
-// something is.
-TEST(ClassifyStudyTest, ALabelThatIsNoLevelIsToldToItsOwnerOnly) {
-  const auto data = WriteTables(testing::MakeTemporaryFolder("classify"));
-  std::ofstream(data[1], std::ios::app) << "50,5,male,maybe,one,1,0\n";
-  for (const PartyEnd& end : Ends(Edited(kClassifyStudy, "count = 400", "count = 401"), data)) {
-    ASSERT_TRUE(end.error) << end.party;
-    if (end.party == "south") {
-      EXPECT_EQ(end.error->code(), ErrorCode::kBadData);
-      EXPECT_THAT(end.error->message(), HasSubstr("relapse"));
-    } else {
-      EXPECT_THAT(end.error->message(), ::testing::Not(HasSubstr("maybe")));
-      EXPECT_THAT(end.error->message(), ::testing::Not(HasSubstr("relapse")));
-    }
-  }
-}
-
-// Rows longer than row_norm are shortened, and their owner learns how many they are. Scaled, sex
-// and the intercept are 1 or -1.
-TEST(ClassifyStudyTest, RowsOutsideTheBallAreShortenedAndCounted) {
-  const auto data = WriteTables(testing::MakeTemporaryFolder("classify"));
-  const auto ends = Ends(kClassifyStudy, data);
-  for (size_t p = 0; p < 3; ++p) {
-    std::ifstream csv(data[p]);
-    std::string line, cell;
-    std::getline(csv, line);
-    int longer = 0;
-    while (std::getline(csv, line)) {
-      std::stringstream cells(line);
-      std::getline(cells, cell, ',');
-      const double age = (std::stod(cell) - 50) / 30;
-      std::getline(cells, cell, ',');
-      const double dose = (std::stod(cell) - 5) / 5;
-      longer += age * age + dose * dose + 2 > 1.5 * 1.5 ? 1 : 0;
-    }
-    ASSERT_TRUE(ends[p].outcome) << ends[p].party;
-    const study::DocumentSection& own = ends[p].outcome->document->sections.at(1);
-    EXPECT_TRUE(own.own_rows);
-    EXPECT_THAT(own.paragraphs.at(0), HasSubstr(fmt::format("{} of this party's rows", longer)));
-  }
-}
-
-// Too small an epsilon for the curvature: the slack that makes up for it is in the plan.
-TEST(ClassifyStudyTest, ThePlanNamesTheSlackThatASmallEpsilonNeeds) {
-  for (const auto& [protocol, phrase] :
-       {std::pair{"psgd", "The slack beside the penalty is "},
-        std::pair{"approximate-minima", "The penalty with its slack is "}}) {
-    const auto number = [phrase = std::string(phrase)](const std::string& text) {
-      for (const std::string& note : BuildPlan(*Prepare(text)).notes) {
-        const size_t at = note.find(phrase);
-        if (at != std::string::npos) return std::stod(note.substr(at + phrase.size()));
-      }
-      ADD_FAILURE() << "no slack in the plan";
-      return 0.0;
-    };
-    const std::string text = WithProtocol(protocol);
-    const double small = number(Edited(text, "epsilon = 4", "epsilon = 0.05"));
-    const double large = number(Edited(text, "epsilon = 4", "epsilon = 100"));
-    EXPECT_GT(small, 0.01);
-    EXPECT_LT(large, 0.0011);  // none, or the penalty alone
-  }
 }
 
 }  // namespace

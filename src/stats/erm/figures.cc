@@ -89,12 +89,6 @@ std::vector<FigureLine> FigureLines() {
   return lines;
 }
 
-std::vector<FigureLine> SlopeLines() {
-  return {{Method::kLocalAggregation, {}},
-          {Method::kPsgd, NoiseRule::kCorrected},
-          {Method::kObjectivePerturbation, NoiseRule::kCorrected}};
-}
-
 Mean MeanOf(std::span<const double> values) {
   Mean mean;
   const auto n = static_cast<double>(values.size());
@@ -121,11 +115,11 @@ std::vector<double> SkewOf(size_t number) {
 
 std::vector<FigureCell> RunFigure(std::span<const SimulatedData> data, const FigureOptions& options,
                                   blr::Variates& variates, Progress& progress) {
-  const std::vector<FigureLine>& lines = options.lines;
-  if (data.empty() || options.draws == 0 || lines.empty()) {
-    throw Error(ErrorCode::kUsage, "a figure needs data sets, draws and lines");
+  if (data.empty() || options.draws == 0) {
+    throw Error(ErrorCode::kUsage, "a figure needs data sets and draws");
   }
   std::vector<FigureCell> cells;
+  const std::vector<FigureLine> lines = FigureLines();
   uint64_t done = 0;
   for (const Panel panel : {Panel::kParties, Panel::kSkew}) {
     for (const double epsilon : options.epsilons) {

@@ -20,25 +20,21 @@ enum class Panel {
   kSkew,     // five parties with the shares of SkewOf(1 .. 3)
 };
 
-struct FigureLine {
-  Method method = Method::kErm;
-  NoiseRule rule = NoiseRule::kCorrected;
-};
-// "PSGD, printed sigma* (not private)".
-std::string LineName(const FigureLine& line);
-// Of the figures, and of the slopes: local aggregation, PSGD and objective perturbation with the
-// corrected sigma*.
-std::vector<FigureLine> FigureLines();
-std::vector<FigureLine> SlopeLines();
-
 struct FigureOptions {
-  std::vector<FigureLine> lines = FigureLines();
   std::vector<double> epsilons = {0.1, 0.2};
   double delta = 0.05;
   double lambda = 0.1;
   size_t draws = 10;         // splits and noises of each data set
   size_t iterations = 1000;  // of PSGD
 };
+
+struct FigureLine {
+  Method method = Method::kErm;
+  NoiseRule rule = NoiseRule::kCorrected;
+};
+// "PSGD, printed sigma* (not private)".
+std::string LineName(const FigureLine& line);
+std::vector<FigureLine> FigureLines();
 
 struct FigureCell {
   Panel panel = Panel::kParties;
@@ -60,7 +56,7 @@ inline constexpr size_t kFigureParties[] = {5, 10, 15};
 
 // All cells, panel by panel and line by line. A line whose error does not depend on the split is
 // computed once and stands at every position; so is PSGD over the skews, for its law depends on the
-// number of parties alone. Throws kUsage without data sets, draws or lines.
+// number of parties alone. Throws kUsage without data sets.
 std::vector<FigureCell> RunFigure(std::span<const SimulatedData> data, const FigureOptions& options,
                                   blr::Variates& variates, Progress& progress);
 

@@ -172,11 +172,6 @@ TEST(Minimize, RefusesWhatItCannotFit) {
   LabelledRows separable = rows;
   separable.y = (separable.x.col(0).array() > 0.01).select(VectorXd::Ones(24), -VectorXd::Ones(24));
   EXPECT_EQ(code([&] { Minimize(separable, free, {1e-11, 30}); }), ErrorCode::kNotConverged);
-  Objective penalised;
-  penalised.lambda = 1e-4;
-  const Minimum at = Minimize(separable, penalised);
-  EXPECT_LT(ObjectiveGradient(separable, penalised, at.w).norm(), 1e-11);
-  EXPECT_EQ(code([&] { Minimize(separable, penalised, {1e-11, 2}); }), ErrorCode::kNotConverged);
   rows.y(5) = 0;
   EXPECT_EQ(code([&] { Minimize(rows, free); }), ErrorCode::kBadData);
   rows.y(5) = 1;

@@ -66,6 +66,7 @@ void DesignFit(Classification& design, double epsilon, double delta) {
       task.parties = parties;
       // A party that only receives has no classifier of its own.
       task.smallest_rows = *std::min_element(design.train_rows.begin(), design.train_rows.end());
+      task.largest_rows = most;
       task.known_shares = known;
       fit.sum = DesignAggregation(task, epsilon, delta);
       fit.aggregation = task;

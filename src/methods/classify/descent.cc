@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "methods/classify/poisson_batch.h"
 #include "privacy/accounting/accountant.h"
 #include "privacy/sampling/clipping.h"
 #include "privacy/sampling/discrete_gaussian.h"
@@ -14,6 +15,7 @@ namespace partita::methods::classify {
 namespace {
 
 using Eigen::Index;
+using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using stats::erm::LabelledRows;
 
@@ -36,25 +38,20 @@ void CheckTask(const DescentTask& task) {
   }
 }
 
-privacy::ClipBound Bound(const DescentTask& task) {
-  return {privacy::Norm::kL2, task.options.clip_norm, task.fraction_bits};
+// Gathered together, so that they stay in the cache.
+constexpr size_t kRowsAtOnce = 256;
+
+// Some rows of a matrix that is stored by columns, each as a column.
+MatrixXd ColumnsOf(const MatrixXd& x, std::span<const Index> rows) {
+  MatrixXd columns(x.cols(), static_cast<Index>(rows.size()));
+  for (Index j = 0; j < x.cols(); ++j) {
+    for (size_t b = 0; b < rows.size(); ++b) columns(j, static_cast<Index>(b)) = x(rows[b], j);
+  }
+  return columns;
 }
 
-// The own rows of one batch: secret coins with the chance floor(rate 2^64) / 2^64, never above the
-// rate that is charged.
-std::vector<Index> DrawBatch(Index rows, double rate, crypto::RandomSource& random) {
-  std::vector<Index> batch;
-  if (rate >= 1) {
-    for (Index i = 0; i < rows; ++i) batch.push_back(i);
-    return batch;
-  }
-  const auto threshold = static_cast<uint64_t>(std::ldexp(rate, 64));
-  std::vector<uint64_t> coins(static_cast<size_t>(rows));
-  random.Fill({reinterpret_cast<uint8_t*>(coins.data()), coins.size() * sizeof(uint64_t)});
-  for (Index i = 0; i < rows; ++i) {
-    if (coins[static_cast<size_t>(i)] < threshold) batch.push_back(i);
-  }
-  return batch;
+privacy::ClipBound Bound(const DescentTask& task) {
+  return {privacy::Norm::kL2, task.options.clip_norm, task.fraction_bits};
 }
 
 // The noise of coming iterations.
@@ -133,13 +130,19 @@ NoisedSum DesignDescent(const DescentTask& task, double noise_multiplier) {
 std::vector<Int128> GradientOnGrid(const LabelledRows& rows, std::span<const Index> batch,
                                    const DescentTask& task, const VectorXd& w) {
   std::vector<Int128> sum(task.dimension, 0), clipped(task.dimension);
-  std::vector<double> gradient(task.dimension);
-  for (const Index i : batch) {
-    const auto x = rows.x.row(i);
-    const double slope = stats::erm::LossSlope(task.options.loss, rows.y(i) * x.dot(w)) * rows.y(i);
-    for (size_t j = 0; j < task.dimension; ++j) gradient[j] = slope * x(static_cast<Index>(j));
-    privacy::ClipToGrid(gradient, Bound(task), clipped);
-    for (size_t j = 0; j < task.dimension; ++j) sum[j] += clipped[j];
+  while (!batch.empty()) {
+    const std::span<const Index> some = batch.first(std::min(batch.size(), kRowsAtOnce));
+    batch = batch.subspan(some.size());
+    const MatrixXd x = ColumnsOf(rows.x, some);
+    const VectorXd scores = x.transpose() * w;
+    for (size_t b = 0; b < some.size(); ++b) {
+      const auto at = static_cast<Index>(b);
+      const double y = rows.y(some[b]);
+      const VectorXd gradient =
+          stats::erm::LossSlope(task.options.loss, y * scores(at)) * y * x.col(at);
+      privacy::ClipToGrid({gradient.data(), task.dimension}, Bound(task), clipped);
+      for (size_t j = 0; j < task.dimension; ++j) sum[j] += clipped[j];
+    }
   }
   return sum;
 }
@@ -165,7 +168,7 @@ VectorXd RunDescent(mpc::Engine& engine, const DescentTask& task, const NoisedSu
     progress.CheckCancelled();
     std::vector<Int128> own;
     if (rows) {
-      own = GradientOnGrid(*rows, DrawBatch(rows->x.rows(), task.options.rate, random), task,
+      own = GradientOnGrid(*rows, DrawPoissonBatch(rows->x.rows(), task.options.rate, random), task,
                            steps.w());
       noise->AddTo(own);
     }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "privacy/sampling/discrete_gaussian.h"
 #include "privacy/sampling/discrete_gaussian_mechanism.h"
+#include "stats/erm/gradient_rounding.h"
 
 namespace partita::methods::classify {
 namespace {
@@ -19,7 +20,7 @@ constexpr double kGradientNorm = 1e-11;  // that the local minimisers reach
 
 void CheckTask(const AggregationTask& task) {
   if (!(task.lambda > 0) || task.dimension == 0 || task.smallest_rows == 0 ||
-      task.known_shares >= task.parties) {
+      task.largest_rows < task.smallest_rows || task.known_shares >= task.parties) {
     throw Error(ErrorCode::kUsage,
                 "an average of local fits needs a penalty above 0, columns, rows at every party, "
                 "and a noise share that the adversary does not know");
@@ -28,11 +29,20 @@ void CheckTask(const AggregationTask& task) {
 
 }  // namespace
 
+double LargestFit(const AggregationTask& task) {
+  return std::sqrt(2 * stats::erm::LossValue(task.loss, 0) / task.lambda) * (1 + 0x1p-20);
+}
+
 privacy::GridL2Sensitivity SumSensitivity(const AggregationTask& task) {
   CheckTask(task);
+  const double gradient =
+      kGradientNorm + stats::erm::GradientRounding(task.loss, task.lambda, task.largest_rows,
+                                                   task.dimension, LargestFit(task));
   const double fit = stats::erm::AggregationSensitivity(1, task.smallest_rows, task.lambda) +
-                     2 * kGradientNorm / task.lambda;
-  return privacy::ToGrid(privacy::L2Sensitivity(fit * (1 + 1e-12)), task.fraction_bits,
+                     2 * gradient / task.lambda;
+  // The factor pays for rows whose computed norm is 1 and for the norm of the computed gradient, of
+  // d / 2 + 3 roundings each: below 2^-40 up to 16000 columns.
+  return privacy::ToGrid(privacy::L2Sensitivity(fit * (1 + 0x1p-38)), task.fraction_bits,
                          task.dimension, 0.5);
 }
 
@@ -43,8 +53,7 @@ NoisedSum DesignAggregation(const AggregationTask& task, double epsilon, double 
   sum.release = "average";
   sum.dimension = task.dimension;
   sum.fraction_bits = task.fraction_bits;
-  // J(w) <= J(0) <= phi(0) bounds the minimiser: |w|^2 <= 2 phi(0) / lambda.
-  sum.party_bound = std::sqrt(2 * stats::erm::LossValue(task.loss, 0) / task.lambda) + 1;
+  sum.party_bound = LargestFit(task) + 1;
   sum.noise = privacy::ShareNoise(variance, {task.parties, task.known_shares}, task.dimension);
   sum.to = task.to;
   return sum;
@@ -57,12 +66,13 @@ VectorXd RunAggregation(mpc::Engine& engine, const AggregationTask& task, const 
   std::vector<Int128> own;
   if (rows) {
     stats::erm::CheckRows(*rows);
-    if (static_cast<uint64_t>(rows->x.rows()) < task.smallest_rows ||
+    const auto count = static_cast<uint64_t>(rows->x.rows());
+    if (count < task.smallest_rows || count > task.largest_rows ||
         rows->x.cols() != static_cast<Index>(task.dimension) ||
         rows->x.rowwise().norm().maxCoeff() > 1) {
-      throw Error(
-          ErrorCode::kBadData,
-          "the table has fewer rows or other columns than declared, or a row longer than 1");
+      throw Error(ErrorCode::kBadData,
+                  "the table has fewer or more rows or other columns than declared, or a row "
+                  "longer than 1");
     }
     // Drawn before the fit, so that its time tells nothing about the fit.
     own.resize(task.dimension);
@@ -71,6 +81,9 @@ VectorXd RunAggregation(mpc::Engine& engine, const AggregationTask& task, const 
     objective.loss = task.loss;
     objective.lambda = task.lambda;
     const VectorXd w = stats::erm::Minimize(*rows, objective, {kGradientNorm, 200}).w;
+    if (!(w.norm() <= LargestFit(task))) {
+      throw Error(ErrorCode::kNotConverged, "the own coefficients are longer than a minimum's");
+    }
     for (size_t j = 0; j < task.dimension; ++j) {
       own[j] += mpc::EncodeFixed(w(static_cast<Index>(j)), task.fraction_bits);
     }

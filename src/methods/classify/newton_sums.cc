@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
+#include "methods/classify/descent.h"
+#include "privacy/sampling/clipping.h"
 #include "privacy/sampling/discrete_gaussian.h"
 #include "privacy/sampling/release_statement.h"
 
@@ -12,71 +16,107 @@ namespace partita::methods::classify {
 namespace {
 
 using Eigen::Index;
+using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using stats::erm::LabelledRows;
 using stats::erm::NewtonSums;
 
+// Products of so many rows are below 2^53 in every order of adding.
+constexpr Index kBlockRows = 512;
+static_assert((kBlockRows << (2 * kNewtonRowBits)) <= Index{1} << 53);
+// Of squares and of products of two columns, in units of 2^-51.
+constexpr int kDiagonal = 128, kOffDiagonal = 181;
+static_assert(kOffDiagonal * kOffDiagonal < 2 * kDiagonal * kDiagonal);
+
 size_t VectorSize(size_t dimension) { return dimension + dimension * (dimension + 1) / 2; }
+
+// q of some rows, one in each column.
+MatrixXd CurvatureRows(const LabelledRows& rows, Index first, Index count, const VectorXd& w) {
+  const Index d = w.size();
+  MatrixXd whole(d, count);
+  std::vector<double> v(static_cast<size_t>(d));
+  std::vector<Int128> q(v.size());
+  for (Index i = 0; i < count; ++i) {
+    const auto x = rows.x.row(first + i);
+    const double weight = stats::erm::LossCurvature({}, rows.y(first + i) * x.dot(w));
+    for (Index j = 0; j < d; ++j) v[static_cast<size_t>(j)] = 2 * std::sqrt(weight) * x(j);
+    privacy::ClipToGrid(v, {privacy::Norm::kL2, 1, kNewtonRowBits}, q);
+    for (Index j = 0; j < d; ++j) whole(j, i) = static_cast<double>(q[static_cast<size_t>(j)]);
+  }
+  return whole;
+}
+
+// The upper triangle row by row: visit(place in the opened vector, i, j).
+template <typename Visit>
+void ForUpperTriangle(Index d, const Visit& visit) {
+  auto at = static_cast<size_t>(d);
+  for (Index i = 0; i < d; ++i) {
+    for (Index j = i; j < d; ++j) visit(at++, i, j);
+  }
+}
 
 }  // namespace
 
-privacy::GridL2Sensitivity NewtonSensitivity(const NewtonTask& task, privacy::Adjacency adjacency) {
-  const double square = task.curvature_weight * task.curvature_weight;
-  const double moved = adjacency == privacy::Adjacency::kReplace ? std::sqrt(4 + square / 8)
-                                                                 : std::sqrt(1 + square / 16);
-  return privacy::ToGrid(privacy::L2Sensitivity(moved * (1 + 1e-12)), task.fraction_bits,
-                         VectorSize(task.dimension), 0.5);
+privacy::GridL2Sensitivity NewtonSensitivity(privacy::Adjacency adjacency) {
+  const double root = std::sqrt(adjacency == privacy::Adjacency::kReplace ? 6.0 : 2.0);
+  return privacy::GridL2Sensitivity(std::ldexp(std::nextafter(root, 3), kNewtonBits));
 }
 
 NoisedSum DesignNewton(const NewtonTask& task, double epsilon, double delta) {
-  if (task.dimension == 0 || task.party_rows == 0 || !(task.curvature_weight > 0) ||
+  if (task.dimension == 0 || task.dimension > kMaxNewtonDimension || task.party_rows == 0 ||
       task.known_shares >= task.parties) {
     throw Error(ErrorCode::kUsage,
-                "intervals need columns, rows, a weight above 0, and a noise share that the "
-                "adversary does not know");
+                fmt::format("intervals need rows, one to {} columns, and a noise share that the "
+                            "adversary does not know",
+                            kMaxNewtonDimension));
   }
   NoisedSum sum;
   sum.release = "curvature";
   sum.dimension = VectorSize(task.dimension);
-  sum.fraction_bits = task.fraction_bits;
-  sum.party_bound =
-      static_cast<double>(task.party_rows) * std::max(1.0, task.curvature_weight / 2) + 1;
+  sum.fraction_bits = kNewtonBits;
+  sum.party_bound = static_cast<double>(task.party_rows);
   sum.noise = privacy::ShareNoise(
-      privacy::CalibrateDiscreteGaussian(NewtonSensitivity(task, task.adjacency), sum.dimension,
+      privacy::CalibrateDiscreteGaussian(NewtonSensitivity(task.adjacency), sum.dimension,
                                          privacy::Epsilon(epsilon), privacy::Delta(delta)),
       {task.parties, task.known_shares}, sum.dimension);
   sum.to = task.to;
   return sum;
 }
 
-VectorXd NewtonVector(const NewtonSums& sums, double curvature_weight) {
-  const Index d = sums.gradient.size();
-  VectorXd vector(static_cast<Index>(VectorSize(static_cast<size_t>(d))));
-  vector.head(d) = sums.gradient;
-  Index at = d;
-  for (Index i = 0; i < d; ++i) {
-    for (Index j = i; j < d; ++j) {
-      vector(at++) = curvature_weight * (i == j ? 1 : std::sqrt(2.0)) * sums.hessian(i, j);
-    }
+std::vector<Int128> NewtonOnGrid(const LabelledRows& rows, const VectorXd& w) {
+  const Index d = w.size();
+  const auto dimension = static_cast<size_t>(d);
+  DescentTask whole;
+  whole.dimension = dimension;
+  whole.fraction_bits = kNewtonBits;
+  std::vector<Index> all(static_cast<size_t>(rows.x.rows()));
+  std::iota(all.begin(), all.end(), Index{0});
+  std::vector<Int128> sums = GradientOnGrid(rows, all, whole, w);
+  sums.resize(VectorSize(dimension));
+  for (Index first = 0; first < rows.x.rows(); first += kBlockRows) {
+    const MatrixXd q = CurvatureRows(rows, first, std::min(kBlockRows, rows.x.rows() - first), w);
+    const MatrixXd products = q * q.transpose();
+    ForUpperTriangle(d, [&](size_t at, Index i, Index j) {
+      sums[at] += static_cast<Int128>(products(i, j)) * (i == j ? kDiagonal : kOffDiagonal);
+    });
   }
-  return vector;
+  return sums;
 }
 
-NewtonSums NewtonSumsOf(const VectorXd& vector, size_t dimension, double curvature_weight,
-                        double noise_stddev) {
+NewtonSums NewtonSumsOf(std::span<const Int128> opened, size_t dimension, double noise_stddev) {
   const auto d = static_cast<Index>(dimension);
   NewtonSums sums;
-  sums.gradient = vector.head(d);
-  sums.hessian.resize(d, d);
-  Index at = d;
-  for (Index i = 0; i < d; ++i) {
-    for (Index j = i; j < d; ++j) {
-      sums.hessian(i, j) = sums.hessian(j, i) =
-          vector(at++) / (curvature_weight * (i == j ? 1 : std::sqrt(2.0)));
-    }
+  sums.gradient.resize(d);
+  for (Index j = 0; j < d; ++j) {
+    sums.gradient(j) = mpc::DecodeFixed(opened[static_cast<size_t>(j)], kNewtonBits);
   }
+  sums.hessian.resize(d, d);
+  ForUpperTriangle(d, [&](size_t at, Index i, Index j) {
+    const double weight = i == j ? kCurvatureWeight : kCurvatureWeight * kOffDiagonal / kDiagonal;
+    sums.hessian(i, j) = sums.hessian(j, i) = mpc::DecodeFixed(opened[at], kNewtonBits) / weight;
+  });
   sums.gradient_stddev = noise_stddev;
-  sums.hessian_stddev = noise_stddev / curvature_weight;
+  sums.hessian_stddev = noise_stddev / kCurvatureWeight;
   return sums;
 }
 
@@ -94,26 +134,20 @@ NewtonSums RunNewton(mpc::Engine& engine, const NewtonTask& task, const NoisedSu
     }
     own.resize(sum.dimension);
     privacy::DiscreteGaussian(sum.noise.share_variance).Sample(random, own);
-    const VectorXd vector = NewtonVector(stats::erm::SumsAt(*rows, w), task.curvature_weight);
-    for (size_t j = 0; j < own.size(); ++j) {
-      own[j] += mpc::EncodeFixed(vector(static_cast<Index>(j)), task.fraction_bits);
-    }
+    const std::vector<Int128> sums = NewtonOnGrid(*rows, w);
+    for (size_t j = 0; j < own.size(); ++j) own[j] += sums[j];
   }
   const std::vector<Int128> opened = OpenNoisedSum(engine, sum, own);
   if (opened.empty()) return {};
-  VectorXd vector(static_cast<Index>(opened.size()));
-  for (size_t j = 0; j < opened.size(); ++j) {
-    vector(static_cast<Index>(j)) = mpc::DecodeFixed(opened[j], task.fraction_bits);
-  }
-  return NewtonSumsOf(vector, task.dimension, task.curvature_weight, TotalStddev(sum));
+  return NewtonSumsOf(opened, task.dimension, TotalStddev(sum));
 }
 
 privacy::Statement StateNewton(const NewtonTask& task, const NoisedSum& sum,
                                const Audience& audience) {
   privacy::Statement statement = privacy::StateRelease(
       {audience.parties, sum.noise, audience.engine, task.adjacency,
-       NewtonSensitivity(task, task.adjacency),
-       NewtonSensitivity(task, privacy::Adjacency::kReplace), privacy::Delta(audience.delta)});
+       NewtonSensitivity(task.adjacency), NewtonSensitivity(privacy::Adjacency::kReplace),
+       privacy::Delta(audience.delta)});
   statement.mechanism = fmt::format(
       "Gradient and curvature of the loss at the released coefficients, for intervals. {}",
       statement.mechanism);

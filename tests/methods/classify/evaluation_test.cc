@@ -144,9 +144,12 @@ TEST(NewtonSums, EqualTheirTwinOnEveryEngine) {
     task.party_rows = 17;
     task.parties = static_cast<uint32_t>(engine_case.parties);
     const NoisedSum sum = DesignNewton(task, 3, 1e-3);
-    const VectorXd vector = NewtonVector(stats::erm::SumsAt(SmallTable(), w), 4) +
-                            NoiseOf(sum, engine_case.parties, 50);
-    const NewtonSums expected = NewtonSumsOf(vector, 3, 4, TotalStddev(sum));
+    std::vector<Int128> vector = NewtonOnGrid(SmallTable(), w);
+    const VectorXd noise = NoiseOf(sum, engine_case.parties, 50);
+    for (size_t j = 0; j < vector.size(); ++j) {
+      vector[j] += mpc::EncodeFixed(noise(static_cast<Index>(j)), kNewtonBits);
+    }
+    const NewtonSums expected = NewtonSumsOf(vector, 3, TotalStddev(sum));
     const auto run =
         RunAndComparePlan(OptionsFor(engine_case, ReleaseOf(sum, "noisy sums", "all", 1)),
                           [&](Engine& engine, size_t) {
@@ -163,34 +166,85 @@ TEST(NewtonSums, EqualTheirTwinOnEveryEngine) {
   }
 }
 
-// No two rows of norm 1 are further apart than is charged, and some nearly are.
+// Without noise they are those in the clear: a row is rounded by half of 2^-22 in each of d
+// columns, which moves 4 H by |q q' - v v'| <= (2 |v| + |e|) |e|, |e| <= sqrt(d) 2^-23.
+TEST(NewtonSums, AreThoseInTheClearUpToTheRoundingOfRows) {
+  const LabelledRows rows = SmallTable();
+  const VectorXd w = Eigen::Vector3d(0.4, -0.3, 0.1);
+  const NewtonSums grid = NewtonSumsOf(NewtonOnGrid(rows, w), 3, 0);
+  const NewtonSums clear = stats::erm::SumsAt(rows, w);
+  EXPECT_LT((grid.gradient - clear.gradient).norm(), 1e-13);
+  const double error = std::sqrt(3.0) * 0x1p-23;
+  EXPECT_LT((grid.hessian - clear.hessian).norm(), 24 * (2 + error) * error / 4);
+}
+
+// Many rows are added in blocks of doubles, and lose nothing.
+TEST(NewtonSums, OfManyRowsAreTheExactSumsOfTheirParts) {
+  const VectorXd w = Eigen::Vector3d(0.4, -0.3, 0.1);
+  LabelledRows many{MatrixXd(1300, 3), VectorXd(1300)};
+  const LabelledRows small = SmallTable();
+  for (Index i = 0; i < 1300; ++i) {
+    many.x.row(i) = small.x.row(i % 24) * (i % 5 == 0 ? 1.0 : 0.9);
+    many.y(i) = small.y(i % 24);
+  }
+  std::vector<Int128> parts(9, 0);
+  for (Index i = 0; i < 1300; ++i) {
+    const std::vector<Int128> one = NewtonOnGrid({many.x.row(i), many.y.segment(i, 1)}, w);
+    for (size_t j = 0; j < parts.size(); ++j) parts[j] += one[j];
+  }
+  EXPECT_EQ(NewtonOnGrid(many, w), parts);
+}
+
+// |a - b|^2 of a few hundred integers of up to 2^52, exactly.
+UInt128 SquaredDistance(const std::vector<Int128>& a, const std::vector<Int128>& b) {
+  UInt128 sum = 0;
+  for (size_t j = 0; j < a.size(); ++j) {
+    sum += static_cast<UInt128>((a[j] - b[j]) * (a[j] - b[j]));
+  }
+  return sum;
+}
+
+// The integers of no two rows are further apart than is charged, and some nearly are: rows of any
+// length, in few and in many columns, single columns and even ones included.
 TEST(NewtonSums, ARowMovesThemByNoMoreThanIsCharged) {
-  NewtonTask task;
-  task.dimension = 3;
-  task.party_rows = 1;
   std::mt19937_64 random(5);
   std::normal_distribution<double> normal;
-  const auto vector_of = [&](const VectorXd& w) {
-    LabelledRows row{MatrixXd(1, 3), VectorXd::Constant(1, normal(random) > 0 ? 1 : -1)};
-    for (Index j = 0; j < 3; ++j) row.x(0, j) = normal(random);
-    row.x.row(0).normalize();
-    return NewtonVector(stats::erm::SumsAt(row, w), task.curvature_weight);
-  };
   double replaced = 0, added = 0;
-  for (int round = 0; round < 20000; ++round) {
-    VectorXd w(3);
-    for (Index j = 0; j < 3; ++j) w(j) = 2 * normal(random);
-    const VectorXd one = vector_of(w);
-    replaced = std::max(replaced, (one - vector_of(w)).norm());
-    added = std::max(added, one.norm());
+  for (int round = 0; round < 4000; ++round) {
+    const Index d = round % 3 == 0 ? 2 : 20;
+    VectorXd w(d);
+    for (Index j = 0; j < d; ++j) w(j) = (round % 7 == 0 ? 0.01 : 1) * normal(random);
+    const auto vector_of = [&] {
+      LabelledRows row{MatrixXd::Zero(1, d), VectorXd::Constant(1, normal(random) > 0 ? 1 : -1)};
+      for (Index j = 0; j < d; ++j) row.x(0, j) = round % 5 == 0 ? 1 : normal(random);
+      if (round % 11 == 0) row.x.row(0) = VectorXd::Unit(d, round % d).transpose();
+      row.x.row(0) *= (round % 13 == 0 ? 1.5 : 1) / row.x.row(0).norm();
+      return NewtonOnGrid(row, w);
+    };
+    const std::vector<Int128> one = vector_of(), other = vector_of();
+    const UInt128 alone = SquaredDistance(one, std::vector<Int128>(one.size(), 0));
+    const UInt128 apart = SquaredDistance(one, other);
+    EXPECT_TRUE(alone <= UInt128{2} << (2 * kNewtonBits));
+    EXPECT_TRUE(apart <= UInt128{6} << (2 * kNewtonBits));
+    added = std::max(added, std::ldexp(static_cast<double>(alone), -2 * kNewtonBits));
+    replaced = std::max(replaced, std::ldexp(static_cast<double>(apart), -2 * kNewtonBits));
   }
-  const auto charged = [&](privacy::Adjacency adjacency) {
-    return std::ldexp(NewtonSensitivity(task, adjacency).value(), -task.fraction_bits);
+  // |gradient| and curvature are largest at different margins: (1 + 1) and (4 + 2) are not reached.
+  EXPECT_GT(added, 1);
+  EXPECT_GT(replaced, 3);
+  const auto charged = [](privacy::Adjacency adjacency) {
+    return std::ldexp(NewtonSensitivity(adjacency).value(), -kNewtonBits);
   };
-  EXPECT_LE(replaced, charged(privacy::Adjacency::kReplace));
-  EXPECT_LE(added, charged(privacy::Adjacency::kAddRemove));
-  EXPECT_GT(added, 0.7 * charged(privacy::Adjacency::kAddRemove));
-  EXPECT_GT(replaced, 0.7 * charged(privacy::Adjacency::kReplace));
+  EXPECT_GT(std::pow(charged(privacy::Adjacency::kReplace), 2), 6);
+  EXPECT_LT(std::pow(charged(privacy::Adjacency::kReplace), 2), 6 * (1 + 1e-15) + 1e-14);
+  EXPECT_GT(std::pow(charged(privacy::Adjacency::kAddRemove), 2), 2);
+}
+
+TEST(NewtonSums, TooManyColumnsAreRefused) {
+  NewtonTask task;
+  task.party_rows = 10;
+  task.dimension = kMaxNewtonDimension + 1;
+  EXPECT_THROW(DesignNewton(task, 1, 1e-6), Error);
 }
 
 TEST(NewtonSums, ARowThatIsTooLongIsRefusedByItsOwner) {

@@ -137,6 +137,7 @@ TEST(Statements, AggregationCountsAndNewtonSumsMeetTheirBudgets) {
   aggregation.dimension = 4;
   aggregation.parties = 3;
   aggregation.smallest_rows = 200;
+  aggregation.largest_rows = 300;
   const NoisedSum average = DesignAggregation(aggregation, 0.7, 1e-6);
   CountsTask counting;
   counting.parties = 3;

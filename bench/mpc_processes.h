@@ -16,6 +16,7 @@
 #include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
 #include "mpc/shamir_engine.h"
+#include "net/delayed_transport.h"
 #include "net/tls_transport.h"
 
 namespace partita::mpc::bench {
@@ -25,6 +26,9 @@ struct Processes {
   std::string kind = "dealer";
   size_t num_parties = 2;
   bool tls = true;
+  // What the body opens beside "out" and "gradient".
+  std::vector<Release> releases = {};
+  net::LinkModel link = {};  // added to loopback
 };
 
 // Connects process `self` of a mesh that was prepared before the processes were forked.
@@ -85,10 +89,16 @@ inline void RunProcesses(const Processes& setting, const std::function<void(Engi
       children.push_back(child);
       continue;
     }
-    net::Channel channel(connect(self), Bytes{1}, 1);
+    auto transport = connect(self);
+    if (setting.link.latency.count() > 0) {
+      transport = net::DelayTransport(std::move(transport), setting.link);
+    }
+    net::Channel channel(std::move(transport), Bytes{1}, 1);
     CountingReleaseGate gate;
-    gate.Reserve(
-        {{"out", "", "all", "exact", 1'000'000}, {"gradient", "", "all", "exact", 1'000'000}});
+    std::vector<Release> releases = setting.releases;
+    releases.push_back({"out", "", "all", "exact", 1'000'000});
+    releases.push_back({"gradient", "", "all", "exact", 1'000'000});
+    gate.Reserve(releases);
     auto engine = setting.kind == "dealer"   ? MakeDealerEngine(channel, gate)
                   : setting.kind == "ot"     ? MakeOtEngine(channel, gate)
                   : setting.kind == "shamir" ? MakeShamirEngine(channel, gate)

@@ -20,6 +20,7 @@
 #include "runtime/party.h"
 #include "runtime/prepare_study.h"
 #include "tests/data/expect_error.h"
+#include "tests/runtime/interrupted_runs.h"
 #include "tests/runtime/reference_study.h"
 
 namespace partita::runtime {
@@ -27,9 +28,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using privacy::ledger::Policy;
-using privacy::ledger::SqliteLedger;
 using ::testing::Contains;
 using ::testing::Each;
+using testing::End;
+using testing::ExpectAllDone;
 using ::testing::HasSubstr;
 
 constexpr int kRows = 60;
@@ -78,36 +80,8 @@ const MixtureStudy& AsMixture(const Study& study) {
   return dynamic_cast<const MixtureStudy&>(study);
 }
 
-// Stops the party after so many iterations.
-class StoppingProgress : public Progress {
- public:
-  explicit StoppingProgress(uint64_t stop_after) : stop_after_(stop_after) {}
-  void Phase(std::string_view) override {}
-  void Step(uint64_t done, uint64_t) override { done_ = done; }
-  void CheckCancelled() override {
-    if (done_ >= stop_after_) throw Error(ErrorCode::kCancelled, "stopped by the test");
-  }
-
- private:
-  uint64_t stop_after_, done_ = 0;
-};
-
-struct End {
-  std::optional<PartyOutcome> outcome;
-  std::optional<Error> error;
-};
-
-class MixtureStudyTest : public ::testing::Test {
+class MixtureStudyTest : public testing::InterruptedRuns {
  protected:
-  void SetUp() override { folder_ = partita::testing::MakeTemporaryFolder("mixture"); }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path Data(const std::string& party) const { return fs::path(folder_) / (party + ".csv"); }
-  fs::path State(const std::string& party) const { return fs::path(folder_) / (party + ".run"); }
-  fs::path Ledger(const std::string& party) const {
-    return fs::path(folder_) / (party + ".ledger");
-  }
-
   void WriteTables(const Options& options) {
     std::mt19937_64 random(7);
     std::map<std::string, std::string> tables;
@@ -125,68 +99,7 @@ class MixtureStudyTest : public ::testing::Test {
     }
     for (const auto& [party, csv] : tables) std::ofstream(Data(party)) << csv;
   }
-
-  // All parties as threads. stop: the party `stopped` stops after so many iterations. Ledgers that
-  // are there are kept; with_state: every party keeps its state.
-  std::map<std::string, End> Run(const Study& study, bool with_state = false,
-                                 const std::string& stopped = "", uint64_t stop = 0) {
-    const std::vector<std::string> names = PartyNames(study);
-    std::vector<std::unique_ptr<net::Transport>> transports =
-        net::MakeMemoryTransports(names, random_);
-    std::map<std::string, End> ends;
-    for (const std::string& name : names) ends[name];
-    std::vector<std::thread> threads;
-    for (size_t i = 0; i < names.size(); ++i) {
-      threads.emplace_back([&, i, transport = std::move(transports[i])]() mutable {
-        crypto::SystemRandom random;
-        StoppingProgress progress(names[i] == stopped ? stop : UINT64_MAX);
-        End& end = ends.at(names[i]);
-        try {
-          const std::unique_ptr<Approvals> approvals = UnsignedApprovals(random);
-          std::optional<RunLedger> ledger;
-          if (fs::exists(Ledger(names[i])))
-            ledger.emplace(LedgerOptions{Ledger(names[i]), ""}, crypto::Identity{});
-          PartyInput input;
-          input.party = i;
-          input.data = Data(names[i]);
-          input.approvals = approvals.get();
-          input.ledger = ledger ? &*ledger : nullptr;
-          if (with_state) input.state = State(names[i]);
-          end.outcome = RunParty(
-              study, input, [&](bool) { return std::move(transport); }, random, progress);
-        } catch (const Error& error) {
-          end.error = error;
-        }
-        transport.reset();
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    return ends;
-  }
-
-  void OpenLedger(const std::string& party, const std::string& epsilon) {
-    Policy policy;
-    policy.table = "registry";
-    policy.outside.epsilon = epsilon;
-    policy.outside.delta = "1e-3";
-    policy.outside.approximate_delta = "1e-4";
-    policy.outside.adjacency = privacy::Adjacency::kReplace;
-    policy.insider = policy.outside;
-    SqliteLedger::Create({.file = Ledger(party)});
-    SqliteLedger({.file = Ledger(party)}).OpenAccount(policy, random_, {"steward", 0});
-  }
-  uint64_t StudiesSpent(const std::string& party) {
-    return SqliteLedger({.file = Ledger(party)}).StandingOf("registry").studies_spent;
-  }
-
-  std::string folder_;
-  crypto::SystemRandom random_;
 };
-
-void ExpectAllDone(const std::map<std::string, End>& ends) {
-  for (const auto& [party, end] : ends)
-    EXPECT_TRUE(end.outcome) << party << ": " << (end.error ? end.error->message() : "");
-}
 
 // Messages and bytes by phase, as planned; rounds at whoever waits longest.
 void ExpectPlannedTraffic(const std::map<std::string, End>& ends) {

@@ -237,13 +237,16 @@ Json Data(const std::string& command) {
   if (command == "reproduce dpvi-figure2" || command == "reproduce dpvi-figure3") {
     const Json point = Object({{"step", Type("integer")},
                                {"epochs", Type("number")},
-                               {"test_negative_log_likelihood", Type("number")}});
+                               {"test_negative_log_likelihood", Type("number")},
+                               {"difference", Type("number")}});
     return Object({{"runs", ListOf(Object({{"line", Type("string")},
                                            {"schedule", Type("string")},
                                            {"repeat", Type("integer")},
                                            {"active_components", Type("integer")},
                                            {"predictive_negative_log_likelihood", Type("number")},
                                            {"max_uses", Type("integer")},
+                                           {"largest_difference", Type("number")},
+                                           {"seconds", Type("number")},
                                            {"trace", ListOf(point)}}))},
                    {"privacy", Type("object")}});
   }

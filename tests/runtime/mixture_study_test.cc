@@ -231,6 +231,88 @@ TEST_F(MixtureStudyTest, TheReceiverDrawsTablesOfTheDictionary) {
   }
 }
 
+const study::DocumentSection* SectionOf(const End& end, const std::string& heading) {
+  for (const study::DocumentSection& section : end.outcome->document->sections) {
+    if (section.heading == heading) return &section;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> FirstCells(const study::DocumentTable& table) {
+  std::vector<std::string> cells;
+  for (const auto& row : table.rows) cells.push_back(std::get<std::string>(row.front()));
+  return cells;
+}
+
+// Each holder sees how like its own columns synthetic rows are, and nobody else does.
+TEST_F(MixtureStudyTest, HoldersCompareTheirOwnColumns) {
+  WriteTables({});
+  const auto study = Prepare({});
+  const auto ends = Run(*study);
+  ExpectAllDone(ends);
+  ASSERT_FALSE(HasFailure());
+  const std::map<std::string, std::vector<std::string>> held = {{"north", {"income", "visits"}},
+                                                                {"south", {"sex", "score"}}};
+  for (const auto& [party, columns] : held) {
+    const study::DocumentSection* own =
+        SectionOf(ends.at(party), "Own columns, real against synthetic");
+    ASSERT_NE(own, nullptr) << party;
+    EXPECT_TRUE(own->own_rows);
+    EXPECT_THAT(own->paragraphs.front(), HasSubstr("may fit them better"));
+    ASSERT_EQ(own->tables.size(), 2u);
+    EXPECT_EQ(FirstCells(own->tables[0]), columns);
+    for (const auto& row : own->tables[0].rows) {
+      EXPECT_GT(std::get<double>(row.at(1)), 0);
+      EXPECT_LE(std::get<double>(row.at(1)), 1);
+    }
+    EXPECT_EQ(FirstCells(own->tables[1]),
+              (std::vector<std::string>{columns[0] + ", " + columns[1]}));
+    EXPECT_EQ(ends.at(party).outcome->document->json.find("log_density"), std::string::npos);
+  }
+  // What may be passed on says of associations only what synthetic rows say.
+  const study::DocumentSection* synthetic = SectionOf(ends.at("north"), "Synthetic data");
+  ASSERT_NE(synthetic, nullptr);
+  EXPECT_FALSE(synthetic->own_rows);
+  EXPECT_EQ(synthetic->tables.at(0).columns, (std::vector<std::string>{"pair", "synthetic"}));
+  EXPECT_EQ(synthetic->tables.at(0).rows.size(), 6u);  // of four columns
+  EXPECT_EQ(SectionOf(ends.at("south"), "Synthetic data"), nullptr);
+  EXPECT_EQ(SectionOf(ends.at("north"), "Model")->plots.at(0).series.at(0).y.size(), 3u);
+}
+
+// How often a row was used depends on the batches that hide it from outsiders: parties are shown
+// it, files have the bound of the plan. A row is in all of 12 batches of a fifth of 60 rows with
+// probability 60 / 5^12 < 3e-7, so that the two differ.
+TEST_F(MixtureStudyTest, UsesOfRandomBatchesStayWithTheParties) {
+  WriteTables({});
+  const auto study = Prepare({});
+  const auto& prepared = AsMixture(*study);
+  const uint64_t bound =
+      *methods::dpvi::StepsOf(prepared.plan, prepared.audience, {12, {}}).max_uses;
+  const auto ends = Run(*study);
+  ExpectAllDone(ends);
+  ASSERT_FALSE(HasFailure());
+  for (const std::string party : {"north", "south"}) {
+    EXPECT_EQ(ResultOf(ends.at(party))["max_uses"], bound);
+    const std::string model = FileOf(ends.at(party), "model.json").contents;
+    for (const privacy::StatementRow& row :
+         privacy::ParseStatementJson(methods::dpvi::ParseModelJson(model).privacy).rows) {
+      EXPECT_FALSE(row.uses_realised);
+      if (row.uses_cap) EXPECT_EQ(*row.uses_cap, bound);
+    }
+    const study::DocumentSection* uses = SectionOf(ends.at(party), "Uses of rows in this run");
+    ASSERT_NE(uses, nullptr);
+    EXPECT_TRUE(uses->own_rows);
+    EXPECT_THAT(uses->paragraphs.front(), HasSubstr("was in"));
+  }
+  Options disjoint;
+  disjoint.batch = "mode = \"disjoint\"\nsize = 15\n";
+  const auto other = Prepare(disjoint);
+  const auto same = Run(*other);
+  ExpectAllDone(same);
+  EXPECT_EQ(ResultOf(same.at("north"))["max_uses"], 3);  // in public: once in each of three passes
+  EXPECT_EQ(SectionOf(same.at("north"), "Uses of rows in this run"), nullptr);
+}
+
 TEST_F(MixtureStudyTest, ThePlanSaysWhatBatchesCost) {
   const auto study = Prepare({});
   const study::Plan plan = BuildPlan(*study);

@@ -6,6 +6,7 @@
 
 #include "base/version.h"
 #include "net/frame.h"
+#include "net/swap.h"
 #include "runtime/approval_files.h"
 #include "runtime/envelope_uses.h"
 #include "study/utc_time.h"
@@ -185,21 +186,7 @@ std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, cons
                                                      const std::vector<crypto::Digest>& commitments,
                                                      const Approvals& approvals) {
   channel.BeginPhase(kApprovalsPhase);
-  const Bytes shown = study::EncodeApproval(own);
-  std::vector<Bytes> seen(channel.num_parties(), Bytes(study::kApprovalBytes));
-  std::vector<net::Send> sends;
-  std::vector<net::Receive> receives;
-  for (net::PartyIndex peer = 0; peer < channel.num_parties(); ++peer) {
-    if (peer == channel.self()) continue;
-    sends.push_back({.to = peer, .bytes = shown, .size = 0, .producer = {}});
-    receives.push_back({.from = peer,
-                        .into = seen[peer],
-                        .size = 0,
-                        .consumer = {},
-                        .body = nullptr,
-                        .max_bytes = 0});
-  }
-  channel.Exchange(sends, receives);
+  const std::vector<Bytes> seen = net::Swap(channel, study::EncodeApproval(own));
   const int64_t now = study::NowUtc();
   const std::vector<std::string> names = OnlineNames(study);
   std::vector<study::SignedApproval> documents(names.size());

@@ -9,6 +9,7 @@
 #include "mpc/dealer_schedule.h"
 #include "mpc/ot/ot_engine.h"
 #include "net/hello.h"
+#include "net/swap.h"
 #include "runtime/approvals.h"
 #include "runtime/build_plan.h"
 #include "runtime/finish.h"
@@ -84,24 +85,8 @@ Statement Decode(ByteView bytes) {
 
 // To and from everybody else; the own one is in its place.
 std::vector<Statement> SwapStatements(net::Channel& channel, const Statement& own) {
-  const Bytes bytes = Encode(own);
-  std::vector<Bytes> seen(channel.num_parties(), Bytes(kPrepareStatementBytes));
-  std::vector<net::Send> sends;
-  std::vector<net::Receive> receives;
-  for (net::PartyIndex peer = 0; peer < channel.num_parties(); ++peer) {
-    if (peer == channel.self()) continue;
-    sends.push_back({.to = peer, .bytes = bytes, .size = 0, .producer = {}});
-    receives.push_back({.from = peer,
-                        .into = seen[peer],
-                        .size = 0,
-                        .consumer = {},
-                        .body = nullptr,
-                        .max_bytes = 0});
-  }
-  channel.Exchange(sends, receives);
-  seen[channel.self()] = bytes;
   std::vector<Statement> statements;
-  for (const Bytes& one : seen) statements.push_back(Decode(one));
+  for (const Bytes& one : net::Swap(channel, Encode(own))) statements.push_back(Decode(one));
   return statements;
 }
 

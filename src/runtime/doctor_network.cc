@@ -4,7 +4,6 @@
 #include <sys/time.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <limits>
@@ -15,6 +14,7 @@
 #include "net/hello.h"
 #include "net/resolver.h"
 #include "net/socket.h"
+#include "net/swap.h"
 #include "net/tls_transport.h"
 #include "runtime/build_plan.h"
 #include "runtime/doctor_checks.h"
@@ -136,25 +136,15 @@ std::vector<int64_t> ShortestTrips(net::Channel& channel) {
 
 // What every peer measured of our messages.
 std::vector<int64_t> SwapTrips(net::Channel& channel, const std::vector<int64_t>& ours) {
-  std::vector<std::array<uint8_t, 8>> out(ours.size()), in(ours.size());
-  std::vector<net::Send> sends;
-  std::vector<net::Receive> receives;
+  std::vector<Bytes> out(ours.size());
   for (net::PartyIndex peer = 0; peer < ours.size(); ++peer) {
-    if (peer == channel.self()) continue;
     ByteWriter writer;
     writer.U64(static_cast<uint64_t>(ours[peer]));
-    std::copy(writer.bytes().begin(), writer.bytes().end(), out[peer].begin());
-    sends.push_back({.to = peer, .bytes = out[peer], .size = 0, .producer = {}});
-    receives.push_back({.from = peer,
-                        .into = in[peer],
-                        .size = 0,
-                        .consumer = {},
-                        .body = nullptr,
-                        .max_bytes = 0});
+    out[peer] = writer.bytes();
   }
-  channel.Exchange(sends, receives);
   std::vector<int64_t> theirs;
-  for (const auto& bytes : in) theirs.push_back(static_cast<int64_t>(ByteReader(bytes).U64()));
+  for (const Bytes& bytes : net::Swap(channel, out, 8))
+    theirs.push_back(static_cast<int64_t>(ByteReader(bytes).U64()));
   return theirs;
 }
 

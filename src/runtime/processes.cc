@@ -58,46 +58,40 @@ void AddLink(const net::LinkModel& link, std::vector<std::string>& arguments) {
   }
 }
 
+// What every command of a party's own begins with.
+std::vector<std::string> OwnArguments(const Study& study, const ProcessSimulation& simulation,
+                                      const Site& site, size_t i, const std::string& group,
+                                      const std::string& command) {
+  const std::string& party = study.parties[i].name;
+  return {simulation.executable.string(),
+          group,
+          command,
+          simulation.study_file.string(),
+          "--party",
+          party,
+          "--folder",
+          site.Home(party),
+          "--roster",
+          site.roster_file.string(),
+          "--listen-descriptor",
+          "3",
+          "--format",
+          simulation.format};
+}
+
 std::vector<std::string> PrepareArguments(const Study& study, const ProcessSimulation& simulation,
                                           const Site& site, size_t i) {
-  const std::string& party = study.parties[i].name;
-  std::vector<std::string> arguments = {simulation.executable.string(),
-                                        "correlations",
-                                        "prepare",
-                                        simulation.study_file.string(),
-                                        "--party",
-                                        party,
-                                        "--folder",
-                                        site.Home(party),
-                                        "--roster",
-                                        site.roster_file.string(),
-                                        "--listen-descriptor",
-                                        "3",
-                                        "--format",
-                                        simulation.format};
+  std::vector<std::string> arguments =
+      OwnArguments(study, simulation, site, i, "correlations", "prepare");
   AddLink(simulation.link, arguments);
   return arguments;
 }
 
 std::vector<std::string> JoinArguments(const Study& study, const ProcessSimulation& simulation,
                                        const Site& site, size_t i) {
-  const std::string& party = study.parties[i].name;
-  std::vector<std::string> arguments = {simulation.executable.string(),
-                                        "study",
-                                        "join",
-                                        simulation.study_file.string(),
-                                        "--party",
-                                        party,
-                                        "--folder",
-                                        site.Home(party),
-                                        "--roster",
-                                        site.roster_file.string(),
-                                        "--approval",
-                                        ApprovalIn(site.folder.path(), party),
-                                        "--listen-descriptor",
-                                        "3",
-                                        "--format",
-                                        simulation.format};
+  std::vector<std::string> arguments = OwnArguments(study, simulation, site, i, "study", "join");
+  arguments.insert(arguments.end(),
+                   {"--approval", ApprovalIn(site.folder.path(), study.parties[i].name)});
   if (simulation.accept_useless) arguments.push_back("--accept-useless");
   // The folder of the run is removed afterwards, and so would be what it says.
   arguments.push_back("--unrecorded");

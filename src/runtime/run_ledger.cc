@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "crypto/signature.h"
 #include "net/frame.h"
+#include "net/swap.h"
 #include "privacy/ledger/receipts.h"
 #include "runtime/ledger_charges.h"
 #include "study/utc_time.h"
@@ -50,25 +51,6 @@ ShownAccount DecodeShown(ByteView bytes, const std::string& party) {
   }
   if (flag == 1) shown.head = privacy::ledger::DecodeHead(head, party);
   return shown;
-}
-
-// To and from everybody else, one message each of the same size.
-std::vector<Bytes> Swap(net::Channel& channel, const std::vector<Bytes>& own, size_t size) {
-  std::vector<Bytes> seen(channel.num_parties(), Bytes(size));
-  std::vector<net::Send> sends;
-  std::vector<net::Receive> receives;
-  for (net::PartyIndex peer = 0; peer < channel.num_parties(); ++peer) {
-    if (peer == channel.self()) continue;
-    sends.push_back({.to = peer, .bytes = own[peer], .size = 0, .producer = {}});
-    receives.push_back({.from = peer,
-                        .into = seen[peer],
-                        .size = 0,
-                        .consumer = {},
-                        .body = nullptr,
-                        .max_bytes = 0});
-  }
-  channel.Exchange(sends, receives);
-  return seen;
 }
 
 // The number of the last spent reservation for a study file; 0: none.
@@ -200,22 +182,20 @@ std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledge
     Privately(channel, [&] { ledger->Reserve(run); });
     head = ledger->Shown();
   }
-  const Bytes own = EncodeShown(head, head ? ledger->exact_before() : 0);
-  const std::vector<Bytes> shown = Swap(channel, std::vector<Bytes>(count, own), kShownLedgerBytes);
-
+  const std::vector<Bytes> shown =
+      net::Swap(channel, EncodeShown(head, head ? ledger->exact_before() : 0));
   std::vector<PeerAccount> accounts(count);
   std::vector<Bytes> receipts(count, Bytes(kReceiptBytes));
   for (size_t peer = 0; peer < count; ++peer) {
     accounts[peer].party = channel.names()[peer];
-    const ShownAccount account =
-        DecodeShown(peer == self ? own : shown[peer], accounts[peer].party);
+    const ShownAccount account = DecodeShown(shown[peer], accounts[peer].party);
     accounts[peer].kept = account.head.has_value();
     accounts[peer].exact_before = account.exact_before;
     if (peer == self || ledger == nullptr || !account.head) continue;
     const Bytes signature = ledger->Witness(*account.head, run, accounts[peer].party);
     if (!signature.empty()) receipts[peer] = privacy::ledger::EncodeSignature(signature);
   }
-  const std::vector<Bytes> signatures = Swap(channel, receipts, kReceiptBytes);
+  const std::vector<Bytes> signatures = net::Swap(channel, receipts, kReceiptBytes);
   for (size_t peer = 0; head && peer < count; ++peer) {
     if (peer == self || IsZero(signatures[peer])) continue;
     ledger->Countersign(*head, accounts[peer].party, approvals[peer].signature.certificate,

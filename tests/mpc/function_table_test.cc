@@ -282,8 +282,8 @@ std::vector<Entry> Entries() {
                all.back().inputs[0].values.values.end());
   all.push_back({"inverse square root",
                  "2^-40 <= x <= 2^39",
-                 "2^-40 + 2^-40 \\|y\\|",
-                 {0x1p-40, 0x1p-40},
+                 "1.125 2^-40 + 2^-40 \\|y\\|",
+                 {0x1p-40 + 0x1p-43, 0x1p-40},
                  {column},
                  50,
                  kMany,
@@ -295,8 +295,8 @@ std::vector<Entry> Entries() {
                  Elementwise([](long double x) { return 1 / std::sqrt(x); })});
   all.push_back({"square root",
                  "2^-40 <= x <= 2^39",
-                 "2^-40 + 2^-40 \\|y\\|",
-                 {0x1p-40, 0x1p-40},
+                 "1.125 2^-40 + 2^-40 \\|y\\|",
+                 {0x1p-40 + 0x1p-43, 0x1p-40},
                  {column},
                  50,
                  kMany,
@@ -364,8 +364,8 @@ std::vector<Entry> Entries() {
                  ByRow(kTable, LogSumExpOf)});
   all.push_back({"norm of 20",
                  "2^-10 <= y, \\|x\\| < 2^20",
-                 "2^-40 + 2^-40 \\|y\\|",
-                 {0x1p-40, 0x1p-40},
+                 "1.125 2^-40 + 2^-40 \\|y\\|",
+                 {0x1p-40 + 0x1p-43, 0x1p-40},
                  {table},
                  50,
                  kMany,

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "tests/study/classify_text.h"
+#include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
 namespace partita::study {
@@ -77,10 +78,6 @@ TEST(ClassifySectionTest, HasDefaults) {
             0.5);
 }
 
-struct Mistake {
-  std::string from, to, place, what, remedy;
-};
-
 TEST(ClassifySectionTest, EveryMistakeHasItsPlaceAndARemedy) {
   const std::string kSteps =
       "iterations = 60\nstep = 4\nsampling_rate = 0.5\nclip_norm = 0.8\noptimiser = \"sgd\"\n";
@@ -133,19 +130,7 @@ TEST(ClassifySectionTest, EveryMistakeHasItsPlaceAndARemedy) {
       {"[analysis.privacy]\nepsilon = 4\ndelta = 1e-4\nadjacency = \"replace\"\n", "", "61:1",
        "needs [analysis.privacy]", "epsilon"},
   };
-  for (const Mistake& mistake : mistakes) {
-    SCOPED_TRACE(mistake.from + " -> " + mistake.to);
-    try {
-      Parse(Edited(kClassifyStudy, mistake.from, mistake.to));
-      ADD_FAILURE() << "accepted";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-      EXPECT_THAT(error.message(), StartsWith("c.toml:" + mistake.place));
-      EXPECT_THAT(error.message() + error.hint(), HasSubstr(mistake.what));
-      EXPECT_THAT(error.hint(), HasSubstr(mistake.remedy));
-      EXPECT_FALSE(error.hint().empty());
-    }
-  }
+  ExpectMistakes([](const std::string& text) { Parse(text); }, "c.toml", kClassifyStudy, mistakes);
   // Levels and protocols; intervals of several levels; a second analysis.
   const std::string several =
       Edited(kClassifyStudy, "outcome = \"relapse\"\npositive = \"yes\"", "outcome = \"stage\"");

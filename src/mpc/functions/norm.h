@@ -3,7 +3,7 @@
 // RowNorm
 //   Domain  smallest <= norm <= bound, smallest > 0 and public; below smallest (0 included) the
 //           result is 0. cols bound^2 2^(2 f) < 2^126 (kBadInput).
-//   Error   2^-f absolute plus 2^-40 relative, f the fraction bits of the result.
+//   Error   2^-f + 2^-(f + 3) absolute plus 2^-40 relative, f the fraction bits of the result.
 //   Rounds  1 and Root (reciprocal.h).
 // ClipRows
 //   Result  x min(1, C' / |x|) for every row x, where C' is C (1 - 2^-16) rounded down to 20

@@ -4,8 +4,10 @@
 //           included, the result is 0. Fraction bits of x and of the result are free as long as
 //           everything fits (kBadInput before anything is sent): with f = 40 on both sides,
 //           2^-40 <= x < 2^40.
-// Error     Reciprocal and InverseRoot: at most 2^-f absolute (the last cut) plus 2^-40 relative;
-//           Root: the same. Failure probability 0; the cuts round at random (Engine::Rescale).
+// Error     Reciprocal: at most 2^-f absolute (the last cut) plus 2^-40 relative. InverseRoot and
+//           Root: 2^-f + 2^-(f + 3) absolute plus 2^-40 relative; powers of 2^(1/2), which they are
+//           scaled back by, are rounded to f + 3 bits. Failure probability 0; the cuts round at
+//           random (Engine::Rescale).
 // Rounds    with D = 1 (`dealer`) or 2 (`replicated`), after Normalise and counted as there:
 //             Reciprocal 12, InverseRoot 12 + D, Root 14 + D,
 //           and D more where the result may exceed 2^22 (at f = 40). Reciprocal needs no short

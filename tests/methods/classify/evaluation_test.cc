@@ -12,9 +12,8 @@
 #include "methods/classify/level_descents.h"
 #include "methods/classify/newton_sums.h"
 #include "methods/classify/test_counts.h"
-#include "mpc/replicated_engine.h"
 #include "privacy/sampling/discrete_gaussian.h"
-#include "tests/mpc/harness.h"
+#include "tests/methods/classify/engine_cases.h"
 #include "tests/stats/blr/random.h"
 #include "tests/stats/erm/reference.h"
 
@@ -31,27 +30,7 @@ using stats::blr::TestRandom;
 using stats::erm::LabelledRows;
 using stats::erm::NewtonSums;
 using stats::erm::ScoreCounts;
-using stats::erm::testing::Parts;
 using stats::erm::testing::SmallTable;
-
-struct EngineCase {
-  const char* kind;
-  size_t parties;
-};
-constexpr EngineCase kEngines[] = {{"dealer", 2}, {"dealer", 3}, {"replicated", 3}};
-
-RunOptions OptionsFor(const EngineCase& engine_case, mpc::Release release) {
-  RunOptions options;
-  options.kind = engine_case.kind;
-  options.num_parties = engine_case.parties;
-  options.releases = {std::move(release)};
-  if (options.kind == "replicated") options.make = mpc::MakeReplicatedEngine;
-  return options;
-}
-
-std::vector<LabelledRows> Tables(size_t parties) {
-  return Parts(SmallTable(), parties == 2 ? std::vector<int>{7, 17} : std::vector<int>{7, 16, 1});
-}
 
 // The noise of all parties together, real units, as party p draws it from seed + p.
 VectorXd NoiseOf(const NoisedSum& sum, size_t parties, uint64_t seed) {

@@ -9,11 +9,10 @@
 #include "methods/classify/descent.h"
 #include "methods/classify/local_aggregation.h"
 #include "methods/classify/psgd.h"
-#include "mpc/replicated_engine.h"
 #include "privacy/accounting/accountant.h"
 #include "privacy/sampling/discrete_gaussian.h"
 #include "privacy/sampling/discrete_gaussian_mechanism.h"
-#include "tests/mpc/harness.h"
+#include "tests/methods/classify/engine_cases.h"
 #include "tests/stats/blr/random.h"
 #include "tests/stats/erm/reference.h"
 
@@ -27,27 +26,7 @@ using mpc::testing::RunAndComparePlan;
 using mpc::testing::RunOptions;
 using stats::blr::TestRandom;
 using stats::erm::LabelledRows;
-using stats::erm::testing::Parts;
 using stats::erm::testing::SmallTable;
-
-struct EngineCase {
-  const char* kind;
-  size_t parties;
-};
-constexpr EngineCase kEngines[] = {{"dealer", 2}, {"dealer", 3}, {"replicated", 3}};
-
-RunOptions OptionsFor(const EngineCase& engine_case, mpc::Release release) {
-  RunOptions options;
-  options.kind = engine_case.kind;
-  options.num_parties = engine_case.parties;
-  options.releases = {std::move(release)};
-  if (options.kind == "replicated") options.make = mpc::MakeReplicatedEngine;
-  return options;
-}
-
-std::vector<LabelledRows> Tables(size_t parties) {
-  return Parts(SmallTable(), parties == 2 ? std::vector<int>{7, 17} : std::vector<int>{7, 16, 1});
-}
 
 DescentTask MakeTask(size_t parties, double rate) {
   DescentTask task;

@@ -271,9 +271,11 @@ TEST_F(FamilyTablesTest, GrowthHasFactorsAndTrajectory) {
   for (const Json& row : reference["parameters"]) {
     for (size_t r = 0; r < 2; ++r) {
       if (row["lhs"] != Name(factors, r)) continue;
-      if (row["op"] == "~1") EXPECT_NEAR(At(factors, r, 1), Number(row["est"]), 1e-5);
-      if (row["op"] == "~~" && row["rhs"] == row["lhs"])
+      if (row["op"] == "~1") {
+        EXPECT_NEAR(At(factors, r, 1), Number(row["est"]), 1e-5);
+      } else if (row["op"] == "~~" && row["rhs"] == row["lhs"]) {
         EXPECT_NEAR(At(factors, r, 3), Number(row["est"]), 1e-5);
+      }
     }
   }
 }

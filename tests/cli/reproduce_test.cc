@@ -151,6 +151,27 @@ TEST(ReproduceTest, AslettsCurvesAreWrittenAndDrawn) {
   EXPECT_THAT(Partita({"reproduce", "aslett-fdp", "--parties", "3"}).err, HasSubstr("--coalition"));
 }
 
+TEST(ReproduceTest, RegistriesAreTheSameForOneSeed) {
+  const StudyFolder folder;
+  const std::string csv = folder.path() + "/table.csv", html = folder.path() + "/plots.html";
+  const auto rows = [&](const std::string& seed) {
+    const ProcessResult run =
+        Partita({"reproduce", "registries", "--sets", "2", "--events", "5", "--seed", seed,
+                 "--output", csv, "--html", html, "--format", "jsonl"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return nlohmann::json::parse(run.out)["data"]["rows"];
+  };
+  const auto first = rows("3");
+  ASSERT_EQ(first.size(), 5u);
+  EXPECT_EQ(first[0]["analysis"], "one stage");
+  EXPECT_EQ(first[0]["estimates"], 2);
+  EXPECT_EQ(first, rows("3"));
+  EXPECT_NE(first, rows("4"));
+  EXPECT_THAT(StudyFolder::Read(csv), HasSubstr("5,\"largest registry\",2,"));
+  EXPECT_THAT(StudyFolder::Read(html), HasSubstr("coverage"));
+  EXPECT_NE(Partita({"reproduce", "registries", "--events", "1"}).exit_code, 0);
+}
+
 TEST(ReproduceTest, BadInputIsNamed) {
   EXPECT_EQ(Partita({"reproduce", "dca-figure2"}).exit_code, 2);
   EXPECT_THAT(Partita({"reproduce", "dca-figure2", "--data", "/nowhere"}).err,

@@ -99,8 +99,7 @@ SquareLaw SquaresOf(size_t largest) {
 
 // Bernstein: P(|mean of n - its expectation| >= t), both sides.
 double BernsteinTail(const SquareLaw& law, double n, double t) {
-  return std::min(1.0,
-                  2 * std::exp(-n * t * t / (2 * law.variance + 2.0 / 3 * law.furthest * t)));
+  return std::min(1.0, 2 * std::exp(-n * t * t / (2 * law.variance + 2.0 / 3 * law.furthest * t)));
 }
 
 // The t with that probability.

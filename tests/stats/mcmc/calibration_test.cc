@@ -46,8 +46,8 @@ TEST(CheckRanks, KnowsTheirVariance) {
   EXPECT_THROW(CheckRanks(VectorXd::Constant(3, 0.5), kLargest), Error);
 }
 
-// 2000 sets of 100 uniform ranks: no more p-values below 0.05 than that level allows (each test's
-// bound; 2000 Bernoulli variables exceed 100 + 5 standard deviations with probability below 1e-6).
+// 2000 sets of 100 uniform ranks: no more p-values below 0.05 than that level allows (153 and more of
+// 2000 have probability 3e-7).
 TEST(CheckRanks, PValuesAreBounds) {
   blr::TestRandom random(5);
   blr::Variates variates(random);
@@ -59,13 +59,12 @@ TEST(CheckRanks, PValuesAreBounds) {
     ecdf += check.ecdf_p < 0.05 ? 1 : 0;
     variance += check.variance_p < 0.05 ? 1 : 0;
   }
-  EXPECT_LT(ecdf, 149);
-  EXPECT_LT(variance, 149);
+  EXPECT_LT(ecdf, 153);
+  EXPECT_LT(variance, 153);
 }
 
-// What is said to be detectable with probability 0.8 is found in 55 to 75 of 80 repetitions or more
-// (below 48 of 80 with probability 2e-5 if it is 0.8; the seed is fixed). The errors themselves are
-// those stated for 4000 data sets.
+// What is said to be detectable with probability 0.8 is found in at least 44 of 80 repetitions (fewer
+// have probability 2e-7). The errors themselves are those stated for 4000 data sets.
 TEST(SmallestDetectable, IsDetected) {
   const double level = testing::kFalseAlarm / 6;
   const DetectableErrors errors = SmallestDetectable(4000, kLargest, level);
@@ -83,9 +82,9 @@ TEST(SmallestDetectable, IsDetected) {
     narrower += check(0, 1 - errors.narrower).variance_p < level ? 1 : 0;
     wider += check(0, 1 + errors.wider).variance_p < level ? 1 : 0;
   }
-  EXPECT_GE(shift, 48);
-  EXPECT_GE(narrower, 48);
-  EXPECT_GE(wider, 48);
+  EXPECT_GE(shift, 44);
+  EXPECT_GE(narrower, 44);
+  EXPECT_GE(wider, 44);
 }
 
 TEST(Calibration, SmallOnesHold) {

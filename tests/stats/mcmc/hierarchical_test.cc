@@ -34,8 +34,8 @@ std::vector<Prior> Priors() {
 double LogDensity(double mu, double log_tau, double log_sigma) {
   const std::vector<Prior> priors = Priors();
   const double tau2 = std::exp(2 * log_tau), sigma2 = std::exp(2 * log_sigma);
-  double value = LogPrior(priors[0], mu) + LogPrior(priors[1], log_tau) +
-                 LogPrior(priors.back(), log_sigma);
+  double value =
+      LogPrior(priors[0], mu) + LogPrior(priors[1], log_tau) + LogPrior(priors.back(), log_sigma);
   for (const std::vector<double>& group : kGroups) {
     const auto n = static_cast<double>(group.size());
     double mean = 0, squares = 0;
@@ -94,9 +94,8 @@ TEST(Hierarchical, ChainsSampleTheMarginalPosterior) {
   options.draws = 5000;
   options.thin = 20;
   SilentProgress progress;
-  const Draws draws =
-      RunChains(MatrixXd::Zero(static_cast<Index>(kGroups.size()) + 3, 4), options,
-                std::ref(decisions), common, progress);
+  const Draws draws = RunChains(MatrixXd::Zero(static_cast<Index>(kGroups.size()) + 3, 4), options,
+                                std::ref(decisions), common, progress);
   const auto summaries = Summarise(draws);
   const std::vector<Moments> expected = OnAGrid();
   const size_t parameters[] = {0, 1, summaries.size() - 1};

@@ -57,11 +57,13 @@ void ExpectFit(const nlohmann::json& fit, const Maximum& maximum,
 
 TEST(Maximum, OfLogisticRegression) {
   Columns c = ReadColumns("birthwt.csv");
-  const std::vector<Named> predictors = {
-      {"age", Numbers(c["age"])},       {"lwt", Numbers(c["lwt"])},
-      {"factor(race)2", Indicator(c["race"], "2")}, {"factor(race)3", Indicator(c["race"], "3")},
-      {"smoke", Numbers(c["smoke"])},   {"ht", Numbers(c["ht"])},
-      {"ui", Numbers(c["ui"])}};
+  const std::vector<Named> predictors = {{"age", Numbers(c["age"])},
+                                         {"lwt", Numbers(c["lwt"])},
+                                         {"factor(race)2", Indicator(c["race"], "2")},
+                                         {"factor(race)3", Indicator(c["race"], "3")},
+                                         {"smoke", Numbers(c["smoke"])},
+                                         {"ht", Numbers(c["ht"])},
+                                         {"ui", Numbers(c["ui"])}};
   const TargetPtr target =
       LogisticTarget(testing::Standardised(ValuesOf(predictors)), Numbers(c["low"]));
   const auto maximum = MaximumLikelihood(*target, VectorXd::Zero(8), 10);
@@ -72,9 +74,9 @@ TEST(Maximum, OfLogisticRegression) {
 TEST(Maximum, OfRegressionsOfCounts) {
   Columns c = ReadColumns("quine.csv");
   const std::vector<Named> predictors = {
-      {"SexM", Indicator(c["Sex"], "M")},  {"AgeF1", Indicator(c["Age"], "F1")},
+      {"SexM", Indicator(c["Sex"], "M")},   {"AgeF1", Indicator(c["Age"], "F1")},
       {"AgeF2", Indicator(c["Age"], "F2")}, {"AgeF3", Indicator(c["Age"], "F3")},
-      {"EthN", Indicator(c["Eth"], "N")},  {"LrnSL", Indicator(c["Lrn"], "SL")}};
+      {"EthN", Indicator(c["Eth"], "N")},   {"LrnSL", Indicator(c["Lrn"], "SL")}};
   const MatrixXd x = testing::Standardised(ValuesOf(predictors));
   VectorXd start = VectorXd::Zero(7);
   start(0) = 3;

@@ -250,6 +250,29 @@ Json Data(const std::string& command) {
                                            {"trace", ListOf(point)}}))},
                    {"privacy", Type("object")}});
   }
+  if (command == "reproduce aslett-fdp") {
+    return Object({{"lines", ListOf(Object({{"decisions", Type("integer")},
+                                            {"sensitivity", Type("number")},
+                                            {"adversary", Type("string")},
+                                            {"line", Type("string")},
+                                            {"side", {{"enum", {"exact", "at least", "at most"}}}},
+                                            {"advantage", Type("number")},
+                                            {"beta_at_5_percent", Type("number")}}))}});
+  }
+  if (command == "reproduce registries") {
+    return Object({{"rows", ListOf(Object({{"events_per_registry", Type("number")},
+                                           {"analysis", Type("string")},
+                                           {"data_sets", Type("integer")},
+                                           {"estimates", Type("integer")},
+                                           {"bias", Nullable("number")},
+                                           {"bias_error", Nullable("number")},
+                                           {"rmse", Nullable("number")},
+                                           {"coverage", Nullable("number")},
+                                           {"coverage_error", Nullable("number")},
+                                           {"mean_width", Nullable("number")},
+                                           {"registries_used", Nullable("number")}}))},
+                   {"largest_rhat", Type("number")}});
+  }
   if (command == "reproduce psgd-figure1" || command == "reproduce psgd-figure2") {
     return Object({{"rows", ListOf(Object({{"panel", Type("string")},
                                            {"position", Type("integer")},

@@ -208,6 +208,11 @@ TEST(McmcStudyTest, EveryProtocolRunsAsPlanned) {
     EXPECT_FALSE(ends[0].outcome->document->converged);
     EXPECT_THAT(ends[0].outcome->document->sections[0].paragraphs,
                 Contains(HasSubstr("have not converged")));
+    // What is claimed travels with the numbers, and where nothing is, that does.
+    const auto json = nlohmann::json::parse(ends[0].outcome->document->json);
+    const auto& outside = json["privacy"]["rows"][0];
+    EXPECT_EQ(outside["adversary"]["text"], "outside analyst");
+    EXPECT_EQ(outside["epsilon"] == "infinite", engine != "dealer");
     if (engine == "dealer") {
       EXPECT_TRUE(ends[0].outcome->checks.empty());
       EXPECT_TRUE(ends[0].outcome->plan.privacy_statement.has_value());

@@ -4,7 +4,7 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "crypto/random.h"
+#include "privacy/sampling/discrete_gaussian.h"
 
 namespace partita::methods::classify {
 

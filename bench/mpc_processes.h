@@ -62,10 +62,10 @@ struct Processes {
   std::string kind = "dealer";
   size_t num_parties = 2;
   bool tls = true;
-  // What the body opens beside "out" and "gradient".
-  std::vector<Release> releases = {};
   net::LinkModel link = {};          // added to every link
   SharedNumbers* tape_ms = nullptr;  // engines `dealer` and `replicated`: spent expanding tapes
+  // What the body opens beside "out" and "gradient".
+  std::vector<Release> releases = {};
 };
 
 // Adds up how long reading takes.

@@ -35,6 +35,8 @@ delta = 1e-5
 adjacency = "replace"
 )";
 
+using ::testing::AnyOf;
+
 using Processes = std::map<std::string, std::unique_ptr<Process>>;
 using Results = std::map<std::string, ProcessResult>;
 
@@ -124,8 +126,9 @@ TEST_F(MixtureResumeTest, AKilledPartyGoesOn) {
   running["south"]->Kill(SIGKILL);
   const Results killed = WaitFor(std::move(running));
   EXPECT_EQ(killed.at("south").exit_code, 128 + SIGKILL);
-  EXPECT_EQ(killed.at("north").exit_code, 9) << killed.at("north").err;
-  EXPECT_EQ(killed.at("dealer").exit_code, 9) << killed.at("dealer").err;
+  // Lost peers; or what another party said of them, whichever came first.
+  EXPECT_THAT(killed.at("north").exit_code, AnyOf(5, 9)) << killed.at("north").err;
+  EXPECT_THAT(killed.at("dealer").exit_code, AnyOf(5, 9)) << killed.at("dealer").err;
   EXPECT_FALSE(std::filesystem::exists(Home("north") + "/result.json"));
   for (const std::string party : {"north", "south"}) EXPECT_EQ(Standing(party)["studies_spent"], 1);
   const nlohmann::json before = Standing("south")["outside"];

@@ -89,7 +89,9 @@ TEST(SecureSumTest, ErrorsAreTheOnesOfTheirParty) {
   Eigen::ArrayXXd theta =
       Eigen::ArrayXXd::Zero(3, 1 + static_cast<Eigen::Index>(layout.num_columns));
   theta.col(1 + 4).setConstant(std::nan(""));  // of "b", which the first party holds
-  ExpectError(ErrorCode::kBadData, "", "", [&] { secure(theta, std::vector<uint32_t>{1, 2}); });
+  ExpectError(ErrorCode::kBadInput, "is not finite", "", [&] {
+    secure(theta, std::vector<uint32_t>{1, 2});
+  });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // what faulty parties can do.
 #include "mpc/shamir_engine.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,6 +24,24 @@ using Kind = Product::Kind;
 using ::testing::HasSubstr;
 
 constexpr size_t kElement = 16;  // bytes of a field element on the wire
+
+ErrorCode CodeOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    EXPECT_FALSE(e.hint().empty());
+    return e.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorCode::kInternal;
+}
+ErrorCode CodeOf(const std::exception_ptr& error) {
+  if (!error) {
+    ADD_FAILURE() << "nothing was thrown";
+    return ErrorCode::kInternal;
+  }
+  return CodeOf([&] { std::rethrow_exception(error); });
+}
 
 RunOptions Among(size_t num_parties) {
   return {.kind = "shamir", .num_parties = num_parties, .make = MakeShamirEngine};
@@ -270,7 +289,7 @@ TEST(ShamirEngineTest, CostsAreThoseStated) {
   const IntMatrix x = RandomMatrix(random, {50, 3}, 9), y = RandomMatrix(random, {50, 2}, 9);
   const size_t entries = 150;
   for (const Structure& structure : Structures()) {
-    const auto [n, t] = structure;
+    const size_t n = structure.parties, t = structure.threshold;
     SCOPED_TRACE(fmt::format("{} of {}", t, n));
     const size_t u = n - 1 - t, reshare = (2 * t + 1) * u;
     const size_t levels = t == 1 ? 1 : 2;
@@ -349,7 +368,8 @@ TEST(ShamirEngineTest, CostsAreThoseStated) {
 // Inputs, products, cuts, comparisons and bits made numbers, as in the clear and as planned.
 TEST(ShamirEngineTest, EveryThresholdComputesTheSame) {
   const IntMatrix x = Row({7 << 10, -(8 << 10), 9 << 10}), y = Row({-3, 5, 2});
-  for (const auto& [n, t] : Structures()) {
+  for (const Structure& structure : Structures()) {
+    const size_t n = structure.parties, t = structure.threshold;
     SCOPED_TRACE(fmt::format("{} of {}", t, n));
     const auto opened = OpenAtAll(Among(n, t), [&](Engine& engine) {
       const Shared a = InputOne(engine, 0, x, 10, 10), b = InputOne(engine, n - 1, y, 10);
@@ -369,7 +389,8 @@ TEST(ShamirEngineTest, EveryThresholdComputesTheSame) {
 }
 
 TEST(ShamirEngineTest, ThresholdsThatPartiesDoNotAdmitAreRefused) {
-  for (const auto& [n, t] : {Structure{3, 0}, {3, 2}, {4, 2}, {7, 0}, {7, 4}}) {
+  for (const Structure& structure : {Structure{3, 0}, {3, 2}, {4, 2}, {7, 0}, {7, 4}}) {
+    const size_t n = structure.parties, t = structure.threshold;
     EXPECT_EQ(CodeOf([&] { shamir::MakeShamirCostModel(n, 127, t); }), ErrorCode::kBadInput);
     const auto result = RunAll(Among(n, t), [](Engine&, size_t) { ADD_FAILURE() << "made"; });
     for (const auto& error : result.errors) EXPECT_EQ(CodeOf(error), ErrorCode::kBadInput);
@@ -574,24 +595,6 @@ TEST(ShamirEngineTest, AddingFractionBitsIsExact) {
 }
 
 // ---- refusals
-
-ErrorCode CodeOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    EXPECT_FALSE(e.hint().empty());
-    return e.code();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorCode::kInternal;
-}
-ErrorCode CodeOf(const std::exception_ptr& error) {
-  if (!error) {
-    ADD_FAILURE() << "nothing was thrown";
-    return ErrorCode::kInternal;
-  }
-  return CodeOf([&] { std::rethrow_exception(error); });
-}
 
 // The widest value that there is a mask for, and a wider one: refused when planned, and in a run
 // before the gate is asked or anything is sent.
@@ -830,7 +833,8 @@ TEST(ShamirEngineTest, LiesAboutBitsAndMaskedValuesAreCorrectedOrNoticed) {
 // 2 t, that of a product, goes unnoticed, because resharings are believed; even of one party where
 // two liars in openings are corrected.
 TEST(ShamirEngineTest, LiesInProductsAreNotNoticed) {
-  for (const auto& [n, t] : {Structure{3, 1}, {5, 2}, {7, 2}}) {
+  for (const Structure& structure : {Structure{3, 1}, {5, 2}, {7, 2}}) {
+    const size_t n = structure.parties, t = structure.threshold;
     std::vector<std::vector<IntMatrix>> opened(n);
     auto result = RunAll(Among(n, t), [&](Engine& engine, size_t self) {
       Shared value = InputOne(engine, 0, Row({7}), 10);

@@ -297,7 +297,9 @@ TEST_F(MixtureStudyTest, UsesOfRandomBatchesStayWithTheParties) {
     for (const privacy::StatementRow& row :
          privacy::ParseStatementJson(methods::dpvi::ParseModelJson(model).privacy).rows) {
       EXPECT_FALSE(row.uses_realised);
-      if (row.uses_cap) EXPECT_EQ(*row.uses_cap, bound);
+      if (row.uses_cap) {
+        EXPECT_EQ(*row.uses_cap, bound);
+      }
     }
     const study::DocumentSection* uses = SectionOf(ends.at(party), "Uses of rows in this run");
     ASSERT_NE(uses, nullptr);

@@ -23,9 +23,12 @@ using accept::FigureLine;
 constexpr int kPoints = 200;  // of a plotted line
 constexpr const char* kTitle = "Confidential accept-reject: what decisions tell about one person";
 constexpr const char* kWhatItIs =
-    "Type II error of the best test of one data set against its neighbour, for every type I error; a "
-    "larger curve is more privacy. Lines at a pair of log ratios are exact for that pair and promise "
-    "nothing for others. Guarantees hold for every pair, over a chain however proposals are chosen; "
+    "Type II error of the best test of one data set against its neighbour, for every type I error; "
+    "a "
+    "larger curve is more privacy. Lines at a pair of log ratios are exact for that pair and "
+    "promise "
+    "nothing for others. Guarantees hold for every pair, over a chain however proposals are "
+    "chosen; "
     "attacks show what is lost for certain. Of a coalition that the engine does not withstand "
     "nothing is kept secret. Thresholds are taken as exact; statements of studies add their error.";
 
@@ -99,15 +102,17 @@ std::string Text(const std::vector<FigureLine>& lines) {
   table.header = {"decisions", "Delta", "seen by", "line", "side", "advantage", "beta at 5 %"};
   table.right = {0, 1, 5, 6};
   for (const FigureLine& line : lines) {
-    table.rows.push_back({fmt::format("{}", line.decisions), fmt::format("{:.4g}", line.sensitivity),
-                          line.adversary, line.curve.name, SideName(line.curve.side),
+    table.rows.push_back({fmt::format("{}", line.decisions),
+                          fmt::format("{:.4g}", line.sensitivity), line.adversary, line.curve.name,
+                          SideName(line.curve.side),
                           fmt::format("{:.4f}", privacy::AttackAdvantage(line.curve)),
                           fmt::format("{:.4f}", line.curve.beta(0.05))});
   }
   return RenderTable(table, 0) +
-         WrapText("Advantage: the largest 1 - type I - type II error. Where the side is 'at least', "
-                  "so is the curve, and the advantage is at most this.",
-                  0) +
+         WrapText(
+             "Advantage: the largest 1 - type I - type II error. Where the side is 'at least', "
+             "so is the curve, and the advantage is at most this.",
+             0) +
          WrapText(kWhatItIs, 0);
 }
 
@@ -163,8 +168,7 @@ void AddReproduceAslett(CLI::App& reproduce, Invocation& invocation) {
                   "The same in the plots of chains")
       ->check(CLI::Range(1e-6, 10.0))
       ->capture_default_str();
-  app->add_option("--decisions", command->settings.chains,
-                  "Decisions of a chain (may be repeated)")
+  app->add_option("--decisions", command->settings.chains, "Decisions of a chain (may be repeated)")
       ->check(CLI::Range(2, 1000000))
       ->capture_default_str();
   app->add_option("--output", command->output, "Also write the curves as CSV to this file");

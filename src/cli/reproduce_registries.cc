@@ -25,8 +25,10 @@ using accept::RegistryRow;
 
 constexpr const char* kTitle = "Seven registries of a rare disease: one stage against two";
 constexpr const char* kWhatItIs =
-    "Log hazard ratio of treatment, of Cox's model stratified by registry. One stage: posterior mean "
-    "and quantiles of chains by Barker's rule, prior normal(0, 2.5), computed in the clear; under a "
+    "Log hazard ratio of treatment, of Cox's model stratified by registry. One stage: posterior "
+    "mean "
+    "and quantiles of chains by Barker's rule, prior normal(0, 2.5), computed in the clear; under "
+    "a "
     "study of method mcmc only the decisions open. Pooled: maximum likelihood with all rows in one "
     "place. Two stages: the registries' own maxima, combined; a registry whose likelihood has no "
     "maximum within 6 of 0 is left out. Averages are over data sets that gave an estimate; "
@@ -55,13 +57,12 @@ std::string Text(const accept::RegistryResults& results) {
   table.header = {"events", "analysis", "estimates", "bias", "RMSE", "coverage", "width", "used"};
   table.right = {0, 2, 3, 4, 5, 6, 7};
   for (const RegistryRow& row : results.rows) {
-    table.rows.push_back({fmt::format("{}", row.events), row.analysis,
-                          fmt::format("{} of {}", row.estimates, row.data_sets),
-                          fmt::format("{:.3f} ({:.3f})", row.bias, row.bias_error),
-                          fmt::format("{:.3f}", row.rmse),
-                          fmt::format("{:.3f} ({:.3f})", row.coverage, row.coverage_error),
-                          fmt::format("{:.3f}", row.mean_width),
-                          fmt::format("{:.1f}", row.registries_used)});
+    table.rows.push_back(
+        {fmt::format("{}", row.events), row.analysis,
+         fmt::format("{} of {}", row.estimates, row.data_sets),
+         fmt::format("{:.3f} ({:.3f})", row.bias, row.bias_error), fmt::format("{:.3f}", row.rmse),
+         fmt::format("{:.3f} ({:.3f})", row.coverage, row.coverage_error),
+         fmt::format("{:.3f}", row.mean_width), fmt::format("{:.1f}", row.registries_used)});
   }
   return RenderTable(table, 0) + WrapText(kWhatItIs, 0) +
          WrapText(fmt::format("In brackets standard errors. Used: registries. Largest R-hat of all "
@@ -105,7 +106,8 @@ std::string Html(const std::vector<RegistryRow>& rows) {
   page.title = kTitle;
   page.header = report::Element("h1", report::Escape(kTitle));
   page.main = Plot(rows, "bias", &RegistryRow::bias) +
-              Plot(rows, "coverage", &RegistryRow::coverage) + Plot(rows, "RMSE", &RegistryRow::rmse);
+              Plot(rows, "coverage", &RegistryRow::coverage) +
+              Plot(rows, "RMSE", &RegistryRow::rmse);
   page.footer = report::Paragraph(kWhatItIs);
   return report::RenderHtmlPage(page);
 }

@@ -82,9 +82,12 @@ std::string Json(const McmcStudy& study, const accept::ChainSummary& summary) {
                           {"tail_ess", p.tail_ess}});
   }
   const nlohmann::ordered_json json = {
-      {"parameters", parameters},       {"acceptance_rate", summary.acceptance_rate},
-      {"decisions", summary.decisions}, {"ess_per_decision", summary.ess_per_decision},
-      {"converged", summary.converged}, {"warnings", summary.warnings},
+      {"parameters", parameters},
+      {"acceptance_rate", summary.acceptance_rate},
+      {"decisions", summary.decisions},
+      {"ess_per_decision", summary.ess_per_decision},
+      {"converged", summary.converged},
+      {"warnings", summary.warnings},
       {"privacy", nlohmann::ordered_json::parse(privacy::StatementJson(study.statement))}};
   return json.dump();
 }

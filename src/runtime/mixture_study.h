@@ -65,12 +65,12 @@ MixtureStudy PrepareMixtureStudy(study::StudyFile file);
 struct MixtureRows final : MethodRows {
   stats::mixture::Rows rows;  // of its own columns; without features at a party without any
   std::shared_ptr<const stats::mixture::Values> values;  // the same; null at a party without any
-  crypto::Digest own{};       // of the study file and these rows
+  crypto::Digest own{};                                  // of the study file and these rows
 };
 
 struct MixtureResult final : MethodResult {
-  methods::dpvi::RunResult run;  // computing parties
-  bool went_on = false;          // from a checkpoint of an earlier attempt
+  methods::dpvi::RunResult run;                       // computing parties
+  bool went_on = false;                               // from a checkpoint of an earlier attempt
   std::shared_ptr<const stats::mixture::Values> own;  // MixtureRows::values
 };
 

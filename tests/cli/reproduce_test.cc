@@ -146,7 +146,8 @@ TEST(ReproduceTest, AslettsCurvesAreWrittenAndDrawn) {
     EXPECT_NEAR(advantage(100, adversary, "Version 3, Metropolis, attack"), 1 - std::exp(-1), 1e-6);
   }
   EXPECT_NEAR(advantage(1, "one party", "Versions 1 and 2, guarantee"), 0.1401, 1e-4);
-  EXPECT_THAT(StudyFolder::Read(csv), HasSubstr("100,0.01,3 parties,\"Version 3, Barker, attack\""));
+  EXPECT_THAT(StudyFolder::Read(csv),
+              HasSubstr("100,0.01,3 parties,\"Version 3, Barker, attack\""));
   EXPECT_THAT(StudyFolder::Read(html), HasSubstr("100 decisions, log ratios within 0.01"));
   EXPECT_THAT(Partita({"reproduce", "aslett-fdp", "--parties", "3"}).err, HasSubstr("--coalition"));
 }

@@ -55,8 +55,7 @@ std::vector<TradeOff> OneDecision(const FigureSettings& settings, const Observer
     curves.push_back(Named(ProductTradeOff(0, -delta), "Version 2 " + down));
     curves.push_back(Named(ProductTradeOff(-delta, 0), "Version 2 " + up));
   }
-  curves.push_back(
-      Named(LosingChain(-std::expm1(-delta), 1), "Version 3, Metropolis, guarantee"));
+  curves.push_back(Named(LosingChain(-std::expm1(-delta), 1), "Version 3, Metropolis, guarantee"));
   curves.push_back(Named(BarkerGuarantee(delta), "Version 3, Barker, guarantee"));
   return curves;
 }
@@ -82,8 +81,9 @@ void CheckSettings(const FigureSettings& settings) {
   const auto positive = [](double value) { return value > 0 && std::isfinite(value); };
   if (settings.coalition < 1 || settings.coalition >= settings.parties ||
       !positive(settings.sensitivity) || !positive(settings.chain_sensitivity)) {
-    throw Error(ErrorCode::kUsage,
-                "a figure needs a coalition of some but not all parties, and sensitivities above 0");
+    throw Error(
+        ErrorCode::kUsage,
+        "a figure needs a coalition of some but not all parties, and sensitivities above 0");
   }
 }
 

@@ -1,10 +1,10 @@
 // What the versions of confidential accept-reject tell whom, as lines of type I against type II
 // error: the figures of Aslett's talk, and what becomes of them over a chain (trade_offs.h).
 //
-// Outside: whoever sees what opens. A party removes its own part of the noise of Versions 1 and 2, a
-// coalition those of its members. Of the thresholds of Version 3 nobody knows a part, so its lines
-// are the same for all whom the engine withstands. Lines are those of exact thresholds; statements
-// (statement.h) add how far the law of a threshold is off, 2^-39 per decision.
+// Outside: whoever sees what opens. A party removes its own part of the noise of Versions 1 and 2,
+// a coalition those of its members. Of the thresholds of Version 3 nobody knows a part, so its
+// lines are the same for all whom the engine withstands. Lines are those of exact thresholds;
+// statements (statement.h) add how far the law of a threshold is off, 2^-39 per decision.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ namespace partita::methods::accept {
 
 struct FigureSettings {
   uint32_t parties = 7;
-  uint32_t coalition = 3;            // parties that pool what they know; below `parties`
-  double sensitivity = 0.1;          // Delta of the figures of one decision
-  double chain_sensitivity = 0.01;   // of those of chains
+  uint32_t coalition = 3;           // parties that pool what they know; below `parties`
+  double sensitivity = 0.1;         // Delta of the figures of one decision
+  double chain_sensitivity = 0.01;  // of those of chains
   std::vector<uint64_t> chains = {100, 1000, 10000};  // decisions
 };
 

@@ -23,8 +23,8 @@ using stats::blr::Variates;
 
 // Of the average size; the last is the largest.
 constexpr std::array<double, 7> kSizes = {0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6};
-constexpr double kShape = 1.2;     // of the hazard
-constexpr double kReach = 6;       // of maxima: log hazard ratios beyond it count as none
+constexpr double kShape = 1.2;  // of the hazard
+constexpr double kReach = 6;    // of maxima: log hazard ratios beyond it count as none
 constexpr double kNormal = 1.959963984540054;
 const std::array<const char*, 5> kAnalyses = {"one stage", "pooled", "two stages, fixed",
                                               "two stages, random", "largest registry"};
@@ -86,9 +86,8 @@ OneStage FitOneStage(const std::vector<const mcmc::LocalTarget*>& registries,
   options.thin = 4;
   mcmc::PlainDecisions decisions(registries, priors, options.acceptance, random);
   SilentProgress silent;
-  const mcmc::Draws draws =
-      mcmc::RunChains(MatrixXd::Zero(2, static_cast<Index>(options.chains)), options,
-                      std::ref(decisions), random, silent);
+  const mcmc::Draws draws = mcmc::RunChains(MatrixXd::Zero(2, static_cast<Index>(options.chains)),
+                                            options, std::ref(decisions), random, silent);
   const mcmc::ParameterSummary s = mcmc::Summarise(draws).front();
   return {{s.mean, s.q2_5, s.q97_5, static_cast<double>(registries.size())}, s.rhat};
 }

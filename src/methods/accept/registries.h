@@ -1,12 +1,13 @@
-// A simulated study of registries of a rare disease, every analysis in the clear: what the joint fit
-// of a chain gains over what registries can do without it.
+// A simulated study of registries of a rare disease, every analysis in the clear: what the joint
+// fit of a chain gains over what registries can do without it.
 //
 // Data       Registries of unequal size and baseline hazard, half of the patients treated. Weibull
 //            survival; observation at a registry ends with its share of the events.
 // Analyses   All of Cox's model stratified by registry, hence of one log hazard ratio of treatment,
 //            adjusted for age:
 //              one stage    chains by Barker's rule over the registries' partial likelihoods, the
-//                           plaintext twin of a study of method `mcmc`; posterior mean and quantiles
+//                           plaintext twin of a study of method `mcmc`; posterior mean and
+//                           quantiles
 //              pooled       maximum likelihood with all rows in one place
 //              two stages   every registry's own maximum, combined with fixed and random effects
 //                           (meta_analysis.h); registries whose likelihood has no maximum drop out

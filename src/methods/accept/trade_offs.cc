@@ -21,10 +21,12 @@ using privacy::TradeOff;
 
 constexpr size_t kCells = 4000;
 
-// The smallest count with no more than the asked probability above it.
-using Counted = boost::math::binomial_distribution<
-    double, boost::math::policies::policy<boost::math::policies::discrete_quantile<
-                boost::math::policies::integer_round_up>>>;
+// The smallest count with no more than `alpha` above it.
+double SmallestBorder(const boost::math::binomial& count, double alpha) {
+  double border = boost::math::quantile(boost::math::complement(count, alpha));
+  while (boost::math::cdf(boost::math::complement(count, border)) > alpha) ++border;
+  return border;
+}
 
 double CheckedDelta(double delta) {
   if (!(delta > 0) || !std::isfinite(delta)) {
@@ -159,12 +161,12 @@ TradeOff BitsTradeOff(double p, double q, uint64_t bits) {
     throw Error(ErrorCode::kUsage, "bits need probabilities between 0 and 1, and there is no bit");
   }
   const auto trials = static_cast<double>(bits);
-  const Counted under_p(trials, first), under_q(trials, found);
+  const boost::math::binomial under_p(trials, first), under_q(trials, found);
   return FromBeta(CurveSide::kExact, "bits that are counted", [=](double alpha) {
     if (alpha <= 0) return 1.0;
     if (alpha >= 1) return 0.0;
     // Rejected: more than `border` ones, and `border` ones with the probability that is left.
-    const double border = boost::math::quantile(boost::math::complement(under_p, alpha));
+    const double border = SmallestBorder(under_p, alpha);
     const double above = boost::math::cdf(boost::math::complement(under_p, border));
     const double share = std::clamp((alpha - above) / boost::math::pdf(under_p, border), 0.0, 1.0);
     return boost::math::cdf(under_q, border) - share * boost::math::pdf(under_q, border);

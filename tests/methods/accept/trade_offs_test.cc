@@ -296,8 +296,8 @@ TEST(Metropolis, AChainOfBitsLosesLinearly) {
   EXPECT_NEAR(1 - MetropolisChain(delta, 100).beta(0), 0.632, 0.001);
 }
 
-// Counted bits are the best test of them all: the profile is that of exact binomials, and one bit is
-// one bit.
+// Counted bits are the best test of them all: the profile is that of exact binomials, and one bit
+// is one bit.
 TEST(BitsTradeOff, IsTheTestOfTheirCount) {
   for (const auto& [p, q] : {std::pair{0.5, 0.6}, std::pair{0.6, 0.5}, std::pair{0.02, 0.05}}) {
     const TradeOff one = BitsTradeOff(p, q, 1);
@@ -402,9 +402,9 @@ TEST(Figures, GuaranteesLieBelowEverythingThatIsReached) {
   below(LineOf(lines, 1, "outside", sums).curve,
         LineOf(lines, 1, "outside", "Version 2 at log r = 0 against -0.1").curve);
   // methods.md 5.3, at Delta = 0.01: 0.063 of 1000 decisions near log r = 0.
-  EXPECT_NEAR(privacy::AttackAdvantage(
-                  LineOf(lines, 1000, "outside", "Version 3, Barker, attack").curve),
-              0.063, 0.0006);
+  EXPECT_NEAR(
+      privacy::AttackAdvantage(LineOf(lines, 1000, "outside", "Version 3, Barker, attack").curve),
+      0.063, 0.0006);
   settings.coalition = 7;
   EXPECT_THROW(TradeOffFigures(settings, progress), Error);
 }

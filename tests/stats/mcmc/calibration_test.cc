@@ -46,8 +46,8 @@ TEST(CheckRanks, KnowsTheirVariance) {
   EXPECT_THROW(CheckRanks(VectorXd::Constant(3, 0.5), kLargest), Error);
 }
 
-// 2000 sets of 100 uniform ranks: no more p-values below 0.05 than that level allows (153 and more of
-// 2000 have probability 3e-7).
+// 2000 sets of 100 uniform ranks: no more p-values below 0.05 than that level allows (153 and more
+// of 2000 have probability 3e-7).
 TEST(CheckRanks, PValuesAreBounds) {
   blr::TestRandom random(5);
   blr::Variates variates(random);
@@ -63,8 +63,8 @@ TEST(CheckRanks, PValuesAreBounds) {
   EXPECT_LT(variance, 153);
 }
 
-// What is said to be detectable with probability 0.8 is found in at least 44 of 80 repetitions (fewer
-// have probability 2e-7). The errors themselves are those stated for 4000 data sets.
+// What is said to be detectable with probability 0.8 is found in at least 44 of 80 repetitions
+// (fewer have probability 2e-7). The errors themselves are those stated for 4000 data sets.
 TEST(SmallestDetectable, IsDetected) {
   const double level = testing::kFalseAlarm / 6;
   const DetectableErrors errors = SmallestDetectable(4000, kLargest, level);

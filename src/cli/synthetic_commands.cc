@@ -205,7 +205,7 @@ std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& mod
 
 // The model of all columns, or of one party's.
 dpvi::FittedModel ModelFor(const ReportCommand& command) {
-  const dpvi::FittedModel model = dpvi::ReadModelFile(command.model);
+  dpvi::FittedModel model = dpvi::ReadModelFile(command.model);
   if (command.party.empty()) return model;
   const auto found = std::find(model.parties.begin(), model.parties.end(), command.party);
   if (found == model.parties.end()) {

@@ -239,8 +239,8 @@ Result RunFit(const Task& task, const Setting& setting, testing::Traffic* traffi
         SilentProgress progress;
         std::optional<Result> mine =
             FitPublished(channel, task, setting.rows[channel.self()], random, progress);
-        if (channel.self() == setting.layout.centre) result = std::move(mine);
-        EXPECT_EQ(result.has_value() && mine.has_value(), false);
+        EXPECT_EQ(mine.has_value(), channel.self() == setting.layout.centre);
+        if (mine) result = std::move(mine);
       });
   if (traffic != nullptr) *traffic = seen;
   return std::move(*result);

@@ -241,10 +241,8 @@ uint64_t ConditionalElements(const Block& block) {
   return last > 0 ? elements : elements - 1;
 }
 
-// To each node and back, from the last node to the first and from there to the centre.
-uint64_t ConditionalRounds(const Block& block) {
-  return 2 * block.nodes.size() + (block.nodes.size() > 1 ? 2 : 1);
-}
+// To each node and back, P_K to the first node, and the total back.
+uint64_t ConditionalRounds(const Block& block) { return 2 * block.nodes.size() + 2; }
 
 template <typename T>
 Answer AskConditional(net::Channel& channel, const Layout& layout, const Question& question,

@@ -4,6 +4,7 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <set>
+#include <type_traits>
 
 #include "base/error.h"
 

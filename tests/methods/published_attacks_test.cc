@@ -108,8 +108,8 @@ INSTANTIATE_TEST_SUITE_P(Models, MomentAttack,
                          [](const auto& test) { return test.param; });
 
 Setting TwoNodes(const MatrixXd& x, Index first) {
-  return testing::MakeSetting(
-      {x}, {Piece{0, 0, x.rows(), testing::Split({first, x.cols() - first})}});
+  return testing::MakeSetting({x},
+                              {Piece{0, 0, x.rows(), testing::Split({first, x.cols() - first})}});
 }
 
 // Questions through the protocol itself; what the centre and node 2 kept.
@@ -126,41 +126,39 @@ Transcript<T> AskMany(const Setting& setting, const std::vector<NormalParameters
   Transcript<T> out;
   Matrix<T> a1, precision, p, mean, r;
   const size_t centre = setting.layout.centre;
-  testing::RunThreads(
-      centre + 1, 31, [&](net::Channel& channel, crypto::RandomSource& random) {
-        if (channel.self() == centre) {
-          const CentreWatch<T> watch = [&](const CentreSight<T>& sight) {
-            if (sight.node != 0) return;
-            a1 = sight.a1;
-            precision = sight.precision;
-            p = sight.p;
-            mean = sight.noisy_mean;
-            if constexpr (std::is_same_v<T, double>) {
-              out.masked.push_back(MaskedBy(a1, precision, p, mean));
-            }
-          };
-          for (const NormalParameters& theta : thetas) {
-            const BlockAnswer answer =
-                AskConditional<T>(channel, setting.layout, {theta}, random, watch)[0];
-            out.known.push_back({answer.mean, answer.precision, answer.quadratic});
-          }
-          return;
+  testing::RunThreads(centre + 1, 31, [&](net::Channel& channel, crypto::RandomSource& random) {
+    if (channel.self() == centre) {
+      const CentreWatch<T> watch = [&](const CentreSight<T>& sight) {
+        if (sight.node != 0) return;
+        a1 = sight.a1;
+        precision = sight.precision;
+        p = sight.p;
+        mean = sight.noisy_mean;
+        if constexpr (std::is_same_v<T, double>) {
+          out.masked.push_back(MaskedBy(a1, precision, p, mean));
         }
-        const NodeWatch<T> watch = [&](const NodeSight<T>& sight) {
-          if (sight.node != 1) return;
-          out.told.p.push_back(sight.previous_p);
-          out.told.totals.push_back(sight.running_total);
-          r = sight.previous_r;
-        };
-        for (size_t i = 0; i < thetas.size(); ++i) {
-          AnswerConditional<T>(channel, setting.layout, setting.rows[channel.self()], random,
-                               watch);
-        }
-      });
+      };
+      for (const NormalParameters& theta : thetas) {
+        const BlockAnswer answer =
+            AskConditional<T>(channel, setting.layout, {theta}, random, watch)[0];
+        out.known.push_back({answer.mean, answer.precision, answer.quadratic});
+      }
+      return;
+    }
+    const NodeWatch<T> watch = [&](const NodeSight<T>& sight) {
+      if (sight.node != 1) return;
+      out.told.p.push_back(sight.previous_p);
+      out.told.totals.push_back(sight.running_total);
+      r = sight.previous_r;
+    };
+    for (size_t i = 0; i < thetas.size(); ++i) {
+      AnswerConditional<T>(channel, setting.layout, setting.rows[channel.self()], random, watch);
+    }
+  });
   // A1 - R S^-1 = (x - mu - P) S^-1, and the centre knows mu and P.
   const Matrix<T> rest = a1 - r * precision + (mean + p) * precision;
-  out.joint = Decode(rest, kDataBits<T> + kWeightBits<T>) *
-              Decode(precision, kWeightBits<T>).inverse();
+  out.joint =
+      Decode(rest, kDataBits<T> + kWeightBits<T>) * Decode(precision, kWeightBits<T>).inverse();
   return out;
 }
 
@@ -185,8 +183,8 @@ void ExpectRowsOfNodeOne(Index n, Index p, double tolerance) {
   const MatrixXd x = testing::NormalRows(n, p + 1, 6) * 2;
   const NormalParameters theta = testing::SomeDistribution(p + 1, 7);
   const Index spare = std::is_same_v<T, UInt128> ? kSpareQuestions : 5;
-  const std::vector<NormalParameters> same(
-      static_cast<size_t>(QuestionsForRows(n, p) + spare), theta);
+  const std::vector<NormalParameters> same(static_cast<size_t>(QuestionsForRows(n, p) + spare),
+                                           theta);
   const Transcript<T> seen = AskMany<T>(TwoNodes(x, p), same);
   const MatrixXd truth = x.leftCols(p).rowwise() - theta.mean.head(p).transpose();
   const SolvedRows rows = SolveRows(seen.told);
@@ -214,9 +212,9 @@ TEST(ConditionalAttack, WithoutEnoughQuestionsNothingIsSolved) {
 }
 
 // The midrange of T draws from [0, 1500) has standard deviation 1500 / sqrt(2 (T + 1) (T + 2)). Its
-// squared error over 400 cells has a relative standard deviation of at most sqrt(5 / 400) (kurtosis 6,
-// that of the Laplace law it tends to), and half to twice the square is more than 4.4 of these away;
-// the seeds are fixed, so the outcome is the same in every run.
+// squared error over 400 cells has a relative standard deviation of at most sqrt(5 / 400) (kurtosis
+// 6, that of the Laplace law it tends to), and half to twice the square is more than 4.4 of these
+// away; the seeds are fixed, so the outcome is the same in every run.
 TEST(ConditionalAttack, BoundedMasksAverageOutAtTheCentre) {
   constexpr int kQuestions = 300;
   const MatrixXd x = (testing::NormalRows(400, 2, 9).array() * 2 + 5).matrix();
@@ -345,7 +343,8 @@ TEST(SealedAttack, TheSameAttacksGetNothing) {
   ASSERT_TRUE(run.estimates.converged);
   const testing::Reference reference = testing::LoadReference("growth_openmx5");
   const NormalParameters implied = Family(reference).AtEstimates();
-  // The fit scalars, if the study opens them, are the log-likelihood at the estimates: one equation.
+  // The fit scalars, if the study opens them, are the log-likelihood at the estimates: one
+  // equation.
   const double n = reference.moments[0].n;
   const double log_2pi = std::log(2 * std::acos(-1.0));
   const double constants = 5 * log_2pi + std::log(implied.covariance.determinant());

@@ -94,8 +94,7 @@ TEST(PublishedQuestion, IsTheQuadraticFormAlongEveryChain) {
     const BlockAnswer ring = AskOnceConditional<UInt128>(setting, {normal})[0];
     const NormalParameters asked{ring.mean, ring.precision.inverse()};
     const double residuals = (x.rowwise() - normal.mean.transpose()).cwiseAbs().sum();
-    EXPECT_NEAR(ring.quadratic, testing::Quadratic(x, asked),
-                2 * 5 * residuals * 5 * 8 * 0x1p-24);
+    EXPECT_NEAR(ring.quadratic, testing::Quadratic(x, asked), 2 * 5 * residuals * 5 * 8 * 0x1p-24);
     EXPECT_LT((ring.precision - normal.covariance.inverse()).cwiseAbs().maxCoeff(), 1e-5);
     EXPECT_LT((ring.mean - normal.mean).cwiseAbs().maxCoeff(), 0x1p-24);
   }
@@ -105,8 +104,8 @@ TEST(PublishedQuestion, AnswersEveryBlockOfAComplexPartition) {
   const MatrixXd x = testing::NormalRows(kRows, 3, 3);
   std::vector<BlockNode> later = testing::Split({1, 2});
   later[0].party = 2;
-  const Setting setting = testing::MakeSetting(
-      {x}, {Piece{0, 0, 25, testing::Split({1, 2})}, Piece{0, 25, 15, later}});
+  const Setting setting =
+      testing::MakeSetting({x}, {Piece{0, 0, 25, testing::Split({1, 2})}, Piece{0, 25, 15, later}});
   const NormalParameters normal = testing::SomeDistribution(3, 4);
   const Answer answer = AskOnceConditional<UInt128>(setting, {normal});
   ASSERT_EQ(answer.size(), 2u);
@@ -126,8 +125,7 @@ TEST(PublishedQuestion, SecureSumAddsUpWhatNodesHave) {
   }
   const Setting setting = testing::MakeSetting({x}, pieces);
   const NormalParameters normal = testing::SomeDistribution(3, 6);
-  const auto reply = [&](net::Channel& channel, crypto::RandomSource& random,
-                         const OwnRows& rows) {
+  const auto reply = [&](net::Channel& channel, crypto::RandomSource& random, const OwnRows& rows) {
     AnswerSum<UInt128>(channel, setting.layout, rows, random, {});
   };
   testing::Traffic traffic;
@@ -159,9 +157,9 @@ TEST(PublishedCost, ElementsAreCounted) {
   }
 }
 
-// A1 at the centre, less all that it knows, has to be uniform over the whole ring: 256 classes of the
-// highest and of the lowest byte, chi-square with 255 degrees of freedom, whose 1 - 1e-6 / 4 quantile
-// is below 390 (Laurent & Massart: 255 + 2 sqrt(255 x) + 2 x at x = 15.2 is 410).
+// A1 at the centre, less all that it knows, has to be uniform over the whole ring: 256 classes of
+// the highest and of the lowest byte, chi-square with 255 degrees of freedom, whose 1 - 1e-6 / 4
+// quantile is below 390 (Laurent & Massart: 255 + 2 sqrt(255 x) + 2 x at x = 15.2 is 410).
 TEST(PublishedMasks, WhatTheCentreSeesOfTheRingIsUniform) {
   constexpr Index kMany = 4000;
   const MatrixXd x = testing::NormalRows(kMany, 3, 8);
@@ -260,7 +258,8 @@ TEST_P(PublishedFit, IsLavaans) {
   const Result result = RunFit(task, setting);
   // With bounded masks the likelihood has too few digits for the strict criterion.
   if (test.masks == Masks::kRing) {
-    EXPECT_TRUE(result.fit.converged) << (result.fit.warnings.empty() ? "" : result.fit.warnings[0]);
+    EXPECT_TRUE(result.fit.converged)
+        << (result.fit.warnings.empty() ? "" : result.fit.warnings[0]);
   }
   EXPECT_FALSE(result.leaks.empty());
   ASSERT_EQ(result.fit.estimates.size(), reference.rows.size());
@@ -277,14 +276,25 @@ INSTANTIATE_TEST_SUITE_P(
     Protocols, PublishedFit,
     ::testing::Values(
         FitCase{"conditional", "growth_linear6", Protocol::kConditional, Masks::kRing, {1, 2, 1}},
-        FitCase{"conditional_five", "growth_openmx5", Protocol::kConditional, Masks::kRing,
+        FitCase{"conditional_five",
+                "growth_openmx5",
+                Protocol::kConditional,
+                Masks::kRing,
                 {1, 1, 1, 1, 1}},
-        FitCase{"conditional_factors", "hs_cfa3_mean", Protocol::kConditional, Masks::kRing,
-                {3, 2, 4}},
-        FitCase{"conditional_paper", "growth_linear6", Protocol::kConditional, Masks::kPaper,
-                {2, 2}, 1e-2},
-        FitCase{"conditional_paper_factors", "hs_cfa3_mean", Protocol::kConditional, Masks::kPaper,
-                {3, 3, 3}, 1e-2},
+        FitCase{
+            "conditional_factors", "hs_cfa3_mean", Protocol::kConditional, Masks::kRing, {3, 2, 4}},
+        FitCase{"conditional_paper",
+                "growth_linear6",
+                Protocol::kConditional,
+                Masks::kPaper,
+                {2, 2},
+                1e-2},
+        FitCase{"conditional_paper_factors",
+                "hs_cfa3_mean",
+                Protocol::kConditional,
+                Masks::kPaper,
+                {3, 3, 3},
+                1e-2},
         FitCase{"plain", "hs_cfa3_mean", Protocol::kPlainPassing, Masks::kRing, {3, 3, 3}},
         FitCase{"plain_groups", "hs_cfa3_group", Protocol::kPlainPassing, Masks::kRing, {4, 5}},
         FitCase{"sum", "hs_cfa3_mean", Protocol::kSecureSum, Masks::kRing, {}},
@@ -323,8 +333,8 @@ std::optional<ErrorCode> Refusal(const Task& task) {
 }
 
 TEST(PublishedRefusal, BeforeAnythingIsSent) {
-  const Setting setting = testing::MakeSetting(
-      {testing::NormalRows(20, 3, 1)}, {Piece{0, 0, 20, testing::Split({1, 2})}});
+  const Setting setting = testing::MakeSetting({testing::NormalRows(20, 3, 1)},
+                                               {Piece{0, 0, 20, testing::Split({1, 2})}});
   Task task = SmallTask(setting, true);
   task.rows_may_leak = false;
   for (const Protocol protocol :

@@ -129,9 +129,9 @@ BlockAnswer AskBlock(net::Channel& channel, const Block& block, size_t number,
     const Matrix<T> b = CentralNodeAdjust(terms, k, noisy_mean, a1, random);
     known_mean = noisy_mean.leftCols(terms[k + 1].p.cols());
     const net::PartyIndex next = block.nodes[k + 1].party;
-    channel.Exchange(
-        {{To(next, terms[k + 1].precision), To(next, b), To(next, terms[k].c), To(next, terms[k].p)}},
-        {});
+    channel.Exchange({{To(next, terms[k + 1].precision), To(next, b), To(next, terms[k].c),
+                       To(next, terms[k].p)}},
+                     {});
   }
   // P_K goes to the first node last, because in the ring it is not there before.
   channel.Exchange({{To(first, terms[last].p)}}, {});
@@ -170,10 +170,13 @@ void AnswerBlock(net::Channel& channel, const Layout& layout, const Block& block
     const auto before = static_cast<Eigen::Index>(block.nodes[k - 1].columns.size());
     const Eigen::Index width = ColumnsFrom(block, k);
     Matrix<T> b(n, width), c(before, width), p(n, before), r = p, q = p, m(n, width);
-    std::vector<net::Receive> receives = {
-        From(layout.centre, precision), From(layout.centre, b), From(layout.centre, c),
-        From(layout.centre, p),         From(previous, running), From(previous, r),
-        From(previous, q)};
+    std::vector<net::Receive> receives = {From(layout.centre, precision),
+                                          From(layout.centre, b),
+                                          From(layout.centre, c),
+                                          From(layout.centre, p),
+                                          From(previous, running),
+                                          From(previous, r),
+                                          From(previous, q)};
     if (k > 1) receives.push_back(From(previous, m));
     channel.Exchange({}, receives);
     // Algorithm 9.
@@ -188,8 +191,7 @@ void AnswerBlock(net::Channel& channel, const Layout& layout, const Block& block
       after = conditional.rightCols(width - own) + after_mask;
     }
   }
-  NodeComputation<T> mine =
-      ExternalNodeCompute(noisy_mean, precision, x, running(0, 0), random);
+  NodeComputation<T> mine = ExternalNodeCompute(noisy_mean, precision, x, running(0, 0), random);
   Matrix<T> total(1, 1);
   total(0, 0) = mine.total;
   std::vector<net::Send> sends = {To(layout.centre, mine.a1), To(layout.centre, mine.a2)};
@@ -234,8 +236,8 @@ uint64_t ConditionalElements(const Block& block) {
       elements += (n + own) * (from - own) + n * own;  // B, C and P from the centre
       if (k > 0) elements += 2 * n * (from - own);     // mu~* and M
     } else {
-      elements += n * own;                 // P_K to the first node
-      if (last > 0) elements += n * own;   // Q_K
+      elements += n * own;                // P_K to the first node
+      if (last > 0) elements += n * own;  // Q_K
     }
   }
   return last > 0 ? elements : elements - 1;
@@ -267,10 +269,10 @@ void AnswerConditional(net::Channel& channel, const Layout& layout, const OwnRow
   }
 }
 
-#define PARTITA_CONDITIONAL(T)                                                                \
-  template Answer AskConditional<T>(net::Channel&, const Layout&, const Question&,            \
-                                    crypto::RandomSource&, const CentreWatch<T>&);            \
-  template void AnswerConditional<T>(net::Channel&, const Layout&, const OwnRows&,            \
+#define PARTITA_CONDITIONAL(T)                                                     \
+  template Answer AskConditional<T>(net::Channel&, const Layout&, const Question&, \
+                                    crypto::RandomSource&, const CentreWatch<T>&); \
+  template void AnswerConditional<T>(net::Channel&, const Layout&, const OwnRows&, \
                                      crypto::RandomSource&, const NodeWatch<T>&);
 PARTITA_CONDITIONAL(double)
 PARTITA_CONDITIONAL(UInt128)

@@ -19,12 +19,13 @@
 //                   conditional mean is wrong with probability below 2^-51 per entry (|mu| < 16).
 //                   kPaper: doubles, masks uniform in [500, 2000).
 // Revealed          To the centre: Q (hence LL) of every block at every question; R-k counts the
-//                   rank. To node k+1: P_k, R_k, C_k, S_k+1 and the running total. The total of node
-//                   1 is masked by P_1 alone, which node 2 has: n p_1 + p_1 (p_1 + 1) / 2 + 1
+//                   rank. To node k+1: P_k, R_k, C_k, S_k+1 and the running total. The total of
+//                   node 1 is masked by P_1 alone, which node 2 has: n p_1 + p_1 (p_1 + 1) / 2 + 1
 //                   questions at one theta give node 2 the rows x_1 - mu_1, whatever the masks.
 //                   (Later totals are masked by P_1 .. P_k-1 as well.) Centre and node k+1 together
 //                   have the rows of node k at once. kPaper also: R averages out at the centre.
-// Cost              Per question and block ConditionalRounds rounds and ConditionalElements elements
+// Cost              Per question and block ConditionalRounds rounds and ConditionalElements
+// elements
 //                   (doubles 8 bytes, ring 16); FitPublished adds a byte to every party that says
 //                   that there is a question.
 // Accuracy          kRing: half a unit of 2^-24 per cell, and one per conditional mean. kPaper:
@@ -57,9 +58,9 @@ struct CentreSight {
 // What node k+1 can keep: what came from node k and the centre.
 template <typename T>
 struct NodeSight {
-  size_t block = 0, node = 0;   // the receiver's place in the chain
+  size_t block = 0, node = 0;               // the receiver's place in the chain
   const Matrix<T>&previous_p, &previous_r;  // P_k, R_k
-  T running_total = 0;          // after P_k Q_k was taken off
+  T running_total = 0;                      // after P_k Q_k was taken off
 };
 
 // Semi-honest parties follow the protocol and keep what they see.

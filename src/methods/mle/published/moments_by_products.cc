@@ -57,9 +57,8 @@ void CollectBlock(net::Channel& channel, const Block& block, ProductMethod metho
 
 // This party's part in one product; what it then tells the centre, if anything.
 void ContributeProduct(net::Channel& channel, const Layout& layout, const Block& block,
-                       const BlockNode& first, const BlockNode& second,
-                       const Eigen::MatrixXd& own, ProductMethod method,
-                       crypto::RandomSource& random) {
+                       const BlockNode& first, const BlockNode& second, const Eigen::MatrixXd& own,
+                       ProductMethod method, crypto::RandomSource& random) {
   const bool is_first = channel.self() == first.party;
   if (!is_first && channel.self() != second.party) return;
   if (method == ProductMethod::kMatmul) {
@@ -84,7 +83,8 @@ void ContributeProduct(net::Channel& channel, const Layout& layout, const Block&
 std::vector<stats::GroupMoments> CollectMoments(net::Channel& channel, const Layout& layout,
                                                 ProductMethod method) {
   const Eigen::Index p = layout.num_variables;
-  std::vector<Sums> sums(NumGroups(layout), {Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p)});
+  std::vector<Sums> sums(NumGroups(layout),
+                         {Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p)});
   for (const Block& block : layout.blocks) {
     CollectBlock(channel, block, method, sums[block.group]);
   }

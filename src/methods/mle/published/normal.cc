@@ -17,17 +17,17 @@ void CheckBlock(const Layout& layout, const Block& block, size_t number, size_t 
   std::set<net::PartyIndex> parties = {layout.centre};
   for (const BlockNode& node : block.nodes) {
     if (node.party >= num_parties || !parties.insert(node.party).second) {
-      throw Error(ErrorCode::kUsage,
-                  fmt::format("{} names party {}, which is the central node, named twice or unknown",
-                              name, node.party));
+      throw Error(
+          ErrorCode::kUsage,
+          fmt::format("{} names party {}, which is the central node, named twice or unknown", name,
+                      node.party));
     }
     for (const Eigen::Index column : node.columns) ++holders.at(static_cast<size_t>(column));
   }
   for (size_t i = 0; i < holders.size(); ++i) {
     if (holders[i] != 1) {
-      throw Error(ErrorCode::kUsage,
-                  fmt::format("variable {} of {} has {} holders instead of one", i + 1, name,
-                              holders[i]));
+      throw Error(ErrorCode::kUsage, fmt::format("variable {} of {} has {} holders instead of one",
+                                                 i + 1, name, holders[i]));
     }
   }
 }

@@ -56,8 +56,8 @@ template <typename T>
 Matrix<T> DrawMask(Eigen::Index rows, Eigen::Index cols, crypto::RandomSource& random) {
   using Word = std::conditional_t<kIsRing<T>, UInt128, uint64_t>;
   Matrix<Word> words(rows, cols);
-  random.Fill({reinterpret_cast<uint8_t*>(words.data()),
-               static_cast<size_t>(words.size()) * sizeof(Word)});
+  random.Fill(
+      {reinterpret_cast<uint8_t*>(words.data()), static_cast<size_t>(words.size()) * sizeof(Word)});
   if constexpr (kIsRing<T>) {
     return words;
   } else {
@@ -86,13 +86,13 @@ net::Receive From(net::PartyIndex from, Matrix<T>& matrix) {
   return receive;
 }
 
-#define PARTITA_PUBLISHED_NUMBERS(T)                                                    \
-  template Matrix<T> Encode<T>(const Eigen::MatrixXd&, int);                            \
-  template Eigen::MatrixXd Decode<T>(const Matrix<T>&, int);                            \
-  template void Shorten<T>(Matrix<T>&, int);                                            \
-  template T PowerOfTwo<T>(int);                                                        \
-  template Matrix<T> DrawMask<T>(Eigen::Index, Eigen::Index, crypto::RandomSource&);    \
-  template net::Send To<T>(net::PartyIndex, const Matrix<T>&);                          \
+#define PARTITA_PUBLISHED_NUMBERS(T)                                                 \
+  template Matrix<T> Encode<T>(const Eigen::MatrixXd&, int);                         \
+  template Eigen::MatrixXd Decode<T>(const Matrix<T>&, int);                         \
+  template void Shorten<T>(Matrix<T>&, int);                                         \
+  template T PowerOfTwo<T>(int);                                                     \
+  template Matrix<T> DrawMask<T>(Eigen::Index, Eigen::Index, crypto::RandomSource&); \
+  template net::Send To<T>(net::PartyIndex, const Matrix<T>&);                       \
   template net::Receive From<T>(net::PartyIndex, Matrix<T>&);
 PARTITA_PUBLISHED_NUMBERS(double)
 PARTITA_PUBLISHED_NUMBERS(UInt128)

@@ -41,10 +41,11 @@ OwnRows InUnits(const Task& task, const OwnRows& own, net::PartyIndex self) {
 
 void Check(const Task& task, size_t num_parties) {
   if (!task.rows_may_leak) {
-    throw Error(ErrorCode::kRefused,
-                fmt::format("protocol '{}' shows rows to other parties", ProtocolName(task.protocol)),
-                "use 'sealed', 'likelihood' or 'pooled-moments'; to compare on made-up rows, say "
-                "that they may leak");
+    throw Error(
+        ErrorCode::kRefused,
+        fmt::format("protocol '{}' shows rows to other parties", ProtocolName(task.protocol)),
+        "use 'sealed', 'likelihood' or 'pooled-moments'; to compare on made-up rows, say "
+        "that they may leak");
   }
   CheckLayout(task.layout, num_parties);
   if (task.protocol == Protocol::kSecureSum) CheckSumLayout(task.layout);
@@ -117,8 +118,8 @@ void Reply(net::Channel& channel, const Task& task, const OwnRows& rows,
 }
 
 std::vector<std::string> LikelihoodLeaks(const Task& task, const Result& result) {
-  const size_t answers = task.protocol == Protocol::kSecureSum ? NumGroups(task.layout)
-                                                               : task.layout.blocks.size();
+  const size_t answers =
+      task.protocol == Protocol::kSecureSum ? NumGroups(task.layout) : task.layout.blocks.size();
   std::vector<std::string> leaks = {fmt::format(
       "The central node saw {} log-likelihoods; their weights have rank {} of {}{}.",
       static_cast<size_t>(result.questions) * answers, result.usage->rank,
@@ -126,16 +127,18 @@ std::vector<std::string> LikelihoodLeaks(const Task& task, const Result& result)
       result.usage->rank == result.usage->num_statistics ? ": it can solve for all moments" : "")};
   if (task.protocol == Protocol::kSecureSum) {
     leaks.emplace_back(
-        "The neighbours of a node, together, have the log-likelihood of its rows at every question.");
+        "The neighbours of a node, together, have the log-likelihood of its rows at every "
+        "question.");
     return leaks;
   }
   for (size_t b = 0; b < task.layout.blocks.size(); ++b) {
     const Block& block = task.layout.blocks[b];
     if (block.nodes.size() < 2) continue;
     if (task.protocol == Protocol::kPlainPassing) {
-      leaks.push_back(fmt::format(
-          "Block {}: nodes 2 to {} saw conditional means of their columns given the rows before them.",
-          b + 1, block.nodes.size()));
+      leaks.push_back(
+          fmt::format("Block {}: nodes 2 to {} saw conditional means of their columns given the "
+                      "rows before them.",
+                      b + 1, block.nodes.size()));
       continue;
     }
     const auto p = static_cast<Eigen::Index>(block.nodes[0].columns.size());
@@ -179,9 +182,8 @@ Result FitAtCentre(net::Channel& channel, const Task& task, crypto::RandomSource
         channel, task.layout, matmul ? ProductMethod::kMatmul : ProductMethod::kTransfer);
     for (stats::GroupMoments& group : moments) {
       group.mean = units.centre + units.half_width.cwiseProduct(group.mean);
-      group.covariance = (units.half_width.asDiagonal() * group.covariance *
-                          units.half_width.asDiagonal())
-                             .eval();
+      group.covariance =
+          (units.half_width.asDiagonal() * group.covariance * units.half_width.asDiagonal()).eval();
     }
     result.fit = stats::FitSem(task.table, moments, {}, progress);
     result.leaks = ProductLeaks(task);

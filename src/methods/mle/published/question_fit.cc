@@ -62,12 +62,11 @@ double StepLength(const Quadratic& base, const Quadratic& direction) {
   const auto lower = factor.matrixL();
   Eigen::MatrixXd whitened = lower.solve(direction.precision);
   whitened = lower.solve(whitened.transpose()).eval();
-  const double curvature =
-      Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>((whitened + whitened.transpose()) / 2,
-                                                     Eigen::EigenvaluesOnly)
-          .eigenvalues()
-          .cwiseAbs()
-          .maxCoeff();
+  const double curvature = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(
+                               (whitened + whitened.transpose()) / 2, Eigen::EigenvaluesOnly)
+                               .eigenvalues()
+                               .cwiseAbs()
+                               .maxCoeff();
   const double shift = lower.solve(direction.linear - direction.precision * mean).norm();
   const double size = std::max(curvature, shift);
   return size > 0 ? 0.5 / size : 0;

@@ -1,7 +1,7 @@
 // A fit by questions about the log-likelihood: the optimiser at the central node.
 //
-// stats/sem/oracle_fit.h needs linear functions of the sufficient statistics, a question gives -2 LL
-// at one normal distribution. Both are the same thing, since LL is linear in the statistics with
+// stats/sem/oracle_fit.h needs linear functions of the sufficient statistics, a question gives -2
+// LL at one normal distribution. Both are the same thing, since LL is linear in the statistics with
 // weights that follow from mean and precision: a gradient component, whose weights alone belong to
 // no distribution, is the difference of the answers at K and at K + t M, divided by t, exactly, for
 // every t for which K + t M is positive definite. No step size has to be chosen small. The span of
@@ -20,7 +20,7 @@ namespace partita::methods::mle::published {
 using Asker = std::function<Answer(const Question&)>;
 
 struct QuestionFitInput {
-  std::vector<double> n;  // rows of each group
+  std::vector<double> n;         // rows of each group
   stats::StatisticsScale scale;  // public bounds of the columns, for start values
   // The nodes' rows are (y - centre) / half_width of these.
   stats::StatisticsScale units;

@@ -17,10 +17,9 @@ Doubles NullColumns(const Eigen::MatrixXd& x, Eigen::Index count, crypto::Random
   Eigen::MatrixXd all(x.rows(), x.cols() + count);
   all.leftCols(x.cols()) = x;
   // Any continuous distribution spans the space; this one is uniform.
-  all.rightCols(count) =
-      (DrawMask<double>(x.rows(), count, random).array() - kPaperMaskLow) /
-          (kPaperMaskHigh - kPaperMaskLow) -
-      0.5;
+  all.rightCols(count) = (DrawMask<double>(x.rows(), count, random).array() - kPaperMaskLow) /
+                             (kPaperMaskHigh - kPaperMaskLow) -
+                         0.5;
   const Eigen::HouseholderQR<Eigen::MatrixXd> qr(all);
   Eigen::MatrixXd basis = Eigen::MatrixXd::Identity(x.rows(), all.cols());
   basis.applyOnTheLeft(qr.householderQ());

@@ -7,10 +7,10 @@
 //                   X1' W = X1' X2.
 // Revealed          To party 1: (n - a) linear constraints on every column of X2, the projection W
 //                   of X2 itself; whoever knows a rows of X2 beside has all of it. To party 2: a
-//                   constraints on every column of X1. With a = n p2 / (p1 + p2) both learn the same
-//                   number of constraints, n p1 p2 / (p1 + p2), out of n p1 and n p2: between two
-//                   parties with as many columns each, half of the data. No choice of a makes both
-//                   small.
+//                   constraints on every column of X1. With a = n p2 / (p1 + p2) both learn the
+//                   same number of constraints, n p1 p2 / (p1 + p2), out of n p1 and n p2: between
+//                   two parties with as many columns each, half of the data. No choice of a makes
+//                   both small.
 // Cost              2 rounds; n a + n p2 doubles.
 #pragma once
 

@@ -21,8 +21,8 @@ std::vector<net::PartyIndex> RingOf(const Layout& layout) {
 }
 
 // Of all rows that this party has of a group.
-double OwnQuadratic(const Layout& layout, const OwnRows& rows, size_t group,
-                    net::PartyIndex self, const Doubles& mean, const Doubles& covariance) {
+double OwnQuadratic(const Layout& layout, const OwnRows& rows, size_t group, net::PartyIndex self,
+                    const Doubles& mean, const Doubles& covariance) {
   const Eigen::LLT<Eigen::MatrixXd> factor{Eigen::MatrixXd(covariance)};
   double sum = 0;
   for (size_t b = 0; b < layout.blocks.size(); ++b) {
@@ -31,8 +31,7 @@ double OwnQuadratic(const Layout& layout, const OwnRows& rows, size_t group,
     Eigen::MatrixXd e(rows[b].rows(), rows[b].cols());
     const std::vector<Eigen::Index>& columns = block.nodes.front().columns;
     for (size_t j = 0; j < columns.size(); ++j) {
-      e.col(columns[j]) =
-          rows[b].col(static_cast<Eigen::Index>(j)).array() - mean(0, columns[j]);
+      e.col(columns[j]) = rows[b].col(static_cast<Eigen::Index>(j)).array() - mean(0, columns[j]);
     }
     sum += e.cwiseProduct(factor.solve(e.transpose()).transpose()).sum();
   }
@@ -107,10 +106,10 @@ void AnswerSum(net::Channel& channel, const Layout& layout, const OwnRows& rows,
   }
 }
 
-#define PARTITA_SECURE_SUM(T)                                                            \
-  template Answer AskForSum<T>(net::Channel&, const Layout&, const Question&);           \
-  template void AnswerSum<T>(net::Channel&, const Layout&, const OwnRows&,               \
-                             crypto::RandomSource&, const SumWatch<T>&);
+#define PARTITA_SECURE_SUM(T)                                                                     \
+  template Answer AskForSum<T>(net::Channel&, const Layout&, const Question&);                    \
+  template void AnswerSum<T>(net::Channel&, const Layout&, const OwnRows&, crypto::RandomSource&, \
+                             const SumWatch<T>&);
 PARTITA_SECURE_SUM(double)
 PARTITA_SECURE_SUM(UInt128)
 #undef PARTITA_SECURE_SUM

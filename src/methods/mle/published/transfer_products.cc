@@ -44,7 +44,8 @@ RingMatrix Candidates(const TransferShape& shape, const Eigen::MatrixXd& own,
                       const std::vector<Eigen::Index>& places, crypto::RandomSource& random) {
   const Eigen::RowVectorXd mean = own.colwise().mean();
   const Eigen::RowVectorXd deviation =
-      ((own.rowwise() - mean).colwise().squaredNorm() / static_cast<double>(own.rows())).cwiseSqrt();
+      ((own.rowwise() - mean).colwise().squaredNorm() / static_cast<double>(own.rows()))
+          .cwiseSqrt();
   stats::blr::Variates variates(random);
   Eigen::MatrixXd all(shape.rows * shape.candidates(), shape.first_columns);
   for (Eigen::Index r = 0; r < all.rows(); ++r) {
@@ -127,8 +128,8 @@ RingMatrix TransferAsSecond(net::Channel& channel, net::PartyIndex first,
         chosen.push_back(Bit(j, bit) ? &pair.one : &pair.zero);
       }
       const RingMatrix products = candidates.row(i * s + j).transpose() * x.row(i);
-      masked.row(i * s + j) = products.reshaped<Eigen::RowMajor>(1, entries) - epsilon.row(i) +
-                              pads.Make(chosen, j);
+      masked.row(i * s + j) =
+          products.reshaped<Eigen::RowMajor>(1, entries) - epsilon.row(i) + pads.Make(chosen, j);
     }
   }
   net::Send send;

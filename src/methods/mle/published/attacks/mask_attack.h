@@ -1,6 +1,6 @@
 // Bounded masks average out (methods.md 0, item 3): the central node of `conditional` sees x + R,
-// R fresh and uniform in [500, 2000) at every question, and takes the middle of the range of what it
-// saw. With T questions its error has standard deviation 1500 / sqrt(2 (T + 1) (T + 2)).
+// R fresh and uniform in [500, 2000) at every question, and takes the middle of the range of what
+// it saw. With T questions its error has standard deviation 1500 / sqrt(2 (T + 1) (T + 2)).
 #pragma once
 
 #include <Eigen/Core>

@@ -24,8 +24,7 @@ Equations Whitened(const std::vector<KnownLikelihood>& known, double n,
   for (Eigen::Index r = 0; r < out.values.size(); ++r) {
     const KnownLikelihood& one = known[static_cast<size_t>(r)];
     const Eigen::MatrixXd k = root.transpose() * one.precision * root;
-    const Eigen::VectorXd m =
-        root.triangularView<Eigen::Lower>().solve(one.mean - guess.mean);
+    const Eigen::VectorXd m = root.triangularView<Eigen::Lower>().solve(one.mean - guess.mean);
     out.weights.row(r).head(p) = -2 * (k * m).transpose();
     Eigen::Index at = p;
     for (Eigen::Index i = 0; i < p; ++i) {
@@ -72,8 +71,8 @@ double RelativeError(const SolvedMoments& solved, const Eigen::VectorXd& mean,
                      const Eigen::MatrixXd& covariance) {
   const Eigen::MatrixXd truth = covariance + mean * mean.transpose();
   const Eigen::MatrixXd found = solved.covariance + solved.mean * solved.mean.transpose();
-  const double error = std::max((solved.mean - mean).cwiseAbs().maxCoeff(),
-                                (found - truth).cwiseAbs().maxCoeff());
+  const double error =
+      std::max((solved.mean - mean).cwiseAbs().maxCoeff(), (found - truth).cwiseAbs().maxCoeff());
   return error / std::max(mean.cwiseAbs().maxCoeff(), truth.cwiseAbs().maxCoeff());
 }
 

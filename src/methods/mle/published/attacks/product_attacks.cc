@@ -9,8 +9,7 @@ using Eigen::Index;
 
 Index ConstraintsOnSecond(const MatmulSight& sight) {
   const Index n = sight.z.rows();
-  const Eigen::MatrixXd seen =
-      Eigen::MatrixXd::Identity(n, n) - sight.z * sight.z.transpose();
+  const Eigen::MatrixXd seen = Eigen::MatrixXd::Identity(n, n) - sight.z * sight.z.transpose();
   Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(seen);
   qr.setThreshold(1e-9);
   return qr.rank();

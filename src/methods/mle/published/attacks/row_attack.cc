@@ -97,8 +97,7 @@ SolvedRows SolveRows(const ToldTotals<double>& told) {
   for (Matrix<double>& mask : centred.p) mask = (mask.array() - kMiddle) / kSpread;
   const Matrix<double> equations = Coefficients(centred, [](double x) { return x * x; });
   const Eigen::VectorXd totals = Totals(told);
-  const Eigen::VectorXd found =
-      Eigen::MatrixXd(equations).householderQr().solve(totals);
+  const Eigen::VectorXd found = Eigen::MatrixXd(equations).householderQr().solve(totals);
   const Index pairs = p * (p + 1) / 2;
   const Eigen::VectorXd triangle = found.tail(pairs) / (kSpread * kSpread);
   Eigen::VectorXd row_sums = Eigen::VectorXd::Zero(p);  // W 1
@@ -137,8 +136,7 @@ SolvedRows SolveRows(const ToldTotals<UInt128>& told) {
     }
   }
   for (Index i = 0; i < n * p; ++i) {
-    minus_2dw(i, 0) =
-        static_cast<UInt128>(number(1 + i) - diagonal[static_cast<size_t>(i % p)]);
+    minus_2dw(i, 0) = static_cast<UInt128>(number(1 + i) - diagonal[static_cast<size_t>(i % p)]);
   }
   constexpr int kBits = kWeightBits<UInt128>;
   return Rows(Decode(minus_2dw, kBits + kDataBits<UInt128>).col(0), Decode(triangle, kBits).col(0),

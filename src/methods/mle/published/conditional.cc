@@ -179,9 +179,9 @@ void AnswerBlock(net::Channel& channel, const Layout& layout, const Block& block
                                           From(previous, q)};
     if (k > 1) receives.push_back(From(previous, m));
     channel.Exchange({}, receives);
+    if (watch) watch({number, k, p, r, running(0, 0)});
     // Algorithm 9.
     running(0, 0) -= p.cwiseProduct(q).sum();
-    if (watch) watch({number, k, p, r, running(0, 0)});
     Matrix<T> conditional = b - (r - p) * c;
     if (k > 1) conditional -= m * PowerOfTwo<T>(kChainBits<T>);
     Shorten(conditional, kChainBits<T>);

@@ -25,9 +25,8 @@
 //                   (Later totals are masked by P_1 .. P_k-1 as well.) Centre and node k+1 together
 //                   have the rows of node k at once. kPaper also: R averages out at the centre.
 // Cost              Per question and block ConditionalRounds rounds and ConditionalElements
-// elements
-//                   (doubles 8 bytes, ring 16); FitPublished adds a byte to every party that says
-//                   that there is a question.
+//                   elements (doubles 8 bytes, ring 16); FitPublished adds a byte to every party
+//                   that says that there is a question.
 // Accuracy          kRing: half a unit of 2^-24 per cell, and one per conditional mean. kPaper:
 //                   doubles lose |mask|^2 / |x|^2 of their digits.
 // Limits            |x| < 2^20 in the units given, n p below 2^26.
@@ -55,12 +54,13 @@ struct CentreSight {
   const Matrix<T>&p, &a1, &precision;
   const Matrix<T>& noisy_mean;  // of this node's columns, as far as the centre has it: mu or mu~*
 };
+
 // What node k+1 can keep: what came from node k and the centre.
 template <typename T>
 struct NodeSight {
   size_t block = 0, node = 0;               // the receiver's place in the chain
   const Matrix<T>&previous_p, &previous_r;  // P_k, R_k
-  T running_total = 0;                      // after P_k Q_k was taken off
+  T running_total = 0;                      // as node k sent it, with P_k Q_k
 };
 
 // Semi-honest parties follow the protocol and keep what they see.

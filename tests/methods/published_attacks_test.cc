@@ -1,5 +1,7 @@
 // What the parties of the published protocols can work out, with the numbers of
 // ../shared/reference/secure_mle_leakage.json; and that `sealed` gives the same attacks nothing.
+#include <Eigen/Eigenvalues>
+#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -15,6 +17,7 @@
 #include "stats/sem/objective.h"
 #include "tests/methods/published_parties.h"
 #include "tests/methods/sealed_references.h"
+#include "tests/mpc/two_worlds.h"
 
 namespace partita::methods::mle::published {
 namespace {
@@ -78,27 +81,59 @@ class MomentAttack : public ::testing::TestWithParam<std::string> {
   }
 };
 
-// Ranks are those of the reference; with full rank the moments come out.
+// How far solved moments may be off (as RelativeError counts) if the answers, divided by n, are off
+// by errors of this length: in whitened coordinates least squares magnifies it, the triangle of the
+// second moments stands for the matrix, and the way back multiplies by the root L: L t of the mean,
+// L C L' + m (L t)' + L t m' of second moments.
+double ErrorBound(const SolvedMoments& solved, const NormalParameters& guess, double errors,
+                  const VectorXd& mean, const MatrixXd& covariance) {
+  const double root = std::sqrt(guess.covariance.operatorNorm());
+  const double whitened = errors * solved.magnification;
+  const double first = root * whitened;
+  const double second = std::sqrt(2) * root * root * whitened + 2 * guess.mean.norm() * first;
+  const MatrixXd moments = covariance + mean * mean.transpose();
+  return std::max(first, second) /
+         std::max(mean.cwiseAbs().maxCoeff(), moments.cwiseAbs().maxCoeff());
+}
+
+// Full rank and the moments, within what the errors of the answers allow, which is three digits at
+// the least: more than the sample itself says about a population.
+void ExpectMoments(const SolvedMoments& solved, const NormalParameters& guess, double errors,
+                   const VectorXd& mean, const MatrixXd& covariance) {
+  EXPECT_TRUE(solved.solved());
+  const double bound = ErrorBound(solved, guess, errors, mean, covariance);
+  EXPECT_LT(bound, 1e-3);
+  EXPECT_LE(RelativeError(solved, mean, covariance), bound);
+}
+
+// Ranks are those of the reference; with full rank the moments come out. Noise in -2 LL as the
+// reference has it.
 TEST_P(MomentAttack, SolvesForTheMomentsAsFarAsTheModelFamilyAllows) {
   const Json expected = Leakage()["likelihood_oracle"]["models"][GetParam()];
   const testing::Reference reference = testing::LoadReference(GetParam());
   const stats::GroupMoments& truth = reference.moments[0];
   Family family(reference);
   std::vector<KnownLikelihood> known;
+  constexpr double kNoise = 4e-6;
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<double> noise(-kNoise, kNoise);
   const int count = expected["unknown_moments"].get<int>() * 4;
   for (int i = 0; i < count; ++i) {
     const NormalParameters normal = family.Draw();
     const MatrixXd precision = normal.covariance.inverse();
     const VectorXd shift = truth.mean - normal.mean;
-    known.push_back({normal.mean, precision,
-                     truth.n * (precision.cwiseProduct(truth.covariance).sum() +
-                                shift.dot(precision * shift))});
+    known.push_back(
+        {normal.mean, precision,
+         truth.n * (precision.cwiseProduct(truth.covariance).sum() + shift.dot(precision * shift)) +
+             noise(random)});
   }
   const SolvedMoments solved = SolveMoments(known, truth.n, family.AtEstimates());
   EXPECT_EQ(solved.unknown, expected["unknown_moments"].get<Index>());
   EXPECT_EQ(solved.rank, expected["rank_over_model_family"].get<Index>());
-  if (solved.solved()) {
-    EXPECT_LT(RelativeError(solved, truth.mean, truth.covariance), 1e-6);
+  if (solved.rank == solved.unknown) {
+    // A quarter more than the noise is far above what doubles lose.
+    ExpectMoments(solved, family.AtEstimates(), 1.25 * kNoise * std::sqrt(count) / truth.n,
+                  truth.mean, truth.covariance);
   }
 }
 
@@ -162,7 +197,7 @@ Transcript<T> AskMany(const Setting& setting, const std::vector<NormalParameters
   return out;
 }
 
-// 400 questions of the real protocol, uniform masks: rank and moments.
+// Questions through the real protocol, uniform masks: rank and moments.
 TEST(ConditionalAttack, TheCentreSolvesForTheMoments) {
   if (!std::filesystem::exists(testing::Shared())) GTEST_SKIP() << "no reference fits";
   testing::Reference reference = testing::LoadReference("onefactor");
@@ -174,37 +209,59 @@ TEST(ConditionalAttack, TheCentreSolvesForTheMoments) {
   const Transcript<UInt128> seen = AskMany<UInt128>(TwoNodes(x, 2), thetas);
   const SolvedMoments solved = SolveMoments(seen.known, truth.n, family.AtEstimates());
   EXPECT_EQ(solved.rank, 20);
-  EXPECT_TRUE(solved.solved());
-  EXPECT_LT(RelativeError(solved, truth.mean, truth.covariance), 1e-3);
+  double squares = 0;
+  for (const KnownLikelihood& one : seen.known) {
+    const NormalParameters asked{one.mean, one.precision.inverse()};
+    squares += std::pow(testing::RingGap(x, asked, 2) + 1e-12 * one.quadratic, 2);
+  }
+  ExpectMoments(solved, family.AtEstimates(), std::sqrt(squares) / truth.n, truth.mean,
+                truth.covariance);
 }
 
+// n rows of p columns at node 1, as many questions as needed and some to spare.
 template <typename T>
-void ExpectRowsOfNodeOne(Index n, Index p, double tolerance) {
+void ExpectRowsOfNodeOne(Index n, Index p, Index spare) {
   const MatrixXd x = testing::NormalRows(n, p + 1, 6) * 2;
   const NormalParameters theta = testing::SomeDistribution(p + 1, 7);
-  const Index spare = std::is_same_v<T, UInt128> ? kSpareQuestions : 5;
   const std::vector<NormalParameters> same(static_cast<size_t>(QuestionsForRows(n, p) + spare),
                                            theta);
   const Transcript<T> seen = AskMany<T>(TwoNodes(x, p), same);
   const MatrixXd truth = x.leftCols(p).rowwise() - theta.mean.head(p).transpose();
   const SolvedRows rows = SolveRows(seen.told);
   ASSERT_TRUE(rows.solved);
-  const RowAccuracy accuracy = CompareRows(rows.deviations, truth);
-  EXPECT_GT(accuracy.min_correlation, 1 - 1e-9);
-  EXPECT_LT(accuracy.error_over_deviation, tolerance);
+  const double worst = (rows.deviations - truth).cwiseAbs().maxCoeff();
   // Centre and node 2 need one question.
-  EXPECT_LT((seen.joint - x.leftCols(p)).cwiseAbs().maxCoeff(), 1e-5);
+  const double worst_joint = (seen.joint - x.leftCols(p)).cwiseAbs().maxCoeff();
+  const RowAccuracy accuracy = CompareRows(rows.deviations, truth);
+  if constexpr (std::is_same_v<T, UInt128>) {
+    // Exact but for the rounding of x and of mu, each to 2^-24; doubles come in at the end only.
+    EXPECT_LT(worst, 0x1p-24 + 0x1p-40);
+    EXPECT_LT(worst_joint, 0x1p-25 + 0x1p-40);
+  } else {
+    // Seeds are fixed. Six digits of every row are what "recovered" means here; the reference has
+    // ten, 9.2e-11 and 3.4e-11 of a standard deviation for its draws.
+    EXPECT_LT(accuracy.error_over_deviation, 1e-6);
+    EXPECT_GT(accuracy.min_correlation, 1 - 1e-12);  // at most half the square of that
+    EXPECT_LT(worst_joint, 1e-6);
+  }
 }
 
-// The reference has 9e-11 and 3e-11 of a standard deviation, in doubles.
+// Shapes and numbers of questions of the reference.
 TEST(ConditionalAttack, TheNextNodeSolvesForRowsFromPaperMasks) {
-  ExpectRowsOfNodeOne<double>(60, 1, 1e-6);
-  ExpectRowsOfNodeOne<double>(25, 2, 1e-6);
+  if (!std::filesystem::exists(testing::Shared())) GTEST_SKIP() << "no reference";
+  const Json results = Leakage()["next_node_regression"]["results"];
+  size_t shapes = 0;
+  for (const Json& result : results) {
+    if (result["theta_jitter"].get<double>() > 0) continue;
+    ++shapes;
+    const Index n = result["n"].get<Index>(), p = result["p1"].get<Index>();
+    ExpectRowsOfNodeOne<double>(n, p, result["evaluations"].get<Index>() - QuestionsForRows(n, p));
+  }
+  EXPECT_EQ(shapes, 2u);
 }
-// Cells have 2^-24, W has 24 bits: what is left is rounding of the cells.
 TEST(ConditionalAttack, TheNextNodeSolvesForRowsFromUniformMasksToo) {
-  ExpectRowsOfNodeOne<UInt128>(60, 1, 1e-6);
-  ExpectRowsOfNodeOne<UInt128>(25, 2, 1e-6);
+  ExpectRowsOfNodeOne<UInt128>(158, 1, kSpareQuestions);
+  ExpectRowsOfNodeOne<UInt128>(50, 3, kSpareQuestions);
 }
 TEST(ConditionalAttack, WithoutEnoughQuestionsNothingIsSolved) {
   EXPECT_FALSE(SolveRows(ToldTotals<double>{}).solved);
@@ -266,9 +323,13 @@ TEST(SecureSumAttack, NeighboursSolveForTheMomentsBetweenThem) {
   const MatrixXd mine = x.middleRows(30, 30);
   const VectorXd mean = mine.colwise().mean();
   const MatrixXd centred = mine.rowwise() - mean.transpose();
-  const SolvedMoments solved = SolveMoments(known, 30, thetas[0]);
-  EXPECT_TRUE(solved.solved());
-  EXPECT_LT(RelativeError(solved, mean, centred.transpose() * centred / 30), 1e-6);
+  // Parts are rounded to 2^-40, and doubles lose less than 1e-12.
+  double squares = 0;
+  for (const KnownLikelihood& one : known) {
+    squares += std::pow(0x1p-41 + 1e-12 * one.quadratic, 2);
+  }
+  ExpectMoments(SolveMoments(known, 30, thetas[0]), thetas[0], std::sqrt(squares) / 30, mean,
+                centred.transpose() * centred / 30);
 }
 
 TEST(MatmulAttack, ConstraintsAreAsManyAsSaidAndCompleteTheOtherColumns) {
@@ -294,7 +355,10 @@ TEST(MatmulAttack, ConstraintsAreAsManyAsSaidAndCompleteTheOtherColumns) {
   // 24 known rows of 40 tell the other 16, column by column.
   const std::vector<Index> places = testing::Range(0, 24);
   const MatrixXd all = CompleteSecond(sight, places, second(places, Eigen::all));
-  EXPECT_LT((all - second).cwiseAbs().maxCoeff(), 1e-8);
+  // Least squares with 24 unknowns divides rounding by the smallest singular value.
+  const MatrixXd block = sight.z(places, Eigen::all);
+  const double smallest = block.jacobiSvd().singularValues().tail(1)(0);
+  EXPECT_LT((all - second).cwiseAbs().maxCoeff(), 40 * 24 * 0x1p-52 * second.norm() / smallest);
 }
 
 TEST(TransferAttack, TwoRunsShowWhichCandidateIsReal) {
@@ -328,23 +392,87 @@ TEST(TransferAttack, TwoRunsShowWhichCandidateIsReal) {
   EXPECT_EQ(MatchCandidates(sights[0], sights[0], 30).found, 0);
 }
 
-// `sealed` opens estimates and one bit (as its gates count): no likelihood to solve from, no total
-// and no mask at any node. What is left is a guess by the model, which is off by its misfit.
-TEST(SealedAttack, TheSameAttacksGetNothing) {
-  if (!std::filesystem::exists(testing::Shared())) GTEST_SKIP() << "no reference fits";
-  const mle::testing::Case c = mle::testing::Load("growth_openmx5");
-  SealedModel model = PrepareSealed(c.table, c.centre, c.half_width);
-  model.iterations = 8;
-  for (const mpc::Release& release : SealedReleases(model, mle::testing::Openings(), "party0")) {
-    EXPECT_EQ(release.id.find("likelihood"), std::string::npos) << release.id;
-    EXPECT_EQ(release.id.find("moments"), std::string::npos) << release.id;
+// Everything that crosses every link in a fit with `sealed`, link by link, and what comes out.
+struct SealedRun {
+  mpc::testing::Links links;
+  SealedEstimates estimates;
+};
+
+SealedRun RecordSealed(const mle::testing::Case& c, const SealedModel& model, bool masks) {
+  // Standard errors follow from the estimates.
+  const SealedOpenings openings{"main", 0, true, false};
+  mpc::testing::RunOptions options = mle::testing::SealedOptions(model, openings, "dealer", 2);
+  if (!masks) options.make = mpc::testing::MakeDealerWithoutMasks;
+  mpc::testing::Transcript transcript;
+  options.wrap = [&](std::unique_ptr<net::Transport> inner) {
+    return std::make_unique<mpc::testing::RecordingTransport>(std::move(inner), transcript);
+  };
+  SealedRun run;
+  run.estimates = mle::testing::RunSealed(c, model, openings, options).estimates;
+  // Messages are short: all of a link as one.
+  for (const std::vector<Bytes>& messages : mpc::testing::LinksOf(transcript, options)) {
+    Bytes all;
+    for (const Bytes& message : messages) all.insert(all.end(), message.begin(), message.end());
+    run.links.push_back({all});
   }
-  const auto run = mle::testing::RunSealed(c, model, "dealer", 2);
-  ASSERT_TRUE(run.estimates.converged);
+  return run;
+}
+
+// Two worlds: rows with the sample's moments, and rows with the moments that the model implies at
+// the sample's estimates. Moments differ by the misfit, estimates do not.
+struct SealedWorlds {
+  testing::Reference reference = testing::LoadReference("growth_openmx5");
+  mle::testing::Case sample = mle::testing::Load("growth_openmx5"), implied = sample;
+  SealedModel model = PrepareSealed(sample.table, sample.centre, sample.half_width);
+  SealedWorlds() {
+    model.iterations = 8;
+    const NormalParameters normal = Family(reference).AtEstimates();
+    implied.moments[0].mean = normal.mean;
+    implied.moments[0].covariance = normal.covariance;
+  }
+};
+
+// No attack tells the worlds apart, by what it sees on the way or by what is released: moments are
+// not determined, let alone rows.
+TEST(SealedAttack, TheSameTranscriptsAndEstimatesBelongToOtherMoments) {
+  if (!std::filesystem::exists(testing::Shared())) GTEST_SKIP() << "no reference fits";
+  const SealedWorlds worlds;
+  const SealedRun one = RecordSealed(worlds.sample, worlds.model, true);
+  const SealedRun other = RecordSealed(worlds.implied, worlds.model, true);
+  const mpc::testing::Comparisons seen = mpc::testing::CompareLinks(one.links, other.links);
+  EXPECT_EQ(seen.tests, 3u * 16);  // between the parties both ways, and from the dealer
+  EXPECT_LT(seen.worst, mpc::testing::kLargest);
+  ASSERT_TRUE(one.estimates.converged);
+  ASSERT_TRUE(other.estimates.converged);
+  const VectorXd se = one.estimates.deviations / std::sqrt(worlds.sample.moments[0].n);
+  // Either is within 1e-4 standard errors of the estimates (sealed_references_test).
+  const VectorXd gap = (one.estimates.x - other.estimates.x).cwiseQuotient(se);
+  EXPECT_LT(gap.cwiseAbs().maxCoeff(), 2e-4);
+  // The attacks on the other protocols get moments to more than three digits.
+  SolvedMoments implied;
+  implied.mean = worlds.implied.moments[0].mean;
+  implied.covariance = worlds.implied.moments[0].covariance;
+  EXPECT_GT(
+      RelativeError(implied, worlds.sample.moments[0].mean, worlds.sample.moments[0].covariance),
+      1e-3);
+}
+
+TEST(SealedAttack, MissingMasksWouldBeSeen) {
+  if (!std::filesystem::exists(testing::Shared())) GTEST_SKIP() << "no reference fits";
+  SealedWorlds worlds;
+  worlds.model.iterations = 1;
+  EXPECT_GT(mpc::testing::CompareLinks(RecordSealed(worlds.sample, worlds.model, false).links,
+                                       RecordSealed(worlds.implied, worlds.model, false).links)
+                .worst,
+            mpc::testing::kLargest);
+}
+
+// The fit scalars, where a study opens them, are the log-likelihood at the estimates: one equation
+// for twenty unknown moments.
+TEST(SealedAttack, FitScalarsAreOneEquation) {
+  if (!std::filesystem::exists(testing::Shared())) GTEST_SKIP() << "no reference fits";
   const testing::Reference reference = testing::LoadReference("growth_openmx5");
   const NormalParameters implied = Family(reference).AtEstimates();
-  // The fit scalars, if the study opens them, are the log-likelihood at the estimates: one
-  // equation.
   const double n = reference.moments[0].n;
   const double log_2pi = std::log(2 * std::acos(-1.0));
   const double constants = 5 * log_2pi + std::log(implied.covariance.determinant());
@@ -353,9 +481,7 @@ TEST(SealedAttack, TheSameAttacksGetNothing) {
   const SolvedMoments solved =
       SolveMoments({{implied.mean, implied.covariance.inverse(), quadratic}}, n, implied);
   EXPECT_EQ(solved.rank, 1);
-  EXPECT_FALSE(solved.solved());
-  EXPECT_GT(RelativeError(solved, reference.moments[0].mean, reference.moments[0].covariance),
-            1e-3);
+  EXPECT_EQ(solved.unknown, 20);
 }
 
 }  // namespace

@@ -145,6 +145,21 @@ inline double Quadratic(const MatrixXd& x, const NormalParameters& normal) {
   return e.cwiseProduct(normal.covariance.llt().solve(e.transpose()).transpose()).sum();
 }
 
+// How much that can differ for rows whose cells differ by at most so much: with k = covariance^-1
+// the difference is 2 (x - mean) k error' + error k error' for every row.
+inline double QuadraticGap(const MatrixXd& x, const NormalParameters& normal, double cell_error) {
+  const MatrixXd k = normal.covariance.inverse();
+  const MatrixXd e = (x.rowwise() - normal.mean.transpose()) * k;
+  const double rows = static_cast<double>(x.rows());
+  return 2 * cell_error * e.cwiseAbs().sum() + rows * cell_error * cell_error * k.cwiseAbs().sum();
+}
+
+// In the ring a chain answers for rows whose cells are off by 2^-25 (their own rounding) and by
+// 2^-24 for every node before (that of a conditional mean), which enter alike.
+inline double RingGap(const MatrixXd& x, const NormalParameters& normal, size_t nodes) {
+  return QuadraticGap(x, normal, (static_cast<double>(nodes) - 0.5) * 0x1p-24);
+}
+
 // Bounds that somebody might write down who knows the columns roughly.
 inline stats::StatisticsScale RoughBounds(const std::vector<stats::GroupMoments>& moments) {
   const Index p = moments.front().mean.size();

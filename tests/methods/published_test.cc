@@ -2,6 +2,8 @@
 // what they refuse.
 #include "methods/mle/published/published.h"
 
+#include <Eigen/Eigenvalues>
+
 #include "methods/mle/published/conditional.h"
 #include "methods/mle/published/plain_passing.h"
 #include "methods/mle/published/secure_sum.h"
@@ -77,9 +79,36 @@ std::vector<std::vector<BlockNode>> Chains() {
   return chains;
 }
 
-// Residuals of magnitude at most r, masks m: every product of masks loses m^2 2^-52 in doubles, and
-// there are fewer than 20 for every row and pair of columns. In the ring: two steps of 2^-24 for
-// every entry of a conditional mean at each node before it, and one for the cell itself.
+constexpr double kRoundOff = 0x1p-53;
+
+// Seven sums make up the answer with masks in doubles (total, R S^-1 R', P A1, P A2 twice for its
+// Q, P S^-1 P', P Q). Their terms are products x w y with |w| <= 1 (covariances are above the
+// identity) and |x|, |y| below twice a mask and ten, the n p cells times p of them; a sum of N = n
+// p terms whose factors carry p + 5 roundings loses at most (N + p + 5) 2^-53 of the sum of
+// magnitudes.
+double PaperGap(Index n, Index p) {
+  const auto cells = static_cast<double>(n * p), width = static_cast<double>(p);
+  const double factor = 2 * kPaperMaskHigh + 10;
+  return 7 * cells * width * factor * factor * (cells + width + 5) * kRoundOff;
+}
+
+// Joint precision K = U W U' of rounded weights. S = K^-1 >= 1, so |W_k| <= 1 and, from
+// U^-T W^-1 U^-1 = S, |U|^2 <= |S| = s. Rounding moves W and Sigma_k,k+ by at most p 2^-25, hence
+// C_k by p 2^-25 (s + 1), U by sqrt(nodes) s times that, and K by 2 |U| |dU| + |U|^2 |dW|. Twice
+// that covers squares of small numbers.
+double PrecisionGap(const NormalParameters& normal, size_t nodes) {
+  const double s = normal.covariance.operatorNorm(), step = 0x1p-24 * 5;
+  return step * (2 * std::sqrt(static_cast<double>(nodes)) * std::pow(s, 1.5) * (s + 1) + s);
+}
+
+// The answer to a question in the ring is the quadratic form for the distribution that it names;
+// the test itself computes with doubles.
+void ExpectRingAnswer(const BlockAnswer& answer, const MatrixXd& x, size_t nodes) {
+  const NormalParameters asked{answer.mean, answer.precision.inverse()};
+  const double exact = testing::Quadratic(x, asked);
+  EXPECT_NEAR(answer.quadratic, exact, testing::RingGap(x, asked, nodes) + 1e-12 * exact);
+}
+
 TEST(PublishedQuestion, IsTheQuadraticFormAlongEveryChain) {
   const MatrixXd x = testing::NormalRows(kRows, 5, 1);
   const NormalParameters normal = testing::SomeDistribution(5, 2);
@@ -90,13 +119,12 @@ TEST(PublishedQuestion, IsTheQuadraticFormAlongEveryChain) {
     EXPECT_NEAR(plain.quadratic, exact, 1e-10 * exact);
     EXPECT_LT((plain.precision - normal.covariance.inverse()).cwiseAbs().maxCoeff(), 1e-12);
     const BlockAnswer paper = AskOnceConditional<double>(setting, {normal})[0];
-    EXPECT_NEAR(paper.quadratic, exact, 20 * kRows * 25 * 2000.0 * 2000.0 * 0x1p-52);
+    EXPECT_NEAR(paper.quadratic, exact, PaperGap(kRows, 5));
     const BlockAnswer ring = AskOnceConditional<UInt128>(setting, {normal})[0];
-    const NormalParameters asked{ring.mean, ring.precision.inverse()};
-    const double residuals = (x.rowwise() - normal.mean.transpose()).cwiseAbs().sum();
-    EXPECT_NEAR(ring.quadratic, testing::Quadratic(x, asked), 2 * 5 * residuals * 5 * 8 * 0x1p-24);
-    EXPECT_LT((ring.precision - normal.covariance.inverse()).cwiseAbs().maxCoeff(), 1e-5);
-    EXPECT_LT((ring.mean - normal.mean).cwiseAbs().maxCoeff(), 0x1p-24);
+    ExpectRingAnswer(ring, x, chain.size());
+    EXPECT_LT((ring.precision - normal.covariance.inverse()).cwiseAbs().maxCoeff(),
+              PrecisionGap(normal, chain.size()));
+    EXPECT_LE((ring.mean - normal.mean).cwiseAbs().maxCoeff(), 0x1p-25);
   }
 }
 
@@ -111,8 +139,8 @@ TEST(PublishedQuestion, AnswersEveryBlockOfAComplexPartition) {
   ASSERT_EQ(answer.size(), 2u);
   EXPECT_EQ(answer[0].rows, 25);
   EXPECT_EQ(answer[1].rows, 15);
-  EXPECT_NEAR(answer[0].quadratic, testing::Quadratic(x.topRows(25), normal), 1e-4);
-  EXPECT_NEAR(answer[1].quadratic, testing::Quadratic(x.bottomRows(15), normal), 1e-4);
+  ExpectRingAnswer(answer[0], x.topRows(25), 2);
+  ExpectRingAnswer(answer[1], x.bottomRows(15), 2);
 }
 
 TEST(PublishedQuestion, SecureSumAddsUpWhatNodesHave) {
@@ -136,7 +164,9 @@ TEST(PublishedQuestion, SecureSumAddsUpWhatNodesHave) {
       },
       reply, &traffic);
   ASSERT_EQ(answer.size(), 1u);
-  EXPECT_NEAR(answer[0].quadratic, testing::Quadratic(x, normal), 4 * 0x1p-41 + 1e-11);
+  // Four parts rounded to 2^-40, and doubles.
+  const double exact = testing::Quadratic(x, normal);
+  EXPECT_NEAR(answer[0].quadratic, exact, 4 * 0x1p-41 + 1e-12 * exact);
   EXPECT_EQ(traffic.bytes, 4u * 8 * (3 + 9) + 5u * 16);
   EXPECT_EQ(traffic.rounds, 6u);
 }
@@ -157,9 +187,11 @@ TEST(PublishedCost, ElementsAreCounted) {
   }
 }
 
-// A1 at the centre, less all that it knows, has to be uniform over the whole ring: 256 classes of
-// the highest and of the lowest byte, chi-square with 255 degrees of freedom, whose 1 - 1e-6 / 4
-// quantile is below 390 (Laurent & Massart: 255 + 2 sqrt(255 x) + 2 x at x = 15.2 is 410).
+// A1 at the centre, less all that it knows, is (x - mu + R) S^-1, and has to be a uniform number
+// times S^-1: uniform over the whole ring, but for the zeros that an even S^-1 ends in whatever the
+// rows are. 256 classes of the highest and of the lowest byte before these zeros, chi-square with
+// 255 degrees of freedom, whose 1 - 1e-6 / 4 quantile is below 390 (Laurent & Massart: 255 + 2
+// sqrt(255 x) + 2 x at x = 15.2 is 410).
 TEST(PublishedMasks, WhatTheCentreSeesOfTheRingIsUniform) {
   constexpr Index kMany = 4000;
   const MatrixXd x = testing::NormalRows(kMany, 3, 8);
@@ -173,9 +205,13 @@ TEST(PublishedMasks, WhatTheCentreSeesOfTheRingIsUniform) {
       [&](net::Channel& channel, crypto::RandomSource& random) {
         const CentreWatch<UInt128> watch = [&](const CentreSight<UInt128>& sight) {
           const Matrix<UInt128> rest = sight.a1 + sight.p * sight.precision;
+          ASSERT_EQ(sight.precision.size(), 1);
+          int zeros = 0;
+          while ((sight.precision(0, 0) >> zeros & 1) == 0) ++zeros;
           for (const UInt128 value : rest.reshaped()) {
+            EXPECT_TRUE(value << (128 - zeros) == 0 || zeros == 0);
             ++high[static_cast<size_t>(value >> 120)];
-            ++low[static_cast<size_t>(value & 255)];
+            ++low[static_cast<size_t>(value >> zeros & 255)];
             ++count;
           }
         };
@@ -184,7 +220,7 @@ TEST(PublishedMasks, WhatTheCentreSeesOfTheRingIsUniform) {
       [&](net::Channel& channel, crypto::RandomSource& random, const OwnRows& rows) {
         AnswerConditional<UInt128>(channel, setting.layout, rows, random, {});
       });
-  ASSERT_EQ(count, 3 * kMany);
+  EXPECT_EQ(count, 3 * kMany);
   const auto chi_square = [&](const std::vector<double>& classes) {
     double sum = 0;
     for (const double seen : classes) sum += (seen - count / 256) * (seen - count / 256);

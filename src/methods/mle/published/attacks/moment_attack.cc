@@ -50,6 +50,7 @@ SolvedMoments SolveMoments(const std::vector<KnownLikelihood>& known, double n,
                                        Eigen::ComputeThinU | Eigen::ComputeThinV);
     svd.setThreshold(kTold);
     out.rank = svd.rank();
+    if (out.rank > 0) out.magnification = 1 / svd.singularValues()[out.rank - 1];
     found = svd.solve(equations.values);
   }
   const Eigen::VectorXd mean = found.head(p);

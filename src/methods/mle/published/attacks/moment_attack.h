@@ -21,6 +21,9 @@ struct SolvedMoments {
   Eigen::Index rank = 0, unknown = 0;  // p + p (p + 1) / 2 of them
   Eigen::VectorXd mean;                // the solution of least norm where rank < unknown
   Eigen::MatrixXd covariance;          // divisor n
+  // Of the length of the errors of Q / n, to that of the whitened mean and the upper triangle of
+  // the whitened second moments; 0 without likelihoods.
+  double magnification = 0;
   bool solved() const { return rank == unknown; }
 };
 

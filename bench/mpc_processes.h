@@ -64,6 +64,8 @@ struct Processes {
   bool tls = true;
   net::LinkModel link = {};          // added to every link
   SharedNumbers* tape_ms = nullptr;  // engines `dealer` and `replicated`: spent expanding tapes
+  // What the body opens beside "out" and "gradient".
+  std::vector<Release> releases = {};
 };
 
 // Adds up how long reading takes.
@@ -168,8 +170,10 @@ inline void RunProcesses(const Processes& setting, const std::function<void(Engi
     }
     net::Channel channel(std::move(transport), Bytes{1}, 1);
     CountingReleaseGate gate;
-    gate.Reserve(
-        {{"out", "", "all", "exact", 1'000'000}, {"gradient", "", "all", "exact", 1'000'000}});
+    std::vector<Release> releases = setting.releases;
+    releases.push_back({"out", "", "all", "exact", 1'000'000});
+    releases.push_back({"gradient", "", "all", "exact", 1'000'000});
+    gate.Reserve(releases);
     body(*MakeEngine(setting, channel, gate));
     if (self != 0) _exit(0);
   }

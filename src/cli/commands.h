@@ -39,6 +39,7 @@ void AddLedgerCommands(CLI::App& app, Invocation& invocation);
 void AddBenchCommand(CLI::App& app, Invocation& invocation);
 void AddRegressionCommands(CLI::App& app, Invocation& invocation);
 void AddReproduceCommand(CLI::App& app, Invocation& invocation);
+void AddSemCommands(CLI::App& app, Invocation& invocation);
 void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
 // A command of `study`.
 void AddRehearseCommand(CLI::App& study, Invocation& invocation);

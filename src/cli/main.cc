@@ -49,6 +49,7 @@ int Main(int argc, char** argv) {
   AddComputeCommand(app, invocation);
   AddComputeWorkerCommand(app, invocation);
   AddClientCommands(app, invocation);
+  AddSemCommands(app, invocation);
   AddSyntheticCommands(app, invocation);
   try {
     app.parse(argc, argv);

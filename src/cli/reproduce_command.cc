@@ -13,8 +13,10 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/reproduce.h"
+#include "cli/reproduce_aslett.h"
 #include "cli/reproduce_dpvi.h"
 #include "cli/reproduce_psgd.h"
+#include "cli/reproduce_registries.h"
 #include "cli/simulate.h"
 #include "crypto/prg.h"
 #include "report/atomic_file.h"
@@ -360,6 +362,8 @@ void AddReproduceCommand(CLI::App& app, Invocation& invocation) {
   });
   AddReproduceDpvi(*reproduce, invocation);
   AddReproducePsgd(*reproduce, invocation);
+  AddReproduceAslett(*reproduce, invocation);
+  AddReproduceRegistries(*reproduce, invocation);
 }
 
 }  // namespace partita::cli

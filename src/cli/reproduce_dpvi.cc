@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -11,6 +12,7 @@
 
 #include "base/text_table.h"
 #include "cli/interrupt.h"
+#include "cli/secure_sum.h"
 #include "cli/simulate.h"
 #include "methods/dpvi/adult.h"
 #include "methods/dpvi/model_file.h"
@@ -35,6 +37,7 @@ const char* const kPaperSchedule = "paper";
 
 struct DpviCommand {
   std::string data, output, html, model, schedule = "both";
+  std::string secure;  // an engine: the protocol is one more line
   std::vector<std::string> columns;
   size_t runs = 10, components = 20;
   uint64_t steps = 20000;
@@ -70,6 +73,23 @@ Adult ReadTables(const DpviCommand& command) {
   return adult;
 }
 
+mixture::ExperimentOptions OptionsOf(const DpviCommand& command, const Adult& adult) {
+  mixture::ExperimentOptions options;
+  options.variational.steps = command.steps;
+  options.noise = {command.clip, command.noise, 30};
+  options.components = command.components;
+  options.batch_size = command.batch;
+  const double epochs = static_cast<double>(command.steps) * command.batch /
+                        static_cast<double>(adult.train.num_rows);
+  for (int i = 1; i < 40; ++i) options.epochs.push_back(epochs * i / 40);
+  return options;
+}
+
+dpvi::RunPlan PlanOf(const DpviCommand& command, const Adult& adult) {
+  return SecureArmPlan(adult.layout, static_cast<uint32_t>(adult.train.num_rows),
+                       OptionsOf(command, adult));
+}
+
 // A line of a figure: how sums are computed, and the schedule.
 struct Line {
   mixture::Arm arm;
@@ -77,8 +97,10 @@ struct Line {
   std::string Name() const { return arm.name + ", schedule " + schedule; }
 };
 
+const char* const kNotPartitioned = "not partitioned";
+
 mixture::Arm NotPartitioned(const Adult& adult) {
-  return {"not partitioned",
+  return {kNotPartitioned,
           [&adult](const mixture::ClippedNoise& options, crypto::RandomSource& noise) {
             return mixture::PlainGradientSum(adult.layout, adult.train, options, noise);
           }};
@@ -99,14 +121,9 @@ struct Outcome {
 
 std::vector<Outcome> RunLines(const OutputOptions& output, const DpviCommand& command,
                               const Adult& adult, const std::vector<Line>& lines) {
-  mixture::ExperimentOptions options;
-  options.variational.steps = command.steps;
-  options.noise = {command.clip, command.noise, 30};
-  options.components = command.components;
-  options.batch_size = command.batch;
-  const double epochs = static_cast<double>(command.steps) * command.batch /
-                        static_cast<double>(adult.train.num_rows);
-  for (int i = 1; i < 40; ++i) options.epochs.push_back(epochs * i / 40);
+  mixture::ExperimentOptions options = OptionsOf(command, adult);
+  // The protocol pads batches; all lines draw the same.
+  if (!command.secure.empty()) options.max_batch = PlanOf(command, adult).max_batch;
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;
@@ -129,6 +146,56 @@ std::vector<Outcome> RunLines(const OutputOptions& output, const DpviCommand& co
   return outcomes;
 }
 
+// The run of the line that is not partitioned with the same schedule, start, batches, eta and
+// noise.
+const Outcome& PairOf(const std::vector<Outcome>& outcomes, const Outcome& outcome) {
+  for (const Outcome& other : outcomes) {
+    if (other.run.arm == kNotPartitioned && other.schedule == outcome.schedule &&
+        other.run.repeat == outcome.run.repeat) {
+      return other;
+    }
+  }
+  throw Error(ErrorCode::kInternal, "a run has no pair");
+}
+
+// How far an outcome is from its pair, in nats per test row.
+struct Pairing {
+  const Outcome& outcome;
+  const Outcome& pair;
+  std::vector<double> differences;  // by point of the trace: the outcome's minus the pair's
+  double largest = 0;               // of their absolute values
+};
+
+Pairing PairingOf(const std::vector<Outcome>& outcomes, const Outcome& outcome) {
+  Pairing pairing{outcome, PairOf(outcomes, outcome), {}, 0};
+  for (size_t i = 0; i < outcome.run.trace.size(); ++i) {
+    const double difference = outcome.run.trace[i].plug_in - pairing.pair.run.trace.at(i).plug_in;
+    pairing.differences.push_back(difference);
+    pairing.largest = std::max(pairing.largest, std::abs(difference));
+  }
+  return pairing;
+}
+
+std::string PairingText(const std::vector<Outcome>& outcomes) {
+  TextTable table;
+  table.header = {"line", "run", "largest difference", "at the end", "active components"};
+  table.right = {1, 2, 3, 4};
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.run.arm == kNotPartitioned) continue;
+    const Pairing pairing = PairingOf(outcomes, outcome);
+    table.rows.push_back({outcome.line, std::to_string(outcome.run.repeat + 1),
+                          fmt::format("{:.2e}", pairing.largest),
+                          fmt::format("{:.2e}", std::abs(pairing.differences.back())),
+                          fmt::format("{}, pair {}", outcome.run.active_components,
+                                      pairing.pair.run.active_components)});
+  }
+  return RenderTable(table, 0) +
+         WrapText(
+             "Difference to the run that is not partitioned, of the mean log density of the test "
+             "rows, nats per row; both have the same start, batches, eta and noise.",
+             0);
+}
+
 // What a run of the protocol with these numbers would mean, with the uses that the runs counted.
 privacy::Statement StatementOf(const DpviCommand& command, const Adult& adult,
                                const std::vector<Outcome>& outcomes) {
@@ -146,7 +213,7 @@ privacy::Statement StatementOf(const DpviCommand& command, const Adult& adult,
   steps.adjacency = privacy::Adjacency::kAddRemove;
   statement.rows.insert(statement.rows.begin() + 1, privacy::StateSteps(steps).rows.front());
   statement.caveats.push_back(
-      "These figures are made in the clear, on public data: nothing here protects anybody. The "
+      "These figures are made on one machine, on public data: nothing here protects anybody. The "
       "rows "
       "say what the protocol would guarantee with the same numbers.");
   statement.caveats.push_back(
@@ -161,12 +228,16 @@ privacy::Statement StatementOf(const DpviCommand& command, const Adult& adult,
 
 std::string Csv(const std::vector<Outcome>& outcomes) {
   std::string csv =
-      "line,schedule,repeat,step,epochs,test_negative_log_likelihood,active_components\n";
+      "line,schedule,repeat,step,epochs,test_negative_log_likelihood,difference,"
+      "active_components\n";
   for (const Outcome& outcome : outcomes) {
-    for (const mixture::TracePoint& point : outcome.run.trace) {
-      const bool last = point.step == outcome.run.trace.back().step;
-      csv += fmt::format("\"{}\",{},{},{},{},{},{}\n", outcome.line, outcome.schedule,
+    const Pairing pairing = PairingOf(outcomes, outcome);
+    for (size_t i = 0; i < outcome.run.trace.size(); ++i) {
+      const mixture::TracePoint& point = outcome.run.trace[i];
+      const bool last = i + 1 == outcome.run.trace.size();
+      csv += fmt::format("\"{}\",{},{},{},{},{},{},{}\n", outcome.line, outcome.schedule,
                          outcome.run.repeat, point.step, point.epochs, -point.plug_in,
+                         pairing.differences[i],
                          last ? std::to_string(outcome.run.active_components) : "");
     }
   }
@@ -221,7 +292,7 @@ std::string Text(const std::vector<Outcome>& outcomes, const privacy::Statement&
              "variational law and averaged over 20 draws (predictive). Active: components with a "
              "weight above 0.02. Repeats of all lines share start, batches and noise.",
              0) +
-         "\n" + privacy::StatementText(statement);
+         "\n" + PairingText(outcomes) + "\n" + privacy::StatementText(statement);
 }
 
 std::string Html(const std::string& title, const std::vector<Outcome>& outcomes,
@@ -254,11 +325,14 @@ nlohmann::ordered_json Data(const std::vector<Outcome>& outcomes,
                             const privacy::Statement& statement) {
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (const Outcome& outcome : outcomes) {
+    const Pairing pairing = PairingOf(outcomes, outcome);
     nlohmann::ordered_json trace = nlohmann::ordered_json::array();
-    for (const mixture::TracePoint& point : outcome.run.trace) {
+    for (size_t i = 0; i < outcome.run.trace.size(); ++i) {
+      const mixture::TracePoint& point = outcome.run.trace[i];
       trace.push_back({{"step", point.step},
                        {"epochs", point.epochs},
-                       {"test_negative_log_likelihood", -point.plug_in}});
+                       {"test_negative_log_likelihood", -point.plug_in},
+                       {"difference", pairing.differences[i]}});
     }
     runs.push_back({{"line", outcome.line},
                     {"schedule", outcome.schedule},
@@ -266,6 +340,8 @@ nlohmann::ordered_json Data(const std::vector<Outcome>& outcomes,
                     {"active_components", outcome.run.active_components},
                     {"predictive_negative_log_likelihood", -outcome.run.predictive},
                     {"max_uses", outcome.run.max_uses},
+                    {"largest_difference", pairing.largest},
+                    {"seconds", outcome.run.seconds},
                     {"trace", trace}});
   }
   return {{"runs", runs},
@@ -297,6 +373,13 @@ std::vector<std::string> Schedules(const DpviCommand& command) {
   return {command.schedule};
 }
 
+void AddSecure(const DpviCommand& command, const Adult& adult, const std::string& schedule,
+               std::vector<Line>& lines) {
+  if (command.secure.empty()) return;
+  lines.push_back(
+      {SecureArm(command.secure, adult.layout, adult.train, PlanOf(command, adult)), schedule});
+}
+
 int RunFigure2(const OutputOptions& output, const DpviCommand& command) {
   const Adult adult = ReadTables(command);
   std::vector<Line> lines;
@@ -304,6 +387,7 @@ int RunFigure2(const OutputOptions& output, const DpviCommand& command) {
     lines.push_back({NotPartitioned(adult), schedule});
     lines.push_back({Partitioned(adult, true), schedule});
     lines.push_back({Partitioned(adult, false), schedule});
+    AddSecure(command, adult, schedule, lines);
   }
   return Report(output, command, "DPVI on partitioned data, with and without renormalisation",
                 adult, lines);
@@ -315,6 +399,7 @@ int RunFigure3(const OutputOptions& output, const DpviCommand& command) {
   for (const std::string& schedule : Schedules(command)) {
     lines.push_back({NotPartitioned(adult), schedule});
     lines.push_back({Partitioned(adult, true), schedule});
+    AddSecure(command, adult, schedule, lines);
   }
   return Report(output, command, "DPVI on partitioned and on whole data", adult, lines);
 }
@@ -350,6 +435,10 @@ void AddOptions(CLI::App& app, DpviCommand& command) {
   app.add_option("--noise", command.noise, "Noise, in multiples of the clipping norm")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--secure", command.secure,
+                 "Also run the protocol on this engine, its parties as threads, paired with the "
+                 "others")
+      ->check(CLI::IsMember({"dealer", "replicated", "ot"}));
   app.add_option("--output", command.output, "Also write the numbers as CSV to this file");
   app.add_option("--model", command.model,
                  "Also write the model of the last run to this file, for `partita synthetic`");

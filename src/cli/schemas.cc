@@ -237,15 +237,41 @@ Json Data(const std::string& command) {
   if (command == "reproduce dpvi-figure2" || command == "reproduce dpvi-figure3") {
     const Json point = Object({{"step", Type("integer")},
                                {"epochs", Type("number")},
-                               {"test_negative_log_likelihood", Type("number")}});
+                               {"test_negative_log_likelihood", Type("number")},
+                               {"difference", Type("number")}});
     return Object({{"runs", ListOf(Object({{"line", Type("string")},
                                            {"schedule", Type("string")},
                                            {"repeat", Type("integer")},
                                            {"active_components", Type("integer")},
                                            {"predictive_negative_log_likelihood", Type("number")},
                                            {"max_uses", Type("integer")},
+                                           {"largest_difference", Type("number")},
+                                           {"seconds", Type("number")},
                                            {"trace", ListOf(point)}}))},
                    {"privacy", Type("object")}});
+  }
+  if (command == "reproduce aslett-fdp") {
+    return Object({{"lines", ListOf(Object({{"decisions", Type("integer")},
+                                            {"sensitivity", Type("number")},
+                                            {"adversary", Type("string")},
+                                            {"line", Type("string")},
+                                            {"side", {{"enum", {"exact", "at least", "at most"}}}},
+                                            {"advantage", Type("number")},
+                                            {"beta_at_5_percent", Type("number")}}))}});
+  }
+  if (command == "reproduce registries") {
+    return Object({{"rows", ListOf(Object({{"events_per_registry", Type("number")},
+                                           {"analysis", Type("string")},
+                                           {"data_sets", Type("integer")},
+                                           {"estimates", Type("integer")},
+                                           {"bias", Nullable("number")},
+                                           {"bias_error", Nullable("number")},
+                                           {"rmse", Nullable("number")},
+                                           {"coverage", Nullable("number")},
+                                           {"coverage_error", Nullable("number")},
+                                           {"mean_width", Nullable("number")},
+                                           {"registries_used", Nullable("number")}}))},
+                   {"largest_rhat", Type("number")}});
   }
   if (command == "reproduce psgd-figure1" || command == "reproduce psgd-figure2") {
     return Object({{"rows", ListOf(Object({{"panel", Type("string")},
@@ -264,6 +290,7 @@ Json Data(const std::string& command) {
                                              {"detectable", Type("number")}}))},
                    {"title", Type("string")}});
   }
+  if (std::optional<Json> schema = SemSchema(command)) return *schema;
   if (std::optional<Json> schema = SyntheticSchema(command)) return *schema;
   if (std::optional<Json> schema = StewardSchema(command)) return *schema;
   if (std::optional<Json> schema = LedgerSchema(command)) return *schema;

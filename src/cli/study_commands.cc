@@ -64,14 +64,22 @@ void WriteNewFile(const std::string& path, const std::string& text) {
 
 void AddNew(CLI::App* study, Invocation& invocation) {
   struct Options {
-    std::string file, partition = "horizontal";
+    std::string file, partition = "horizontal", method = "mle";
+    CLI::Option* chose_partition = nullptr;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
       study, "new", "Write a commented study file to start from", invocation,
       [&invocation, options] {
-        const auto kind = options->partition == "vertical" ? study::TemplateKind::kVertical
-                                                           : study::TemplateKind::kHorizontal;
+        const bool vertical = options->partition == "vertical";
+        const bool mixture = options->method == "mixture";
+        if (mixture && !vertical && options->chose_partition->count() > 0) {
+          throw Error(ErrorCode::kUsage, "a mixture is fitted to columns that several parties hold",
+                      "leave out --partition");
+        }
+        const auto kind = mixture    ? study::TemplateKind::kMixture
+                          : vertical ? study::TemplateKind::kVertical
+                                     : study::TemplateKind::kHorizontal;
         WriteNewFile(options->file, study::StudyTemplate(kind));
         PrintResult(invocation.output,
                     fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
@@ -80,8 +88,15 @@ void AddNew(CLI::App* study, Invocation& invocation) {
         return kDone;
       });
   command->add_option("FILE", options->file, "The study file to write")->required();
-  command->add_option("--partition", options->partition, "How the data is split")
-      ->check(CLI::IsMember({"horizontal", "vertical"}))
+  options->chose_partition =
+      command->add_option("--partition", options->partition, "How the data is split")
+          ->check(CLI::IsMember({"horizontal", "vertical"}))
+          ->capture_default_str();
+  command
+      ->add_option("--method", options->method,
+                   "mle: a structural equation model; mixture: a model of split columns, for "
+                   "synthetic tables")
+      ->check(CLI::IsMember({"mle", "mixture"}))
       ->capture_default_str();
 }
 

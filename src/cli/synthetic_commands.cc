@@ -17,6 +17,7 @@
 #include "data/csv_writer.h"
 #include "data/gzip_source.h"
 #include "methods/dpvi/synthetic.h"
+#include "methods/dpvi/utility.h"
 #include "privacy/statement.h"
 #include "report/atomic_file.h"
 #include "report/html_page.h"
@@ -25,8 +26,6 @@
 #include "report/privacy_html.h"
 #include "report/progress.h"
 #include "stats/mixture/coverage.h"
-#include "stats/mixture/predictive.h"
-#include "stats/mixture/utility.h"
 
 namespace partita::cli {
 namespace {
@@ -79,18 +78,8 @@ int RunDraw(const OutputOptions& output, const DrawCommand& command) {
 // ---------------------------------------------------------------------------------- report
 
 struct ReportCommand {
-  std::string model, real, train, target, level, html;
+  std::string model, party, real, train, target, level, html;
   size_t rows = 10000;
-};
-
-struct UtilityReport {
-  std::vector<mixture::MarginalDistance> marginals;
-  std::vector<mixture::Association> associations;
-  double plug_in = 0, predictive = 0;
-  size_t active_components = 0;
-  std::string target, level;  // empty: nothing was predicted
-  mixture::PredictionScore from_synthetic, from_real;
-  bool has_from_real = false;
 };
 
 mixture::Values ReadValues(const dpvi::FittedModel& model, const std::string& file) {
@@ -103,59 +92,11 @@ mixture::Values ReadValues(const dpvi::FittedModel& model, const std::string& fi
   return dpvi::EncodeValues(model.columns, contents.table);
 }
 
-// The model's level of a text.
-size_t LevelOf(const dpvi::FittedModel& model, const std::string& target,
-               const std::string& level) {
-  for (const dpvi::ModelColumn& column : model.columns) {
-    if (column.encoding.column.name != target) continue;
-    const std::vector<std::string>& levels = column.encoding.column.levels;
-    const auto found = std::find(levels.begin(), levels.end(), level);
-    if (found == levels.end()) break;
-    data::Table table;
-    table.num_rows = 1;
-    table.columns.push_back(
-        {column.encoding.column, {}, {static_cast<int32_t>(found - levels.begin())}, {}});
-    return static_cast<size_t>(data::Encode(column.encoding, table).front());
-  }
-  throw Error(ErrorCode::kBadInput,
-              fmt::format("the model has no column '{}' with a level '{}'", target, level),
-              "name a factor of the model and one of its levels");
-}
-
-UtilityReport MakeReport(const ReportCommand& command, const dpvi::FittedModel& model) {
-  const mixture::Layout layout = dpvi::ModelLayout(model.columns);
-  const mixture::VariationalState state = model.state();
-  const mixture::Values real = ReadValues(model, command.real);
-  const mixture::Rows real_rows = mixture::MakeRows(layout, real);
+dpvi::Utility MakeReport(const ReportCommand& command, const dpvi::FittedModel& model) {
+  dpvi::RealRows real{ReadValues(model, command.real), {}};
+  if (!command.train.empty()) real.train = ReadValues(model, command.train);
   crypto::SystemRandom random;
-  stats::blr::Variates variates(random);
-  const mixture::Values synthetic =
-      mixture::DrawRows(layout, mixture::DrawTheta(state, variates), command.rows, variates);
-  UtilityReport report;
-  report.marginals = mixture::CompareMarginals(layout, real, synthetic);
-  report.associations = mixture::CompareAssociations(layout, real, synthetic);
-  report.plug_in = mixture::PlugInLogDensity(layout, real_rows, state);
-  report.predictive = mixture::PredictiveLogDensity(layout, real_rows, state, 20, variates);
-  report.active_components = mixture::ActiveComponents(state);
-  if (command.target.empty()) return report;
-  report.target = command.target;
-  report.level = command.level;
-  const size_t level = LevelOf(model, command.target, command.level);
-  report.from_synthetic = mixture::TrainAndTest(layout, synthetic, real, command.target, level);
-  if (!command.train.empty()) {
-    report.has_from_real = true;
-    report.from_real = mixture::TrainAndTest(layout, ReadValues(model, command.train), real,
-                                             command.target, level);
-  }
-  return report;
-}
-
-std::vector<mixture::Association> Strongest(std::vector<mixture::Association> all, size_t count) {
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return std::max(a.real, a.synthetic) > std::max(b.real, b.synthetic);
-  });
-  all.resize(std::min(all.size(), count));
-  return all;
+  return dpvi::JudgeSynthetic(model, real, {command.rows, command.target, command.level}, random);
 }
 
 std::string ScoreText(const char* name, const mixture::PredictionScore& score) {
@@ -163,7 +104,7 @@ std::string ScoreText(const char* name, const mixture::PredictionScore& score) {
                      score.accuracy, score.auc, score.log_loss);
 }
 
-std::string ReportText(const UtilityReport& report) {
+std::string ReportText(const dpvi::Utility& report) {
   TextTable marginals;
   marginals.header = {"column", "total variation"};
   marginals.right = {1};
@@ -172,7 +113,7 @@ std::string ReportText(const UtilityReport& report) {
   TextTable pairs;
   pairs.header = {"pair", "real", "synthetic"};
   pairs.right = {1, 2};
-  for (const mixture::Association& pair : Strongest(report.associations, 15)) {
+  for (const mixture::Association& pair : dpvi::Strongest(report.associations, 15)) {
     pairs.rows.push_back({pair.first + ", " + pair.second, fmt::format("{:.3f}", pair.real),
                           fmt::format("{:.3f}", pair.synthetic)});
   }
@@ -183,10 +124,10 @@ std::string ReportText(const UtilityReport& report) {
           "\nLog density of the real rows: {:.4f} nats per row at the mean, {:.4f} over 20 "
           "draws; active components: {}\n",
           report.plug_in, report.predictive, report.active_components);
-  if (!report.target.empty()) {
+  if (report.from_synthetic) {
     text += fmt::format("\nPredicting {} = {} in the real rows\n", report.target, report.level) +
-            ScoreText("synthetic rows", report.from_synthetic);
-    if (report.has_from_real) text += ScoreText("real rows", report.from_real);
+            ScoreText("synthetic rows", *report.from_synthetic);
+    if (report.from_real) text += ScoreText("real rows", *report.from_real);
   }
   return text + "\n" + WrapText(kRealRows, 0) + WrapText(dpvi::kSyntheticPurpose, 0);
 }
@@ -195,7 +136,7 @@ nlohmann::ordered_json ScoreJson(const mixture::PredictionScore& score) {
   return {{"accuracy", score.accuracy}, {"auc", score.auc}, {"log_loss", score.log_loss}};
 }
 
-nlohmann::ordered_json ReportData(const UtilityReport& report) {
+nlohmann::ordered_json ReportData(const dpvi::Utility& report) {
   nlohmann::ordered_json marginals = nlohmann::ordered_json::array();
   for (const mixture::MarginalDistance& marginal : report.marginals)
     marginals.push_back({{"column", marginal.name}, {"total_variation", marginal.total_variation}});
@@ -207,11 +148,11 @@ nlohmann::ordered_json ReportData(const UtilityReport& report) {
                      {"synthetic", pair.synthetic}});
   }
   nlohmann::ordered_json prediction;
-  if (!report.target.empty()) {
+  if (report.from_synthetic) {
     prediction = {{"target", report.target},
                   {"level", report.level},
-                  {"from_synthetic", ScoreJson(report.from_synthetic)}};
-    if (report.has_from_real) prediction["from_real"] = ScoreJson(report.from_real);
+                  {"from_synthetic", ScoreJson(*report.from_synthetic)}};
+    if (report.from_real) prediction["from_real"] = ScoreJson(*report.from_real);
   }
   return {{"marginals", marginals},
           {"associations", pairs},
@@ -222,9 +163,9 @@ nlohmann::ordered_json ReportData(const UtilityReport& report) {
           {"purpose", dpvi::kSyntheticPurpose}};
 }
 
-std::string ReportHtml(const UtilityReport& report, const dpvi::FittedModel& model) {
+std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& model) {
   std::vector<report::BarRow> pairs;
-  for (const mixture::Association& pair : Strongest(report.associations, 25))
+  for (const mixture::Association& pair : dpvi::Strongest(report.associations, 25))
     pairs.push_back({pair.first + ", " + pair.second, pair.real, pair.synthetic});
   report::HtmlTable table;
   table.caption = "Total variation distance between the real and the synthetic shares";
@@ -242,8 +183,8 @@ std::string ReportHtml(const UtilityReport& report, const dpvi::FittedModel& mod
         fmt::format("accuracy {:.4f}, AUC {:.4f}, log loss {:.4f}", score.accuracy, score.auc,
                     score.log_loss));
   };
-  if (!report.target.empty()) add_score("synthetic rows", report.from_synthetic);
-  if (report.has_from_real) add_score("real rows", report.from_real);
+  if (report.from_synthetic) add_score("synthetic rows", *report.from_synthetic);
+  if (report.from_real) add_score("real rows", *report.from_real);
   report::HtmlPage page;
   page.title = "Synthetic data: how like the real ones they are";
   page.header = report::Element("h1", report::Escape(page.title)) + report::Paragraph(kRealRows);
@@ -262,12 +203,24 @@ std::string ReportHtml(const UtilityReport& report, const dpvi::FittedModel& mod
   return report::RenderHtmlPage(page);
 }
 
+// The model of all columns, or of one party's.
+dpvi::FittedModel ModelFor(const ReportCommand& command) {
+  dpvi::FittedModel model = dpvi::ReadModelFile(command.model);
+  if (command.party.empty()) return model;
+  const auto found = std::find(model.parties.begin(), model.parties.end(), command.party);
+  if (found == model.parties.end()) {
+    throw Error(ErrorCode::kBadInput, fmt::format("the model has no party '{}'", command.party),
+                fmt::format("name one of: {}", fmt::join(model.parties, ", ")));
+  }
+  return dpvi::ModelOfParty(model, static_cast<size_t>(found - model.parties.begin()));
+}
+
 int RunReport(const OutputOptions& output, const ReportCommand& command) {
   if (command.target.empty() != command.level.empty()) {
     throw Error(ErrorCode::kUsage, "--target and --level belong together");
   }
-  const dpvi::FittedModel model = dpvi::ReadModelFile(command.model);
-  const UtilityReport report = MakeReport(command, model);
+  const dpvi::FittedModel model = ModelFor(command);
+  const dpvi::Utility report = MakeReport(command, model);
   if (!command.html.empty()) report::WriteFileAtomically(command.html, ReportHtml(report, model));
   PrintResult(output, ReportText(report), ReportData(report).dump());
   return kDone;
@@ -361,6 +314,8 @@ void AddReport(CLI::App& synthetic, Invocation& invocation) {
       "Compare synthetic rows of a model with real rows, for the holder of the real ones");
   AddOutputOptions(*report, invocation, "synthetic report");
   report->add_option("model", options->model, "Model file")->required();
+  report->add_option("--party", options->party,
+                     "Only the columns of this party: what its holder can compare alone");
   report
       ->add_option("--real", options->real,
                    "CSV of real rows that the model was not fitted to (may be gzipped)")

@@ -15,7 +15,7 @@
 
 namespace partita::mpc {
 
-// Tolerated passive parties among n: the largest t < n / 2.
+// The most passive parties among n that can be tolerated: the largest t < n / 2.
 constexpr size_t ShamirThreshold(size_t num_parties) { return (num_parties - 1) / 2; }
 
 // The point of a party.

@@ -15,11 +15,19 @@ using shamir::IsMember;
 namespace {
 
 template <typename F>
-shamir::Parameters ParametersOf(const net::Channel& channel, int statistical_bits) {
-  shamir::CheckNumParties(channel.num_parties());
-  constexpr int kMersenneBits = F::kMaskBits == F::kBits - 1 ? F::kBits : 0;
-  return {channel.num_parties(), F::kMaskBits,     F::kBytes,
-          F::kTapeBytes,         statistical_bits, kMersenneBits};
+shamir::Parameters ParametersOf(size_t num_parties, std::optional<size_t> threshold,
+                                int statistical_bits) {
+  shamir::CheckNumParties(num_parties);
+  shamir::Parameters parameters;
+  parameters.num_parties = num_parties;
+  parameters.threshold = threshold.value_or(ShamirThreshold(num_parties));
+  shamir::CheckThreshold(num_parties, parameters.threshold);
+  parameters.mask_bits = F::kMaskBits;
+  parameters.element_bytes = F::kBytes;
+  parameters.tape_bytes = F::kTapeBytes;
+  parameters.statistical_bits = statistical_bits;
+  parameters.mersenne_bits = F::kMaskBits == F::kBits - 1 ? F::kBits : 0;
+  return parameters;
 }
 
 template <size_t kSlices>
@@ -33,12 +41,14 @@ constexpr std::array<bool, kSlices> OnesInSliceZero() {
 
 template <typename F, size_t kSlices>
 ShamirEngine<F, kSlices>::ShamirEngine(net::Channel& channel, ReleaseGate& gate,
-                                       const GroupTapes& tapes, int statistical_bits)
+                                       const GroupTapes& tapes, int statistical_bits,
+                                       std::optional<size_t> threshold)
     : LinearEngine<F, 1, kSlices>({channel.num_parties(), channel.self(), F::kBits}, {true},
                                   OnesInSliceZero<kSlices>()),
       gate_(gate),
-      party_(channel, tapes),
-      scheduler_(ParametersOf<F>(channel, statistical_bits)) {
+      party_(channel, ParametersOf<F>(channel.num_parties(), threshold, statistical_bits).threshold,
+             tapes),
+      scheduler_(ParametersOf<F>(channel.num_parties(), threshold, statistical_bits)) {
   if (scheduler_.parameters().slices() != kSlices) {
     throw Error(ErrorCode::kUsage, "the engine shamir was made for another number of parties",
                 "use MakeShamirEngine");
@@ -90,14 +100,14 @@ void ShamirEngine<F, kSlices>::Execute(std::span<Operation> operations) {
 namespace {
 
 // The keys of groups of more than two, from the first member to the others.
-std::map<Group, crypto::Key> ShareGroupKeys(net::Channel& channel) {
+std::map<Group, crypto::Key> ShareGroupKeys(net::Channel& channel, size_t threshold) {
   const PartyIndex self = channel.self();
-  const ExecutionCost cost = shamir::SetupCost(channel.num_parties());
+  const ExecutionCost cost = shamir::SetupCost(channel.num_parties(), threshold);
   std::map<Group, crypto::Key> keys;
   if (cost.steps == 0) return keys;
   crypto::SystemRandom random;
   StepMessages messages;
-  for (Group group : shamir::GroupsOf(channel.num_parties())) {
+  for (Group group : shamir::GroupsOf(channel.num_parties(), threshold)) {
     if (!IsMember(group, self)) continue;
     const auto first = static_cast<PartyIndex>(std::countr_zero(group));
     if (first == self) {
@@ -115,9 +125,9 @@ std::map<Group, crypto::Key> ShareGroupKeys(net::Channel& channel) {
 
 }  // namespace
 
-GroupTapes ChannelGroupTapes(net::Channel& channel) {
+GroupTapes ChannelGroupTapes(net::Channel& channel, size_t threshold) {
   auto pairs = ChannelTapes(channel, "shamir");
-  auto keys = std::make_shared<std::map<Group, crypto::Key>>(ShareGroupKeys(channel));
+  auto keys = std::make_shared<std::map<Group, crypto::Key>>(ShareGroupKeys(channel, threshold));
   return [pairs = std::move(pairs), keys, self = channel.self()](Group group) {
     if (std::has_single_bit(group)) {
       crypto::SystemRandom random;
@@ -131,21 +141,30 @@ GroupTapes ChannelGroupTapes(net::Channel& channel) {
 namespace {
 
 template <typename F>
-std::unique_ptr<Engine> MakeOver(net::Channel& channel, ReleaseGate& gate) {
-  const shamir::Parameters parameters = ParametersOf<F>(channel, 40);
-  const GroupTapes tapes = ChannelGroupTapes(channel);
-  if (parameters.slices() == 2) return std::make_unique<ShamirEngine<F, 2>>(channel, gate, tapes);
-  return std::make_unique<ShamirEngine<F, 3>>(channel, gate, tapes);
+std::unique_ptr<Engine> MakeOver(net::Channel& channel, ReleaseGate& gate,
+                                 std::optional<size_t> threshold) {
+  constexpr int kBits = 64;
+  const shamir::Parameters parameters = ParametersOf<F>(channel.num_parties(), threshold, kBits);
+  const GroupTapes tapes = ChannelGroupTapes(channel, parameters.threshold);
+  if (parameters.slices() == 2) {
+    return std::make_unique<ShamirEngine<F, 2>>(channel, gate, tapes, kBits, threshold);
+  }
+  return std::make_unique<ShamirEngine<F, 3>>(channel, gate, tapes, kBits, threshold);
 }
 
 }  // namespace
 
 std::unique_ptr<Engine> MakeShamirEngine(net::Channel& channel, ReleaseGate& gate) {
-  return MakeOver<Field127>(channel, gate);
+  return MakeOver<Field127>(channel, gate, {});
+}
+
+std::unique_ptr<Engine> MakeShamirEngineFor(size_t threshold, net::Channel& channel,
+                                            ReleaseGate& gate) {
+  return MakeOver<Field127>(channel, gate, threshold);
 }
 
 std::unique_ptr<Engine> MakeShamirSumEngine(net::Channel& channel, ReleaseGate& gate) {
-  return MakeOver<Field61>(channel, gate);
+  return MakeOver<Field61>(channel, gate, {});
 }
 
 namespace {

@@ -7,7 +7,9 @@
 //                   Field61 exact integers, bits and sums.
 // Protocol          Shamir's sharing with pseudo-random dealings and one-round resharing; formulas,
 //                   papers and the argument for privacy are in mpc/shamir_schedule.h.
-// Threat model      Passive, static, t < n / 2 parties (t = 1 of 3 or 4, 2 of 5 or 6, 3 of 7).
+// Threat model      Passive, static, t < n / 2 parties: as many as can be (1 of 3 or 4, 2 of 5 or
+// 6,
+//                   3 of 7), or fewer if the maker says so.
 // Revealed          Shapes, and what Reveal opens to whom. A coalition's view is otherwise uniform
 //                   and independent of the others' inputs, but for the masked openings of Rescale
 //                   and the decompositions, which are within 2^-s, s >= 64, of it per element, and
@@ -21,6 +23,11 @@
 //                     5         2   2                  none
 //                     6         2   3                  none
 //                     7         3   3                  none
+//                   and with a smaller threshold
+//                     5         1   2                  1
+//                     6         1   3                  1
+//                     7         1   4                  1
+//                     7         2   2                  2
 //                   What is noticed but not corrected ends the run with a kPeerFault at the party
 //                   that noticed. Lies in dealings and resharings are NOT noticed.
 // Cost, in field elements (16 bytes; 8 over 2^61 - 1), with u = n - 1 - t, v = (2 t + 1) u and
@@ -48,6 +55,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "mpc/linear_engine.h"
@@ -62,10 +70,11 @@ template <typename F, size_t kSlices>
 class ShamirEngine : public LinearEngine<F, 1, kSlices> {
  public:
   // The channel connects exactly the computing parties, as many as kSlices has points for. Channel
-  // and gate must outlive the engine. Throws kBadInput for fewer than three parties or more than
-  // seven.
+  // and gate must outlive the engine. threshold: t, the largest unless it is given. Throws
+  // kBadInput for fewer than three parties or more than seven, and for a threshold that they do not
+  // admit.
   ShamirEngine(net::Channel& channel, ReleaseGate& gate, const GroupTapes& tapes,
-               int statistical_bits = 64);
+               int statistical_bits = 64, std::optional<size_t> threshold = {});
 
   const Capabilities& capabilities() const override { return shamir::ShamirCapabilities(); }
   void BeginPhase(std::string_view name) override { party_.channel().BeginPhase(name); }
@@ -93,10 +102,14 @@ class ShamirEngine : public LinearEngine<F, 1, kSlices> {
 };
 
 // Tapes from the channel's pairwise keys. The keys of larger groups travel at once: one round.
-GroupTapes ChannelGroupTapes(net::Channel& channel);
+GroupTapes ChannelGroupTapes(net::Channel& channel, size_t threshold);
 
-// Over 2^127 - 1.
+// Over 2^127 - 1, with the largest threshold.
 std::unique_ptr<Engine> MakeShamirEngine(net::Channel& channel, ReleaseGate& gate);
+// The same with threshold t: fewer parties are tolerated, more lies corrected. Throws kBadInput
+// unless 1 <= t < n / 2.
+std::unique_ptr<Engine> MakeShamirEngineFor(size_t threshold, net::Channel& channel,
+                                            ReleaseGate& gate);
 // Over 2^61 - 1: integers below 2^59, in half the bytes.
 std::unique_ptr<Engine> MakeShamirSumEngine(net::Channel& channel, ReleaseGate& gate);
 

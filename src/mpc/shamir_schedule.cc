@@ -44,8 +44,8 @@ size_t WordsOf(Shape shape, size_t width) { return width * WordsPerPlane(shape);
 
 }  // namespace
 
-std::vector<Group> GroupsOf(size_t num_parties) {
-  const size_t size = num_parties - ShamirThreshold(num_parties);
+std::vector<Group> GroupsOf(size_t num_parties, size_t threshold) {
+  const size_t size = num_parties - threshold;
   std::vector<Group> groups;
   for (Group group = 0; group < Group{1} << num_parties; ++group) {
     if (static_cast<size_t>(std::popcount(group)) == size) groups.push_back(group);
@@ -55,9 +55,8 @@ std::vector<Group> GroupsOf(size_t num_parties) {
 
 Scheduler::Scheduler(const Parameters& parameters)
     : parameters_(parameters),
-      threshold_(ShamirThreshold(parameters.num_parties)),
-      levels_(static_cast<size_t>(CeilLog2(threshold_ + 1))),
-      group_bits_(CeilLog2(GroupsOf(parameters.num_parties).size())) {}
+      levels_(static_cast<size_t>(CeilLog2(parameters.threshold + 1))),
+      group_bits_(CeilLog2(GroupsOf(parameters.num_parties, parameters.threshold).size())) {}
 
 uint64_t Scheduler::ReserveElements(size_t size) {
   const uint64_t begin = next_offset_;
@@ -119,7 +118,7 @@ ScheduledMask Scheduler::MaskFor(size_t entries, int value_bits, int width) cons
     mask.integer_bits = available - width;
     return mask;
   }
-  mask.digits = NumDigits(parameters_.mersenne_bits, threshold_, value_bits, width);
+  mask.digits = NumDigits(parameters_.mersenne_bits, parameters_.threshold, value_bits, width);
   mask.integer_bits = parameters_.mersenne_bits - width;
   if (mask.digits != 0) return mask;
   throw Error(
@@ -157,7 +156,7 @@ size_t Scheduler::AddMask(Schedule& schedule, ScheduledMask mask) {
   if (mask.integer_bits > 0) {
     next_integer_offset_ += Aligned(mask.entries * parameters_.tape_bytes);
   }
-  for (PartyIndex dealer = n - threshold_; dealer < n; ++dealer) {
+  for (PartyIndex dealer = n - parameters_.threshold; dealer < n; ++dealer) {
     auto deal = [&](bool bits, size_t size) {
       return AddTransfer(schedule, {Kind::kDeal, bits, 0, size, dealer, 0});
     };
@@ -167,7 +166,7 @@ size_t Scheduler::AddMask(Schedule& schedule, ScheduledMask mask) {
     mask.integer_deals.push_back(deal(false, mask.entries));
     mask.indicator_deals.push_back(deal(mask.as_bits, (mask.digits - 1) * indicator));
   }
-  size_t vectors = threshold_ + 1;
+  size_t vectors = parameters_.threshold + 1;
   std::vector<size_t> counts(vectors, mask.digits);
   for (size_t level = 1; level <= levels_; ++level) {
     const size_t size = level == levels_ && mask.sum ? mask.entries : vectors / 2 * elements;
@@ -352,7 +351,7 @@ void Scheduler::AddCost(Schedule& schedule) const {
                                                           : parameters_.element_bytes);
     if (bytes == 0) continue;
     auto deal = [&](PartyIndex dealer) {
-      for (size_t i = threshold_ + 1; i < n; ++i) {
+      for (size_t i = parameters_.threshold + 1; i < n; ++i) {
         cost.parts.push_back({transfer.step, dealer, (dealer + i) % n, bytes});
       }
     };
@@ -361,7 +360,7 @@ void Scheduler::AddCost(Schedule& schedule) const {
         deal(transfer.party);
         break;
       case Transfer::Kind::kReshare:
-        for (PartyIndex dealer = 0; dealer <= 2 * threshold_; ++dealer) deal(dealer);
+        for (PartyIndex dealer = 0; dealer <= 2 * parameters_.threshold; ++dealer) deal(dealer);
         break;
       case Transfer::Kind::kOpen:
         for (PartyIndex to = 0; to < n; ++to) {
@@ -388,10 +387,10 @@ OracleLayout Scheduler::NextOracle(Shape values, const OracleTask& task) {
     evaluation.steps = 2;
     for (size_t i = 1; i < n; ++i) {
       const PartyIndex party = (task.centre + i) % n;
-      const bool sent = i > threshold_ && i <= 2 * threshold_;
+      const bool sent = i > parameters_.threshold && i <= 2 * parameters_.threshold;
       evaluation.parts.push_back({0, task.centre, party, kOracleHeadBytes + (sent ? request : 0)});
     }
-    for (size_t i = 1; i <= 2 * threshold_; ++i) {
+    for (size_t i = 1; i <= 2 * parameters_.threshold; ++i) {
       evaluation.parts.push_back({1, (task.centre + i) % n, task.centre, reply});
     }
     cost.evaluations.push_back(std::move(evaluation));
@@ -410,10 +409,8 @@ const Capabilities& ShamirCapabilities() {
   static const Capabilities capabilities = {
       "shamir",
       "Semi-honest with an honest majority: fewer than half of the three to seven computing "
-      "parties "
-      "may be corrupted and collude. Wrong shares in openings are corrected while fewer than a "
-      "third "
-      "of the parties send them, and otherwise noticed; other lies are not.",
+      "parties may be corrupted and collude. Wrong shares in openings are corrected if that are "
+      "fewer than a third of the parties, and otherwise noticed; other lies are not.",
       kMinParties, kMaxParties, false};
   return capabilities;
 }
@@ -426,9 +423,18 @@ void CheckNumParties(size_t num_parties) {
               "change the roster, or use the engine dealer");
 }
 
-ExecutionCost SetupCost(size_t num_parties) {
+void CheckThreshold(size_t num_parties, size_t threshold) {
+  const size_t largest = ShamirThreshold(num_parties);
+  if (threshold >= 1 && threshold <= largest) return;
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("the engine shamir tolerates 1 to {} of {} parties, not {}", largest,
+                          num_parties, threshold),
+              "fewer than half of the parties can be tolerated, and at least one");
+}
+
+ExecutionCost SetupCost(size_t num_parties, size_t threshold) {
   ExecutionCost cost;
-  for (Group group : GroupsOf(num_parties)) {
+  for (Group group : GroupsOf(num_parties, threshold)) {
     if (std::popcount(group) == 2) continue;  // a pair has a key already
     const auto first = static_cast<PartyIndex>(std::countr_zero(group));
     for (PartyIndex member = first + 1; member < num_parties; ++member) {
@@ -450,7 +456,7 @@ class ShamirCostModel : public CostModel {
   size_t num_parties() const override { return scheduler_.parameters().num_parties; }
   size_t num_processes() const override { return num_parties(); }
   int ring_bits() const override { return ring_bits_; }
-  ExecutionCost Setup() const override { return SetupCost(num_parties()); }
+  ExecutionCost Setup() const override { return SetupCost(num_parties(), scheduler_.threshold()); }
   void Register(const FixedOperand& operand) override { scheduler_.Register(operand); }
   ExecutionCost Execute(std::span<const Operation> operations) override {
     return scheduler_.Next(operations).cost;
@@ -466,10 +472,13 @@ class ShamirCostModel : public CostModel {
 
 }  // namespace
 
-std::unique_ptr<CostModel> MakeShamirCostModel(size_t num_parties, int ring_bits) {
+std::unique_ptr<CostModel> MakeShamirCostModel(size_t num_parties, int ring_bits,
+                                               std::optional<size_t> threshold) {
   CheckNumParties(num_parties);
   Parameters parameters;
   parameters.num_parties = num_parties;
+  parameters.threshold = threshold.value_or(ShamirThreshold(num_parties));
+  CheckThreshold(num_parties, parameters.threshold);
   parameters.mask_bits = ring_bits - 1;
   parameters.element_bytes = ring_bits > 64 ? 16 : 8;
   parameters.mersenne_bits = ring_bits;

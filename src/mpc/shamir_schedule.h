@@ -85,6 +85,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -103,12 +104,13 @@ inline constexpr uint64_t kIntegerTapeBase = uint64_t{1} << 61;
 // Members of a group as bits.
 using Group = uint32_t;
 // All groups of n - t parties, in ascending order; the first holds the parties 0 ... n - t - 1.
-std::vector<Group> GroupsOf(size_t num_parties);
+std::vector<Group> GroupsOf(size_t num_parties, size_t threshold);
 constexpr bool IsMember(Group group, PartyIndex party) { return (group >> party & 1) != 0; }
 
 // What the schedule needs to know of the field.
 struct Parameters {
   size_t num_parties = 3;
+  size_t threshold = 1;       // t
   int mask_bits = 126;        // PrimeField::kMaskBits
   size_t element_bytes = 16;  // on the wire
   size_t tape_bytes = 16;     // of a tape, for one element
@@ -238,7 +240,7 @@ class Scheduler {
   uint64_t ReserveBits(size_t words);
 
   const Parameters& parameters() const { return parameters_; }
-  size_t threshold() const { return threshold_; }
+  size_t threshold() const { return parameters_.threshold; }
 
  private:
   struct Fixed {
@@ -257,8 +259,8 @@ class Scheduler {
   void AddCost(Schedule& schedule) const;
 
   Parameters parameters_;
-  size_t threshold_, levels_;  // levels of exclusive ors
-  int group_bits_;             // ceil(log2 C)
+  size_t levels_;   // of exclusive ors
+  int group_bits_;  // ceil(log2 C)
   uint64_t next_offset_ = 0, next_integer_offset_ = kIntegerTapeBase;
   uint64_t next_bit_offset_ = kBitTapeBase;
   std::map<uint64_t, Fixed> fixed_;
@@ -267,10 +269,14 @@ class Scheduler {
 const Capabilities& ShamirCapabilities();
 // The keys of groups of more than two: each travels once from its first member to the others.
 inline constexpr size_t kGroupKeyBytes = 32;
-ExecutionCost SetupCost(size_t num_parties);
-// For the PlanEngine. ring_bits: 127 or 61. Throws kBadInput for fewer than three parties or more
-// than seven.
-std::unique_ptr<CostModel> MakeShamirCostModel(size_t num_parties, int ring_bits);
+ExecutionCost SetupCost(size_t num_parties, size_t threshold);
+// For the PlanEngine. ring_bits: 127 or 61. threshold: ShamirThreshold unless it is given. Throws
+// as CheckNumParties and CheckThreshold.
+std::unique_ptr<CostModel> MakeShamirCostModel(size_t num_parties, int ring_bits,
+                                               std::optional<size_t> threshold = {});
+// Throws kBadInput for fewer than three parties or more than seven.
 void CheckNumParties(size_t num_parties);
+// Throws kBadInput unless 1 <= threshold < num_parties / 2.
+void CheckThreshold(size_t num_parties, size_t threshold);
 
 }  // namespace partita::mpc::shamir

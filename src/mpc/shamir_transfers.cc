@@ -18,10 +18,7 @@ namespace {
 
 // Wrong shares that openings correct: as many as there may be faulty parties, if these are fewer
 // than a third.
-size_t CorrectedErrors(size_t n) {
-  const size_t t = ShamirThreshold(n);
-  return 3 * t < n ? t : 0;
-}
+size_t CorrectedErrors(size_t n, size_t t) { return 3 * t < n ? t : 0; }
 
 // Values at this party of the polynomials that are 1 at 0 and vanish outside of a group.
 template <typename F>
@@ -57,16 +54,17 @@ void AddScaledElements(ConstWords<F> a, typename F::Word factor, Words<F> out) {
 }  // namespace
 
 template <typename F, size_t kSlices>
-ShamirParty<F, kSlices>::ShamirParty(net::Channel& channel, const GroupTapes& tapes)
+ShamirParty<F, kSlices>::ShamirParty(net::Channel& channel, size_t threshold,
+                                     const GroupTapes& tapes)
     : channel_(channel),
       num_parties_(channel.num_parties()),
-      threshold_(ShamirThreshold(num_parties_)),
+      threshold_(threshold),
       self_(channel.self()),
-      groups_(shamir::GroupsOf(num_parties_)),
+      groups_(shamir::GroupsOf(num_parties_, threshold_)),
       reshare_(ReshareCoefficients<F>(threshold_)),
       bit_reshare_(ReshareCoefficients<BitField>(threshold_)),
-      decoder_(num_parties_, threshold_, CorrectedErrors(num_parties_)),
-      bit_decoder_(num_parties_, threshold_, CorrectedErrors(num_parties_)),
+      decoder_(num_parties_, threshold_, CorrectedErrors(num_parties_, threshold_)),
+      bit_decoder_(num_parties_, threshold_, CorrectedErrors(num_parties_, threshold_)),
       group_shares_(GroupShares<F>(num_parties_, self_, groups_)),
       bit_group_shares_(GroupShares<BitField>(num_parties_, self_, groups_)) {
   const Group own = Group{1} << self_;

@@ -29,7 +29,7 @@ class ShamirParty {
   using Bits = BitSlices<kSlices>;
   using BitField = BinaryField<kSlices>;
 
-  ShamirParty(net::Channel& channel, const GroupTapes& tapes);
+  ShamirParty(net::Channel& channel, size_t threshold, const GroupTapes& tapes);
 
   net::Channel& channel() const { return channel_; }
   size_t num_parties() const { return num_parties_; }

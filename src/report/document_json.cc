@@ -9,25 +9,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using study::Document;
-using study::DocumentCell;
 using study::DocumentPlot;
 using study::DocumentSection;
 using study::DocumentSeries;
-using study::DocumentTable;
 
-Json CellJson(const DocumentCell& cell) {
+Json CellJson(const TableCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
   return std::get<double>(cell);
-}
-
-Json TableJson(const DocumentTable& table) {
-  Json rows = Json::array();
-  for (const std::vector<DocumentCell>& row : table.rows) {
-    Json cells = Json::array();
-    for (const DocumentCell& cell : row) cells.push_back(CellJson(cell));
-    rows.push_back(std::move(cells));
-  }
-  return {{"title", table.title}, {"columns", table.columns}, {"rows", std::move(rows)}};
 }
 
 Json PlotJson(const DocumentPlot& plot) {
@@ -42,7 +30,7 @@ Json PlotJson(const DocumentPlot& plot) {
 
 Json SectionJson(const DocumentSection& section) {
   Json tables = Json::array(), plots = Json::array();
-  for (const DocumentTable& table : section.tables) tables.push_back(TableJson(table));
+  for (const CellTable& table : section.tables) tables.push_back(CellTableJson(table));
   for (const DocumentPlot& plot : section.plots) plots.push_back(PlotJson(plot));
   return {{"heading", section.heading},
           {"paragraphs", section.paragraphs},
@@ -56,10 +44,32 @@ std::vector<double> ReadNumbers(const Json& json) {
   return numbers;
 }
 
-DocumentTable ReadTable(const Json& json) {
-  DocumentTable table{json.at("title"), json.at("columns"), {}};
+DocumentPlot ReadPlot(const Json& json) {
+  DocumentPlot plot{json.at("title"), json.at("x_label"), json.at("y_label"), {}};
+  for (const Json& line : json.at("series")) {
+    plot.series.push_back({line.at("name"), ReadNumbers(line.at("x")), ReadNumbers(line.at("y"))});
+    if (plot.series.back().x.size() != plot.series.back().y.size())
+      throw Json::other_error::create(501, "a line of a plot lacks coordinates", nullptr);
+  }
+  return plot;
+}
+
+}  // namespace
+
+Json CellTableJson(const CellTable& table) {
+  Json rows = Json::array();
+  for (const std::vector<TableCell>& row : table.rows) {
+    Json cells = Json::array();
+    for (const TableCell& cell : row) cells.push_back(CellJson(cell));
+    rows.push_back(std::move(cells));
+  }
+  return {{"title", table.title}, {"columns", table.columns}, {"rows", std::move(rows)}};
+}
+
+CellTable ReadCellTable(const Json& json) {
+  CellTable table{json.at("title"), json.at("columns"), {}};
   for (const Json& cells : json.at("rows")) {
-    std::vector<DocumentCell> row;
+    std::vector<TableCell> row;
     for (const Json& cell : cells) {
       if (cell.is_string()) {
         row.emplace_back(cell.get<std::string>());
@@ -75,18 +85,6 @@ DocumentTable ReadTable(const Json& json) {
   }
   return table;
 }
-
-DocumentPlot ReadPlot(const Json& json) {
-  DocumentPlot plot{json.at("title"), json.at("x_label"), json.at("y_label"), {}};
-  for (const Json& line : json.at("series")) {
-    plot.series.push_back({line.at("name"), ReadNumbers(line.at("x")), ReadNumbers(line.at("y"))});
-    if (plot.series.back().x.size() != plot.series.back().y.size())
-      throw Json::other_error::create(501, "a line of a plot lacks coordinates", nullptr);
-  }
-  return plot;
-}
-
-}  // namespace
 
 void AppendDocument(const Document& document, Json& json) {
   Json sections = Json::array(), files = Json::array();
@@ -105,7 +103,7 @@ Document ReadDocument(const Json& json) {
   document.title = body.at("title");
   for (const Json& section : body.at("sections")) {
     DocumentSection read{section.at("heading"), section.at("paragraphs")};
-    for (const Json& table : section.at("tables")) read.tables.push_back(ReadTable(table));
+    for (const Json& table : section.at("tables")) read.tables.push_back(ReadCellTable(table));
     for (const Json& plot : section.at("plots")) read.plots.push_back(ReadPlot(plot));
     document.sections.push_back(std::move(read));
   }

@@ -1,5 +1,4 @@
-// A study::Document as JSON, both directions, for document_report.cc and result_json_reader.cc
-// alone.
+// A study::Document and its tables as JSON, both directions.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,6 +6,10 @@
 #include "study/document.h"
 
 namespace partita::report {
+
+// title, columns, rows.
+nlohmann::ordered_json CellTableJson(const CellTable& table);
+CellTable ReadCellTable(const nlohmann::ordered_json& json);
 
 // Keys `document` and `result`.
 void AppendDocument(const study::Document& document, nlohmann::ordered_json& json);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text_table.h"
+#include "report/cell_tables.h"
 #include "report/document_json.h"
 #include "report/facts_json.h"
 #include "report/html_page.h"
@@ -18,57 +19,16 @@ namespace partita::report {
 namespace {
 
 using study::Document;
-using study::DocumentCell;
 using study::DocumentPlot;
 using study::DocumentSection;
 using study::DocumentSeries;
 using study::DocumentTable;
 
-std::string CellText(const DocumentCell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  return fmt::format("{:.4g}", std::get<double>(cell));
-}
-
-// Columns without a text in them.
-std::vector<size_t> NumberColumns(const DocumentTable& table) {
-  std::vector<size_t> columns;
-  for (size_t c = 0; c < table.columns.size(); ++c) {
-    bool numbers = true;
-    for (const std::vector<DocumentCell>& row : table.rows)
-      numbers = numbers && std::holds_alternative<double>(row.at(c));
-    if (numbers) columns.push_back(c);
-  }
-  return columns;
-}
-
-std::string TableText(const DocumentTable& table) {
-  TextTable text{table.columns, NumberColumns(table), {}};
-  for (const std::vector<DocumentCell>& row : table.rows) {
-    std::vector<std::string> cells;
-    for (const DocumentCell& cell : row) cells.push_back(CellText(cell));
-    text.rows.push_back(std::move(cells));
-  }
-  return (table.title.empty() ? "" : "\n" + WrapText(table.title + ":", 2)) + RenderTable(text, 2);
-}
-
 std::string SectionText(const DocumentSection& section) {
   std::string text = "\n" + WrapText(section.heading + ":", 0);
   for (const std::string& paragraph : section.paragraphs) text += WrapText(paragraph, 2);
-  for (const DocumentTable& table : section.tables) text += TableText(table);
+  for (const DocumentTable& table : section.tables) text += CellTableText(table);
   return text;
-}
-
-std::string TableHtml(const DocumentTable& table) {
-  HtmlTable html;
-  html.caption = table.title;
-  html.numbers = NumberColumns(table);
-  for (const std::string& column : table.columns) html.header.push_back(Escape(column));
-  for (const std::vector<DocumentCell>& row : table.rows) {
-    std::vector<std::string> cells;
-    for (const DocumentCell& cell : row) cells.push_back(Escape(CellText(cell)));
-    html.Add(std::move(cells));
-  }
-  return RenderHtmlTable(html);
 }
 
 std::string PlotHtml(const DocumentPlot& plot) {
@@ -84,7 +44,7 @@ std::string PlotHtml(const DocumentPlot& plot) {
 std::string SectionHtml(const DocumentSection& section, size_t index) {
   std::string html;
   for (const std::string& paragraph : section.paragraphs) html += Paragraph(paragraph);
-  for (const DocumentTable& table : section.tables) html += TableHtml(table);
+  for (const DocumentTable& table : section.tables) html += CellTableHtml(table);
   for (const DocumentPlot& plot : section.plots) html += PlotHtml(plot);
   return Section(fmt::format("section-{}", index + 1), section.heading, html);
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text_table.h"
+#include "report/cell_tables.h"
 #include "report/equations.h"
 #include "report/estimate_rows.h"
 #include "report/html_text.h"
@@ -177,6 +178,7 @@ std::string Model(const MleResult& result, const RunFacts& facts) {
   const bool expected = result.information == stats::Information::kExpected;
   std::vector<std::pair<std::string, std::string>> items = {
       {"Model function", result.function},
+      {"Family", result.family.empty() ? "not known" : result.family},
       {"Estimator", "maximum likelihood"},
       {"Standard errors", result.robust ? "robust (Huber-White)"
                           : expected    ? "expected information"
@@ -244,6 +246,13 @@ std::string Convergence(const MleResult& result, const RunFacts& facts, size_t i
          "\n";
 }
 
+// Of the family, and what the study asked for.
+std::string Tables(const MleResult& result) {
+  std::string out;
+  for (const CellTable& table : result.tables) out += CellTableHtml(table);
+  return out.empty() ? out : Element("h3", "What follows from the fit") + "\n" + out;
+}
+
 std::string Vcov(const MleResult& result) {
   const Eigen::MatrixXd& vcov = ReportedVcov(result);
   if (vcov.rows() == 0) return {};
@@ -283,8 +292,8 @@ std::string AnalysisHtml(const MleResult& result, const RunFacts& facts, size_t 
   const std::string title = alone ? "Analysis" : "Analysis " + AnalysisName(result);
   return Section("analysis-" + std::to_string(index + 1), title,
                  Model(result, facts) + Diagrams(result, index) + Estimates(result, index) +
-                     Element("h3", "Fit") + "\n" + FitTable(result) + Vcov(result) +
-                     Convergence(result, facts, index));
+                     Element("h3", "Fit") + "\n" + FitTable(result) + Tables(result) +
+                     Vcov(result) + Convergence(result, facts, index));
 }
 
 std::string ComparisonHtml(std::span<const MleResult> results) {

@@ -24,6 +24,7 @@ std::string Plural(size_t count, const std::string& noun) {
 }
 
 std::string ModelKind(const MleResult& result) {
+  if (!result.family.empty() && result.function != "growth") return "A " + result.family;
   if (result.function == "cfa") return "A confirmatory factor analysis";
   if (result.function == "growth") return "A growth curve model";
   return "A structural equation model";

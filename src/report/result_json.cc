@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/document_json.h"
 #include "report/estimate_rows.h"
 #include "report/facts_json.h"
 #include "report/statements.h"
@@ -124,6 +125,12 @@ Json LikelihoodJson(const methods::mle::MleResult& result) {
           {"leakage_level", result.likelihood->leakage_level}};
 }
 
+Json TablesJson(const std::vector<CellTable>& tables) {
+  Json json = Json::array();
+  for (const CellTable& table : tables) json.push_back(CellTableJson(table));
+  return json;
+}
+
 Json AnalysisJson(const methods::mle::MleResult& result) {
   return {{"name", result.name},
           {"status", StatusOf(result.fit.converged)},
@@ -136,7 +143,9 @@ Json AnalysisJson(const methods::mle::MleResult& result) {
           {"robust", RobustJson(result)},
           {"likelihood", LikelihoodJson(result)},
           {"fit_measures_available", result.fit_measures_available},
-          {"notes", result.notes}};
+          {"notes", result.notes},
+          {"family", result.family},
+          {"tables", TablesJson(result.tables)}};
 }
 
 std::string Dump(const Json& json) {
@@ -163,6 +172,10 @@ std::string ResultJson(std::span<const methods::mle::MleResult> results, const s
   json["methods"] = MethodsParagraph(results, plan, facts);
   AppendFacts(plan, facts, json);
   return Dump(json);
+}
+
+std::string AnalysisResultJson(const methods::mle::MleResult& result) {
+  return Dump(AnalysisJson(result));
 }
 
 std::string RunJson(const study::Plan& plan, const RunFacts& facts) {

@@ -23,6 +23,9 @@ inline constexpr int kResultSchemaVersion = 2;
 std::string ResultJson(std::span<const methods::mle::MleResult> results, const study::Plan& plan,
                        const RunFacts& facts);
 
+// One entry of `analyses`.
+std::string AnalysisResultJson(const methods::mle::MleResult& result);
+
 // What a party that receives no result keeps: the same document without the statistics, with the
 // status "finished".
 std::string RunJson(const study::Plan& plan, const RunFacts& facts);

@@ -112,6 +112,11 @@ methods::mle::MleResult ReadAnalysis(const Json& json) {
   result.likelihood = ReadLikelihood(json.at("likelihood"));
   result.fit_measures_available = json.at("fit_measures_available");
   result.notes = json.at("notes").get<std::vector<std::string>>();
+  // Results of before these keys are read as well.
+  result.family = json.value("family", "");
+  if (json.contains("tables")) {
+    for (const Json& table : json.at("tables")) result.tables.push_back(ReadCellTable(table));
+  }
   if (result.robust && result.robust->estimates.size() != result.table.rows.size()) {
     throw Json::other_error::create(501, "the robust parameters are not those of the fit", nullptr);
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text_table.h"
+#include "report/cell_tables.h"
 #include "report/estimate_rows.h"
 #include "report/numbers.h"
 #include "report/terminal_summary.h"
@@ -19,6 +20,7 @@ using stats::ParameterEstimate;
 constexpr size_t kLineWidth = 54;   // of the upper part, as in lavaan
 constexpr size_t kNameWidth = 18;   // of a parameter with its label, at least
 constexpr size_t kNumberWidth = 9;  // of one number with its leading blank, at least
+constexpr size_t kShownRows = 20;   // of a table of the family
 constexpr std::array<const char*, 8> kColumns = {"Estimate", "Std.Err",  "z-value", "P(>|z|)",
                                                  "ci.lower", "ci.upper", "Std.lv",  "Std.all"};
 
@@ -58,8 +60,9 @@ std::string Convergence(const stats::SemFit& fit) {
 }
 
 std::string Sizes(const MleResult& result) {
-  std::string out = Line("Estimator", "ML") + Line("Optimization method", result.fit.optimizer) +
-                    Line("Number of model parameters", std::to_string(result.table.num_free));
+  std::string out = result.family.empty() ? "" : Line("Model", result.family);
+  out += Line("Estimator", "ML") + Line("Optimization method", result.fit.optimizer) +
+         Line("Number of model parameters", std::to_string(result.table.num_free));
   const auto npar = result.fit.fit_measures.find("npar");
   if (npar != result.fit.fit_measures.end() && npar->second < result.table.num_free) {
     const auto constraints = std::llround(result.table.num_free - npar->second);
@@ -296,6 +299,18 @@ std::string ScaledTests(const MleResult& result) {
   return out;
 }
 
+std::string Tables(const MleResult& result) {
+  std::string out;
+  for (const CellTable& table : result.tables) {
+    CellTable shown = table;
+    const size_t left_out = shown.rows.size() - std::min(shown.rows.size(), kShownRows);
+    shown.rows.resize(shown.rows.size() - left_out);
+    out += CellTableText(shown);
+    if (left_out > 0) out += WrapText("(" + std::to_string(left_out) + " more in result.json)", 2);
+  }
+  return out;
+}
+
 std::string Notes(const MleResult& result) {
   std::string out;
   for (const std::string& note : result.notes) out += WrapText(note, 2);
@@ -307,7 +322,7 @@ std::string Notes(const MleResult& result) {
 std::string SemSummary(const MleResult& result) {
   CheckEstimates(result);
   return Convergence(result.fit) + "\n" + Sizes(result) + Tests(result.fit) + ScaledTests(result) +
-         Parameters(result) + Constraints(result) + Notes(result);
+         Parameters(result) + Constraints(result) + Tables(result) + Notes(result);
 }
 
 }  // namespace partita::report

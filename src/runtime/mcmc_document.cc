@@ -67,7 +67,7 @@ study::DocumentPlot Ranks(const std::string& name, size_t parameter,
   return plot;
 }
 
-std::string Json(const accept::ChainSummary& summary) {
+std::string Json(const McmcStudy& study, const accept::ChainSummary& summary) {
   nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
   for (const accept::ParameterResult& p : summary.parameters) {
     parameters.push_back({{"name", p.name},
@@ -82,9 +82,13 @@ std::string Json(const accept::ChainSummary& summary) {
                           {"tail_ess", p.tail_ess}});
   }
   const nlohmann::ordered_json json = {
-      {"parameters", parameters},       {"acceptance_rate", summary.acceptance_rate},
-      {"decisions", summary.decisions}, {"ess_per_decision", summary.ess_per_decision},
-      {"converged", summary.converged}, {"warnings", summary.warnings}};
+      {"parameters", parameters},
+      {"acceptance_rate", summary.acceptance_rate},
+      {"decisions", summary.decisions},
+      {"ess_per_decision", summary.ess_per_decision},
+      {"converged", summary.converged},
+      {"warnings", summary.warnings},
+      {"privacy", nlohmann::ordered_json::parse(privacy::StatementJson(study.statement))}};
   return json.dump();
 }
 
@@ -140,7 +144,7 @@ study::Document McmcDocument(const McmcStudy& study, const accept::ChainResult& 
     plots.plots.push_back(Ranks(study.parameters[j], j, result.draws));
   }
   document.sections.push_back(std::move(plots));
-  document.json = Json(summary);
+  document.json = Json(study, summary);
   document.files.push_back({"draws.csv", accept::DrawsCsv(study.parameters, result.draws)});
   for (size_t c = 0; c < result.draws.chains.size(); ++c) {
     document.files.push_back(

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 #include "data/condition.h"
@@ -18,9 +20,17 @@ using Eigen::Index;
 
 constexpr size_t kSeedBits = 256;
 
+constexpr char kRecordPhase[] = "record", kRecordFile[] = "record";
+
 struct McmcRows : MethodRows {
   accept::ChainRows rows;
   std::vector<uint64_t> counts;  // by check
+  crypto::Digest own{};          // of the study and these rows: what a record is bound to
+};
+
+struct Session final : MethodSession {
+  accept::ChainRecord record;  // agreed
+  std::optional<accept::RecordFile> file;
 };
 
 struct McmcResult : MethodResult {
@@ -79,6 +89,25 @@ std::vector<uint64_t> CountsOf(const McmcStudy& study, const data::Table& table,
     counts.push_back(count);
   }
   return counts;
+}
+
+// Of the study and of a party's rows, if it has any.
+crypto::Digest DigestOf(const McmcStudy& study, const accept::ChainRows& rows) {
+  ByteWriter out;
+  out.String("partita mcmc");
+  out.U32(study.Method().version);
+  out.String(study.file.text);
+  for (const double value : rows.predictors.reshaped()) out.F64(value);
+  for (const Eigen::VectorXd& values : {rows.outcome, rows.event}) {
+    out.U64(static_cast<uint64_t>(values.size()));
+    for (const double value : values) out.F64(value);
+  }
+  return crypto::Sha256Of(out.bytes());
+}
+
+accept::RecordFile RecordIn(const McmcStudy& study, const std::filesystem::path& state,
+                            const McmcRows& rows) {
+  return {state / kRecordFile, study.chain.options.chains, rows.own};
 }
 
 // Random bits that all parties make together.
@@ -142,6 +171,7 @@ std::unique_ptr<MethodRows> McmcStudy::PrepareRows(size_t /*party*/, const data:
   auto own = std::make_unique<McmcRows>();
   own->rows = RowsOf(*this, table, rows);
   own->counts = CountsOf(*this, table, rows);
+  own->own = DigestOf(*this, own->rows);
   accept::TargetOf(spec, own->rows);  // what is wrong with a row is found before anybody connects
   return own;
 }
@@ -149,7 +179,39 @@ std::unique_ptr<MethodRows> McmcStudy::PrepareRows(size_t /*party*/, const data:
 std::unique_ptr<MethodRows> McmcStudy::NoRows() const {
   auto none = std::make_unique<McmcRows>();
   none->counts.resize(Checks(file.disclosure).size());
+  none->own = DigestOf(*this, none->rows);
   return none;
+}
+
+std::unique_ptr<MethodSession> McmcStudy::Agree(net::Channel& channel,
+                                                const RunInput& input) const {
+  channel.BeginPhase(kRecordPhase);
+  auto session = std::make_unique<Session>();
+  accept::ChainRecord own;
+  if (input.rows != nullptr && !input.state.empty()) {
+    std::filesystem::create_directories(input.state);
+    session->file = RecordIn(*this, input.state, *static_cast<const McmcRows*>(input.rows));
+    own = session->file->Load().value_or(accept::ChainRecord{});
+  }
+  session->record = accept::AgreeOnRecord(channel, num_computing, chain.options.chains, own);
+  return session;
+}
+
+std::optional<AgreementCost> McmcStudy::CostOfAgreement() const {
+  const auto lengths = [computing = num_computing](size_t from, size_t) {
+    return from < computing ? std::optional<uint64_t>(accept::kLengthBytes) : std::nullopt;
+  };
+  return AgreementCost{kRecordPhase, {lengths}};
+}
+
+bool McmcStudy::GoesOn(const MethodRows& rows, const std::filesystem::path& state) const {
+  if (state.empty()) return false;
+  try {
+    const auto record = RecordIn(*this, state, static_cast<const McmcRows&>(rows)).Load();
+    return record && accept::HasDecisions(*record);
+  } catch (const Error&) {
+    return false;  // Agree says what is wrong with it
+  }
 }
 
 std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput& input,
@@ -160,9 +222,15 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   crypto::SystemRandom unused;
   crypto::RandomSource& random = engine.self() ? *input.random : unused;
 
-  progress.Phase("common seed");
-  engine.BeginPhase("seed");
-  const crypto::Key seed = OpenSeed(engine, random);
+  const auto* session = static_cast<const Session*>(input.session);
+  accept::ChainInputs inputs;
+  if (session != nullptr) inputs.record = session->record;
+  crypto::Key seed = inputs.record.seed;
+  if (inputs.record.may_be_open == 0) {
+    progress.Phase("common seed");
+    engine.BeginPhase("seed");
+    seed = OpenSeed(engine, random);
+  }
   if (!IsPrivate()) {
     progress.Phase("disclosure checks");
     engine.BeginPhase("disclosure");
@@ -170,13 +238,15 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   }
   progress.Phase("chains");
   engine.BeginPhase("chain");
-  accept::ChainInputs inputs;
   stats::mcmc::TargetPtr target;
   if (engine.self()) {
     target = accept::TargetOf(spec, own.rows);
     inputs.target = target.get();
     inputs.public_key = &seed;
     inputs.random = &random;
+  }
+  if (session != nullptr && session->file) {
+    inputs.store = [session](const accept::ChainRecord& record) { session->file->Store(record); };
   }
   result->chain = accept::RunSecureChains(engine, chain, inputs, progress);
   return result;

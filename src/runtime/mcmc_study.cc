@@ -252,9 +252,11 @@ void McmcStudy::Describe(study::Plan& plan) const {
         "they say about single persons (no differential privacy).");
   }
   for (size_t j = 0; j < parameters.size(); ++j) {
-    plan.notes.push_back(fmt::format("Prior of {}: {}; chains begin at {}.", parameters[j],
-                                     PriorText(chain.priors[j]),
-                                     chain.start(static_cast<Eigen::Index>(j), 0)));
+    const bool flat = chain.priors[j].kind == stats::mcmc::PriorKind::kFlat;
+    plan.notes.push_back(fmt::format(
+        "Prior of {}: {}{}; chains begin at {}.", parameters[j], PriorText(chain.priors[j]),
+        flat ? ", which is no distribution, and the posterior need not be one" : "",
+        chain.start(static_cast<Eigen::Index>(j), 0)));
   }
 }
 

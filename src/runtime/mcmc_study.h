@@ -1,8 +1,13 @@
 // A study of method `mcmc`: one Bayesian regression by confidential accept-reject.
 //
-// Phases: "seed" (a common random seed opens), "disclosure" (answers of the checks; not where the
-// study promises privacy), "chain". Everybody who computes sees what opens, and so has the draws.
-// A run that was interrupted begins anew, as a new release.
+// Phases: "record" (where to go on), "seed" (a common random seed opens; not where a run goes on),
+// "disclosure" (answers of the checks; not where the study promises privacy), "chain". Everybody
+// who computes sees what opens, and so has the draws.
+//
+// Stop and resume: with a folder for its state (RunInput::state) a party keeps the record of its
+// chains there, bound to the study and its rows. A run that was interrupted goes on behind the last
+// decision that may have opened, without a bit opened twice and without another charge
+// (methods/accept/record.h). If no bit of it had opened for certain, it is charged again.
 #pragma once
 
 #include <string>
@@ -51,6 +56,9 @@ struct McmcStudy final : Study {
   std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                           OwnRows& counts) const override;
   std::unique_ptr<MethodRows> NoRows() const override;
+  std::unique_ptr<MethodSession> Agree(net::Channel& channel, const RunInput& input) const override;
+  std::optional<AgreementCost> CostOfAgreement() const override;
+  bool GoesOn(const MethodRows& rows, const std::filesystem::path& state) const override;
   std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
                                     Progress& progress) const override;
   void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,

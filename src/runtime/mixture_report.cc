@@ -35,13 +35,26 @@ study::DocumentTable WeightTable(const dpvi::ModelWeights& weights) {
   return table;
 }
 
-study::DocumentSection PrivacySection(const privacy::Statement& statement) {
-  study::DocumentSection section{"Privacy of this run", {statement.mechanism}};
+study::DocumentPlot WeightPlot(const dpvi::ModelWeights& weights) {
+  study::DocumentSeries line{"weight", {}, {}};
+  for (size_t k = 0; k < weights.weights.size(); ++k) {
+    line.x.push_back(static_cast<double>(k + 1));
+    line.y.push_back(weights.weights[k]);
+  }
+  return {"Weights of the components", "component, largest first", "weight", {std::move(line)}};
+}
+
+study::DocumentTable LossTable(const privacy::Statement& statement) {
   study::DocumentTable table{
       "What each adversary learns of one row at most", {"adversary", "adjacency", "loss"}, {}};
   for (const study::PlanPrivacy& row : StatementRowsOf(statement))
     table.rows.push_back({row.adversary, row.adjacency, row.loss});
-  section.tables.push_back(std::move(table));
+  return table;
+}
+
+study::DocumentSection PrivacySection(const privacy::Statement& statement) {
+  study::DocumentSection section{"Privacy of this run", {statement.mechanism}};
+  section.tables.push_back(LossTable(statement));
   section.paragraphs.insert(section.paragraphs.end(), statement.caveats.begin(),
                             statement.caveats.end());
   return section;
@@ -55,13 +68,94 @@ std::string Lost(const dpvi::RunResult& run, bool went_on) {
       run.openings - run.state.step);
 }
 
-}  // namespace
+// How often rows were used tells of the batches, which hide a row from outsiders: the parties know
+// them, and nobody else is told. Batches of other modes use every row as often as the plan says.
+study::DocumentSection UsesSection(const MixtureStudy& study, const dpvi::RunResult& run) {
+  const uint64_t uses = std::max<uint64_t>(1, run.max_uses);
+  study::DocumentSection section{
+      "Uses of rows in this run",
+      {fmt::format("The row that was used most was in {} batches. That is known to the parties and "
+                   "to the dealer; shown here and kept in no file.",
+                   run.max_uses)}};
+  section.tables.push_back(
+      LossTable(dpvi::StateRun(study.plan, study.audience, {run.openings, uses})));
+  section.own_rows = true;
+  return section;
+}
 
-study::Document ReportMixture(const MixtureStudy& study, const MixtureResult& result,
-                              bool with_tables, crypto::RandomSource& random) {
-  const dpvi::RunResult& run = result.run;
-  const privacy::Statement statement = dpvi::StateRun(
-      study.plan, study.audience, {run.openings, std::max<uint64_t>(1, run.max_uses)});
+study::DocumentTable PairTable(const std::string& title,
+                               const std::vector<stats::mixture::Association>& associations,
+                               bool with_real) {
+  constexpr size_t kPairs = 15;
+  study::DocumentTable table{title, {"pair", "synthetic"}, {}};
+  if (with_real) table.columns.emplace_back("real");
+  for (const stats::mixture::Association& pair : dpvi::Strongest(associations, kPairs)) {
+    std::vector<study::DocumentCell> row = {pair.first + ", " + pair.second, pair.synthetic};
+    if (with_real) row.emplace_back(pair.real);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+study::DocumentSection OwnColumns(size_t party, const dpvi::FittedModel& model,
+                                  const stats::mixture::Values& real,
+                                  crypto::RandomSource& random) {
+  const dpvi::Utility utility =
+      dpvi::JudgeSynthetic(dpvi::ModelOfParty(model, party), {real, {}}, {}, random);
+  study::DocumentSection section{
+      "Own columns, real against synthetic",
+      {fmt::format("Log density of the real rows: {:.4f} nats per row at the mean of the model, "
+                   "{:.4f} over 20 draws of it. The model was learned from these rows and may fit "
+                   "them better than others.",
+                   utility.plug_in, utility.predictive),
+       "Exact, computed from this party's rows and columns; shown here and kept in no file. To "
+       "tell "
+       "anybody is a release of its own."}};
+  study::DocumentTable marginals{"Distance of the marginals", {"column", "total variation"}, {}};
+  for (const stats::mixture::MarginalDistance& marginal : utility.marginals)
+    marginals.rows.push_back({marginal.name, marginal.total_variation});
+  section.tables.push_back(std::move(marginals));
+  if (!utility.associations.empty()) {
+    section.tables.push_back(
+        PairTable("Cramer's V, the strongest pairs", utility.associations, true));
+  }
+  section.own_rows = true;
+  return section;
+}
+
+study::DocumentSection SyntheticSection(const MixtureStudy& study, const dpvi::FittedModel& model,
+                                        crypto::RandomSource& random) {
+  constexpr size_t kCompared = 10000;
+  study::DocumentSection section{
+      "Synthetic data",
+      {fmt::format("{} tables of {} rows, each from a posterior draw of its own.",
+                   study.spec().synthetic_sets, study.spec().synthetic_rows),
+       dpvi::kSyntheticPurpose,
+       "The associations below are those of synthetic rows; the real ones between columns of "
+       "different holders nobody has computed."}};
+  section.tables.push_back(PairTable("Cramer's V in synthetic rows, the strongest pairs",
+                                     dpvi::SyntheticAssociations(model, kCompared, random), false));
+  return section;
+}
+
+// Writes the tables into the document; returns their names.
+nlohmann::ordered_json AddTables(const MixtureStudy& study, const dpvi::FittedModel& model,
+                                 crypto::RandomSource& random, study::Document& document) {
+  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+  if (study.spec().synthetic_rows == 0) return names;
+  const std::vector<data::Table> drawn =
+      dpvi::DrawTables(model, study.spec().synthetic_rows, study.spec().synthetic_sets, random);
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    const std::string name = fmt::format("synthetic_{}.csv", i + 1);
+    document.files.push_back({name, data::WriteCsv(drawn[i])});
+    names.push_back(name);
+  }
+  document.sections.push_back(SyntheticSection(study, model, random));
+  return names;
+}
+
+dpvi::FittedModel ModelOf(const MixtureStudy& study, const dpvi::RunResult& run,
+                          const privacy::Statement& statement) {
   dpvi::FittedModel model;
   model.parties = OnlineNames(study);
   model.parties.resize(study.num_computing);
@@ -70,6 +164,20 @@ study::Document ReportMixture(const MixtureStudy& study, const MixtureResult& re
   model.log_scale = run.state.log_scale;
   model.steps = run.state.step;
   model.privacy = privacy::StatementJson(statement);
+  return model;
+}
+
+}  // namespace
+
+study::Document ReportMixture(const MixtureStudy& study, size_t party, const MixtureResult& result,
+                              crypto::RandomSource& random) {
+  const dpvi::RunResult& run = result.run;
+  // Not with the uses that there were: whoever reads it does not know the batches.
+  const dpvi::Made made{run.openings, {}};
+  const privacy::Statement statement = dpvi::StateRun(study.plan, study.audience, made);
+  const uint64_t max_uses =
+      dpvi::StepsOf(study.plan, study.audience, made).max_uses.value_or(run.openings);
+  const dpvi::FittedModel model = ModelOf(study, run, statement);
   const dpvi::ModelWeights weights = dpvi::WeightsOf(model);
 
   study::Document document;
@@ -80,33 +188,23 @@ study::Document ReportMixture(const MixtureStudy& study, const MixtureResult& re
       {fmt::format("{} iterations went into the model; {} components have a weight above 0.02.",
                    run.state.step, weights.active),
        Lost(run, result.went_on),
-       fmt::format("Sums opened: {}; the row that was used most was in {} batches.", run.openings,
-                   run.max_uses)}};
+       fmt::format("Sums opened: {}; the statement holds for rows in up to {} batches.",
+                   run.openings, max_uses)}};
   fitted.tables = {WeightTable(weights), ColumnTable(study)};
+  fitted.plots = {WeightPlot(weights)};
   document.sections = {std::move(fitted), PrivacySection(statement)};
   document.files.push_back({"model.json", dpvi::ModelJson(model)});
-
   nlohmann::ordered_json tables = nlohmann::ordered_json::array();
-  if (with_tables && study.spec().synthetic_rows > 0) {
-    const std::vector<data::Table> drawn =
-        dpvi::DrawTables(model, study.spec().synthetic_rows, study.spec().synthetic_sets, random);
-    for (size_t i = 0; i < drawn.size(); ++i) {
-      const std::string name = fmt::format("synthetic_{}.csv", i + 1);
-      document.files.push_back({name, data::WriteCsv(drawn[i])});
-      tables.push_back(name);
-    }
-    document.sections.push_back(
-        {"Synthetic data",
-         {fmt::format("{} tables of {} rows, each from a posterior draw of its own.", drawn.size(),
-                      study.spec().synthetic_rows),
-          dpvi::kSyntheticPurpose}});
-  }
+  if (party == study.receiver) tables = AddTables(study, model, random, document);
+  if (result.own) document.sections.push_back(OwnColumns(party, model, *result.own, random));
+  if (study.plan.request.batch_mode == stats::mixture::BatchMode::kPoisson)
+    document.sections.push_back(UsesSection(study, run));
   document.json = nlohmann::ordered_json{{"components", study.spec().components},
                                          {"weights", weights.weights},
                                          {"active_components", weights.active},
                                          {"iterations", run.state.step},
                                          {"openings", run.openings},
-                                         {"max_uses", run.max_uses},
+                                         {"max_uses", max_uses},
                                          {"noise_multiplier", study.plan.request.noise_multiplier},
                                          {"model", "model.json"},
                                          {"synthetic", tables},

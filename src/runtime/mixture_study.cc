@@ -142,11 +142,11 @@ std::unique_ptr<MethodRows> MixtureStudy::PrepareRows(size_t party, const data::
   const crypto::Digest study = StudyDigest(*this);
   digest.Raw(study);
   if (!held.empty()) {
-    const std::vector<std::vector<double>> values = dpvi::EncodeValues(held, *holding.table);
-    for (const std::vector<double>& column : values) {
+    own->values = std::make_shared<const mixture::Values>(dpvi::EncodeValues(held, *holding.table));
+    for (const std::vector<double>& column : *own->values) {
       for (const double value : column) digest.F64(value);
     }
-    own->rows = dpvi::EncodeRows(held, dpvi::ModelLayout(held), *holding.table);
+    own->rows = mixture::MakeRows(dpvi::ModelLayout(held), *own->values);
   }
   own->own = crypto::Sha256Of(digest.bytes());
   return own;
@@ -225,6 +225,7 @@ std::unique_ptr<MethodResult> MixtureStudy::Run(mpc::Engine& engine, const RunIn
     progress.Step(done.openings, spec().iterations);
     progress.CheckCancelled();
   };
+  if (rows != nullptr) result->own = rows->values;
   result->went_on = session.start.openings > 0;
   result->run = dpvi::RunSecureDpvi(engine, plan, inputs);
   if (first) engine.BeginPhase(kIterations);
@@ -235,11 +236,9 @@ std::unique_ptr<MethodResult> MixtureStudy::Run(mpc::Engine& engine, const RunIn
 void MixtureStudy::Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
                             Progress& progress) const {
   if (party >= num_computing) return;
-  const bool receives = party == receiver;
-  if (receives) progress.Phase("synthetic tables");
+  progress.Phase("synthetic data");
   crypto::SystemRandom random;
-  outcome.document =
-      ReportMixture(*this, static_cast<const MixtureResult&>(result), receives, random);
+  outcome.document = ReportMixture(*this, party, static_cast<const MixtureResult&>(result), random);
 }
 
 }  // namespace partita::runtime

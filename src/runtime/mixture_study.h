@@ -13,6 +13,7 @@
 #include "methods/dpvi/columns.h"
 #include "methods/dpvi/session.h"
 #include "methods/dpvi/statement.h"
+#include "methods/dpvi/utility.h"
 #include "runtime/study.h"
 #include "study/document.h"
 
@@ -63,18 +64,21 @@ MixtureStudy PrepareMixtureStudy(study::StudyFile file);
 // One party's rows of the model.
 struct MixtureRows final : MethodRows {
   stats::mixture::Rows rows;  // of its own columns; without features at a party without any
-  crypto::Digest own{};       // of the study file and these rows
+  std::shared_ptr<const stats::mixture::Values> values;  // the same; null at a party without any
+  crypto::Digest own{};                                  // of the study file and these rows
 };
 
 struct MixtureResult final : MethodResult {
-  methods::dpvi::RunResult run;  // computing parties
-  bool went_on = false;          // from a checkpoint of an earlier attempt
+  methods::dpvi::RunResult run;                       // computing parties
+  bool went_on = false;                               // from a checkpoint of an earlier attempt
+  std::shared_ptr<const stats::mixture::Values> own;  // MixtureRows::values
 };
 
-// What a party that has the model says of it (mixture_report.cc). with_tables: and of synthetic
-// tables, which are drawn here.
-study::Document ReportMixture(const MixtureStudy& study, const MixtureResult& result,
-                              bool with_tables, crypto::RandomSource& random);
+// What a party that has the model says of it (mixture_report.cc); at the receiver also of synthetic
+// tables, which are drawn here. What depends on its rows or on the batches is in sections for its
+// own terminal.
+study::Document ReportMixture(const MixtureStudy& study, size_t party, const MixtureResult& result,
+                              crypto::RandomSource& random);
 
 // The rows of a statement as the plan shows them.
 std::vector<study::PlanPrivacy> StatementRowsOf(const privacy::Statement& statement);

@@ -29,6 +29,9 @@ methods::mle::MleOptions Options(const study::AnalysisSpec& spec) {
   options.meanstructure = spec.meanstructure;
   options.fixed_x = spec.fixed_x;
   options.robust = spec.robust;
+  options.nested_in = spec.nested_in;
+  options.modification_indices = spec.modification_indices;
+  options.bootstrap = spec.bootstrap;
   options.information = spec.information == "observed" ? stats::Information::kObserved
                                                        : stats::Information::kExpected;
   return options;

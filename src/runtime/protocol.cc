@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "methods/mle/extras.h"
 #include "methods/mle/likelihood.h"
 #include "methods/mle/publish.h"
 #include "runtime/computations.h"
@@ -142,6 +143,23 @@ void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& res
   }
 }
 
+void AddTables(const MleStudy& study, const ProtocolResult& run,
+               std::vector<methods::mle::MleResult>& fitted, Progress& progress) {
+  std::vector<const methods::mle::MleAnalysis*> analyses;
+  std::vector<std::vector<stats::GroupMoments>> moments;
+  for (size_t a = 0; a < fitted.size(); ++a) {
+    const PreparedAnalysis& prepared = study.analyses[a];
+    analyses.push_back(&prepared.analysis);
+    moments.emplace_back();
+    if (!run.moments[a].empty()) {
+      moments.back() = methods::mle::SampleMomentsOf(
+          prepared.analysis, run.moments[a],
+          study.computations[prepared.computation].task.fraction_bits);
+    }
+  }
+  methods::mle::AddTables(analyses, moments, fitted, progress);
+}
+
 }  // namespace
 
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
@@ -199,6 +217,7 @@ std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
         fitted.back().notes.push_back("Warning: this does not hold: " + check.rule + ".");
     }
   }
+  AddTables(study, result, fitted, progress);
   return fitted;
 }
 

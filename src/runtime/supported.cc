@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "runtime/sealed_analyses.h"
@@ -179,6 +180,60 @@ void RequireRobust(const MleStudy& study, const study::AnalysisSpec& spec) {
   }
 }
 
+// What follows the fit needs numbers that not every protocol opens.
+void RequireExtras(const MleStudy& study, const study::AnalysisSpec& spec) {
+  const bool asked = !spec.nested_in.empty() || spec.modification_indices || spec.bootstrap > 0;
+  if (asked && spec.privacy) {
+    Refuse(study, spec.position,
+           fmt::format("analysis '{}' is of noised moments: nested_in, modification_indices and "
+                       "bootstrap would ignore the noise",
+                       spec.name),
+           "leave them out; the standard errors contain the noise");
+  }
+  if (spec.modification_indices && spec.protocol != kPooledMoments) {
+    Refuse(study, spec.position,
+           fmt::format("modification indices need the moments, which protocol '{}' does not open",
+                       spec.protocol),
+           "use protocol = \"pooled-moments\", or compare with a wider model by nested_in");
+  }
+  if (spec.bootstrap > 0 && spec.protocol == kSealed) {
+    Refuse(study, spec.position,
+           "the bootstrap needs means and covariances that the model implies, and protocol "
+           "'sealed' does not tell those of covariates",
+           "use protocol = \"pooled-moments\"");
+  }
+  const bool chi_square =
+      spec.protocol == kPooledMoments || (spec.protocol == kSealed && Releases(spec, "fit"));
+  if (!spec.nested_in.empty() && !chi_square) {
+    Refuse(
+        study, spec.position,
+        fmt::format("nested_in compares chi-squares, which analysis '{}' does not open", spec.name),
+        "use protocol = \"pooled-moments\", or \"sealed\" with the release \"fit\"");
+  }
+}
+
+// A nested model has the variables of the wider one and fewer free parameters.
+void RequireNested(const MleStudy& study, size_t index) {
+  const study::AnalysisSpec& spec = study.file.analyses[index];
+  if (spec.nested_in.empty()) return;
+  const stats::ParameterTable& narrow = study.analyses[index].analysis.table;
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    if (study.file.analyses[a].name != spec.nested_in) continue;
+    const stats::ParameterTable& wide = study.analyses[a].analysis.table;
+    const std::set<std::string> names(narrow.observed.begin(), narrow.observed.end());
+    if (names == std::set<std::string>(wide.observed.begin(), wide.observed.end()) &&
+        narrow.meanstructure == wide.meanstructure &&
+        narrow.exogenous_covariates.size() == wide.exogenous_covariates.size())
+      return;
+    Refuse(study, spec.position,
+           fmt::format("analysis '{}' is not nested in '{}': they differ in their variables, mean "
+                       "structure or covariates",
+                       spec.name, spec.nested_in),
+           "use the same variables in both: fix a path to zero (y ~ 0*x) instead of leaving its "
+           "variable out");
+  }
+}
+
 void RequireRows(const MleStudy& study, size_t index) {
   const std::optional<uint64_t> rows = study.partition.TotalRows();
   const size_t variables = study.analyses[index].variables.size();
@@ -204,6 +259,8 @@ void RequireSupportedAnalyses(const MleStudy& study) {
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     RequireRobust(study, study.file.analyses[a]);
     RequireReleases(study, study.file.analyses[a]);
+    RequireExtras(study, study.file.analyses[a]);
+    RequireNested(study, a);
     RequireRows(study, a);
     if (study.file.analyses[a].protocol == kSealed) RequireSupportedSealed(study, a);
   }

@@ -3,19 +3,14 @@
 #pragma once
 
 #include <string>
-#include <variant>
 #include <vector>
+
+#include "base/cell_table.h"
 
 namespace partita::study {
 
-// Numbers are shown to four significant digits, and written whole to JSON.
-using DocumentCell = std::variant<std::string, double>;
-
-struct DocumentTable {
-  std::string title;
-  std::vector<std::string> columns;
-  std::vector<std::vector<DocumentCell>> rows;  // each as long as columns
-};
+using DocumentCell = TableCell;
+using DocumentTable = CellTable;
 
 struct DocumentSeries {
   std::string name;

@@ -1,4 +1,6 @@
 // [[analysis]].
+#include <algorithm>
+
 #include "study/classify_section.h"
 #include "study/mcmc_section.h"
 #include "study/mixture_section.h"
@@ -8,12 +10,22 @@
 namespace partita::study {
 namespace {
 
-const std::vector<std::string> kMleKeys = {
-    "protocol", "function",      "model",   "release",     "subset", "group",  "group_equal",
-    "std_lv",   "meanstructure", "fixed_x", "information", "robust", "privacy"};
+const std::vector<std::string> kMleKeys = {"protocol",      "function",
+                                           "model",         "release",
+                                           "subset",        "group",
+                                           "group_equal",   "std_lv",
+                                           "meanstructure", "fixed_x",
+                                           "information",   "robust",
+                                           "nested_in",     "modification_indices",
+                                           "bootstrap",     "privacy"};
+
+// lavaan's functions, then families by name.
+const std::vector<std::string> kFunctions = {
+    "cfa", "sem", "growth", "lavaan", "regression", "path", "mediation", "saturated", "pca"};
 
 const std::vector<std::string> kReleasable = {"moments", "likelihood",      "estimates",
                                               "robust",  "standard-errors", "fit"};
+constexpr int64_t kMinBootstrap = 100, kMaxBootstrap = 100000;
 constexpr std::string_view kReleaseExample = "\"moments\", {what = \"estimates\", to = \"all\"}";
 
 // lavaan's group.equal for continuous data.
@@ -162,11 +174,52 @@ LocatedText ReadName(const TableReader& reader, size_t num_analyses) {
   return {"main", reader.position()};
 }
 
+// What follows the fit at the receiver.
+void ReadExtras(const TableReader& reader, AnalysisSpec& analysis) {
+  if (const auto wide = reader.OptionalText("nested_in")) analysis.nested_in = wide->value;
+  analysis.modification_indices = reader.OptionalBool("modification_indices").value_or(false);
+  const auto draws = reader.OptionalInteger("bootstrap");
+  if (!draws) return;
+  if (draws->value < kMinBootstrap || draws->value > kMaxBootstrap) {
+    reader.Fail(draws->position, "'bootstrap' is " + std::to_string(draws->value),
+                "give a number of samples between " + std::to_string(kMinBootstrap) + " and " +
+                    std::to_string(kMaxBootstrap) + ", for example 1000");
+  }
+  analysis.bootstrap = static_cast<size_t>(draws->value);
+}
+
+// An analysis is tested against another one of the study, over the same rows.
+void CheckNested(const TableReader& reader, const std::vector<AnalysisSpec>& analyses,
+                 const AnalysisSpec& narrow) {
+  if (narrow.nested_in.empty()) return;
+  const Position position = reader.PositionOf("nested_in");
+  const auto wide = std::find_if(analyses.begin(), analyses.end(), [&](const AnalysisSpec& other) {
+    return other.name == narrow.nested_in;
+  });
+  if (wide == analyses.end() || wide->name == narrow.name) {
+    reader.Fail(position, "there is no other analysis " + Quote(narrow.nested_in),
+                "name the analysis with the wider model: every parameter that is free here is "
+                "free there");
+  }
+  if (wide->subset != narrow.subset || wide->group != narrow.group) {
+    reader.Fail(position,
+                "analysis " + Quote(narrow.name) + " and " + Quote(wide->name) +
+                    " are not over the same rows and groups",
+                "give both the same subset and group: chi-squares of other rows do not compare");
+  }
+  if (wide->robust != narrow.robust) {
+    reader.Fail(position,
+                "only one of the analyses " + Quote(narrow.name) + " and " + Quote(wide->name) +
+                    " is robust",
+                "say robust = true in both, for a scaled difference, or in none");
+  }
+}
+
 void ReadMle(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis) {
   analysis.protocol = reader.Choice(reader.Text("protocol", "protocol = \"pooled-moments\""),
                                     "protocol", {"pooled-moments", "likelihood", "sealed"});
-  analysis.function = reader.Choice(reader.Text("function", "function = \"cfa\""), "function",
-                                    {"cfa", "sem", "growth", "lavaan"});
+  analysis.function =
+      reader.Choice(reader.Text("function", "function = \"cfa\""), "function", kFunctions);
   ReadModel(reader, study.text, analysis);
   ReadReleases(reader, study.parties, analysis);
   analysis.subset = ReadSubset(reader, study.dictionary, study.derived);
@@ -179,6 +232,7 @@ void ReadMle(const TableReader& reader, const StudyFile& study, AnalysisSpec& an
     analysis.information = reader.Choice(*information, "information", {"expected", "observed"});
   }
   analysis.privacy = ReadPrivacy(reader, study);
+  ReadExtras(reader, analysis);
 }
 
 void ReadMixtureOf(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis) {
@@ -252,6 +306,7 @@ std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile&
     analyses.back().name = names.back().value;
   }
   CheckDistinct(root, names, "analysis");
+  for (size_t a = 0; a < tables.size(); ++a) CheckNested(tables[a], analyses, analyses[a]);
   return analyses;
 }
 

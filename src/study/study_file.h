@@ -149,8 +149,10 @@ struct AnalysisSpec {
   bool robust = false;   // Huber-White standard errors and a scaled chi-square
   std::string method;    // "mle"
   std::string protocol;  // "pooled-moments", "likelihood" or "sealed"
-  std::string function;  // "cfa", "sem", "growth" or "lavaan": lavaan's wrapper of that name
-  std::string model;     // lavaan syntax
+  // "cfa", "sem", "growth" or "lavaan": lavaan's wrapper of that name; or a family:
+  // "regression", "path", "mediation", "saturated", "pca".
+  std::string function;
+  std::string model;  // lavaan syntax; of saturated and pca the variables
   // Where the first character of the model stands, to turn a line of the model into one of the
   // file.
   Position model_position;
@@ -159,7 +161,10 @@ struct AnalysisSpec {
   bool std_lv = false;
   std::optional<bool> meanstructure, fixed_x;
   std::string information = "expected";  // or "observed"
-  std::optional<PrivacySpec> privacy;    // empty: exact
+  std::string nested_in;                 // another analysis over the same rows; empty: none
+  bool modification_indices = false;
+  size_t bootstrap = 0;                // samples; 0: none
+  std::optional<PrivacySpec> privacy;  // empty: exact
   // Of the other methods, instead of what stands above; `mcmc` beside it has `protocol`, `releases`
   // and `subset` (mcmc_section.h).
   std::optional<MixtureSpec> mixture;

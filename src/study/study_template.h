@@ -8,6 +8,7 @@ namespace partita::study {
 enum class TemplateKind {
   kHorizontal,  // every party has all variables of its own rows
   kVertical,    // every party has some variables of the same rows
+  kMixture,     // as kVertical, for a mixture model and synthetic tables
 };
 
 // A complete study file that ParseStudyFile accepts as it stands; its comments say what to change.

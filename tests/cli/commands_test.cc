@@ -40,6 +40,11 @@ TEST(CommandsTest, EveryCommandHasHelp) {
                                              {"data", "compare"},
                                              {"data", "mock"},
                                              {"doctor"},
+                                             {"sem"},
+                                             {"sem", "fit"},
+                                             {"sem", "anova"},
+                                             {"sem", "modindices"},
+                                             {"sem", "measures"},
                                              {"privacy"},
                                              {"privacy", "eps"},
                                              {"privacy", "sigma"},
@@ -87,6 +92,14 @@ TEST(CommandsTest, TemplatesAreValidStudies) {
     EXPECT_EQ(Partita({"study", "new", file}).exit_code, 2)
         << "an existing file is not overwritten";
   }
+  const std::string mixture = folder.path() + "/mixture.toml";
+  EXPECT_EQ(Partita({"study", "new", mixture, "--method", "mixture", "--partition", "horizontal"})
+                .exit_code,
+            2);
+  EXPECT_EQ(Partita({"study", "new", mixture, "--method", "mixture"}).exit_code, 0);
+  const ProcessResult validated = Partita({"study", "validate", mixture, "--format", "json"});
+  EXPECT_EQ(validated.exit_code, 0) << validated.out;
+  EXPECT_EQ(nlohmann::json::parse(validated.out)["data"]["variables"], 6);
 }
 
 TEST(CommandsTest, PlanSaysWhoLearnsWhat) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -119,6 +120,57 @@ TEST(ReproduceTest, PsgdFiguresWriteNumbersAndPlots) {
   EXPECT_THAT(Partita({"reproduce", "psgd-figure2", "--data", "/nowhere"}).err,
               HasSubstr("/nowhere"));
   EXPECT_NE(Partita({"reproduce", "psgd-figure1", "--sets", "1"}).exit_code, 0);
+}
+
+// One decision at Delta = 0.1 loses 1 - e^-0.1 by Metropolis's rule, whoever looks; Version 1 loses
+// F(0.1) of Gamma(6/7, 1) to a party of seven: gamma_p(6/7, 0.1) = 0.1401.
+TEST(ReproduceTest, AslettsCurvesAreWrittenAndDrawn) {
+  const StudyFolder folder;
+  const std::string csv = folder.path() + "/curves.csv", html = folder.path() + "/curves.html";
+  const ProcessResult run = Partita({"reproduce", "aslett-fdp", "--decisions", "100", "--output",
+                                     csv, "--html", html, "--format", "jsonl"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto output = nlohmann::json::parse(run.out);
+  const auto advantage = [&](int decisions, const std::string& adversary, const std::string& name) {
+    for (const auto& line : output["data"]["lines"]) {
+      if (line["decisions"] == decisions && line["adversary"] == adversary && line["line"] == name)
+        return line["advantage"].get<double>();
+    }
+    ADD_FAILURE() << name;
+    return 0.0;
+  };
+  for (const char* adversary : {"outside", "one party", "3 parties"}) {
+    EXPECT_NEAR(advantage(1, adversary, "Version 3, Metropolis, guarantee"), 1 - std::exp(-0.1),
+                1e-6);
+    EXPECT_NEAR(advantage(1, adversary, "Version 3, Barker, guarantee"), std::tanh(0.025), 1e-6);
+    EXPECT_NEAR(advantage(100, adversary, "Version 3, Metropolis, attack"), 1 - std::exp(-1), 1e-6);
+  }
+  EXPECT_NEAR(advantage(1, "one party", "Versions 1 and 2, guarantee"), 0.1401, 1e-4);
+  EXPECT_THAT(StudyFolder::Read(csv),
+              HasSubstr("100,0.01,3 parties,\"Version 3, Barker, attack\""));
+  EXPECT_THAT(StudyFolder::Read(html), HasSubstr("100 decisions, log ratios within 0.01"));
+  EXPECT_THAT(Partita({"reproduce", "aslett-fdp", "--parties", "3"}).err, HasSubstr("--coalition"));
+}
+
+TEST(ReproduceTest, RegistriesAreTheSameForOneSeed) {
+  const StudyFolder folder;
+  const std::string csv = folder.path() + "/table.csv", html = folder.path() + "/plots.html";
+  const auto rows = [&](const std::string& seed) {
+    const ProcessResult run =
+        Partita({"reproduce", "registries", "--sets", "2", "--events", "5", "--seed", seed,
+                 "--output", csv, "--html", html, "--format", "jsonl"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return nlohmann::json::parse(run.out)["data"]["rows"];
+  };
+  const auto first = rows("3");
+  ASSERT_EQ(first.size(), 5u);
+  EXPECT_EQ(first[0]["analysis"], "one stage");
+  EXPECT_EQ(first[0]["estimates"], 2);
+  EXPECT_EQ(first, rows("3"));
+  EXPECT_NE(first, rows("4"));
+  EXPECT_THAT(StudyFolder::Read(csv), HasSubstr("5,\"largest registry\",2,"));
+  EXPECT_THAT(StudyFolder::Read(html), HasSubstr("coverage"));
+  EXPECT_NE(Partita({"reproduce", "registries", "--events", "1"}).exit_code, 0);
 }
 
 TEST(ReproduceTest, BadInputIsNamed) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -82,6 +83,34 @@ TEST_F(SyntheticTest, ReportComparesWithRealRows) {
   EXPECT_THAT(StudyFolder::Read(html), HasSubstr("for their holder"));
 }
 
+// A holder compares its own columns with a table that has no others.
+TEST_F(SyntheticTest, ReportOfOnePartysColumns) {
+  std::string model = kModel;
+  const std::string second = "\"encoding\":\"whole\",\"party\":0";
+  model.replace(model.find(second), second.size(), "\"encoding\":\"whole\",\"party\":1");
+  model.replace(model.find("[\"north\"]"), 9, "[\"north\",\"south\"]");
+  StudyFolder::Write(model_, model);
+  const std::string real = folder_.path() + "/own.csv";
+  std::string rows = "id,n\n";
+  for (int i = 0; i < 200; ++i) rows += i % 4 == 0 ? "a,0\n" : "a,1\n";
+  StudyFolder::Write(real, rows);
+  const ProcessResult run = Partita({"synthetic", "report", model_, "--party", "south", "--real",
+                                     real, "--rows", "4000", "--format", "jsonl"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto data = nlohmann::json::parse(run.out)["data"];
+  ASSERT_EQ(data["marginals"].size(), 1);
+  EXPECT_EQ(data["marginals"][0]["column"], "n");
+  // A quarter against a half, which 4000 draws have within six standard errors.
+  EXPECT_NEAR(data["marginals"][0]["total_variation"], 0.25, 0.05);
+  EXPECT_EQ(data["associations"].size(), 0);
+  EXPECT_NEAR(data["log_density"], std::log(0.5), 0.001);
+  const ProcessResult stranger =
+      Partita({"synthetic", "report", model_, "--party", "west", "--real", real});
+  EXPECT_EQ(stranger.exit_code, 2);
+  EXPECT_THAT(stranger.err, HasSubstr("no party 'west'"));
+  EXPECT_THAT(stranger.err, HasSubstr("north, south"));
+}
+
 TEST_F(SyntheticTest, CoverageIsSimulated) {
   const ProcessResult run =
       Partita({"synthetic", "coverage", "--replicates", "3", "--rows", "100", "--steps", "50",
@@ -137,6 +166,39 @@ TEST_F(SyntheticTest, FiguresWriteNumbersPlotsAndAModel) {
   EXPECT_THAT(StudyFolder::Read(csv), HasSubstr("line,schedule,repeat,step"));
   EXPECT_THAT(StudyFolder::Read(html), HasSubstr("<polyline"));
   EXPECT_EQ(nlohmann::json::parse(StudyFolder::Read(model_))["columns"].size(), 14);
+}
+
+// The protocol with the same start, batches, eta and noise ends where the run in the clear does.
+// Sums differ by less than 2^-13 of the clipping norm per row (step.h: rows are shortened by up to
+// 2^-17, and weights rounded), beside noise of twice the norm.
+TEST_F(SyntheticTest, TheProtocolIsOneMoreLine) {
+  const auto shared = std::filesystem::path(PARTITA_SOURCE_DIR) / ".." / "shared";
+  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no reference tables here";
+  for (const std::string engine : {"dealer", "replicated"}) {
+    const ProcessResult run = Partita({"reproduce",    "dpvi-figure3",
+                                       "--data",       (shared / "data").string(),
+                                       "--steps",      "12",
+                                       "--runs",       "1",
+                                       "--components", "3",
+                                       "--batch",      "40",
+                                       "--column",     "age",
+                                       "--column",     "sex",
+                                       "--column",     "capital_gain",
+                                       "--schedule",   "paper",
+                                       "--secure",     engine,
+                                       "--format",     "jsonl"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const auto runs = nlohmann::json::parse(run.out)["data"]["runs"];
+    ASSERT_EQ(runs.size(), 3);
+    EXPECT_EQ(runs[2]["line"], "protocol, engine " + engine + ", schedule paper");
+    EXPECT_EQ(runs[0]["largest_difference"], 0);
+    EXPECT_GT(runs[2]["largest_difference"], 0);
+    EXPECT_LT(runs[2]["largest_difference"], 1e-3);
+    EXPECT_EQ(runs[2]["max_uses"], runs[0]["max_uses"]);
+    EXPECT_EQ(runs[2]["trace"].back()["step"], 12);
+  }
+  EXPECT_EQ(Partita({"reproduce", "dpvi-figure3", "--data", ".", "--secure", "shamir"}).exit_code,
+            2);
 }
 
 }  // namespace

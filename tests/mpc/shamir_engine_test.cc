@@ -3,6 +3,7 @@
 // what faulty parties can do.
 #include "mpc/shamir_engine.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,8 +25,47 @@ using ::testing::HasSubstr;
 
 constexpr size_t kElement = 16;  // bytes of a field element on the wire
 
+ErrorCode CodeOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    EXPECT_FALSE(e.hint().empty());
+    return e.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorCode::kInternal;
+}
+ErrorCode CodeOf(const std::exception_ptr& error) {
+  if (!error) {
+    ADD_FAILURE() << "nothing was thrown";
+    return ErrorCode::kInternal;
+  }
+  return CodeOf([&] { std::rethrow_exception(error); });
+}
+
 RunOptions Among(size_t num_parties) {
   return {.kind = "shamir", .num_parties = num_parties, .make = MakeShamirEngine};
+}
+
+RunOptions Among(size_t num_parties, size_t threshold) {
+  RunOptions options = Among(num_parties);
+  options.make = [threshold](net::Channel& channel, ReleaseGate& gate) {
+    return MakeShamirEngineFor(threshold, channel, gate);
+  };
+  options.plan = [threshold](size_t n) { return shamir::MakeShamirCostModel(n, 127, threshold); };
+  return options;
+}
+
+// Every number of parties with every threshold that it admits.
+struct Structure {
+  size_t parties, threshold;
+};
+std::vector<Structure> Structures() {
+  std::vector<Structure> all;
+  for (size_t n = 3; n <= 7; ++n) {
+    for (size_t t = 1; t <= ShamirThreshold(n); ++t) all.push_back({n, t});
+  }
+  return all;
 }
 
 IntMatrix Row(std::vector<Int128> values) { return {{1, values.size()}, std::move(values)}; }
@@ -224,8 +264,10 @@ struct Counted {
 };
 
 // What the function that `prepare` returns costs, over all parties.
-Counted CostOf(size_t n, const std::function<std::function<void()>(Engine&)>& prepare) {
-  PlanEngine plan("shamir", n);
+Counted CostOf(const Structure& structure,
+               const std::function<std::function<void()>(Engine&)>& prepare) {
+  const size_t n = structure.parties;
+  PlanEngine plan(shamir::MakeShamirCostModel(n, 127, structure.threshold), nullptr);
   auto measured = prepare(plan);
   plan.BeginPhase("test");
   measured();
@@ -246,17 +288,18 @@ TEST(ShamirEngineTest, CostsAreThoseStated) {
   std::mt19937_64 random(5);
   const IntMatrix x = RandomMatrix(random, {50, 3}, 9), y = RandomMatrix(random, {50, 2}, 9);
   const size_t entries = 150;
-  for (size_t n = 3; n <= 7; ++n) {
-    SCOPED_TRACE(n);
-    const size_t t = ShamirThreshold(n), u = n - 1 - t, reshare = (2 * t + 1) * u;
+  for (const Structure& structure : Structures()) {
+    const size_t n = structure.parties, t = structure.threshold;
+    SCOPED_TRACE(fmt::format("{} of {}", t, n));
+    const size_t u = n - 1 - t, reshare = (2 * t + 1) * u;
     const size_t levels = t == 1 ? 1 : 2;
-    auto input = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+    auto input = CostOf(structure, [&](Engine& engine) -> std::function<void()> {
       return [&] { InputOne(engine, 2, x, 9); };
     });
     EXPECT_EQ(input.bytes, u * entries * kElement);
     EXPECT_EQ(input.rounds, 1u);
     auto gram = [&](Way l, Way r) {
-      return CostOf(n, [&, l, r](Engine& engine) -> std::function<void()> {
+      return CostOf(structure, [&, l, r](Engine& engine) -> std::function<void()> {
         auto make = [&](Way way, const IntMatrix& m) -> Operand {
           if (way.as == As::kShared) return engine.Public({m, 0});
           return MakeOperand(engine, way, m, 9);
@@ -275,7 +318,7 @@ TEST(ShamirEngineTest, CostsAreThoseStated) {
     EXPECT_EQ(gram(mine, mine).rounds, 1u);
     EXPECT_EQ(gram({As::kPublic, 0}, shared).bytes, 0u);
 
-    auto rescale = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+    auto rescale = CostOf(structure, [&](Engine& engine) -> std::function<void()> {
       Shared value = engine.Public({x, 20});
       return [&engine, value] { engine.Rescale(std::vector{value}, 10); };
     });
@@ -286,7 +329,7 @@ TEST(ShamirEngineTest, CostsAreThoseStated) {
     EXPECT_EQ(rescale.rounds, 2 + levels);
     // Of 120 bits: a uniform mask, with one more dealing of integers and t of D - 1 indicators, and
     // resharings of those of sums of digits: all but one value of every joined pair.
-    auto wide = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+    auto wide = CostOf(structure, [&](Engine& engine) -> std::function<void()> {
       Shared value = engine.Public({x, 20});
       value.bound = std::ldexp(1 - 0x1p-10, 119 - 20);
       return [&engine, value] { engine.Rescale(std::vector{value}, 10); };
@@ -297,28 +340,60 @@ TEST(ShamirEngineTest, CostsAreThoseStated) {
                                  : 2 * of_two + 4 * digits - 4;
     EXPECT_EQ(wide.bytes, rescale.bytes + (t * u * digits + reshare * sums) * entries * kElement);
     EXPECT_EQ(wide.rounds, 2 + levels);
-    auto raise = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+    auto raise = CostOf(structure, [&](Engine& engine) -> std::function<void()> {
       Shared value = engine.Public({x, 20});
       return [&engine, value] { engine.Rescale(std::vector{value}, 30); };
     });
     EXPECT_EQ(raise.bytes, 0u);
-    auto reveal = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+    auto reveal = CostOf(structure, [&](Engine& engine) -> std::function<void()> {
       Shared value = engine.Public({x, 0});
       return [&engine, value] { engine.Reveal("out", std::vector{value}, kEverybody); };
     });
     EXPECT_EQ(reveal.bytes, n * (n - 1) * entries * kElement);
     EXPECT_EQ(reveal.rounds, 1u);
     const size_t plane = 3 * sizeof(uint64_t), slices = n == 3 ? 2 : 3;
-    auto conjunction = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+    auto conjunction = CostOf(structure, [&](Engine& engine) -> std::function<void()> {
       const SharedBits bits = engine.PublicBits(MakeBits({50, 3}, 7));
       return [&engine, bits] { engine.And(std::vector<BitProduct>{{bits, bits}}); };
     });
     EXPECT_EQ(conjunction.bytes, reshare * slices * 7 * plane);
-    auto to_ring = CostOf(n, [&](Engine& engine) -> std::function<void()> {
+    auto to_ring = CostOf(structure, [&](Engine& engine) -> std::function<void()> {
       const SharedBits bits = engine.PublicBits(MakeBits({50, 3}, 7));
       return [&engine, bits] { engine.ToRing({&bits, 1}); };
     });
     EXPECT_EQ(to_ring.rounds, 1 + levels);
+  }
+}
+
+// Inputs, products, cuts, comparisons and bits made numbers, as in the clear and as planned.
+TEST(ShamirEngineTest, EveryThresholdComputesTheSame) {
+  const IntMatrix x = Row({7 << 10, -(8 << 10), 9 << 10}), y = Row({-3, 5, 2});
+  for (const Structure& structure : Structures()) {
+    const size_t n = structure.parties, t = structure.threshold;
+    SCOPED_TRACE(fmt::format("{} of {}", t, n));
+    const auto opened = OpenAtAll(Among(n, t), [&](Engine& engine) {
+      const Shared a = InputOne(engine, 0, x, 10, 10), b = InputOne(engine, n - 1, y, 10);
+      const Product product{Kind::kElementwise, a, b};
+      const Shared cut = engine.Rescale(engine.Multiply({&product, 1}), 0)[0];
+      // Wide enough for a uniform mask.
+      Shared wide = cut;
+      wide.bound = 0x1p100;
+      const auto signs = IsNegative(engine, std::vector{cut, wide});
+      return engine.Reveal(
+          "out", std::vector{cut, engine.ToRing(signs)[0], engine.ToRing(signs)[1]}, kEverybody);
+    });
+    EXPECT_TRUE(opened[0] == Row({-21, -40, 18}));
+    EXPECT_TRUE(opened[1] == Row({1, 1, 0}));
+    EXPECT_TRUE(opened[2] == Row({1, 1, 0}));
+  }
+}
+
+TEST(ShamirEngineTest, ThresholdsThatPartiesDoNotAdmitAreRefused) {
+  for (const Structure& structure : {Structure{3, 0}, {3, 2}, {4, 2}, {7, 0}, {7, 4}}) {
+    const size_t n = structure.parties, t = structure.threshold;
+    EXPECT_EQ(CodeOf([&] { shamir::MakeShamirCostModel(n, 127, t); }), ErrorCode::kBadInput);
+    const auto result = RunAll(Among(n, t), [](Engine&, size_t) { ADD_FAILURE() << "made"; });
+    for (const auto& error : result.errors) EXPECT_EQ(CodeOf(error), ErrorCode::kBadInput);
   }
 }
 
@@ -521,24 +596,6 @@ TEST(ShamirEngineTest, AddingFractionBitsIsExact) {
 
 // ---- refusals
 
-ErrorCode CodeOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    EXPECT_FALSE(e.hint().empty());
-    return e.code();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorCode::kInternal;
-}
-ErrorCode CodeOf(const std::exception_ptr& error) {
-  if (!error) {
-    ADD_FAILURE() << "nothing was thrown";
-    return ErrorCode::kInternal;
-  }
-  return CodeOf([&] { std::rethrow_exception(error); });
-}
-
 // The widest value that there is a mask for, and a wider one: refused when planned, and in a run
 // before the gate is asked or anything is sent.
 TEST(ShamirEngineTest, BoundsThatLeaveNoRoomForAMaskAreRefused) {
@@ -632,10 +689,12 @@ Shared Lie(const Shared& value, UInt128 shift, size_t first = 0) {
 }
 
 struct Promise {
-  size_t parties, noticed, corrected;
+  size_t parties, threshold, noticed, corrected;
 };
 // As in shamir_engine.h.
-constexpr Promise kPromises[] = {{3, 1, 0}, {4, 2, 1}, {5, 2, 0}, {6, 3, 0}, {7, 3, 0}};
+constexpr Promise kPromises[] = {{3, 1, 1, 0}, {4, 1, 2, 1}, {5, 2, 2, 0},
+                                 {6, 2, 3, 0}, {7, 3, 3, 0}, {5, 1, 2, 1},
+                                 {6, 1, 3, 1}, {7, 1, 4, 1}, {7, 2, 2, 2}};
 
 // The last `lies` parties lie in an opening to everybody.
 TEST(ShamirEngineTest, EveryNumberOfLiesInOpenings) {
@@ -646,7 +705,7 @@ TEST(ShamirEngineTest, EveryNumberOfLiesInOpenings) {
       SCOPED_TRACE(std::to_string(lies) + " of " + std::to_string(n));
       std::vector<std::vector<IntMatrix>> opened(n);
       std::vector<std::vector<PartyIndex>> named(n);
-      auto result = RunAll(Among(n), [&](Engine& engine, size_t self) {
+      auto result = RunAll(Among(n, promise.threshold), [&](Engine& engine, size_t self) {
         Shared value = InputOne(engine, 0, x, 10);
         if (self + lies >= n) value = Lie(value, 1000 + 77 * self, 1);
         opened[self] = engine.Reveal("out", {&value, 1}, kEverybody);
@@ -770,12 +829,14 @@ TEST(ShamirEngineTest, LiesAboutBitsAndMaskedValuesAreCorrectedOrNoticed) {
   }
 }
 
-// What this engine does not promise, so that nobody believes it does: a lie in a product goes
-// unnoticed, because resharings are believed.
+// What this engine does not promise, so that nobody believes it does: a lie about a share of degree
+// 2 t, that of a product, goes unnoticed, because resharings are believed; even of one party where
+// two liars in openings are corrected.
 TEST(ShamirEngineTest, LiesInProductsAreNotNoticed) {
-  for (size_t n : {3, 5}) {
+  for (const Structure& structure : {Structure{3, 1}, {5, 2}, {7, 2}}) {
+    const size_t n = structure.parties, t = structure.threshold;
     std::vector<std::vector<IntMatrix>> opened(n);
-    auto result = RunAll(Among(n), [&](Engine& engine, size_t self) {
+    auto result = RunAll(Among(n, t), [&](Engine& engine, size_t self) {
       Shared value = InputOne(engine, 0, Row({7}), 10);
       if (self == 1) value = Lie(value, 1);
       Product product{Kind::kElementwise, value, value};

@@ -18,6 +18,7 @@
 #include "runtime/build_plan.h"
 #include "runtime/prepare_study.h"
 #include "runtime/simulate.h"
+#include "tests/runtime/interrupted_runs.h"
 #include "tests/runtime/reference_study.h"
 #include "tests/stats/mcmc/registries.h"
 
@@ -75,21 +76,27 @@ std::string StudyText(const Options& options, stats::mcmc::testing::Columns& col
   return toml + "[[analysis]]\nmethod = \"mcmc\"\n" + options.analysis;
 }
 
+const std::vector<std::string> kHolders = {"north", "south", "west"};
+
+// Every third row.
+void WriteTable(const std::filesystem::path& file, size_t holder,
+                stats::mcmc::testing::Columns& columns) {
+  std::ofstream table(file);
+  table << "low,age,lwt,smoke,ht,ui\n";
+  for (size_t i = holder; i < columns["low"].size(); i += 3) {
+    table << columns["low"][i];
+    for (const std::string& predictor : kPredictors) table << "," << columns[predictor][i];
+    table << "\n";
+  }
+}
+
 std::string WriteStudy(const Options& options) {
   auto columns = stats::mcmc::testing::ReadColumns("birthwt.csv");
   const std::string folder = testing::MakeTemporaryFolder("mcmc");
   std::ofstream(folder + "/study.toml") << StudyText(options, columns);
-  size_t party = 0;
-  for (const std::string name : {"north", "south", "west"}) {
-    std::filesystem::create_directories(folder + "/" + name);
-    std::ofstream table(folder + "/" + name + "/data.csv");
-    table << "low,age,lwt,smoke,ht,ui\n";
-    for (size_t i = party; i < columns["low"].size(); i += 3) {
-      table << columns["low"][i];
-      for (const std::string& predictor : kPredictors) table << "," << columns[predictor][i];
-      table << "\n";
-    }
-    ++party;
+  for (size_t holder = 0; holder < kHolders.size(); ++holder) {
+    std::filesystem::create_directories(folder + "/" + kHolders[holder]);
+    WriteTable(folder + "/" + kHolders[holder] + "/data.csv", holder, columns);
   }
   return folder + "/study.toml";
 }
@@ -123,6 +130,7 @@ void ExpectPlannedTraffic(const std::vector<runtime::PartyEnd>& ends) {
     }
   }
   EXPECT_GT(planned["chain"], 0u);
+  EXPECT_GT(planned["record"], 0u);
   for (const auto& [phase, bytes] : planned) EXPECT_EQ(counted[phase], bytes) << phase;
 }
 
@@ -200,6 +208,11 @@ TEST(McmcStudyTest, EveryProtocolRunsAsPlanned) {
     EXPECT_FALSE(ends[0].outcome->document->converged);
     EXPECT_THAT(ends[0].outcome->document->sections[0].paragraphs,
                 Contains(HasSubstr("have not converged")));
+    // What is claimed travels with the numbers, and where nothing is, that does.
+    const auto json = nlohmann::json::parse(ends[0].outcome->document->json);
+    const auto& outside = json["privacy"]["rows"][0];
+    EXPECT_EQ(outside["adversary"]["text"], "outside analyst");
+    EXPECT_EQ(outside["epsilon"] == "infinite", engine != "dealer");
     if (engine == "dealer") {
       EXPECT_TRUE(ends[0].outcome->checks.empty());
       EXPECT_TRUE(ends[0].outcome->plan.privacy_statement.has_value());
@@ -294,6 +307,114 @@ TEST(McmcStudyTest, WhatChainsDoNotKnowIsRefused) {
       "site = \"ignore\"\nmissing = \"refuse\"\nweights = \"lwt\"\nweights_type = "
       "\"sampling\"\n";
   EXPECT_THAT(message(options), HasSubstr("weights"));
+}
+
+// Steps so long that nothing is accepted, and a prior that is none: the result says both.
+TEST(McmcStudyTest, ChainsThatNeverMoveAndFlatPriorsAreWarnedOf) {
+  Options options;
+  options.analysis = Logistic(
+      "chains = 2\nwarmup = 0\ndraws = 8\nstep = 1000\n[analysis.priors]\ncoefficients = "
+      "\"flat\"\n");
+  EXPECT_THAT(runtime::BuildPlan(*Prepare(options)).notes,
+              Contains(HasSubstr("Prior of z_age: flat, which is no distribution")));
+  const auto ends = RunStudy(options);
+  for (const auto& end : ends) ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
+  const study::Document& document = *ends[0].outcome->document;
+  EXPECT_FALSE(document.converged);
+  const auto warnings = nlohmann::json::parse(document.json)["warnings"].dump();
+  EXPECT_THAT(warnings, HasSubstr("The prior of z_age is flat"));
+  EXPECT_THAT(warnings, HasSubstr("Chain 2 accepted no proposal"));
+  EXPECT_EQ(nlohmann::json::parse(document.json)["acceptance_rate"], 0);
+}
+
+// Runs with a ledger and a folder for the state at every holder.
+class McmcRunsTest : public testing::InterruptedRuns {
+ protected:
+  static constexpr uint64_t kBlocks = 50;  // of two decisions of three chains
+
+  void SetUp() override {
+    InterruptedRuns::SetUp();
+    auto columns = stats::mcmc::testing::ReadColumns("birthwt.csv");
+    for (size_t holder = 0; holder < kHolders.size(); ++holder) {
+      WriteTable(Data(kHolders[holder]), holder, columns);
+      OpenLedger(kHolders[holder], "1000");
+    }
+    Options options;
+    options.analysis =
+        Logistic("chains = 3\nwarmup = 40\ndraws = 60\nspeculation = 2\n" + Private(6, "replace"));
+    study_ = Prepare(options);
+  }
+
+  static uint64_t Opened(const testing::End& end, const std::string& release) {
+    for (const mpc::CountingReleaseGate::Count& count : end.outcome->releases) {
+      if (count.release.id == release) return count.opened;
+    }
+    return UINT64_MAX;
+  }
+  // The seed and all decisions that a holder has on disk.
+  std::string Recorded(const std::string& holder) const {
+    std::ifstream in(State(holder) / "record", std::ios::binary);
+    const std::string file(std::istreambuf_iterator<char>(in), {});
+    ByteWriter before;  // magic, what it is bound to, how many may be open
+    before.String("partita chain record 2");
+    const size_t first = before.bytes().size() + 32 + 8;
+    return file.substr(first, file.size() - first - 32);
+  }
+  void ExpectCharges(uint64_t count) {
+    for (const std::string& holder : kHolders) EXPECT_EQ(StudiesSpent(holder), count) << holder;
+  }
+
+  std::unique_ptr<const runtime::Study> study_;
+};
+
+TEST_F(McmcRunsTest, StopAndGoOn) {
+  const auto stopped = Run(*study_, true, "south", 50);
+  for (const auto& [party, end] : stopped) EXPECT_TRUE(end.error) << party;
+  ExpectCharges(1);
+  std::map<std::string, std::string> known;
+  for (const std::string& holder : kHolders) known[holder] = Recorded(holder);
+
+  const auto ends = Run(*study_, true);
+  testing::ExpectAllDone(ends);
+  ASSERT_FALSE(HasFailure());
+  ExpectCharges(1);
+  // No bit that was known is another one, none of the blocks that may have been open opens again.
+  for (const std::string& holder : kHolders) {
+    EXPECT_EQ(Recorded(holder).substr(0, known[holder].size()), known[holder]) << holder;
+  }
+  // South stopped behind 25 blocks, and nobody came further than into the next one.
+  const uint64_t opened = Opened(ends.at("north"), "decisions");
+  EXPECT_GE(opened, kBlocks - 26);
+  EXPECT_LE(opened, kBlocks - 25);
+  EXPECT_EQ(Opened(ends.at("north"), "seed"), 0u);
+  const std::string& draws = ends.at("north").outcome->document->files.at(0).contents;
+  for (const std::string& holder : kHolders) {
+    EXPECT_EQ(ends.at(holder).outcome->document->files.at(0).contents, draws);
+  }
+  EXPECT_TRUE(ends.at("north").outcome->ledger.spent);
+
+  // A run that is over gives its result again.
+  const auto again = Run(*study_, true);
+  testing::ExpectAllDone(again);
+  ASSERT_FALSE(HasFailure());
+  EXPECT_EQ(Opened(again.at("west"), "decisions"), 0u);
+  EXPECT_EQ(again.at("west").outcome->document->files.at(0).contents, draws);
+  ExpectCharges(1);
+}
+
+// A holder whose table is another one cannot go on, and nothing opens.
+TEST_F(McmcRunsTest, AnotherTableDoesNotGoOn) {
+  Run(*study_, true, "south", 50);
+  auto columns = stats::mcmc::testing::ReadColumns("birthwt.csv");
+  WriteTable(Data("south"), 0, columns);
+  const std::string known = Recorded("north");
+  const auto ends = Run(*study_, true);
+  ASSERT_TRUE(ends.at("south").error);
+  EXPECT_EQ(ends.at("south").error->code(), ErrorCode::kRefused);
+  EXPECT_THAT(ends.at("south").error->message(), HasSubstr("another study, plan or table"));
+  ASSERT_TRUE(ends.at("north").error);
+  EXPECT_EQ(Recorded("north"), known);
+  ExpectCharges(1);
 }
 
 // What only `mle` has says so.

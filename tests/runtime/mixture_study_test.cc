@@ -20,6 +20,7 @@
 #include "runtime/party.h"
 #include "runtime/prepare_study.h"
 #include "tests/data/expect_error.h"
+#include "tests/runtime/interrupted_runs.h"
 #include "tests/runtime/reference_study.h"
 
 namespace partita::runtime {
@@ -27,9 +28,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using privacy::ledger::Policy;
-using privacy::ledger::SqliteLedger;
 using ::testing::Contains;
 using ::testing::Each;
+using testing::End;
+using testing::ExpectAllDone;
 using ::testing::HasSubstr;
 
 constexpr int kRows = 60;
@@ -78,36 +80,8 @@ const MixtureStudy& AsMixture(const Study& study) {
   return dynamic_cast<const MixtureStudy&>(study);
 }
 
-// Stops the party after so many iterations.
-class StoppingProgress : public Progress {
- public:
-  explicit StoppingProgress(uint64_t stop_after) : stop_after_(stop_after) {}
-  void Phase(std::string_view) override {}
-  void Step(uint64_t done, uint64_t) override { done_ = done; }
-  void CheckCancelled() override {
-    if (done_ >= stop_after_) throw Error(ErrorCode::kCancelled, "stopped by the test");
-  }
-
- private:
-  uint64_t stop_after_, done_ = 0;
-};
-
-struct End {
-  std::optional<PartyOutcome> outcome;
-  std::optional<Error> error;
-};
-
-class MixtureStudyTest : public ::testing::Test {
+class MixtureStudyTest : public testing::InterruptedRuns {
  protected:
-  void SetUp() override { folder_ = partita::testing::MakeTemporaryFolder("mixture"); }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path Data(const std::string& party) const { return fs::path(folder_) / (party + ".csv"); }
-  fs::path State(const std::string& party) const { return fs::path(folder_) / (party + ".run"); }
-  fs::path Ledger(const std::string& party) const {
-    return fs::path(folder_) / (party + ".ledger");
-  }
-
   void WriteTables(const Options& options) {
     std::mt19937_64 random(7);
     std::map<std::string, std::string> tables;
@@ -125,68 +99,7 @@ class MixtureStudyTest : public ::testing::Test {
     }
     for (const auto& [party, csv] : tables) std::ofstream(Data(party)) << csv;
   }
-
-  // All parties as threads. stop: the party `stopped` stops after so many iterations. Ledgers that
-  // are there are kept; with_state: every party keeps its state.
-  std::map<std::string, End> Run(const Study& study, bool with_state = false,
-                                 const std::string& stopped = "", uint64_t stop = 0) {
-    const std::vector<std::string> names = PartyNames(study);
-    std::vector<std::unique_ptr<net::Transport>> transports =
-        net::MakeMemoryTransports(names, random_);
-    std::map<std::string, End> ends;
-    for (const std::string& name : names) ends[name];
-    std::vector<std::thread> threads;
-    for (size_t i = 0; i < names.size(); ++i) {
-      threads.emplace_back([&, i, transport = std::move(transports[i])]() mutable {
-        crypto::SystemRandom random;
-        StoppingProgress progress(names[i] == stopped ? stop : UINT64_MAX);
-        End& end = ends.at(names[i]);
-        try {
-          const std::unique_ptr<Approvals> approvals = UnsignedApprovals(random);
-          std::optional<RunLedger> ledger;
-          if (fs::exists(Ledger(names[i])))
-            ledger.emplace(LedgerOptions{Ledger(names[i]), ""}, crypto::Identity{});
-          PartyInput input;
-          input.party = i;
-          input.data = Data(names[i]);
-          input.approvals = approvals.get();
-          input.ledger = ledger ? &*ledger : nullptr;
-          if (with_state) input.state = State(names[i]);
-          end.outcome = RunParty(
-              study, input, [&](bool) { return std::move(transport); }, random, progress);
-        } catch (const Error& error) {
-          end.error = error;
-        }
-        transport.reset();
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    return ends;
-  }
-
-  void OpenLedger(const std::string& party, const std::string& epsilon) {
-    Policy policy;
-    policy.table = "registry";
-    policy.outside.epsilon = epsilon;
-    policy.outside.delta = "1e-3";
-    policy.outside.approximate_delta = "1e-4";
-    policy.outside.adjacency = privacy::Adjacency::kReplace;
-    policy.insider = policy.outside;
-    SqliteLedger::Create({.file = Ledger(party)});
-    SqliteLedger({.file = Ledger(party)}).OpenAccount(policy, random_, {"steward", 0});
-  }
-  uint64_t StudiesSpent(const std::string& party) {
-    return SqliteLedger({.file = Ledger(party)}).StandingOf("registry").studies_spent;
-  }
-
-  std::string folder_;
-  crypto::SystemRandom random_;
 };
-
-void ExpectAllDone(const std::map<std::string, End>& ends) {
-  for (const auto& [party, end] : ends)
-    EXPECT_TRUE(end.outcome) << party << ": " << (end.error ? end.error->message() : "");
-}
 
 // Messages and bytes by phase, as planned; rounds at whoever waits longest.
 void ExpectPlannedTraffic(const std::map<std::string, End>& ends) {
@@ -316,6 +229,90 @@ TEST_F(MixtureStudyTest, TheReceiverDrawsTablesOfTheDictionary) {
     if (after.rows[i].loss.infinite) continue;
     EXPECT_LE(after.rows[i].loss.epsilon_upper, before.rows[i].loss.epsilon_upper * (1 + 1e-9));
   }
+}
+
+const study::DocumentSection* SectionOf(const End& end, const std::string& heading) {
+  for (const study::DocumentSection& section : end.outcome->document->sections) {
+    if (section.heading == heading) return &section;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> FirstCells(const study::DocumentTable& table) {
+  std::vector<std::string> cells;
+  for (const auto& row : table.rows) cells.push_back(std::get<std::string>(row.front()));
+  return cells;
+}
+
+// Each holder sees how like its own columns synthetic rows are, and nobody else does.
+TEST_F(MixtureStudyTest, HoldersCompareTheirOwnColumns) {
+  WriteTables({});
+  const auto study = Prepare({});
+  const auto ends = Run(*study);
+  ExpectAllDone(ends);
+  ASSERT_FALSE(HasFailure());
+  const std::map<std::string, std::vector<std::string>> held = {{"north", {"income", "visits"}},
+                                                                {"south", {"sex", "score"}}};
+  for (const auto& [party, columns] : held) {
+    const study::DocumentSection* own =
+        SectionOf(ends.at(party), "Own columns, real against synthetic");
+    ASSERT_NE(own, nullptr) << party;
+    EXPECT_TRUE(own->own_rows);
+    EXPECT_THAT(own->paragraphs.front(), HasSubstr("may fit them better"));
+    ASSERT_EQ(own->tables.size(), 2u);
+    EXPECT_EQ(FirstCells(own->tables[0]), columns);
+    for (const auto& row : own->tables[0].rows) {
+      EXPECT_GT(std::get<double>(row.at(1)), 0);
+      EXPECT_LE(std::get<double>(row.at(1)), 1);
+    }
+    EXPECT_EQ(FirstCells(own->tables[1]),
+              (std::vector<std::string>{columns[0] + ", " + columns[1]}));
+    EXPECT_EQ(ends.at(party).outcome->document->json.find("log_density"), std::string::npos);
+  }
+  // What may be passed on says of associations only what synthetic rows say.
+  const study::DocumentSection* synthetic = SectionOf(ends.at("north"), "Synthetic data");
+  ASSERT_NE(synthetic, nullptr);
+  EXPECT_FALSE(synthetic->own_rows);
+  EXPECT_EQ(synthetic->tables.at(0).columns, (std::vector<std::string>{"pair", "synthetic"}));
+  EXPECT_EQ(synthetic->tables.at(0).rows.size(), 6u);  // of four columns
+  EXPECT_EQ(SectionOf(ends.at("south"), "Synthetic data"), nullptr);
+  EXPECT_EQ(SectionOf(ends.at("north"), "Model")->plots.at(0).series.at(0).y.size(), 3u);
+}
+
+// How often a row was used depends on the batches that hide it from outsiders: parties are shown
+// it, files have the bound of the plan. A row is in all of 12 batches of a fifth of 60 rows with
+// probability 60 / 5^12 < 3e-7, so that the two differ.
+TEST_F(MixtureStudyTest, UsesOfRandomBatchesStayWithTheParties) {
+  WriteTables({});
+  const auto study = Prepare({});
+  const auto& prepared = AsMixture(*study);
+  const uint64_t bound =
+      *methods::dpvi::StepsOf(prepared.plan, prepared.audience, {12, {}}).max_uses;
+  const auto ends = Run(*study);
+  ExpectAllDone(ends);
+  ASSERT_FALSE(HasFailure());
+  for (const std::string party : {"north", "south"}) {
+    EXPECT_EQ(ResultOf(ends.at(party))["max_uses"], bound);
+    const std::string model = FileOf(ends.at(party), "model.json").contents;
+    for (const privacy::StatementRow& row :
+         privacy::ParseStatementJson(methods::dpvi::ParseModelJson(model).privacy).rows) {
+      EXPECT_FALSE(row.uses_realised);
+      if (row.uses_cap) {
+        EXPECT_EQ(*row.uses_cap, bound);
+      }
+    }
+    const study::DocumentSection* uses = SectionOf(ends.at(party), "Uses of rows in this run");
+    ASSERT_NE(uses, nullptr);
+    EXPECT_TRUE(uses->own_rows);
+    EXPECT_THAT(uses->paragraphs.front(), HasSubstr("was in"));
+  }
+  Options disjoint;
+  disjoint.batch = "mode = \"disjoint\"\nsize = 15\n";
+  const auto other = Prepare(disjoint);
+  const auto same = Run(*other);
+  ExpectAllDone(same);
+  EXPECT_EQ(ResultOf(same.at("north"))["max_uses"], 3);  // in public: once in each of three passes
+  EXPECT_EQ(SectionOf(same.at("north"), "Uses of rows in this run"), nullptr);
 }
 
 TEST_F(MixtureStudyTest, ThePlanSaysWhatBatchesCost) {

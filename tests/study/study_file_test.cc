@@ -201,13 +201,15 @@ TEST(StudyFileTest, CorrelationsAreLiveOrStored) {
 }
 
 TEST(StudyFileTest, TemplatesParse) {
-  for (const TemplateKind kind : {TemplateKind::kHorizontal, TemplateKind::kVertical}) {
+  for (const TemplateKind kind :
+       {TemplateKind::kHorizontal, TemplateKind::kVertical, TemplateKind::kMixture}) {
     const StudyFile study = Parse(StudyTemplate(kind));
     EXPECT_EQ(study.parties.size(), 3U);
     EXPECT_EQ(study.dictionary.columns.size(), 6U);
-    const bool vertical = kind == TemplateKind::kVertical;
+    const bool vertical = kind != TemplateKind::kHorizontal;
     EXPECT_EQ(study.parties[0].columns.size(), vertical ? 3U : 6U);
     EXPECT_EQ(study.blocks.size(), vertical ? 1U : 2U);
+    EXPECT_EQ(study.analysis.mixture.has_value(), kind == TemplateKind::kMixture);
   }
 }
 

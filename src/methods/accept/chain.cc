@@ -59,7 +59,9 @@ class Recorder {
         stretch_(plan.stretch * block_),
         total_(mcmc::DecisionsOf(plan.options)),
         store_(inputs.store),
-        record_(inputs.record) {}
+        record_(inputs.record) {
+    if (inputs.public_key != nullptr) record_.seed = *inputs.public_key;
+  }
 
   void BeforeBlock() {
     if (record_.decisions.size() + block_ > record_.may_be_open) {
@@ -111,6 +113,10 @@ void CheckInputs(const mpc::Engine& engine, const ChainPlan& plan, const ChainIn
     throw Error(ErrorCode::kUsage,
                 "the chain begins at another number of parameters than its "
                 "target has");
+  }
+  if (party && inputs.record.may_be_open > 0 &&
+      inputs.record.seed.Expose() != inputs.public_key->Expose()) {
+    throw Error(ErrorCode::kInternal, "a chain goes on with another seed than it began with");
   }
   const uint64_t decided = inputs.record.decisions.size();
   if (decided % plan.options.speculation != 0 || decided > mcmc::DecisionsOf(plan.options)) {

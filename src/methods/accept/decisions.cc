@@ -2,12 +2,60 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "mpc/compare.h"
 #include "mpc/functions/variates.h"
 
 namespace partita::methods::accept {
+namespace {
+
+// Ways through a block from decision i to decision j: plane r says that these fall as the bits i to
+// j of r, if those before i fall as the bits of r below. So 2^(j + 1) planes.
+//
+// Of every pair of neighbours, one after the other, the ways through both.
+std::vector<mpc::SharedBits> JoinNeighbours(mpc::Engine& engine,
+                                            const std::vector<mpc::SharedBits>& ways) {
+  std::vector<mpc::BitProduct> products;
+  for (size_t i = 0; i + 1 < ways.size(); i += 2) {
+    std::vector<size_t> begin(ways[i + 1].width);
+    for (size_t r = 0; r < begin.size(); ++r) begin[r] = r % ways[i].width;
+    products.push_back({engine.SelectPlanes(ways[i], begin), ways[i + 1]});
+  }
+  std::vector<mpc::SharedBits> joined = engine.And(products);
+  if (ways.size() % 2 == 1) joined.push_back(ways.back());
+  return joined;
+}
+
+struct Halves {
+  mpc::SharedBits lower, upper;
+};
+
+Halves HalvesOf(mpc::Engine& engine, const mpc::SharedBits& planes) {
+  std::vector<size_t> lower(planes.width / 2), upper(planes.width / 2);
+  std::iota(lower.begin(), lower.end(), size_t{0});
+  std::iota(upper.begin(), upper.end(), lower.size());
+  return {engine.SelectPlanes(planes, lower), engine.SelectPlanes(planes, upper)};
+}
+
+// Of the ways through a whole block, of which exactly one is taken: how each decision falls on it.
+mpc::SharedBits DecisionsOfWay(mpc::Engine& engine, mpc::SharedBits ways) {
+  std::vector<mpc::SharedBits> decisions;
+  while (ways.width > 1) {
+    auto [lower, upper] = HalvesOf(engine, ways);
+    ways = engine.Xor(lower, upper);
+    while (upper.width > 1) {
+      const Halves halves = HalvesOf(engine, upper);
+      upper = engine.Xor(halves.lower, halves.upper);
+    }
+    decisions.push_back(upper);
+  }
+  std::reverse(decisions.begin(), decisions.end());
+  return engine.JoinPlanes(decisions);
+}
+
+}  // namespace
 
 Int128 EncodeDifference(double difference) {
   if (std::isnan(difference) || difference == HUGE_VAL) {
@@ -89,40 +137,18 @@ Bits Decisions::Decide(const Eigen::MatrixXd& own) {
   return bits;
 }
 
-// One plane per decision. After each, of every pair of later questions that differ in this decision
-// the one that comes up stays.
+// One plane per decision.
 mpc::SharedBits Decisions::PathOf(const std::vector<mpc::SharedBits>& accepted) {
-  std::vector<std::vector<mpc::SharedBits>> left(task_.block);  // by decision
+  std::vector<mpc::SharedBits> ways;
   for (size_t k = 0; k < task_.block; ++k) {
-    const auto first = accepted.begin() + static_cast<ptrdiff_t>((size_t{1} << k) - 1);
-    left[k].assign(first, first + (ptrdiff_t{1} << k));
+    const size_t questions = size_t{1} << k;
+    const mpc::SharedBits yes =
+        engine_.JoinPlanes(std::span(accepted).subspan(questions - 1, questions));
+    const mpc::SharedBits both[] = {engine_.Not(yes), yes};
+    ways.push_back(engine_.JoinPlanes(both));
   }
-  std::vector<mpc::SharedBits> path;
-  for (size_t k = 0; k < task_.block; ++k) {
-    path.push_back(left[k].front());
-    std::vector<mpc::SharedBits> if_not, change;
-    for (size_t later = k + 1; later < task_.block; ++later) {
-      for (size_t m = 0; m < left[later].size(); m += 2) {
-        if_not.push_back(left[later][m]);
-        change.push_back(engine_.Xor(left[later][m], left[later][m + 1]));
-      }
-    }
-    if (if_not.empty()) break;
-    const std::vector<size_t> copies(if_not.size(), 0);
-    const mpc::BitProduct product{engine_.SelectPlanes(path.back(), copies),
-                                  engine_.JoinPlanes(change)};
-    const mpc::SharedBits changed = engine_.And(std::span(&product, 1)).front();
-    size_t plane = 0;
-    for (size_t later = k + 1; later < task_.block; ++later) {
-      std::vector<mpc::SharedBits> kept;
-      for (size_t m = 0; m < left[later].size(); m += 2, ++plane) {
-        kept.push_back(
-            engine_.Xor(if_not[plane], engine_.SelectPlanes(changed, std::span(&plane, 1))));
-      }
-      left[later] = std::move(kept);
-    }
-  }
-  return engine_.JoinPlanes(path);
+  while (ways.size() > 1) ways = JoinNeighbours(engine_, ways);
+  return DecisionsOfWay(engine_, ways.front());
 }
 
 }  // namespace partita::methods::accept

@@ -18,10 +18,11 @@
 //                  proposal is impossible): |V| < 29, so the decision is the same unless the
 //                  others' differences outweigh it, where the proposal is rejected with certainty
 //                  only if their sum stays below kLargestDifference.
-// Cost             Input of (2^k - 1) C numbers, as many comparisons, k - 1 rounds of ANDs, one
-//                  opening of k C bits: D + ceil(log2 (w - 1)) + k rounds with w of 62 to 65 bits
-//                  (compare.h), where inputs cost no round: 8 on `dealer` and 9 on `replicated`
-//                  for one decision.
+// Cost             Input of (2^k - 1) C numbers, as many comparisons, fewer than 2^(k+2) C ANDs,
+//                  one opening of k C bits: D + ceil(log2 (w - 1)) + ceil(log2 k) + 1 rounds with w
+//                  of 62 to 65 bits (compare.h), where inputs cost no round: 8 on `dealer` and 9 on
+//                  `replicated` for one decision, 12 and 13 for ten (`replicated`, whose messages
+//                  go around a ring, takes one more for some k).
 #pragma once
 
 #include <Eigen/Core>

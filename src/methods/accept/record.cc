@@ -3,18 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
+#include "crypto/state_file.h"
 
 namespace partita::methods::accept {
 namespace {
 
-constexpr std::string_view kMagic = "partita chain record 1";
 constexpr uint64_t kMaxDecisions = uint64_t{1} << 32;
-constexpr uint64_t kMaxFileBytes = uint64_t{1} << 32;
+constexpr size_t kSeedBytes = 32;
+
+const crypto::StateKind& Kind() {
+  static const crypto::StateKind kind = {"partita chain record 2", "the record of a chain",
+                                         "restore it, or begin a new study, as a new release"};
+  return kind;
+}
 
 size_t BytesPerDecision(size_t chains) { return 1 + (chains + 7) / 8; }
 
@@ -47,16 +50,31 @@ struct Length {
   uint64_t decisions = 0, may_be_open = 0;
 };
 
+// The seed, then the decisions.
 Bytes BodyOf(const ChainRecord& record, size_t chains) {
   ByteWriter out;
+  out.Raw(record.seed.Expose());
   for (const Decision& decision : record.decisions) Write(out, decision, chains);
   return out.Take();
+}
+
+ChainRecord ReadBody(ByteReader& in, size_t chains) {
+  ChainRecord record;
+  const ByteView seed = in.Raw(kSeedBytes);
+  std::copy(seed.begin(), seed.end(), record.seed.Expose().begin());
+  while (in.remaining() > 0) record.decisions.push_back(Read(in, chains));
+  return record;
+}
+
+// A party of which nothing may be open has nothing to tell.
+uint64_t BodyBytes(const Length& length, size_t chains) {
+  return length.may_be_open == 0 ? 0 : kSeedBytes + length.decisions * BytesPerDecision(chains);
 }
 
 std::vector<Length> ExchangeLengths(net::Channel& channel, size_t num_computing,
                                     const ChainRecord& own) {
   const size_t self = channel.self();
-  std::vector<Bytes> said(channel.num_parties(), Bytes(16));
+  std::vector<Bytes> said(channel.num_parties(), Bytes(kLengthBytes));
   ByteWriter out;
   out.U64(own.decisions.size());
   out.U64(std::max<uint64_t>(own.may_be_open, own.decisions.size()));
@@ -93,13 +111,13 @@ std::vector<ChainRecord> ExchangeRecords(net::Channel& channel, size_t chains,
                                          const ChainRecord& own) {
   const size_t self = channel.self();
   std::vector<Bytes> said(lengths.size());
-  said[self] = BodyOf(own, chains);
+  if (lengths[self].may_be_open > 0) said[self] = BodyOf(own, chains);
   std::vector<net::Send> sends;
   std::vector<net::Receive> receives;
   for (size_t peer = 0; peer < lengths.size(); ++peer) {
     if (peer == self) continue;
     if (!said[self].empty()) sends.push_back({peer, said[self], 0, nullptr});
-    said[peer].resize(lengths[peer].decisions * BytesPerDecision(chains));
+    said[peer].resize(BodyBytes(lengths[peer], chains));
     if (said[peer].empty()) continue;
     net::Receive receive;
     receive.from = peer;
@@ -109,72 +127,69 @@ std::vector<ChainRecord> ExchangeRecords(net::Channel& channel, size_t chains,
   channel.Exchange(sends, receives);
   std::vector<ChainRecord> records(lengths.size());
   for (size_t party = 0; party < lengths.size(); ++party) {
+    if (said[party].empty()) continue;
     ByteReader in(said[party]);
-    while (in.remaining() > 0) records[party].decisions.push_back(Read(in, chains));
+    records[party] = ReadBody(in, chains);
+    records[party].may_be_open = lengths[party].may_be_open;
   }
   return records;
+}
+
+// Throws unless one of both records goes on where the other ends.
+void CheckSameChain(const net::Channel& channel, const std::vector<ChainRecord>& records, size_t a,
+                    size_t b) {
+  const std::string hint = "compare versions; start the study anew, as a new release";
+  if (records[a].seed.Expose() != records[b].seed.Expose()) {
+    throw Error(ErrorCode::kPeerFault,
+                fmt::format("{} and {} hold records of different chains", channel.names()[a],
+                            channel.names()[b]),
+                hint);
+  }
+  const size_t shared = std::min(records[a].decisions.size(), records[b].decisions.size());
+  for (size_t t = 0; t < shared; ++t) {
+    if (Same(records[a].decisions[t], records[b].decisions[t])) continue;
+    throw Error(ErrorCode::kPeerFault,
+                fmt::format("{} and {} hold different decisions of number {}", channel.names()[a],
+                            channel.names()[b], t + 1),
+                hint);
+  }
 }
 
 }  // namespace
 
 Bytes EncodeRecord(const ChainRecord& record, size_t chains, const crypto::Digest& binding) {
   ByteWriter out;
-  out.String(kMagic);
-  out.Raw(binding);
   out.U64(record.may_be_open);
-  for (const Decision& decision : record.decisions) Write(out, decision, chains);
-  const crypto::Digest digest = crypto::Sha256Of(out.bytes());
-  out.Raw(digest);
-  return out.Take();
+  out.Raw(BodyOf(record, chains));
+  return crypto::EncodeState(Kind(), binding, out.bytes());
 }
 
 ChainRecord DecodeRecord(ByteView bytes, size_t chains, const crypto::Digest& binding) {
-  const Error damaged(ErrorCode::kBadInput, "the record of a chain is damaged",
-                      "restore it, or begin a new study, as a new release");
-  try {
-    crypto::Digest digest{};
-    if (bytes.size() < digest.size()) throw Error(damaged);
-    const ByteView content = bytes.first(bytes.size() - digest.size());
-    digest = crypto::Sha256Of(content);
-    if (!std::equal(digest.begin(), digest.end(), bytes.end() - digest.size())) {
-      throw Error(damaged);
+  ChainRecord record;
+  crypto::DecodeState(Kind(), bytes, binding, [&](ByteReader& in) {
+    const uint64_t may_be_open = in.U64();
+    record = ReadBody(in, chains);
+    record.may_be_open = may_be_open;
+    if (may_be_open > kMaxDecisions || record.decisions.size() > may_be_open) {
+      throw crypto::DamagedState(Kind());
     }
-    ByteReader in(content);
-    if (in.String(kMagic.size()) != kMagic) throw Error(damaged);
-    const ByteView bound_to = in.Raw(binding.size());
-    if (!std::equal(binding.begin(), binding.end(), bound_to.begin())) {
-      throw Error(ErrorCode::kRefused, "the record belongs to another study, plan or table",
-                  "resume the study that made it, with the same tables");
-    }
-    ChainRecord record;
-    record.may_be_open = in.U64();
-    while (in.remaining() > 0) record.decisions.push_back(Read(in, chains));
-    if (record.may_be_open > kMaxDecisions || record.decisions.size() > record.may_be_open) {
-      throw Error(damaged);
-    }
-    return record;
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::kPeerFault) throw Error(damaged);
-    throw;
-  }
+  });
+  return record;
 }
 
 void RecordFile::Store(const ChainRecord& record) const {
-  const Bytes bytes = EncodeRecord(record, chains_, binding_);
-  WriteFileAtomically(file_.string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  crypto::WriteState(file_, EncodeRecord(record, chains_, binding_));
 }
 
 std::optional<ChainRecord> RecordFile::Load() const {
-  std::error_code none;
-  const auto size = std::filesystem::file_size(file_, none);
-  if (none) return std::nullopt;
-  if (size > kMaxFileBytes) {
-    throw Error(ErrorCode::kBadInput, fmt::format("{} is too large", file_.string()),
-                "it is not the record of a chain");
-  }
-  std::ifstream in(file_, std::ios::binary);
-  const Bytes bytes(std::istreambuf_iterator<char>(in), {});
-  return DecodeRecord(bytes, chains_, binding_);
+  const std::optional<Bytes> bytes = crypto::ReadState(Kind(), file_);
+  if (!bytes) return std::nullopt;
+  return DecodeRecord(*bytes, chains_, binding_);
+}
+
+bool HasDecisions(const ChainRecord& record) {
+  return std::any_of(record.decisions.begin(), record.decisions.end(),
+                     [](const Decision& decision) { return !decision.skipped; });
 }
 
 ChainRecord AgreeOnRecord(net::Channel& channel, size_t num_computing, size_t chains,
@@ -190,16 +205,10 @@ ChainRecord AgreeOnRecord(net::Channel& channel, size_t num_computing, size_t ch
     const std::vector<ChainRecord> records = ExchangeRecords(channel, chains, lengths, own);
     size_t longest = 0;
     for (size_t party = 0; party < records.size(); ++party) {
-      const size_t shared =
-          std::min(records[party].decisions.size(), records[longest].decisions.size());
-      for (size_t t = 0; t < shared; ++t) {
-        if (Same(records[party].decisions[t], records[longest].decisions[t])) continue;
-        throw Error(ErrorCode::kPeerFault,
-                    fmt::format("{} and {} hold different decisions of number {}",
-                                channel.names()[longest], channel.names()[party], t + 1),
-                    "compare versions; start the study anew, as a new release");
-      }
-      if (records[party].decisions.size() > shared) longest = party;
+      if (records[party].may_be_open == 0) continue;
+      if (records[longest].may_be_open == 0) longest = party;
+      CheckSameChain(channel, records, longest, party);
+      if (records[party].decisions.size() > records[longest].decisions.size()) longest = party;
     }
     agreed = records[longest];
   }

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "crypto/hash.h"
+#include "crypto/random.h"
 #include "net/channel.h"
 
 namespace partita::methods::accept {
@@ -26,7 +27,11 @@ struct Decision {
 struct ChainRecord {
   std::vector<Decision> decisions;
   uint64_t may_be_open = 0;  // so many decisions, at least those above
+  crypto::Key seed;  // of the proposals; means nothing at a dealer, and while nothing may be open
 };
+
+// Whether a bit was opened for certain, so that the chain was charged before.
+bool HasDecisions(const ChainRecord& record);
 
 // binding: a digest of what must not change between attempts (study file, table snapshots, plan).
 Bytes EncodeRecord(const ChainRecord& record, size_t chains, const crypto::Digest& binding);
@@ -50,9 +55,12 @@ class RecordFile {
 };
 
 // Before a chain begins or goes on: the computing parties (the first num_computing processes) tell
-// each other their records, the dealer only how long they are. Two rounds. The longest one holds,
-// and what may be open beyond it is skipped; a dealer gets decisions without bits. Throws
-// kPeerFault if two parties hold different bits of one decision.
+// everybody how long their records are (kLengthBytes), and each other the records, if there are
+// any: two rounds, or one where there is none. The longest one holds, and what may be open beyond
+// it is skipped; a dealer gets decisions without bits. A party without a record gets that of the
+// others: nothing opens unless every party has stored before that it may. Throws kPeerFault if two
+// parties hold different seeds, or different bits of one decision.
+inline constexpr size_t kLengthBytes = 16;
 ChainRecord AgreeOnRecord(net::Channel& channel, size_t num_computing, size_t chains,
                           const ChainRecord& own);
 

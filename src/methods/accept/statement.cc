@@ -181,7 +181,7 @@ privacy::Statement StateChain(const ChainPlan& plan, const ChainAudience& audien
     statement.rows.push_back(std::move(row));
   };
   add({AdversaryKind::kOutsideAnalyst, "", 0, false}, 0);
-  for (const std::string& name : audience.parties) add({AdversaryKind::kParty, name, 1, false}, 1);
+  for (const std::string& name : audience.parties) add({AdversaryKind::kParty, name, 0, false}, 1);
   for (uint32_t size = 2; size < parties; ++size) {
     add({AdversaryKind::kCoalition, "", size, false}, size);
   }

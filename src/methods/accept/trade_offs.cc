@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
 #include <boost/math/quadrature/gauss_kronrod.hpp>
 #include <boost/math/special_functions/bessel.hpp>
 #include <boost/math/special_functions/gamma.hpp>
@@ -19,6 +20,13 @@ using privacy::CurveSide;
 using privacy::TradeOff;
 
 constexpr size_t kCells = 4000;
+
+// The smallest count with no more than `alpha` above it.
+double SmallestBorder(const boost::math::binomial& count, double alpha) {
+  double border = boost::math::quantile(boost::math::complement(count, alpha));
+  while (boost::math::cdf(boost::math::complement(count, border)) > alpha) ++border;
+  return border;
+}
 
 double CheckedDelta(double delta) {
   if (!(delta > 0) || !std::isfinite(delta)) {
@@ -96,11 +104,14 @@ TradeOff SumTradeOff(double shape, double shift) {
                   });
 }
 
-TradeOff SumGuarantee(double shape, double delta) {
-  const double lost = SumDelta(shape, delta);
-  return FromBeta(CurveSide::kLower, fmt::format("Gamma({:.4g}) noise, guarantee", shape),
-                  [lost](double alpha) { return std::max(0.0, 1 - lost - alpha); });
+TradeOff LosingChain(double lost, uint64_t decisions) {
+  privacy::RequireProbability(lost, "what a decision loses");
+  const double kept = std::pow(1 - lost, static_cast<double>(decisions));
+  return FromBeta(CurveSide::kLower, "decisions that tell all or nothing",
+                  [kept](double alpha) { return std::max(0.0, kept - alpha); });
 }
+
+TradeOff SumGuarantee(double shape, double delta) { return LosingChain(SumDelta(shape, delta), 1); }
 
 double ProductCdf(double log_ratio, double x) {
   const double rho = log_ratio;
@@ -141,6 +152,24 @@ TradeOff BitTradeOff(double p, double q) {
   return FromBeta(CurveSide::kExact, "one bit", [first, found](double alpha) {
     if (alpha <= first) return first == 0 ? 1 - found : 1 - found * alpha / first;
     return (1 - found) * (1 - alpha) / (1 - first);
+  });
+}
+
+TradeOff BitsTradeOff(double p, double q, uint64_t bits) {
+  const double first = q >= p ? p : 1 - p, found = q >= p ? q : 1 - q;
+  if (!(first > 0 && found < 1) || bits == 0 || bits > uint64_t{1} << 40) {
+    throw Error(ErrorCode::kUsage, "bits need probabilities between 0 and 1, and there is no bit");
+  }
+  const auto trials = static_cast<double>(bits);
+  const boost::math::binomial under_p(trials, first), under_q(trials, found);
+  return FromBeta(CurveSide::kExact, "bits that are counted", [=](double alpha) {
+    if (alpha <= 0) return 1.0;
+    if (alpha >= 1) return 0.0;
+    // Rejected: more than `border` ones, and `border` ones with the probability that is left.
+    const double border = SmallestBorder(under_p, alpha);
+    const double above = boost::math::cdf(boost::math::complement(under_p, border));
+    const double share = std::clamp((alpha - above) / boost::math::pdf(under_p, border), 0.0, 1.0);
+    return boost::math::cdf(under_q, border) - share * boost::math::pdf(under_q, border);
   });
 }
 

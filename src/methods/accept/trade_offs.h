@@ -44,8 +44,16 @@ double ProductCdf(double log_ratio, double x);
 // T of Version 2, seen from outside. Both ratios at most 0 (kUsage). kExact to about 1e-9.
 privacy::TradeOff ProductTradeOff(double log_ratio, double other);
 
+// n decisions, chosen adaptively, of which each tells the data sets apart with probability `lost`
+// at most and otherwise nothing: max(0, (1 - lost)^n - alpha). Versions 1 and 2 with SumDelta, the
+// bits of Metropolis's rule with 1 - e^-Delta. kLower.
+privacy::TradeOff LosingChain(double lost, uint64_t decisions);
+
 // One bit that is 1 with probability p under H0 and q under H1. kExact.
 privacy::TradeOff BitTradeOff(double p, double q);
+// n independent such bits, 0 < p, q < 1: the best test counts them. kExact. As an attack on a chain
+// it is one of those that there are.
+privacy::TradeOff BitsTradeOff(double p, double q, uint64_t bits);
 // Against every single bit of Barker's rule. kLower.
 privacy::TradeOff BarkerGuarantee(double delta);
 // The pair of laws behind it, for composition.

@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
+#include "crypto/state_file.h"
 #include "methods/dpvi/run.h"
 
 namespace partita::methods::dpvi {
@@ -16,10 +14,15 @@ namespace mixture = stats::mixture;
 
 namespace {
 
-constexpr std::string_view kMagic = "partita dpvi checkpoint 1";
 constexpr char kNewest[] = "checkpoint", kBefore[] = "checkpoint.before";
 constexpr uint32_t kMaxSide = 1u << 20;
-constexpr uint64_t kMaxFileBytes = uint64_t{1} << 32;
+
+const crypto::StateKind& Kind() {
+  static const crypto::StateKind kind = {
+      "partita dpvi checkpoint 1", "a checkpoint",
+      "remove the whole folder at every party and run anew, as a new release"};
+  return kind;
+}
 
 void Write(ByteWriter& out, const ArrayXXd& matrix) {
   for (Index i = 0; i < matrix.size(); ++i) out.F64(matrix.data()[i]);
@@ -48,89 +51,53 @@ crypto::Digest DigestOf(const mixture::VariationalState& state) {
   return crypto::Sha256Of(out.bytes());
 }
 
-std::optional<Bytes> ReadIfThere(const std::filesystem::path& file) {
-  std::error_code none;
-  const auto size = std::filesystem::file_size(file, none);
-  if (none) return {};
-  if (size > kMaxFileBytes) {
-    throw Error(ErrorCode::kBadInput, fmt::format("{} is too large", file.string()),
-                "it is not a checkpoint of this run");
-  }
-  std::ifstream in(file, std::ios::binary);
-  return Bytes(std::istreambuf_iterator<char>(in), {});
-}
-
 }  // namespace
 
 Bytes EncodeCheckpoint(const Checkpoint& checkpoint, const crypto::Digest& binding) {
   ByteWriter out;
-  out.String(kMagic);
-  out.Raw(binding);
   out.U64(checkpoint.openings);
   WriteState(out, checkpoint.state);
-  const crypto::Digest digest = crypto::Sha256Of(out.bytes());
-  out.Raw(digest);
-  return out.Take();
+  return crypto::EncodeState(Kind(), binding, out.bytes());
 }
 
 Checkpoint DecodeCheckpoint(ByteView bytes, const crypto::Digest& binding) {
-  const Error damaged(ErrorCode::kBadInput, "a checkpoint is damaged",
-                      "remove the whole folder at every party and run anew, as a new release");
-  try {
-    crypto::Digest digest{};
-    if (bytes.size() < digest.size()) throw Error(damaged);
-    const ByteView content = bytes.first(bytes.size() - digest.size());
-    digest = crypto::Sha256Of(content);
-    if (!std::equal(digest.begin(), digest.end(), bytes.end() - digest.size()))
-      throw Error(damaged);
-    ByteReader in(content);
-    if (in.String(kMagic.size()) != kMagic) throw Error(damaged);
-    const ByteView bound_to = in.Raw(binding.size());
-    if (!std::equal(binding.begin(), binding.end(), bound_to.begin())) {
-      throw Error(ErrorCode::kRefused, "a checkpoint belongs to another study, plan or table",
-                  "resume the study that made it, with the same tables");
-    }
-    Checkpoint checkpoint;
+  Checkpoint checkpoint;
+  crypto::DecodeState(Kind(), bytes, binding, [&](ByteReader& in) {
     checkpoint.openings = in.U64();
     mixture::VariationalState& state = checkpoint.state;
     state.step = in.U64();
     const uint32_t rows = in.U32(), cols = in.U32();
     if (rows > kMaxSide || cols > kMaxSide ||
         in.remaining() != uint64_t{6} * rows * cols * sizeof(double)) {
-      throw Error(damaged);
+      throw crypto::DamagedState(Kind());
     }
     for (ArrayXXd* matrix :
          {&state.mean, &state.log_scale, &state.of_mean.first, &state.of_mean.second,
           &state.of_log_scale.first, &state.of_log_scale.second}) {
       *matrix = ReadMatrix(in, rows, cols);
     }
-    in.ExpectEnd();
-    return checkpoint;
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::kPeerFault) throw Error(damaged);
-    throw;
-  }
+  });
+  return checkpoint;
 }
 
 CheckpointFiles::CheckpointFiles(std::filesystem::path folder, const crypto::Digest& binding)
     : folder_(std::move(folder)), binding_(binding) {}
 
 void CheckpointFiles::Store(const Checkpoint& checkpoint) {
-  const auto write = [](const std::filesystem::path& file, const Bytes& bytes) {
-    WriteFileAtomically(file.string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  };
   // A peer may not have come as far: the generation before is kept.
-  if (const auto newest = ReadIfThere(folder_ / kNewest)) write(folder_ / kBefore, *newest);
-  write(folder_ / kNewest, EncodeCheckpoint(checkpoint, binding_));
+  if (const auto newest = crypto::ReadState(Kind(), folder_ / kNewest)) {
+    crypto::WriteState(folder_ / kBefore, *newest);
+  }
+  crypto::WriteState(folder_ / kNewest, EncodeCheckpoint(checkpoint, binding_));
 }
 
 bool HasCheckpoint(const std::filesystem::path& folder) {
   if (folder.empty()) return false;
   try {
-    const auto bytes = ReadIfThere(folder / kNewest);
+    const auto bytes = crypto::ReadState(Kind(), folder / kNewest);
     if (!bytes) return false;
     ByteReader in(*bytes);
-    in.String(kMagic.size());
+    in.String(Kind().magic.size());
     in.Raw(crypto::Digest{}.size());
     in.U64();
     return in.U64() > 0;
@@ -142,7 +109,7 @@ bool HasCheckpoint(const std::filesystem::path& folder) {
 std::vector<Checkpoint> CheckpointFiles::Load() const {
   std::vector<Checkpoint> checkpoints;
   for (const char* name : {kNewest, kBefore}) {
-    if (const auto bytes = ReadIfThere(folder_ / name)) {
+    if (const auto bytes = crypto::ReadState(Kind(), folder_ / name)) {
       checkpoints.push_back(DecodeCheckpoint(*bytes, binding_));
     }
   }

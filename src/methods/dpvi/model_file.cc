@@ -134,6 +134,25 @@ stats::mixture::VariationalState FittedModel::state() const {
   return {steps, mean, log_scale, {zero, zero}, {zero, zero}};
 }
 
+FittedModel ModelOfParty(const FittedModel& model, size_t party) {
+  FittedModel own = model;
+  std::erase_if(own.columns, [&](const ModelColumn& column) { return column.party != party; });
+  if (own.columns.empty()) {
+    throw Error(ErrorCode::kUsage, "the party holds no column of the model",
+                "name a party that holds one");
+  }
+  const stats::mixture::Layout layout = ModelLayout(model.columns);
+  const auto with_weights = [&](const Eigen::ArrayXXd& all) {
+    const Eigen::ArrayXXd rho = stats::mixture::PartyParameters(layout, party, all);
+    Eigen::ArrayXXd taken(all.rows(), 1 + rho.cols());
+    taken << all.col(0), rho;
+    return taken;
+  };
+  own.mean = with_weights(model.mean);
+  own.log_scale = with_weights(model.log_scale);
+  return own;
+}
+
 std::string ModelJson(const FittedModel& model) {
   Json columns = Json::array();
   for (const ModelColumn& column : model.columns) columns.push_back(ColumnJson(column));

@@ -23,6 +23,10 @@ struct FittedModel {
   stats::mixture::VariationalState state() const;
 };
 
+// The model of one party's columns alone: the same mixture with the others left out. Throws kUsage
+// if the party holds none of them.
+FittedModel ModelOfParty(const FittedModel& model, size_t party);
+
 std::string ModelJson(const FittedModel& model);
 
 // The inverse. Throws kBadInput, naming what is wrong, for anything that ModelJson does not write:

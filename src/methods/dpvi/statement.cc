@@ -132,8 +132,8 @@ privacy::Statement StateRun(const RunPlan& plan, const Audience& audience, const
   if (plan.request.batch_mode == BatchMode::kPoisson && !made.max_uses) {
     statement.caveats.push_back(fmt::format(
         "Uses of a record are random: the statement holds for at most {} uses, which a run exceeds "
-        "for some record with a probability below {:.1g} (taken out of delta). The statement after "
-        "the run has the uses that there were.",
+        "for some record with a probability below {:.1g} (taken out of delta). How many "
+        "there are in a run tells of its batches: only the parties, who know them, are shown it.",
         steps.max_uses.value_or(0), plan.request.redraw_probability));
   }
   statement.caveats.emplace_back(

@@ -19,15 +19,21 @@ inline constexpr char kMethodName[] = "mle";
 inline constexpr uint32_t kMethodVersion = 1;
 
 struct MleOptions {
-  std::string name;      // of the analysis
-  std::string function;  // lavaan's wrapper: cfa | sem | growth | lavaan
-  std::string model;     // lavaan syntax
-  std::string group;     // grouping factor of the dictionary; empty: one group
+  std::string name;  // of the analysis
+  // lavaan's wrapper: cfa | sem | growth | lavaan; or a family by name, which is sem and checked:
+  // regression | path | mediation | saturated | pca (the same as saturated).
+  std::string function;
+  std::string model;  // lavaan syntax; of saturated and pca the variables: x1 + x2 + x3
+  std::string group;  // grouping factor of the dictionary; empty: one group
   std::vector<std::string> group_equal;
   bool std_lv = false;
   std::optional<bool> meanstructure, fixed_x;
   stats::Information information = stats::Information::kExpected;
   bool robust = false;  // sums of scores follow (robust.h)
+  // What follows the fit at the receiver (extras.h).
+  std::string nested_in;  // name of an analysis that this one is nested in; empty: none
+  bool modification_indices = false;
+  size_t bootstrap = 0;  // draws; 0: none
 };
 
 struct MleAnalysis {

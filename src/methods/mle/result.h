@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cell_table.h"
 #include "stats/sem/fit.h"
 #include "stats/sem/oracle_fit.h"
 #include "stats/sem/parameter_table.h"
@@ -46,11 +47,15 @@ struct MleResult {
   stats::Information information = stats::Information::kExpected;
   std::vector<std::string> group_labels;      // one, maybe empty, without groups
   std::vector<double> group_n;                // rows per group, same order
-  std::string function;                       // "cfa", "sem", "growth" or "lavaan"
+  std::string function;                       // "cfa", "sem", "growth", ... (analysis.h)
   std::optional<stats::RobustFit> robust;     // where robust standard errors were asked for
   std::optional<LikelihoodFacts> likelihood;  // of the protocol `likelihood`
   bool fit_measures_available = true;  // chi-square and the indices made of it; else only logl, ...
   std::vector<std::string> notes;      // sentences for the reader, e.g. kNormalityNotChecked
+  std::string family;                  // "path analysis", ... (families.h); empty: not known
+  // What belongs to models of this family, and what the study asked for beside: the comparison
+  // with another analysis, modification indices, bootstrap intervals.
+  std::vector<CellTable> tables;
 };
 
 }  // namespace partita::methods::mle

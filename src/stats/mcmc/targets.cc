@@ -178,7 +178,8 @@ class GroupMean : public LocalTarget {
   VectorXd LogLikelihood(const MatrixXd& thetas) const override {
     VectorXd values(thetas.cols());
     for (Index c = 0; c < thetas.cols(); ++c) {
-      const double distance = mean_ - thetas(static_cast<Index>(2 + group_), c);
+      const double deviation = std::exp(thetas(1, c)) * thetas(static_cast<Index>(2 + group_), c);
+      const double distance = mean_ - thetas(0, c) - deviation;
       const double log_sigma = thetas(thetas.rows() - 1, c);
       values(c) =
           -n_ * log_sigma - 0.5 * std::exp(-2 * log_sigma) * (squares_ + n_ * distance * distance);

@@ -42,7 +42,7 @@ ExperimentRun RunExperiment(const Layout& layout, size_t num_rows, const Rows& t
   crypto::Prg draw_stream = Stream(key, "dpvi experiment draws", repeat);
   blr::Variates variates(public_stream), draws(draw_stream);
   const auto rows = static_cast<uint32_t>(num_rows);
-  Batches batches(options.batch_mode, rows, options.batch_size, 0, batch_stream);
+  Batches batches(options.batch_mode, rows, options.batch_size, options.max_batch, batch_stream);
   const double rate = batches.sampling_rate();
   const std::set<uint64_t> report = ReportSteps(options, rate);
   const GradientSum sum = arm.make(options.noise, noise_stream);

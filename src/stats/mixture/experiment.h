@@ -24,6 +24,7 @@ struct ExperimentOptions {
   size_t components = 20;
   uint32_t batch_size = 100;
   BatchMode batch_mode = BatchMode::kPoisson;
+  uint32_t max_batch = 0;      // of Batches: larger ones are drawn again; 0: none is
   std::vector<double> epochs;  // where log densities are taken; start and end always are
   size_t predictive_draws = 20;
 };

@@ -66,14 +66,15 @@ inline std::string MessageOf(const std::exception_ptr& failed) {
   }
 }
 
-// A target that stops being a number after so many calls.
+// A target that stops being finite after so many calls.
 class Failing : public stats::mcmc::LocalTarget {
  public:
-  Failing(stats::mcmc::TargetPtr inner, size_t calls) : inner_(std::move(inner)), left_(calls) {}
+  Failing(stats::mcmc::TargetPtr inner, size_t calls, double value)
+      : inner_(std::move(inner)), left_(calls), value_(value) {}
   size_t dimension() const override { return inner_->dimension(); }
   Eigen::VectorXd LogLikelihood(const Eigen::MatrixXd& thetas) const override {
     Eigen::VectorXd values = inner_->LogLikelihood(thetas);
-    if (left_ == 0) values(0) = std::nan("");
+    if (left_ == 0) values(0) = value_;
     if (left_ > 0) --left_;
     return values;
   }
@@ -81,6 +82,7 @@ class Failing : public stats::mcmc::LocalTarget {
  private:
   stats::mcmc::TargetPtr inner_;
   mutable size_t left_;
+  double value_;
 };
 
 class Parties {
@@ -108,7 +110,7 @@ class Parties {
     const size_t self = *engine.self();
     const Failing target(stats::mcmc::testing::PartOf(registry_, static_cast<Eigen::Index>(self),
                                                       static_cast<Eigen::Index>(count_)),
-                         fail_after[self]);
+                         fail_after[self], broken);
     inputs.target = &target;
     inputs.public_key = &key_;
     inputs.random = &random;
@@ -133,6 +135,7 @@ class Parties {
   const stats::mcmc::testing::Registry& registry() const { return registry_; }
 
   std::vector<size_t> fail_after;                // calls of the log likelihood, by party
+  double broken = std::nan("");                  // what it is then
   std::vector<std::vector<ChainRecord>> stored;  // by party, in order
   std::vector<ChainRecord> records;              // to begin with, by process
   std::vector<ChainResult> results;              // by party
@@ -145,12 +148,16 @@ class Parties {
 
 // Runs the plan with variates that are opened beside, and compares every decision with the one that
 // the pooled rows and the same threshold give at the same state, except where |log r + V| < 2^-30.
-inline void ExpectPlaintextChain(const EngineCase& engine_case, const ChainPlan& plan) {
+// make: of engines, instead of that kind's. after: at every process, when its chains are done.
+inline void ExpectPlaintextChain(const EngineCase& engine_case, const ChainPlan& plan,
+                                 const mpc::testing::EngineMaker& make = {},
+                                 const mpc::testing::Body& after = {}) {
   const size_t block = plan.options.speculation, chains = plan.options.chains;
   const size_t blocks = stats::mcmc::DecisionsOf(plan.options) / block;
   const size_t questions = (size_t{1} << block) - 1;
   const bool barker = plan.options.acceptance == stats::mcmc::Acceptance::kBarker;
   auto options = OptionsFor(engine_case, {ReleaseOf(plan), {"variates", "", "all", "exact", 1}});
+  options.make = make;
   Parties parties(engine_case.parties);
   mpc::IntMatrix opened;
   mpc::testing::RunAll(options, [&](mpc::Engine& engine, size_t process) {
@@ -165,6 +172,7 @@ inline void ExpectPlaintextChain(const EngineCase& engine_case, const ChainPlan&
       variates.push_back(engine.Slice(all, b * questions, 0, {questions, chains}));
     }
     parties.Run(engine, process, plan, std::move(variates));
+    if (after) after(engine, process);
   }).ThrowIfFailed();
 
   const auto& record = parties.results[0].record.decisions;

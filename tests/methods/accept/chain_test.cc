@@ -5,12 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "base/error.h"
 #include "mpc/functions/variates.h"
+#include "mpc/operation.h"
 #include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
 #include "stats/mcmc/diagnostics.h"
 #include "tests/methods/accept/chain_parties.h"
 
@@ -105,6 +109,78 @@ TEST(Chain, ResumesWithoutRevealingABitTwice) {
       for (size_t t = 0; t < known; ++t) {
         EXPECT_EQ(result.record.decisions[t].accepted, before[0].decisions[t].accepted);
       }
+    }
+  }
+}
+
+// Whose log density breaks is told what is wrong; the others that it stopped, not why. -infinity is
+// an impossible proposal and breaks nothing.
+TEST(Chain, BrokenDensitiesAreToldToTheirOwner) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const ChainPlan plan = BirthwtPlan(2, 12, Acceptance::kBarker);
+  for (const double broken : {std::nan(""), infinity, -infinity}) {
+    SCOPED_TRACE(broken);
+    Parties parties(3);
+    parties.fail_after[1] = 5;
+    parties.broken = broken;
+    const auto run = mpc::testing::RunAll(
+        OptionsFor({"replicated", 3}, {ReleaseOf(plan)}),
+        [&](Engine& engine, size_t process) { parties.Run(engine, process, plan); });
+    if (broken == -infinity) {
+      run.ThrowIfFailed();
+      continue;
+    }
+    for (const auto& error : run.errors) ASSERT_TRUE(error);
+    EXPECT_EQ(CodeOf(run.errors[1]), ErrorCode::kBadData);
+    EXPECT_NE(MessageOf(run.errors[1]).find("log likelihood"), std::string::npos);
+    for (const size_t other : {0, 2}) {
+      EXPECT_NE(CodeOf(run.errors[other]), ErrorCode::kBadData);
+      EXPECT_EQ(MessageOf(run.errors[other]).find("likelihood"), std::string::npos);
+    }
+  }
+}
+
+// Among seven parties of whom two are tolerated, two lie in every opening of bits: they are
+// corrected and named by everybody else, and the chain is the one without them.
+class LyingEngine : public mpc::ShamirEngine<mpc::Field127, 3> {
+ public:
+  static constexpr size_t kThreshold = 2;
+  LyingEngine(net::Channel& channel, mpc::ReleaseGate& gate, bool lies)
+      : ShamirEngine(channel, gate, mpc::ChannelGroupTapes(channel, kThreshold), 64, kThreshold),
+        lies_(lies) {}
+
+ protected:
+  void Execute(std::span<mpc::Operation> operations) override {
+    for (mpc::Operation& operation : operations) {
+      auto* reveal = std::get_if<mpc::RevealBitsOperation>(&operation);
+      for (size_t i = 0; lies_ && reveal != nullptr && i < reveal->values.size(); ++i) {
+        auto shares = BitsOf(reveal->values[i]);
+        for (uint64_t& word : shares[0]) word = ~word;
+        reveal->values[i] = WithBits(reveal->values[i], std::move(shares));
+      }
+    }
+    ShamirEngine::Execute(operations);
+  }
+
+ private:
+  bool lies_;
+};
+
+TEST(Chain, TwoLiarsOfSevenAreCorrectedAndNamed) {
+  const std::vector<mpc::PartyIndex> liars = {1, 5};
+  const auto lies = [&](size_t party) {
+    return std::find(liars.begin(), liars.end(), party) != liars.end();
+  };
+  std::vector<std::vector<mpc::PartyIndex>> named(7);
+  ExpectPlaintextChain(
+      {"shamir", 7}, BirthwtPlan(3, 8, Acceptance::kBarker),
+      [&](net::Channel& channel, mpc::ReleaseGate& gate) {
+        return std::make_unique<LyingEngine>(channel, gate, lies(channel.self()));
+      },
+      [&](Engine& engine, size_t party) { named[party] = mpc::CorrectedParties(engine); });
+  for (size_t party = 0; party < 7; ++party) {
+    if (!lies(party)) {
+      EXPECT_EQ(named[party], liars) << party;
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "mpc/functions/variates.h"
@@ -99,7 +100,8 @@ TEST(Decisions, CostsAreAsPlanned) {
   }
 }
 
-// Online: the rounds of the header, on every engine; and a block of four costs three more than one.
+// Online: the rounds of the header, on every engine; and the path of a block of k costs
+// ceil(log2 k), on `replicated`, whose messages go around a ring, at times one more.
 TEST(Decisions, RoundsOnline) {
   const auto rounds = [](const char* kind, size_t parties, size_t block) {
     mpc::PlanEngine plan = mpc::testing::OnlinePlan(kind, parties);
@@ -124,8 +126,13 @@ TEST(Decisions, RoundsOnline) {
   // Inputs cost nothing, six levels of carries, an opening.
   EXPECT_EQ(rounds("dealer", 3, 1), 1 + 6 + 1u);
   EXPECT_EQ(rounds("replicated", 3, 1), 2 + 6 + 1u);
-  for (const char* kind : {"dealer", "replicated", "shamir"}) {
-    EXPECT_EQ(rounds(kind, 3, 4), rounds(kind, 3, 1) + 3);
+  const std::pair<size_t, uint64_t> levels[] = {{2, 1}, {3, 2}, {4, 2}, {5, 3}, {8, 3}};
+  for (const auto& [block, more] : levels) {
+    for (const char* kind : {"dealer", "shamir"}) {
+      EXPECT_EQ(rounds(kind, 3, block), rounds(kind, 3, 1) + more) << kind << " " << block;
+    }
+    EXPECT_GE(rounds("replicated", 3, block), rounds("replicated", 3, 1) + more) << block;
+    EXPECT_LE(rounds("replicated", 3, block), rounds("replicated", 3, 1) + more + 1) << block;
   }
 }
 

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "methods/accept/figures.h"
 #include "methods/accept/statement.h"
 #include "privacy/accounting/pld.h"
 #include "privacy/accounting/rdp.h"
@@ -293,6 +294,119 @@ TEST(Metropolis, AChainOfBitsLosesLinearly) {
     }
   }
   EXPECT_NEAR(1 - MetropolisChain(delta, 100).beta(0), 0.632, 0.001);
+}
+
+// Counted bits are the best test of them all: the profile is that of exact binomials, and one bit
+// is one bit.
+TEST(BitsTradeOff, IsTheTestOfTheirCount) {
+  for (const auto& [p, q] : {std::pair{0.5, 0.6}, std::pair{0.6, 0.5}, std::pair{0.02, 0.05}}) {
+    const TradeOff one = BitsTradeOff(p, q, 1);
+    for (const double alpha : kAlphas) {
+      EXPECT_NEAR(one.beta(alpha), BitTradeOff(p, q).beta(alpha), 1e-12);
+    }
+    const TradeOff many = BitsTradeOff(p, q, 300);
+    EXPECT_TRUE(privacy::LooksLikeTradeOff(many));
+    for (const double epsilon : {0.0, 0.5, 2.0}) {
+      EXPECT_NEAR(privacy::DeltaOf(many, epsilon), BinomialDelta(300, q, p, epsilon), 1e-6);
+    }
+  }
+  EXPECT_THROW(BitsTradeOff(0, 0.5, 10), Error);
+  EXPECT_THROW(BitsTradeOff(0.5, 0.5, 0), Error);
+}
+
+// Openings of Version 1 at a fixed pair, simulated: the product of likelihood ratios is the best
+// test of a chain of them, and nowhere below the guarantee. 40000 chains of 5 openings, thresholds
+// at the simulated quantiles: both errors within 5.5 standard errors, a false alarm below 1e-6.
+TEST(LosingChain, IsBelowTheBestTestOfAChain) {
+  constexpr size_t kChains = 40000, kOpenings = 5;
+  const double delta = 0.05;
+  const double slack = 2 * 5.5 * std::sqrt(0.25 / kChains);
+  TestRandom random(31);
+  stats::blr::Variates variates(random);
+  for (const double shape : {6.0 / 7, 1.0}) {
+    // log density of V at x - at, -infinity below.
+    const auto log_density = [shape](double x) {
+      return x <= 0 ? -HUGE_VAL : (shape - 1) * std::log(x) - x;
+    };
+    // H0: log r = 0, H1: log r = -delta. Below -delta + 0 only H1 is possible.
+    const auto ratios = [&](double at) {
+      std::vector<double> all;
+      for (size_t k = 0; k < kChains; ++k) {
+        double ratio = 0;
+        for (size_t i = 0; i < kOpenings; ++i) {
+          const double x = at + variates.Gamma(shape);
+          const double under_0 = log_density(x), under_1 = log_density(x + delta);
+          if (under_0 == -HUGE_VAL) ratio = HUGE_VAL;
+          if (ratio != HUGE_VAL) ratio += under_1 - under_0;
+        }
+        all.push_back(ratio);
+      }
+      std::sort(all.begin(), all.end());
+      return all;
+    };
+    const std::vector<double> under_0 = ratios(0), under_1 = ratios(-delta);
+    const TradeOff guarantee = LosingChain(SumDelta(shape, delta), kOpenings);
+    for (const double alpha : {0.001, 0.05, 0.3}) {
+      const double border = under_0[static_cast<size_t>((1 - alpha) * kChains)];
+      const auto kept = std::upper_bound(under_1.begin(), under_1.end(), border) - under_1.begin();
+      const double beta = static_cast<double>(kept) / kChains;
+      EXPECT_GE(beta, guarantee.beta(alpha) - slack) << shape << " " << alpha;
+      // And the guarantee is not idle: what it gives away at alpha = 0 is certain.
+      EXPECT_LE(beta, guarantee.beta(0) + slack) << shape << " " << alpha;
+    }
+  }
+  EXPECT_NEAR(LosingChain(0.1, 2).beta(0.01), 0.8, 1e-12);
+  EXPECT_EQ(LosingChain(0.1, 1000).beta(0.01), 0);
+  EXPECT_THROW(LosingChain(1.5, 1), Error);
+}
+
+const FigureLine& LineOf(const std::vector<FigureLine>& lines, uint64_t decisions,
+                         const std::string& adversary, const std::string& name) {
+  const auto line = std::find_if(lines.begin(), lines.end(), [&](const FigureLine& one) {
+    return one.decisions == decisions && one.adversary == adversary && one.curve.name == name;
+  });
+  if (line == lines.end()) throw std::runtime_error("no line " + name);
+  return *line;
+}
+
+TEST(Figures, GuaranteesLieBelowEverythingThatIsReached) {
+  FigureSettings settings;
+  settings.chains = {50, 1000};
+  SilentProgress progress;
+  const std::vector<FigureLine> lines = TradeOffFigures(settings, progress);
+  ASSERT_EQ(lines.size(), 3u * 5 + 2 + 2 * 3 * 5);
+  const auto below = [](const TradeOff& low, const TradeOff& high) {
+    for (const double alpha : kAlphas) {
+      EXPECT_LE(low.beta(alpha), high.beta(alpha) + 1e-9) << low.name << ", " << high.name;
+    }
+  };
+  const std::string sums = "Versions 1 and 2, guarantee";
+  for (const char* adversary : {"outside", "one party", "3 parties"}) {
+    const auto line = [&](uint64_t decisions, const std::string& name) -> const TradeOff& {
+      return LineOf(lines, decisions, adversary, name).curve;
+    };
+    below(line(1, sums), line(1, "Version 1 at log r = 0 against -0.1"));
+    below(line(1, sums), line(1, "Version 1 at log r = -0.1 against 0"));
+    // Nobody knows a part of a threshold: whoever looks, Version 3 tells no more than Version 1.
+    below(line(1, sums), line(1, "Version 3, Metropolis, guarantee"));
+    below(line(1, "Version 3, Metropolis, guarantee"), line(1, "Version 3, Barker, guarantee"));
+    for (const uint64_t decisions : settings.chains) {
+      for (const std::string rule : {"Metropolis", "Barker"}) {
+        below(line(decisions, "Version 3, " + rule + ", guarantee"),
+              line(decisions, "Version 3, " + rule + ", attack"));
+      }
+      below(line(decisions, sums), line(decisions, "Version 3, Barker, guarantee"));
+      EXPECT_EQ(line(decisions, sums).side, privacy::CurveSide::kLower);
+    }
+  }
+  below(LineOf(lines, 1, "outside", sums).curve,
+        LineOf(lines, 1, "outside", "Version 2 at log r = 0 against -0.1").curve);
+  // methods.md 5.3, at Delta = 0.01: 0.063 of 1000 decisions near log r = 0.
+  EXPECT_NEAR(
+      privacy::AttackAdvantage(LineOf(lines, 1000, "outside", "Version 3, Barker, attack").curve),
+      0.063, 0.0006);
+  settings.coalition = 7;
+  EXPECT_THROW(TradeOffFigures(settings, progress), Error);
 }
 
 }  // namespace

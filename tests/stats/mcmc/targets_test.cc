@@ -129,10 +129,11 @@ TEST(Targets, PartsAddUpAndGroupsHaveTheirOwnMean) {
   const auto group = GroupMeanTarget(t.normal, 1, 3);
   EXPECT_EQ(group->dimension(), 6u);
   VectorXd theta(6);
-  theta << 9, 9, 8, 0.3, 7, -0.2;  // only m_2 and log sigma matter
+  theta << 0.1, -0.5, 8, 0.3, 7, -0.2;  // z_1 and z_3 do not matter
+  const double mean = 0.1 + std::exp(-0.5) * 0.3;
   double expected = 0;
   for (const double y : t.normal) {
-    expected += 0.2 - 0.5 * std::exp(0.4) * (y - 0.3) * (y - 0.3);
+    expected += 0.2 - 0.5 * std::exp(0.4) * (y - mean) * (y - mean);
   }
   EXPECT_NEAR(group->LogLikelihood(theta)(0), expected, 1e-11);
 }

@@ -1,0 +1,72 @@
+#include "crypto/state_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "base/atomic_file.h"
+
+namespace partita::crypto {
+namespace {
+
+constexpr uint64_t kMaxFileBytes = uint64_t{1} << 32;
+
+}  // namespace
+
+Error DamagedState(const StateKind& kind) {
+  return {ErrorCode::kBadInput, kind.name + " is damaged", kind.remedy};
+}
+
+Bytes EncodeState(const StateKind& kind, const Digest& binding, ByteView content) {
+  ByteWriter out;
+  out.String(kind.magic);
+  out.Raw(binding);
+  out.Raw(content);
+  const Digest digest = Sha256Of(out.bytes());
+  out.Raw(digest);
+  return out.Take();
+}
+
+void DecodeState(const StateKind& kind, ByteView bytes, const Digest& binding,
+                 const std::function<void(ByteReader& content)>& read) {
+  Digest digest{};
+  if (bytes.size() < digest.size()) throw DamagedState(kind);
+  const ByteView content = bytes.first(bytes.size() - digest.size());
+  const ByteView written = bytes.last(digest.size());
+  digest = Sha256Of(content);
+  if (!std::equal(digest.begin(), digest.end(), written.begin())) throw DamagedState(kind);
+  try {
+    ByteReader in(content);
+    if (in.String(kind.magic.size()) != kind.magic) throw DamagedState(kind);
+    const ByteView bound_to = in.Raw(binding.size());
+    if (!std::equal(binding.begin(), binding.end(), bound_to.begin())) {
+      throw Error(ErrorCode::kRefused, kind.name + " belongs to another study, plan or table",
+                  "resume the study that made it, with the same tables");
+    }
+    read(in);
+    in.ExpectEnd();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kPeerFault) throw DamagedState(kind);  // as ByteReader says it
+    throw;
+  }
+}
+
+void WriteState(const std::filesystem::path& file, ByteView bytes) {
+  WriteFileAtomically(file.string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+std::optional<Bytes> ReadState(const StateKind& kind, const std::filesystem::path& file) {
+  std::error_code none;
+  const auto size = std::filesystem::file_size(file, none);
+  if (none) return std::nullopt;
+  if (size > kMaxFileBytes) {
+    throw Error(ErrorCode::kBadInput, fmt::format("{} is too large", file.string()),
+                "it is not " + kind.name);
+  }
+  std::ifstream in(file, std::ios::binary);
+  return Bytes(std::istreambuf_iterator<char>(in), {});
+}
+
+}  // namespace partita::crypto

@@ -1,0 +1,35 @@
+// Files in which a party keeps what an interrupted run needs to go on: what kind they are, a digest
+// of what they belong to (study, tables, keys), the content, and a digest of all that.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "crypto/hash.h"
+
+namespace partita::crypto {
+
+struct StateKind {
+  std::string magic;   // "partita chain record 2"
+  std::string name;    // as errors call it: "the record of a chain"
+  std::string remedy;  // what to do about a damaged one
+};
+
+Bytes EncodeState(const StateKind& kind, const Digest& binding, ByteView content);
+// `read` is called with the content. Throws kBadInput for whatever EncodeState did not write, and
+// where `read` leaves bytes or asks for more; kRefused for another binding.
+void DecodeState(const StateKind& kind, ByteView bytes, const Digest& binding,
+                 const std::function<void(ByteReader& content)>& read);
+// For content that cannot be: kBadInput.
+Error DamagedState(const StateKind& kind);
+
+// Durable on return.
+void WriteState(const std::filesystem::path& file, ByteView bytes);
+// Empty if there is no such file. Throws kBadInput for more than 4 GiB.
+std::optional<Bytes> ReadState(const StateKind& kind, const std::filesystem::path& file);
+
+}  // namespace partita::crypto

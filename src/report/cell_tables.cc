@@ -1,0 +1,56 @@
+#include "report/cell_tables.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/text_table.h"
+#include "report/html_text.h"
+
+namespace partita::report {
+namespace {
+
+std::string CellText(const TableCell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  const double number = std::get<double>(cell);
+  return std::isnan(number) ? "NA" : fmt::format("{:.4g}", number);
+}
+
+// Columns without a text in them.
+std::vector<size_t> NumberColumns(const CellTable& table) {
+  std::vector<size_t> columns;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    bool numbers = true;
+    for (const std::vector<TableCell>& row : table.rows)
+      numbers = numbers && std::holds_alternative<double>(row.at(c));
+    if (numbers) columns.push_back(c);
+  }
+  return columns;
+}
+
+}  // namespace
+
+std::string CellTableText(const CellTable& table) {
+  TextTable text{table.columns, NumberColumns(table), {}};
+  for (const std::vector<TableCell>& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const TableCell& cell : row) cells.push_back(CellText(cell));
+    text.rows.push_back(std::move(cells));
+  }
+  return (table.title.empty() ? "" : "\n" + WrapText(table.title + ":", 2)) + RenderTable(text, 2);
+}
+
+std::string CellTableHtml(const CellTable& table) {
+  HtmlTable html;
+  html.caption = table.title;
+  html.numbers = NumberColumns(table);
+  for (const std::string& column : table.columns) html.header.push_back(Escape(column));
+  for (const std::vector<TableCell>& row : table.rows) {
+    std::vector<std::string> cells;
+    for (const TableCell& cell : row) cells.push_back(Escape(CellText(cell)));
+    html.Add(std::move(cells));
+  }
+  return RenderHtmlTable(html);
+}
+
+}  // namespace partita::report

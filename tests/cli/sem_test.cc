@@ -1,0 +1,192 @@
+// partita sem: models on moments in a file against what lavaan's tutorial prints (Holzinger and
+// Swineford, lavaan.ugent.be/tutorial), results of a study, and bad input.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process.h"
+#include "tests/cli/study_folder.h"
+
+namespace partita::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+constexpr const char* kThreeFactors =
+    "visual =~ x1 + x2 + x3\ntextual =~ x4 + x5 + x6\nspeed =~ x7 + x8 + x9\n";
+
+std::filesystem::path Shared() { return std::filesystem::path(PARTITA_SOURCE_DIR) / "../shared"; }
+
+Json DataOf(const std::vector<std::string>& arguments, int exit_code = 0) {
+  std::vector<std::string> all = arguments;
+  all.insert(all.end(), {"--format", "jsonl"});
+  const ProcessResult run = Partita(all);
+  EXPECT_EQ(run.exit_code, exit_code) << run.out << run.err;
+  return Json::parse(run.out);
+}
+
+class SemTest : public ::testing::Test {
+ protected:
+  // The sample moments of a reference fit as a moments file.
+  std::string Moments(const std::string& id) {
+    const std::string path = folder_.path() + "/" + id + ".json";
+    const Json reference =
+        Json::parse(StudyFolder::Read((Shared() / "reference/sem" / (id + ".json")).string()));
+    Json groups = Json::array();
+    for (const Json& group : reference["moments"]) {
+      Json mean = group["sample_mean"];
+      if (mean.empty()) mean = std::vector<double>(group["names"].size(), 0.0);
+      groups.push_back({{"label", group["group"].is_string() ? group["group"] : Json("")},
+                        {"n", group["n"]},
+                        {"mean", mean},
+                        {"covariance", group["sample_cov"]}});
+    }
+    StudyFolder::Write(
+        path, Json{{"variables", reference["moments"][0]["names"]}, {"groups", groups}}.dump());
+    return path;
+  }
+  std::string Model(const std::string& name, const std::string& text) {
+    const std::string path = folder_.path() + "/" + name + ".lav";
+    StudyFolder::Write(path, text);
+    return path;
+  }
+  static bool HasReferences() { return std::filesystem::exists(Shared()); }
+  StudyFolder folder_;
+};
+
+TEST_F(SemTest, InvarianceIsTestedStepByStep) {
+  if (!HasReferences()) GTEST_SKIP() << "the reference fits are not beside the repository";
+  const Json data = DataOf({"sem", "anova", "--moments", Moments("hs_cfa3_group"), "--model",
+                            Model("hs", kThreeFactors), "--function", "cfa", "--invariance"});
+  const Json& rows = data["data"]["comparison"]["rows"];
+  ASSERT_EQ(rows.size(), 4u);
+  const char* names[] = {"configural", "metric", "scalar", "strict"};
+  const double chisq[] = {115.851, 124.044, 164.103}, difference[] = {0, 8.192, 40.059};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(rows[i][0], names[i]);
+    EXPECT_NEAR(rows[i][4].get<double>(), chisq[i], 6e-4);
+    if (i == 0) {
+      EXPECT_TRUE(rows[i][5].is_null());
+    } else {
+      EXPECT_NEAR(rows[i][5].get<double>(), difference[i], 6e-4);
+      EXPECT_EQ(rows[i][6], 6);
+    }
+  }
+  EXPECT_EQ(rows[3][0], names[3]);
+  EXPECT_EQ(rows[3][6], 9);
+}
+
+TEST_F(SemTest, ModificationIndicesAndMeasures) {
+  if (!HasReferences()) GTEST_SKIP() << "the reference fits are not beside the repository";
+  const std::string moments = Moments("hs_cfa3"), model = Model("hs", kThreeFactors);
+  const Json data =
+      DataOf({"sem", "modindices", "--moments", moments, "--model", model, "--function", "cfa"});
+  const Json& rows = data["data"]["tables"][0]["rows"];
+  EXPECT_EQ(rows.size(), 54u);
+  EXPECT_EQ(rows[0][0], "visual =~ x9");
+  EXPECT_NEAR(rows[0][1].get<double>(), 36.411, 6e-4);
+  const Json measures =
+      DataOf({"sem", "measures", "--moments", moments, "--model", model, "--function", "cfa"});
+  bool found = false;
+  for (const Json& row : measures["data"]["measures"]["rows"]) {
+    if (row[0] != "chisq") continue;
+    found = true;
+    EXPECT_NEAR(row[1].get<double>(), 85.306, 6e-4);
+  }
+  EXPECT_TRUE(found);
+  const ProcessResult text = Partita({"sem", "modindices", "--moments", moments, "--model", model,
+                                      "--function", "cfa", "--top", "1"});
+  EXPECT_THAT(text.out, HasSubstr("visual =~ x9"));
+  EXPECT_THAT(text.out, ::testing::Not(HasSubstr("x7 ~~ x8")));
+}
+
+TEST_F(SemTest, FitOfAMediationHasItsTables) {
+  if (!HasReferences()) GTEST_SKIP() << "the reference fits are not beside the repository";
+  const std::string model =
+      Model("med", "x4 ~ a*x1 + x2\nx7 ~ b*x4 + c*x1\nx9 ~ d*x7 + f*x4\nab := a*b\n");
+  const Json data = DataOf({"sem", "fit", "--moments", Moments("path_indirect"), "--model", model,
+                            "--function", "mediation", "--bootstrap", "200"});
+  const Json& fit = data["data"]["models"][0];
+  EXPECT_EQ(fit["family"], "mediation analysis");
+  const Json& table = fit["tables"].back();
+  EXPECT_THAT(table["title"].get<std::string>(), HasSubstr("Parametric bootstrap, 200 samples"));
+  ASSERT_EQ(table["rows"].size(), 1u);
+  EXPECT_EQ(table["rows"][0][0], "ab := a*b");
+  const auto at = [&](size_t column) { return table["rows"][0][column].get<double>(); };
+  EXPECT_NEAR(at(1), 0.057934832, 1e-6);
+  EXPECT_LT(at(3), at(1));
+  EXPECT_GT(at(4), at(1));
+  // The delta method's is 0.0224; 200 draws tell a standard deviation to 5 %.
+  EXPECT_NEAR(at(2), 0.0224, 0.3 * 0.0224);
+}
+
+TEST_F(SemTest, ResultsOfAStudyAreCompared) {
+  folder_.MakeHorizontal();
+  const std::string study = StudyFolder::Read(folder_.study_file());
+  const std::string common =
+      "[[analysis]]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\nrelease = [\"moments\"]\n"
+      "function = \"regression\"\n";
+  StudyFolder::Write(folder_.study_file(),
+                     study.substr(0, study.find("[[analysis]]")) + common +
+                         "name = \"wide\"\nmodel = \"x1 ~ x2 + x3\"\n" + common +
+                         "name = \"narrow\"\nnested_in = \"wide\"\nmodification_indices = true\n"
+                         "model = \"x1 ~ x2 + 0*x3\"\n");
+  const std::string result = folder_.path() + "/result.json";
+  const ProcessResult run =
+      Partita({"study", "simulate", folder_.study_file(), "--output", result, "--quiet"});
+  ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+  const Json stored = Json::parse(StudyFolder::Read(result));
+  EXPECT_EQ(stored["analyses"][1]["family"], "linear regression");
+  const Json compared = DataOf({"sem", "anova", result});
+  const Json& rows = compared["data"]["comparison"]["rows"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0][0], "wide");
+  EXPECT_EQ(rows[1][6], 1);
+  bool tested = false;
+  for (const Json& table : stored["analyses"][1]["tables"]) {
+    if (table["title"] != "Nested models, differences of chi-square") continue;
+    tested = true;
+    EXPECT_EQ(table["rows"], rows);
+  }
+  EXPECT_TRUE(tested);
+  EXPECT_EQ(DataOf({"sem", "modindices", result, "--analysis", "narrow"})["status"], "done");
+  EXPECT_THAT(DataOf({"sem", "modindices", result, "--analysis", "wide"}, 2)["hint"],
+              HasSubstr("modification_indices = true"));
+  EXPECT_THAT(DataOf({"sem", "anova", result, "--analysis", "wide"}, 2)["message"],
+              HasSubstr("two models at least"));
+  EXPECT_EQ(DataOf({"sem", "anova", result, "--analysis", "absent"}, 2)["status"], "error");
+}
+
+TEST_F(SemTest, BadInputIsExplained) {
+  const std::string model = Model("m", "x ~ y\n");
+  const auto message = [&](const std::string& moments) {
+    const std::string path = folder_.path() + "/moments.json";
+    StudyFolder::Write(path, moments);
+    return DataOf({"sem", "fit", "--moments", path, "--model", model}, 2)["message"]
+        .get<std::string>();
+  };
+  EXPECT_THAT(message("{"), HasSubstr("these are no moments"));
+  EXPECT_THAT(message(R"({"variables": ["x", "y"], "groups": []})"), HasSubstr("no group"));
+  EXPECT_THAT(message(R"({"variables": ["x", "x"], "groups": [{"n": 9, "mean": [0, 0],)"
+                      R"("covariance": [[1, 0], [0, 1]]}]})"),
+              HasSubstr("twice"));
+  EXPECT_THAT(message(R"({"variables": ["x", "y"], "groups": [{"n": 9, "mean": [0],)"
+                      R"("covariance": [[1, 0], [0, 1]]}]})"),
+              HasSubstr("for each variable"));
+  EXPECT_THAT(message(R"({"variables": ["x", "y"], "groups": [{"n": 9, "mean": [0, 0],)"
+                      R"("covariance": [[1, 0], [0]]}]})"),
+              HasSubstr("not a square"));
+  EXPECT_THAT(message(R"({"variables": ["x", "z"], "groups": [{"n": 9, "mean": [0, 0],)"
+                      R"("covariance": [[1, 0], [0, 1]]}]})"),
+              HasSubstr("'y'"));
+  EXPECT_THAT(message(R"({"variables": ["x", "y"], "groups": [{"n": 9, "mean": [0, 0],)"
+                      R"("covariance": [[1, 1], [1, 1]]}]})"),
+              ::testing::Not(::testing::IsEmpty()));
+  EXPECT_EQ(DataOf({"sem", "anova"}, 2)["status"], "error");
+}
+
+}  // namespace
+}  // namespace partita::testing

@@ -1,0 +1,109 @@
+// What a holder finds out about synthetic rows of its own columns.
+#include "methods/dpvi/utility.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "crypto/prg.h"
+#include "stats/mixture/predictive.h"
+#include "tests/data/expect_error.h"
+#include "tests/data/tables.h"
+
+namespace partita::methods::dpvi {
+namespace {
+
+namespace mixture = stats::mixture;
+using data::EncodingKind;
+using mixture::Values;
+
+crypto::Key KeyOf(uint8_t seed) { return crypto::Key(std::array<uint8_t, 32>{seed}); }
+
+// Two components: "a", "no" and large numbers, or "b", "yes" and small ones. "f" and "s" are at
+// party 0, "i" at party 1, and stand in mixed order.
+FittedModel TwoKinds() {
+  FittedModel model;
+  model.parties = {"north", "south", "without"};
+  model.columns = {{{data::Factor("f", {"a", "b"}), EncodingKind::kLevels, 0, {}}, 0},
+                   {{data::Factor("i", {"no", "yes"}), EncodingKind::kIndicator, 0, {}}, 1},
+                   {{data::Numeric("s", -1, 1), EncodingKind::kStandard, 0, {}}, 0}};
+  model.mean.resize(2, 6);  // weights, two logits, one logit, mean and precision
+  model.mean << 0.5, 4, 0, -3, 0.5, 30, -0.5, 0, 4, 3, -0.5, 30;
+  model.log_scale = Eigen::ArrayXXd::Constant(2, 6, -12);
+  return model;
+}
+
+// p(f, s) = sum over i of p(f, i, s).
+TEST(DpviUtilityTest, TheModelOfAPartyIsTheMarginal) {
+  const FittedModel model = TwoKinds(), own = ModelOfParty(model, 0);
+  ASSERT_EQ(own.columns.size(), 2u);
+  EXPECT_EQ(own.columns[1].encoding.column.name, "s");
+  const auto density = [](const FittedModel& of, const Values& row) {
+    const mixture::Layout layout = ModelLayout(of.columns);
+    return std::exp(mixture::LogDensityOfRows(layout, mixture::MakeRows(layout, row), of.mean)(0));
+  };
+  for (const double f : {0.0, 1.0}) {
+    for (const double s : {-0.8, 0.1, 0.6}) {
+      const double sum = density(model, {{f}, {0}, {s}}) + density(model, {{f}, {1}, {s}});
+      EXPECT_NEAR(density(own, {{f}, {s}}), sum, 1e-12 * sum);
+    }
+  }
+  EXPECT_EQ(ModelOfParty(model, 1).mean.cols(), 2);
+  EXPECT_EQ((ModelOfParty(model, 1).log_scale - -12).abs().maxCoeff(), 0);
+  ExpectError(ErrorCode::kUsage, "holds no column", "", [&] { ModelOfParty(model, 2); });
+}
+
+// Real rows of the model's own law are like it, rows of independent columns are not. The distances
+// of 20000 rows from 20000 have standard deviations below 0.005; bounds are ten of them away.
+TEST(DpviUtilityTest, JudgesRealRows) {
+  const FittedModel own = ModelOfParty(TwoKinds(), 0);
+  const mixture::Layout layout = ModelLayout(own.columns);
+  crypto::Prg prg(KeyOf(1)), source(KeyOf(2));
+  stats::blr::Variates variates(prg);
+  const Values like = mixture::DrawRows(layout, own.mean, 20000, variates);
+  Values unlike = like;
+  std::rotate(unlike[0].begin(), unlike[0].begin() + 1, unlike[0].end());
+  const UtilityRequest request{20000, "f", "b"};
+  const Utility good = JudgeSynthetic(own, {like, like}, request, source);
+  const Utility bad = JudgeSynthetic(own, {unlike, unlike}, request, source);
+  for (const auto& marginal : good.marginals) EXPECT_LT(marginal.total_variation, 0.05);
+  ASSERT_EQ(good.associations.size(), 1u);
+  EXPECT_NEAR(good.associations[0].real, good.associations[0].synthetic, 0.05);
+  EXPECT_GT(good.associations[0].synthetic, 0.8);
+  EXPECT_LT(bad.associations[0].real, 0.05);
+  EXPECT_NEAR(good.from_synthetic->accuracy, good.from_real->accuracy, 0.05);
+  EXPECT_GT(good.from_synthetic->accuracy, 0.9);
+  EXPECT_LT(bad.from_synthetic->accuracy, 0.7);
+  EXPECT_LT(bad.from_synthetic->auc, 0.6);
+  EXPECT_GT(good.plug_in, bad.plug_in + 0.5);
+  EXPECT_NEAR(good.plug_in, good.predictive, 0.01);  // scales of e^-12
+  EXPECT_EQ(good.active_components, 2u);
+  const Utility no_target = JudgeSynthetic(own, {like, {}}, {100, "", ""}, source);
+  EXPECT_FALSE(no_target.from_synthetic);
+  ExpectError(ErrorCode::kBadInput, "no column 'f' with a level 'c'", "", [&] {
+    JudgeSynthetic(own, {like, {}}, {100, "f", "c"}, source);
+  });
+  ExpectError(ErrorCode::kBadInput, "no column 'i'", "", [&] {
+    JudgeSynthetic(own, {like, {}}, {100, "i", "no"}, source);
+  });
+}
+
+TEST(DpviUtilityTest, AssociationsOfSyntheticRows) {
+  crypto::Prg source(KeyOf(3));
+  const auto all = SyntheticAssociations(TwoKinds(), 4000, source);
+  ASSERT_EQ(all.size(), 3u);
+  for (const auto& pair : all) {
+    EXPECT_EQ(pair.real, pair.synthetic);
+    EXPECT_GT(pair.synthetic, 0.7) << pair.first << pair.second;
+  }
+  const auto strongest =
+      Strongest({{"a", "b", 0.1, 0.2}, {"a", "c", 0.3, 0}, {"b", "c", 0, 0.25}}, 2);
+  ASSERT_EQ(strongest.size(), 2u);
+  EXPECT_EQ(strongest[0].second, "c");
+  EXPECT_EQ(strongest[1].first, "b");
+}
+
+}  // namespace
+}  // namespace partita::methods::dpvi

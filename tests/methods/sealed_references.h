@@ -95,19 +95,25 @@ struct Result {
   double seconds = 0;
 };
 
-inline Result RunSealed(const Case& c, const SealedModel& model, const std::string& kind,
-                        size_t parties) {
+inline mpc::testing::RunOptions SealedOptions(const SealedModel& model,
+                                              const SealedOpenings& openings,
+                                              const std::string& kind, size_t parties) {
   mpc::testing::RunOptions options;
   options.kind = kind;
   options.num_parties = parties;
-  options.releases = SealedReleases(model, Openings(), "party0");
+  options.releases = SealedReleases(model, openings, "party0");
   if (kind == "replicated") options.make = mpc::MakeReplicatedEngine;
+  return options;
+}
+
+inline Result RunSealed(const Case& c, const SealedModel& model, const SealedOpenings& openings,
+                        const mpc::testing::RunOptions& options) {
   Result result;
   const auto start = std::chrono::steady_clock::now();
   const auto run = mpc::testing::RunAll(options, [&](Engine& engine, size_t) {
     SilentProgress progress;
     const SealedEstimates estimates =
-        FitSealed(engine, model, Openings(), Share(engine, c), progress);
+        FitSealed(engine, model, openings, Share(engine, c), progress);
     if (engine.self() == 0u) {
       result.estimates = estimates;
     } else {
@@ -118,6 +124,11 @@ inline Result RunSealed(const Case& c, const SealedModel& model, const std::stri
   run.ThrowIfFailed();
   result.rounds = run.depth[0];
   return result;
+}
+
+inline Result RunSealed(const Case& c, const SealedModel& model, const std::string& kind,
+                        size_t parties) {
+  return RunSealed(c, model, Openings(), SealedOptions(model, Openings(), kind, parties));
 }
 
 // Chi-squares within 1e-4, as pooled moments must give them, and the log-likelihood per row.

@@ -101,7 +101,8 @@ TEST(Decisions, CostsAreAsPlanned) {
 }
 
 // Online: the rounds of the header, on every engine; and the path of a block of k costs
-// ceil(log2 k); on `replicated`, where messages go around a ring of three, three for three and four.
+// ceil(log2 k); on `replicated`, where messages go around a ring of three, three for three and
+// four.
 TEST(Decisions, RoundsOnline) {
   const auto rounds = [](const char* kind, size_t parties, size_t block) {
     mpc::PlanEngine plan = mpc::testing::OnlinePlan(kind, parties);

@@ -209,7 +209,7 @@ TEST(PublishedMasks, WhatTheCentreSeesOfTheRingIsUniform) {
           int zeros = 0;
           while ((sight.precision(0, 0) >> zeros & 1) == 0) ++zeros;
           for (const UInt128 value : rest.reshaped()) {
-            EXPECT_TRUE(value << (128 - zeros) == 0 || zeros == 0);
+            EXPECT_TRUE((value >> zeros) << zeros == value);
             ++high[static_cast<size_t>(value >> 120)];
             ++low[static_cast<size_t>(value >> zeros & 255)];
             ++count;

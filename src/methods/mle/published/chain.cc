@@ -34,8 +34,9 @@ ChainConditionals ConditionAlong(const Block& block, const Eigen::MatrixXd& cova
     }
     const Eigen::MatrixXd inverse = factor.solve(Eigen::MatrixXd::Identity(own, own));
     next.precision = (inverse + inverse.transpose()) / 2;
-    next.after = rest.bottomRightCorner(after, after) -
-                 next.forward.transpose() * factor.solve(next.forward);
+    next.after = rest.bottomRightCorner(after, after);
+    // Eigen does not solve for no columns.
+    if (after > 0) next.after -= next.forward.transpose() * factor.solve(next.forward);
     rest = next.after;
     chain.nodes.push_back(std::move(next));
   }

@@ -7,8 +7,8 @@
 
 #include "cli/output.h"
 #include "crypto/certificate.h"
+#include "runtime/open_ledger.h"
 #include "runtime/round_client.h"
-#include "runtime/run_ledger.h"
 
 namespace partita::cli {
 

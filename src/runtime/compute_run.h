@@ -16,8 +16,8 @@
 
 #include "net/socket.h"
 #include "runtime/compute_service.h"
+#include "runtime/open_ledger.h"
 #include "runtime/round_client.h"
-#include "runtime/run_ledger.h"
 
 namespace partita::runtime {
 

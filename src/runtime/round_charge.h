@@ -9,7 +9,7 @@
 
 #include "methods/dca/closing.h"
 #include "privacy/ledger/sqlite_ledger.h"
-#include "runtime/run_ledger.h"
+#include "runtime/open_ledger.h"
 #include "study/collection_file.h"
 
 namespace partita::runtime {

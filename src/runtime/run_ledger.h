@@ -27,6 +27,7 @@
 #include "mpc/release_gate.h"
 #include "net/channel.h"
 #include "privacy/ledger/sqlite_ledger.h"
+#include "runtime/open_ledger.h"
 #include "runtime/study.h"
 #include "study/approval.h"
 
@@ -34,16 +35,6 @@ namespace partita::runtime {
 
 inline constexpr char kLedgerPhase[] = "ledger";
 inline constexpr size_t kShownLedgerBytes = 8 + privacy::ledger::kHeadBytes + 8;
-
-struct LedgerOptions {
-  std::filesystem::path file;
-  std::string table;  // empty: the only account of the file
-};
-
-// Throws kUsage, saying how to make one, if the file is not there.
-privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file);
-// Throws kUsage, naming the accounts that there are, if it is not clear which is meant.
-std::string ChosenTable(privacy::ledger::SqliteLedger& ledger, const LedgerOptions& options);
 
 // What a party showed about its table.
 struct PeerAccount {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tests/cli/process.h"
+#include "tests/paths.h"
 
 namespace partita::testing {
 namespace {
@@ -103,7 +104,7 @@ TEST_F(AuditTest, ARunWithoutOutputIsAnEvent) {
 }
 
 TEST_F(AuditTest, AStudysOwnRelease) {
-  const std::string study = PARTITA_SOURCE_DIR "/examples/private_regression/study.toml";
+  const std::string study = SourcePath("examples/private_regression/study.toml");
   const ProcessResult run =
       Partita({"audit", "study", study, "--runs", "20000", "--quiet", "--format", "json"});
   EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
@@ -118,7 +119,7 @@ TEST_F(AuditTest, AStudysOwnRelease) {
 }
 
 TEST_F(AuditTest, AStudyWithoutNoiseIsRefused) {
-  const std::string study = PARTITA_SOURCE_DIR "/examples/three_factor/horizontal/study.toml";
+  const std::string study = SourcePath("examples/three_factor/horizontal/study.toml");
   const ProcessResult run = Partita({"audit", "study", study});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("no noise to audit"));

@@ -13,6 +13,7 @@
 #include "mpc/store_file.h"
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/paths.h"
 
 namespace partita::testing {
 namespace {
@@ -234,7 +235,7 @@ TEST_F(CorrelationsTest, LikelihoodWithoutItsDealer) {
 // Runs what docs/stored-correlations.md shows: the lines of one block at the same time.
 TEST_F(CorrelationsTest, TheWalkThroughWorks) {
   MakeIdentities();
-  std::istringstream doc(StudyFolder::Read(PARTITA_SOURCE_DIR "/docs/stored-correlations.md"));
+  std::istringstream doc(StudyFolder::Read(SourcePath("docs/stored-correlations.md")));
   std::vector<std::vector<Arguments>> blocks(1);
   for (std::string line; std::getline(doc, line);) {
     if (!line.starts_with("    partita ")) {

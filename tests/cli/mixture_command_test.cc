@@ -9,13 +9,14 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/paths.h"
 
 namespace partita::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kStudy = PARTITA_SOURCE_DIR "/examples/synthetic_registry/study.toml";
+const std::string kStudy = SourcePath("examples/synthetic_registry/study.toml");
 
 nlohmann::json DataOf(const ProcessResult& run) {
   EXPECT_EQ(run.exit_code, 0) << run.err;

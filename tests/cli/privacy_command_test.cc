@@ -11,6 +11,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/paths.h"
 
 namespace partita::testing {
 namespace {
@@ -464,7 +465,7 @@ void ExpectSameWords(const std::string& expected, const std::string& shown) {
 // In ```console blocks "$ partita ..." is a command and what follows its output; a ```toml block
 // whose first line is "# NAME" is the file NAME.
 TEST_F(PrivacyCommandTest, TheExamplesOfTheDocument) {
-  std::ifstream file(PARTITA_SOURCE_DIR "/docs/privacy-cli.md");
+  std::ifstream file(SourcePath("docs/privacy-cli.md"));
   ASSERT_TRUE(file.is_open());
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder_.path());

@@ -13,6 +13,7 @@
 #include "runtime/round_api.h"
 #include "tests/cli/process.h"
 #include "tests/cli/sum_folder.h"
+#include "tests/paths.h"
 
 namespace partita::testing {
 namespace {
@@ -402,9 +403,9 @@ TEST(PrivateSumTest, MistakesOfUsersAreExplained) {
 
 // The commands of docs/private-sums.md, in their order, at ports that are free.
 TEST(PrivateSumTest, TheTutorialRuns) {
-  std::ifstream page(PARTITA_SOURCE_DIR "/docs/private-sums.md");
-  std::string script = "set -eu\nexport PATH=" PARTITA_BINARY_DIR
-                       "/bin:$PATH\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
+  std::ifstream page(SourcePath("docs/private-sums.md"));
+  std::string script = "set -eu\nexport PATH=" + BinaryPath("bin") +
+                       ":$PATH\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
   bool inside = false;
   for (std::string line; std::getline(page, line);) {
     const bool fence = line.starts_with("```");

@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/paths.h"
+
 extern char** environ;
 
 namespace partita::testing {
@@ -93,7 +95,7 @@ ProcessResult Process::Wait() {
   return state_->result;
 }
 
-std::string PartitaProgram() { return PARTITA_BINARY_DIR "/bin/partita"; }
+std::string PartitaProgram() { return BinaryPath("bin/partita"); }
 
 // The port stays bound by a socket that does not listen. That keeps it from all who are given any
 // port, for listening or connecting, also while a node that is started again does not hold it.

@@ -11,6 +11,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/paths.h"
 
 namespace partita::testing {
 namespace {
@@ -20,7 +21,7 @@ using ::testing::Not;
 using Json = nlohmann::json;
 
 const std::filesystem::path kExample =
-    std::filesystem::path(PARTITA_SOURCE_DIR) / "examples" / "regression_of_many_clients";
+    std::filesystem::path(SourcePath()) / "examples" / "regression_of_many_clients";
 const std::string kTable = (kExample / "clients.csv").string();
 
 // X25519 public keys of RFC 7748, sections 6.1 and 5.2.

@@ -9,6 +9,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/paths.h"
 
 namespace partita::testing {
 namespace {
@@ -58,7 +59,7 @@ TEST(ReproduceTest, Figure1bIsDrawn) {
 }
 
 TEST(ReproduceTest, Figure2WritesNumbersAndPlots) {
-  const auto shared = std::filesystem::path(PARTITA_SOURCE_DIR) / ".." / "shared";
+  const auto shared = std::filesystem::path(SourcePath()) / ".." / "shared";
   if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no reference tables here";
   const StudyFolder folder;
   const std::string csv = folder.path() + "/figure.csv", html = folder.path() + "/figure.html";
@@ -83,7 +84,7 @@ TEST(ReproduceTest, Figure2WritesNumbersAndPlots) {
 // a row). The corrected one's are far from it: 0.27 against 0.03 in the reference, with a standard
 // error below 0.02 for 20 draws.
 TEST(ReproduceTest, PsgdFiguresWriteNumbersAndPlots) {
-  const auto shared = std::filesystem::path(PARTITA_SOURCE_DIR) / ".." / "shared";
+  const auto shared = std::filesystem::path(SourcePath()) / ".." / "shared";
   if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no reference tables here";
   const StudyFolder folder;
   const std::string csv = folder.path() + "/figure.csv", html = folder.path() + "/figure.html";

@@ -8,6 +8,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/paths.h"
 
 namespace partita::testing {
 namespace {
@@ -18,7 +19,7 @@ using Json = nlohmann::json;
 constexpr const char* kThreeFactors =
     "visual =~ x1 + x2 + x3\ntextual =~ x4 + x5 + x6\nspeed =~ x7 + x8 + x9\n";
 
-std::filesystem::path Shared() { return std::filesystem::path(PARTITA_SOURCE_DIR) / "../shared"; }
+std::filesystem::path Shared() { return std::filesystem::path(SourcePath()) / "../shared"; }
 
 Json DataOf(const std::vector<std::string>& arguments, int exit_code = 0) {
   std::vector<std::string> all = arguments;

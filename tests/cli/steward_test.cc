@@ -8,6 +8,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/paths.h"
 
 namespace partita::testing {
 namespace {
@@ -195,9 +196,9 @@ TEST_F(StewardTest, RehearsalNeedsNoDataAndAgrees) {
 
 // Nobody computes a factor analysis twice to the last bit on different ways.
 TEST_F(StewardTest, RehearsalFailsBelowTheDigitsAskedFor) {
-  const ProcessResult result = Partita(
-      {"study", "rehearse", PARTITA_SOURCE_DIR "/examples/three_factor/horizontal/study.toml",
-       "--quiet", "--digits", "16", "--format", "json"});
+  const ProcessResult result =
+      Partita({"study", "rehearse", SourcePath("examples/three_factor/horizontal/study.toml"),
+               "--quiet", "--digits", "16", "--format", "json"});
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_FALSE(DataOf(result)["passed"].get<bool>());
   EXPECT_LT(DataOf(result)["lowest_digits"].get<double>(), 16);

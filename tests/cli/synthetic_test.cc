@@ -10,6 +10,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/paths.h"
 
 namespace partita::testing {
 namespace {
@@ -145,7 +146,7 @@ TEST_F(SyntheticTest, BadInputIsNamed) {
 }
 
 TEST_F(SyntheticTest, FiguresWriteNumbersPlotsAndAModel) {
-  const auto shared = std::filesystem::path(PARTITA_SOURCE_DIR) / ".." / "shared";
+  const auto shared = std::filesystem::path(SourcePath()) / ".." / "shared";
   if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no reference tables here";
   const std::string csv = folder_.path() + "/f.csv", html = folder_.path() + "/f.html";
   const ProcessResult run =
@@ -172,7 +173,7 @@ TEST_F(SyntheticTest, FiguresWriteNumbersPlotsAndAModel) {
 // Sums differ by less than 2^-13 of the clipping norm per row (step.h: rows are shortened by up to
 // 2^-17, and weights rounded), beside noise of twice the norm.
 TEST_F(SyntheticTest, TheProtocolIsOneMoreLine) {
-  const auto shared = std::filesystem::path(PARTITA_SOURCE_DIR) / ".." / "shared";
+  const auto shared = std::filesystem::path(SourcePath()) / ".." / "shared";
   if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no reference tables here";
   for (const std::string engine : {"dealer", "replicated"}) {
     const ProcessResult run = Partita({"reproduce",    "dpvi-figure3",

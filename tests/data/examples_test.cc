@@ -9,13 +9,14 @@
 #include "data/csv_reader.h"
 #include "data/holding.h"
 #include "tests/data/tables.h"
+#include "tests/paths.h"
 
 namespace partita::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kExample = fs::path(PARTITA_SOURCE_DIR) / "examples" / "three_factor";
+const fs::path kExample = fs::path(SourcePath()) / "examples" / "three_factor";
 
 std::string FileText(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -47,7 +48,7 @@ void ExpectGenerates(const char* generator, const std::string& example, size_t n
     if (!entry.is_regular_file()) continue;
     ++files;
     const fs::path committed =
-        fs::path(PARTITA_SOURCE_DIR) / "examples" / example / fs::relative(entry.path(), folder);
+        fs::path(SourcePath()) / "examples" / example / fs::relative(entry.path(), folder);
     EXPECT_EQ(FileText(entry.path()), FileText(committed)) << committed;
   }
   EXPECT_EQ(files, num_files);

@@ -13,6 +13,7 @@
 #include "methods/mle/analysis.h"
 #include "methods/mle/comparison.h"
 #include "methods/mle/extras.h"
+#include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::methods::mle {
@@ -23,7 +24,7 @@ using stats::testing::Number;
 using ::testing::HasSubstr;
 
 std::filesystem::path Reference(const std::string& name) {
-  return std::filesystem::path(PARTITA_SOURCE_DIR) / "../shared/reference/sem" / (name + ".json");
+  return std::filesystem::path(SourcePath()) / "../shared/reference/sem" / (name + ".json");
 }
 
 data::Schema Dictionary(const std::vector<std::string>& names) {

@@ -6,6 +6,7 @@
 
 #include "mpc/fixed_point.h"
 #include "tests/methods/mle_parties.h"
+#include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::methods::mle {
@@ -15,7 +16,7 @@ using stats::testing::Json;
 using stats::testing::Number;
 using testing::Outcome;
 
-const std::filesystem::path kShared = std::filesystem::path(PARTITA_SOURCE_DIR) / "../shared";
+const std::filesystem::path kShared = std::filesystem::path(SourcePath()) / "../shared";
 
 // Bounds that somebody might write down: off centre, unlike from column to column.
 stats::StatisticsScale Bounds(const std::vector<stats::GroupMoments>& moments, double width = 1) {

@@ -14,6 +14,7 @@
 #include "methods/mle/published/normal.h"
 #include "stats/sem/linear_statistics.h"
 #include "tests/net/parties.h"
+#include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::methods::mle::published::testing {
@@ -179,9 +180,7 @@ struct Reference {
   std::vector<stats::testing::Json> rows;
 };
 
-inline std::filesystem::path Shared() {
-  return std::filesystem::path(PARTITA_SOURCE_DIR) / "../shared";
-}
+inline std::filesystem::path Shared() { return std::filesystem::path(SourcePath()) / "../shared"; }
 
 inline Reference LoadReference(const std::string& name) {
   Reference out;

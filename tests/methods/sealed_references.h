@@ -10,6 +10,7 @@
 #include "methods/mle/sealed_fit.h"
 #include "mpc/replicated_engine.h"
 #include "tests/mpc/harness.h"
+#include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::methods::mle::testing {
@@ -30,7 +31,7 @@ struct Case {
 
 inline Case Load(const std::string& name, bool one_width = false) {
   Case c;
-  c.reference = stats::testing::ReadJson(std::filesystem::path(PARTITA_SOURCE_DIR) /
+  c.reference = stats::testing::ReadJson(std::filesystem::path(SourcePath()) /
                                          "../shared/reference/sem" / (name + ".json"));
   c.table = stats::testing::TableOf(c.reference);
   c.moments = stats::testing::SampleMoments(c.reference);

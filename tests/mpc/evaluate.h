@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/mpc/harness.h"
+#include "tests/mpc/sanitized.h"
 
 namespace partita::mpc::testing {
 
@@ -19,7 +20,7 @@ struct Setting {
   size_t c() const { return kind == "replicated" ? d() : 1 + d(); }
   // Of a test's random values, how many are left out for each that is tried: engines that take
   // longer see the edges and fewer others.
-  int thinning() const { return kind == "shamir" ? 5 : 1; }
+  int thinning() const { return kSanitized ? 20 : kind == "shamir" ? 5 : 1; }
 };
 inline const Setting kSettings[] = {
     {"dealer", 2}, {"dealer", 3}, {"replicated", 3}, {"ot", 2}, {"shamir", 3}};

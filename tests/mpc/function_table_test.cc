@@ -25,6 +25,7 @@
 #include "mpc/functions/softmax.h"
 #include "mpc/functions/variates.h"
 #include "tests/mpc/evaluate.h"
+#include "tests/paths.h"
 
 namespace partita::mpc::testing {
 namespace {
@@ -590,7 +591,7 @@ Row RowOf(const Entry& entry) {
 }
 
 TEST(FunctionTableTest, DocumentationSaysWhatIsMeasured) {
-  std::ifstream file(PARTITA_SOURCE_DIR "/docs/engines.md");
+  std::ifstream file(SourcePath("docs/engines.md"));
   std::stringstream text;
   text << file.rdbuf();
   const std::string document = text.str();

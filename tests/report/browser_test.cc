@@ -15,6 +15,7 @@
 #include "report/plot_data.h"
 #include "report/privacy_html.h"
 #include "report/report_html.h"
+#include "tests/paths.h"
 #include "tests/report/sample_privacy.h"
 #include "tests/report/sample_run.h"
 
@@ -28,7 +29,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 std::string Folder() {
-  const std::string folder = PARTITA_BINARY_DIR "/report_pages";
+  const std::string folder = BinaryPath("report_pages");
   std::filesystem::create_directories(folder);
   return folder;
 }

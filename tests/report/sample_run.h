@@ -13,6 +13,7 @@
 #include "methods/mle/result.h"
 #include "report/run_facts.h"
 #include "study/plan.h"
+#include "tests/paths.h"
 
 namespace partita::report {
 
@@ -24,8 +25,8 @@ inline std::string ReadText(const std::string& path) {
   return text.str();
 }
 
-inline std::string ReferenceFolder() { return PARTITA_SOURCE_DIR "/../shared/reference/sem"; }
-inline bool HasReferences() { return std::filesystem::exists(PARTITA_SOURCE_DIR "/../shared"); }
+inline std::string ReferenceFolder() { return SourcePath("../shared/reference/sem"); }
+inline bool HasReferences() { return std::filesystem::exists(SourcePath("../shared")); }
 
 inline double NumberOrNan(const nlohmann::json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();

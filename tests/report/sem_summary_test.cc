@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "report/terminal_summary.h"
+#include "tests/paths.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::report {
@@ -34,8 +35,7 @@ class LavaanSummaryTest : public testing::TestWithParam<const char*> {};
 TEST_P(LavaanSummaryTest, PrintsWhatLavaanPrints) {
   if (!HasReferences()) GTEST_SKIP() << "the reference fits are not here";
   const std::string name = GetParam();
-  const std::string expected =
-      ReadText(std::string(PARTITA_SOURCE_DIR "/tests/report/lavaan/") + name + ".txt");
+  const std::string expected = ReadText(SourcePath("tests/report/lavaan/") + name + ".txt");
   methods::mle::MleResult result = ReferenceResult(name);
   // lavaan shortens names; here columns grow instead.
   for (stats::Parameter& row : result.table.rows) {

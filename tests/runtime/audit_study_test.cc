@@ -8,6 +8,7 @@
 
 #include "privacy/audit/trade_off_audit.h"
 #include "study/study_file.h"
+#include "tests/paths.h"
 
 namespace partita::runtime {
 namespace {
@@ -17,7 +18,7 @@ using ::testing::HasSubstr;
 
 MleStudy Example() {
   return PrepareMleStudy(
-      study::LoadStudyFile(PARTITA_SOURCE_DIR "/examples/private_regression/study.toml"));
+      study::LoadStudyFile(SourcePath("examples/private_regression/study.toml")));
 }
 
 StudyAudit Audit(const MleStudy& study, uint64_t runs = 100) {

@@ -18,6 +18,7 @@
 #include "runtime/build_plan.h"
 #include "runtime/prepare_study.h"
 #include "runtime/simulate.h"
+#include "tests/paths.h"
 #include "tests/runtime/interrupted_runs.h"
 #include "tests/runtime/reference_study.h"
 #include "tests/stats/mcmc/registries.h"
@@ -144,7 +145,7 @@ const study::DocumentFile& FileOf(const runtime::PartyEnd& end, const std::strin
 // Means within 5.5 combined Monte Carlo standard errors for 12 comparisons: a false alarm below
 // 1e-6.
 TEST(McmcStudyTest, PosteriorIsTheReference) {
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/glm/posteriors.json");
+  std::ifstream file(SourcePath("../shared/reference/glm/posteriors.json"));
   const auto reference = nlohmann::json::parse(file)["birthwt_logit"];
   for (const std::string engine : {"dealer", "replicated"}) {
     Options options;

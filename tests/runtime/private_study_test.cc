@@ -14,6 +14,7 @@
 #include "runtime/build_plan.h"
 #include "runtime/simulate.h"
 #include "runtime/utility.h"
+#include "tests/paths.h"
 #include "tests/runtime/reference_study.h"
 
 namespace partita {
@@ -376,7 +377,7 @@ TEST(PrivateStudyTest, TheForecastOfARegressionIsTheTextbookOne) {
 }
 
 TEST(PrivateStudyTest, TheExampleRunsAndIsUseful) {
-  const std::string file = PARTITA_SOURCE_DIR "/examples/private_regression/study.toml";
+  const std::string file = SourcePath("examples/private_regression/study.toml");
   const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(file));
   EXPECT_NO_THROW(runtime::RequireUseful(study, false));
   std::vector<std::filesystem::path> data;

@@ -12,6 +12,8 @@
 #include <set>
 #include <sstream>
 
+#include "tests/paths.h"
+
 namespace partita::testing {
 namespace {
 
@@ -106,7 +108,7 @@ std::string Quoted(const std::vector<std::string>& names) {
 }  // namespace
 
 std::string SharedFolder() {
-  const std::string folder = PARTITA_SOURCE_DIR "/../shared";
+  const std::string folder = SourcePath("../shared");
   return std::filesystem::exists(folder) ? folder : "";
 }
 

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "runtime/mock_tables.h"
+#include "tests/paths.h"
 
 namespace partita::runtime {
 namespace {
@@ -106,8 +107,8 @@ TEST(RehearseTest, DigitsAreRelativeToTheScaleOnWhichAParameterIsKnown) {
 
 TEST(RehearseTest, TheExamplesAgree) {
   for (const char* kind : {"horizontal", "complex"}) {
-    const MleStudy study = PrepareMleStudy(study::LoadStudyFile(
-        std::string(PARTITA_SOURCE_DIR "/examples/three_factor/") + kind + "/study.toml"));
+    const MleStudy study = PrepareMleStudy(
+        study::LoadStudyFile(SourcePath("examples/three_factor/") + kind + "/study.toml"));
     const Rehearsal rehearsal = RehearseIt(study);
     ExpectAgreement(rehearsal);
     EXPECT_EQ(rehearsal.parameters.size(), 21u);

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::stats {
@@ -24,7 +25,7 @@ using testing::Number;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-std::filesystem::path Shared() { return std::filesystem::path(PARTITA_SOURCE_DIR) / "../shared"; }
+std::filesystem::path Shared() { return std::filesystem::path(SourcePath()) / "../shared"; }
 
 // The named columns of a table; empty cells are missing.
 MatrixXd ReadColumns(const std::filesystem::path& file, const std::vector<std::string>& names) {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "stats/sem/modification.h"
+#include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::stats {
@@ -21,7 +22,7 @@ constexpr char kThreeFactors[] =
     "visual =~ x1 + x2 + x3\ntextual =~ x4 + x5 + x6\nspeed =~ x7 + x8 + x9\n";
 
 Json Reference(const std::string& name) {
-  return testing::ReadJson(std::filesystem::path(PARTITA_SOURCE_DIR) / "../shared/reference/sem" /
+  return testing::ReadJson(std::filesystem::path(SourcePath()) / "../shared/reference/sem" /
                            (name + ".json"));
 }
 
@@ -44,7 +45,7 @@ Fitted FitTo(const Json& reference, const SemModelOptions& options) {
 class Tutorial : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(std::filesystem::path(PARTITA_SOURCE_DIR) / "../shared"))
+    if (!std::filesystem::exists(std::filesystem::path(SourcePath()) / "../shared"))
       GTEST_SKIP() << "the reference fits are not beside the repository";
   }
 };

@@ -13,6 +13,7 @@
 #include "stats/sem/objective.h"
 #include "stats/sem/starts.h"
 #include "stats/sem/weight_rank.h"
+#include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::stats {
@@ -21,7 +22,7 @@ namespace {
 using testing::Json;
 using testing::Number;
 
-const std::filesystem::path kShared = std::filesystem::path(PARTITA_SOURCE_DIR) / "../shared";
+const std::filesystem::path kShared = std::filesystem::path(SourcePath()) / "../shared";
 const std::filesystem::path kFolder = kShared / "reference/sem";
 
 // Bounds as somebody would write them down who knows the columns roughly: off centre by more than a

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tests/paths.h"
 
 namespace partita::stats {
 namespace {
@@ -82,7 +83,7 @@ json AsLavaan(const Parameter& row) {
 }
 
 TEST(LavaanTables, AgreeInEveryRow) {
-  const json file = ReadJson(PARTITA_SOURCE_DIR "/tests/vectors/lavaan_partables.json");
+  const json file = ReadJson(SourcePath("tests/vectors/lavaan_partables.json"));
   ASSERT_GE(file.at("cases").size(), 90U);
   for (const json& model_case : file.at("cases")) {
     const std::string model = model_case.at("model");
@@ -113,7 +114,7 @@ TEST(LavaanTables, AgreeInEveryRow) {
 }
 
 TEST(ReferenceFits, HaveTheSameRows) {
-  const std::filesystem::path folder = PARTITA_SOURCE_DIR "/../shared/reference/sem";
+  const std::filesystem::path folder = SourcePath("../shared/reference/sem");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not here";
   int models = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "stats/sem/linear_statistics.h"
+#include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::stats::testing {
@@ -53,7 +54,7 @@ inline GroupMoments MomentsOfRows(const Eigen::MatrixXd& rows) {
 
 // Empty if the case's table lies in a folder that this machine does not have.
 inline std::optional<RobustCase> LoadRobustCase(const std::string& id) {
-  const std::filesystem::path source(PARTITA_SOURCE_DIR);
+  const std::filesystem::path source(SourcePath());
   const Json all = ReadJson(source / "tests/stats/references/robust.json");
   RobustCase out;
   for (const Json& reference : all["cases"]) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "stats/sem/syntax.h"
+#include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::stats {
@@ -14,7 +15,7 @@ using testing::Json;
 using testing::Number;
 
 const Json& Cases() {
-  static const Json cases = testing::ReadJson(std::filesystem::path(PARTITA_SOURCE_DIR) /
+  static const Json cases = testing::ReadJson(std::filesystem::path(SourcePath()) /
                                               "tests/vectors/sem_constraints.json")["cases"];
   return cases;
 }

@@ -9,6 +9,7 @@
 #include "stats/sem/optimize.h"
 #include "stats/sem/starts.h"
 #include "stats/sem/syntax.h"
+#include "tests/paths.h"
 #include "tests/stats/sem_models.h"
 #include "tests/stats/sem_reference.h"
 
@@ -27,7 +28,7 @@ using testing::Json;
 using testing::Number;
 
 const Json& Case(const std::string& id) {
-  static const Json cases = testing::ReadJson(std::filesystem::path(PARTITA_SOURCE_DIR) /
+  static const Json cases = testing::ReadJson(std::filesystem::path(SourcePath()) /
                                               "tests/vectors/sem_constraints.json")["cases"];
   for (const Json& one : cases) {
     if (one["id"] == id) return one;

@@ -7,13 +7,15 @@
 #include <map>
 #include <sstream>
 
+#include "tests/paths.h"
+
 namespace partita::stats {
 namespace {
 
 using testing::Json;
 using testing::Number;
 
-const std::filesystem::path kShared = std::filesystem::path(PARTITA_SOURCE_DIR) / "../shared";
+const std::filesystem::path kShared = std::filesystem::path(SourcePath()) / "../shared";
 const std::filesystem::path kFolder = kShared / "reference/sem";
 
 class SemReference : public ::testing::TestWithParam<std::string> {

@@ -5,13 +5,14 @@
 #include <fstream>
 
 #include "study/study_file.h"
+#include "tests/paths.h"
 
 namespace partita::study {
 namespace {
 
 using testing::HasSubstr;
 
-const std::string kExamples = PARTITA_SOURCE_DIR "/examples/three_factor/";
+const std::string kExamples = SourcePath("examples/three_factor/");
 
 std::string HeaderOf(const std::string& path) {
   std::ifstream file(path);

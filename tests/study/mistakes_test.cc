@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "study/study_file.h"
+#include "tests/paths.h"
 
 namespace partita::study {
 namespace {
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> MistakenStudies() {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(PARTITA_SOURCE_DIR "/tests/study/mistakes")) {
+  for (const auto& entry : fs::directory_iterator(SourcePath("tests/study/mistakes"))) {
     if (entry.path().extension() == ".toml") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
@@ -56,7 +57,7 @@ TEST(MistakesTest, EveryExpectationHasItsPlaceAndItsMistake) {
     EXPECT_THAT(Contents(expected),
                 testing::MatchesRegex(path.filename().string() + ":[0-9]+:[0-9]+: .+\n.+\n"));
   }
-  for (const auto& entry : fs::directory_iterator(PARTITA_SOURCE_DIR "/tests/study/mistakes")) {
+  for (const auto& entry : fs::directory_iterator(SourcePath("tests/study/mistakes"))) {
     fs::path study = entry.path();
     EXPECT_TRUE(fs::exists(study.replace_extension(".toml"))) << entry.path();
   }

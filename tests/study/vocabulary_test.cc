@@ -8,6 +8,7 @@
 #include "data/date.h"
 #include "data/design.h"
 #include "study/study_file.h"
+#include "tests/paths.h"
 #include "tests/study/study_text.h"
 
 namespace partita::study {
@@ -263,7 +264,7 @@ TEST(VocabularyTest, TablesNeedNoSectionOfTheirOwn) {
 
 // The worked example of docs/study-file.md is a study that Partita accepts.
 TEST(VocabularyTest, TheDocumentedExampleIsRight) {
-  std::ifstream file(PARTITA_SOURCE_DIR "/docs/study-file.md");
+  std::ifstream file(SourcePath("docs/study-file.md"));
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   const std::string fence = "```toml\npartita = 1\n";
   const size_t begin = page.find(fence);

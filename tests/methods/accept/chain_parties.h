@@ -15,6 +15,7 @@
 #include "methods/accept/chain.h"
 #include "mpc/functions/variates.h"
 #include "tests/mpc/harness.h"
+#include "tests/paths.h"
 #include "tests/stats/mcmc/registries.h"
 
 namespace partita::methods::accept {
@@ -34,7 +35,7 @@ inline mpc::testing::RunOptions OptionsFor(const EngineCase& engine_case,
 }
 
 inline nlohmann::json BirthwtReference() {
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/glm/posteriors.json");
+  std::ifstream file(SourcePath("../shared/reference/glm/posteriors.json"));
   return nlohmann::json::parse(file)["birthwt_logit"];
 }
 

@@ -14,6 +14,7 @@
 #include "mpc/replicated_engine.h"
 #include "stats/blr/variates.h"
 #include "tests/mpc/harness.h"
+#include "tests/mpc/sanitized.h"
 #include "tests/stats/blr/random.h"
 
 namespace partita::methods::accept {
@@ -52,8 +53,9 @@ double Chance(Acceptance acceptance, double log_ratio) {
 TEST(Decisions, FrequenciesAreThoseOfTheRule) {
   const std::vector<double> ratios = {-40, -2, -0.5, 0, 0.3, 2, 40};
   for (const EngineCase& engine_case : kEngines) {
-    // Transfers make variates dear.
-    const size_t copies = engine_case.parties == 2 && engine_case.kind[0] == 'o' ? 50 : 250;
+    // Transfers make variates dear, and so do sanitizers.
+    const bool dear = mpc::testing::kSanitized || engine_case.kind == std::string("ot");
+    const size_t copies = dear ? 50 : 250;
     const size_t repeats = copies == 50 ? 2 : 8;
     for (const Acceptance acceptance : {Acceptance::kMetropolis, Acceptance::kBarker}) {
       const DecisionTask task{ratios.size() * copies, acceptance, repeats / 2};

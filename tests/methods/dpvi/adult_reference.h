@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "methods/dpvi/adult.h"
+#include "tests/paths.h"
 
 namespace partita::methods::dpvi {
 
-inline const std::filesystem::path kShared =
-    std::filesystem::path(PARTITA_SOURCE_DIR) / ".." / "shared";
+inline const std::filesystem::path kShared = std::filesystem::path(SourcePath()) / ".." / "shared";
 
 struct AdultReference {
   nlohmann::json json;

@@ -9,14 +9,16 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/paths.h"
+
 namespace partita::privacy::testing {
 
 inline bool ReferenceIsThere() {
-  return std::filesystem::exists(PARTITA_SOURCE_DIR "/../shared/reference");
+  return std::filesystem::exists(SourcePath("../shared/reference"));
 }
 
 inline nlohmann::json Table(const std::string& name) {
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/dp_accounting.json");
+  std::ifstream file(SourcePath("../shared/reference/dp_accounting.json"));
   EXPECT_TRUE(file.good()) << "dp_accounting.json is missing";
   return nlohmann::json::parse(file).at("tables").at(name);
 }

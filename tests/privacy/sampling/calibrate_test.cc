@@ -11,18 +11,19 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "tests/paths.h"
 #include "tests/privacy/sampling/expect_error.h"
 
 namespace partita::privacy {
 namespace {
 
 nlohmann::json Reference() {
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/dp_accounting.json");
+  std::ifstream file(SourcePath("../shared/reference/dp_accounting.json"));
   EXPECT_TRUE(file);
   return nlohmann::json::parse(file)["tables"];
 }
 
-bool HasShared() { return std::ifstream(PARTITA_SOURCE_DIR "/../shared").good(); }
+bool HasShared() { return std::ifstream(SourcePath("../shared")).good(); }
 
 double Number(const nlohmann::json& value) {
   return value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr)

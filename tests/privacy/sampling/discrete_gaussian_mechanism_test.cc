@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "privacy/sampling/distributed_noise.h"
+#include "tests/paths.h"
 #include "tests/privacy/sampling/expect_error.h"
 
 namespace partita::privacy {
@@ -45,8 +46,8 @@ double HockeyStick(const std::vector<double>& masses, int shift, double epsilon)
 }
 
 TEST(DiscreteGaussianMechanismTest, StoredProfiles) {
-  if (!std::ifstream(PARTITA_SOURCE_DIR "/../shared")) GTEST_SKIP();
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/dp_accounting.json");
+  if (!std::ifstream(SourcePath("../shared"))) GTEST_SKIP();
+  std::ifstream file(SourcePath("../shared/reference/dp_accounting.json"));
   ASSERT_TRUE(file);
   int compared = 0;
   const auto json = nlohmann::json::parse(file);
@@ -255,8 +256,8 @@ TEST(DistributedNoiseTest, AnyRemainingSharesSuffice) {
 // Heikkila et al. 2017, Theorem 1: sigma_j^2 = s/(N - T - 1) protects a party among T + 1 who know
 // their shares.
 TEST(DistributedNoiseTest, StoredFactors) {
-  if (!std::ifstream(PARTITA_SOURCE_DIR "/../shared")) GTEST_SKIP();
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/dp_accounting.json");
+  if (!std::ifstream(SourcePath("../shared"))) GTEST_SKIP();
+  std::ifstream file(SourcePath("../shared/reference/dp_accounting.json"));
   ASSERT_TRUE(file);
   const auto json = nlohmann::json::parse(file);
   const auto& rows = json["tables"]["G_distributed_gaussian_factor"];

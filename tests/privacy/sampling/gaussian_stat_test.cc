@@ -8,6 +8,7 @@
 
 #include "privacy/sampling/discrete_gaussian.h"
 #include "privacy/sampling/gaussian_table.h"
+#include "tests/paths.h"
 #include "tests/privacy/sampling/goodness.h"
 #include "tests/privacy/sampling/tape.h"
 
@@ -171,9 +172,9 @@ TEST(GaussianStatTest, FaultySamplersAreSeen) {
 }
 
 TEST(GaussianStatTest, MassesOfTheStoredReference) {
-  const std::string path = PARTITA_SOURCE_DIR "/../shared/reference/dp_accounting.json";
-  std::ifstream folder(PARTITA_SOURCE_DIR "/../shared/reference/dp_accounting.json");
-  if (!std::ifstream(PARTITA_SOURCE_DIR "/../shared")) GTEST_SKIP();
+  const std::string path = SourcePath("../shared/reference/dp_accounting.json");
+  std::ifstream folder(SourcePath("../shared/reference/dp_accounting.json"));
+  if (!std::ifstream(SourcePath("../shared"))) GTEST_SKIP();
   ASSERT_TRUE(folder) << path;
   const auto json = nlohmann::json::parse(folder);
   for (const auto& row : json["tables"]["B_discrete_gaussian_pmf"]) {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "stats/blr/figure2.h"
+#include "tests/paths.h"
 
 namespace partita::stats::blr {
 
-inline const std::filesystem::path kShared =
-    std::filesystem::path(PARTITA_SOURCE_DIR) / ".." / "shared";
+inline const std::filesystem::path kShared = std::filesystem::path(SourcePath()) / ".." / "shared";
 
 inline Table ReadTable(const std::string& name, const std::string& file, size_t train,
                        size_t test) {

@@ -15,6 +15,7 @@
 #include "stats/erm/evaluate.h"
 #include "stats/erm/simulated.h"
 #include "stats/erm/unit_ball.h"
+#include "tests/paths.h"
 #include "tests/stats/blr/random.h"
 
 namespace partita::stats::erm {
@@ -29,7 +30,7 @@ constexpr double kDelta = 1e-3;
 constexpr size_t kParties = 5, kSplits = 50;
 
 LabelledRows BreastCancer(size_t* clipped_rows) {
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/data/breast_cancer_wdbc.csv");
+  std::ifstream file(SourcePath("../shared/data/breast_cancer_wdbc.csv"));
   std::string line;
   std::getline(file, line);
   Eigen::MatrixXd x(569, 30);

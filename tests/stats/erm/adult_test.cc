@@ -13,6 +13,7 @@
 #include "stats/erm/evaluate.h"
 #include "stats/erm/simulated.h"
 #include "stats/erm/unit_ball.h"
+#include "tests/paths.h"
 #include "tests/stats/blr/random.h"
 #include "tests/stats/erm/reference.h"
 
@@ -28,8 +29,7 @@ constexpr double kNorm = 3;  // of a row: ten indicators and numbers within [-1,
 
 // Numbers by their bounds, amounts on a logarithmic scale; a column for every level.
 LabelledRows ReadRows(const char* name) {
-  const data::Table table =
-      methods::dpvi::ReadAdult(std::string(PARTITA_SOURCE_DIR "/../shared/data/") + name);
+  const data::Table table = methods::dpvi::ReadAdult(SourcePath("../shared/data/") + name);
   std::vector<VectorXd> columns;
   VectorXd y;
   const auto rows = static_cast<Index>(table.num_rows);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "stats/erm/local_aggregation.h"
 #include "stats/erm/unit_ball.h"
+#include "tests/paths.h"
 #include "tests/stats/erm/reference.h"
 
 namespace partita::stats::erm {
@@ -76,7 +77,7 @@ TEST(Minimize, EqualsTheReference) {
 
 // Independent folds of a fit with an intercept that is not penalised, columns standardised.
 TEST(Minimize, EqualsTheBreastCancerFits) {
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/data/breast_cancer_wdbc.csv");
+  std::ifstream file(SourcePath("../shared/data/breast_cancer_wdbc.csv"));
   std::string line;
   ASSERT_TRUE(std::getline(file, line));
   const auto reference = Reference("logistic.json")["breast_cancer"];

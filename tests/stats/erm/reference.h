@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "stats/erm/minimize.h"
+#include "tests/paths.h"
 
 namespace partita::stats::erm::testing {
 
 inline nlohmann::json Reference(const std::string& name) {
-  std::ifstream file(std::string(PARTITA_SOURCE_DIR "/../shared/reference/") + name);
+  std::ifstream file(SourcePath("../shared/reference/") + name);
   return nlohmann::json::parse(file);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/paths.h"
 #include "tests/stats/mcmc/registries.h"
 
 namespace partita::stats::mcmc {
@@ -31,7 +32,7 @@ double Sd(const VectorXd& values) {
 }
 
 nlohmann::json FitOf(const std::string& name) {
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/glm/fits.json");
+  std::ifstream file(SourcePath("../shared/reference/glm/fits.json"));
   return nlohmann::json::parse(file)[name];
 }
 

@@ -6,6 +6,7 @@
 
 #include "stats/mcmc/chains.h"
 #include "stats/mcmc/diagnostics.h"
+#include "tests/paths.h"
 #include "tests/stats/blr/random.h"
 #include "tests/stats/mcmc/registries.h"
 
@@ -17,7 +18,7 @@ using testing::Registry;
 class Posterior : public ::testing::TestWithParam<Acceptance> {};
 
 void ExpectReference(const Registry& registry, Acceptance acceptance) {
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/reference/glm/posteriors.json");
+  std::ifstream file(SourcePath("../shared/reference/glm/posteriors.json"));
   const auto all = nlohmann::json::parse(file);
   const auto& reference = all[registry.name];
   std::vector<TargetPtr> parties;

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "stats/mcmc/targets.h"
+#include "tests/paths.h"
 
 namespace partita::stats::mcmc::testing {
 
 using Columns = std::map<std::string, std::vector<std::string>>;
 
 inline Columns ReadColumns(const std::string& name) {
-  std::ifstream file(PARTITA_SOURCE_DIR "/../shared/data/" + name);
+  std::ifstream file(SourcePath("../shared/data/") + name);
   const auto cells = [](std::string line) {
     std::vector<std::string> row;
     std::erase(line, '"');

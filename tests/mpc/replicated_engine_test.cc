@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "mpc/batch.h"
 #include "tests/mpc/harness.h"
+#include "tests/mpc/operands.h"
 
 namespace partita::mpc::testing {
 namespace {
@@ -21,99 +22,38 @@ RunOptions Replicated() {
   return {.kind = "replicated", .num_parties = 3, .make = MakeReplicatedEngine};
 }
 
-IntMatrix Row(std::vector<Int128> values) { return {{1, values.size()}, std::move(values)}; }
-
-Shared InputOne(Engine& engine, PartyIndex owner, const IntMatrix& values, double bound,
-                int fraction_bits = 0) {
-  std::vector<PrivateMatrix> inputs = {Private(engine, owner, values, bound, fraction_bits)};
-  return engine.Input(inputs)[0];
-}
-
-// Runs `body`, which returns what it opened to everybody; expects all parties to have opened the
-// same and the costs to be those of the plan.
-std::vector<IntMatrix> OpenAtAll(const std::function<std::vector<IntMatrix>(Engine&)>& body) {
-  std::vector<std::vector<IntMatrix>> opened(4);
-  RunAndComparePlan(Replicated(),
-                    [&](Engine& engine, size_t self) { opened[self] = body(engine); });
-  for (size_t party = 1; party < 3; ++party) {
-    EXPECT_EQ(opened[party].size(), opened[0].size());
-    for (size_t i = 0; i < opened[0].size(); ++i) EXPECT_TRUE(opened[party][i] == opened[0][i]);
-  }
-  return opened[0];
-}
-
-// How an operand enters a product.
-enum class As { kShared, kPublic, kPrivate, kFixed };
-struct Way {
-  As as;
-  PartyIndex owner;  // of all but public ones
-};
 constexpr Way kWays[] = {{As::kShared, 0},  {As::kShared, 2},  {As::kPublic, 0},
                          {As::kPrivate, 0}, {As::kPrivate, 1}, {As::kPrivate, 2},
                          {As::kFixed, 0},   {As::kFixed, 1},   {As::kFixed, 2}};
-constexpr size_t kNumWays = std::size(kWays);
-
-Operand MakeOperand(Engine& engine, Way way, const IntMatrix& values, double bound) {
-  if (way.as == As::kShared) return InputOne(engine, way.owner, values, bound);
-  if (way.as == As::kPublic) return PublicMatrix{values, 0};
-  PrivateMatrix matrix = Private(engine, way.owner, values, bound);
-  if (way.as == As::kFixed) return engine.Register(matrix);
-  return matrix;
-}
-
-// All 81 combinations of one product in one Multiply, twice: the second time, fixed operands are
-// already shared.
-void CheckAllWays(Kind kind, Shape left_shape, Shape right_shape, int64_t magnitude) {
-  std::mt19937_64 random(left_shape.rows + 31 * right_shape.cols);
-  const IntMatrix left = RandomMatrix(random, left_shape, magnitude);
-  const IntMatrix right = RandomMatrix(random, right_shape, magnitude);
-  const auto bound = static_cast<double>(magnitude);
-  auto opened = OpenAtAll([&](Engine& engine) {
-    std::vector<Operand> lefts, rights;
-    for (Way way : kWays) lefts.push_back(MakeOperand(engine, way, left, bound));
-    for (Way way : kWays) rights.push_back(MakeOperand(engine, way, right, bound));
-    std::vector<Product> products;
-    for (const Operand& l : lefts) {
-      for (const Operand& r : rights) products.push_back({kind, l, r});
-    }
-    auto shares = engine.Multiply(products);
-    auto again = engine.Multiply(products);
-    shares.insert(shares.end(), again.begin(), again.end());
-    return engine.Reveal("out", shares, kEverybody);
-  });
-  const IntMatrix truth = PlainProduct(kind, left, right);
-  ASSERT_EQ(opened.size(), 2 * kNumWays * kNumWays);
-  for (size_t i = 0; i < opened.size(); ++i) {
-    EXPECT_TRUE(opened[i] == truth) << "operand kinds " << i / kNumWays % kNumWays << " and "
-                                    << i % kNumWays << ", time " << i / kNumWays / kNumWays;
-  }
+void CheckProducts(Kind kind, Shape left, Shape right, int64_t magnitude) {
+  CheckAllWays(Replicated(), kWays, kind, left, right, magnitude);
 }
 
 TEST(ReplicatedEngineTest, Elementwise) {
-  CheckAllWays(Kind::kElementwise, {5, 3}, {5, 3}, 1000);
-  CheckAllWays(Kind::kElementwise, {1, 1}, {1, 1}, 1000);
-  CheckAllWays(Kind::kElementwise, {0, 4}, {0, 4}, 1000);
-  CheckAllWays(Kind::kElementwise, {6, 1}, {6, 4}, 1000);
-  CheckAllWays(Kind::kElementwise, {6, 4}, {6, 1}, 1000);
+  CheckProducts(Kind::kElementwise, {5, 3}, {5, 3}, 1000);
+  CheckProducts(Kind::kElementwise, {1, 1}, {1, 1}, 1000);
+  CheckProducts(Kind::kElementwise, {0, 4}, {0, 4}, 1000);
+  CheckProducts(Kind::kElementwise, {6, 1}, {6, 4}, 1000);
+  CheckProducts(Kind::kElementwise, {6, 4}, {6, 1}, 1000);
 }
 
 TEST(ReplicatedEngineTest, Matrix) {
-  CheckAllWays(Kind::kMatrix, {3, 5}, {5, 2}, 1000);
-  CheckAllWays(Kind::kMatrix, {1, 1}, {1, 1}, 1000);
-  CheckAllWays(Kind::kMatrix, {3, 0}, {0, 2}, 1000);
-  CheckAllWays(Kind::kMatrix, {0, 3}, {3, 2}, 1000);
+  CheckProducts(Kind::kMatrix, {3, 5}, {5, 2}, 1000);
+  CheckProducts(Kind::kMatrix, {1, 1}, {1, 1}, 1000);
+  CheckProducts(Kind::kMatrix, {3, 0}, {0, 2}, 1000);
+  CheckProducts(Kind::kMatrix, {0, 3}, {3, 2}, 1000);
 }
 
 TEST(ReplicatedEngineTest, Gram) {
-  CheckAllWays(Kind::kGram, {7, 3}, {7, 2}, 1000);
-  CheckAllWays(Kind::kGram, {1, 1}, {1, 1}, 1000);
-  CheckAllWays(Kind::kGram, {0, 3}, {0, 2}, 1000);
+  CheckProducts(Kind::kGram, {7, 3}, {7, 2}, 1000);
+  CheckProducts(Kind::kGram, {1, 1}, {1, 1}, 1000);
+  CheckProducts(Kind::kGram, {0, 3}, {0, 2}, 1000);
 }
 
 // More rows than a block, and blocks that end within a message's pieces.
 TEST(ReplicatedEngineTest, StreamedProducts) {
-  CheckAllWays(Kind::kGram, {1777, 3}, {1777, 5}, int64_t{1} << 30);
-  CheckAllWays(Kind::kElementwise, {2099, 1}, {2099, 3}, int64_t{1} << 30);
+  CheckProducts(Kind::kGram, {1777, 3}, {1777, 5}, int64_t{1} << 30);
+  CheckProducts(Kind::kElementwise, {2099, 1}, {2099, 3}, int64_t{1} << 30);
 }
 
 // The largest magnitudes that the ring of 128 bits admits, and narrow kernels' edges.
@@ -122,7 +62,7 @@ TEST(ReplicatedEngineTest, LargestProductsFit) {
   const Int128 narrow = (Int128{1} << 61) - 1;
   const IntMatrix x = Row({max, -max, max, 0}), y = Row({narrow, narrow, -narrow, -narrow});
   const double x_bound = std::ldexp(1.0, 63), y_bound = std::ldexp(1.0, 61);
-  auto opened = OpenAtAll([&](Engine& engine) {
+  auto opened = OpenAtAll(Replicated(), [&](Engine& engine) {
     std::vector<Product> products;
     for (Way left : kWays) {
       for (Way right : kWays) {
@@ -132,36 +72,11 @@ TEST(ReplicatedEngineTest, LargestProductsFit) {
     }
     return engine.Reveal("out", engine.Multiply(products), kEverybody);
   });
-  ASSERT_EQ(opened.size(), kNumWays * kNumWays);
+  ASSERT_EQ(opened.size(), std::size(kWays) * std::size(kWays));
   for (const auto& m : opened) EXPECT_TRUE(m == PlainProduct(Kind::kGram, x, y));
 }
 
-TEST(ReplicatedEngineTest, LinearAlgebraMatchesPlaintext) {
-  std::mt19937_64 random(11);
-  const IntMatrix x = RandomMatrix(random, {3, 4}, 100), y = RandomMatrix(random, {3, 4}, 100);
-  const IntMatrix left = RandomMatrix(random, {2, 3}, 10), right = RandomMatrix(random, {4, 2}, 10);
-  auto opened = OpenAtAll([&](Engine& engine) {
-    Shared a = InputOne(engine, 0, x, 100), b = engine.Public({y, 0});
-    std::vector<Shared> values = {b,
-                                  engine.Add(a, b),
-                                  engine.Subtract(b, a),
-                                  engine.Scale(b, -7),
-                                  engine.MultiplyPublic(PublicMatrix{left, 0}, b),
-                                  engine.MultiplyPublic(a, PublicMatrix{right, 0}),
-                                  engine.SumRows(a)};
-    return engine.Reveal("out", values, kEverybody);
-  });
-  ASSERT_EQ(opened.size(), 7u);
-  EXPECT_TRUE(opened[0] == y);
-  EXPECT_TRUE(opened[4] == PlainProduct(Kind::kMatrix, left, y));
-  EXPECT_TRUE(opened[5] == PlainProduct(Kind::kMatrix, x, right));
-  EXPECT_TRUE(opened[6] == PlainProduct(Kind::kMatrix, Row({1, 1, 1}), x));
-  for (size_t i = 0; i < x.values.size(); ++i) {
-    EXPECT_TRUE(opened[1].values[i] == x.values[i] + y.values[i]);
-    EXPECT_TRUE(opened[2].values[i] == y.values[i] - x.values[i]);
-    EXPECT_TRUE(opened[3].values[i] == -7 * y.values[i]);
-  }
-}
+TEST(ReplicatedEngineTest, LinearAlgebraMatchesPlaintext) { CheckLinearAlgebra(Replicated()); }
 
 TEST(ReplicatedEngineTest, RevealToOneTellsNobodyElse) {
   const IntMatrix x = Row({5, -6});
@@ -345,7 +260,7 @@ TEST(ReplicatedEngineTest, RescaleErrsByLessThanOneUnitAndIsUnbiased) {
   x.values[2] = 0;
   x.values[3] = -1;
   x.values[4] = (Int128{1} << shift) * -12345;
-  auto opened = OpenAtAll([&](Engine& engine) {
+  auto opened = OpenAtAll(Replicated(), [&](Engine& engine) {
     Shared value = InputOne(engine, 0, x, std::nextafter(std::ldexp(1.0, 86), 0.0), shift);
     return engine.Reveal("out", engine.Rescale(std::vector{value}, 0), kEverybody);
   });
@@ -366,7 +281,7 @@ TEST(ReplicatedEngineTest, RescaleByEveryShift) {
   const Int128 v = (Int128{0x123456789abcdef} << 60) + 0x0fedcba987654321;
   for (int shift : {1, 2, 63, 64, 65, 100, 126}) {
     const IntMatrix x = Row({v, -v, 0, 1, -1});
-    auto opened = OpenAtAll([&](Engine& engine) {
+    auto opened = OpenAtAll(Replicated(), [&](Engine& engine) {
       Shared value = InputOne(engine, 2, x, std::ldexp(1.0, 121 - shift), shift);
       return engine.Reveal("out", engine.Rescale(std::vector{value, value}, 0), kEverybody);
     });
@@ -381,7 +296,7 @@ TEST(ReplicatedEngineTest, RescaleByEveryShift) {
 
 TEST(ReplicatedEngineTest, AddingFractionBitsIsExact) {
   const IntMatrix x = Row({3, -5});
-  auto opened = OpenAtAll([&](Engine& engine) {
+  auto opened = OpenAtAll(Replicated(), [&](Engine& engine) {
     Shared value = InputOne(engine, 0, x, 8);
     std::vector<Shared> same = engine.Rescale(std::vector{value}, 0);
     std::vector<Shared> more = engine.Rescale(same, 7);

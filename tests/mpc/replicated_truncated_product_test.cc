@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "mpc/replicated_engine.h"
 #include "tests/mpc/harness.h"
+#include "tests/mpc/operands.h"
 
 namespace partita::mpc::testing {
 namespace {
@@ -18,24 +19,9 @@ RunOptions Replicated() {
   return {.kind = "replicated", .num_parties = 3, .make = MakeReplicatedEngine};
 }
 
-// How an operand enters a product.
-enum class As { kShared, kPublic, kPrivate, kFixed };
-struct Way {
-  As as;
-  PartyIndex owner;  // of all but public ones
-};
 constexpr Way kWays[] = {{As::kShared, 1},  {As::kPublic, 0}, {As::kPrivate, 0}, {As::kPrivate, 1},
                          {As::kPrivate, 2}, {As::kFixed, 0},  {As::kFixed, 1},   {As::kFixed, 2}};
 constexpr size_t kNumWays = std::size(kWays);
-
-Operand MakeOperand(Engine& engine, Way way, const IntMatrix& values, double bound,
-                    int fraction_bits) {
-  if (way.as == As::kPublic) return PublicMatrix{values, fraction_bits};
-  const PrivateMatrix matrix = Private(engine, way.owner, values, bound, fraction_bits);
-  if (way.as == As::kShared) return engine.Input({&matrix, 1})[0];
-  if (way.as == As::kFixed) return engine.Register(matrix);
-  return matrix;
-}
 
 void ExpectTruncated(const IntMatrix& exact, const IntMatrix& got, int shift,
                      const std::string& where) {
@@ -48,14 +34,13 @@ void ExpectTruncated(const IntMatrix& exact, const IntMatrix& got, int shift,
 }
 
 // All combinations in one MultiplyAndRescale, twice: the second time fixed operands are shared.
-void CheckAllWays(Kind kind, Shape left_shape, Shape right_shape, int64_t magnitude) {
+void CheckTruncated(Kind kind, Shape left_shape, Shape right_shape, int64_t magnitude) {
   constexpr int kShift = 13;
   std::mt19937_64 random(left_shape.rows + 31 * right_shape.cols);
   const IntMatrix left = RandomMatrix(random, left_shape, magnitude);
   const IntMatrix right = RandomMatrix(random, right_shape, magnitude);
   const auto bound = std::ldexp(static_cast<double>(magnitude), -10);
-  std::vector<std::vector<IntMatrix>> opened(4);  // the plan is the last
-  RunAndComparePlan(Replicated(), [&](Engine& engine, size_t self) {
+  const auto opened = OpenAtAll(Replicated(), [&](Engine& engine) {
     std::vector<Operand> lefts, rights;
     for (Way way : kWays) lefts.push_back(MakeOperand(engine, way, left, bound, 10));
     for (Way way : kWays) rights.push_back(MakeOperand(engine, way, right, bound, 10));
@@ -68,13 +53,12 @@ void CheckAllWays(Kind kind, Shape left_shape, Shape right_shape, int64_t magnit
     for (const Shared& share : shares) EXPECT_EQ(share.fraction_bits, 20 - kShift);
     auto again = engine.MultiplyAndRescale(products, bits);
     shares.insert(shares.end(), again.begin(), again.end());
-    opened[self] = engine.Reveal("out", shares, kEverybody);
+    return engine.Reveal("out", shares, kEverybody);
   });
   const IntMatrix truth = PlainProduct(kind, left, right);
-  ASSERT_EQ(opened[0].size(), 2 * kNumWays * kNumWays);
-  for (size_t i = 0; i < opened[0].size(); ++i) {
-    EXPECT_TRUE(opened[1][i] == opened[0][i] && opened[2][i] == opened[0][i]);
-    ExpectTruncated(truth, opened[0][i], kShift,
+  ASSERT_EQ(opened.size(), 2 * kNumWays * kNumWays);
+  for (size_t i = 0; i < opened.size(); ++i) {
+    ExpectTruncated(truth, opened[i], kShift,
                     std::to_string(i / kNumWays % kNumWays) + " and " +
                         std::to_string(i % kNumWays) + " time " +
                         std::to_string(i / kNumWays / kNumWays));
@@ -82,20 +66,20 @@ void CheckAllWays(Kind kind, Shape left_shape, Shape right_shape, int64_t magnit
 }
 
 TEST(ReplicatedTruncatedProductTest, Elementwise) {
-  CheckAllWays(Kind::kElementwise, {5, 3}, {5, 3}, int64_t{1} << 20);
-  CheckAllWays(Kind::kElementwise, {0, 4}, {0, 4}, 1000);
-  CheckAllWays(Kind::kElementwise, {6, 1}, {6, 4}, int64_t{1} << 40);
-  CheckAllWays(Kind::kElementwise, {2099, 1}, {2099, 3}, int64_t{1} << 30);  // more than a block
+  CheckTruncated(Kind::kElementwise, {5, 3}, {5, 3}, int64_t{1} << 20);
+  CheckTruncated(Kind::kElementwise, {0, 4}, {0, 4}, 1000);
+  CheckTruncated(Kind::kElementwise, {6, 1}, {6, 4}, int64_t{1} << 40);
+  CheckTruncated(Kind::kElementwise, {2099, 1}, {2099, 3}, int64_t{1} << 30);  // more than a block
 }
 
 TEST(ReplicatedTruncatedProductTest, Matrix) {
-  CheckAllWays(Kind::kMatrix, {3, 5}, {5, 2}, int64_t{1} << 30);
-  CheckAllWays(Kind::kMatrix, {3, 0}, {0, 2}, 1000);
+  CheckTruncated(Kind::kMatrix, {3, 5}, {5, 2}, int64_t{1} << 30);
+  CheckTruncated(Kind::kMatrix, {3, 0}, {0, 2}, 1000);
 }
 
 TEST(ReplicatedTruncatedProductTest, Gram) {
-  CheckAllWays(Kind::kGram, {7, 3}, {7, 2}, int64_t{1} << 30);
-  CheckAllWays(Kind::kGram, {1777, 3}, {1777, 5}, int64_t{1} << 30);
+  CheckTruncated(Kind::kGram, {7, 3}, {7, 2}, int64_t{1} << 30);
+  CheckTruncated(Kind::kGram, {1777, 3}, {1777, 5}, int64_t{1} << 30);
 }
 
 // Every engine, among products that stay whole, get more fraction bits or as many as they have.

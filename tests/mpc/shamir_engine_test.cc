@@ -15,6 +15,7 @@
 #include "mpc/functions/logarithm.h"
 #include "mpc/functions/reciprocal.h"
 #include "tests/mpc/harness.h"
+#include "tests/mpc/operands.h"
 #include "tests/mpc/shamir_parties.h"
 
 namespace partita::mpc::testing {
@@ -25,84 +26,32 @@ using ::testing::HasSubstr;
 
 constexpr size_t kElement = 16;  // bytes of a field element on the wire
 
-// Runs `body`, which returns what it opened to everybody; expects all parties to have opened the
-// same and the costs to be those of the plan.
-std::vector<IntMatrix> OpenAtAll(const RunOptions& options,
-                                 const std::function<std::vector<IntMatrix>(Engine&)>& body) {
-  std::vector<std::vector<IntMatrix>> opened(options.num_parties + 1);
-  RunAndComparePlan(options, [&](Engine& engine, size_t self) { opened[self] = body(engine); });
-  for (size_t party = 1; party < options.num_parties; ++party) {
-    EXPECT_EQ(opened[party].size(), opened[0].size());
-    for (size_t i = 0; i < opened[0].size(); ++i) EXPECT_TRUE(opened[party][i] == opened[0][i]);
-  }
-  return opened[0];
-}
-
-// How an operand enters a product.
-enum class As { kShared, kPublic, kPrivate, kFixed };
-struct Way {
-  As as;
-  PartyIndex owner;  // of all but public ones
-};
 constexpr Way kWays[] = {{As::kShared, 0},  {As::kShared, 2}, {As::kPublic, 0}, {As::kPrivate, 0},
                          {As::kPrivate, 2}, {As::kFixed, 0},  {As::kFixed, 1}};
-constexpr size_t kNumWays = std::size(kWays);
 
-Operand MakeOperand(Engine& engine, Way way, const IntMatrix& values, double bound) {
-  if (way.as == As::kShared) return InputOne(engine, way.owner, values, bound);
-  if (way.as == As::kPublic) return PublicMatrix{values, 0};
-  PrivateMatrix matrix = Private(engine, way.owner, values, bound);
-  if (way.as == As::kFixed) return engine.Register(matrix);
-  return matrix;
-}
-
-// All combinations of one product in one Multiply, twice: the second time, fixed operands are
-// already shared.
-void CheckAllWays(const RunOptions& options, Kind kind, Shape left_shape, Shape right_shape,
-                  int64_t magnitude) {
+void CheckProducts(const RunOptions& options, Kind kind, Shape left, Shape right,
+                   int64_t magnitude) {
   SCOPED_TRACE(options.num_parties);
-  std::mt19937_64 random(left_shape.rows + 31 * right_shape.cols);
-  const IntMatrix left = RandomMatrix(random, left_shape, magnitude);
-  const IntMatrix right = RandomMatrix(random, right_shape, magnitude);
-  const auto bound = static_cast<double>(magnitude);
-  auto opened = OpenAtAll(options, [&](Engine& engine) {
-    std::vector<Operand> lefts, rights;
-    for (Way way : kWays) lefts.push_back(MakeOperand(engine, way, left, bound));
-    for (Way way : kWays) rights.push_back(MakeOperand(engine, way, right, bound));
-    std::vector<Product> products;
-    for (const Operand& l : lefts) {
-      for (const Operand& r : rights) products.push_back({kind, l, r});
-    }
-    auto shares = engine.Multiply(products);
-    auto again = engine.Multiply(products);
-    shares.insert(shares.end(), again.begin(), again.end());
-    return engine.Reveal("out", shares, kEverybody);
-  });
-  const IntMatrix truth = PlainProduct(kind, left, right);
-  ASSERT_EQ(opened.size(), 2 * kNumWays * kNumWays);
-  for (size_t i = 0; i < opened.size(); ++i) {
-    EXPECT_TRUE(opened[i] == truth) << "operand kinds " << i / kNumWays % kNumWays << " and "
-                                    << i % kNumWays << ", time " << i / kNumWays / kNumWays;
-  }
+  CheckAllWays(options, kWays, kind, left, right, magnitude);
 }
 
 TEST(ShamirEngineTest, Elementwise) {
-  for (size_t n : {3, 4, 5, 7}) CheckAllWays(Among(n), Kind::kElementwise, {5, 3}, {5, 3}, 1000);
-  CheckAllWays(Among(3), Kind::kElementwise, {1, 1}, {1, 1}, 1000);
-  CheckAllWays(Among(3), Kind::kElementwise, {0, 4}, {0, 4}, 1000);
-  CheckAllWays(Among(3), Kind::kElementwise, {6, 1}, {6, 4}, 1000);
-  CheckAllWays(Among(6), Kind::kElementwise, {6, 4}, {6, 1}, 1000);
+  for (size_t n : {3, 4, 5, 7}) CheckProducts(Among(n), Kind::kElementwise, {5, 3}, {5, 3}, 1000);
+  CheckProducts(Among(3), Kind::kElementwise, {1, 1}, {1, 1}, 1000);
+  CheckProducts(Among(3), Kind::kElementwise, {0, 4}, {0, 4}, 1000);
+  CheckProducts(Among(3), Kind::kElementwise, {6, 1}, {6, 4}, 1000);
+  CheckProducts(Among(6), Kind::kElementwise, {6, 4}, {6, 1}, 1000);
 }
 
 TEST(ShamirEngineTest, Matrix) {
-  for (size_t n : {3, 6}) CheckAllWays(Among(n), Kind::kMatrix, {3, 5}, {5, 2}, 1000);
-  CheckAllWays(Among(3), Kind::kMatrix, {3, 0}, {0, 2}, 1000);
-  CheckAllWays(Among(3), Kind::kMatrix, {0, 3}, {3, 2}, 1000);
+  for (size_t n : {3, 6}) CheckProducts(Among(n), Kind::kMatrix, {3, 5}, {5, 2}, 1000);
+  CheckProducts(Among(3), Kind::kMatrix, {3, 0}, {0, 2}, 1000);
+  CheckProducts(Among(3), Kind::kMatrix, {0, 3}, {3, 2}, 1000);
 }
 
 TEST(ShamirEngineTest, Gram) {
-  for (size_t n : {3, 5}) CheckAllWays(Among(n), Kind::kGram, {777, 3}, {777, 2}, 1 << 30);
-  CheckAllWays(Among(3), Kind::kGram, {0, 3}, {0, 2}, 1000);
+  for (size_t n : {3, 5}) CheckProducts(Among(n), Kind::kGram, {777, 3}, {777, 2}, 1 << 30);
+  CheckProducts(Among(3), Kind::kGram, {0, 3}, {0, 2}, 1000);
 }
 
 // The largest magnitudes that the field of 127 bits admits.
@@ -130,8 +79,8 @@ TEST(ShamirEngineTest, TheFieldOf61BitsCarriesIntegersAndSums) {
   RunOptions options = Among(3);
   options.make = MakeShamirSumEngine;
   options.plan = [](size_t n) { return shamir::MakeShamirCostModel(n, 61); };
-  CheckAllWays(options, Kind::kGram, {50, 3}, {50, 2}, 100000);
-  CheckAllWays(options, Kind::kElementwise, {5, 3}, {5, 3}, 1 << 25);
+  CheckProducts(options, Kind::kGram, {50, 3}, {50, 2}, 100000);
+  CheckProducts(options, Kind::kElementwise, {5, 3}, {5, 3}, 1 << 25);
   const IntMatrix one = Row({1});
   RunAndComparePlan(options, [&](Engine& engine, size_t) {
     // Comparisons have room under a uniform mask; functions have none for their products.
@@ -157,34 +106,7 @@ TEST(ShamirEngineTest, TheFieldOf61BitsCarriesIntegersAndSums) {
 }
 
 TEST(ShamirEngineTest, LinearAlgebraMatchesPlaintext) {
-  std::mt19937_64 random(11);
-  const IntMatrix x = RandomMatrix(random, {3, 4}, 100), y = RandomMatrix(random, {3, 4}, 100);
-  const IntMatrix left = RandomMatrix(random, {2, 3}, 10), right = RandomMatrix(random, {4, 2}, 10);
-  for (size_t n : {3, 5}) {
-    auto opened = OpenAtAll(Among(n), [&](Engine& engine) {
-      Shared a = InputOne(engine, 0, x, 100), b = engine.Public({y, 0});
-      std::vector<Shared> values = {b,
-                                    engine.Add(a, b),
-                                    engine.Subtract(b, a),
-                                    engine.Scale(b, -7),
-                                    engine.MultiplyPublic(PublicMatrix{left, 0}, b),
-                                    engine.MultiplyPublic(a, PublicMatrix{right, 0}),
-                                    engine.SumRows(a),
-                                    engine.Slice(engine.Transpose(a), 1, 1, {2, 2})};
-      return engine.Reveal("out", values, kEverybody);
-    });
-    ASSERT_EQ(opened.size(), 8u);
-    EXPECT_TRUE(opened[0] == y);
-    EXPECT_TRUE(opened[4] == PlainProduct(Kind::kMatrix, left, y));
-    EXPECT_TRUE(opened[5] == PlainProduct(Kind::kMatrix, x, right));
-    EXPECT_TRUE(opened[6] == PlainProduct(Kind::kMatrix, Row({1, 1, 1}), x));
-    EXPECT_TRUE(opened[7].values[1] == x.values[2 * 4 + 1]);
-    for (size_t i = 0; i < x.values.size(); ++i) {
-      EXPECT_TRUE(opened[1].values[i] == x.values[i] + y.values[i]);
-      EXPECT_TRUE(opened[2].values[i] == y.values[i] - x.values[i]);
-      EXPECT_TRUE(opened[3].values[i] == -7 * y.values[i]);
-    }
-  }
+  for (size_t n : {3, 5}) CheckLinearAlgebra(Among(n));
 }
 
 TEST(ShamirEngineTest, RevealToOneTellsNobodyElse) {

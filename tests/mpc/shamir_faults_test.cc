@@ -7,6 +7,7 @@
 #include "mpc/batch.h"
 #include "mpc/shamir_engine.h"
 #include "tests/mpc/harness.h"
+#include "tests/mpc/operands.h"
 #include "tests/mpc/shamir_parties.h"
 
 namespace partita::mpc::testing {

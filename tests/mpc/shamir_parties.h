@@ -57,12 +57,4 @@ inline std::vector<Structure> Structures() {
   return all;
 }
 
-inline IntMatrix Row(std::vector<Int128> values) { return {{1, values.size()}, std::move(values)}; }
-
-inline Shared InputOne(Engine& engine, PartyIndex owner, const IntMatrix& values, double bound,
-                       int fraction_bits = 0) {
-  std::vector<PrivateMatrix> inputs = {Private(engine, owner, values, bound, fraction_bits)};
-  return engine.Input(inputs)[0];
-}
-
 }  // namespace partita::mpc::testing

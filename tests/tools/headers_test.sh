@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tools/check_headers: a header that needs another one to be included first is caught, with its name.
+# tools/check_headers: a header that needs another one to be included first is caught, with its name;
+# since a revision, so is one that includes a header that changed.
 set -u
 source_dir=$1
 source "$(dirname "$0")/check.sh"
@@ -21,6 +22,24 @@ printf '#pragma once\ninline int F(long x) { return x; }\n' >"$work/src/base/nar
 expect 1 "$source_dir/tools/check_headers"
 expect_output 'src/base/narrow.h does not compile alone'
 expect 0 "$source_dir/tools/check_headers" src/base/good.h
+
+# Since a revision: what changed, and what includes it.
+rm "$work/src/base/narrow.h"
+git() { command git -C "$work" -c user.name=test -c user.email=test@localhost "$@" >/dev/null; }
+git init -q && git add -A && git commit -q -m 'All compile'
+printf '#pragma once\nstd::string Name();\n' >"$work/src/base/good.h"
+printf '#pragma once\ninline int F(long x) { return x; }\n' >"$work/src/base/new_and_narrow.h"
+git add -A
+expect 1 "$source_dir/tools/check_headers" --since HEAD
+expect_output 'src/base/good.h does not compile alone'
+expect_output 'src/base/uses_eigen.h does not compile alone'
+expect_output 'src/base/new_and_narrow.h does not compile alone'
+git commit -q -m 'Some do not'
+expect 0 "$source_dir/tools/check_headers" --since HEAD
+expect_output 'no header changed'
+expect 2 "$source_dir/tools/check_headers" --since no_such_revision
+expect_output 'no such revision: no_such_revision'
+expect 2 "$source_dir/tools/check_headers" --since
 
 rm -r "$work/src"
 expect 1 "$source_dir/tools/check_headers"

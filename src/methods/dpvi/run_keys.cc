@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <optional>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
 #include "crypto/kdf.h"
+#include "crypto/state_file.h"
 
 namespace partita::methods::dpvi {
 namespace {
 
-constexpr std::string_view kMagic = "partita dpvi key shares 1";
 constexpr char kFileName[] = "key-shares";
 constexpr size_t kKeyBytes = 32;
 static_assert(kKeySharesBytes == 2 * kKeyBytes && kBatchShareBytes == kKeyBytes);
@@ -29,41 +27,9 @@ crypto::Key ReadKey(ByteReader& in) {
   return key;
 }
 
-Bytes Encode(const KeyShares& shares, const crypto::Digest& binding) {
-  ByteWriter out;
-  out.String(kMagic);
-  out.Raw(binding);
-  out.Raw(shares.batch.Expose());
-  out.Raw(shares.public_key.Expose());
-  const crypto::Digest digest = crypto::Sha256Of(out.bytes());
-  out.Raw(digest);
-  return out.Take();
-}
-
-KeyShares Decode(ByteView bytes, const crypto::Digest& binding, const std::string& file) {
-  const Error damaged(ErrorCode::kBadInput, fmt::format("{} holds no key shares", file),
-                      "remove the folder: the run starts anew, as a new release");
-  if (bytes.size() < binding.size()) throw Error(damaged);
-  const ByteView content = bytes.first(bytes.size() - binding.size());
-  const crypto::Digest digest = crypto::Sha256Of(content);
-  if (!std::equal(digest.begin(), digest.end(),
-                  bytes.begin() + static_cast<ptrdiff_t>(content.size())))
-    throw Error(damaged);
-  try {
-    ByteReader in(content);
-    if (in.String(kMagic.size()) != kMagic) throw Error(damaged);
-    const ByteView bound_to = in.Raw(binding.size());
-    if (!std::equal(binding.begin(), binding.end(), bound_to.begin())) {
-      throw Error(ErrorCode::kBadData, fmt::format("{} belongs to another study or table", file),
-                  "resume the study that made it, with the same tables");
-    }
-    KeyShares shares{ReadKey(in), ReadKey(in)};
-    in.ExpectEnd();
-    return shares;
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::kPeerFault) throw Error(damaged);
-    throw;
-  }
+crypto::StateKind KindOf(const std::filesystem::path& file) {
+  return {"partita dpvi key shares 2", fmt::format("the file of key shares {}", file.string()),
+          "remove its folder: the run starts anew, as a new release"};
 }
 
 }  // namespace
@@ -75,14 +41,19 @@ KeyShares DrawKeyShares(crypto::RandomSource& random) {
 KeyShares KeptKeyShares(const std::filesystem::path& folder, const crypto::Digest& binding,
                         crypto::RandomSource& random) {
   const std::filesystem::path file = folder / kFileName;
-  if (std::filesystem::exists(file)) {
-    std::ifstream in(file, std::ios::binary);
-    const Bytes bytes(std::istreambuf_iterator<char>(in), {});
-    return Decode(bytes, binding, file.string());
+  const crypto::StateKind kind = KindOf(file);
+  KeyShares shares;
+  if (const std::optional<Bytes> kept = crypto::ReadState(kind, file)) {
+    crypto::DecodeState(kind, *kept, binding, [&](ByteReader& content) {
+      shares = {ReadKey(content), ReadKey(content)};
+    });
+    return shares;
   }
-  KeyShares shares = DrawKeyShares(random);
-  const Bytes bytes = Encode(shares, binding);
-  WriteFileAtomically(file.string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  shares = DrawKeyShares(random);
+  ByteWriter content;
+  content.Raw(shares.batch.Expose());
+  content.Raw(shares.public_key.Expose());
+  crypto::WriteState(file, crypto::EncodeState(kind, binding, content.bytes()));
   return shares;
 }
 

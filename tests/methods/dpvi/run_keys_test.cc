@@ -153,7 +153,7 @@ TEST_F(KeptSharesTest, AreTheSameAgain) {
   EXPECT_NE(first.batch.Expose(), first.public_key.Expose());
   const auto mode = std::filesystem::status(File()).permissions();
   EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-  ExpectError(ErrorCode::kBadData, "another study", "same tables",
+  ExpectError(ErrorCode::kRefused, "another study", "same tables",
               [&] { KeptKeyShares(folder_, DigestOf(2), random); });
   std::filesystem::remove(File());
   EXPECT_NE(KeptKeyShares(folder_, DigestOf(1), random).batch.Expose(), first.batch.Expose());
@@ -166,7 +166,7 @@ TEST_F(KeptSharesTest, DamagedFilesAreRefused) {
   const std::string whole(std::istreambuf_iterator<char>(in), {});
   const auto refused = [&](const std::string& content) {
     std::ofstream(File(), std::ios::binary | std::ios::trunc) << content;
-    ExpectError(ErrorCode::kBadInput, "no key shares", "as a new release",
+    ExpectError(ErrorCode::kBadInput, "is damaged", "as a new release",
                 [&] { KeptKeyShares(folder_, DigestOf(1), random); });
   };
   for (size_t i = 0; i < whole.size(); i += 5) {

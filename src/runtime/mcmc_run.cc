@@ -193,7 +193,8 @@ std::unique_ptr<MethodSession> McmcStudy::Agree(net::Channel& channel,
     session->file = RecordIn(*this, input.state, *static_cast<const McmcRows*>(input.rows));
     own = session->file->Load().value_or(accept::ChainRecord{});
   }
-  session->record = accept::AgreeOnRecord(channel, num_computing, chain.options.chains, own);
+  session->record = accept::AgreeOnRecord(channel, num_computing, chain.options.chains,
+                                          stats::mcmc::DecisionsOf(chain.options), own);
   return session;
 }
 

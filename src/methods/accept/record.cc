@@ -71,7 +71,7 @@ uint64_t BodyBytes(const Length& length, size_t chains) {
   return length.may_be_open == 0 ? 0 : kSeedBytes + length.decisions * BytesPerDecision(chains);
 }
 
-std::vector<Length> ExchangeLengths(net::Channel& channel, size_t num_computing,
+std::vector<Length> ExchangeLengths(net::Channel& channel, size_t num_computing, uint64_t most,
                                     const ChainRecord& own) {
   const size_t self = channel.self();
   std::vector<Bytes> said(channel.num_parties(), Bytes(kLengthBytes));
@@ -97,7 +97,7 @@ std::vector<Length> ExchangeLengths(net::Channel& channel, size_t num_computing,
     Length length;
     length.decisions = in.U64();
     length.may_be_open = in.U64();
-    if (length.may_be_open > kMaxDecisions || length.decisions > length.may_be_open) {
+    if (length.may_be_open > most || length.decisions > length.may_be_open) {
       throw Error(ErrorCode::kPeerFault,
                   fmt::format("{} holds an impossible record", channel.names()[party]));
     }
@@ -192,9 +192,9 @@ bool HasDecisions(const ChainRecord& record) {
                      [](const Decision& decision) { return !decision.skipped; });
 }
 
-ChainRecord AgreeOnRecord(net::Channel& channel, size_t num_computing, size_t chains,
+ChainRecord AgreeOnRecord(net::Channel& channel, size_t num_computing, size_t chains, uint64_t most,
                           const ChainRecord& own) {
-  const std::vector<Length> lengths = ExchangeLengths(channel, num_computing, own);
+  const std::vector<Length> lengths = ExchangeLengths(channel, num_computing, most, own);
   uint64_t known = 0, open = 0;
   for (const Length& length : lengths) {
     known = std::max(known, length.decisions);

@@ -59,9 +59,10 @@ class RecordFile {
 // any: two rounds, or one where there is none. The longest one holds, and what may be open beyond
 // it is skipped; a dealer gets decisions without bits. A party without a record gets that of the
 // others: nothing opens unless every party has stored before that it may. Throws kPeerFault if two
-// parties hold different seeds, or different bits of one decision.
+// parties hold different seeds, or different bits of one decision, or if one says that more than
+// `most` decisions, those of the plan, may be open.
 inline constexpr size_t kLengthBytes = 16;
-ChainRecord AgreeOnRecord(net::Channel& channel, size_t num_computing, size_t chains,
+ChainRecord AgreeOnRecord(net::Channel& channel, size_t num_computing, size_t chains, uint64_t most,
                           const ChainRecord& own);
 
 }  // namespace partita::methods::accept

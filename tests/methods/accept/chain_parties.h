@@ -123,7 +123,7 @@ class Parties {
   ChainRecord AgreeOn(const std::vector<ChainRecord>& own, mpc::testing::RunOptions options) {
     std::vector<ChainRecord> agreed(count_);
     options.prepare = [&](net::Channel& channel) {
-      agreed[channel.self()] = AgreeOnRecord(channel, count_, 4, own[channel.self()]);
+      agreed[channel.self()] = AgreeOnRecord(channel, count_, 4, 1000, own[channel.self()]);
     };
     mpc::testing::RunAll(options, [](mpc::Engine&, size_t) {}).ThrowIfFailed();
     for (const ChainRecord& record : agreed) {

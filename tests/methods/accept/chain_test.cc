@@ -217,6 +217,8 @@ TEST(Chain, ContradictingRecordsAreNoticed) {
   records[2].decisions.clear();
   records[2].may_be_open = 3;
   EXPECT_EQ(parties.AgreeOn(records, options).decisions.size(), 3u);
+  records[2].may_be_open = 1001;  // more than are planned
+  EXPECT_THROW(parties.AgreeOn(records, options), Error);
 }
 
 TEST(Record, FilesAreBoundAndChecked) {

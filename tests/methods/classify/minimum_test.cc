@@ -162,7 +162,7 @@ TEST(PrivateMinimum, TheNoiseMeetsTheBudget) {
 
     const privacy::GridL2Sensitivity apart(
         std::ldexp(2 * design.gamma / design.task.lambda, kMinimumBits));
-    EXPECT_LE(privacy::DiscreteGaussianDelta(apart, privacy::RemainingNoise(design.output, known),
+    EXPECT_LE(privacy::DiscreteGaussianDelta(apart, privacy::RemainingNoise(*design.output, known),
                                              privacy::Epsilon(0.02))
                   .upper,
               0.02e-5);

@@ -194,11 +194,11 @@ study::Document ClassifyDocument(const ClassifyStudy& study,
                                  size_t clipped_rows) {
   const classify::Spec& spec = study.design.spec;
   study::Document document;
-  document.title = study.file.title.empty()
-                       ? fmt::format("{} of {}",
-                                     study.IsPrivate() ? "Private classifier" : "Classifier",
-                                     spec.outcome)
-                       : study.file.title;
+  document.title =
+      study.file.title.empty()
+          ? fmt::format("{} of {}", study.IsPrivate() ? "Private classifier" : "Classifier",
+                        spec.outcome)
+          : study.file.title;
   document.sections.push_back(Coefficients(spec, result));
   if (clipped_rows > 0) {
     study::DocumentSection own;

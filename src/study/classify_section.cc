@@ -131,8 +131,8 @@ void ReadLoss(const TableReader& reader, Spec& spec) {
 
 void ReadSteps(const TableReader& reader, Spec& spec) {
   const bool descent = spec.protocol == Protocol::kDescent;
-  const bool steps = descent || spec.protocol == Protocol::kPsgd ||
-                     spec.protocol == Protocol::kFederated;
+  const bool steps =
+      descent || spec.protocol == Protocol::kPsgd || spec.protocol == Protocol::kFederated;
   const auto refuse = [&](const std::string& key, bool used) {
     if (used || !reader.Has(key)) return;
     reader.Fail(reader.PositionOf(key),
@@ -172,11 +172,12 @@ void ReadEvaluation(const TableReader& reader, Spec& spec) {
                   "use \"local\"");
     }
     if (how == "private" && !methods::classify::IsPrivate(spec.protocol)) {
-      reader.Fail(evaluation->position,
-                  fmt::format("protocol \"{}\" is not private, and neither would be what is told of "
-                              "its classifier",
-                              methods::classify::ProtocolName(spec.protocol)),
-                  "use \"local\"");
+      reader.Fail(
+          evaluation->position,
+          fmt::format("protocol \"{}\" is not private, and neither would be what is told of "
+                      "its classifier",
+                      methods::classify::ProtocolName(spec.protocol)),
+          "use \"local\"");
     }
   }
   const bool tests = spec.evaluation != Evaluation::kNone;
@@ -258,11 +259,10 @@ void ReadUncovered(const TableReader& reader, const Spec& spec, AnalysisSpec& an
 }  // namespace
 
 const std::vector<std::string> kClassifyKeys = {
-    "protocol",   "outcome",       "positive",       "predictors", "intercept",
-    "row_norm",   "loss",          "huber_width",    "lambda",     "iterations",
-    "step",       "sampling_rate", "clip_norm",      "optimiser",  "evaluation",
-    "test_share", "score_bins",    "interval_share", "level",      "privacy",
-    "release"};
+    "protocol",  "outcome",     "positive",   "predictors", "intercept",  "row_norm",
+    "loss",      "huber_width", "lambda",     "iterations", "step",       "sampling_rate",
+    "clip_norm", "optimiser",   "evaluation", "test_share", "score_bins", "interval_share",
+    "level",     "privacy",     "release"};
 
 Spec ReadClassify(const TableReader& reader, const StudyFile& study) {
   Spec spec;

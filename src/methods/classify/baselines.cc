@@ -17,13 +17,15 @@ void CheckTask(const BaselineTask& task) {
       task.iterations > 0) {
     return;
   }
-  throw Error(ErrorCode::kUsage, "a baseline needs a penalty above 0, rows, columns and iterations");
+  throw Error(ErrorCode::kUsage,
+              "a baseline needs a penalty above 0, rows, columns and iterations");
 }
 
 void CheckOwn(const BaselineTask& task, const LabelledRows& rows) {
   stats::erm::CheckRows(rows);
   if (static_cast<uint64_t>(rows.x.rows()) > task.party_rows ||
-      rows.x.cols() != static_cast<Index>(task.dimension) || rows.x.rowwise().norm().maxCoeff() > 1) {
+      rows.x.cols() != static_cast<Index>(task.dimension) ||
+      rows.x.rowwise().norm().maxCoeff() > 1) {
     throw Error(ErrorCode::kBadData,
                 "the table has more rows or other columns than declared, or a row longer than 1");
   }

@@ -27,9 +27,9 @@ struct BaselineTask {
   stats::erm::Loss loss;
   double lambda = 0.1;
   size_t dimension = 0;
-  uint64_t rows = 0;         // over all parties; public
-  uint64_t party_rows = 0;   // at most this many at one party
-  uint64_t iterations = 1;   // of the federated fit; public
+  uint64_t rows = 0;        // over all parties; public
+  uint64_t party_rows = 0;  // at most this many at one party
+  uint64_t iterations = 1;  // of the federated fit; public
   uint32_t parties = 2;
   int fraction_bits = 40;
 };

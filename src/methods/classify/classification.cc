@@ -186,11 +186,10 @@ std::vector<mpc::Release> FitReleases(const Classification& design) {
   }
   if (fit.baseline) {
     const bool average = design.spec.protocol == Protocol::kAverage;
-    mpc::Release release =
-        ReleaseOf(fit.sum,
-                  average ? "the average of the parties' own coefficients"
-                          : "the sum of all gradients of an iteration",
-                  "all", average ? 1 : fit.baseline->iterations);
+    mpc::Release release = ReleaseOf(fit.sum,
+                                     average ? "the average of the parties' own coefficients"
+                                             : "the sum of all gradients of an iteration",
+                                     "all", average ? 1 : fit.baseline->iterations);
     release.mechanism = "exact";
     return {std::move(release)};
   }

@@ -77,10 +77,9 @@ PrivateMinimum DesignMinimum(const MinimumBudget& budget, double lambda,
   if (!IsShare(budget.output_share)) RefuseShares();
   const double output_epsilon = budget.output_share * budget.epsilon;
   const double output_delta = budget.output_share * budget.delta;
-  PrivateMinimum design =
-      Perturb({budget.epsilon - output_epsilon, budget.delta - output_delta, budget.output_share,
-               budget.gaussian_share, budget.known_shares},
-              lambda, std::move(party_rows), dimension, tolerance);
+  PrivateMinimum design = Perturb({budget.epsilon - output_epsilon, budget.delta - output_delta,
+                                   budget.output_share, budget.gaussian_share, budget.known_shares},
+                                  lambda, std::move(party_rows), dimension, tolerance);
   const privacy::L2Sensitivity apart(2 * design.gamma / design.task.lambda * (1 + 1e-12));
   const privacy::GridVariance variance = privacy::CalibrateDiscreteGaussian(
       privacy::ToGrid(apart, kMinimumBits, dimension, 0), dimension,

@@ -253,17 +253,20 @@ Statement StateObjective(const PrivateMinimum& design, const MinimumBudget& budg
   RequireParties(audience, parties);
   Statement statement = StateNoBound(
       fmt::format(
-          "Gaussian objective perturbation on shares: linear noise sigma* = {:.6g} against {} known "
+          "Gaussian objective perturbation on shares: linear noise sigma* = {:.6g} against {} "
+          "known "
           "shares, penalty {:.6g}, of which the slack Delta is {:.6g}. The theorem gives epsilon "
           "{:g} at delta {:g} for the EXACT minimiser of the perturbed objective.",
           design.linear_stddev, budget.known_shares, design.task.lambda, design.slack,
           budget.epsilon, budget.delta),
-      fmt::format("the theorem covers the exact minimiser; what opens is up to {:.3g} away from it, "
-                  "and no noise covers that",
-                  design.gamma / design.task.lambda),
+      fmt::format(
+          "the theorem covers the exact minimiser; what opens is up to {:.3g} away from it, "
+          "and no noise covers that",
+          design.gamma / design.task.lambda),
       audience);
   statement.caveats.emplace_back(
-      "NOT private as it is opened; protocol \"approximate-minima\" covers the distance with output "
+      "NOT private as it is opened; protocol \"approximate-minima\" covers the distance with "
+      "output "
       "noise.");
   statement.caveats.emplace_back("Every party's number of rows is public.");
   return statement;

@@ -54,8 +54,20 @@ study::DocumentSection Coefficients(const classify::Spec& spec,
     table.rows.push_back(std::move(cells));
   }
   section.tables.push_back(std::move(table));
-  section.paragraphs.emplace_back(
-      "The coefficients carry privacy noise and are shrunk by the penalty.");
+  if (!classify::DrawsNoise(spec.protocol)) {
+    section.paragraphs.emplace_back("The coefficients are shrunk by the penalty.");
+  } else {
+    section.paragraphs.emplace_back(
+        "The coefficients carry privacy noise and are shrunk by the penalty.");
+  }
+  if (spec.protocol == classify::Protocol::kOwn) {
+    section.paragraphs.emplace_back(
+        "Exact, computed from this party's rows; shown here and kept in no file.");
+    section.own_rows = true;
+  } else if (!classify::IsPrivate(spec.protocol)) {
+    section.paragraphs.emplace_back(
+        "NOT private: no privacy statement covers what was opened to find them.");
+  }
   if (result.intervals) {
     section.paragraphs.push_back(fmt::format(
         "Intervals of level {:g} contain the sampling of the rows and the privacy noise. They are "
@@ -152,10 +164,11 @@ Json EvaluationJson(const classify::Evaluated& evaluation) {
 }
 
 std::string JsonOf(const classify::Spec& spec, const classify::ClassificationResult& result,
-                   const privacy::Statement& statement) {
+                   const std::optional<privacy::Statement>& statement) {
   Json json;
   json["outcome"] = spec.outcome;
   json["columns"] = CoefficientNames(spec);
+  if (spec.protocol == classify::Protocol::kOwn) return json.dump();  // for its own eyes
   json["coefficients"] = Json::object();
   for (Eigen::Index level = 0; level < result.coefficients.cols(); ++level) {
     const std::string& name =
@@ -170,7 +183,7 @@ std::string JsonOf(const classify::Spec& spec, const classify::ClassificationRes
                          {"step", result.intervals->step}};
   }
   if (result.evaluation) json["evaluation"] = EvaluationJson(*result.evaluation);
-  json["privacy"] = Json::parse(privacy::StatementJson(statement));
+  if (statement) json["privacy"] = Json::parse(privacy::StatementJson(*statement));
   return json.dump();
 }
 
@@ -181,8 +194,11 @@ study::Document ClassifyDocument(const ClassifyStudy& study,
                                  size_t clipped_rows) {
   const classify::Spec& spec = study.design.spec;
   study::Document document;
-  document.title = study.file.title.empty() ? fmt::format("Private classifier of {}", spec.outcome)
-                                            : study.file.title;
+  document.title =
+      study.file.title.empty()
+          ? fmt::format("{} of {}", study.IsPrivate() ? "Private classifier" : "Classifier",
+                        spec.outcome)
+          : study.file.title;
   document.sections.push_back(Coefficients(spec, result));
   if (clipped_rows > 0) {
     study::DocumentSection own;

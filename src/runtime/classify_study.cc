@@ -90,6 +90,23 @@ std::vector<uint64_t> RequireRows(const Study& study) {
   return rows;
 }
 
+// Row counts are public, so that no opening is needed to compare them with what the file asks for.
+void RequireEnoughRows(const Study& study) {
+  const uint64_t least = study.file.disclosure.min_rows;
+  for (const data::Holder& holder : study.partition.holders) {
+    uint64_t rows = 0;
+    for (const size_t block : study.partition.BlocksOf(holder.party)) {
+      rows += study.partition.blocks[block].count.value_or(0);
+    }
+    if (rows >= least) continue;
+    Refuse(study, Analysis(study).position,
+           fmt::format("party '{}' has {} rows, fewer than min_rows = {}, and the protocol is not "
+                       "private",
+                       study.parties[holder.party].name, rows, least),
+           "use a private protocol, or leave the party out");
+  }
+}
+
 std::string ModelText(const classify::Spec& spec) {
   const std::string loss = spec.huber_width > 0
                                ? fmt::format("Huber loss of width {:g}", spec.huber_width)
@@ -99,6 +116,21 @@ std::string ModelText(const classify::Spec& spec) {
                              : fmt::format("each level of {} against the rest", spec.outcome);
   return fmt::format("{} of {} on {} columns{}, penalty {:g}", loss, of, spec.columns.size(),
                      spec.intercept ? " and an intercept" : "", spec.lambda);
+}
+
+// methods.md 1.3: gradients without noise tell as much as whoever asks a likelihood learns.
+const char* LevelOf(classify::Protocol protocol) {
+  switch (protocol) {
+    case classify::Protocol::kFederated:
+      return "likelihood-oracle";
+    case classify::Protocol::kAverage:
+    case classify::Protocol::kObjective:
+      return "parameters";
+    case classify::Protocol::kOwn:
+      return "nothing";
+    default:
+      return kNoisedStatistics;
+  }
 }
 
 size_t Parameters(const classify::Spec& spec) {
@@ -126,14 +158,17 @@ ClassifyStudy PrepareClassifyStudy(study::StudyFile file) {
     audience.parties.push_back(study.parties[p].name);
   }
   audience.engine = StructureOf(study.file.engine.name);
-  const classify::Promise promise{analysis.privacy->epsilon, analysis.privacy->delta,
-                                  analysis.privacy->known_shares};
+  classify::Promise promise;
+  if (analysis.privacy) {
+    promise = {analysis.privacy->epsilon, analysis.privacy->delta, analysis.privacy->known_shares};
+  }
   try {
     study.design = classify::DesignClassification(spec, promise, rows, std::move(audience));
   } catch (const Error& error) {
     Refuse(study, analysis.position, error.message(), error.hint());
   }
   study.releases = study.design.releases;
+  if (!study.IsPrivate()) RequireEnoughRows(study);
   return study;
 }
 
@@ -150,14 +185,28 @@ void ClassifyStudy::Describe(study::Plan& plan) const {
   const classify::Spec& spec = design.spec;
   plan.analyses.push_back({Analysis(*this).name, std::string(ProtocolName(spec.protocol)),
                            ModelText(spec), "over all rows", Parameters(spec)});
-  plan.leakage_level = kNoisedStatistics;
-  plan.privacy = PlanPrivacyRows(design.statement);
-  plan.privacy_statement = design.statement;
-  for (std::string& sentence : PlanPrivacySentences(design.statement)) {
-    plan.assumptions.push_back(std::move(sentence));
+  plan.leakage_level = LevelOf(spec.protocol);
+  if (design.statement) plan.privacy = PlanPrivacyRows(*design.statement);
+  if (IsPrivate()) {
+    plan.privacy_statement = design.statement;
+    for (std::string& sentence : PlanPrivacySentences(*design.statement)) {
+      plan.assumptions.push_back(std::move(sentence));
+    }
+    plan.assumptions.emplace_back(
+        "No disclosure checks are run: their answers would be exact functions of the data.");
+  } else if (design.statement) {
+    plan.assumptions.push_back(design.statement->mechanism);
+    plan.assumptions.insert(plan.assumptions.end(), design.statement->caveats.begin(),
+                            design.statement->caveats.end());
+    plan.assumptions.emplace_back(
+        "Nothing limits what the released numbers say about single persons (no differential "
+        "privacy). Of the disclosure limits min_rows is compared with every party's number of "
+        "rows; cells of factors are not counted.");
+  } else {
+    plan.assumptions.emplace_back(
+        "Every party fits its own rows by itself: nothing of the data leaves its holder, and no "
+        "party learns another's classifier.");
   }
-  plan.assumptions.emplace_back(
-      "No disclosure checks are run: their answers would be exact functions of the data.");
   plan.notes.push_back(
       fmt::format("Values are mapped to [-1, 1] by the public bounds of the dictionary; rows "
                   "longer than {:.4g} "
@@ -169,9 +218,10 @@ void ClassifyStudy::Describe(study::Plan& plan) const {
         spec.test_share));
   }
   if (design.fit.minimum) {
-    plan.notes.push_back(
-        fmt::format("The penalty with its slack is {:.6g}; the minimum takes {} steps.",
-                    design.fit.minimum->task.lambda, design.fit.minimum->task.iterations));
+    plan.notes.push_back(fmt::format(
+        "The penalty with its slack Delta = {:.6g} is {:.6g}; the minimum takes {} steps.",
+        design.fit.minimum->slack, design.fit.minimum->task.lambda,
+        design.fit.minimum->task.iterations));
   }
   if (design.fit.psgd) {
     plan.notes.push_back(
@@ -181,6 +231,8 @@ void ClassifyStudy::Describe(study::Plan& plan) const {
 
 std::vector<std::string> ClassifyStudy::AlsoLearns(size_t party) const {
   if (party >= num_computing) return {};
+  if (design.spec.protocol == classify::Protocol::kOwn) return {"a classifier of its own rows"};
+  if (!classify::DrawsNoise(design.spec.protocol)) return {"with them the classifier"};
   return {"with them the classifier", "and its own share of the noise, which it can subtract"};
 }
 
@@ -193,7 +245,7 @@ std::vector<study::PlanExposure> ClassifyStudy::Exposures() const {
     exposure.to = release.to;
     exposure.opened = release.num_values.value_or(1) * release.max_count;
     exposure.statistics = d * (design.spec.binary() ? 1 : design.spec.levels.size());
-    exposure.level = kNoisedStatistics;
+    exposure.level = LevelOf(design.spec.protocol);
     exposure.exposes = {
         release.what + " (" + release.mechanism + ")",
         "the exact number of rows of every party, which adjacency \"replace\" treats "
@@ -218,7 +270,7 @@ std::vector<privacy::ledger::Charge> ClassifyStudy::Charges(
         "method 'classify' has the adjacency replace only");
   }
   std::vector<privacy::ledger::Charge> charges =
-      classify::ChargesOf(design.statement, releases.front().id,
+      classify::ChargesOf(*design.statement, releases.front().id,
                           policy.insider ? policy.coalition : 0, design.promise.delta);
   // Without an insider budget there is nothing to charge for parties.
   if (!policy.insider) {

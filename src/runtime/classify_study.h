@@ -1,4 +1,5 @@
-// A study of method `classify`: whole rows at every party, everything that opens carries noise.
+// A study of method `classify`: whole rows at every party. Everything that opens carries noise, but
+// with the protocols for comparison, which are not private.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@ struct ClassifyStudy final : Study {
 
   MethodName Method() const override;
   StudySize Size() const override;
-  bool IsPrivate() const override { return true; }
+  bool IsPrivate() const override { return methods::classify::IsPrivate(design.spec.protocol); }
   void Describe(study::Plan& plan) const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;

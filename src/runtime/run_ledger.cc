@@ -91,6 +91,7 @@ void RunLedger::Prepare(const Study& study, size_t party, const crypto::Digest* 
   const privacy::ledger::Standing standing = ledger_.StandingOf(table_);
   exact_before_ = standing.spent.exact + standing.reserved.exact;
   if (going_on != nullptr && (covered_by_ = SpentFor(ledger_, table_, *going_on)) != 0) return;
+  if (study.releases.empty()) return;  // nothing leaves its holder
   request_ = ChargesOf(study, standing.policy);
   ledger_.Price(*request_);
 }

@@ -118,9 +118,12 @@ void ReadLoss(const TableReader& reader, Spec& spec) {
     }
     spec.huber_width = Within(reader, "huber_width", 0.5, 0.01, 1, "0.5 is a common choice");
   }
-  if (spec.huber_width > 0 && spec.protocol == Protocol::kMinimum) {
+  if (spec.huber_width > 0 &&
+      (spec.protocol == Protocol::kMinimum || spec.protocol == Protocol::kObjective)) {
     reader.Fail(reader.PositionOf("loss"),
-                "protocol \"approximate-minima\" has the logistic loss only", "remove 'loss'");
+                fmt::format("protocol \"{}\" has the logistic loss only",
+                            methods::classify::ProtocolName(spec.protocol)),
+                "remove 'loss'");
   }
   spec.lambda = Within(reader, "lambda", spec.lambda, 1e-6, 100,
                        "the penalty lambda/2 |w|^2 beside the mean loss; 0.001 to 0.1 is usual");
@@ -128,7 +131,8 @@ void ReadLoss(const TableReader& reader, Spec& spec) {
 
 void ReadSteps(const TableReader& reader, Spec& spec) {
   const bool descent = spec.protocol == Protocol::kDescent;
-  const bool steps = descent || spec.protocol == Protocol::kPsgd;
+  const bool steps =
+      descent || spec.protocol == Protocol::kPsgd || spec.protocol == Protocol::kFederated;
   const auto refuse = [&](const std::string& key, bool used) {
     if (used || !reader.Has(key)) return;
     reader.Fail(reader.PositionOf(key),
@@ -141,7 +145,7 @@ void ReadSteps(const TableReader& reader, Spec& spec) {
   if (const auto iterations = reader.OptionalInteger("iterations")) {
     if (iterations->value < 1 || iterations->value > kMaxIterations) {
       reader.Fail(iterations->position, "'iterations' must be from 1 to 1000000",
-                  "every one of them opens a noisy sum; 30 to 1000 is usual");
+                  "every one of them opens a sum; 30 to 1000 is usual");
     }
     spec.iterations = static_cast<uint64_t>(iterations->value);
   }
@@ -166,6 +170,14 @@ void ReadEvaluation(const TableReader& reader, Spec& spec) {
     if (how == "private" && !spec.binary()) {
       reader.Fail(evaluation->position, "evaluation = \"private\" is for outcomes of two levels",
                   "use \"local\"");
+    }
+    if (how == "private" && !methods::classify::IsPrivate(spec.protocol)) {
+      reader.Fail(
+          evaluation->position,
+          fmt::format("protocol \"{}\" is not private, and neither would be what is told of "
+                      "its classifier",
+                      methods::classify::ProtocolName(spec.protocol)),
+          "use \"local\"");
     }
   }
   const bool tests = spec.evaluation != Evaluation::kNone;
@@ -195,6 +207,10 @@ void ReadIntervals(const TableReader& reader, Spec& spec) {
     reader.Fail(share->position, "intervals are for the logistic loss and outcomes of two levels",
                 "remove 'interval_share'");
   }
+  if (share && !methods::classify::IsPrivate(spec.protocol)) {
+    reader.Fail(share->position, "intervals are bought with privacy, which this protocol has not",
+                "remove 'interval_share'");
+  }
   if (!share && reader.Has("level")) {
     reader.Fail(reader.PositionOf("level"), "'level' without 'interval_share'",
                 "give intervals a share of the budget, for example interval_share = 0.4");
@@ -207,13 +223,46 @@ void ReadIntervals(const TableReader& reader, Spec& spec) {
              "write level = 0.95: intervals contain the coefficient with that probability");
 }
 
+// What opens without cover has to be named, so that nobody opens it by mistake.
+void ReadUncovered(const TableReader& reader, const Spec& spec, AnalysisSpec& analysis) {
+  const std::string uncovered(methods::classify::UncoveredRelease(spec.protocol));
+  const std::string_view protocol = methods::classify::ProtocolName(spec.protocol);
+  if (uncovered.empty()) {
+    if (!reader.Has("release")) return;
+    reader.Fail(reader.PositionOf("release"),
+                fmt::format("protocol \"{}\" opens nothing without noise, so that 'release' has "
+                            "nothing to list",
+                            protocol),
+                "remove it");
+  }
+  const std::string remedy = fmt::format(
+      "if that is allowed for these tables, write release = [\"{}\"]; if not, use protocol = "
+      "\"dp-sgd\"",
+      uncovered);
+  if (!reader.Has("release")) {
+    reader.Fail(reader.position(),
+                fmt::format("protocol \"{}\" is NOT private: what it opens has to be listed in "
+                            "'release'",
+                            protocol),
+                remedy);
+  }
+  const std::vector<LocatedText> releases = reader.Texts("release", remedy);
+  if (releases.size() != 1 || releases.front().value != uncovered) {
+    reader.Fail(reader.PositionOf("release"),
+                fmt::format("protocol \"{}\" opens \"{}\" to all parties, and nothing else",
+                            protocol, uncovered),
+                remedy);
+  }
+  analysis.releases.push_back({uncovered, "all", releases.front().position});
+}
+
 }  // namespace
 
 const std::vector<std::string> kClassifyKeys = {
-    "protocol",   "outcome",       "positive",       "predictors", "intercept",
-    "row_norm",   "loss",          "huber_width",    "lambda",     "iterations",
-    "step",       "sampling_rate", "clip_norm",      "optimiser",  "evaluation",
-    "test_share", "score_bins",    "interval_share", "level",      "privacy"};
+    "protocol",  "outcome",     "positive",   "predictors", "intercept",  "row_norm",
+    "loss",      "huber_width", "lambda",     "iterations", "step",       "sampling_rate",
+    "clip_norm", "optimiser",   "evaluation", "test_share", "score_bins", "interval_share",
+    "level",     "privacy",     "release"};
 
 Spec ReadClassify(const TableReader& reader, const StudyFile& study) {
   Spec spec;
@@ -241,7 +290,15 @@ void ReadClassifyAnalysis(const TableReader& reader, const StudyFile& study,
                           AnalysisSpec& analysis) {
   analysis.classify = ReadClassify(reader, study);
   analysis.protocol = methods::classify::ProtocolName(analysis.classify->protocol);
+  ReadUncovered(reader, *analysis.classify, analysis);
   analysis.privacy = ReadPrivacy(reader, study);
+  if (!methods::classify::DrawsNoise(analysis.classify->protocol)) {
+    if (!analysis.privacy) return;
+    reader.Fail(reader.PositionOf("privacy"),
+                fmt::format("protocol \"{}\" draws no noise, so that it keeps no promise",
+                            analysis.protocol),
+                "remove [analysis.privacy], or use another protocol");
+  }
   if (!analysis.privacy) {
     reader.Fail(reader.position(), "a classifier needs [analysis.privacy]",
                 "write [analysis.privacy] with epsilon, delta and adjacency = \"replace\"");

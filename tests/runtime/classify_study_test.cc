@@ -26,6 +26,7 @@ namespace {
 
 using study::Edited;
 using study::kClassifyStudy;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -167,6 +168,92 @@ TEST(ClassifyStudyTest, ThePlanStatesWhatIsCharged) {
   EXPECT_THROW(study->Charges(policy), Error);
 }
 
+// As above, for protocols that are not private: local evaluation, no intervals.
+std::string ForComparison(const std::string& protocol, const std::string& release) {
+  std::string text = WithProtocol(protocol);
+  text = Edited(text, "evaluation = \"private\"", "evaluation = \"local\"");
+  text = Edited(text, "score_bins = 8\ninterval_share = 0.4\nlevel = 0.9\n", "");
+  text = Edited(text, "lambda = 0.001", "lambda = 0.005");
+  if (!release.empty()) {
+    text = Edited(text, "lambda", fmt::format("release = [\"{}\"]\nlambda", release));
+  }
+  if (protocol != "objective-perturbation") text.erase(text.find("[analysis.privacy]"));
+  return text;
+}
+
+// Each opens what it declares and no more; the plan says that nothing limits it; the account of a
+// table gets it as an exact release.
+TEST(ClassifyStudyTest, ProtocolsForComparisonOpenWhatTheyDeclare) {
+  const std::pair<const char*, const char*> protocols[] = {
+      {"objective-perturbation", "perturbed-minimum"},
+      {"model-average", "exact-average"},
+      {"federated", "exact-gradients"}};
+  for (const auto& [protocol, release] : protocols) {
+    SCOPED_TRACE(protocol);
+    const std::string text = ForComparison(protocol, release);
+    const auto study = Prepare(text);
+    EXPECT_FALSE(study->IsPrivate());
+    const study::Plan plan = BuildPlan(*study);
+    EXPECT_FALSE(plan.privacy_statement);
+    ASSERT_FALSE(plan.privacy.empty());
+    for (const study::PlanPrivacy& row : plan.privacy) {
+      EXPECT_THAT(row.loss, HasSubstr("no bound"));
+    }
+    EXPECT_EQ(plan.releases.back().mechanism, "exact");
+    privacy::ledger::Policy policy;
+    policy.table = "t";
+    const auto request = ChargesOf(*study, policy);
+    EXPECT_TRUE(request.charges.empty());
+    ASSERT_FALSE(request.exact.empty());
+    EXPECT_EQ(request.exact.back().values, 4u * (std::string(protocol) == "federated" ? 100 : 1));
+
+    const std::vector<PartyOutcome> outcomes = RunStudy(text);
+    ASSERT_EQ(outcomes.size(), 4u);
+    const nlohmann::json result = ResultOf(outcomes[0]);
+    EXPECT_EQ(ResultOf(outcomes[2])["coefficients"], result["coefficients"]);
+    EXPECT_FALSE(outcomes[3].document);
+    const auto w = result["coefficients"]["yes"].get<std::vector<double>>();
+    EXPECT_GT(w[0], 0);
+    EXPECT_LT(w[1], 0);
+    bool told = false;
+    for (const std::string& paragraph : outcomes[0].document->sections.front().paragraphs) {
+      told = told || paragraph.find("NOT private") != std::string::npos;
+    }
+    EXPECT_TRUE(told);
+    const study::PlanTotals planned = study::Totals(outcomes[0].plan);
+    uint64_t bytes = 0;
+    for (const PartyOutcome& outcome : outcomes) {
+      for (const net::PhaseTraffic& phase : outcome.traffic) {
+        for (const net::LinkTraffic& link : phase.links) bytes += link.bytes_sent;
+      }
+    }
+    EXPECT_EQ(bytes, planned.bytes);
+  }
+}
+
+// Each party has a classifier of its own rows, which no file and no other party gets.
+TEST(ClassifyStudyTest, ASinglePartysFitStaysThere) {
+  const std::string text = ForComparison("single-party", "");
+  const auto study = Prepare(text);
+  EXPECT_TRUE(study->releases.empty());
+  EXPECT_EQ(BuildPlan(*study).leakage_level, "nothing");
+  const std::vector<PartyOutcome> outcomes = RunStudy(text);
+  ASSERT_EQ(outcomes.size(), 4u);
+  std::vector<double> slopes;
+  for (size_t p = 0; p < 3; ++p) {
+    EXPECT_FALSE(ResultOf(outcomes[p]).contains("coefficients"));
+    const study::Document& document = *outcomes[p].document;
+    const study::DocumentSection& coefficients = document.sections.front();
+    EXPECT_TRUE(coefficients.own_rows);
+    slopes.push_back(std::get<double>(coefficients.tables.at(0).rows[1][1]));
+    EXPECT_LT(slopes.back(), 0);
+    EXPECT_EQ(document.sections.back().heading, "Own test rows");
+    EXPECT_GT(std::get<double>(document.sections.back().tables.at(0).rows[0][1]), 0.6);
+  }
+  EXPECT_NE(slopes[0], slopes[1]);
+  EXPECT_NE(slopes[1], slopes[2]);
+}
+
 // Levels against the rest, evaluated by each party on its own rows, which no other report holds.
 TEST(ClassifyStudyTest, SeveralLevelsAndLocalEvaluation) {
   std::string text =
@@ -217,6 +304,26 @@ TEST(ClassifyStudyTest, WhatTheMethodDoesNotDoIsRefusedWithAReason) {
     return "accepted";
   };
   EXPECT_THAT(refusal("missing = \"refuse\"", "missing = \"complete\""), HasSubstr("public"));
+  const auto comparison_refusal = [](const std::string& text) -> std::string {
+    try {
+      Prepare(text);
+    } catch (const Error& error) {
+      return error.message() + " " + error.hint();
+    }
+    return "accepted";
+  };
+  // epsilon that is too small for the slack: Delta and a penalty that would do.
+  for (const char* protocol : {"objective-perturbation", "approximate-minima", "psgd"}) {
+    const bool uncovered = std::string(protocol) == "objective-perturbation";
+    std::string text = uncovered
+                           ? ForComparison(protocol, "perturbed-minimum")
+                           : Edited(WithProtocol(protocol), "lambda = 0.001", "lambda = 0.005");
+    EXPECT_THAT(comparison_refusal(Edited(text, "epsilon = 4", "epsilon = 0.01")),
+                AllOf(HasSubstr("slack Delta = "), HasSubstr("write lambda = ")));
+  }
+  EXPECT_THAT(comparison_refusal(Edited(ForComparison("model-average", "exact-average"),
+                                        "count = 300", "count = 19")),
+              HasSubstr("'west' has 19 rows, fewer than min_rows = 20"));
   EXPECT_THAT(refusal("site = \"ignore\"", "site = \"fixed\""), HasSubstr("sites"));
   EXPECT_THAT(refusal("[engine]", "[population]\nmax_rows_per_person = 3\n[engine]"),
               HasSubstr("one row"));

@@ -21,6 +21,30 @@ using testing::StartsWith;
 
 StudyFile Parse(const std::string& text) { return ParseStudyFile(text, "c.toml"); }
 
+// Without the keys from row_norm to level.
+std::string Bare(std::string text) {
+  const size_t from = text.find("row_norm = "), to = text.find("[analysis.privacy]");
+  return text.erase(from, to - from);
+}
+
+std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
+
+// With that release listed; as it is if there is none.
+std::string With(const std::string& text, const std::string& release) {
+  if (release.empty()) return text;
+  return Edited(text, "intercept = true", "intercept = true\nrelease = [" + Quoted(release) + "]");
+}
+
+std::string Complaint(const std::string& text) {
+  try {
+    Parse(text);
+  } catch (const Error& error) {
+    EXPECT_FALSE(error.hint().empty());
+    return error.message();
+  }
+  return "accepted";
+}
+
 TEST(ClassifySectionTest, ReadsEveryKey) {
   const StudyFile study = Parse(kClassifyStudy);
   ASSERT_EQ(study.analyses.size(), 1u);
@@ -76,6 +100,42 @@ TEST(ClassifySectionTest, HasDefaults) {
                 .analyses.front()
                 .classify->huber_width,
             0.5);
+}
+
+// What is not private names what it opens; what draws no noise promises nothing.
+TEST(ClassifySectionTest, ProtocolsForComparisonNameWhatTheyOpen) {
+  const std::string bare = Bare(kClassifyStudy);
+  const std::string promise =
+      "[analysis.privacy]\nepsilon = 4\ndelta = 1e-4\nadjacency = \"replace\"\n";
+  for (const Protocol protocol :
+       {Protocol::kObjective, Protocol::kAverage, Protocol::kFederated, Protocol::kOwn}) {
+    const std::string name(methods::classify::ProtocolName(protocol));
+    SCOPED_TRACE(name);
+    EXPECT_FALSE(methods::classify::IsPrivate(protocol));
+    const std::string uncovered(methods::classify::UncoveredRelease(protocol));
+    std::string text = Edited(bare, "\"dp-sgd\"", Quoted(name));
+    if (!methods::classify::DrawsNoise(protocol)) {
+      EXPECT_THAT(Complaint(With(text, uncovered)), HasSubstr("draws no noise"));
+      text = Edited(text, promise, "");
+    }
+    const AnalysisSpec analysis = Parse(With(text, uncovered)).analyses.front();
+    EXPECT_EQ(analysis.classify->protocol, protocol);
+    EXPECT_EQ(analysis.privacy.has_value(), protocol == Protocol::kObjective);
+    EXPECT_EQ(analysis.releases.size(), uncovered.empty() ? 0u : 1u);
+    if (uncovered.empty()) {
+      EXPECT_THAT(Complaint(With(text, "exact-average")), HasSubstr("nothing to list"));
+    } else {
+      EXPECT_THAT(Complaint(text), HasSubstr("NOT private"));
+      EXPECT_THAT(Complaint(With(text, "coefficients")), HasSubstr("nothing else"));
+    }
+    const std::string tested = Edited(With(text, uncovered), "intercept = true",
+                                      "intercept = true\nevaluation = \"private\"");
+    EXPECT_THAT(Complaint(tested), HasSubstr("is not private"));
+    EXPECT_THAT(Complaint(Edited(With(text, uncovered), "intercept = true",
+                                 "intercept = true\ninterval_share = 0.4")),
+                HasSubstr("bought with privacy"));
+  }
+  EXPECT_THAT(Complaint(With(bare, "exact-average")), HasSubstr("nothing to list"));
 }
 
 TEST(ClassifySectionTest, EveryMistakeHasItsPlaceAndARemedy) {

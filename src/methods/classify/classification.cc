@@ -31,6 +31,31 @@ uint64_t Total(const std::vector<uint64_t>& rows) {
   return std::accumulate(rows.begin(), rows.end(), uint64_t{0});
 }
 
+// What objective perturbation fits is not the objective of the study file if most of the penalty is
+// slack.
+void RequireSmallSlack(const Spec& spec, double slack, double epsilon) {
+  if (slack <= spec.lambda) return;
+  throw Error(ErrorCode::kBudget,
+              fmt::format("epsilon {:.4g} is too small for the penalty {:g} and these rows: the "
+                          "objective needs the slack Delta = {:.6g}, more than the penalty itself",
+                          epsilon, spec.lambda, slack),
+              fmt::format("write lambda = {:.3g} or more, or a larger epsilon",
+                          (spec.lambda + slack) / 2 * 1.01));
+}
+
+BaselineTask BaselineOf(const Classification& design) {
+  const Spec& spec = design.spec;
+  BaselineTask task;
+  task.loss = LossOf(spec);
+  task.lambda = spec.lambda;
+  task.dimension = spec.dimension();
+  task.rows = Total(design.train_rows);
+  task.party_rows = *std::max_element(design.train_rows.begin(), design.train_rows.end());
+  task.iterations = spec.iterations;
+  task.parties = static_cast<uint32_t>(design.train_rows.size());
+  return task;
+}
+
 void DesignFit(Classification& design, double epsilon, double delta) {
   const Spec& spec = design.spec;
   const auto parties = static_cast<uint32_t>(design.train_rows.size());
@@ -77,6 +102,7 @@ void DesignFit(Classification& design, double epsilon, double delta) {
       const stats::erm::Slack slack =
           stats::erm::SlackLeaving(0.7 * epsilon, privacy::Epsilon(epsilon), spec.lambda, rows,
                                    stats::erm::MaxCurvature(LossOf(spec)));
+      RequireSmallSlack(spec, slack.delta_slack, epsilon);
       task.options = {LossOf(spec), spec.lambda, slack.delta_slack, spec.iterations};
       task.rows = rows;
       task.party_rows = most;
@@ -97,8 +123,26 @@ void DesignFit(Classification& design, double epsilon, double delta) {
       fit.budget = {epsilon, delta, MinimumBudget{}.output_share, MinimumBudget{}.gaussian_share,
                     known};
       fit.minimum = DesignMinimum(fit.budget, spec.lambda, design.train_rows, spec.dimension());
+      RequireSmallSlack(spec, fit.minimum->slack, epsilon);
       return;
     }
+    case Protocol::kObjective: {
+      fit.budget = {epsilon, delta, 0, MinimumBudget{}.gaussian_share, known};
+      fit.minimum = DesignObjective(fit.budget, spec.lambda, design.train_rows, spec.dimension());
+      RequireSmallSlack(spec, fit.minimum->slack, epsilon);
+      return;
+    }
+    case Protocol::kAverage:
+      fit.baseline = BaselineOf(design);
+      fit.sum = DesignModelAverage(*fit.baseline);
+      return;
+    case Protocol::kFederated:
+      fit.baseline = BaselineOf(design);
+      fit.sum = DesignFederated(*fit.baseline);
+      return;
+    case Protocol::kOwn:
+      fit.baseline = BaselineOf(design);
+      return;
   }
 }
 
@@ -110,6 +154,19 @@ privacy::Statement StateFit(const Classification& design, const Audience& audien
   }
   if (fit.aggregation) return StateAggregation(*fit.aggregation, fit.sum, audience);
   if (fit.psgd) return StatePsgd(*fit.psgd, audience);
+  if (design.spec.protocol == Protocol::kObjective) {
+    return StateObjective(*fit.minimum, fit.budget, audience);
+  }
+  if (design.spec.protocol == Protocol::kAverage) {
+    return StateExact("The average of the parties' own classifiers, without noise: NOT private.",
+                      audience);
+  }
+  if (design.spec.protocol == Protocol::kFederated) {
+    return StateExact(
+        fmt::format("The sums of all gradients of {} iterations, without noise: NOT private.",
+                    fit.baseline->iterations),
+        audience);
+  }
   return StateMinimum(*fit.minimum, fit.budget, audience);
 }
 
@@ -127,10 +184,26 @@ std::vector<mpc::Release> FitReleases(const Classification& design) {
     return {ReleaseOf(fit.psgd_noise->sum, "the sum of gradients of an iteration, with noise",
                       "all", fit.psgd->options.iterations)};
   }
-  return ReleasesOf(fit.minimum->task);
+  if (fit.baseline) {
+    const bool average = design.spec.protocol == Protocol::kAverage;
+    mpc::Release release = ReleaseOf(fit.sum,
+                                     average ? "the average of the parties' own coefficients"
+                                             : "the sum of all gradients of an iteration",
+                                     "all", average ? 1 : fit.baseline->iterations);
+    release.mechanism = "exact";
+    return {std::move(release)};
+  }
+  std::vector<mpc::Release> releases = ReleasesOf(fit.minimum->task);
+  if (design.spec.protocol == Protocol::kObjective) {
+    // No output noise: no statement covers it, and "exact" is what uncovered releases are.
+    releases.back().what = "the minimum of the objective with linear noise, as it was found";
+    releases.back().mechanism = "exact";
+  }
+  return releases;
 }
 
 void State(Classification& design) {
+  if (design.spec.protocol == Protocol::kOwn) return;  // nothing opens
   const double share = design.newton ? 1 - design.spec.interval_share : 1;
   Audience audience = design.audience;
   audience.delta = design.promise.delta * share;
@@ -178,6 +251,15 @@ MatrixXd RunFit(mpc::Engine& engine, const Classification& design,
   if (fit.descent) return RunDescent(engine, *fit.descent, fit.sum, rows, random, progress);
   if (fit.aggregation) return RunAggregation(engine, *fit.aggregation, fit.sum, rows, random);
   if (fit.psgd) return RunPsgd(engine, *fit.psgd, *fit.psgd_noise, rows, random, progress);
+  if (design.spec.protocol == Protocol::kAverage) {
+    return RunModelAverage(engine, *fit.baseline, fit.sum, rows);
+  }
+  if (design.spec.protocol == Protocol::kFederated) {
+    return RunFederated(engine, *fit.baseline, fit.sum, rows, progress);
+  }
+  if (design.spec.protocol == Protocol::kOwn) {
+    return rows ? OwnFit(*fit.baseline, *rows) : VectorXd();
+  }
   std::optional<OwnMinimum> part;
   if (rows) part = OwnPart(*fit.minimum, *std::move(rows), random);
   const PerturbedMinimum minimum =
@@ -245,7 +327,7 @@ Classification DesignClassification(const Spec& spec, const Promise& promise,
     design.test_rows.push_back(test);
     design.train_rows.push_back(count - test);
   }
-  RequireSmallDelta(promise.delta, Total(rows));
+  if (DrawsNoise(spec.protocol)) RequireSmallDelta(promise.delta, Total(rows));
   for (const data::DesignColumn& column : spec.columns) {
     design.scaling.bounds.push_back({column.schema.lower, column.schema.upper});
   }

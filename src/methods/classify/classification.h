@@ -1,5 +1,6 @@
 // A classification from beginning to end: fit, intervals, evaluation, by what a study file says
-// (spec.h). Everything in Classification is public and derived by every party alike.
+// (spec.h). Protocols for comparison draw no noise, or not enough: IsPrivate. Everything in
+// Classification is public and derived by every party alike.
 //
 // Budget    (epsilon, delta) protects a row that is used for training: the fit takes 1 -
 //           interval_share of both, the intervals the rest (basic composition). Test rows are other
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "methods/classify/baselines.h"
 #include "methods/classify/newton_sums.h"
 #include "methods/classify/spec.h"
 #include "methods/classify/statement.h"
@@ -30,14 +32,15 @@ struct Promise {
   uint32_t known_shares = 1;
 };
 
-// Exactly one of the four is set, by the protocol.
+// Exactly one of the five is set, by the protocol.
 struct FitDesign {
   std::optional<DescentTask> descent;
   std::optional<AggregationTask> aggregation;
   std::optional<PsgdTask> psgd;
-  std::optional<PrivateMinimum> minimum;
+  std::optional<PrivateMinimum> minimum;  // of objective perturbation, too
+  std::optional<BaselineTask> baseline;
   double noise_multiplier = 0;  // of the descent
-  NoisedSum sum;                // of descent, aggregation
+  NoisedSum sum;                // of descent, aggregation, baselines
   std::optional<PsgdNoise> psgd_noise;
   MinimumBudget budget;  // of the minimum
 };
@@ -52,13 +55,15 @@ struct Classification {
   std::optional<NewtonTask> newton;
   std::optional<CountsTask> counts;
   NoisedSum newton_sum, counts_sum;
-  privacy::Statement statement;  // of everything together
+  // Of everything together; none where nothing opens.
+  std::optional<privacy::Statement> statement;
   std::vector<mpc::Release> releases;
 };
 
-// rows: of every computing party, public. audience.delta and known_shares are those of the promise.
-// Throws kRefused for a delta above 1/n, kBadInput for a party without rows to train with, kUsage
-// or kBudget for budgets that no noise meets.
+// rows: of every computing party, public. audience.delta and known_shares are those of the promise,
+// which protocols that draw no noise do not use. Throws kRefused for a delta above 1/n, kBadInput
+// for a party without rows to train with, kUsage or kBudget for budgets that no noise meets, or an
+// objective whose slack Delta would exceed its penalty.
 Classification DesignClassification(const Spec& spec, const Promise& promise,
                                     const std::vector<uint64_t>& rows, Audience audience);
 
@@ -78,7 +83,8 @@ OwnClassification PrepareOwn(const Classification& design, const OwnTable& table
                              crypto::RandomSource& random);
 
 struct ClassificationResult {
-  Eigen::MatrixXd w;              // d by 1, or by the number of levels; of the scaled rows
+  // d by 1, or by the number of levels; of the scaled rows. Of protocol "single-party" its own.
+  Eigen::MatrixXd w;
   Eigen::MatrixXd coefficients;   // original units, the intercept last
   bool hidden_curvature = false;  // intervals were bought, but the noise hides the curvature
   std::optional<stats::erm::CoefficientIntervals> intervals;  // original units

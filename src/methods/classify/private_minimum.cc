@@ -17,23 +17,23 @@ double Stddev(const privacy::DistributedNoise& noise) {
   return std::ldexp(privacy::StddevUpperBound(noise.share_variance), -kMinimumBits);
 }
 
-}  // namespace
+bool IsShare(double share) { return share > 0 && share < 1; }
 
-PrivateMinimum DesignMinimum(const MinimumBudget& budget, double lambda,
-                             std::vector<uint64_t> party_rows, size_t dimension, double tolerance) {
-  const auto is_share = [](double share) { return share > 0 && share < 1; };
-  if (!is_share(budget.output_share) || !is_share(budget.gaussian_share)) {
-    throw Error(ErrorCode::kUsage, "the shares of the budget must be between 0 and 1");
-  }
+[[noreturn]] void RefuseShares() {
+  throw Error(ErrorCode::kUsage, "the shares of the budget must be between 0 and 1");
+}
+
+// All of the budget to the linear noise.
+PrivateMinimum Perturb(const MinimumBudget& budget, double lambda, std::vector<uint64_t> party_rows,
+                       size_t dimension, double tolerance) {
+  if (!IsShare(budget.gaussian_share)) RefuseShares();
   const auto parties = static_cast<uint32_t>(party_rows.size());
   PrivateMinimum design;
   design.task.party_rows = std::move(party_rows);
   design.task.dimension = dimension;
   design.task.tolerance = tolerance;
   const uint64_t rows = TotalRows(design.task);
-  const double output_epsilon = budget.output_share * budget.epsilon;
-  const double output_delta = budget.output_share * budget.delta;
-  const privacy::Epsilon minimum_epsilon(budget.epsilon - output_epsilon);
+  const privacy::Epsilon minimum_epsilon(budget.epsilon);
   // Without slack the determinants may need less than what is left to them.
   const double spare = minimum_epsilon.value() -
                        stats::erm::DeterminantEpsilon(lambda, rows, stats::erm::MaxCurvature({}));
@@ -41,10 +41,11 @@ PrivateMinimum DesignMinimum(const MinimumBudget& budget, double lambda,
       std::max(budget.gaussian_share * minimum_epsilon.value(), spare * (1 - 1e-12));
   const stats::erm::Slack slack =
       stats::erm::SlackLeaving(rest, minimum_epsilon, lambda, rows, stats::erm::MaxCurvature({}));
+  design.slack = slack.delta_slack;
   design.task.lambda = lambda + slack.delta_slack;
 
   // What rounding eta costs goes off delta first; half of it is far more than enough.
-  const double minimum_delta = (budget.delta - output_delta) * (1 - 1e-6);
+  const double minimum_delta = budget.delta * (1 - 1e-6);
   design.linear_stddev = stats::erm::ObjectiveNoise(stats::erm::NoiseRule::kLinearModel, dimension,
                                                     rest, privacy::Delta(minimum_delta));
   const double grid_stddev = std::ldexp(design.linear_stddev, kMinimumBits);
@@ -66,12 +67,33 @@ PrivateMinimum DesignMinimum(const MinimumBudget& budget, double lambda,
       std::ldexp(std::sqrt(static_cast<double>(dimension)) * parties, -kMinimumBits - 1) /
       static_cast<double>(rows);
   design.gamma = tolerance + GradientError(design.task) + rounding;
+  return design;
+}
+
+}  // namespace
+
+PrivateMinimum DesignMinimum(const MinimumBudget& budget, double lambda,
+                             std::vector<uint64_t> party_rows, size_t dimension, double tolerance) {
+  if (!IsShare(budget.output_share)) RefuseShares();
+  const double output_epsilon = budget.output_share * budget.epsilon;
+  const double output_delta = budget.output_share * budget.delta;
+  PrivateMinimum design = Perturb({budget.epsilon - output_epsilon, budget.delta - output_delta,
+                                   budget.output_share, budget.gaussian_share, budget.known_shares},
+                                  lambda, std::move(party_rows), dimension, tolerance);
   const privacy::L2Sensitivity apart(2 * design.gamma / design.task.lambda * (1 + 1e-12));
   const privacy::GridVariance variance = privacy::CalibrateDiscreteGaussian(
       privacy::ToGrid(apart, kMinimumBits, dimension, 0), dimension,
       privacy::Epsilon(output_epsilon), privacy::Delta(output_delta));
-  design.output = privacy::ShareNoise(variance, sharing, dimension);
-  design.bounds.output = kLargestShare * Stddev(design.output);
+  design.output = privacy::ShareNoise(variance, design.linear.sharing, dimension);
+  design.bounds.output = kLargestShare * Stddev(*design.output);
+  return design;
+}
+
+PrivateMinimum DesignObjective(const MinimumBudget& budget, double lambda,
+                               std::vector<uint64_t> party_rows, size_t dimension,
+                               double tolerance) {
+  PrivateMinimum design = Perturb(budget, lambda, std::move(party_rows), dimension, tolerance);
+  design.bounds.output = std::ldexp(1.0, -kMinimumBits);  // of zeros
   return design;
 }
 
@@ -80,7 +102,9 @@ OwnMinimum OwnPart(const PrivateMinimum& design, stats::erm::LabelledRows rows,
   OwnMinimum own{std::move(rows), std::vector<Int128>(design.task.dimension),
                  std::vector<Int128>(design.task.dimension)};
   privacy::DiscreteGaussian(design.linear.share_variance).Sample(random, own.linear_noise);
-  privacy::DiscreteGaussian(design.output.share_variance).Sample(random, own.output_noise);
+  if (design.output) {
+    privacy::DiscreteGaussian(design.output->share_variance).Sample(random, own.output_noise);
+  }
   return own;
 }
 

@@ -19,6 +19,8 @@
 // must say so.
 #pragma once
 
+#include <optional>
+
 #include "methods/classify/minimum_on_shares.h"
 #include "privacy/sampling/sensitivity.h"
 
@@ -26,7 +28,7 @@ namespace partita::methods::classify {
 
 struct MinimumBudget {
   double epsilon = 1, delta = 1e-6;
-  double output_share = 0.02;   // of both, for the output noise
+  double output_share = 0.02;   // of both, for the output noise; not of DesignObjective
   double gaussian_share = 0.7;  // of the rest of epsilon, at least, for the linear noise; more
                                 // where the determinants need less than what is left, without slack
   uint32_t known_shares = 1;    // of each noise, that an adversary may know
@@ -34,10 +36,12 @@ struct MinimumBudget {
 
 struct PrivateMinimum {
   MinimumTask task;  // lambda with the slack
-  privacy::DistributedNoise linear, output;
+  privacy::DistributedNoise linear;
+  std::optional<privacy::DistributedNoise> output;  // of DesignMinimum
   NoiseBounds bounds;
   double gamma = 0;          // of the certificate, all rounding included
   double linear_stddev = 0;  // sigma* against the adversary, in real units
+  double slack = 0;          // Delta, beside the penalty that was asked for
 };
 
 // Neighbours: one row of norm at most 1 replaced; the parties' row counts are public. Throws kUsage
@@ -45,6 +49,14 @@ struct PrivateMinimum {
 PrivateMinimum DesignMinimum(const MinimumBudget& budget, double lambda,
                              std::vector<uint64_t> party_rows, size_t dimension,
                              double tolerance = 1e-7);
+
+// Gaussian objective perturbation (Rajkumar & Agarwal, Algorithm 4) on shares: all of (epsilon,
+// delta) goes to step 1, and there is no output noise, so that step 2 is NOT covered: the theorem
+// speaks of the exact minimiser, and what opens is up to gamma / Lambda away from it. Throws as
+// DesignMinimum.
+PrivateMinimum DesignObjective(const MinimumBudget& budget, double lambda,
+                               std::vector<uint64_t> party_rows, size_t dimension,
+                               double tolerance = 1e-7);
 
 // A computing party's own shares, drawn before the protocol.
 OwnMinimum OwnPart(const PrivateMinimum& design, stats::erm::LabelledRows rows,

@@ -12,17 +12,28 @@
 namespace partita::methods::classify {
 
 inline constexpr char kMethodName[] = "classify";
-inline constexpr uint32_t kMethodVersion = 1;
+inline constexpr uint32_t kMethodVersion = 2;  // 2: the grid of the sums for intervals
 
 enum class Protocol {
   kDescent,      // "dp-sgd": descent.h
   kAggregation,  // "local-aggregation": local_aggregation.h
   kPsgd,         // "psgd": psgd.h
   kMinimum,      // "approximate-minima": minimum_on_shares.h
+  // For comparison, NOT private:
+  kObjective,  // "objective-perturbation": minimum_on_shares.h without output noise
+  kAverage,    // "model-average": baselines.h
+  kFederated,  // "federated": baselines.h
+  kOwn,        // "single-party": each party by itself; nothing opens
 };
 // As in study files.
 std::string_view ProtocolName(Protocol protocol);
 std::vector<std::string> ProtocolNames();
+// Whether what opens is covered by a privacy statement.
+bool IsPrivate(Protocol protocol);
+// Whether it draws noise, and so needs (epsilon, delta).
+bool DrawsNoise(Protocol protocol);
+// What opens without cover, as a study file must name it; empty for the others.
+std::string_view UncoveredRelease(Protocol protocol);
 
 enum class Evaluation {
   kNone,
@@ -40,7 +51,7 @@ struct Spec {
   double row_norm = 0;     // of a row scaled to [-1, 1]; 0: the root of the number of columns
   double huber_width = 0;  // 0: logistic loss
   double lambda = 0.01;
-  // Descent and PSGD.
+  // Descent, PSGD and the federated fit.
   uint64_t iterations = 100;
   double step = 2;
   double sampling_rate = 1;

@@ -107,6 +107,24 @@ PrivacyLoss LossOfSteps(double noise_multiplier, double rate, uint64_t steps, Ad
   return privacy::StateSteps(all).rows.front().loss;
 }
 
+// Nothing limits what anybody learns.
+Statement StateNoBound(const std::string& mechanism, const std::string& reason,
+                       const Audience& audience) {
+  Statement statement;
+  statement.mechanism = mechanism;
+  const auto add = [&](AdversaryKind kind, const std::string& party) {
+    StatementRow row{{}, Adjacency::kReplace, Unlimited(), reason};
+    row.adversary.kind = kind;
+    row.adversary.party = party;
+    statement.rows.push_back(std::move(row));
+  };
+  add(AdversaryKind::kOutsideAnalyst, "");
+  for (const std::string& name : audience.parties) add(AdversaryKind::kParty, name);
+  if (audience.engine == privacy::EngineStructure::kDealer) add(AdversaryKind::kDealer, "");
+  privacy::CheckStatement(statement);
+  return statement;
+}
+
 // d / (8 s) and the gap of the shares (discrete_gaussian_mechanism.h), with room.
 double GapOf(const privacy::DistributedNoise& noise) {
   const double sigma = privacy::StddevLowerBound(noise.share_variance);
@@ -204,7 +222,7 @@ Statement StateMinimum(const PrivateMinimum& design, const MinimumBudget& budget
         stats::erm::ObjectiveEpsilonRest(stats::erm::NoiseRule::kLinearModel, design.task.dimension,
                                          remaining * (1 - 1e-12), privacy::Delta(linear_delta));
     const privacy::Bounds output = privacy::DiscreteGaussianEpsilon(
-        distance, privacy::RemainingNoise(design.output, known), privacy::Delta(output_delta));
+        distance, privacy::RemainingNoise(*design.output, known), privacy::Delta(output_delta));
     PrivacyLoss loss;
     loss.epsilon_upper = (determinants + linear + output.upper) * (1 + 1e-12);
     loss.delta = delta.value();
@@ -222,6 +240,35 @@ Statement StateMinimum(const PrivateMinimum& design, const MinimumBudget& budget
       "and "
       "the budget stays charged.");
   privacy::CheckStatement(statement);
+  return statement;
+}
+
+Statement StateExact(const std::string& what, const Audience& audience) {
+  return StateNoBound(what, "what opens is exact", audience);
+}
+
+Statement StateObjective(const PrivateMinimum& design, const MinimumBudget& budget,
+                         const Audience& audience) {
+  const auto parties = static_cast<uint32_t>(design.task.party_rows.size());
+  RequireParties(audience, parties);
+  Statement statement = StateNoBound(
+      fmt::format(
+          "Gaussian objective perturbation on shares: linear noise sigma* = {:.6g} against {} "
+          "known "
+          "shares, penalty {:.6g}, of which the slack Delta is {:.6g}. The theorem gives epsilon "
+          "{:g} at delta {:g} for the EXACT minimiser of the perturbed objective.",
+          design.linear_stddev, budget.known_shares, design.task.lambda, design.slack,
+          budget.epsilon, budget.delta),
+      fmt::format(
+          "the theorem covers the exact minimiser; what opens is up to {:.3g} away from it, "
+          "and no noise covers that",
+          design.gamma / design.task.lambda),
+      audience);
+  statement.caveats.emplace_back(
+      "NOT private as it is opened; protocol \"approximate-minima\" covers the distance with "
+      "output "
+      "noise.");
+  statement.caveats.emplace_back("Every party's number of rows is public.");
   return statement;
 }
 

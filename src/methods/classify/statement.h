@@ -46,6 +46,15 @@ privacy::Statement StatePsgd(const PsgdTask& task, const Audience& audience);
 privacy::Statement StateMinimum(const PrivateMinimum& design, const MinimumBudget& budget,
                                 const Audience& audience);
 
+// The minimum of the perturbed objective, opened without output noise: nothing limits any loss,
+// because the theorem speaks of the exact minimiser and an opening on a grid is not that. What the
+// theorem would say of the exact one, sigma* and Delta are in the mechanism.
+privacy::Statement StateObjective(const PrivateMinimum& design, const MinimumBudget& budget,
+                                  const Audience& audience);
+
+// What opens exactly: nothing limits any loss. what: of what opens, one sentence.
+privacy::Statement StateExact(const std::string& what, const Audience& audience);
+
 // Objective perturbation by a curator who holds all rows (the paper's Algorithm 4), eta ~
 // N(0, noise_stddev^2 I): for the EXACT minimiser. What noise_stddev is worth by the corrected
 // equation, whatever equation it came from: for the printed sigma* that is far above what it

@@ -162,7 +162,7 @@ TEST(PrivateMinimum, TheNoiseMeetsTheBudget) {
 
     const privacy::GridL2Sensitivity apart(
         std::ldexp(2 * design.gamma / design.task.lambda, kMinimumBits));
-    EXPECT_LE(privacy::DiscreteGaussianDelta(apart, privacy::RemainingNoise(design.output, known),
+    EXPECT_LE(privacy::DiscreteGaussianDelta(apart, privacy::RemainingNoise(*design.output, known),
                                              privacy::Epsilon(0.02))
                   .upper,
               0.02e-5);
@@ -175,6 +175,48 @@ TEST(PrivateMinimum, TheNoiseMeetsTheBudget) {
   EXPECT_THROW(DesignMinimum({1, 1e-5, 0, 0.7, 1}, 0.01, {300, 400}, 10), Error);
   EXPECT_THROW(DesignMinimum({1, 1e-5, 0.02, 0.7, 2}, 0.01, {300, 400}, 10), Error);
   EXPECT_THROW(DesignMinimum({1, 1e-5, 0.02, 0.7, 1}, 0, {300, 400}, 10), Error);
+}
+
+// Gaussian objective perturbation: all of the budget to the linear noise, the central minimiser of
+// the same noise opens to 1e-6, and nothing is added to it.
+TEST(Objective, OnSharesIsTheCentralOne) {
+  const PrivateMinimum design = DesignObjective({2, 1e-3, 0, 0.7, 1}, 0.2, {7, 17}, 3);
+  EXPECT_FALSE(design.output);
+  EXPECT_GE(design.slack, 0);
+  EXPECT_EQ(design.task.lambda, 0.2 + design.slack);
+  // Worth 2 - determinants against whoever knows one of two shares.
+  const double determinants = std::log1p(0.25 / (24 * design.task.lambda));
+  EXPECT_NEAR(stats::erm::ObjectiveEpsilonRest(stats::erm::NoiseRule::kLinearModel, 3,
+                                               design.linear_stddev, privacy::Delta(1e-3)) +
+                  determinants,
+              2, 1e-5);
+  const auto tables = Parts(SmallTable(), {7, 17});
+  std::vector<OwnMinimum> parties;
+  stats::erm::Objective objective;
+  objective.lambda = design.task.lambda;
+  objective.noise = VectorXd::Zero(3);
+  for (size_t p = 0; p < 2; ++p) {
+    stats::blr::TestRandom random(21 + p);
+    parties.push_back(OwnPart(design, tables[p], random));
+    EXPECT_EQ(parties[p].output_noise, std::vector<Int128>(3, 0));
+    for (int j = 0; j < 3; ++j) {
+      objective.noise(j) += mpc::DecodeFixed(parties[p].linear_noise[j], kMinimumBits);
+    }
+  }
+  EXPECT_GT(objective.noise.norm(), 1);
+  const VectorXd expected = stats::erm::Minimize(SmallTable(), objective).w;
+  RunOptions options;
+  options.releases = ReleasesOf(design.task);
+  const auto run = RunAndComparePlan(options, [&](Engine& engine, size_t) {
+    std::optional<OwnMinimum> own;
+    if (engine.self()) own = parties[*engine.self()];
+    SilentProgress progress;
+    const PerturbedMinimum minimum = RunMinimum(engine, design.task, design.bounds, own, progress);
+    if (!engine.self()) return;
+    ASSERT_TRUE(minimum.certified);
+    EXPECT_LT((minimum.w - expected).norm(), 1e-6);
+  });
+  run.ThrowIfFailed();
 }
 
 TEST(PrivateMinimum, WithItsNoiseIsTheCentralOneWithTheSame) {

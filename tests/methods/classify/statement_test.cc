@@ -2,6 +2,7 @@
 // and each other; who knows what; charges.
 #include "methods/classify/statement.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -129,6 +130,27 @@ TEST(Statements, TheMinimumMeetsItsBudgetAgainstWhomItWasDesignedFor) {
   EXPECT_LT(RowOf(statement, AdversaryKind::kOutsideAnalyst).loss.epsilon_upper, party);
   EXPECT_GT(RowOf(statement, AdversaryKind::kCoalition, 2).loss.epsilon_upper, party);
   EXPECT_THAT(statement.caveats.back(), HasSubstr("certificate"));
+}
+
+// The theorem speaks of the exact minimiser: what opens without output noise has no bound, whoever
+// sees it, and cannot be charged as if it had.
+TEST(Statements, NothingLimitsWhatOpensWithoutCover) {
+  const MinimumBudget budget{1, 1e-5, 0, 0.7, 1};
+  const PrivateMinimum design = DesignObjective(budget, 1e-4, {300, 400, 300}, 10);
+  ASSERT_GT(design.slack, 0);
+  Audience audience;
+  audience.parties = {"north", "south", "west"};
+  audience.delta = 1e-5;
+  for (const Statement& statement :
+       {StateObjective(design, budget, audience), StateExact("The average, exactly.", audience)}) {
+    ASSERT_EQ(statement.rows.size(), 5u);  // outside, three parties, the dealer
+    for (const privacy::StatementRow& row : statement.rows) EXPECT_TRUE(row.loss.infinite);
+    EXPECT_THROW(ChargesOf(statement, "coefficients", 1, 1e-5), Error);
+  }
+  const Statement statement = StateObjective(design, budget, audience);
+  EXPECT_NE(statement.mechanism.find(fmt::format("Delta is {:.6g}", design.slack)),
+            std::string::npos);
+  EXPECT_NE(statement.mechanism.find("EXACT minimiser"), std::string::npos);
 }
 
 TEST(Statements, AggregationCountsAndNewtonSumsMeetTheirBudgets) {

@@ -32,7 +32,8 @@ constexpr const char* kWhatAttacksAre =
     "Found: moments (rank), or rows of which every cell is within 0.001 standard deviations. "
     "Error: of moments the largest over the largest moment, with what was not told taken as the "
     "model implies it; of rows the largest root mean square error of a column, in its standard "
-    "deviations. likelihood: the same questions, computed in the clear. Nothing here is "
+    "deviations. likelihood: the same questions, computed in the clear. Stored: found, error and "
+    "(questions) of the measurements given by --reference, on other rows. Nothing here is "
     "differentially private.";
 
 struct ProtocolsCommand {
@@ -132,6 +133,7 @@ std::string ReferenceText(const SmleAttack& attack) {
     text = fmt::format("{} of {}", *attack.reference_recovered, *attack.reference_of);
   }
   if (attack.reference_error) text += (text.empty() ? "" : ", ") + Small(*attack.reference_error);
+  if (attack.reference_questions) text += fmt::format(" ({})", *attack.reference_questions);
   return text;
 }
 
@@ -204,16 +206,19 @@ Json Data(const Comparison& comparison) {
                          {"of", run.unknown}});
   }
   for (const SmleAttack& attack : comparison.attacks) {
-    attacks.push_back({{"protocol", attack.protocol},
-                       {"attacker", attack.attacker},
-                       {"target", attack.target},
-                       {"questions", attack.questions},
-                       {"found", attack.recovered},
-                       {"of", attack.of},
-                       {"unit", attack.rows ? "rows" : "moments"},
-                       {"error", attack.error},
-                       {"stored_found", Optional(attack.reference_recovered)},
-                       {"stored_error", Optional(attack.reference_error)}});
+    attacks.push_back(
+        {{"protocol", attack.protocol},
+         {"attacker", attack.attacker},
+         {"target", attack.target},
+         {"questions", attack.questions},
+         {"found", attack.recovered},
+         {"of", attack.of},
+         {"unit", attack.rows ? "rows" : "moments"},
+         {"error", attack.error},
+         {"stored_found", Optional(attack.reference_recovered)},
+         {"stored_error", Optional(attack.reference_error)},
+         {"stored_questions",
+          attack.reference_questions ? Json(*attack.reference_questions) : Json(nullptr)}});
   }
   return {{"data_set", comparison.sample.name}, {"protocols", protocols}, {"attacks", attacks}};
 }

@@ -72,13 +72,6 @@ class Attacks {
     return MomentsOf(known, rows_, kCentre, "moments of all rows");
   }
 
-  // Nothing is told, so that the best guess is what the model implies.
-  SmleAttack Sealed() const {
-    SmleAttack attack = Moments({});
-    attack.questions = 0;
-    return attack;
-  }
-
   // All moments open; what they are needs no attack.
   SmleAttack Opened() const {
     SmleAttack attack = Start(kCentre, "moments of all rows (opened)");
@@ -334,10 +327,10 @@ SmleAttack Attacks::Matmul() const {
   for (Index r = 0; r < plan.null_columns; ++r) places.push_back(r);
   const MatrixXd found = published::CompleteSecond(sight, places, second(places, Eigen::all));
   const Index rest = first.rows() - plan.null_columns;
-  return RowsOf(found.bottomRows(rest), second.bottomRows(rest),
-                fmt::format("node 1, knowing {} rows", plan.null_columns),
-                fmt::format("the rest of node 2's, {} of {} constraints",
-                            ConstraintsOnSecond(sight) * second.cols(), second.size()));
+  return RowsOf(
+      found.bottomRows(rest), second.bottomRows(rest),
+      fmt::format("node 1, knowing {} rows", plan.null_columns),
+      fmt::format("rows of node 2, {} constraints", ConstraintsOnSecond(sight) * second.cols()));
 }
 
 SmleAttack Attacks::Transfer() const {
@@ -373,9 +366,12 @@ std::vector<SmleAttack> AttackProtocol(const std::string& protocol, const SmleRu
   if (protocol == "pooled-moments") return {attacks.Opened()};
   if (protocol == "likelihood") {
     SilentProgress silent;
-    return {attacks.Moments(attacks.LikelihoodQuestions(silent))};
+    SmleAttack attack = attacks.Moments(attacks.LikelihoodQuestions(silent));
+    attack.questions = run.questions;
+    return {attack};
   }
-  if (protocol == "sealed") return {attacks.Sealed()};
+  // Nothing is told, so that the best guess is what the model implies.
+  if (protocol == "sealed") return {attacks.Moments({})};
   if (protocol == "secure-matmul") return {attacks.Opened(), attacks.Matmul()};
   if (protocol == "oblivious-transfer") return {attacks.Opened(), attacks.Transfer()};
   std::vector<SmleAttack> all = {attacks.Moments(attacks.Answers())};
@@ -404,13 +400,14 @@ void AddReference(const std::string& file, const std::string& model,
         attack.reference_of = one.at("unknown_moments").get<double>();
         const Json& error = one.at("relative_error_random_theta");
         if (error.is_number()) attack.reference_error = error.get<double>();
+        attack.reference_questions = one.at("n_random_theta").get<int>();
       }
       if (attack.kind == AttackKind::kNextNode) {
         double worst = 0;
         for (const Json& one : json.at("next_node_regression").at("results")) {
-          if (one.at("theta_jitter").get<double>() == 0) {
-            worst = std::max(worst, one.at("rmse_over_sd").get<double>());
-          }
+          if (one.at("theta_jitter").get<double>() > 0) continue;
+          worst = std::max(worst, one.at("rmse_over_sd").get<double>());
+          attack.reference_questions = one.at("evaluations").get<int>();
         }
         attack.reference_error = worst;
       }
@@ -422,6 +419,7 @@ void AddReference(const std::string& file, const std::string& model,
             averaging.begin(), averaging.end(),
             [&](const Json& a, const Json& b) { return distance(a) < distance(b); });
         attack.reference_error = nearest->at("rmse_midrange").get<double>() / kReferenceDeviation;
+        attack.reference_questions = nearest->at("T").get<int>();
       }
     }
   } catch (const Json::exception& error) {

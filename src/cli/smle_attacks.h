@@ -26,6 +26,7 @@ struct SmleAttack {
   double error = 0;
   // The same of the stored measurement, where there is one.
   std::optional<double> reference_recovered, reference_of, reference_error;
+  std::optional<int> reference_questions;
 };
 
 inline constexpr double kRecovered = 1e-3;

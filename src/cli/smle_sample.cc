@@ -175,7 +175,10 @@ SmleSample GrowthSample(Index rows, Index waves, const GrowthPopulation& populat
           intercept + static_cast<double>(j) * slope + population.residual_sd * draw.Normal();
     }
   }
-  const NamedColumns columns = Around(Numbered("t", waves), mean, sd);
+  NamedColumns columns = Around(Numbered("t", waves), mean, sd);
+  // One range for all waves, as one measurement has: equal residual variances need it on shares.
+  columns.lower.setConstant(columns.lower.minCoeff());
+  columns.upper.setConstant(columns.upper.maxCoeff());
   sample.analysis = PrepareModel(GrowthModel(waves), "growth", columns);
   sample.rows = InModelOrder(sample.analysis, columns.names, sample.rows);
   return sample;

@@ -31,7 +31,8 @@ struct GrowthPopulation {
 // parameters (methods.md 1; Snoke et al. 2018, section 5).
 std::string GrowthModel(Eigen::Index waves);
 
-// Made-up rows. Bounds are eight standard deviations on either side of the means of the population.
+// Made-up rows. Bounds are eight standard deviations on either side of the means of the population,
+// the same for all waves.
 SmleSample GrowthSample(Eigen::Index rows, Eigen::Index waves, const GrowthPopulation& population,
                         crypto::RandomSource& random);
 // Five items of one factor.

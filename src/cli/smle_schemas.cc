@@ -24,7 +24,8 @@ std::optional<Json> SmleSchema(const std::string& command) {
                                               {"unit", {{"enum", {"rows", "moments"}}}},
                                               {"error", Nullable("number")},
                                               {"stored_found", Nullable("number")},
-                                              {"stored_error", Nullable("number")}}))}});
+                                              {"stored_error", Nullable("number")},
+                                              {"stored_questions", Nullable("integer")}}))}});
   }
   if (command == "reproduce smle-table1") {
     return Object({{"rows", ListOf(Object({{"panel", Type("string")},

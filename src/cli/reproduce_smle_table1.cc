@@ -68,7 +68,7 @@ constexpr Column kOpenMxFiml = {{{0.5941, 0.0421},
 
 constexpr const char* kWhatItIs =
     "Made-up rows of a normal population with the paper's OpenMx estimates under marginal "
-    "imputation: numbers should be like the paper's, not equal. Three holders: wave 1 of 158 "
+    "imputation: not the paper's rows, so that numbers are not equal. Three holders: wave 1 of 158 "
     "rows, wave 1 of the other 86, waves 2 to 7. As in the paper sigmas are the lower triangular "
     "root of the factors' covariance; standard errors by the delta method.";
 constexpr const char* kBias =

@@ -132,7 +132,9 @@ class Attacks {
   SmleAttack MomentsOf(const std::vector<published::KnownLikelihood>& known, const MatrixXd& rows,
                        std::string attacker, std::string target) const {
     const stats::GroupMoments truth = MomentsOfRows(rows);
-    const published::SolvedMoments solved = SolveMoments(known, truth.n, estimates_);
+    const bool rounded = protocol_ == "conditional" && options_.run.masks == Masks::kRing;
+    const published::SolvedMoments solved = published::SolveMoments(
+        known, truth.n, estimates_, rounded ? published::kToldInRing : published::kTold);
     SmleAttack attack = Start(std::move(attacker), std::move(target));
     attack.kind = AttackKind::kMoments;
     attack.questions = static_cast<int>(known.size());

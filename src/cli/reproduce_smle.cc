@@ -291,6 +291,7 @@ void AddReproduceSmle(CLI::App& reproduce, Invocation& invocation) {
   AddSmleProtocols(reproduce, invocation);
   AddSmleTable1(reproduce, invocation);
   AddSmleFigure5(reproduce, invocation);
+  AddSmleAccuracy(reproduce, invocation);
 }
 
 }  // namespace partita::cli

@@ -38,6 +38,13 @@ std::optional<Json> SmleSchema(const std::string& command) {
                                                   {"estimates_off", Nullable("number")}}))},
                    {"warning", Type("string")}});
   }
+  if (command == "reproduce smle-accuracy") {
+    return Object({{"rows", ListOf(Object({{"protocol", Type("string")},
+                                           {"data_sets", Type("integer")},
+                                           {"converged", Type("integer")},
+                                           {"largest_difference", Nullable("number")},
+                                           {"largest_in_standard_errors", Nullable("number")}}))}});
+  }
   if (command == "reproduce smle-figure5") {
     return Object({{"rows", ListOf(Object({{"varies", {{"enum", {"n", "p", "K"}}}},
                                            {"n", Type("integer")},

@@ -127,6 +127,14 @@ std::string ProtocolsText(const Comparison& comparison) {
   return RenderTable(table, 0);
 }
 
+std::string NotConverged(const Comparison& comparison) {
+  std::string names;
+  for (const SmleRun& run : comparison.runs) {
+    if (!run.fit.converged) names += (names.empty() ? "" : ", ") + run.protocol;
+  }
+  return names.empty() ? "" : WrapText("Stopped short of the strict criterion: " + names + ".", 0);
+}
+
 std::string ReferenceText(const SmleAttack& attack) {
   std::string text;
   if (attack.reference_recovered) {
@@ -162,8 +170,9 @@ std::string AttacksText(const Comparison& comparison, bool with_reference) {
 std::string Text(const Comparison& comparison, bool with_reference) {
   return fmt::format("Protocols of maximum likelihood on one data set: {}\n\n",
                      comparison.sample.name) +
-         ProtocolsText(comparison) + WrapText(kWhatItIs, 0) + "\nWhat parties can work out\n\n" +
-         AttacksText(comparison, with_reference) + WrapText(kWhatAttacksAre, 0);
+         ProtocolsText(comparison) + NotConverged(comparison) + WrapText(kWhatItIs, 0) +
+         "\nWhat parties can work out\n\n" + AttacksText(comparison, with_reference) +
+         WrapText(kWhatAttacksAre, 0);
 }
 
 std::string ProtocolsCsv(const Comparison& comparison) {

@@ -17,6 +17,7 @@
 #include "cli/reproduce_dpvi.h"
 #include "cli/reproduce_psgd.h"
 #include "cli/reproduce_registries.h"
+#include "cli/reproduce_smle.h"
 #include "cli/simulate.h"
 #include "crypto/prg.h"
 #include "report/atomic_file.h"
@@ -364,6 +365,7 @@ void AddReproduceCommand(CLI::App& app, Invocation& invocation) {
   AddReproducePsgd(*reproduce, invocation);
   AddReproduceAslett(*reproduce, invocation);
   AddReproduceRegistries(*reproduce, invocation);
+  AddReproduceSmle(*reproduce, invocation);
 }
 
 }  // namespace partita::cli

@@ -35,6 +35,8 @@ std::optional<Json> CollectionSchema(const std::string& command);
 std::optional<Json> SyntheticSchema(const std::string& command);
 // sem ...; empty for other commands.
 std::optional<Json> SemSchema(const std::string& command);
+// reproduce smle-...
+std::optional<Json> SmleSchema(const std::string& command);
 // audit ...
 std::optional<Json> AuditSchema(const std::string& command);
 

@@ -290,6 +290,7 @@ Json Data(const std::string& command) {
                                              {"detectable", Type("number")}}))},
                    {"title", Type("string")}});
   }
+  if (std::optional<Json> schema = SmleSchema(command)) return *schema;
   if (std::optional<Json> schema = SemSchema(command)) return *schema;
   if (std::optional<Json> schema = SyntheticSchema(command)) return *schema;
   if (std::optional<Json> schema = StewardSchema(command)) return *schema;

@@ -58,7 +58,7 @@ Answer AskOncePlainly(const Setting& setting, const Question& question) {
         return AskPlainly(channel, setting.layout, question);
       },
       [&](net::Channel& channel, crypto::RandomSource&, const OwnRows& rows) {
-        AnswerPlainly(channel, setting.layout, rows);
+        AnswerPlainly(channel, setting.layout, rows, {});
       });
 }
 

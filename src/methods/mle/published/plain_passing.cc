@@ -12,8 +12,9 @@ using Doubles = Matrix<double>;
 
 // Node k of one block. What arrives is conditional on nodes 1..k-1: the covariance and the means
 // (one row at the first node, one per observation later) of the columns of nodes k..K.
-void AnswerBlock(net::Channel& channel, const Layout& layout, const Block& block, size_t k,
-                 const Eigen::MatrixXd& x) {
+void AnswerBlock(net::Channel& channel, const Layout& layout, size_t b, size_t k,
+                 const Eigen::MatrixXd& x, const PlainWatch& watch) {
+  const Block& block = layout.blocks[b];
   const Eigen::Index own = x.cols(), width = ColumnsFrom(block, k), later = width - own;
   const net::PartyIndex previous = k == 0 ? layout.centre : block.nodes[k - 1].party;
   Doubles covariance(width, width), mean(k == 0 ? 1 : block.rows, width), running(1, 1);
@@ -21,7 +22,12 @@ void AnswerBlock(net::Channel& channel, const Layout& layout, const Block& block
   std::vector<net::Receive> receives = {From(previous, covariance), From(previous, mean)};
   if (k > 0) receives.push_back(From(previous, running));
   channel.Exchange({}, receives);
-  if (k == 0) mean = Doubles(mean.replicate(block.rows, 1));
+  if (k == 0) {
+    mean = Doubles(mean.replicate(block.rows, 1));
+  } else if (watch) {
+    const Eigen::MatrixXd seen = mean;
+    watch({b, k, seen});
+  }
   const Eigen::LLT<Eigen::MatrixXd> factor(covariance.topLeftCorner(own, own));
   const Eigen::MatrixXd e = x - mean.leftCols(own);
   running(0, 0) += e.cwiseProduct(factor.solve(e.transpose()).transpose()).sum();
@@ -70,12 +76,13 @@ Answer AskPlainly(net::Channel& channel, const Layout& layout, const Question& q
   return answer;
 }
 
-void AnswerPlainly(net::Channel& channel, const Layout& layout, const OwnRows& rows) {
+void AnswerPlainly(net::Channel& channel, const Layout& layout, const OwnRows& rows,
+                   const PlainWatch& watch) {
   for (size_t b = 0; b < layout.blocks.size(); ++b) {
     const Block& block = layout.blocks[b];
     for (size_t k = 0; k < block.nodes.size(); ++k) {
       if (block.nodes[k].party == channel.self()) {
-        AnswerBlock(channel, layout, block, k, rows[b]);
+        AnswerBlock(channel, layout, b, k, rows[b], watch);
       }
     }
   }

@@ -12,11 +12,24 @@
 // Cost              Per question and block K + 1 rounds and a word to every party.
 #pragma once
 
+#include <functional>
+
 #include "methods/mle/published/normal.h"
 
 namespace partita::methods::mle::published {
 
 Answer AskPlainly(net::Channel& channel, const Layout& layout, const Question& question);
-void AnswerPlainly(net::Channel& channel, const Layout& layout, const OwnRows& rows);
+
+// What node k+1 can keep: the means of its and all later columns given the rows of nodes 1..k, one
+// row per observation.
+struct PlainSight {
+  size_t block = 0, node = 0;  // the receiver's place in the chain
+  const Eigen::MatrixXd& conditional_mean;
+};
+using PlainWatch = std::function<void(const PlainSight&)>;
+
+// watch may be empty.
+void AnswerPlainly(net::Channel& channel, const Layout& layout, const OwnRows& rows,
+                   const PlainWatch& watch);
 
 }  // namespace partita::methods::mle::published

@@ -16,12 +16,6 @@ bool AsksLikelihoods(Protocol protocol) {
   return protocol != Protocol::kSecureMatmul && protocol != Protocol::kObliviousTransfer;
 }
 
-// Masks between 500 and 2000 belong to values as they are; the ring has a fixed resolution.
-stats::StatisticsScale UnitsOf(const Task& task) {
-  const bool natural = task.masks == Masks::kPaper && AsksLikelihoods(task.protocol);
-  return natural ? NaturalUnits(task.layout.num_variables) : DeviationUnits(task.scale);
-}
-
 OwnRows InUnits(const Task& task, const OwnRows& own, net::PartyIndex self) {
   const stats::StatisticsScale units = UnitsOf(task);
   OwnRows out = own;
@@ -113,7 +107,7 @@ void Reply(net::Channel& channel, const Task& task, const OwnRows& rows,
       }
       return;
     default:
-      AnswerPlainly(channel, task.layout, rows);
+      AnswerPlainly(channel, task.layout, rows, {});
   }
 }
 
@@ -195,7 +189,9 @@ Result FitAtCentre(net::Channel& channel, const Task& task, crypto::RandomSource
   input.units = units;
   input.ask = [&](const Question& question) {
     Announce(channel, true);
-    return Ask(channel, task, question, random);
+    Answer answer = Ask(channel, task, question, random);
+    if (task.watch) task.watch(answer);
+    return answer;
   };
   QuestionFit fit = FitByQuestions(task.table, input, progress);
   Announce(channel, false);
@@ -207,6 +203,11 @@ Result FitAtCentre(net::Channel& channel, const Task& task, crypto::RandomSource
 }
 
 }  // namespace
+
+stats::StatisticsScale UnitsOf(const Task& task) {
+  const bool natural = task.masks == Masks::kPaper && AsksLikelihoods(task.protocol);
+  return natural ? NaturalUnits(task.layout.num_variables) : DeviationUnits(task.scale);
+}
 
 std::string_view ProtocolName(Protocol protocol) {
   switch (protocol) {

@@ -4,6 +4,7 @@
 // (published/README.md). They refuse to run unless the caller says that the rows may leak.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +31,13 @@ struct Task {
   stats::ParameterTable table;
   stats::StatisticsScale scale;  // public bounds of the columns
   bool rows_may_leak = false;    // made-up rows, or somebody said so
+  // At the central node, every answer, in the units of UnitsOf: what it can keep. May be empty.
+  std::function<void(const Answer&)> watch;
 };
+
+// The nodes' rows enter as (y - centre) / half_width of these: as they are with paper masks, which
+// belong to such values, else in about standard deviations, since the ring has a fixed resolution.
+stats::StatisticsScale UnitsOf(const Task& task);
 
 struct Result {
   stats::SemFit fit;

@@ -7,8 +7,6 @@
 namespace partita::methods::mle::published {
 namespace {
 
-constexpr double kTold = 1e-9;
-
 // Q / n = tr(K C) - 2 m' K t + m' K m for rows with mean t and second moments C about the origin,
 // in whitened coordinates; the unknowns are t and C - I.
 struct Equations {
@@ -38,7 +36,7 @@ Equations Whitened(const std::vector<KnownLikelihood>& known, double n,
 }  // namespace
 
 SolvedMoments SolveMoments(const std::vector<KnownLikelihood>& known, double n,
-                           const NormalParameters& guess) {
+                           const NormalParameters& guess, double told) {
   const Eigen::Index p = guess.mean.size();
   const Eigen::MatrixXd root = guess.covariance.llt().matrixL();
   SolvedMoments out;
@@ -48,7 +46,7 @@ SolvedMoments SolveMoments(const std::vector<KnownLikelihood>& known, double n,
     const Equations equations = Whitened(known, n, guess, root);
     Eigen::BDCSVD<Eigen::MatrixXd> svd(equations.weights,
                                        Eigen::ComputeThinU | Eigen::ComputeThinV);
-    svd.setThreshold(kTold);
+    svd.setThreshold(told);
     out.rank = svd.rank();
     if (out.rank > 0) out.magnification = 1 / svd.singularValues()[out.rank - 1];
     found = svd.solve(equations.values);

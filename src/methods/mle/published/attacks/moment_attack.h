@@ -28,10 +28,14 @@ struct SolvedMoments {
 };
 
 // Least squares in coordinates whitened by `guess`, a distribution near the rows' (the last theta
-// asked for, say); what is not determined is as in the guess. Directions told with less than 1e-9
-// of the largest count as not told. Without likelihoods the guess is the result.
+// asked for, say); what is not determined is as in the guess. Directions told with less than `told`
+// of the largest count as not told: kTold for answers as exact as doubles, kToldInRing for those in
+// the ring, which round distributions and rows to 2^-24, so that what was asked leaves the model's
+// family by as much and the answers cannot be solved for what lies there. Without likelihoods the
+// guess is the result.
+inline constexpr double kTold = 1e-9, kToldInRing = 1e-5;
 SolvedMoments SolveMoments(const std::vector<KnownLikelihood>& known, double n,
-                           const NormalParameters& guess);
+                           const NormalParameters& guess, double told = kTold);
 
 // Largest error of a first or second moment about the origin, over the largest such moment.
 double RelativeError(const SolvedMoments& solved, const Eigen::VectorXd& mean,

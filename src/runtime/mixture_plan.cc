@@ -72,6 +72,19 @@ std::string BatchText(const MixtureStudy& study) {
       plan.sampling_rate, plan.max_batch, plan.request.redraw_probability);
 }
 
+std::string TestRowsText(const MixtureStudy& study) {
+  const study::MixtureUtility& utility = study.spec().utility;
+  std::string text = fmt::format(
+      "{} of {} rows are set aside by the public seed {} and never trained on; they stay with "
+      "their holders, who judge the model of their own columns by them, each for itself.",
+      utility.test_rows, uint64_t{study.plan.request.num_rows} + utility.test_rows, utility.seed);
+  for (const study::MixtureTarget& target : utility.targets) {
+    text += fmt::format(" The holder of '{0}' predicts whether it is '{1}' from its other columns.",
+                        target.variable, target.level);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<study::PlanPrivacy> StatementRowsOf(const privacy::Statement& statement) {
@@ -100,13 +113,17 @@ void MixtureStudy::Describe(study::Plan& described) const {
            of.components, columns.size(), of.iterations, plan.request.noise_multiplier,
            of.privacy.clip, of.paper_schedule ? ", the paper's schedule" : "",
            of.paper_formulation ? ", the paper's formulation" : ""),
-       "over all rows", plan.step.num_values()});
+       of.utility.test_rows == 0 ? "over all rows"
+                                 : fmt::format("over {} rows; {} are set aside",
+                                               plan.request.num_rows, of.utility.test_rows),
+       plan.step.num_values()});
   described.leakage_level = kNoisedStatistics;
   described.privacy = StatementRowsOf(statement);
   described.privacy_statement = statement;
   described.assumptions.push_back(statement.mechanism);
   described.assumptions.insert(described.assumptions.end(), statement.caveats.begin(),
                                statement.caveats.end());
+  if (of.utility.test_rows > 0) described.notes.push_back(TestRowsText(*this));
   described.notes.push_back(BatchText(*this));
   described.notes.push_back("With the same noise and as many passes through the rows:");
   for (const dpvi::BatchChoice& choice : choices)

@@ -77,8 +77,7 @@ study::DocumentSection UsesSection(const MixtureStudy& study, const dpvi::RunRes
       {fmt::format("The row that was used most was in {} batches. That is known to the parties and "
                    "to the dealer; shown here and kept in no file.",
                    run.max_uses)}};
-  section.tables.push_back(
-      LossTable(dpvi::StateRun(study.plan, study.audience, {run.openings, uses})));
+  section.tables.push_back(LossTable(study.StateOf({run.openings, uses})));
   section.own_rows = true;
   return section;
 }
@@ -97,17 +96,48 @@ study::DocumentTable PairTable(const std::string& title,
   return table;
 }
 
-study::DocumentSection OwnColumns(size_t party, const dpvi::FittedModel& model,
-                                  const stats::mixture::Values& real,
+// What a holder asks of its test rows.
+dpvi::UtilityRequest RequestOf(const MixtureStudy& study, size_t party) {
+  dpvi::UtilityRequest request;
+  for (const study::MixtureTarget& target : study.spec().utility.targets) {
+    for (const dpvi::ModelColumn& column : study.columns) {
+      if (column.party != party || column.encoding.column.name != target.variable) continue;
+      request.target = target.variable;
+      request.level = target.level;
+    }
+  }
+  return request;
+}
+
+study::DocumentTable PredictionTable(const dpvi::Utility& utility) {
+  study::DocumentTable table{fmt::format("Predicting whether {} is {} on the rows set aside",
+                                         utility.target, utility.level),
+                             {"trained on", "error", "AUC", "log loss"},
+                             {}};
+  const auto add = [&](const std::string& rows, const stats::mixture::PredictionScore& score) {
+    table.rows.push_back({rows, 1 - score.accuracy, score.auc, score.log_loss});
+  };
+  add("synthetic rows", *utility.from_synthetic);
+  add("own training rows", *utility.from_real);
+  return table;
+}
+
+study::DocumentSection OwnColumns(const MixtureStudy& study, size_t party,
+                                  const dpvi::FittedModel& model, const dpvi::RealRows& real,
                                   crypto::RandomSource& random) {
   const dpvi::Utility utility =
-      dpvi::JudgeSynthetic(dpvi::ModelOfParty(model, party), {real, {}}, {}, random);
+      dpvi::JudgeSynthetic(dpvi::ModelOfParty(model, party), real, RequestOf(study, party), random);
   study::DocumentSection section{
       "Own columns, real against synthetic",
-      {fmt::format("Log density of the real rows: {:.4f} nats per row at the mean of the model, "
-                   "{:.4f} over 20 draws of it. The model was learned from these rows and may fit "
-                   "them better than others.",
-                   utility.plug_in, utility.predictive),
+      {fmt::format("Log density of the {}: {:.4f} nats per row at the mean of the model, "
+                   "{:.4f} over 20 draws of it. {}",
+                   real.train ? fmt::format("{} rows set aside", study.spec().utility.test_rows)
+                              : "real rows",
+                   utility.plug_in, utility.predictive,
+                   real.train ? "The model was not learned from them; everything here is computed "
+                                "on them."
+                              : "The model was learned from these rows and may fit them better "
+                                "than others."),
        "Exact, computed from this party's rows and columns; shown here and kept in no file. To "
        "tell "
        "anybody is a release of its own."}};
@@ -119,6 +149,7 @@ study::DocumentSection OwnColumns(size_t party, const dpvi::FittedModel& model,
     section.tables.push_back(
         PairTable("Cramer's V, the strongest pairs", utility.associations, true));
   }
+  if (utility.from_synthetic) section.tables.push_back(PredictionTable(utility));
   section.own_rows = true;
   return section;
 }
@@ -174,7 +205,7 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
   const dpvi::RunResult& run = result.run;
   // Not with the uses that there were: whoever reads it does not know the batches.
   const dpvi::Made made{run.openings, {}};
-  const privacy::Statement statement = dpvi::StateRun(study.plan, study.audience, made);
+  const privacy::Statement statement = study.StateOf(made);
   const uint64_t max_uses =
       dpvi::StepsOf(study.plan, study.audience, made).max_uses.value_or(run.openings);
   const dpvi::FittedModel model = ModelOf(study, run, statement);
@@ -196,7 +227,7 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
   document.files.push_back({"model.json", dpvi::ModelJson(model)});
   nlohmann::ordered_json tables = nlohmann::ordered_json::array();
   if (party == study.receiver) tables = AddTables(study, model, random, document);
-  if (result.own) document.sections.push_back(OwnColumns(party, model, *result.own, random));
+  if (result.own) document.sections.push_back(OwnColumns(study, party, model, *result.own, random));
   if (study.plan.request.batch_mode == stats::mixture::BatchMode::kPoisson)
     document.sections.push_back(UsesSection(study, run));
   document.json = nlohmann::ordered_json{{"components", study.spec().components},

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "methods/dpvi/test_rows.h"
 #include "runtime/party.h"
 
 namespace partita::runtime {
@@ -75,7 +76,8 @@ dpvi::RunRequest RequestOf(const MixtureStudy& study) {
   request.layout = dpvi::ModelLayout(study.columns);
   request.party_index.resize(study.num_computing);
   std::iota(request.party_index.begin(), request.party_index.end(), mpc::PartyIndex{0});
-  request.num_rows = static_cast<uint32_t>(*study.partition.blocks.front().count);
+  request.num_rows =
+      static_cast<uint32_t>(*study.partition.blocks.front().count) - spec.utility.test_rows;
   request.components = spec.components;
   request.variational.steps = spec.iterations;
   request.variational.learning_rate = spec.learning_rate;
@@ -118,7 +120,7 @@ MixtureStudy PrepareMixtureStudy(study::StudyFile file) {
                          outside ? dpvi::Against::kOutside : dpvi::Against::kParty);
     }
     study.plan = dpvi::PlanRun(std::move(request));
-    study.statement = dpvi::StateRun(study.plan, study.audience, {study.spec().iterations, {}});
+    study.statement = study.StateOf({study.spec().iterations, {}});
     study.choices = dpvi::CompareBatches(study.plan, study.audience);
   } catch (const Error& error) {
     throw Error(error.code(),
@@ -128,6 +130,17 @@ MixtureStudy PrepareMixtureStudy(study::StudyFile file) {
   }
   study.releases = {dpvi::GradientRelease(study.plan)};
   return study;
+}
+
+privacy::Statement MixtureStudy::StateOf(const dpvi::Made& made) const {
+  privacy::Statement of_run = dpvi::StateRun(plan, audience, made);
+  if (spec().utility.test_rows > 0) {
+    of_run.caveats.emplace_back(
+        "Rows are set aside by their place in the order of keys, in public: the losses are those "
+        "of rows whose values are replaced while the keys of all rows stay as they are. A row that "
+        "is set aside takes no part, and nothing of its values is released.");
+  }
+  return of_run;
 }
 
 std::unique_ptr<MethodRows> MixtureStudy::PrepareRows(size_t party, const data::Holding& holding,
@@ -142,11 +155,21 @@ std::unique_ptr<MethodRows> MixtureStudy::PrepareRows(size_t party, const data::
   const crypto::Digest study = StudyDigest(*this);
   digest.Raw(study);
   if (!held.empty()) {
-    own->values = std::make_shared<const mixture::Values>(dpvi::EncodeValues(held, *holding.table));
-    for (const std::vector<double>& column : *own->values) {
+    mixture::Values values = dpvi::EncodeValues(held, *holding.table);
+    for (const std::vector<double>& column : values) {
       for (const double value : column) digest.F64(value);
     }
-    own->rows = mixture::MakeRows(dpvi::ModelLayout(held), *own->values);
+    auto real = std::make_shared<dpvi::RealRows>();
+    if (const study::MixtureUtility& utility = spec().utility; utility.test_rows > 0) {
+      const dpvi::RowSplit split = dpvi::SplitRows(
+          static_cast<uint32_t>(*partition.blocks.front().count), utility.test_rows, utility.seed);
+      real->train = dpvi::SelectRows(values, split.train);
+      real->test = dpvi::SelectRows(values, split.test);
+    } else {
+      real->test = std::move(values);
+    }
+    own->rows = mixture::MakeRows(dpvi::ModelLayout(held), real->train ? *real->train : real->test);
+    own->values = std::move(real);
   }
   own->own = crypto::Sha256Of(digest.bytes());
   return own;

@@ -31,6 +31,9 @@ struct MixtureStudy final : Study {
   privacy::Statement statement;                     // of the whole plan, before a run
   std::vector<methods::dpvi::BatchChoice> choices;  // of batches, for comparison
 
+  // After so many openings, or before; what rows set aside ask of it is among its caveats.
+  privacy::Statement StateOf(const methods::dpvi::Made& made) const;
+
   const study::MixtureSpec& spec() const { return *file.analyses.front().mixture; }
 
   MethodName Method() const override { return {kMixtureMethod, kMixtureVersion, "dpvi"}; }
@@ -63,15 +66,15 @@ MixtureStudy PrepareMixtureStudy(study::StudyFile file);
 
 // One party's rows of the model.
 struct MixtureRows final : MethodRows {
-  stats::mixture::Rows rows;  // of its own columns; without features at a party without any
-  std::shared_ptr<const stats::mixture::Values> values;  // the same; null at a party without any
-  crypto::Digest own{};                                  // of the study file and these rows
+  stats::mixture::Rows rows;  // to train on, of its own columns; without features where it has none
+  std::shared_ptr<const methods::dpvi::RealRows> values;  // null at a party without any
+  crypto::Digest own{};  // of the study file and all its rows, those set aside included
 };
 
 struct MixtureResult final : MethodResult {
-  methods::dpvi::RunResult run;                       // computing parties
-  bool went_on = false;                               // from a checkpoint of an earlier attempt
-  std::shared_ptr<const stats::mixture::Values> own;  // MixtureRows::values
+  methods::dpvi::RunResult run;                        // computing parties
+  bool went_on = false;                                // from a checkpoint of an earlier attempt
+  std::shared_ptr<const methods::dpvi::RealRows> own;  // MixtureRows::values
 };
 
 // What a party that has the model says of it (mixture_report.cc); at the receiver also of synthetic

@@ -19,9 +19,9 @@ using data::ColumnType;
 using data::EncodingKind;
 
 const std::vector<std::string> kMixtureKeys = {
-    "columns",  "components",  "iterations",     "epochs",
-    "schedule", "formulation", "learning_rate",  "checkpoint_every",
-    "batch",    "privacy",     "synthetic_rows", "synthetic_sets"};
+    "columns",        "components",     "iterations",       "epochs", "schedule",
+    "formulation",    "learning_rate",  "checkpoint_every", "batch",  "privacy",
+    "synthetic_rows", "synthetic_sets", "utility"};
 
 namespace {
 
@@ -220,12 +220,71 @@ uint32_t RequireRows(const TableReader& analysis, const StudyFile& study, const 
   if (rows > std::numeric_limits<uint32_t>::max()) {
     refuse("takes fewer than 2^32 rows", "use a sample of the rows");
   }
-  if (spec.components > rows) {
-    analysis.Fail(analysis.PositionOf("components"),
-                  fmt::format("{} components for {} rows", spec.components, rows),
-                  "use at most as many components as rows; 20 is usual");
-  }
   return static_cast<uint32_t>(rows);
+}
+
+MixtureTarget ReadTarget(const TableReader& entry, const StudyFile& study, const MixtureSpec& spec,
+                         std::set<std::string>& testing) {
+  const LocatedText name = entry.Text("variable", "variable = \"income\"");
+  std::vector<std::string> names;
+  for (const ColumnEncoding& encoding : spec.columns) names.push_back(encoding.column.name);
+  MixtureTarget target{entry.Choice(name, "variable", names), {}};
+  const auto encoding = std::find_if(
+      spec.columns.begin(), spec.columns.end(),
+      [&](const ColumnEncoding& column) { return column.column.name == target.variable; });
+  if (!data::HasLevels(encoding->column.type)) {
+    entry.Fail(name.position, fmt::format("{} has no levels to predict", Quote(target.variable)),
+               "name a factor of the model");
+  }
+  target.level =
+      entry.Choice(entry.Text("level", "level = \"high\""), "level", encoding->column.levels);
+  for (const Party& party : study.parties) {
+    const auto holds = [&](const ColumnEncoding& column) {
+      return std::find(party.columns.begin(), party.columns.end(), column.column.name) !=
+             party.columns.end();
+    };
+    if (!holds(*encoding)) continue;
+    if (std::count_if(spec.columns.begin(), spec.columns.end(), holds) == 1) {
+      entry.Fail(name.position,
+                 fmt::format("{} holds no other column of the model to predict {} from",
+                             Quote(party.name), Quote(target.variable)),
+                 "name a factor of a holder with two columns or more: rows never leave it");
+    }
+    if (!testing.insert(party.name).second) {
+      entry.Fail(name.position, fmt::format("{} has two targets", Quote(party.name)),
+                 "name one target of each holder");
+    }
+  }
+  return target;
+}
+
+void ReadUtility(const TableReader& analysis, const StudyFile& study, uint32_t rows,
+                 MixtureSpec& spec) {
+  const auto reader =
+      analysis.OptionalTable("utility", {"test_rows", "seed", "targets"}, "[analysis.utility]");
+  if (!reader) return;
+  const auto test_rows =
+      OptionalWhole(*reader, "test_rows", 1, int64_t{rows} - 1,
+                    "rows set aside are not trained on; a fifth of the rows is usual");
+  if (!test_rows) reader->FailMissing("test_rows", "test_rows = 100");
+  spec.utility.test_rows = static_cast<uint32_t>(*test_rows);
+  const auto seed = OptionalWhole(*reader, "seed", 0, std::numeric_limits<int64_t>::max(),
+                                  "any whole number will do; it is public");
+  if (!seed) reader->FailMissing("seed", "seed = 1");
+  spec.utility.seed = static_cast<uint64_t>(*seed);
+  std::set<std::string> testing;
+  const std::vector<TableReader> targets = reader->Entries(
+      "targets", {"variable", "level"}, "{variable = \"income\", level = \"high\"}");
+  for (const TableReader& entry : targets)
+    spec.utility.targets.push_back(ReadTarget(entry, study, spec, testing));
+}
+
+// Of the rows that are trained on.
+void CheckComponents(const TableReader& analysis, uint32_t rows, const MixtureSpec& spec) {
+  if (spec.components <= rows) return;
+  analysis.Fail(analysis.PositionOf("components"),
+                fmt::format("{} components for {} rows", spec.components, rows),
+                "use at most as many components as rows; 20 is usual");
 }
 
 void ReadBatch(const TableReader& analysis, uint32_t rows, MixtureSpec& spec) {
@@ -386,7 +445,10 @@ MixtureSpec ReadMixture(const TableReader& analysis, const StudyFile& study) {
       OptionalWhole(analysis, "checkpoint_every", 1, kMaxIterations,
                     "so many iterations are lost at most when a run stops; 100 is usual")
           .value_or(static_cast<int64_t>(spec.checkpoint_every)));
-  const uint32_t rows = RequireRows(analysis, study, spec);
+  const uint32_t all = RequireRows(analysis, study, spec);
+  ReadUtility(analysis, study, all, spec);
+  const uint32_t rows = all - spec.utility.test_rows;
+  CheckComponents(analysis, rows, spec);
   ReadBatch(analysis, rows, spec);
   ReadLength(analysis, rows, spec);
   ReadNoise(analysis, study, spec);

@@ -31,17 +31,31 @@ struct MixturePrivacy {
   std::string noise_from;
 };
 
+// What one holder's test rows are asked: whether a column of its has this level.
+struct MixtureTarget {
+  std::string variable, level;
+};
+
+// [analysis.utility] of a mixture: rows that are never trained on, for their holders to judge
+// synthetic rows by.
+struct MixtureUtility {
+  uint32_t test_rows = 0;              // 0: none are set aside
+  uint64_t seed = 0;                   // public: with the order of rows it says which
+  std::vector<MixtureTarget> targets;  // at most one of each holder
+};
+
 struct MixtureSpec {
   std::vector<data::ColumnEncoding> columns;  // of the model, as listed
   size_t components = 0;
   uint64_t iterations = 0;  // from `epochs` too
   MixtureBatch batch = MixtureBatch::kPoisson;
-  uint32_t batch_size = 0;         // expected (poisson), largest (disjoint), all rows (full)
+  uint32_t batch_size = 0;         // expected (poisson), largest (disjoint), all trained on (full)
   bool paper_schedule = false;     // weights learn from the first step on
   bool paper_formulation = false;  // every entry of every gradient on shares
   double learning_rate = 0.01;
   uint64_t checkpoint_every = 100;
   MixturePrivacy privacy;
+  MixtureUtility utility;
   uint64_t synthetic_rows = 0;  // of each table that the receiver draws; 0: none
   uint32_t synthetic_sets = 1;
 };

@@ -255,6 +255,12 @@ against = "parties"                # who know the batches; or "outside": whoever
 delta = 1e-5
 adjacency = "replace"
 # clip = 1
+
+# Rows that are never trained on; their holders judge the synthetic rows of their own columns by them.
+# [analysis.utility]
+# test_rows = 60
+# seed = 1                         # public: says which rows
+# targets = [{variable = "x2", level = "yes"}]
 )";
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "methods/dpvi/model_file.h"
+#include "methods/dpvi/test_rows.h"
 #include "net/memory_transport.h"
 #include "runtime/build_plan.h"
 #include "runtime/ledger_charges.h"
@@ -33,6 +34,7 @@ using ::testing::Each;
 using testing::End;
 using testing::ExpectAllDone;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int kRows = 60;
 
@@ -44,6 +46,7 @@ struct Options {
       "learning_rate = 0.05\nsynthetic_rows = 30\nsynthetic_sets = 2\n";
   std::string batch = "mode = \"poisson\"\nsize = 12\n";
   std::string privacy = "noise_multiplier = 1.5\ndelta = 1e-5\nadjacency = \"replace\"\n";
+  std::string utility;  // [analysis.utility]
 };
 
 std::string StudyText(const Options& options) {
@@ -68,8 +71,8 @@ std::string StudyText(const Options& options) {
       "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n[engine]\nname = \"{}\"\n"
       "[[analysis]]\nmethod = \"mixture\"\ncolumns = [\"income\", \"visits\", \"sex\", "
       "{{variable = \"score\", family = \"gaussian\"}}]\n{}[analysis.batch]\n{}"
-      "[analysis.privacy]\n{}",
-      options.engine, options.analysis, options.batch, options.privacy);
+      "[analysis.privacy]\n{}{}",
+      options.engine, options.analysis, options.batch, options.privacy, options.utility);
   return toml;
 }
 
@@ -277,6 +280,104 @@ TEST_F(MixtureStudyTest, HoldersCompareTheirOwnColumns) {
   EXPECT_EQ(synthetic->tables.at(0).rows.size(), 6u);  // of four columns
   EXPECT_EQ(SectionOf(ends.at("south"), "Synthetic data"), nullptr);
   EXPECT_EQ(SectionOf(ends.at("north"), "Model")->plots.at(0).series.at(0).y.size(), 3u);
+}
+
+const char* const kSetAside =
+    "[analysis.utility]\ntest_rows = 20\nseed = 3\ntargets = [{variable = \"sex\", level = "
+    "\"m\"}]\n";
+
+// What holders do with rows that were set aside, told to themselves only.
+TEST_F(MixtureStudyTest, HoldersTestOnRowsSetAside) {
+  Options options;
+  options.utility = kSetAside;
+  WriteTables(options);
+  const auto study = Prepare(options);
+  const auto ends = Run(*study);
+  ExpectAllDone(ends);
+  ASSERT_FALSE(HasFailure());
+  ExpectPlannedTraffic(ends);
+  for (const std::string party : {"north", "south"}) {
+    const study::DocumentSection* own =
+        SectionOf(ends.at(party), "Own columns, real against synthetic");
+    ASSERT_NE(own, nullptr);
+    EXPECT_TRUE(own->own_rows);
+    EXPECT_THAT(own->paragraphs.front(), HasSubstr("of the 20 rows set aside"));
+    EXPECT_THAT(own->paragraphs.front(), Not(HasSubstr("may fit them better")));
+    ASSERT_EQ(own->tables.size(), party == "north" ? 2u : 3u);  // south holds the target
+    const std::string model = FileOf(ends.at(party), "model.json").contents;
+    EXPECT_THAT(privacy::ParseStatementJson(methods::dpvi::ParseModelJson(model).privacy).caveats,
+                Contains(HasSubstr("place in the order of keys")));
+  }
+  const study::DocumentTable& scores =
+      SectionOf(ends.at("south"), "Own columns, real against synthetic")->tables[2];
+  EXPECT_THAT(scores.title, HasSubstr("whether sex is m"));
+  EXPECT_EQ(FirstCells(scores), (std::vector<std::string>{"synthetic rows", "own training rows"}));
+  for (const auto& row : scores.rows) {
+    const double wrong = std::get<double>(row.at(1)) * 20;  // of 20 rows
+    EXPECT_NEAR(wrong, std::round(wrong), 1e-9);
+    EXPECT_GE(wrong, 0);
+    EXPECT_LE(wrong, 20);
+  }
+}
+
+// All holders set aside the same places of the agreed order, and train on the others.
+TEST_F(MixtureStudyTest, TheSameRowsAreSetAsideEverywhere) {
+  Options options;
+  options.utility = kSetAside;
+  const auto study = Prepare(options);
+  const MixtureStudy& prepared = AsMixture(*study);
+  const auto split = methods::dpvi::SplitRows(kRows, 20, 3);
+  std::map<size_t, stats::mixture::Values> test;
+  for (size_t party = 0; party < 2; ++party) {
+    data::Table table;
+    table.num_rows = kRows;
+    for (const auto& column : prepared.columns) {
+      if (column.party != party) continue;
+      data::Column cells{column.encoding.column, {}, {}, {}};
+      for (int row = 0; row < kRows; ++row) {
+        if (data::HasLevels(column.encoding.column.type)) {
+          cells.codes.push_back(row % 2);
+        } else {
+          cells.numbers.push_back(column.encoding.column.name == "visits" ? row % 6 : row / 15.0);
+        }
+      }
+      table.columns.push_back(std::move(cells));
+    }
+    data::Holding holding;
+    holding.table = std::make_shared<const data::Table>(std::move(table));
+    OwnRows counts;
+    const auto rows = prepared.PrepareRows(party, holding, counts);
+    const auto& own = dynamic_cast<const MixtureRows&>(*rows);
+    EXPECT_EQ(counts.observed, 60u);
+    EXPECT_EQ(own.rows.num_rows, 40u);
+    ASSERT_TRUE(own.values->train);
+    EXPECT_EQ(own.values->train->front().size(), 40u);
+    test[party] = own.values->test;
+  }
+  for (size_t i = 0; i < split.test.size(); ++i) {
+    EXPECT_EQ(test[0][1][i], split.test[i] % 6) << i;  // visits
+    EXPECT_EQ(test[1][0][i], split.test[i] % 2) << i;  // sex
+  }
+}
+
+// The losses are those of the rows that are trained on: a study of 40 rows alone has the same.
+TEST_F(MixtureStudyTest, RowsSetAsideDoNotAmplify) {
+  Options options;
+  options.utility = kSetAside;
+  const auto set_aside = Prepare(options);
+  const study::Plan plan = BuildPlan(*set_aside);
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("20 of 60 rows are set aside by the public seed 3")));
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("predicts whether it is 'm'")));
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("keys of all rows stay")));
+  EXPECT_NEAR(AsMixture(*set_aside).plan.sampling_rate, 12.0 / 40, 1e-12);
+  std::string text = StudyText({});
+  text.replace(text.find("count = 60"), 10, "count = 40");
+  const auto fewer = PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  const privacy::Statement& with = AsMixture(*set_aside).statement;
+  const privacy::Statement& alone = AsMixture(*fewer).statement;
+  ASSERT_EQ(with.rows.size(), alone.rows.size());
+  for (size_t i = 0; i < with.rows.size(); ++i)
+    EXPECT_EQ(with.rows[i].loss.epsilon_upper, alone.rows[i].loss.epsilon_upper) << i;
 }
 
 // How often a row was used depends on the batches that hide it from outsiders: parties are shown

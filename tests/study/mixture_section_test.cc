@@ -184,6 +184,28 @@ TEST(MixtureSectionTest, EpochsAreIterations) {
   EXPECT_EQ(iterations("7", "mode = \"full\""), 7u);
 }
 
+const std::string kUtility = R"([analysis.utility]
+test_rows = 100
+seed = 7
+targets = [{variable = "sex", level = "male"}]
+)";
+
+// Whatever counts rows counts those that are trained on.
+TEST(MixtureSectionTest, RowsSetAside) {
+  const MixtureSpec spec = Parse(kSection + kUtility);
+  EXPECT_EQ(spec.utility.test_rows, 100u);
+  EXPECT_EQ(spec.utility.seed, 7u);
+  ASSERT_EQ(spec.utility.targets.size(), 1u);
+  EXPECT_EQ(spec.utility.targets[0].variable, "sex");
+  EXPECT_EQ(spec.utility.targets[0].level, "male");
+  EXPECT_EQ(Parse(kSection).utility.test_rows, 0u);
+  const std::string batch = "mode = \"poisson\"\nsize = 20";
+  EXPECT_EQ(Parse(Edited(kSection, batch, "mode = \"full\"") + kUtility).batch_size, 400u);
+  const std::string epochs = Edited(kSection, "iterations = 2000", "epochs = 2");
+  EXPECT_EQ(Parse(epochs).iterations, 50u);
+  EXPECT_EQ(Parse(epochs + kUtility).iterations, 40u);
+}
+
 // In [[analysis]]'s keys, and in the study around them.
 void ExpectMistake(const std::string& section, const Mistake& mistake) {
   ExpectMistake([](const std::string& text) { Parse(text, kBase); }, "s.toml", section, mistake);
@@ -272,10 +294,36 @@ TEST(MixtureSectionTest, EveryMistakeHasItsPlaceAndARemedy) {
   }
 }
 
+TEST(MixtureSectionTest, MistakesOfRowsSetAside) {
+  const std::string both =
+      "{variable = \"sex\", level = \"male\"}, {variable = \"country\", level = \"Peru\"}";
+  const std::vector<Mistake> mistakes = {
+      {"seed = 7", "sed = 7", "22:1", "unknown key 'sed'", "seed"},
+      {"seed = 7\n", "", "20:1", "needs the key 'seed'", "seed = 1"},
+      {"seed = 7", "seed = -1", "22:8", "from 0", "public"},
+      {"test_rows = 100\n", "", "20:1", "needs the key 'test_rows'", "test_rows = 100"},
+      {"test_rows = 100", "test_rows = 0", "21:13", "from 1 to 499", "a fifth"},
+      {"test_rows = 100", "test_rows = 500", "21:13", "from 1 to 499", "a fifth"},
+      {"test_rows = 100", "test_rows = 496", "3:14", "5 components for 4 rows", "at most"},
+      {"size = 20", "size = 401", "13:8", "from 1 to 400", ""},
+      {"variable = \"sex\"", "variable = \"visits\"", "23:", "no levels", "a factor"},
+      {"variable = \"sex\"", "variable = \"sec\"", "23:", "sec", "did you mean 'sex'"},
+      {"level = \"male\"", "level = \"mal\"", "23:", "mal", "male"},
+      {"{variable = \"sex\", level = \"male\"}", both, "23:", "'south' has two targets",
+       "one target of each holder"},
+      {", {variable = \"country\", rare = [\"Tuvalu\", \"Nauru\"]}", "",
+       "23:", "no other column of the model to predict 'sex'", "rows never leave"},
+  };
+  for (const Mistake& mistake : mistakes)
+    ExpectMistake(Edited(kSection + kUtility, mistake.from, mistake.to), mistake);
+}
+
 // What the rest of the study must be; the place is the analysis.
 TEST(MixtureSectionTest, RowsAndPartiesMustFit) {
   const std::string plain = Edited(kSection, "formulation = \"paper\"\n", "");
   const std::vector<Mistake> mistakes = {
+      {"name = \"dealer\"\n[[analysis]]", "name = \"shamir\"\n[[analysis]]", "1:1",
+       "runs on the engines dealer, replicated and ot", "choose one of them"},
       {"missing = \"refuse\"", "missing = \"complete\"", "1:1", "no missing cells", "[design]"},
       {"site = \"ignore\"", "site = \"fixed\"", "1:1", "sites", "[design]"},
       {"[engine]", "[population]\nsubset = [{variable = \"visits\", at_least = 3}]\n[engine]",

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "crypto/prg.h"
+#include "methods/dpvi/test_rows.h"
 #include "stats/mixture/predictive.h"
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
@@ -88,6 +89,34 @@ TEST(DpviUtilityTest, JudgesRealRows) {
   ExpectError(ErrorCode::kBadInput, "no column 'i'", "", [&] {
     JudgeSynthetic(own, {like, {}}, {100, "i", "no"}, source);
   });
+}
+
+TEST(DpviUtilityTest, RowsAreSetAsideInPublic) {
+  const RowSplit split = SplitRows(60, 15, 7), again = SplitRows(60, 15, 7);
+  EXPECT_EQ(split.test, again.test);
+  EXPECT_NE(split.test, SplitRows(60, 15, 8).test);
+  ASSERT_EQ(split.test.size(), 15u);
+  ASSERT_EQ(split.train.size(), 45u);
+  EXPECT_TRUE(std::is_sorted(split.test.begin(), split.test.end()));
+  EXPECT_TRUE(std::is_sorted(split.train.begin(), split.train.end()));
+  std::vector<uint32_t> all(60);
+  std::merge(split.train.begin(), split.train.end(), split.test.begin(), split.test.end(),
+             all.begin());
+  for (uint32_t row = 0; row < 60; ++row) EXPECT_EQ(all[row], row);
+  EXPECT_TRUE(SplitRows(5, 0, 1).test.empty());
+  EXPECT_TRUE(SplitRows(5, 5, 1).train.empty());
+  ExpectError(ErrorCode::kUsage, "more test rows", "", [] { SplitRows(5, 6, 1); });
+  EXPECT_EQ(SelectRows({{1, 2, 3}, {4, 5, 6}}, {0, 2}), (Values{{1, 3}, {4, 6}}));
+}
+
+// Seeds are fixed, so this passes or fails for good; for another stream a row's count of 3000 draws
+// with chance 3/10 would leave 900 +- 6.2 sqrt(630) with probability below 1e-8 for all ten.
+TEST(DpviUtilityTest, EveryRowIsSetAsideAsOften) {
+  std::array<int, 10> times{};
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    for (const uint32_t row : SplitRows(10, 3, seed).test) ++times[row];
+  }
+  for (const int count : times) EXPECT_NEAR(count, 900, 6.2 * std::sqrt(630));
 }
 
 TEST(DpviUtilityTest, AssociationsOfSyntheticRows) {

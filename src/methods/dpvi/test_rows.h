@@ -1,0 +1,29 @@
+// Rows of a table that are set aside before a mixture is fitted, for their holders to judge
+// synthetic rows by.
+//
+// Public: which rows is a function of their number, a seed and their agreed order, so that all
+// holders set aside the same persons without a message. A row's place depends on the keys of the
+// others, so privacy statements hold for rows whose values are replaced and whose key is not.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stats/mixture/utility.h"
+
+namespace partita::methods::dpvi {
+
+// Ascending; together all rows.
+struct RowSplit {
+  std::vector<uint32_t> train, test;
+};
+
+// Every choice of num_test out of num_rows is as likely over the seeds. Throws kUsage for more
+// test rows than rows.
+RowSplit SplitRows(uint32_t num_rows, uint32_t num_test, uint64_t seed);
+
+// The selected rows of every column.
+stats::mixture::Values SelectRows(const stats::mixture::Values& values,
+                                  const std::vector<uint32_t>& rows);
+
+}  // namespace partita::methods::dpvi

@@ -556,8 +556,8 @@ TEST_F(MixtureStudyTest, AnotherTableDoesNotGoOn) {
   std::ofstream(Data("south")) << csv;
   const auto ends = Run(*study, true);
   ASSERT_TRUE(ends.at("south").error);
-  EXPECT_EQ(ends.at("south").error->code(), ErrorCode::kBadData);
-  EXPECT_THAT(ends.at("south").error->message(), HasSubstr("another study or table"));
+  EXPECT_EQ(ends.at("south").error->code(), ErrorCode::kRefused);
+  EXPECT_THAT(ends.at("south").error->message(), HasSubstr("another study, plan or table"));
 }
 
 TEST_F(MixtureStudyTest, ABudgetThatIsTooSmallIsRefusedBeforeAnythingIsSent) {

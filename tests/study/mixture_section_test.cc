@@ -322,8 +322,6 @@ TEST(MixtureSectionTest, MistakesOfRowsSetAside) {
 TEST(MixtureSectionTest, RowsAndPartiesMustFit) {
   const std::string plain = Edited(kSection, "formulation = \"paper\"\n", "");
   const std::vector<Mistake> mistakes = {
-      {"name = \"dealer\"\n[[analysis]]", "name = \"shamir\"\n[[analysis]]", "1:1",
-       "runs on the engines dealer, replicated and ot", "choose one of them"},
       {"missing = \"refuse\"", "missing = \"complete\"", "1:1", "no missing cells", "[design]"},
       {"site = \"ignore\"", "site = \"fixed\"", "1:1", "sites", "[design]"},
       {"[engine]", "[population]\nsubset = [{variable = \"visits\", at_least = 3}]\n[engine]",
@@ -334,6 +332,11 @@ TEST(MixtureSectionTest, RowsAndPartiesMustFit) {
   for (const Mistake& mistake : mistakes) {
     ExpectMistakeAround(plain, Edited(kBase, mistake.from, mistake.to), mistake);
   }
+  const std::string helper = "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n";
+  ExpectMistakeAround(plain,
+                      Edited(Edited(kBase, helper, ""), "name = \"dealer\"", "name = \"shamir\""),
+                      {"", "engine shamir", "1:1", "runs on the engines dealer, replicated and ot",
+                       "choose one of them"});
   const std::string columns = plain.substr(13, plain.find('\n', 13) - 13);
   ExpectMistake(Edited(plain, columns, "columns = [\"income\", \"visits\"]"),
                 {"", "one holder", "1:1", "one party holds all of these", "another party"});

@@ -112,7 +112,7 @@ TEST(FunctionsTest, Exponentials) {
       const double bound = range.smallest, largest = range.largest;
       SCOPED_TRACE(setting.kind + " up to " + std::to_string(largest));
       const IntMatrix x = Exponents(bound, largest, setting.thinning());
-      ASSERT_GT(x.values.size(), 80u);
+      ASSERT_GT(x.values.size(), 400u / static_cast<unsigned>(setting.thinning()));
       RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
         const PrivateMatrix input = Private(engine, 1, x, bound, kF);
         const BoundedAbove value = {engine.Input({&input, 1})[0], largest};

@@ -16,6 +16,7 @@
 #include "data/csv_reader.h"
 #include "data/csv_writer.h"
 #include "data/gzip_source.h"
+#include "methods/dpvi/cells.h"
 #include "methods/dpvi/synthetic.h"
 #include "methods/dpvi/utility.h"
 #include "privacy/statement.h"
@@ -104,12 +105,20 @@ std::string ScoreText(const char* name, const mixture::PredictionScore& score) {
                      score.accuracy, score.auc, score.log_loss);
 }
 
-std::string ReportText(const dpvi::Utility& report) {
+std::string ReportText(const dpvi::FittedModel& model, const dpvi::Utility& report) {
   TextTable marginals;
   marginals.header = {"column", "total variation"};
   marginals.right = {1};
   for (const mixture::MarginalDistance& marginal : report.marginals)
     marginals.rows.push_back({marginal.name, fmt::format("{:.4f}", marginal.total_variation)});
+  TextTable cells;
+  cells.header = {"column", "cell", "real", "synthetic"};
+  cells.right = {2, 3};
+  for (const dpvi::CellShare& share :
+       dpvi::FarthestApart(dpvi::CellShares(model.columns, report.marginals), 15)) {
+    cells.rows.push_back({share.column, share.cell, fmt::format("{:.4f}", share.real),
+                          fmt::format("{:.4f}", share.synthetic)});
+  }
   TextTable pairs;
   pairs.header = {"pair", "real", "synthetic"};
   pairs.right = {1, 2};
@@ -119,6 +128,7 @@ std::string ReportText(const dpvi::Utility& report) {
   }
   std::string text =
       "Marginals: distance between real and synthetic\n" + RenderTable(marginals, 2) +
+      "\nShares that differ most\n" + RenderTable(cells, 2) +
       "\nAssociations: Cramer's V, the strongest pairs\n" + RenderTable(pairs, 2) +
       fmt::format(
           "\nLog density of the real rows: {:.4f} nats per row at the mean, {:.4f} over 20 "
@@ -136,10 +146,16 @@ nlohmann::ordered_json ScoreJson(const mixture::PredictionScore& score) {
   return {{"accuracy", score.accuracy}, {"auc", score.auc}, {"log_loss", score.log_loss}};
 }
 
-nlohmann::ordered_json ReportData(const dpvi::Utility& report) {
+nlohmann::ordered_json ReportData(const dpvi::FittedModel& model, const dpvi::Utility& report) {
   nlohmann::ordered_json marginals = nlohmann::ordered_json::array();
-  for (const mixture::MarginalDistance& marginal : report.marginals)
-    marginals.push_back({{"column", marginal.name}, {"total_variation", marginal.total_variation}});
+  for (size_t f = 0; f < report.marginals.size(); ++f) {
+    const mixture::MarginalDistance& marginal = report.marginals[f];
+    marginals.push_back({{"column", marginal.name},
+                         {"total_variation", marginal.total_variation},
+                         {"cells", dpvi::CellNames(model.columns[f], marginal.real.size())},
+                         {"real", marginal.real},
+                         {"synthetic", marginal.synthetic}});
+  }
   nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
   for (const mixture::Association& pair : report.associations) {
     pairs.push_back({{"first", pair.first},
@@ -161,6 +177,16 @@ nlohmann::ordered_json ReportData(const dpvi::Utility& report) {
           {"active_components", report.active_components},
           {"prediction", prediction},
           {"purpose", dpvi::kSyntheticPurpose}};
+}
+
+std::string MarginalFigure(const dpvi::ModelColumn& column,
+                           const mixture::MarginalDistance& marginal) {
+  std::vector<report::BarRow> rows;
+  for (const dpvi::CellShare& share : dpvi::CellShares({column}, {marginal}))
+    rows.push_back({share.cell, share.real, share.synthetic});
+  const std::string title = fmt::format("Shares of {}", marginal.name);
+  return report::Element("h3", report::Escape(title)) +
+         report::Element("figure", report::BarPlotSvg(title, "real", "synthetic", rows));
 }
 
 std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& model) {
@@ -185,12 +211,15 @@ std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& mod
   };
   if (report.from_synthetic) add_score("synthetic rows", *report.from_synthetic);
   if (report.from_real) add_score("real rows", *report.from_real);
+  std::string marginal_plots;
+  for (size_t f = 0; f < report.marginals.size(); ++f)
+    marginal_plots += MarginalFigure(model.columns[f], report.marginals[f]);
   report::HtmlPage page;
   page.title = "Synthetic data: how like the real ones they are";
   page.header = report::Element("h1", report::Escape(page.title)) + report::Paragraph(kRealRows);
   page.main =
       report::Section("use", "What such data are for", report::Paragraph(dpvi::kSyntheticPurpose)) +
-      report::Section("marginals", "Marginals", report::RenderHtmlTable(table)) +
+      report::Section("marginals", "Marginals", report::RenderHtmlTable(table) + marginal_plots) +
       report::Section("associations", "Associations",
                       report::Element("figure", report::BarPlotSvg("Cramer's V of pairs", "real",
                                                                    "synthetic", pairs))) +
@@ -222,7 +251,7 @@ int RunReport(const OutputOptions& output, const ReportCommand& command) {
   const dpvi::FittedModel model = ModelFor(command);
   const dpvi::Utility report = MakeReport(command, model);
   if (!command.html.empty()) report::WriteFileAtomically(command.html, ReportHtml(report, model));
-  PrintResult(output, ReportText(report), ReportData(report).dump());
+  PrintResult(output, ReportText(model, report), ReportData(model, report).dump());
   return kDone;
 }
 

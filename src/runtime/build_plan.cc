@@ -183,9 +183,13 @@ void AddProtocol(const Study& study, PhaseBuilder& builder, study::Plan& plan) {
   for (const auto& [name, count] : correlations) plan.correlations.push_back({name, count});
 }
 
-void AddFinish(PhaseBuilder& builder, std::vector<study::PlanPhase>& phases) {
+// `common` bytes among the first num_computing processes.
+void AddFinish(size_t num_computing, uint64_t common, PhaseBuilder& builder,
+               std::vector<study::PlanPhase>& phases) {
   study::PlanPhase phase{"finish", 0, {}};
-  builder.Step(phase, [](size_t, size_t) -> std::optional<uint64_t> { return 0; });
+  builder.Step(phase, [&](size_t from, size_t to) -> std::optional<uint64_t> {
+    return from < num_computing && to < num_computing ? common : 0;
+  });
   builder.Close(phases, std::move(phase));
 }
 
@@ -234,7 +238,7 @@ std::vector<study::PlanPhase> Preparation(const Study& study) {
     }
   }
   builder.Close(phases, std::move(make));
-  AddFinish(builder, phases);
+  AddFinish(study.num_computing, 0, builder, phases);
   return phases;
 }
 
@@ -314,7 +318,8 @@ study::Plan BuildPlan(const Study& study) {
     builder.Close(plan.phases, std::move(phase));
   }
   AddProtocol(study, builder, plan);
-  AddFinish(builder, plan.phases);
+  AddFinish(study.num_computing, study.ComparesResults() ? crypto::Digest{}.size() : 0, builder,
+            plan.phases);
   if (study.file.engine.stored_correlations) plan.preparation = Preparation(study);
   for (const mpc::Release& release : study.releases) {
     plan.releases.push_back(

@@ -1,13 +1,19 @@
 // The end of everything that processes do together.
 #pragma once
 
+#include "base/bytes.h"
 #include "net/channel.h"
 
 namespace partita::runtime {
 
-// Phase "finish", one round of empty messages: everybody tells everybody that it is done, so that a
-// connection is closed only when nothing is under way on it, and every party knows whether all
-// ended well.
+// Phase "finish", one round: everybody tells everybody that it is done, so that a connection is
+// closed only when nothing is under way on it, and every party knows whether all ended well. The
+// messages are empty.
 void ConfirmFinish(net::Channel& channel);
+
+// The same where the first num_computing processes ended with results that must be equal: their
+// messages to each other are `common`, a digest of it. At the others it is not used, and has the
+// same size. Throws kPeerFault naming two parties whose results differ.
+void ConfirmFinish(net::Channel& channel, size_t num_computing, const Bytes& common);
 
 }  // namespace partita::runtime

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/csv_writer.h"
+#include "methods/dpvi/cells.h"
 #include "methods/dpvi/synthetic.h"
 #include "runtime/mixture_study.h"
 #include "study/document.h"
@@ -122,11 +123,22 @@ study::DocumentTable PredictionTable(const dpvi::Utility& utility) {
   return table;
 }
 
+study::DocumentTable CellsTable(const dpvi::FittedModel& own, const dpvi::Utility& utility) {
+  constexpr size_t kCells = 10;
+  study::DocumentTable table{
+      "Shares that differ most", {"column", "cell", "real", "synthetic"}, {}};
+  for (const dpvi::CellShare& share :
+       dpvi::FarthestApart(dpvi::CellShares(own.columns, utility.marginals), kCells)) {
+    table.rows.push_back({share.column, share.cell, share.real, share.synthetic});
+  }
+  return table;
+}
+
 study::DocumentSection OwnColumns(const MixtureStudy& study, size_t party,
                                   const dpvi::FittedModel& model, const dpvi::RealRows& real,
                                   crypto::RandomSource& random) {
-  const dpvi::Utility utility =
-      dpvi::JudgeSynthetic(dpvi::ModelOfParty(model, party), real, RequestOf(study, party), random);
+  const dpvi::FittedModel own = dpvi::ModelOfParty(model, party);
+  const dpvi::Utility utility = dpvi::JudgeSynthetic(own, real, RequestOf(study, party), random);
   study::DocumentSection section{
       "Own columns, real against synthetic",
       {fmt::format("Log density of the {}: {:.4f} nats per row at the mean of the model, "
@@ -145,6 +157,7 @@ study::DocumentSection OwnColumns(const MixtureStudy& study, size_t party,
   for (const stats::mixture::MarginalDistance& marginal : utility.marginals)
     marginals.rows.push_back({marginal.name, marginal.total_variation});
   section.tables.push_back(std::move(marginals));
+  section.tables.push_back(CellsTable(own, utility));
   if (!utility.associations.empty()) {
     section.tables.push_back(
         PairTable("Cramer's V, the strongest pairs", utility.associations, true));
@@ -159,8 +172,11 @@ study::DocumentSection SyntheticSection(const MixtureStudy& study, const dpvi::F
   constexpr size_t kCompared = 10000;
   study::DocumentSection section{
       "Synthetic data",
-      {fmt::format("{} tables of {} rows, each from a posterior draw of its own.",
-                   study.spec().synthetic_sets, study.spec().synthetic_rows),
+      {fmt::format("{} of {} rows, each from a posterior draw of its own.",
+                   study.spec().synthetic_sets == 1
+                       ? "One table"
+                       : fmt::format("{} tables", study.spec().synthetic_sets),
+                   study.spec().synthetic_rows),
        dpvi::kSyntheticPurpose,
        "The associations below are those of synthetic rows; the real ones between columns of "
        "different holders nobody has computed."}};

@@ -20,7 +20,7 @@
 namespace partita::runtime {
 
 inline constexpr char kMixtureMethod[] = "mixture";
-inline constexpr uint32_t kMixtureVersion = 1;
+inline constexpr uint32_t kMixtureVersion = 2;
 // Phases of the protocol: the first iteration of an attempt also masks the statistics.
 inline constexpr char kFirstIteration[] = "first iteration", kIterations[] = "iterations";
 
@@ -55,6 +55,9 @@ struct MixtureStudy final : Study {
   uint64_t Repeats(std::string_view phase) const override;
   std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
                                     Progress& progress) const override;
+  // The state, which every party computed from the same sums: floating point of machines that
+  // differ would show here, and in nothing else.
+  bool ComparesResults() const override { return true; }
   void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
                 Progress& progress) const override;
 };
@@ -72,6 +75,7 @@ struct MixtureRows final : MethodRows {
 };
 
 struct MixtureResult final : MethodResult {
+  crypto::Digest Common() const override { return methods::dpvi::DigestOf(run.state); }
   methods::dpvi::RunResult run;                        // computing parties
   bool went_on = false;                                // from a checkpoint of an earlier attempt
   std::shared_ptr<const methods::dpvi::RealRows> own;  // MixtureRows::values

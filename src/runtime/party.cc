@@ -50,7 +50,12 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
   }
   std::unique_ptr<MethodResult> result = study.Run(*engine, run, progress);
   gate.Finish();
-  ConfirmFinish(channel);
+  if (study.ComparesResults()) {
+    const crypto::Digest common = result->Common();
+    ConfirmFinish(channel, study.num_computing, {common.begin(), common.end()});
+  } else {
+    ConfirmFinish(channel);
+  }
   outcome.releases = gate.counts();
   outcome.traffic = channel.traffic();
   for (const size_t liar : mpc::CorrectedParties(*engine))

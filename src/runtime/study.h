@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "crypto/hash.h"
 #include "crypto/random.h"
 #include "data/holding.h"
 #include "data/partition.h"
@@ -39,6 +40,9 @@ struct MethodRows {
 // What one party has after the protocol of its method.
 struct MethodResult {
   virtual ~MethodResult() = default;
+  // Of a study that compares results: a digest of what every computing party must have the same of,
+  // because each computed it from the same openings. Tells nothing that they do not all have.
+  virtual crypto::Digest Common() const { return {}; }
 };
 
 // The owner's own counts over all its blocks, by its own columns: in a block whose columns are
@@ -162,6 +166,8 @@ struct Study {
   // The protocol: the same code at every party, at the dealer, and on the plan engine.
   virtual std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
                                             Progress& progress) const = 0;
+  // Whether the computing parties tell each other MethodResult::Common in the last round.
+  virtual bool ComparesResults() const { return false; }
   // After the connections are closed: what the outcome says of the result. What fails here is this
   // party's alone.
   virtual void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,

@@ -81,6 +81,7 @@ TEST_F(SyntheticTest, ReportComparesWithRealRows) {
   // Half of the rows each: log(1/2), and two columns that a component gives with 0.9975 each.
   EXPECT_NEAR(data["log_density"], -0.698, 0.01);
   EXPECT_THAT(StudyFolder::Read(html), HasSubstr("<svg"));
+  EXPECT_THAT(StudyFolder::Read(html), HasSubstr("Shares of "));
   EXPECT_THAT(StudyFolder::Read(html), HasSubstr("for their holder"));
 }
 
@@ -101,6 +102,8 @@ TEST_F(SyntheticTest, ReportOfOnePartysColumns) {
   const auto data = nlohmann::json::parse(run.out)["data"];
   ASSERT_EQ(data["marginals"].size(), 1);
   EXPECT_EQ(data["marginals"][0]["column"], "n");
+  EXPECT_EQ(data["marginals"][0]["cells"], (std::vector<std::string>{"0", "1"}));
+  EXPECT_EQ(data["marginals"][0]["real"], (std::vector<double>{0.25, 0.75}));
   // A quarter against a half, which 4000 draws have within six standard errors.
   EXPECT_NEAR(data["marginals"][0]["total_variation"], 0.25, 0.05);
   EXPECT_EQ(data["associations"].size(), 0);

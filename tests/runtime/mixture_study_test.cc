@@ -13,6 +13,7 @@
 #include <random>
 #include <thread>
 
+#include "methods/dpvi/adult.h"
 #include "methods/dpvi/model_file.h"
 #include "methods/dpvi/test_rows.h"
 #include "net/memory_transport.h"
@@ -21,6 +22,7 @@
 #include "runtime/party.h"
 #include "runtime/prepare_study.h"
 #include "tests/data/expect_error.h"
+#include "tests/paths.h"
 #include "tests/runtime/interrupted_runs.h"
 #include "tests/runtime/reference_study.h"
 
@@ -187,6 +189,34 @@ TEST_F(MixtureStudyTest, EveryEngineAndBatchAsPlanned) {
   }
 }
 
+// examples/adult_census is the experiment of the paper: its columns, K, T, q, C and sigma.
+TEST(MixtureExampleTest, TheCensusIsTheExperiment) {
+  const MixtureStudy study =
+      PrepareMixtureStudy(study::LoadStudyFile(SourcePath("examples/adult_census/study.toml")));
+  const methods::dpvi::RunRequest& request = study.plan.request;
+  const std::vector<methods::dpvi::ModelColumn> columns = methods::dpvi::AdultColumns();
+  const stats::mixture::Layout paper = ModelLayout(columns);
+  ASSERT_EQ(request.layout.features.size(), paper.features.size());
+  for (size_t f = 0; f < paper.features.size(); ++f) {
+    const stats::mixture::Feature &ours = request.layout.features[f], &theirs = paper.features[f];
+    EXPECT_EQ(ours.name, theirs.name);
+    EXPECT_EQ(ours.family, theirs.family) << ours.name;
+    EXPECT_EQ(ours.levels, theirs.levels) << ours.name;
+    EXPECT_EQ(ours.party, theirs.party) << ours.name;
+    const data::ColumnSchema &column = study.columns[f].encoding.column,
+                             &expected = columns[f].encoding.column;
+    EXPECT_EQ(column.levels, expected.levels) << ours.name;
+    EXPECT_EQ(column.lower, expected.lower) << ours.name;
+    EXPECT_EQ(column.upper, expected.upper) << ours.name;
+  }
+  EXPECT_EQ(request.num_rows, 30162u);
+  EXPECT_EQ(request.components, 20u);
+  EXPECT_EQ(request.variational.steps, 20000u);
+  EXPECT_EQ(request.batch_size, 100u);
+  EXPECT_EQ(request.clip, 1);
+  EXPECT_EQ(request.noise_multiplier, 2.042);
+}
+
 TEST_F(MixtureStudyTest, TheReceiverDrawsTablesOfTheDictionary) {
   WriteTables({});
   const auto study = Prepare({});
@@ -262,13 +292,17 @@ TEST_F(MixtureStudyTest, HoldersCompareTheirOwnColumns) {
     ASSERT_NE(own, nullptr) << party;
     EXPECT_TRUE(own->own_rows);
     EXPECT_THAT(own->paragraphs.front(), HasSubstr("may fit them better"));
-    ASSERT_EQ(own->tables.size(), 2u);
+    ASSERT_EQ(own->tables.size(), 3u);
     EXPECT_EQ(FirstCells(own->tables[0]), columns);
     for (const auto& row : own->tables[0].rows) {
       EXPECT_GT(std::get<double>(row.at(1)), 0);
       EXPECT_LE(std::get<double>(row.at(1)), 1);
     }
-    EXPECT_EQ(FirstCells(own->tables[1]),
+    EXPECT_EQ(own->tables[1].columns,
+              (std::vector<std::string>{"column", "cell", "real", "synthetic"}));
+    EXPECT_EQ(own->tables[1].rows.size(), 10u);
+    EXPECT_THAT(FirstCells(own->tables[1]), Each(::testing::AnyOfArray(columns)));
+    EXPECT_EQ(FirstCells(own->tables[2]),
               (std::vector<std::string>{columns[0] + ", " + columns[1]}));
     EXPECT_EQ(ends.at(party).outcome->document->json.find("log_density"), std::string::npos);
   }
@@ -303,13 +337,13 @@ TEST_F(MixtureStudyTest, HoldersTestOnRowsSetAside) {
     EXPECT_TRUE(own->own_rows);
     EXPECT_THAT(own->paragraphs.front(), HasSubstr("of the 20 rows set aside"));
     EXPECT_THAT(own->paragraphs.front(), Not(HasSubstr("may fit them better")));
-    ASSERT_EQ(own->tables.size(), party == "north" ? 2u : 3u);  // south holds the target
+    ASSERT_EQ(own->tables.size(), party == "north" ? 3u : 4u);  // south holds the target
     const std::string model = FileOf(ends.at(party), "model.json").contents;
     EXPECT_THAT(privacy::ParseStatementJson(methods::dpvi::ParseModelJson(model).privacy).caveats,
                 Contains(HasSubstr("place in the order of keys")));
   }
   const study::DocumentTable& scores =
-      SectionOf(ends.at("south"), "Own columns, real against synthetic")->tables[2];
+      SectionOf(ends.at("south"), "Own columns, real against synthetic")->tables[3];
   EXPECT_THAT(scores.title, HasSubstr("whether sex is m"));
   EXPECT_EQ(FirstCells(scores), (std::vector<std::string>{"synthetic rows", "own training rows"}));
   for (const auto& row : scores.rows) {

@@ -45,13 +45,13 @@ void WriteState(ByteWriter& out, const mixture::VariationalState& state) {
   }
 }
 
+}  // namespace
+
 crypto::Digest DigestOf(const mixture::VariationalState& state) {
   ByteWriter out;
   WriteState(out, state);
   return crypto::Sha256Of(out.bytes());
 }
-
-}  // namespace
 
 Bytes EncodeCheckpoint(const Checkpoint& checkpoint, const crypto::Digest& binding) {
   ByteWriter out;

@@ -101,6 +101,9 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
 // The state before the first opening: a function of the plan and the public key.
 stats::mixture::VariationalState FirstState(const RunPlan& plan, const crypto::Key& public_key);
 
+// Of all its numbers, to the last bit.
+crypto::Digest DigestOf(const stats::mixture::VariationalState& state);
+
 // Two generations of a party's checkpoints in a folder of its own, bound to a study: `binding` is a
 // digest of whatever must not change between attempts (study file, table snapshots, plan).
 class CheckpointFiles {

@@ -115,11 +115,11 @@ std::vector<double> SkewOf(size_t number) {
 
 std::vector<FigureCell> RunFigure(std::span<const SimulatedData> data, const FigureOptions& options,
                                   blr::Variates& variates, Progress& progress) {
-  if (data.empty() || options.draws == 0) {
-    throw Error(ErrorCode::kUsage, "a figure needs data sets and draws");
+  if (data.empty() || options.draws == 0 || options.lines.empty()) {
+    throw Error(ErrorCode::kUsage, "a figure needs data sets, draws and lines");
   }
   std::vector<FigureCell> cells;
-  const std::vector<FigureLine> lines = FigureLines();
+  const std::vector<FigureLine>& lines = options.lines;
   uint64_t done = 0;
   for (const Panel panel : {Panel::kParties, Panel::kSkew}) {
     for (const double epsilon : options.epsilons) {

@@ -20,14 +20,6 @@ enum class Panel {
   kSkew,     // five parties with the shares of SkewOf(1 .. 3)
 };
 
-struct FigureOptions {
-  std::vector<double> epsilons = {0.1, 0.2};
-  double delta = 0.05;
-  double lambda = 0.1;
-  size_t draws = 10;         // splits and noises of each data set
-  size_t iterations = 1000;  // of PSGD
-};
-
 struct FigureLine {
   Method method = Method::kErm;
   NoiseRule rule = NoiseRule::kCorrected;
@@ -35,6 +27,15 @@ struct FigureLine {
 // "PSGD, printed sigma* (not private)".
 std::string LineName(const FigureLine& line);
 std::vector<FigureLine> FigureLines();
+
+struct FigureOptions {
+  std::vector<double> epsilons = {0.1, 0.2};
+  double delta = 0.05;
+  double lambda = 0.1;
+  size_t draws = 10;         // splits and noises of each data set
+  size_t iterations = 1000;  // of PSGD
+  std::vector<FigureLine> lines = FigureLines();
+};
 
 struct FigureCell {
   Panel panel = Panel::kParties;

@@ -183,8 +183,11 @@ std::vector<MarginalDistance> CompareMarginals(const Layout& layout, const Value
   std::vector<MarginalDistance> distances;
   for (size_t f = 0; f < layout.features.size(); ++f) {
     const size_t count = NumCells(layout.features[f]);
-    const double distance = (Shares(first[f], count) - Shares(second[f], count)).lpNorm<1>() / 2;
-    distances.push_back({layout.features[f].name, distance});
+    const VectorXd shares = Shares(first[f], count), drawn = Shares(second[f], count);
+    distances.push_back({layout.features[f].name,
+                         (shares - drawn).lpNorm<1>() / 2,
+                         {shares.begin(), shares.end()},
+                         {drawn.begin(), drawn.end()}});
   }
   return distances;
 }

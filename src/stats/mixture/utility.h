@@ -16,7 +16,8 @@ using Values = std::vector<std::vector<double>>;
 
 struct MarginalDistance {
   std::string name;
-  double total_variation = 0;  // between the shares of the cells, in [0, 1]
+  double total_variation = 0;           // between the shares of the cells, in [0, 1]
+  std::vector<double> real, synthetic;  // those shares
 };
 std::vector<MarginalDistance> CompareMarginals(const Layout& layout, const Values& real,
                                                const Values& synthetic);

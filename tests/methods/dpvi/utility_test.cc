@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "crypto/prg.h"
+#include "methods/dpvi/cells.h"
 #include "methods/dpvi/test_rows.h"
 #include "stats/mixture/predictive.h"
 #include "tests/data/expect_error.h"
@@ -89,6 +90,46 @@ TEST(DpviUtilityTest, JudgesRealRows) {
   ExpectError(ErrorCode::kBadInput, "no column 'i'", "", [&] {
     JudgeSynthetic(own, {like, {}}, {100, "i", "no"}, source);
   });
+}
+
+TEST(DpviUtilityTest, CellsHaveTheNamesOfTheirColumn) {
+  using Names = std::vector<std::string>;
+  const auto names = [](const data::ColumnSchema& schema, EncodingKind kind, uint32_t bins,
+                        size_t cells, std::vector<std::string> pooled = {}) {
+    return CellNames({{schema, kind, bins, std::move(pooled)}, 0}, cells);
+  };
+  const data::ColumnSchema factor = data::Factor("f", {"a", "b", "c", "d"});
+  EXPECT_EQ(names(factor, EncodingKind::kLevels, 0, 4), (Names{"a", "b", "c", "d"}));
+  EXPECT_EQ(names(factor, EncodingKind::kLevels, 0, 3, {"d", "b"}), (Names{"a", "c", "d, b"}));
+  EXPECT_EQ(names(data::Factor("i", {"no", "yes"}), EncodingKind::kIndicator, 0, 2),
+            (Names{"no", "yes"}));
+  EXPECT_EQ(names(data::Numeric("x", -1, 1), EncodingKind::kStandard, 0, 4),
+            (Names{"[-1, -0.5)", "[-0.5, 0)", "[0, 0.5)", "[0.5, 1]"}));
+  EXPECT_EQ(names(data::Numeric("x", 0, 30), EncodingKind::kBins, 2, 2),
+            (Names{"[0, 15)", "[15, 30]"}));
+  data::ColumnSchema whole = data::Numeric("n", 3, 5);
+  whole.type = data::ColumnType::kInteger;
+  EXPECT_EQ(names(whole, EncodingKind::kWhole, 0, 3), (Names{"3", "4", "5"}));
+  data::ColumnSchema date = data::Numeric("d", 0, 31);
+  date.type = data::ColumnType::kDate;
+  EXPECT_EQ(names(date, EncodingKind::kUnit, 0, 2),
+            (Names{"[1970-01-01, 1970-01-17)", "[1970-01-17, 1970-02-01]"}));
+  ExpectError(ErrorCode::kUsage, "another column", "",
+              [&] { names(factor, EncodingKind::kLevels, 0, 3); });
+
+  const std::vector<CellShare> shares =
+      CellShares({{{data::Factor("i", {"no", "yes"}), EncodingKind::kIndicator, 0, {}}, 0},
+                  {{whole, EncodingKind::kWhole, 0, {}}, 0}},
+                 {{"i", 0.25, {0.5, 0.5}, {0.75, 0.25}}, {"n", 0.5, {0.5, 0, 0.5}, {0, 0.5, 0.5}}});
+  ASSERT_EQ(shares.size(), 5u);
+  EXPECT_EQ(shares[1].cell, "yes");
+  EXPECT_EQ(shares[1].synthetic, 0.25);
+  const std::vector<CellShare> apart = FarthestApart(shares, 3);
+  ASSERT_EQ(apart.size(), 3u);
+  EXPECT_EQ(apart[0].column + apart[0].cell, "n3");
+  EXPECT_EQ(apart[1].column + apart[1].cell, "n4");
+  EXPECT_EQ(apart[2].column + apart[2].cell, "ino");
+  EXPECT_EQ(FarthestApart(shares, 9).size(), 5u);
 }
 
 TEST(DpviUtilityTest, RowsAreSetAsideInPublic) {

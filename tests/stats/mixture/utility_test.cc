@@ -32,6 +32,8 @@ TEST(UtilityTest, MarginalsAreComparedByTheirShares) {
   EXPECT_NEAR(distances[1].total_variation, 0, 1e-15);
   EXPECT_NEAR(distances[2].total_variation, 0.5, 1e-15);
   EXPECT_EQ(distances[2].name, "share");
+  EXPECT_EQ(distances[0].real, (std::vector<double>{0.5, 0.25, 0.25}));
+  EXPECT_EQ(distances[0].synthetic, (std::vector<double>{0.5, 0.5, 0}));
   EXPECT_THROW(CompareMarginals(Model(), real, {{}, {}, {}}), Error);
 }
 

@@ -20,7 +20,9 @@ struct LogisticCommand {
   std::string table, collection;
   TableFormat format;
   size_t epochs = 10, batch = 100;
-  double clip_norm = 1, step = 0.05, prior_sd = 3, epsilon = 0, delta = 0;
+  std::string trainer = "variational";
+  double clip_norm = 1, prior_sd = 3, lambda = 0.01, epsilon = 0, delta = 0;
+  std::optional<double> step;
   std::optional<uint32_t> max_drop, max_collude;
 };
 
@@ -30,7 +32,7 @@ regression::LogisticViOptions OptionsOf(const LogisticCommand& command,
   options.epochs = command.epochs;
   options.batch_size = command.batch;
   options.clip_norm = command.clip_norm;
-  options.step = command.step;
+  options.step = command.step.value_or(command.trainer == "dp-sgd" ? 1 : 0.05);
   options.prior_variance = command.prior_sd * command.prior_sd;
   if (command.epsilon <= 0 && !collection.epsilon) {
     throw Error(ErrorCode::kUsage, collection.file_name + " has no epsilon", "give --epsilon");
@@ -79,6 +81,48 @@ std::string TextOf(const regression::Spec& spec, const regression::LogisticViOpt
          "\n" + privacy::StatementText(fit.statement);
 }
 
+// A classifier without a posterior.
+void PrintDescent(const OutputOptions& output, const LogisticCommand& command,
+                  const regression::Spec& spec, const regression::LogisticViOptions& options,
+                  const std::vector<regression::LogisticCoefficient>& coefficients, uint64_t rows,
+                  const runtime::SimulatedDescent& fit) {
+  TextTable table;
+  table.header = {"log odds of " + spec.outcome().name, "estimate"};
+  table.right = {1};
+  Json list = Json::array();
+  for (const regression::LogisticCoefficient& c : coefficients) {
+    table.rows.push_back({c.name, fmt::format("{:.4g}", c.mean)});
+    list.push_back({{"name", c.name},
+                    {"mean", c.mean},
+                    {"stddev", nullptr},
+                    {"lower", nullptr},
+                    {"upper", nullptr}});
+  }
+  const std::string text =
+      fmt::format("Classifier of {} by {}: {} private sums of clipped gradients, {} clients each\n",
+                  spec.outcome().name, command.trainer == "dp-sgd" ? "DP-SGD" : "DP-Adam", fit.sums,
+                  options.batch_size) +
+      RenderTable(table, 2) +
+      WrapText(fmt::format("Without intervals: the penalty ({:g}) and the privacy noise, whose "
+                           "standard deviation in each sum is {:.3g}, move the estimates. "
+                           "--trainer variational gives an approximate posterior.",
+                           command.lambda, fit.noise_stddev),
+               0) +
+      "\n" + privacy::StatementText(fit.statement);
+  PrintResult(output, text,
+              Json{{"outcome", spec.outcome().name},
+                   {"trainer", command.trainer},
+                   {"rows", rows},
+                   {"sums", fit.sums},
+                   {"epochs", options.epochs},
+                   {"batch", options.batch_size},
+                   {"clip_norm", options.clip_norm},
+                   {"noise_stddev", fit.noise_stddev},
+                   {"coefficients", list},
+                   {"statement", Json::parse(privacy::StatementJson(fit.statement))}}
+                  .dump());
+}
+
 int RunLogistic(const OutputOptions& output, const LogisticCommand& command) {
   const study::CollectionFile collection = LoadRegression(command.collection);
   const regression::Spec& spec = *collection.regression;
@@ -89,14 +133,31 @@ int RunLogistic(const OutputOptions& output, const LogisticCommand& command) {
   const regression::LogisticRows taken = regression::TakeLogisticRows(spec, design, rows);
   for (const std::string& note : regression::ClippingNotes(rows, spec)) PrintNote(output, note);
   const regression::LogisticViOptions options = OptionsOf(command, collection);
+  const runtime::LogisticRound round = RoundOf(command, collection);
   crypto::SystemRandom random;
-  const runtime::SimulatedLogistic fit = runtime::SimulateLogistic(
-      taken.x, taken.labels, options, RoundOf(command, collection), random);
+  const auto note = [&](double seconds) {
+    PrintNote(output, fmt::format("{} clients and {} compute nodes in one process: {}. This spends "
+                                  "privacy budget as real sums do if the result is shown to "
+                                  "others.",
+                                  FormatCount(rows.count), collection.contract.nodes,
+                                  FormatSeconds(seconds)));
+  };
+  if (command.trainer != "variational") {
+    const auto optimiser =
+        command.trainer == "dp-sgd" ? regression::Optimiser::kSgd : regression::Optimiser::kAdam;
+    const runtime::SimulatedDescent fit = runtime::SimulateDescent(
+        taken.x, taken.labels, options, optimiser, command.lambda, round, random);
+    note(fit.wall_seconds);
+    const Eigen::VectorXd none = Eigen::VectorXd::Zero(fit.coefficients.size());
+    PrintDescent(output, command, spec, options,
+                 regression::LogisticCoefficients(spec, design, {fit.coefficients, none, 0}),
+                 rows.count, fit);
+    return kDone;
+  }
+  const runtime::SimulatedLogistic fit =
+      runtime::SimulateLogistic(taken.x, taken.labels, options, round, random);
   const auto coefficients = regression::LogisticCoefficients(spec, design, fit.posterior);
-  PrintNote(output, fmt::format("{} clients and {} compute nodes in one process: {}. This spends "
-                                "privacy budget as real sums do if the result is shown to others.",
-                                FormatCount(rows.count), collection.contract.nodes,
-                                FormatSeconds(fit.wall_seconds)));
+  note(fit.wall_seconds);
   Json list = Json::array();
   for (const regression::LogisticCoefficient& c : coefficients) {
     list.push_back({{"name", c.name},
@@ -107,6 +168,7 @@ int RunLogistic(const OutputOptions& output, const LogisticCommand& command) {
   }
   PrintResult(output, TextOf(spec, options, coefficients, fit),
               Json{{"outcome", spec.outcome().name},
+                   {"trainer", command.trainer},
                    {"rows", rows.count},
                    {"sums", fit.sums},
                    {"epochs", options.epochs},
@@ -145,8 +207,21 @@ void AddLogistic(CLI::App& parent, Invocation& invocation) {
   command->add_option("--clip-norm", options->clip_norm, "Largest L2 norm of a client's gradient")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--step", options->step, "Step of the optimiser (Adam)")
-      ->check(CLI::PositiveNumber)
+  command
+      ->add_option("--trainer", options->trainer,
+                   "variational: an approximate posterior; dp-sgd and dp-adam: a classifier, by "
+                   "descent on the mean loss with a penalty")
+      ->check(CLI::IsMember({"variational", "dp-sgd", "dp-adam"}))
+      ->capture_default_str();
+  command
+      ->add_option("--step", options->step,
+                   "Step of the optimiser (default: 1 for dp-sgd; 0.05 for Adam, which the others "
+                   "use)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--lambda", options->lambda,
+                   "Of dp-sgd and dp-adam: the penalty lambda/2 |w|^2 beside the mean loss")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
       ->add_option("--prior-sd", options->prior_sd,

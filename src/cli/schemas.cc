@@ -183,12 +183,14 @@ Json Data(const std::string& command) {
     return Object({{"rows", Type("integer")}, {"sum", Type("string")}, {"fit", fit}});
   }
   if (command == "regression logistic") {
+    const Json of_posterior = {{"type", {"number", "null"}}};  // null: an estimate alone
     const Json coefficient = Object({{"name", Type("string")},
                                      {"mean", Type("number")},
-                                     {"stddev", Type("number")},
-                                     {"lower", Type("number")},
-                                     {"upper", Type("number")}});
+                                     {"stddev", of_posterior},
+                                     {"lower", of_posterior},
+                                     {"upper", of_posterior}});
     return Object({{"outcome", Type("string")},
+                   {"trainer", Type("string")},
                    {"rows", Type("integer")},
                    {"sums", Type("integer")},
                    {"epochs", Type("integer")},

@@ -61,6 +61,53 @@ privacy::StatementRow Row(AdversaryKind kind, uint32_t size, privacy::PrivacyLos
   return row;
 }
 
+// One client per row; a sum is a round of clients and compute nodes.
+class ClientGradients {
+ public:
+  ClientGradients(const Eigen::MatrixXd& x, const VectorXd& labels,
+                  const regression::LogisticViOptions& options, const LogisticRound& round,
+                  crypto::RandomSource& random)
+      : x_(x), labels_(labels), clip_norm_(options.clip_norm), random_(random) {
+    if (labels.size() != x.rows()) {
+      throw Error(ErrorCode::kUsage, "there are as many labels as rows", "give one label per row");
+    }
+    simulation_.contract = BatchContract(features(), options, round);
+    simulation_.transport = dca::SimulatedTransport::kRegistered;
+  }
+
+  size_t count() const { return static_cast<size_t>(x_.rows()); }
+  size_t features() const { return static_cast<size_t>(x_.cols()); }
+  uint64_t sums() const { return sums_; }
+  const dca::Contract& contract() const { return simulation_.contract; }
+  double NoiseStddev() const {
+    return std::ldexp(TotalNoiseStddev(contract(), contract().clients), -regression::kGradientBits);
+  }
+
+  regression::GradientSum Sum() {
+    return [this](const VectorXd& beta, std::span<const size_t> batch) {
+      simulation_.row = [&](uint32_t client, std::span<double> row) {
+        const auto index = static_cast<Eigen::Index>(batch[client]);
+        std::vector<Int128> gradient(features());
+        regression::ClippedLogisticGradient(x_.row(index).transpose(), labels_(index), beta,
+                                            clip_norm_, gradient);
+        std::ranges::transform(gradient, row.begin(), [](Int128 value) {
+          return std::ldexp(static_cast<double>(value), -regression::kGradientBits);
+        });
+      };
+      ++sums_;
+      return regression::NoisyGradient{dca::Simulate(simulation_, random_).sum, NoiseStddev()};
+    };
+  }
+
+ private:
+  const Eigen::MatrixXd& x_;
+  const VectorXd& labels_;
+  double clip_norm_;
+  crypto::RandomSource& random_;
+  dca::Simulation simulation_;
+  uint64_t sums_ = 0;
+};
+
 }  // namespace
 
 dca::Contract BatchContract(size_t features, const regression::LogisticViOptions& options,
@@ -85,34 +132,31 @@ dca::Contract BatchContract(size_t features, const regression::LogisticViOptions
 SimulatedLogistic SimulateLogistic(const Eigen::MatrixXd& x, const VectorXd& labels,
                                    const regression::LogisticViOptions& options,
                                    const LogisticRound& round, crypto::RandomSource& random) {
-  if (labels.size() != x.rows()) {
-    throw Error(ErrorCode::kUsage, "there are as many labels as rows", "give one label per row");
-  }
-  const auto clients = static_cast<size_t>(x.rows()), features = static_cast<size_t>(x.cols());
-  dca::Simulation simulation;
-  simulation.contract = BatchContract(features, options, round);
-  simulation.transport = dca::SimulatedTransport::kRegistered;
+  ClientGradients clients(x, labels, options, round, random);
   SimulatedLogistic result;
-  const regression::GradientSum sum = [&](const VectorXd& beta, std::span<const size_t> batch) {
-    simulation.row = [&](uint32_t client, std::span<double> row) {
-      const auto index = static_cast<Eigen::Index>(batch[client]);
-      std::vector<Int128> gradient(features);
-      regression::ClippedLogisticGradient(x.row(index).transpose(), labels(index), beta,
-                                          options.clip_norm, gradient);
-      std::ranges::transform(gradient, row.begin(), [](Int128 value) {
-        return std::ldexp(static_cast<double>(value), -regression::kGradientBits);
-      });
-    };
-    ++result.sums;
-    return regression::NoisyGradient{
-        dca::Simulate(simulation, random).sum,
-        std::ldexp(TotalNoiseStddev(simulation.contract, simulation.contract.clients),
-                   -regression::kGradientBits)};
-  };
   const auto start = SteadyClock::now();
-  result.posterior = regression::FitLogisticVi(clients, features, options, sum, random);
+  result.posterior = regression::FitLogisticVi(clients.count(), clients.features(), options,
+                                               clients.Sum(), random);
   result.wall_seconds = SecondsSince(start);
-  result.statement = StateLogistic(simulation.contract, clients, options);
+  result.sums = clients.sums();
+  result.statement = StateLogistic(clients.contract(), clients.count(), options);
+  return result;
+}
+
+SimulatedDescent SimulateDescent(const Eigen::MatrixXd& x, const VectorXd& labels,
+                                 const regression::LogisticViOptions& options,
+                                 regression::Optimiser optimiser, double lambda,
+                                 const LogisticRound& round, crypto::RandomSource& random) {
+  ClientGradients clients(x, labels, options, round, random);
+  SimulatedDescent result;
+  const auto start = SteadyClock::now();
+  result.coefficients = regression::ClientDescent(
+      clients.count(), clients.features(),
+      {options.epochs, options.batch_size, lambda, options.step, optimiser}, clients.Sum(), random);
+  result.wall_seconds = SecondsSince(start);
+  result.noise_stddev = clients.NoiseStddev();
+  result.sums = clients.sums();
+  result.statement = StateLogistic(clients.contract(), clients.count(), options);
   return result;
 }
 

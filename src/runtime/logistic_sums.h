@@ -1,5 +1,5 @@
-// Variational inference for logistic regression over the sums of methods/dca: every step is one
-// private sum of the clipped gradients of one batch of clients.
+// Logistic regression over the sums of methods/dca, by variational inference or by DP-SGD: every
+// step is one private sum of the clipped gradients of one batch of clients.
 //
 // Whoever trains knows the batches, and so does every client that is asked: no row claims
 // amplification by sampling (R-g). A client is in one batch per epoch, so replacing it moves E sums
@@ -41,6 +41,21 @@ struct SimulatedLogistic {
 SimulatedLogistic SimulateLogistic(const Eigen::MatrixXd& x, const Eigen::VectorXd& labels,
                                    const methods::regression::LogisticViOptions& options,
                                    const LogisticRound& round, crypto::RandomSource& random);
+
+struct SimulatedDescent {
+  Eigen::VectorXd coefficients;
+  double noise_stddev = 0;       // of every entry of every sum
+  privacy::Statement statement;  // of the whole training
+  uint64_t sums = 0;
+  double wall_seconds = 0;
+};
+
+// The same by DP-SGD or DP-Adam. options: of the batches, clipping and privacy; its prior is
+// `lambda` here. Throws as ClientDescent.
+SimulatedDescent SimulateDescent(const Eigen::MatrixXd& x, const Eigen::VectorXd& labels,
+                                 const methods::regression::LogisticViOptions& options,
+                                 methods::regression::Optimiser optimiser, double lambda,
+                                 const LogisticRound& round, crypto::RandomSource& random);
 
 // The statement for `clients` clients: whoever knows the batches, coalitions of clients, compute
 // nodes. Gaussian composition of all steps that used one record (accounting/steps_statement.h).

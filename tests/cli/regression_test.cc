@@ -205,6 +205,27 @@ TEST_F(RegressionTest, LogisticRegressionByPrivateSums) {
   EXPECT_THAT(text.out, HasSubstr("sampling them adds no privacy"));
 }
 
+TEST_F(RegressionTest, AClassifierByPrivateSums) {
+  StudyFolder::Write(collection_, kLogistic + nodes_);
+  const std::string table = Path("clients.csv");
+  StudyFolder::Write(table, IllnessTable());
+  for (const std::string trainer : {"dp-sgd", "dp-adam"}) {
+    const Json fit = Data({"regression", "logistic", table, "--batch", "250", "--epochs", "12",
+                           "--clip-norm", "1.5", "--step", trainer == "dp-sgd" ? "4" : "0.1",
+                           "--lambda", "0", "--trainer", trainer});
+    EXPECT_EQ(fit["sums"], 96);
+    EXPECT_EQ(fit["trainer"], trainer);
+    ASSERT_EQ(fit["coefficients"].size(), 3U);
+    EXPECT_TRUE(fit["coefficients"][1]["lower"].is_null());
+    // As above.
+    EXPECT_NEAR(fit["coefficients"][1]["mean"], 0.05, 0.6 / 30) << trainer;
+    EXPECT_NEAR(fit["coefficients"][2]["mean"], 0.8, 0.6 / 2) << trainer;
+    EXPECT_NEAR(fit["statement"]["rows"][2]["epsilon"]["upper"], 20, 1e-3);
+  }
+  EXPECT_THAT(Text({"regression", "logistic", table, "--batch", "250", "--trainer", "dp-sgd"}).out,
+              HasSubstr("Without intervals"));
+}
+
 TEST_F(RegressionTest, LogisticMistakesAreExplained) {
   const auto refused = [&](std::vector<std::string> arguments, const std::string& what) {
     const ProcessResult run = Text(std::move(arguments));

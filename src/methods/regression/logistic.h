@@ -1,8 +1,10 @@
 // Logistic regression by variational inference over private sums of client gradients (Heikkila et
-// al. 2017, section 3.2): the names that a protocol needs (stats/blr/logistic_vi.h).
+// al. 2017, section 3.2), or by DP-SGD over the same sums: the names that a protocol needs
+// (stats/blr/logistic_vi.h, stats/erm/client_descent.h).
 #pragma once
 
 #include "stats/blr/logistic_vi.h"
+#include "stats/erm/client_descent.h"
 
 namespace partita::methods::regression {
 
@@ -14,5 +16,9 @@ using stats::blr::LogisticNoiseStddev;
 using stats::blr::LogisticPosterior;
 using stats::blr::LogisticViOptions;
 using stats::blr::NoisyGradient;
+
+using stats::erm::ClientDescent;
+using stats::erm::ClientDescentOptions;
+using stats::erm::Optimiser;
 
 }  // namespace partita::methods::regression

@@ -8,7 +8,6 @@
 #include "privacy/sampling/calibrate.h"
 #include "privacy/sampling/clipping.h"
 #include "privacy/sampling/discrete_gaussian.h"
-#include "stats/blr/variates.h"
 
 namespace partita::stats::blr {
 namespace {
@@ -38,11 +37,7 @@ class Adam {
 };
 
 void Check(size_t clients, const LogisticViOptions& options) {
-  if (clients == 0 || options.batch_size == 0 || options.epochs == 0 ||
-      clients % options.batch_size != 0) {
-    throw Error(ErrorCode::kUsage, "the clients cannot be dealt into batches of the fixed size",
-                "choose a batch size that divides the number of clients, and at least one epoch");
-  }
+  CheckBatches(clients, options.epochs, options.batch_size);
   if (!(options.prior_variance > 0) || !(options.step > 0)) {
     throw Error(ErrorCode::kUsage, "a prior variance or a step is not positive",
                 "give positive ones");
@@ -50,6 +45,17 @@ void Check(size_t clients, const LogisticViOptions& options) {
 }
 
 }  // namespace
+
+void CheckBatches(size_t clients, size_t epochs, size_t batch_size) {
+  if (clients == 0 || batch_size == 0 || epochs == 0 || clients % batch_size != 0) {
+    throw Error(ErrorCode::kUsage, "the clients cannot be dealt into batches of the fixed size",
+                "choose a batch size that divides the number of clients, and at least one epoch");
+  }
+}
+
+void Deal(std::span<size_t> clients, Variates& variates) {
+  for (size_t k = clients.size(); k > 1; --k) std::swap(clients[k - 1], clients[variates.Below(k)]);
+}
 
 void ClippedLogisticGradient(const VectorXd& x, double label, const VectorXd& beta,
                              double clip_norm, std::span<Int128> out) {
@@ -88,7 +94,7 @@ LogisticPosterior FitLogisticVi(size_t clients, size_t features, const LogisticV
   std::iota(order.begin(), order.end(), size_t{0});
   const double scale = static_cast<double>(clients) / static_cast<double>(options.batch_size);
   for (size_t epoch = 0; epoch < options.epochs; ++epoch) {
-    for (size_t k = clients; k > 1; --k) std::swap(order[k - 1], order[variates.Below(k)]);
+    Deal(order, variates);
     for (size_t begin = 0; begin < clients; begin += options.batch_size) {
       VectorXd z(d);
       for (double& value : z) value = variates.Normal();

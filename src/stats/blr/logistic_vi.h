@@ -26,6 +26,7 @@
 #include "base/int128.h"
 #include "crypto/random.h"
 #include "privacy/sampling/distributed_noise.h"
+#include "stats/blr/variates.h"
 
 namespace partita::stats::blr {
 
@@ -64,6 +65,11 @@ struct NoisyGradient {
 };
 using GradientSum =
     std::function<NoisyGradient(const Eigen::VectorXd& beta, std::span<const size_t> clients)>;
+
+// Throws kUsage unless so many clients can be dealt into batches of one size.
+void CheckBatches(size_t clients, size_t epochs, size_t batch_size);
+// Into an order of equal probability.
+void Deal(std::span<size_t> clients, Variates& variates);
 
 // The trainer, over any protocol that adds gradients up. `source`: the public draws, batches and
 // z. Throws kUsage if the clients are no multiple of the batch.

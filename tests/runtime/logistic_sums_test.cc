@@ -70,7 +70,7 @@ TEST(LogisticSumsTest, DescentFindsTheMinimum) {
   regression::LogisticViOptions options = Options();
   options.epsilon = 200;
   options.clip_norm = 5;  // clips nobody
-  options.epochs = 30;
+  options.epochs = 12;
   stats::erm::LabelledRows rows{data.x, 2 * data.y.array() - 1};
   stats::erm::Objective objective;
   objective.lambda = 0.5;
@@ -80,11 +80,11 @@ TEST(LogisticSumsTest, DescentFindsTheMinimum) {
     options.step = optimiser == regression::Optimiser::kSgd ? 0.5 : 0.02;
     const SimulatedDescent result =
         SimulateDescent(data.x, data.y, options, optimiser, 0.5, {3, 10, 5}, random);
-    EXPECT_EQ(result.sums, 240U);
+    EXPECT_EQ(result.sums, 96U);
     // A step's mean gradient has a standard deviation of 0.06 (batches of 250 rows) and 0.01
     // (noise) in each coordinate; over curvatures of 0.6 and the average of 120 steps that is 0.01,
     // and the bound six times as much. Without the penalty the minimum has a norm of 1.8.
-    EXPECT_LT((result.coefficients - exact).norm(), 0.06);
+    EXPECT_LT((result.coefficients - exact).norm(), 0.09);
     EXPECT_LT(exact.norm(), 0.8);
     EXPECT_EQ(result.statement.rows.size(), 4U);
   }

@@ -25,6 +25,11 @@ struct PatternMoments {
 // order in which patterns first occur.
 std::vector<PatternMoments> PatternsOf(const Eigen::MatrixXd& rows, std::size_t group);
 
+// n of one group, means and variances of every variable over the rows that have it; no covariances.
+// Throws kBadInput for a variable that no row or only equal values have, naming it.
+GroupMoments AvailableMoments(const ParameterTable& table,
+                              const std::vector<PatternMoments>& patterns, std::size_t group);
+
 // Means and covariances of one group that maximise the likelihood of its patterns under no model:
 // EM from the moments of what is there (Dempster, Laird & Rubin 1977), until no entry moves by
 // more than 1e-10 standard deviations. Throws kBadInput for a variable that no row or only equal

@@ -29,7 +29,33 @@ GroupMoments MomentsOfRows(const MatrixXd& rows, const std::vector<Index>& which
   return moments;
 }
 
-// Means and variances of every variable over the rows that have it.
+// Adds what is expected of the pattern's rows, complete, to sum z and sum z z' (around `at.mean`).
+void AddExpected(const PatternMoments& pattern, const GroupMoments& at, VectorXd& sum,
+                 MatrixXd& cross) {
+  const std::vector<int>& observed = pattern.observed;
+  const MatrixXd among = at.covariance(observed, observed);
+  const Eigen::LLT<MatrixXd> llt(among);
+  if (llt.info() != Eigen::Success) {
+    throw Error(ErrorCode::kBadInput, "the covariances of what is observed together are singular",
+                "leave out variables that determine each other, or that are rarely observed");
+  }
+  // Regression of all variables on the observed ones; the identity for these.
+  const MatrixXd all = at.covariance(Eigen::all, observed);
+  const MatrixXd weights = llt.solve(all.transpose()).transpose();
+  MatrixXd left = at.covariance - weights * all.transpose();
+  for (const int v : observed) {
+    left.row(v).setZero();
+    left.col(v).setZero();
+  }
+  const VectorXd deviation = pattern.moments.mean - at.mean(observed);
+  const VectorXd mean = weights * deviation;
+  const MatrixXd second = pattern.moments.covariance + deviation * deviation.transpose();
+  sum += pattern.moments.n * mean;
+  cross += pattern.moments.n * (weights * second * weights.transpose() + left);
+}
+
+}  // namespace
+
 GroupMoments AvailableMoments(const ParameterTable& table,
                               const std::vector<PatternMoments>& patterns, std::size_t group) {
   const auto p = static_cast<Index>(table.observed.size());
@@ -61,33 +87,6 @@ GroupMoments AvailableMoments(const ParameterTable& table,
   }
   return start;
 }
-
-// Adds what is expected of the pattern's rows, complete, to sum z and sum z z' (around `at.mean`).
-void AddExpected(const PatternMoments& pattern, const GroupMoments& at, VectorXd& sum,
-                 MatrixXd& cross) {
-  const std::vector<int>& observed = pattern.observed;
-  const MatrixXd among = at.covariance(observed, observed);
-  const Eigen::LLT<MatrixXd> llt(among);
-  if (llt.info() != Eigen::Success) {
-    throw Error(ErrorCode::kBadInput, "the covariances of what is observed together are singular",
-                "leave out variables that determine each other, or that are rarely observed");
-  }
-  // Regression of all variables on the observed ones; the identity for these.
-  const MatrixXd all = at.covariance(Eigen::all, observed);
-  const MatrixXd weights = llt.solve(all.transpose()).transpose();
-  MatrixXd left = at.covariance - weights * all.transpose();
-  for (const int v : observed) {
-    left.row(v).setZero();
-    left.col(v).setZero();
-  }
-  const VectorXd deviation = pattern.moments.mean - at.mean(observed);
-  const VectorXd mean = weights * deviation;
-  const MatrixXd second = pattern.moments.covariance + deviation * deviation.transpose();
-  sum += pattern.moments.n * mean;
-  cross += pattern.moments.n * (weights * second * weights.transpose() + left);
-}
-
-}  // namespace
 
 std::vector<PatternMoments> PatternsOf(const MatrixXd& rows, std::size_t group) {
   std::vector<std::pair<std::vector<int>, std::vector<Index>>> found;

@@ -1,0 +1,78 @@
+// Proper multiple imputation of multivariate normal rows (Rubin 1987; data augmentation, Schafer
+// 1997, chapter 5) on the moments of patterns, without the rows: what a fit needs of an imputed
+// table are its moments, and their law given the observed values depends on these through n, means
+// and covariances of every pattern. So the work does not depend on the number of rows.
+//
+// A pattern with n rows, k - 1 observed and m missing variables, [1 X] = Q R the observed values
+// with a column of ones. At (mu, Sigma) the missing values are [1 X] D + Z L', D the regression of
+// missing on observed variables, L L' its residual covariance, Z n x m standard normal. With
+// U = R D + (Q'Z) L' the completed cross-products are
+//
+//     [1 X Y]'[1 X Y] = [R U]'[R U] + L W L' in the last block,
+//
+// where Q'Z is k x m standard normal and W, of Z's part orthogonal to Q, Wishart(n - k, I), the two
+// independent. The parameters are drawn given completed data under Jeffreys' prior
+// |Sigma|^-(p+1)/2: Sigma = S^1/2 W^-1 S^1/2' with W Wishart(n - 1, I), mu normal around the mean
+// with covariance Sigma / n.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/progress.h"
+#include "crypto/random.h"
+#include "stats/blr/variates.h"
+#include "stats/sem/fiml.h"
+
+namespace partita::stats {
+
+struct ImputationOptions {
+  std::size_t imputations = 20;
+  // Of a chain of its own for every imputation, from the moments of what is there.
+  std::size_t iterations = 50;
+};
+
+// Where the randomness comes from.
+class ImputationTape {
+ public:
+  virtual ~ImputationTape() = default;
+  virtual Eigen::MatrixXd Normals(Eigen::Index rows, Eigen::Index columns) = 0;
+  // Z'Z of a `degrees` x size matrix of standard normals; degrees may be below size, or 0.
+  virtual Eigen::MatrixXd Wishart(double degrees, Eigen::Index size) = 0;
+};
+
+// Moments (divisor n) of one group's rows, completed once for each imputation. The patterns are of
+// that group. Throws kBadInput, naming the variables: one that no row or only equal values have; a
+// pattern with missing variables and no more rows than observed ones, whose moments do not say what
+// its rows are like; not more rows than variables; a covariance that becomes singular.
+std::vector<GroupMoments> ImputeMoments(const ParameterTable& table,
+                                        const std::vector<PatternMoments>& patterns,
+                                        const ImputationOptions& options, ImputationTape& tape,
+                                        Progress& progress);
+
+// Independent normals and Bartlett's decomposition.
+class VariateTape final : public ImputationTape {
+ public:
+  explicit VariateTape(crypto::RandomSource& source) : variates_(source) {}
+  Eigen::MatrixXd Normals(Eigen::Index rows, Eigen::Index columns) override;
+  Eigen::MatrixXd Wishart(double degrees, Eigen::Index size) override;
+
+ private:
+  blr::Variates variates_;
+};
+
+// One parameter over m imputations, Rubin's rules: the mean estimate; the variance W + (1 + 1/m) B
+// of the mean variance W and the variance B between; the degrees of freedom of Barnard and Rubin
+// (1999) for `complete_degrees` with complete data; the fraction of missing information.
+struct CombinedEstimate {
+  double estimate = 0, standard_error = 0, degrees = 0, missing_information = 0;
+  double p_value = 0, lower = 0, upper = 0;
+};
+// Throws kUsage for fewer than two imputations.
+CombinedEstimate CombineImputations(const std::vector<double>& estimates,
+                                    const std::vector<double>& standard_errors,
+                                    double complete_degrees, double confidence_level);
+
+}  // namespace partita::stats

@@ -100,6 +100,17 @@ std::vector<DisclosureCheck> ChecksAround(const Table& table) {
   return checks;
 }
 
+// Counts of ones that also pass where the cell has no row; at least min_cell otherwise.
+std::vector<DisclosureCheck> ChecksOrNone(const Table& table, uint64_t minimum) {
+  std::vector<DisclosureCheck> checks;
+  for (const CountedForm& form : Forms(table)) {
+    checks.push_back({"a", "v", "r", form.form, minimum, false});
+    checks.back().or_none = CountRows(form.form.terms.front().cell);
+    checks.push_back({"a", "v", "r", form.form, minimum, false});
+  }
+  return checks;
+}
+
 std::vector<bool> Protocol(mpc::Engine& engine, const Table& table,
                            const std::vector<DisclosureCheck>& checks,
                            const std::vector<LocalBlock>& local) {
@@ -107,6 +118,22 @@ std::vector<bool> Protocol(mpc::Engine& engine, const Table& table,
   const std::vector<SharedMoments> cells = ComputeMoments(engine, table.task, local);
   engine.BeginPhase("disclosure");
   return RunDisclosureChecks(engine, checks, {{&table.task, &cells}});
+}
+
+std::vector<std::vector<bool>> Answers(const std::string& name, const Table& table,
+                                       const std::vector<DisclosureCheck>& checks) {
+  const size_t processes = name == "dealer" ? 4 : 3;
+  std::vector<std::vector<bool>> answers(processes);
+  const auto errors = net::RunChannels(net::MemoryParties(processes), [&](net::Channel& channel) {
+    mpc::CountingReleaseGate gate;
+    gate.Reserve({{kDisclosureRelease, "bits", "all", "exact", 1, mpc::kEverybody, checks.size()}});
+    const auto engine = name == "dealer" ? mpc::MakeDealerEngine(channel, gate)
+                                         : mpc::MakeReplicatedEngine(channel, gate);
+    answers[channel.self()] = Protocol(*engine, table, checks, LocalPart(table, channel.self()));
+  });
+  EXPECT_EQ(net::Describe(errors), "");
+  answers.resize(3);
+  return answers;
 }
 
 class DisclosureEngines : public ::testing::TestWithParam<std::string> {};
@@ -150,6 +177,38 @@ TEST_P(DisclosureEngines, AnswersAreThoseOfPlainCountsAtEveryThreshold) {
       }
     }
   }
+}
+
+// Still one bit for each check, whatever the two comparisons behind it say.
+TEST_P(DisclosureEngines, OfNobodyNothingIsTold) {
+  for (uint64_t seed = 0; seed < (net::kSanitized ? 1 : 4); ++seed) {
+    SCOPED_TRACE(seed);
+    Table table = RandomTable(seed, 12);
+    if (seed % 2 == 0) table.selector.assign(12, 0);               // the second cell is empty
+    if (seed % 4 == 2) table.selector[1] = table.selector[4] = 1;  // or has few rows
+    const std::vector<CountedForm> forms = Forms(table);
+    const std::vector<DisclosureCheck> checks = ChecksOrNone(table, 3);
+    for (const std::vector<bool>& answers : Answers(GetParam(), table, checks)) {
+      ASSERT_EQ(answers.size(), checks.size());
+      for (size_t f = 0; f < forms.size(); ++f) {
+        const bool none = Count(table, forms[f].form.terms.front().cell, {}) == 0;
+        EXPECT_EQ(answers[2 * f], forms[f].count >= 3 || none) << f;
+        EXPECT_EQ(answers[2 * f + 1], forms[f].count >= 3) << f;
+      }
+    }
+  }
+}
+
+// The negative of a count is at least 0 only where nobody is counted.
+TEST_P(DisclosureEngines, NobodyIsOutside) {
+  const Table table = RandomTable(3, 12);
+  CountForm outside = Combine(CountRows(1), CountRows(0), -1);
+  const std::vector<DisclosureCheck> checks = {
+      {"a", "v", "r", outside, 0, false},
+      {"a", "v", "r", Combine(CountRows(0), CountRows(0), -1), 0, false}};
+  ASSERT_LT(Count(table, 1, {}), Count(table, 0, {}));
+  for (const std::vector<bool>& answers : Answers(GetParam(), table, checks))
+    EXPECT_EQ(answers, (std::vector<bool>{false, true}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, DisclosureEngines, ::testing::Values("dealer", "replicated"));

@@ -93,6 +93,20 @@ Case RandomCase(uint64_t seed, size_t num_parties, bool extremes) {
   return test;
 }
 
+// Of some cells only the count is wanted, or not all variables.
+Case RandomCaseWithAbsentVariables(uint64_t seed, size_t num_parties) {
+  Case test = RandomCase(seed, num_parties, false);
+  std::mt19937_64 random(seed);
+  for (RowCell& cell : test.task.cells) {
+    cell.only_count = random() % 3 == 0;
+    test.release.absent.emplace_back();
+    for (size_t v : test.release.variables) {
+      if (cell.only_count || random() % 3 == 0) test.release.absent.back().push_back(v);
+    }
+  }
+  return test;
+}
+
 std::vector<LocalBlock> LocalPart(const Case& test, mpc::PartyIndex party) {
   std::vector<LocalBlock> local(test.task.blocks.size());
   for (size_t b = 0; b < local.size(); ++b) {
@@ -130,7 +144,8 @@ std::vector<std::vector<int32_t>> WeightsOf(const Case& test, size_t cell) {
 std::vector<IntegerMoments> Expected(const Case& test) {
   std::vector<IntegerMoments> expected;
   const size_t p = test.task.num_variables;
-  for (size_t c : test.release.cells) {
+  for (size_t entry = 0; entry < test.release.cells.size(); ++entry) {
+    const size_t c = test.release.cells[entry];
     IntegerMoments all;
     if (const auto& difference = test.task.cells[c].difference) {
       all = PlaintextMoments(p, test.values, WeightsOf(test, difference->total));
@@ -144,10 +159,16 @@ std::vector<IntegerMoments> Expected(const Case& test) {
       all = PlaintextMoments(p, test.values, WeightsOf(test, c));
     }
     IntegerMoments opened{all.n, std::vector<Int128>(p), std::vector<Int128>(p * p)};
-    for (size_t v : test.release.variables) opened.sum[v] = all.sum[v];
-    for (const auto& [i, j] : test.release.pairs) {
-      opened.cross[i * p + j] = all.cross[i * p + j];
-      opened.cross[j * p + i] = all.cross[j * p + i];
+    const auto opens = [&](size_t v) {
+      if (test.release.absent.empty()) return true;
+      const std::vector<size_t>& absent = test.release.absent[entry];
+      return std::find(absent.begin(), absent.end(), v) == absent.end();
+    };
+    for (size_t v : test.release.variables) opened.sum[v] = opens(v) ? all.sum[v] : 0;
+    for (const auto& pair : test.release.pairs) {
+      if (!opens(pair.first) || !opens(pair.second)) continue;
+      for (const size_t at : {pair.first * p + pair.second, pair.second * p + pair.first})
+        opened.cross[at] = all.cross[at];
     }
     expected.push_back(std::move(opened));
   }
@@ -239,6 +260,15 @@ TEST(PooledMomentsTest, ReplicatedEqualsPlaintextOnRandomPartitions) {
   for (uint64_t seed = 0; seed < (net::kSanitized ? 10 : 60); ++seed) {
     SCOPED_TRACE(seed);
     Check(RandomCase(1000 + seed, 3, seed % 5 == 0), "replicated");
+    if (HasFailure()) return;
+  }
+}
+
+// Patterns of missing values: what no row of a cell has is not opened, and counts cost no products.
+TEST(PooledMomentsTest, OpensOfEveryCellWhatItsRowsHave) {
+  for (uint64_t seed = 0; seed < (net::kSanitized ? 10 : 40); ++seed) {
+    SCOPED_TRACE(seed);
+    Check(RandomCaseWithAbsentVariables(2000 + seed, 3), seed % 2 == 0 ? "dealer" : "replicated");
     if (HasFailure()) return;
   }
 }
@@ -355,6 +385,8 @@ TEST(PooledMomentsTest, TheGateKnowsRecipientAndSize) {
     Protocol(plan, test, {});
   };
   const uint64_t values = NumReleasedValues(test.release);
+  EXPECT_EQ(values, test.release.cells.size() *
+                        (1 + test.release.variables.size() + test.release.pairs.size()));
   EXPECT_THROW(run(1 - test.release.receiver, values), Error);
   EXPECT_THROW(run(mpc::kEverybody, values), Error);
   EXPECT_THROW(run(test.release.receiver, values - 1), Error);
@@ -374,11 +406,12 @@ TEST(PooledMomentsTest, ASharedBlockNeedsACount) {
   EXPECT_THROW(ComputeMoments(plan, task, {}), Error);
 }
 
-uint64_t RoundsOf(const std::vector<std::vector<bool>>& selects) {
+uint64_t RoundsOf(const std::vector<std::vector<bool>>& selects, bool only_count = false) {
   mpc::PlanEngine plan("dealer", selects.size());
   MomentsTask task;
   task.num_variables = selects.size();
   task.max_rows = 100;
+  task.cells[0].only_count = only_count;
   task.blocks = {{"all", 100, {}}};
   for (size_t h = 0; h < selects.size(); ++h)
     task.blocks[0].holders.push_back({h, {h}, selects[h]});
@@ -393,6 +426,18 @@ TEST(PooledMomentsTest, SelectorsCostTheRoundsTheyDeclare) {
   EXPECT_EQ(RoundsOf({{true}, {}, {}}), 2u);
   EXPECT_EQ(RoundsOf({{true}, {true}, {}}), 3u);
   EXPECT_EQ(RoundsOf({{true}, {true}, {true}}), 4u);
+  // Where only the count is wanted, the products of the weights are all; one holder needs none.
+  EXPECT_EQ(RoundsOf({{true}, {}, {}}, true), 0u);
+  EXPECT_EQ(RoundsOf({{true}, {true}, {true}}, true), 2u);
+}
+
+// What no row has is not opened: a count, and of two of three variables two sums and three
+// products.
+TEST(PooledMomentsTest, AbsentVariablesAreNotOpened) {
+  MomentsRelease release{"moments", 0, {0, 1}, {0, 1, 2}, AllPairs({0, 1, 2})};
+  EXPECT_EQ(NumReleasedValues(release), 2u * (1 + 3 + 6));
+  release.absent = {{}, {1}};
+  EXPECT_EQ(NumReleasedValues(release), 1u + 3 + 6 + 1 + 2 + 3);
 }
 
 // The receiver only: with n rows and p + p columns the products cost one round.

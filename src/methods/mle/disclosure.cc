@@ -46,6 +46,43 @@ Shared Evaluate(Engine& engine, const CountForm& form, const ComputationMoments&
   return sum;
 }
 
+// Counts less minima, in a row.
+class Differences {
+ public:
+  Differences(Engine& engine, const ComputationMoments& moments)
+      : engine_(engine), moments_(moments) {}
+  bool empty() const { return counts_.empty(); }
+
+  void Add(const CountForm& count, uint64_t minimum) {
+    counts_.push_back(Evaluate(engine_, count, moments_));
+    // More than there can be rows is as unreachable as any larger number.
+    const uint64_t most = moments_.task->max_rows + 1;
+    minima_.push_back(static_cast<Int128>(4 * std::min(minimum, most))
+                      << (2 * moments_.task->fraction_bits));
+  }
+
+  Shared Join() {
+    const Shared row = engine_.Concatenate(counts_, false);
+    const Shared minimum =
+        engine_.Public({IntMatrix{row.shape, std::move(minima_)}, row.fraction_bits});
+    Shared difference = engine_.Subtract(row, minimum);
+    difference.bound = 4 * static_cast<double>(moments_.task->max_rows + 1);
+    return difference;
+  }
+
+ private:
+  Engine& engine_;
+  const ComputationMoments& moments_;
+  std::vector<Shared> counts_;
+  std::vector<Int128> minima_;
+};
+
+size_t NumChecks(const std::vector<DisclosureCheck>& checks, size_t computation) {
+  return static_cast<size_t>(std::count_if(
+      checks.begin(), checks.end(),
+      [&](const DisclosureCheck& check) { return check.count.computation == computation; }));
+}
+
 }  // namespace
 
 CountForm CountRows(size_t cell) { return Of({cell, 1, 4, {}, {}}); }
@@ -85,38 +122,41 @@ Int128 PlaintextCount(const CountForm& form, int fraction_bits,
 
 std::vector<bool> RunDisclosureChecks(Engine& engine, const std::vector<DisclosureCheck>& checks,
                                       const std::vector<ComputationMoments>& moments) {
-  // One row of differences, count less minimum, for each computation that has checks.
-  std::vector<std::vector<Shared>> counts(moments.size());
-  std::vector<std::vector<Int128>> minima(moments.size());
-  for (const DisclosureCheck& check : checks) {
-    const size_t c = check.count.computation;
-    counts[c].push_back(Evaluate(engine, check.count, moments.at(c)));
-    // More than there can be rows is as unreachable as any larger number.
-    const uint64_t most = moments[c].task->max_rows + 1;
-    minima[c].push_back(static_cast<Int128>(4 * std::min(check.minimum, most))
-                        << (2 * moments[c].task->fraction_bits));
-  }
+  // Of each computation that has checks: a row of bits, whether a count is below its minimum, and
+  // if any check asks for it a row of bits, whether a count is zero.
   std::vector<Shared> differences;
+  std::vector<bool> or_none;
   for (size_t c = 0; c < moments.size(); ++c) {
-    if (counts[c].empty()) continue;
-    const Shared row = engine.Concatenate(counts[c], false);
-    const Shared minimum =
-        engine.Public({IntMatrix{row.shape, std::move(minima[c])}, row.fraction_bits});
-    Shared difference = engine.Subtract(row, minimum);
-    difference.bound = 4 * static_cast<double>(moments[c].task->max_rows + 1);
-    differences.push_back(std::move(difference));
+    Differences row(engine, moments[c]), zero(engine, moments[c]);
+    bool any = false;
+    for (const DisclosureCheck& check : checks) {
+      if (check.count.computation != c) continue;
+      row.Add(check.count, check.minimum);
+      // An empty form is 0, which is not below 0.
+      zero.Add(check.or_none.value_or(CountForm{}), check.or_none ? 1 : 0);
+      any = any || check.or_none;
+    }
+    or_none.push_back(any);
+    if (row.empty()) continue;
+    differences.push_back(row.Join());
+    if (any) differences.push_back(zero.Join());
   }
+  const std::vector<mpc::SharedBits> below = mpc::IsNegative(engine, differences);
   std::vector<mpc::SharedBits> reached;
-  for (const mpc::SharedBits& below : mpc::IsNegative(engine, differences))
-    reached.push_back(engine.Not(below));
+  std::vector<size_t> place(moments.size(), 0);
+  for (size_t c = 0, next = 0; next < below.size(); ++c) {
+    if (NumChecks(checks, c) == 0) continue;
+    place[c] = reached.size();
+    reached.push_back(engine.Not(below[next++]));
+    // A count that is zero is below its minimum as well: one of the two bits at most.
+    if (or_none[c]) reached.back() = engine.Xor(reached.back(), below[next++]);
+  }
   const std::vector<mpc::BitMatrix> opened =
       engine.RevealBits(kDisclosureRelease, reached, mpc::kEverybody);
   if (!engine.self()) return {};
 
   std::vector<bool> passed;
   std::vector<size_t> taken(moments.size(), 0);
-  std::vector<size_t> place(moments.size(), 0);
-  for (size_t c = 0, next = 0; c < moments.size(); ++c) place[c] = counts[c].empty() ? 0 : next++;
   for (const DisclosureCheck& check : checks) {
     const size_t c = check.count.computation;
     passed.push_back(mpc::GetBit(opened.at(place[c]), 0, taken[c]++));

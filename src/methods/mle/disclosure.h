@@ -9,10 +9,12 @@
 //                  and n + s_i + s_j + sum z_i z_j are four times the number of rows, of ones, and
 //                  of rows with two ones. One secure comparison for all checks.
 // Revealed         One bit per check, to every party (release `disclosure`).
-// Cost             mpc/compare.h for a row of as many values as there are checks, and one opening.
+// Cost             mpc/compare.h for a row of as many values as there are checks and or_none, and
+//                  one opening of the checks.
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,7 +46,7 @@ CountForm CountOnes(size_t cell, size_t i);
 CountForm CountZeros(size_t cell, size_t i);
 // Rows where the 0/1 columns i and j have these values.
 CountForm CountBoth(size_t cell, size_t i, bool i_is_one, size_t j, bool j_is_one);
-// a + sign * b. The result must again be a number of rows.
+// a + sign * b. The result must again be a number of rows, or the negative of one.
 CountForm Combine(CountForm a, const CountForm& b, int sign);
 
 struct DisclosureCheck {
@@ -54,6 +56,9 @@ struct DisclosureCheck {
   CountForm count;
   uint64_t minimum = 0;
   bool warning = false;  // a 0 does not stop the study
+  // The check also passes where this count, never below `count`, is zero: of nobody nothing is
+  // told.
+  std::optional<CountForm> or_none = std::nullopt;
 };
 
 // moments: by computation and cell; fraction_bits and max_rows by computation. Opens the answers to

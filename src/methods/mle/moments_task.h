@@ -21,6 +21,7 @@ struct RowCell {
     std::vector<size_t> others;
   };
   std::optional<Difference> difference;
+  bool only_count = false;  // its sums and products are not wanted, and zero or not there
 };
 
 // One holder's part of a row block.

@@ -26,7 +26,13 @@ struct MomentsRelease {
   std::vector<size_t> cells;
   std::vector<size_t> variables;                 // ascending
   std::vector<std::pair<size_t, size_t>> pairs;  // first <= second, ascending
+  // By entry of `cells`: variables that no row of it has, so that nothing of them is opened there.
+  // Empty: none.
+  std::vector<std::vector<size_t>> absent = {};
 };
+
+// What is opened of one entry of `cells`.
+bool Opens(const MomentsRelease& release, size_t cell, size_t variable);
 
 // Every pair of `variables`.
 std::vector<std::pair<size_t, size_t>> AllPairs(const std::vector<size_t>& variables);

@@ -306,6 +306,7 @@ class ManySelectors : public SecretCell {
   }
 
   void Record(std::vector<Product>& products) override {
+    if (Finished()) return;
     if (round_ == 0) {
       products.push_back({Product::Kind::kElementwise, weights_[0], weights_[1]});
     } else if (round_ + 1 < weights_.size()) {
@@ -319,6 +320,7 @@ class ManySelectors : public SecretCell {
   }
 
   void Take(std::vector<Shared>::const_iterator& result, Accumulator& total) override {
+    if (Finished()) return;
     if (round_ + 1 < weights_.size()) {
       selector_ = Weighted(*result++, 1);
       if (round_ + 2 == weights_.size()) total.AddCount(cell_, engine_.SumRows(*selector_));
@@ -334,16 +336,22 @@ class ManySelectors : public SecretCell {
   }
 
  private:
+  bool Finished() const {
+    return split_.task.cells[cell_].only_count && round_ + 1 >= weights_.size();
+  }
+
   std::vector<FixedOperand> weights_;  // by selecting holder
   std::optional<Shared> selector_;     // product of the first round_ + 1 of them, n x 1
   std::vector<Shared> selected_;       // by holder with columns
 };
 
+// Null where the holders know on their own all that is wanted.
 std::unique_ptr<SecretCell> MakeSecretCell(Engine& engine, const SplitBlock& split, size_t cell) {
   std::vector<size_t> selecting;
   for (size_t h = 0; h < split.block.holders.size(); ++h) {
     if (split.block.holders[h].Selects(cell)) selecting.push_back(h);
   }
+  if (split.task.cells[cell].only_count && selecting.size() < 2) return nullptr;
   if (selecting.empty()) return std::make_unique<WholeBlock>(engine, split, cell);
   if (selecting.size() == 1)
     return std::make_unique<OneSelector>(engine, split, cell, selecting[0]);
@@ -443,7 +451,8 @@ std::vector<SharedMoments> ComputeMoments(Engine& engine, const MomentsTask& tas
     if (task.blocks[b].holders.size() < 2) continue;
     split.emplace_back(engine, task, task.blocks[b], engine.self() ? &local[b] : nullptr);
     for (size_t c = 0; c < task.cells.size(); ++c) {
-      if (!task.cells[c].difference) secret.push_back(MakeSecretCell(engine, split.back(), c));
+      if (task.cells[c].difference) continue;
+      if (auto cell = MakeSecretCell(engine, split.back(), c)) secret.push_back(std::move(cell));
     }
   }
 

@@ -68,7 +68,24 @@ struct MockRows {
   std::vector<size_t> block;
   std::vector<std::string> keys;
   std::vector<double> common;
+  std::vector<const std::vector<std::string>*> missing;  // with patterns; null: nothing
 };
+
+// Patterns that name every variable that nobody holds in the block.
+std::vector<const std::vector<std::string>*> PatternsOf(const Partition& partition, size_t block,
+                                                        const MockOptions& options) {
+  std::vector<const std::vector<std::string>*> possible;
+  for (const std::vector<std::string>& pattern : options.patterns) {
+    bool fits = true;
+    for (size_t v = 0; v < partition.variables.size(); ++v) {
+      fits = fits &&
+             (partition.segments[block].Has(v) ||
+              std::find(pattern.begin(), pattern.end(), partition.variables[v]) != pattern.end());
+    }
+    if (fits) possible.push_back(&pattern);
+  }
+  return possible;
+}
 
 MockRows MakeRows(const Partition& partition, const MockOptions& options) {
   MockRows rows;
@@ -87,12 +104,15 @@ MockRows MakeRows(const Partition& partition, const MockOptions& options) {
   std::iota(numbers.begin(), numbers.end(), uint64_t{1});
   for (uint64_t i = total; i > 1; --i) std::swap(numbers[i - 1], numbers[keys.Below(i)]);
   const size_t digits = fmt::format("{}", total).size();
+  MockRandom pattern(options.seed, "pattern");
   for (size_t b = 0; b < partition.blocks.size(); ++b) {
     const uint64_t count = partition.blocks[b].count.value_or(options.rows_per_block);
+    const auto patterns = PatternsOf(partition, b, options);
     for (uint64_t i = 0; i < count; ++i) {
       rows.keys.push_back(fmt::format("mock{:0{}}", numbers[rows.block.size()], digits));
       rows.block.push_back(b);
       rows.common.push_back(common.Normal());
+      rows.missing.push_back(patterns.empty() ? nullptr : patterns[pattern.Below(patterns.size())]);
     }
   }
   return rows;
@@ -224,6 +244,11 @@ class MockColumns {
   }
 
   Texts WithMissing(Texts cells, const std::string& name) {
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const std::vector<std::string>* missing = rows_.missing[i];
+      if (missing != nullptr && std::find(missing->begin(), missing->end(), name) != missing->end())
+        cells[i].clear();
+    }
     if (options_.missing_rate <= 0) return cells;
     MockRandom random(options_.seed, "missing " + name);
     for (std::string& cell : cells) {

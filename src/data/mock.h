@@ -24,6 +24,9 @@ struct MockOptions {
   uint64_t rows_per_block = 200;  // of blocks without a declared count
   uint64_t seed = 1;
   double missing_rate = 0;  // of every cell but keys, blocks and factors that name the block
+  // Instead: sets of variables that are missing together; every row gets one that its block can
+  // have, all of them about as often. Empty: none.
+  std::vector<std::vector<std::string>> patterns = {};
   // Names of numeric variables that measure the same thing: correlated more highly with each
   // other. A variable in several counts in the first.
   std::vector<std::vector<std::string>> clusters;

@@ -74,8 +74,9 @@ void CheckHolders(std::vector<Holder>& holders) {
   IndexNames(names, "holder");
 }
 
-// Every variable of the block must have exactly one holder.
-void CheckTiling(const Partition& partition, const Segment& segment) {
+// Every variable of the block must have exactly one holder; those of may_lack at most one.
+void CheckTiling(const Partition& partition, const Segment& segment,
+                 const std::vector<std::string>& may_lack) {
   constexpr size_t kNobody = std::numeric_limits<size_t>::max();
   const std::string& block = partition.blocks[segment.block].name;
   std::vector<size_t> owner(partition.variables.size(), kNobody);
@@ -93,15 +94,19 @@ void CheckTiling(const Partition& partition, const Segment& segment) {
       owner[variable] = part.holder;
     }
   }
-  auto hole = std::find(owner.begin(), owner.end(), kNobody);
-  if (hole == owner.end()) return;
+  size_t hole = 0;
+  const auto fits = [&](size_t variable) {
+    return owner[variable] != kNobody || std::find(may_lack.begin(), may_lack.end(),
+                                                   partition.variables[variable]) != may_lack.end();
+  };
+  while (hole < owner.size() && fits(hole)) ++hole;
+  if (hole == owner.size()) return;
   std::string holders;
   for (const SegmentPart& part : segment.parts) {
     holders += (holders.empty() ? "'" : ", '") + partition.holders[part.holder].name + "'";
   }
   Refuse(fmt::format("nobody holds variable '{}' of row block '{}' (its holders: {})",
-                     partition.variables[static_cast<size_t>(hole - owner.begin())], block,
-                     holders.empty() ? "none" : holders),
+                     partition.variables[hole], block, holders.empty() ? "none" : holders),
          "add it to the columns of the party that holds it, or remove it from the study");
 }
 
@@ -141,6 +146,12 @@ std::string_view PartitionKindName(PartitionKind kind) {
   throw Error(ErrorCode::kInternal, "unknown partition kind");
 }
 
+bool Segment::Has(size_t variable) const {
+  return std::any_of(parts.begin(), parts.end(), [&](const SegmentPart& part) {
+    return std::binary_search(part.variables.begin(), part.variables.end(), variable);
+  });
+}
+
 const Holder* Partition::HolderOf(size_t party) const {
   auto found = std::find_if(holders.begin(), holders.end(),
                             [&](const Holder& holder) { return holder.party == party; });
@@ -173,7 +184,7 @@ std::optional<uint64_t> Partition::TotalRows() const {
 }
 
 Partition MakePartition(std::vector<std::string> variables, std::vector<RowBlock> blocks,
-                        std::vector<Holder> holders) {
+                        std::vector<Holder> holders, const std::vector<std::string>& may_lack) {
   if (variables.empty()) Refuse("the study has no variables");
   if (blocks.empty()) Refuse("the study has no row blocks");
   CheckHolders(holders);
@@ -198,7 +209,7 @@ Partition MakePartition(std::vector<std::string> variables, std::vector<RowBlock
     }
   }
   for (const Segment& segment : partition.segments) {
-    CheckTiling(partition, segment);
+    CheckTiling(partition, segment, may_lack);
     CheckCount(partition, segment);
   }
   partition.kind = KindOf(partition);

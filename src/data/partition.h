@@ -2,7 +2,7 @@
 //
 // The table has variables (columns) and row blocks (rows with a name and, if declared, a public
 // count). A holder contributes all of its columns for all of its blocks. The pieces must tile the
-// table: every (block, variable) cell has exactly one holder.
+// table: every (block, variable) cell has exactly one holder, but where a variable may lack.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,7 @@ struct Segment {
   size_t block = 0;
   std::vector<SegmentPart> parts;
   bool shared() const { return parts.size() > 1; }
+  bool Has(size_t variable) const;  // whether somebody holds it
 };
 
 struct Partition {
@@ -65,8 +66,9 @@ struct Partition {
 // does not depend on the order of the holders, nor on the order of their columns and blocks. Throws
 // kBadInput naming block, variable and holders when: a cell has no holder or two; a name is
 // unknown, empty or repeated; a party appears twice; a holder has no column or no block; a shared
-// block has no declared count; a count is 0.
+// block has no declared count; a count is 0. A variable of `may_lack` may have no holder in some of
+// the blocks: it is missing in all of their rows.
 Partition MakePartition(std::vector<std::string> variables, std::vector<RowBlock> blocks,
-                        std::vector<Holder> holders);
+                        std::vector<Holder> holders, const std::vector<std::string>& may_lack = {});
 
 }  // namespace partita::data

@@ -83,7 +83,8 @@ class ColumnChecker {
     AddNumber(text, line);
   }
 
-  void Report(bool allow_missing, bool allow_constant, std::vector<TableProblem>& problems) const;
+  void Report(const TableCheckOptions& options, bool allow_constant,
+              std::vector<TableProblem>& problems) const;
 
  private:
   void AddKey(std::string_view text, uint64_t line) {
@@ -240,7 +241,7 @@ void ColumnChecker::ReportStrange(std::vector<TableProblem>& problems) const {
   problems.push_back(Problem(Severity::kProblem, facts_.schema.name, what, fix, unreadable_));
 }
 
-void ColumnChecker::Report(bool allow_missing, bool allow_constant,
+void ColumnChecker::Report(const TableCheckOptions& options, bool allow_constant,
                            std::vector<TableProblem>& problems) const {
   const ColumnSchema& schema = facts_.schema;
   const auto add = [&](Severity severity, std::string what, std::string fix,
@@ -265,13 +266,16 @@ void ColumnChecker::Report(bool allow_missing, bool allow_constant,
       "correct the cells; if the bounds of the dictionary are wrong, all parties must agree on "
       "others",
       out_of_bounds_);
-  if (facts_.cells > 0 && facts_.missing == facts_.cells) {
+  const bool modelled =
+      std::count(options.patterns_of.begin(), options.patterns_of.end(), schema.name) > 0;
+  if (facts_.cells > 0 && facts_.missing == facts_.cells && !modelled) {
     add(Severity::kProblem, "the column is empty",
         "fill it, or leave the variable out of the study", missing_);
   } else {
-    const bool tolerated = allow_missing && !key;
+    const bool tolerated = options.allow_missing && !key;
     add(tolerated ? Severity::kNote : Severity::kProblem, Count(missing_.count, "missing cell"),
-        key ? "give every row its key, or leave out the row"
+        key                     ? "give every row its key, or leave out the row"
+        : tolerated && modelled ? "their rows count with what they have"
         : tolerated
             ? "their rows will be left out"
             : "the study refuses missing cells: complete them, or leave out the rows if the "
@@ -329,6 +333,7 @@ class TableChecker {
   void AddRow(const std::string& key, const std::string& block, uint64_t line);
   void Report();
   void ReportRows();
+  void ReportPatterns();
 
   const Partition& partition_;
   const size_t party_;
@@ -341,6 +346,7 @@ class TableChecker {
   std::string only_block_;                               // if it is one
   bool blocks_readable_ = true;                          // the block column is there, or not needed
   std::unordered_map<std::string, uint64_t> key_lines_;  // by block and key
+  std::map<std::vector<std::string>, uint64_t> patterns_;  // rows by what is missing
   Sightings ragged_, repeated_, strange_block_;
   std::vector<TableProblem> problems_;
   TableCheck check_;
@@ -407,13 +413,21 @@ void TableChecker::AddRecord(CsvTokenizer& tokenizer) {
   if (fields.size() != header_size_) return ragged_.Add(line, "");
   ++check_.num_rows;
   std::string key, block;
+  std::vector<std::string> pattern;
   for (size_t c = 0; c < columns_.size(); ++c) {
     if (!fields_[c]) continue;
     const std::string_view text = CsvTokenizer::Text(fields[*fields_[c]], scratch_);
+    const uint64_t missing = columns_[c].facts().missing;
     columns_[c].Add(text, line);
+    const auto& counted = options_.patterns_of;
+    const std::string& name = columns_[c].schema().name;
+    if (columns_[c].facts().missing > missing &&
+        std::find(counted.begin(), counted.end(), name) != counted.end())
+      pattern.push_back(name);
     if (columns_[c].schema().type == ColumnType::kKey) key = text;
     if (columns_[c].schema().name == row_columns_.block) block = text;
   }
+  ++patterns_[pattern];
   AddRow(key, only_block_.empty() ? block : only_block_, line);
 }
 
@@ -475,13 +489,31 @@ void TableChecker::ReportRows() {
   }
 }
 
+void TableChecker::ReportPatterns() {
+  if (options_.patterns_of.empty() || check_.num_rows == 0) return;
+  std::string list;
+  for (const auto& [pattern, rows] : patterns_) {
+    std::string names;
+    for (const std::string& name : pattern) names += (names.empty() ? "\"" : ", \"") + name + "\"";
+    list += fmt::format("{}[{}] {}", list.empty() ? "" : "; ", names, rows);
+  }
+  problems_.push_back({Severity::kNote,
+                       "",
+                       "rows by pattern of missing values: " + list,
+                       "tell the author of the study those of `patterns` in [design] that you "
+                       "want listed; the list is public, the counts are not",
+                       check_.num_rows,
+                       {}});
+}
+
 void TableChecker::Report() {
   if (header_size_ > 0) ReportRows();
+  ReportPatterns();
   // As RequireClean: a holder of some of the rows may have a constant column where the whole does
   // not, and a factor may have one level.
   const bool allow_constant = partition_.kind != PartitionKind::kVertical;
   for (ColumnChecker& column : columns_) {
-    if (column.facts().in_file) column.Report(options_.allow_missing, allow_constant, problems_);
+    if (column.facts().in_file) column.Report(options_, allow_constant, problems_);
     check_.columns.push_back(std::move(column.facts()));
   }
   std::stable_sort(

@@ -71,7 +71,10 @@ struct TableCheck {
 
 struct TableCheckOptions {
   CsvOptions csv;
-  bool allow_missing = false;  // the study drops incomplete rows: missing cells are notes
+  bool allow_missing = false;  // the study copes with incomplete rows: missing cells are notes
+  // Variables whose patterns of missing values are counted, as a note: rows count with what they
+  // have. Empty: incomplete rows are dropped.
+  std::vector<std::string> patterns_of;
 };
 
 // Checks `source` as the table of `party` (an index into the partition's roster): its columns are

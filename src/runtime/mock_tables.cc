@@ -7,7 +7,8 @@ data::MockStudy MakeMockTables(const Study& study, uint64_t rows_per_block, uint
   data::MockOptions options;
   options.rows_per_block = rows_per_block;
   options.seed = seed;
-  if (study.file.design.missing != study::MissingPolicy::kRefuse)
+  options.patterns = study.file.design.patterns;
+  if (study.file.design.missing == study::MissingPolicy::kComplete)
     options.missing_rate = kMockMissingRate;
   options.clusters = study.MockClusters();
   options.separator = study.file.table.separator;

@@ -13,7 +13,8 @@ namespace partita::runtime {
 inline constexpr double kMockMissingRate = 0.03;
 
 // data::MakeMockStudy with what the study file says: format of the tables, missing cells if the
-// design drops incomplete rows, and the indicators of one latent variable as a cluster.
+// design drops incomplete rows, its patterns of missing values if there are, and the indicators of
+// one latent variable as a cluster.
 data::MockStudy MakeMockTables(const Study& study, uint64_t rows_per_block, uint64_t seed);
 
 // Writes FOLDER/PARTY/data.csv for every holder and returns the paths by channel index (empty for

@@ -59,7 +59,8 @@ data::Partition MakeStudyPartition(const Study& study) {
     const study::Party& party = study.parties[i];
     if (party.holder) holders.push_back({party.name, i, party.columns, party.rows});
   }
-  return data::MakePartition(std::move(variables), std::move(blocks), std::move(holders));
+  return data::MakePartition(std::move(variables), std::move(blocks), std::move(holders),
+                             study::VariablesThatMayLack(study.file.design));
 }
 
 }  // namespace

@@ -228,6 +228,7 @@ void ReadMle(const TableReader& reader, const StudyFile& study, AnalysisSpec& an
   analysis.meanstructure = reader.OptionalBool("meanstructure");
   analysis.fixed_x = reader.OptionalBool("fixed_x");
   analysis.robust = reader.OptionalBool("robust").value_or(false);
+  analysis.information = study.design.missing == MissingPolicy::kFiml ? "observed" : "expected";
   if (const auto information = reader.OptionalText("information")) {
     analysis.information = reader.Choice(*information, "information", {"expected", "observed"});
   }

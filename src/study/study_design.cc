@@ -1,4 +1,5 @@
 // [population], [design], [disclosure].
+#include <algorithm>
 #include <array>
 
 #include "study/study_sections.h"
@@ -31,6 +32,8 @@ constexpr std::string_view kBothChoices =
     "add [design] with two lines, neither of which has a default:\n"
     "  site = \"ignore\", \"fixed\", \"strata\" or \"random\": how the institutions enter\n"
     "  missing = \"refuse\", \"complete\", \"fiml\" or \"mi\": what happens to missing cells";
+
+constexpr std::string_view kPatternsExample = "[[], [\"x4\"], [\"x7\", \"x8\"]]";
 
 template <typename T>
 struct Named {
@@ -120,6 +123,47 @@ void ReadCluster(const TableReader& reader, const data::Schema& dictionary, Desi
   }
 }
 
+MissingPattern ReadPattern(const TableReader& reader, const std::vector<LocatedText>& names,
+                           const data::Schema& dictionary) {
+  MissingPattern pattern;
+  CheckDistinct(reader, names, "variable");
+  for (const LocatedText& name : names) FindVariable(reader, name, "patterns", dictionary);
+  for (const data::ColumnSchema& column : dictionary.columns) {
+    const bool named = std::any_of(names.begin(), names.end(), [&](const LocatedText& name) {
+      return name.value == column.name;
+    });
+    if (named) pattern.push_back(column.name);
+  }
+  return pattern;
+}
+
+// The patterns of missing = "fiml".
+void ReadPatterns(const TableReader& reader, const data::Schema& dictionary, DesignSpec& design) {
+  const auto lists = reader.OptionalTextLists("patterns", kPatternsExample);
+  const auto others = reader.OptionalText("other_patterns");
+  if (design.missing != MissingPolicy::kFiml) {
+    const char* key = lists ? "patterns" : "other_patterns";
+    if (!lists && !others) return;
+    reader.Fail(reader.PositionOf(key), "'" + std::string(key) + "' is for missing = \"fiml\"",
+                "remove it, or write missing = \"fiml\"");
+  }
+  if (others) {
+    design.leave_out_other_patterns =
+        reader.Choice(*others, "other_patterns", {"refuse", "leave-out"}) == "leave-out";
+  }
+  if (!lists) return;
+  if (lists->size() > kMaxPatterns) {
+    reader.Fail((*lists)[kMaxPatterns].position, "there are too many patterns",
+                "a study has at most " + std::to_string(kMaxPatterns) +
+                    "; other_patterns = \"leave-out\" leaves rare ones out");
+  }
+  for (const auto& list : *lists) {
+    design.patterns.push_back(ReadPattern(reader, list.value, dictionary));
+    if (std::count(design.patterns.begin(), design.patterns.end(), design.patterns.back()) > 1)
+      reader.Fail(list.position, "this pattern is there twice", "remove one of them");
+  }
+}
+
 uint64_t ReadMinimum(const TableReader& reader, std::string_view key, uint64_t otherwise,
                      const std::string& what) {
   const auto value = reader.OptionalInteger(key);
@@ -157,8 +201,8 @@ PopulationSpec ReadPopulation(const TableReader& root, const data::Schema& dicti
 }
 
 DesignSpec ReadDesign(const TableReader& root, const data::Schema& dictionary) {
-  const auto reader =
-      root.OptionalTable("design", {"site", "missing", "weights", "weights_type", "cluster"});
+  const auto reader = root.OptionalTable("design", {"site", "missing", "patterns", "other_patterns",
+                                                    "weights", "weights_type", "cluster"});
   if (!reader) {
     root.Fail(root.position(), "the study file needs the table [design]",
               std::string(kBothChoices));
@@ -169,6 +213,7 @@ DesignSpec ReadDesign(const TableReader& root, const data::Schema& dictionary) {
                             kSiteChoices);
   design.missing = ChooseNamed(*reader, RequireChoice(*reader, "missing", kMissingChoices),
                                "missing", kPolicies, kMissingChoices);
+  ReadPatterns(*reader, dictionary, design);
   ReadWeights(*reader, dictionary, design);
   ReadCluster(*reader, dictionary, design);
   return design;

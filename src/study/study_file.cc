@@ -107,6 +107,17 @@ std::optional<size_t> DealerIndex(const StudyFile& study) {
   return static_cast<size_t>(found - study.parties.begin());
 }
 
+std::vector<std::string> VariablesThatMayLack(const DesignSpec& design) {
+  std::vector<std::string> variables;
+  for (const MissingPattern& pattern : design.patterns) {
+    for (const std::string& name : pattern) {
+      if (std::find(variables.begin(), variables.end(), name) == variables.end())
+        variables.push_back(name);
+    }
+  }
+  return variables;
+}
+
 data::Partition StudyPartition(const StudyFile& study) {
   std::vector<data::RowBlock> blocks;
   for (const RowBlock& block : study.blocks) blocks.push_back({block.name, block.count});
@@ -115,7 +126,8 @@ data::Partition StudyPartition(const StudyFile& study) {
     const Party& party = study.parties[i];
     if (party.holder) holders.push_back({party.name, i, party.columns, party.rows});
   }
-  return data::MakePartition(Names(study.dictionary), std::move(blocks), std::move(holders));
+  return data::MakePartition(Names(study.dictionary), std::move(blocks), std::move(holders),
+                             VariablesThatMayLack(study.design));
 }
 
 }  // namespace partita::study

@@ -35,6 +35,7 @@ inline constexpr size_t kMaxParties = 64;
 inline constexpr size_t kMaxRowBlocks = 1024;
 inline constexpr size_t kMaxVariables = 2000;  // and as many derived ones
 inline constexpr size_t kMaxAnalyses = 200;
+inline constexpr size_t kMaxPatterns = 1000;
 inline constexpr int kMaxRowsPerPerson = 1000000;
 inline constexpr size_t kMaxModelBytes = size_t{1} << 16;
 
@@ -71,10 +72,17 @@ enum class SiteEffect { kIgnore, kFixed, kStrata, kRandom };
 enum class MissingPolicy { kRefuse, kComplete, kFiml, kMultipleImputation };
 enum class WeightsKind { kNone, kFrequency, kSampling, kPrecision };
 
+// Variables of the dictionary that are missing together, in its order; empty: complete rows.
+using MissingPattern = std::vector<std::string>;
+
 // [design]: how the rows came about. `site` and `missing` have no default.
 struct DesignSpec {
   SiteEffect site = SiteEffect::kIgnore;
   MissingPolicy missing = MissingPolicy::kRefuse;
+  // With kFiml: the patterns that rows may have, each once; and whether rows with another one are
+  // left out (else they stop the study).
+  std::vector<MissingPattern> patterns;
+  bool leave_out_other_patterns = false;
   WeightsKind weights_kind = WeightsKind::kNone;
   // A numeric or integer variable of the dictionary, an integer for frequencies; never negative,
   // for precisions positive. Empty: none.
@@ -160,8 +168,8 @@ struct AnalysisSpec {
   std::vector<std::string> group_equal;
   bool std_lv = false;
   std::optional<bool> meanstructure, fixed_x;
-  std::string information = "expected";  // or "observed"
-  std::string nested_in;                 // another analysis over the same rows; empty: none
+  std::string information;  // "expected" or "observed"; the default of `missing`
+  std::string nested_in;    // another analysis over the same rows; empty: none
   bool modification_indices = false;
   size_t bootstrap = 0;                // samples; 0: none
   std::optional<PrivacySpec> privacy;  // empty: exact
@@ -203,6 +211,9 @@ size_t PartyIndexByName(const StudyFile& study, std::string_view name);
 size_t ReceiverIndex(const StudyFile& study);
 // Empty if the engine needs no dealer.
 std::optional<size_t> DealerIndex(const StudyFile& study);
+
+// The variables that some pattern lacks, each once: a row block need not have them.
+std::vector<std::string> VariablesThatMayLack(const DesignSpec& design);
 
 // Who holds what, checked: throws kBadInput unless the row blocks and columns of the holders tile
 // the table (data/partition.h).

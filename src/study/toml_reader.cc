@@ -235,6 +235,23 @@ std::vector<Located<double>> TableReader::Values(std::string_view key, bool date
   return *values;
 }
 
+std::optional<std::vector<Located<std::vector<LocatedText>>>> TableReader::OptionalTextLists(
+    std::string_view key, std::string_view example) const {
+  const toml::node* node = Find(key);
+  if (node == nullptr) return std::nullopt;
+  const std::string wanted = "a list of lists such as " + std::string(example);
+  const toml::array* list = node->as_array();
+  if (list == nullptr) FailType(key, *node, wanted);
+  std::vector<Located<std::vector<LocatedText>>> lists;
+  for (const toml::node& item : *list) {
+    const toml::array* texts = item.as_array();
+    if (texts == nullptr) FailType(key, item, wanted);
+    lists.push_back({{}, ToPosition(item.source())});
+    for (const toml::node& text : *texts) lists.back().value.push_back(TextOf(key, text));
+  }
+  return lists;
+}
+
 bool TableReader::IsText(std::string_view key) const {
   const toml::node* node = Find(key);
   return node != nullptr && node->is_string();

@@ -52,6 +52,9 @@ class TableReader {
   // Optional values. A whole number passes for a number.
   std::optional<LocatedText> OptionalText(std::string_view key) const;
   std::optional<std::vector<LocatedText>> OptionalTexts(std::string_view key) const;
+  // A list of lists of texts.
+  std::optional<std::vector<Located<std::vector<LocatedText>>>> OptionalTextLists(
+      std::string_view key, std::string_view example) const;
   std::optional<Located<double>> OptionalNumber(std::string_view key) const;
   std::optional<Located<int64_t>> OptionalInteger(std::string_view key) const;
   std::optional<bool> OptionalBool(std::string_view key) const;

@@ -129,6 +129,17 @@ TEST(PartitionTest, Hole) {
                 ComplexHolders(), blocks);
 }
 
+TEST(PartitionTest, AVariableThatMayLackNeedsNoHolder) {
+  const std::vector<Holder> holders = {{"north", 0, kVariables, {"a"}},
+                                       {"south", 1, {"x1", "x2", "x3"}, {"b"}}};
+  ExpectError(ErrorCode::kBadInput, "nobody holds variable 'x4' of row block 'b'", "",
+              [&] { MakePartition(kVariables, kBlocks, holders, {"x3"}); });
+  const Partition partition = MakePartition(kVariables, kBlocks, holders, {"x4"});
+  EXPECT_TRUE(partition.segments[0].Has(3));
+  EXPECT_FALSE(partition.segments[1].Has(3));
+  EXPECT_TRUE(partition.segments[1].Has(2));
+}
+
 TEST(PartitionTest, NamesAndCounts) {
   auto holders = ComplexHolders();
   holders[0].columns[0] = "x_1";

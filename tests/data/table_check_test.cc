@@ -158,6 +158,24 @@ TEST(TableCheckTest, MissingCellsAreNotesWhereTheStudyDropsRows) {
               ElementsAre("problem x: the column is empty"));
 }
 
+// Also where a column is empty, which is a pattern of its own.
+TEST(TableCheckTest, CountsPatternsOfMissingValuesForTheirOwner) {
+  const Schema schema{{Numeric("x"), Numeric("y"), Numeric("z")}, 1};
+  TableCheckOptions options;
+  options.allow_missing = true;
+  options.patterns_of = {"x", "y"};
+  const TableCheck check = CheckRows("x,y,z\n1,,1\n2,,\n,,3\n4,,4\n", schema, options);
+  EXPECT_TRUE(check.usable());
+  EXPECT_THAT(
+      Lines(check),
+      ElementsAre("note : rows by pattern of missing values: [\"x\", \"y\"] 1; [\"y\"] 3",
+                  "note x: 1 missing cell", "note y: 4 missing cells", "note z: 1 missing cell"));
+  EXPECT_THAT(check.problems[2].fix, HasSubstr("count with what they have"));
+  EXPECT_THAT(check.problems[3].fix, HasSubstr("left out"));
+  options.patterns_of.clear();
+  EXPECT_FALSE(CheckRows("x,y,z\n1,,1\n2,,\n", schema, options).usable());
+}
+
 TEST(TableCheckTest, ConstantColumnsAreNotesWhereOthersHaveRows) {
   const Schema schema{{Numeric("x"), Factor("f", {"a", "b"})}, 1};
   EXPECT_THAT(Lines(CheckRows("x,f\n1,a\n1,a\n", schema)),

@@ -173,6 +173,16 @@ TEST(VocabularyTest, Design) {
                   .design.missing,
               policy);
   }
+  const DesignSpec fiml =
+      Parse(WithDesign("[design]\nsite = \"ignore\"\nmissing = \"fiml\"\npatterns = [[], [\"x2\"], "
+                       "[\"x2\", \"x1\"]]\n"))
+          .design;
+  EXPECT_THAT(fiml.patterns,
+              ElementsAre(MissingPattern{}, MissingPattern{"x2"}, MissingPattern{"x1", "x2"}));
+  EXPECT_FALSE(fiml.leave_out_other_patterns);
+  EXPECT_TRUE(Parse(WithDesign("[design]\nsite = \"ignore\"\nmissing = \"fiml\"\npatterns = [[]]\n"
+                               "other_patterns = \"leave-out\"\n"))
+                  .design.leave_out_other_patterns);
   const std::vector<std::pair<std::string, WeightsKind>> kinds = {
       {"frequency", WeightsKind::kFrequency},
       {"sampling", WeightsKind::kSampling},

@@ -14,6 +14,7 @@
 #include "runtime/mock_tables.h"
 #include "runtime/new_file.h"
 #include "runtime/prepare_study.h"
+#include "runtime/table_check_options.h"
 
 namespace partita::cli {
 namespace {
@@ -199,13 +200,9 @@ int RunCheck(const OutputOptions& output, const CheckCommand& command) {
                 fmt::format("party '{}' of the study holds no data", command.party),
                 "name the holder whose table this is");
   }
-  data::TableCheckOptions options;
-  options.csv.separator = study.file.table.separator;
-  options.csv.decimal = study.file.table.decimal;
-  options.allow_missing = study.file.design.missing != study::MissingPolicy::kRefuse;
-  const data::TableCheck check =
-      data::CheckTable(data::OpenFile(command.file), command.file, study.file.dictionary,
-                       study.partition, party, study.row_columns, options);
+  const data::TableCheck check = data::CheckTable(
+      data::OpenFile(command.file), command.file, study.file.dictionary, study.partition, party,
+      study.row_columns, runtime::TableCheckOptionsOf(study));
   std::string text = CheckText(check);
   Json json = CheckJson(check);
   if (!command.share.empty()) {

@@ -47,24 +47,43 @@ size_t AddCell(Computation& computation, methods::mle::RowCell cell, RowSelectio
   return computation.task.cells.size() - 1;
 }
 
-// The total, and with a grouping factor one cell for each level, the last as the difference.
+// By pattern of missing values, for one level of the group or without groups.
+void AddPatternCells(const MleStudy& study, Computation& computation, const std::string& name,
+                     RowSelection selection, RowSet& rows) {
+  for (size_t k = 0; k < study.file.design.patterns.size(); ++k) {
+    selection.pattern = k;
+    rows.cells.push_back(AddCell(computation, {name, std::nullopt}, selection));
+  }
+}
+
+// The total, and with a grouping factor one cell for each level, the last as the difference; with
+// patterns of missing values the total is counted only.
 RowSet AddRowSet(const MleStudy& study, Computation& computation,
                  const std::vector<data::Condition>& subset, const std::string& group) {
   RowSet rows{subset, group, {}, 0, {}, {}};
   RowSelection selection{study.file.population.subset, "", 0};
   selection.conditions.insert(selection.conditions.end(), subset.begin(), subset.end());
-  rows.total_cell = AddCell(computation, {}, selection);
+  const bool fiml = IsFiml(study);
+  rows.total_cell = AddCell(computation, {"", std::nullopt, fiml}, selection);
   if (group.empty()) {
-    rows.cells = {rows.total_cell};
+    if (fiml) {
+      AddPatternCells(study, computation, "", selection, rows);
+    } else {
+      rows.cells = {rows.total_cell};
+    }
     return rows;
   }
   const std::vector<std::string>& levels = study.factors.Find(group)->levels;
   selection.group = group;
   for (size_t level = 0; level < levels.size(); ++level) {
+    selection.level = static_cast<int32_t>(level);
+    if (fiml) {
+      AddPatternCells(study, computation, levels[level], selection, rows);
+      continue;
+    }
     methods::mle::RowCell cell{levels[level], std::nullopt};
     if (level + 1 == levels.size())
       cell.difference = methods::mle::RowCell::Difference{rows.total_cell, rows.cells};
-    selection.level = static_cast<int32_t>(level);
     rows.cells.push_back(AddCell(computation, std::move(cell), selection));
   }
   return rows;
@@ -88,6 +107,15 @@ void PlaceAnalysis(MleStudy& study, size_t index) {
   for (const data::DesignColumn& column : analysis.analysis.variables) {
     analysis.variables.push_back(VariableIndex(computation, column));
     AddOnce(study.used, column.source);
+    AddOnce(study.modelled, column.source);
+  }
+  for (const study::MissingPattern& pattern : study.file.design.patterns) {
+    std::vector<size_t> observed;
+    for (size_t v = 0; v < analysis.variables.size(); ++v) {
+      if (IndexOf(pattern, analysis.analysis.variables[v].source) == pattern.size())
+        observed.push_back(v);
+    }
+    analysis.analysis.patterns.push_back(std::move(observed));
   }
   if (!spec.group.empty()) AddOnce(study.used, SourceVariable(study, spec.group));
   analysis.row_set = RowSetIndex(study, computation, spec.subset, spec.group);
@@ -102,8 +130,8 @@ bool HolderSelects(const MleStudy& study, const RowSelection& selection,
   };
   if (!selection.group.empty() && holds(selection.group)) return true;
   if (!study.file.design.weights.empty() && holds(study.file.design.weights)) return true;
-  if (study.file.design.missing == study::MissingPolicy::kComplete &&
-      std::any_of(study.used.begin(), study.used.end(), holds))
+  if (std::any_of(study.required.begin(), study.required.end(), holds)) return true;
+  if (selection.pattern && std::any_of(study.modelled.begin(), study.modelled.end(), holds))
     return true;
   return std::any_of(selection.conditions.begin(), selection.conditions.end(),
                      [&](const data::Condition& condition) { return holds(condition.variable); });
@@ -193,6 +221,28 @@ void AddRelease(const MleStudy& study, const Computation& computation, RowSet& r
   }
   rows.release.variables.assign(variables.begin(), variables.end());
   rows.release.pairs.assign(pairs.begin(), pairs.end());
+  const std::vector<study::MissingPattern>& patterns = study.file.design.patterns;
+  for (size_t c = 0; c < rows.cells.size() && !patterns.empty(); ++c) {
+    const study::MissingPattern& missing = patterns[c % patterns.size()];
+    rows.release.absent.emplace_back();
+    for (size_t v : rows.release.variables) {
+      if (IndexOf(missing, computation.variables[v].source) < missing.size())
+        rows.release.absent.back().push_back(v);
+    }
+  }
+}
+
+// Rows without them take no part: with missing = "complete" all variables that are used, with
+// "fiml" groups and weights.
+std::vector<std::string> RequiredVariables(const MleStudy& study) {
+  if (study.file.design.missing == study::MissingPolicy::kComplete) return study.used;
+  std::vector<std::string> required;
+  if (!IsFiml(study)) return required;
+  for (const study::AnalysisSpec& spec : study.file.analyses) {
+    if (!spec.group.empty()) AddOnce(required, SourceVariable(study, spec.group));
+  }
+  if (!study.file.design.weights.empty()) AddOnce(required, study.file.design.weights);
+  return required;
 }
 
 }  // namespace
@@ -233,6 +283,7 @@ std::vector<data::DesignColumn> IndicatorColumns(const MleStudy& study) {
 void PlanComputations(MleStudy& study) {
   for (size_t a = 0; a < study.analyses.size(); ++a) PlaceAnalysis(study, a);
   if (!study.file.design.weights.empty()) AddOnce(study.used, study.file.design.weights);
+  study.required = RequiredVariables(study);
   const std::vector<data::DesignColumn> indicators = IndicatorColumns(study);
   for (Computation& computation : study.computations) {
     const size_t analysed = computation.variables.size();

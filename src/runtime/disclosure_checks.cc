@@ -4,6 +4,7 @@
 #include <set>
 
 #include "runtime/computations.h"
+#include "runtime/missing_patterns.h"
 
 namespace partita::runtime {
 namespace {
@@ -31,7 +32,9 @@ class CheckList {
 
   std::vector<DisclosureCheck> Make() {
     CheckRows();
+    CheckOtherPatterns();
     CheckGroups();
+    CheckPatterns();
     CheckComplement();
     for (size_t v : CheckedVariables()) CheckColumn(v);
     CheckOutcomes();
@@ -44,14 +47,60 @@ class CheckList {
     count.computation = index_;
     checks_.push_back({name_, variable, rule, std::move(count), minimum, warning});
   }
+  // The check added last also passes where there is no such row.
+  void AllowNone(CountForm rows) {
+    rows.computation = index_;
+    checks_.back().or_none = std::move(rows);
+  }
 
   void CheckRows() {
     const auto parameters = static_cast<uint64_t>(analysis_.analysis.table.num_free);
-    const CountForm rows = CountRows(rows_.total_cell);
+    const CountForm rows = IsFiml(study_) ? Sum(rows_.cells) : CountRows(rows_.total_cell);
     Add("rows", fmt::format("at least min_rows = {} rows", spec_.min_rows), rows, spec_.min_rows);
     Add("rows", fmt::format("more rows than the {} parameters", parameters), rows, parameters + 1);
     Add("rows", fmt::format("at least five rows for each of the {} parameters", parameters), rows,
         5 * parameters, !spec_.refuse_small_samples);
+  }
+
+  // A holder of whole rows refuses its own; of rows that are split nobody knows all that is
+  // missing.
+  void CheckOtherPatterns() {
+    const std::vector<data::Segment>& segments = study_.partition.segments;
+    if (!IsFiml(study_) || study_.file.design.leave_out_other_patterns ||
+        std::none_of(segments.begin(), segments.end(),
+                     [](const data::Segment& segment) { return segment.shared(); }))
+      return;
+    Add("rows", "no row has a pattern of missing values that the study does not list",
+        Combine(Sum(rows_.cells), CountRows(rows_.total_cell), -1), 0);
+  }
+
+  static CountForm Sum(const std::vector<size_t>& cells) {
+    CountForm sum;
+    for (size_t cell : cells) sum = Combine(std::move(sum), CountRows(cell), 1);
+    return sum;
+  }
+
+  // Cells of each level of the group; one, without patterns of missing values.
+  size_t NumPatterns() const { return std::max<size_t>(1, study_.file.design.patterns.size()); }
+  std::vector<size_t> OfLevel(size_t level) const {
+    const auto first = rows_.cells.begin() + static_cast<std::ptrdiff_t>(level * NumPatterns());
+    return {first, first + static_cast<std::ptrdiff_t>(NumPatterns())};
+  }
+  std::vector<size_t> OfPattern(const RowSet& rows, size_t pattern) const {
+    std::vector<size_t> cells;
+    for (size_t i = pattern; i < rows.cells.size(); i += NumPatterns())
+      cells.push_back(rows.cells[i]);
+    return cells;
+  }
+
+  // The moments of every pattern open by themselves.
+  void CheckPatterns() {
+    if (!IsFiml(study_)) return;
+    for (size_t cell : rows_.cells) {
+      Add("rows", fmt::format("none or at least {} {}", spec_.min_cell, RowsOf(cell)),
+          CountRows(cell), spec_.min_cell);
+      AllowNone(CountRows(cell));
+    }
   }
 
   void CheckGroups() {
@@ -61,7 +110,7 @@ class CheckList {
       Add(rows_.group,
           fmt::format("at least {} rows where {} is {}", spec_.min_cell, rows_.group,
                       levels[level]),
-          CountRows(rows_.cells[level]), spec_.min_cell);
+          Sum(OfLevel(level)), spec_.min_cell);
     }
   }
 
@@ -69,6 +118,15 @@ class CheckList {
   void CheckComplement() {
     for (const RowSet& other : computation_.row_sets) {
       if (!IsPart(rows_.subset, other.subset)) continue;
+      for (size_t k = 0; k < study_.file.design.patterns.size(); ++k) {
+        const CountForm rows = Combine(Sum(OfPattern(other, k)), Sum(OfPattern(rows_, k)), -1);
+        Add("rows",
+            fmt::format("none or at least {} {} are outside of its subset", spec_.min_cell,
+                        runtime::PatternText(study_.file.design.patterns[k])),
+            rows, spec_.min_cell);
+        AllowNone(rows);
+      }
+      if (IsFiml(study_)) return;
       Add("rows", fmt::format("at least {} rows are outside of its subset", spec_.min_cell),
           Combine(CountRows(other.total_cell), CountRows(rows_.total_cell), -1), spec_.min_cell);
       return;
@@ -126,16 +184,38 @@ class CheckList {
     return column.level.empty() ? column.schema.name : column.factor;
   }
 
-  // By group, so that no group's cell is small.
+  // By group, so that no group's cell is small; by the patterns that have the variable.
   void CheckColumn(size_t v) {
     for (size_t cell : rows_.cells) {
-      Add(NameOf(v),
-          fmt::format("at least {} rows where {}{}", spec_.min_cell, Ones(v), InGroup(cell)),
-          CountOnes(cell, Counted(v)), spec_.min_cell);
-      Add(NameOf(v),
-          fmt::format("at least {} rows where {}{}", spec_.min_cell, Zeros(v), InGroup(cell)),
-          CountZeros(cell, Counted(v)), spec_.min_cell);
+      if (!Has(cell, v)) continue;
+      AddInCell(cell, v, Ones(v), CountOnes(cell, Counted(v)));
+      AddInCell(cell, v, Zeros(v), CountZeros(cell, Counted(v)));
     }
+  }
+  void AddInCell(size_t cell, size_t v, const std::string& what, CountForm count) {
+    const std::string rows = PatternText(computation_.selections[cell]);
+    const std::string none = IsFiml(study_) ? fmt::format(", or no {} at all", RowsOf(cell)) : "";
+    Add(NameOf(v),
+        fmt::format("at least {} {} where {}{}{}", spec_.min_cell, rows, what, InGroup(cell), none),
+        std::move(count), spec_.min_cell);
+    if (IsFiml(study_)) AllowNone(CountRows(cell));
+  }
+  bool Has(size_t cell, size_t v) const {
+    const std::optional<size_t> pattern = computation_.selections[cell].pattern;
+    if (!pattern) return true;
+    const study::MissingPattern& missing = study_.file.design.patterns[*pattern];
+    return std::find(missing.begin(), missing.end(), computation_.variables[v].source) ==
+           missing.end();
+  }
+  std::string PatternText(const RowSelection& selection) const {
+    if (!selection.pattern) return "rows";
+    return runtime::PatternText(study_.file.design.patterns[*selection.pattern]);
+  }
+  std::string RowsOf(size_t cell) const {
+    std::string text = PatternText(computation_.selections[cell]);
+    if (!rows_.group.empty())
+      text += fmt::format(" where {} is {}", rows_.group, computation_.task.cells[cell].name);
+    return text;
   }
   std::string InGroup(size_t cell) const {
     if (rows_.group.empty()) return "";
@@ -151,13 +231,13 @@ class CheckList {
       for (size_t v : CheckedVariables()) {
         if (v == outcome) continue;
         for (size_t cell : rows_.cells) {
+          if (!Has(cell, v) || !Has(cell, outcome)) continue;
           for (const auto& [level, value] : {std::pair{true, true}, std::pair{true, false},
                                              std::pair{false, true}, std::pair{false, false}}) {
-            Add(NameOf(v),
-                fmt::format("at least {} rows where {} and {}{}", spec_.min_cell,
-                            level ? Ones(v) : Zeros(v), value ? Ones(outcome) : Zeros(outcome),
-                            InGroup(cell)),
-                CountBoth(cell, Counted(v), level, Counted(outcome), value), spec_.min_cell);
+            AddInCell(cell, v,
+                      fmt::format("{} and {}", level ? Ones(v) : Zeros(v),
+                                  value ? Ones(outcome) : Zeros(outcome)),
+                      CountBoth(cell, Counted(v), level, Counted(outcome), value));
           }
         }
       }

@@ -7,6 +7,7 @@
 #include "data/table_check.h"
 #include "runtime/doctor_checks.h"
 #include "runtime/prepare_study.h"
+#include "runtime/table_check_options.h"
 
 namespace partita::runtime {
 namespace {
@@ -28,14 +29,10 @@ void CheckData(DoctorContext& context, Findings& findings) {
   if (options.data.empty() || !context.study || !context.party) return;
   if (!context.study->parties[*context.party].holder) return;
   findings.Try("table", [&] {
-    data::TableCheckOptions check_options;
-    check_options.csv.separator = context.study->file.table.separator;
-    check_options.csv.decimal = context.study->file.table.decimal;
-    check_options.allow_missing =
-        context.study->file.design.missing != study::MissingPolicy::kRefuse;
-    const data::TableCheck check = data::CheckTable(
-        data::OpenFile(options.data), options.data.string(), context.study->file.dictionary,
-        context.study->partition, *context.party, context.study->row_columns, check_options);
+    const data::TableCheck check =
+        data::CheckTable(data::OpenFile(options.data), options.data.string(),
+                         context.study->file.dictionary, context.study->partition, *context.party,
+                         context.study->row_columns, TableCheckOptionsOf(*context.study));
     context.table_rows = check.num_rows;
     if (check.usable()) {
       findings.Ok("table",

@@ -7,6 +7,7 @@
 
 #include "mpc/shamir_code.h"
 #include "runtime/computations.h"
+#include "runtime/missing_patterns.h"
 #include "runtime/private_study.h"
 #include "runtime/sealed_analyses.h"
 
@@ -67,9 +68,15 @@ std::vector<std::string> MomentClauses(const Computation& computation,
   return clauses;
 }
 
+// Of every cell those of the variables that its rows have.
 uint64_t Statistics(const RowSet& rows) {
-  const uint64_t k = rows.release.variables.size();
-  return rows.cells.size() * (1 + k + k * (k + 1) / 2);
+  uint64_t statistics = 0;
+  for (size_t c = 0; c < rows.cells.size(); ++c) {
+    uint64_t k = 0;
+    for (size_t v : rows.release.variables) k += Opens(rows.release, c, v) ? 1 : 0;
+    statistics += 1 + k + k * (k + 1) / 2;
+  }
+  return statistics;
 }
 
 study::PlanExposure MomentsExposure(const MleStudy& study, const Computation& computation,
@@ -83,6 +90,15 @@ study::PlanExposure MomentsExposure(const MleStudy& study, const Computation& co
   exposure.exposes = MomentClauses(computation, rows.release);
   if (!rows.group.empty())
     exposure.exposes.push_back("each of these for every level of " + rows.group);
+  if (IsFiml(study)) {
+    std::string patterns;
+    for (const study::MissingPattern& pattern : study.file.design.patterns)
+      patterns += (patterns.empty() ? "" : "; ") + PatternText(pattern);
+    exposure.exposes.push_back(
+        "each of these for every pattern of missing values by itself, of the variables that its "
+        "rows have (" +
+        patterns + ")");
+  }
   return exposure;
 }
 

@@ -69,6 +69,23 @@ size_t OtherHolders(const MleStudy& study) {
   return others;
 }
 
+void AddMissingAssumptions(const MleStudy& study, study::Plan& plan) {
+  if (!IsFiml(study)) return;
+  plan.assumptions.push_back(
+      "The list of patterns of missing values is public: everybody learns that rows with a pattern "
+      "may occur, and the receiver how many there are of each. Which row has which pattern is "
+      "known to those who hold its cells, each for its own columns, and told to nobody.");
+  plan.assumptions.push_back(
+      study.file.design.leave_out_other_patterns
+          ? "Rows with another pattern are left out of all analyses, however many they are: unless "
+            "they are few or like the others, that biases the estimates."
+          : "Rows with another pattern stop the study: at their owner, or where columns are split "
+            "by a check whose answer everybody sees.");
+  plan.assumptions.push_back(
+      "Values are missing at random: whether one is missing may depend on what its row has, not on "
+      "the missing value itself. Nothing here can check that.");
+}
+
 void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
   if (study.privacy) {
     for (std::string& sentence : StatementSentences(study))
@@ -118,6 +135,7 @@ void MleStudy::Describe(study::Plan& plan) const {
   plan.privacy = PrivacyRows(*this);
   if (privacy) plan.privacy_statement = privacy_statement;
   AddReleaseAssumptions(*this, plan);
+  AddMissingAssumptions(*this, plan);
   plan.notes.push_back(
       "Every cell is mapped to [-1, 1] by the public bounds of the dictionary and rounded to " +
       fmt::format("2^-{}; {}.", computations.front().task.fraction_bits,

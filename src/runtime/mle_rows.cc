@@ -3,20 +3,16 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "base/error.h"
 #include "runtime/computations.h"
+#include "runtime/mle_selectors.h"
 #include "runtime/protocol.h"
 
 namespace partita::runtime {
 namespace {
 
 using methods::mle::LocalBlock;
-
-bool IsComplete(const MleStudy& study) {
-  return study.file.design.missing == study::MissingPolicy::kComplete;
-}
 
 // The design columns that some computation uses and this table can give.
 void AddColumns(const MleStudy& study, data::Table& table) {
@@ -46,75 +42,6 @@ void AddColumns(const MleStudy& study, data::Table& table) {
     table.columns.push_back(std::move(column));
   }
 }
-
-// What a holder knows of the row selections, over its whole ordered table.
-class Selectors {
- public:
-  Selectors(const MleStudy& study, const data::Holding& holding, size_t party)
-      : study_(study), table_(*holding.table) {
-    const data::Holder& holder = *study.partition.HolderOf(party);
-    held_.insert(holder.columns.begin(), holder.columns.end());
-    complete_.assign(table_.num_rows, 1);
-    if (!IsComplete(study)) return;
-    std::vector<std::string> used;
-    for (const std::string& name : study.used) {
-      if (Holds(name)) used.push_back(name);
-    }
-    complete_ = data::CompleteRows(table_, used);
-  }
-
-  // By row of the table.
-  std::vector<int32_t> Of(const RowSelection& selection) const {
-    const std::vector<uint8_t> chosen = Chosen(selection.conditions);
-    std::vector<int32_t> weights(table_.num_rows);
-    for (size_t r = 0; r < weights.size(); ++r) weights[r] = complete_[r] * chosen[r];
-    if (!selection.group.empty() && Holds(selection.group)) {
-      const std::vector<int32_t>& codes = table_.Get(selection.group).codes;
-      for (size_t r = 0; r < weights.size(); ++r) {
-        if (codes[r] != selection.level) weights[r] = 0;
-      }
-    }
-    const std::string& weight = study_.file.design.weights;
-    if (!weight.empty() && Holds(weight)) {
-      const std::vector<double>& numbers = table_.Get(weight).numbers;
-      for (size_t r = 0; r < weights.size(); ++r) {
-        if (weights[r] != 0) weights[r] = static_cast<int32_t>(numbers[r]);
-      }
-    }
-    return weights;
-  }
-
-  OwnRows Count() const {
-    OwnRows rows;
-    const std::vector<uint8_t> chosen = Chosen(study_.file.population.subset);
-    rows.observed = table_.num_rows;
-    for (size_t r = 0; r < table_.num_rows; ++r) {
-      if (chosen[r] == 0) {
-        ++rows.not_in_population;
-      } else if (complete_[r] == 0) {
-        ++rows.incomplete;
-      }
-    }
-    return rows;
-  }
-
- private:
-  bool Holds(const std::string& name) const {
-    return held_.count(SourceVariable(study_, name)) > 0;
-  }
-  std::vector<uint8_t> Chosen(const std::vector<data::Condition>& conditions) const {
-    std::vector<data::Condition> own;
-    for (const data::Condition& condition : conditions) {
-      if (Holds(condition.variable)) own.push_back(condition);
-    }
-    return data::SelectRows(table_, own);
-  }
-
-  const MleStudy& study_;
-  const data::Table& table_;
-  std::set<std::string> held_;
-  std::vector<uint8_t> complete_;
-};
 
 // Values less the block's mean of their column where it is centred, rounded to the grid: exact
 // integers again.
@@ -214,6 +141,7 @@ void MleStudy::DeriveColumns(data::Table& table) const { AddColumns(*this, table
 std::unique_ptr<MethodRows> MleStudy::PrepareRows(size_t party, const data::Holding& holding,
                                                   OwnRows& counts) const {
   const Selectors selectors(*this, holding, party);
+  selectors.RequireListedPatterns();
   counts = selectors.Count();
   auto rows = std::make_unique<LocalRows>();
   rows->clusters = Clusters(*this, holding);

@@ -18,7 +18,7 @@ std::string At(const study::StudyFile& file, const study::Position& position) {
   return fmt::format("{}:{}:{}", file.file_name, position.line, position.column);
 }
 
-methods::mle::MleOptions Options(const study::AnalysisSpec& spec) {
+methods::mle::MleOptions Options(const study::AnalysisSpec& spec, bool fiml) {
   methods::mle::MleOptions options;
   options.name = spec.name;
   options.function = spec.function;
@@ -28,6 +28,9 @@ methods::mle::MleOptions Options(const study::AnalysisSpec& spec) {
   options.std_lv = spec.std_lv;
   options.meanstructure = spec.meanstructure;
   options.fixed_x = spec.fixed_x;
+  // Incomplete rows need the means, and covariates that may be missing themselves are modelled.
+  if (fiml && !spec.meanstructure) options.meanstructure = true;
+  if (fiml && !spec.fixed_x) options.fixed_x = false;
   options.robust = spec.robust;
   options.nested_in = spec.nested_in;
   options.modification_indices = spec.modification_indices;
@@ -42,7 +45,7 @@ void PrepareModels(MleStudy& study) {
     PreparedAnalysis prepared;
     try {
       prepared.analysis =
-          methods::mle::PrepareAnalysis(Options(spec), study.factors, study.columns);
+          methods::mle::PrepareAnalysis(Options(spec, IsFiml(study)), study.factors, study.columns);
     } catch (const Error& error) {
       throw Error(error.code(), At(study.file, spec.model_position) + ": model: " + error.message(),
                   error.hint());
@@ -64,10 +67,11 @@ std::string MomentsText(const MleStudy& study, const Computation& computation, c
   const char* noise = !study.privacy                ? ""
                       : study.privacy->public_count ? " with noise (but on n)"
                                                     : " with noise";
-  return fmt::format(
-      "n, sums and cross products of {} {}{}{}", ListOf(computation, rows.release.variables),
-      RowsText(study, rows), noise,
-      some ? "; only cross products of variables that one analysis uses together" : "");
+  return fmt::format("n, sums and cross products of {} {}{}{}",
+                     ListOf(computation, rows.release.variables), RowsText(study, rows), noise,
+                     IsFiml(study) ? ", of the variables that the pattern has"
+                     : some ? "; only cross products of variables that one analysis uses together"
+                            : "");
 }
 
 void AddLikelihoodReleases(const MleStudy& study, size_t index,
@@ -163,7 +167,13 @@ std::string RowsText(const MleStudy& study, const RowSet& rows) {
     text += ", of deviations from the means of each row block";
   if (!study.file.design.weights.empty()) text += ", weighted by " + study.file.design.weights;
   if (!rows.group.empty()) text += ", for each level of " + rows.group;
+  if (IsFiml(study))
+    text += fmt::format(", by pattern of missing values ({})", study.file.design.patterns.size());
   return text;
+}
+
+bool IsFiml(const MleStudy& study) {
+  return study.file.design.missing == study::MissingPolicy::kFiml;
 }
 
 methods::mle::LikelihoodTask LikelihoodTaskOf(const MleStudy& study, size_t analysis) {

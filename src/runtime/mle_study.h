@@ -27,19 +27,21 @@ inline constexpr char kLikelihood[] = "likelihood";
 inline constexpr char kSealed[] = "sealed";
 
 // Which rows are in a cell of the moments' task: all that pass the conditions, are complete where
-// the design drops incomplete ones, and have the group's level.
+// the design drops incomplete ones, have the group's level, and miss what the pattern misses.
 struct RowSelection {
   std::vector<data::Condition> conditions;  // of the population, then of the analysis
   std::string group;                        // empty: all levels
   int32_t level = 0;                        // index into the group's levels
+  std::optional<size_t> pattern = {};       // index into the patterns of the design; empty: any
 };
 
 // Analyses over the same rows share their moments and one release of them.
 struct RowSet {
   std::vector<data::Condition> subset;  // of the analyses
   std::string group;                    // empty: one group
-  std::vector<size_t> cells;            // by level of the group; one without
-  size_t total_cell = 0;                // all levels together
+  std::vector<size_t> cells;            // by level of the group; one without. With patterns of
+                                        // missing values by level and, within it, pattern
+  size_t total_cell = 0;                // all levels and patterns together
   methods::mle::MomentsRelease release;
   std::vector<size_t> analyses;
 };
@@ -67,6 +69,9 @@ struct MleStudy final : Study {
   std::vector<data::DesignColumn> columns;  // all that a model can name
   std::vector<PreparedAnalysis> analyses;   // as in the file
   std::vector<Computation> computations;
+  // Variables of the dictionary without which a row takes no part, by the design.
+  std::vector<std::string> required;
+  std::vector<std::string> modelled;  // variables of the dictionary that models use
   // Of the one noisy release of a private study; empty: every release is exact.
   std::optional<methods::mle::PrivateMoments> privacy;
   privacy::Statement privacy_statement;  // of it; bounds that take a moment, so computed once
@@ -98,6 +103,9 @@ struct MleStudy final : Study {
 // variables, what protocol, design and partition allow together, the engine's number of parties,
 // fewer declared rows than parameters. Throws kBadInput.
 MleStudy PrepareMleStudy(study::StudyFile file);
+
+// Whether rows are incomplete and their moments are computed by pattern.
+bool IsFiml(const MleStudy& study);
 
 // "over the rows where age >= 18, for each level of school".
 std::string RowsText(const MleStudy& study, const RowSet& rows);

@@ -1,6 +1,8 @@
 // The plain side of a rehearsal: see rehearse.h.
+#include <algorithm>
 #include <map>
 
+#include "methods/mle/patterns.h"
 #include "runtime/rehearse.h"
 
 namespace partita::runtime {
@@ -29,10 +31,8 @@ WeightedRows RowsOf(const MleStudy& study, size_t analysis, const data::Table& t
   const std::vector<uint8_t> selected = data::SelectRows(table, conditions);
   WeightedRows rows;
   rows.weight.assign(selected.begin(), selected.end());
-  if (study.file.design.missing != study::MissingPolicy::kRefuse) {
-    const std::vector<uint8_t> complete = data::CompleteRows(table, study.used);
-    for (size_t i = 0; i < complete.size(); ++i) rows.weight[i] *= complete[i];
-  }
+  const std::vector<uint8_t> complete = data::CompleteRows(table, study.required);
+  for (size_t i = 0; i < complete.size(); ++i) rows.weight[i] *= complete[i];
   if (!study.file.design.weights.empty()) {
     const std::vector<double>& weights = table.Get(study.file.design.weights).numbers;
     for (size_t i = 0; i < rows.weight.size(); ++i) {
@@ -89,6 +89,40 @@ stats::GroupMoments MomentsOf(const WeightedRows& rows, int32_t group, bool by_b
   return moments;
 }
 
+// The rows that miss what the pattern lists, and nothing else that a model uses.
+WeightedRows OfPattern(const MleStudy& study, const data::Table& table,
+                       const study::MissingPattern& pattern, WeightedRows rows) {
+  for (const std::string& name : study.modelled) {
+    const bool missing = std::find(pattern.begin(), pattern.end(), name) != pattern.end();
+    const std::vector<uint8_t> present = data::CompleteRows(table, std::vector<std::string>{name});
+    for (size_t i = 0; i < present.size(); ++i) {
+      if ((present[i] == 0) != missing) rows.weight[i] = 0;
+    }
+  }
+  return rows;
+}
+
+std::vector<stats::PatternMoments> PatternMomentsOf(const MleStudy& study,
+                                                    const methods::mle::MleAnalysis& analysis,
+                                                    const data::Table& table,
+                                                    const WeightedRows& rows,
+                                                    const std::vector<const double*>& columns) {
+  std::vector<stats::PatternMoments> moments;
+  for (size_t g = 0; g < analysis.table.groups.size(); ++g) {
+    for (size_t k = 0; k < analysis.patterns.size(); ++k) {
+      const std::vector<size_t>& observed = analysis.patterns[k];
+      std::vector<const double*> own;
+      for (const size_t v : observed) own.push_back(columns[v]);
+      stats::GroupMoments of_pattern =
+          MomentsOf(OfPattern(study, table, study.file.design.patterns[k], rows),
+                    static_cast<int32_t>(g), false, own);
+      if (of_pattern.n > 0 && !observed.empty())
+        moments.push_back({g, {observed.begin(), observed.end()}, std::move(of_pattern)});
+    }
+  }
+  return moments;
+}
+
 }  // namespace
 
 std::vector<methods::mle::MleResult> FitPooled(const MleStudy& study, data::Table pooled,
@@ -103,12 +137,7 @@ std::vector<methods::mle::MleResult> FitPooled(const MleStudy& study, data::Tabl
     for (const data::DesignColumn& variable : analysis.variables)
       columns.push_back(pooled.Get(variable.schema.name).numbers.data());
     const WeightedRows rows = RowsOf(study, a, pooled, row_blocks);
-    std::vector<stats::GroupMoments> moments;
     methods::mle::MleResult result;
-    for (size_t g = 0; g < analysis.table.groups.size(); ++g) {
-      moments.push_back(MomentsOf(rows, static_cast<int32_t>(g), by_block, columns));
-      result.group_n.push_back(moments.back().n);
-    }
     result.name = analysis.options.name;
     result.table = analysis.table;
     result.information = analysis.options.information;
@@ -116,7 +145,21 @@ std::vector<methods::mle::MleResult> FitPooled(const MleStudy& study, data::Tabl
     result.group_labels = analysis.table.groups;
     stats::SemFitOptions options;
     options.information = result.information;
-    result.fit = stats::FitSem(analysis.table, moments, options, progress);
+    result.group_n.assign(analysis.table.groups.size(), 0);
+    if (IsFiml(study)) {
+      const std::vector<stats::PatternMoments> patterns =
+          PatternMomentsOf(study, analysis, pooled, rows, columns);
+      for (const stats::PatternMoments& pattern : patterns)
+        result.group_n[pattern.group] += pattern.moments.n;
+      result.fit = stats::FitFiml(analysis.table, patterns, options, progress);
+    } else {
+      std::vector<stats::GroupMoments> moments;
+      for (size_t g = 0; g < analysis.table.groups.size(); ++g) {
+        moments.push_back(MomentsOf(rows, static_cast<int32_t>(g), by_block, columns));
+        result.group_n[g] = moments.back().n;
+      }
+      result.fit = stats::FitSem(analysis.table, moments, options, progress);
+    }
     results.push_back(std::move(result));
   }
   return results;

@@ -151,7 +151,7 @@ void AddTables(const MleStudy& study, const ProtocolResult& run,
     const PreparedAnalysis& prepared = study.analyses[a];
     analyses.push_back(&prepared.analysis);
     moments.emplace_back();
-    if (!run.moments[a].empty()) {
+    if (!run.moments[a].empty() && prepared.analysis.patterns.empty()) {
       moments.back() = methods::mle::SampleMomentsOf(
           prepared.analysis, run.moments[a],
           study.computations[prepared.computation].task.fraction_bits);

@@ -7,17 +7,10 @@
 
 #include "base/error.h"
 #include "runtime/sealed_analyses.h"
+#include "runtime/supported_missing.h"
 
 namespace partita::runtime {
 namespace {
-
-[[noreturn]] void Refuse(const MleStudy& study, const study::Position& position,
-                         const std::string& what, const std::string& hint) {
-  throw Error(
-      ErrorCode::kBadInput,
-      fmt::format("{}:{}:{}: {}", study.file.file_name, position.line, position.column, what),
-      hint);
-}
 
 bool SharesRows(const MleStudy& study) {
   return std::any_of(study.partition.segments.begin(), study.partition.segments.end(),
@@ -43,17 +36,6 @@ void RequireSite(const MleStudy& study) {
       Refuse(study, design.position, "method 'mle' has no random effects of sites",
              "use site = \"fixed\" (a mean of its own for every row block and variable) or "
              "\"ignore\"");
-  }
-}
-
-void RequireMissing(const MleStudy& study) {
-  const study::DesignSpec& design = study.file.design;
-  if (design.missing == study::MissingPolicy::kFiml ||
-      design.missing == study::MissingPolicy::kMultipleImputation) {
-    Refuse(study, design.position,
-           "this version computes neither full information maximum likelihood nor imputation",
-           "use missing = \"complete\" (rows with a missing value are left out, which is unbiased "
-           "if values are missing completely at random) or \"refuse\"");
   }
 }
 
@@ -247,16 +229,26 @@ void RequireRows(const MleStudy& study, size_t index) {
 
 }  // namespace
 
+void Refuse(const MleStudy& study, const study::Position& position, const std::string& what,
+            const std::string& hint) {
+  throw Error(
+      ErrorCode::kBadInput,
+      fmt::format("{}:{}:{}: {}", study.file.file_name, position.line, position.column, what),
+      hint);
+}
+
 void RequireSupportedDesign(const MleStudy& study) {
   RequireSite(study);
-  RequireMissing(study);
+  RequireSupportedMissing(study);
   RequireWeights(study);
   RequireCluster(study);
 }
 
 void RequireSupportedAnalyses(const MleStudy& study) {
+  RequireSupportedPatterns(study);
   RequireSiteAnalyses(study);
   for (size_t a = 0; a < study.analyses.size(); ++a) {
+    RequireSupportedFiml(study, a);
     RequireRobust(study, study.file.analyses[a]);
     RequireReleases(study, study.file.analyses[a]);
     RequireExtras(study, study.file.analyses[a]);

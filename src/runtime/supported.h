@@ -2,6 +2,8 @@
 // this version does not compute is refused when the study is planned, by name and with a way out.
 #pragma once
 
+#include <string>
+
 #include "runtime/mle_study.h"
 
 namespace partita::runtime {
@@ -11,5 +13,9 @@ void RequireSupportedDesign(const MleStudy& study);
 
 // Every analysis against design, partition and its releases. Needs the computations.
 void RequireSupportedAnalyses(const MleStudy& study);
+
+// Throws kBadInput at a place of the study file.
+[[noreturn]] void Refuse(const MleStudy& study, const study::Position& position,
+                         const std::string& what, const std::string& hint);
 
 }  // namespace partita::runtime

@@ -1,5 +1,6 @@
 #include "runtime/variables.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "data/scaling.h"
@@ -17,7 +18,7 @@ std::string HeldBy(const MleStudy& study, const std::string& source) {
   return names;
 }
 
-// Sums of one variable over the groups of an analysis.
+// Sums of one variable over the groups of an analysis, and over the patterns that have it.
 void AddMoments(const Computation& computation, const PreparedAnalysis& analysis, size_t index,
                 const std::vector<methods::mle::IntegerMoments>& groups, VariableSummary& summary) {
   const size_t p = analysis.variables.size();
@@ -25,7 +26,13 @@ void AddMoments(const Computation& computation, const PreparedAnalysis& analysis
   pooled.fraction_bits = computation.task.fraction_bits;
   pooled.sums.assign(1, 0);
   pooled.cross_products.assign(1, 0);
-  for (const methods::mle::IntegerMoments& group : groups) {
+  const std::vector<std::vector<size_t>>& patterns = analysis.analysis.patterns;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const methods::mle::IntegerMoments& group = groups[g];
+    if (!patterns.empty()) {
+      const std::vector<size_t>& observed = patterns[g % patterns.size()];
+      if (!std::binary_search(observed.begin(), observed.end(), index)) continue;
+    }
     pooled.num_rows += static_cast<uint64_t>(group.n);
     pooled.sums[0] += group.sum[index];
     pooled.cross_products[0] += group.cross[index * p + index];

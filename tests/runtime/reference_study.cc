@@ -57,6 +57,8 @@ Bounds BoundsOf(const std::string& data, const std::string& column) {
       {"holzinger_swineford_1939.csv", {-10, 20}},
       {"political_democracy.csv", {-10, 20}},
       {"demo_growth.csv", {-30, 40}},
+      {"hs_mcar20.csv", {-10, 20}},
+      {"growth_mar.csv", {-30, 40}},
       {"openmx_my_longitudinal.csv", {-50, 100}},
       {"openmx_demo_one_factor.csv", {-10, 10}},
       {"winequality_red.csv", {-20, 40}},
@@ -103,6 +105,26 @@ std::string Quoted(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "\"" : ", \"") + name + "\"";
   return "[" + list + "]";
+}
+
+// Of [design]: the patterns of the table's empty cells; with them, [disclosure] lets every count
+// pass.
+std::string MissingLines(const CsvTable& table, const std::vector<PartyRows>& parties) {
+  std::set<std::string> columns;
+  for (const PartyRows& party : parties) columns.insert(party.columns.begin(), party.columns.end());
+  std::set<std::vector<std::string>> patterns;
+  for (const std::vector<std::string>& row : table.rows) {
+    std::vector<std::string> missing;
+    for (const std::string& column : columns) {
+      if (row[table.Column(column)].empty()) missing.push_back(column);
+    }
+    patterns.insert(std::move(missing));
+  }
+  if (patterns == std::set<std::vector<std::string>>{{}}) return "missing = \"refuse\"\n";
+  std::string list;
+  for (const std::vector<std::string>& pattern : patterns)
+    list += (list.empty() ? "" : ", ") + Quoted(pattern);
+  return "missing = \"fiml\"\npatterns = [" + list + "]\n\n[disclosure]\nmin_cell = 1\n";
 }
 
 }  // namespace
@@ -202,7 +224,7 @@ std::string WriteReferenceStudy(const json& reference, const json& partition,
     toml += fmt::format("\n[[rows]]\nname = \"b{}\"\n", index);
     if (shared) toml += fmt::format("count = {}\n", block_count[index]);
   }
-  toml += "\n[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n\n[table]\n";
+  toml += "\n[design]\nsite = \"ignore\"\n" + MissingLines(table, parties) + "\n[table]\n";
   if (shared_blocks) toml += "key = \"rowid\"\n";
   if (several_blocks) toml += "block = \"segment\"\n";
 
@@ -269,7 +291,7 @@ std::string WriteReferenceStudy(const json& reference, const json& partition,
       for (const std::string& column : party.columns) {
         const std::string& cell = table.rows[r][table.Column(column)];
         csv << ","
-            << (options.unit_factor == 1 || column == group
+            << (options.unit_factor == 1 || column == group || cell.empty()
                     ? cell
                     : fmt::format("{}", std::stod(cell) * options.unit_factor));
       }

@@ -66,6 +66,11 @@ INSTANTIATE_TEST_SUITE_P(CompleteData, ReferenceTest,
                          ::testing::ValuesIn(testing::CompleteDataReferences()),
                          [](const auto& instance) { return instance.param; });
 
+// Incomplete rows, whoever misses the cell: which row misses which cell is told to nobody.
+INSTANTIATE_TEST_SUITE_P(IncompleteData, ReferenceTest,
+                         ::testing::Values("growth_linear6_fiml", "hs_cfa3_fiml"),
+                         [](const auto& instance) { return instance.param; });
+
 class InvarianceTest : public ReferenceTest {};
 
 TEST_P(InvarianceTest, OrderOfRowsAndPartiesDoesNotMatter) {

@@ -105,6 +105,15 @@ TEST(RehearseTest, DigitsAreRelativeToTheScaleOnWhichAParameterIsKnown) {
   EXPECT_EQ(DigitsOfAgreement(1, std::numeric_limits<double>::infinity(), 1), 0);
 }
 
+// Mock rows have the patterns of the study, and the plain side knows nothing of cells.
+TEST(RehearseTest, IncompleteRowsAgree) {
+  ExpectAgreement(
+      RehearseIt(Study("site = \"ignore\"\nmissing = \"fiml\"\npatterns = [[], [\"y\"], [\"x\"]]\n"
+                       "weights = \"w\"\nweights_type = \"frequency\"\n",
+                       Analysis("name = \"all\"\nmodel = \"y ~ x\"\n") +
+                           Analysis("name = \"by-sex\"\nmodel = \"y ~ x\"\ngroup = \"sex\"\n"))));
+}
+
 TEST(RehearseTest, TheExamplesAgree) {
   for (const char* kind : {"horizontal", "complex"}) {
     const MleStudy study = PrepareMleStudy(

@@ -10,6 +10,7 @@
 #include "data/scaling.h"
 #include "data/suggest.h"
 #include "methods/mle/families.h"
+#include "methods/mle/patterns.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -201,6 +202,7 @@ MleResult ResultWithoutFit(const MleAnalysis& analysis) {
 
 MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
                      int fraction_bits, Progress& progress) {
+  if (!analysis.patterns.empty()) return FitPatterns(analysis, moments, fraction_bits, progress);
   MleResult result = ResultWithoutFit(analysis);
   const std::vector<stats::GroupMoments> groups = SampleMomentsOf(analysis, moments, fraction_bits);
   for (const stats::GroupMoments& group : groups) result.group_n.push_back(group.n);

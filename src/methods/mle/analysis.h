@@ -41,6 +41,9 @@ struct MleAnalysis {
   stats::ParameterTable table;
   std::vector<data::DesignColumn> variables;  // of the moments, in the order of table.observed
   std::vector<std::string> group_levels;      // empty: one group
+  // Of incomplete rows, by pattern of the study: the variables that its rows have, ascending
+  // (patterns.h). Empty: every row is complete.
+  std::vector<std::vector<size_t>> patterns = {};
 };
 
 // Parses the model and looks its variables up among the design columns. Throws kBadInput: syntax
@@ -57,9 +60,9 @@ std::vector<stats::GroupMoments> SampleMomentsOf(const MleAnalysis& analysis,
 // What a result says before anything is fitted.
 MleResult ResultWithoutFit(const MleAnalysis& analysis);
 
-// SampleMomentsOf, then maximum likelihood. moments: one entry per group,
-// on the variables of the analysis. Throws kBadInput for moments that cannot be fitted.
-// fraction_bits: f_in of the moments.
+// SampleMomentsOf, then maximum likelihood; with patterns, FitPatterns. moments: one entry per
+// group (and pattern), on the variables of the analysis. Throws kBadInput for moments that cannot
+// be fitted. fraction_bits: f_in of the moments.
 MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
                      int fraction_bits, Progress& progress);
 

@@ -62,7 +62,7 @@ void AddTables(const std::vector<const MleAnalysis*>& analyses,
     MleResult& result = results[a];
     const MleOptions& options = analyses.at(a)->options;
     result.family = FamilyName(result.table, result.function);
-    result.tables = FamilyTables(result);
+    for (CellTable& table : FamilyTables(result)) result.tables.push_back(std::move(table));
     try {
       if (!options.nested_in.empty()) AddNested(results, options.nested_in, result);
       if (!result.fit.converged) continue;

@@ -16,10 +16,10 @@ namespace partita::methods::mle {
 // kBadInput as ParametricBootstrap.
 CellTable BootstrapTable(const MleResult& result, size_t draws, Progress& progress);
 
-// Fills in family and tables of results[a] of analyses[a] (those with nested_in, bootstrap or
-// modification_indices among others). moments[a]: the opened ones, empty where none were; needed
-// for modification indices only. Where a table cannot be made, a note of the result says why: a
-// run must not lose its fits for it.
+// Fills in the family and adds to the tables of results[a] of analyses[a] (those with nested_in,
+// bootstrap or modification_indices among others). moments[a]: the opened ones, empty where none
+// were; needed for modification indices only. Where a table cannot be made, a note of the result
+// says why: a run must not lose its fits for it.
 void AddTables(const std::vector<const MleAnalysis*>& analyses,
                const std::vector<std::vector<stats::GroupMoments>>& moments,
                std::vector<MleResult>& results, Progress& progress);

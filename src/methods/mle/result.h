@@ -21,6 +21,10 @@ inline constexpr char kNoFitMeasures[] =
     "The protocol 'likelihood' opens no moments, so that there is no saturated model to compare "
     "with: chi-square, CFI, TLI, RMSEA and SRMR are not available.";
 
+inline constexpr char kMissingAtRandom[] =
+    "Full information maximum likelihood takes values as missing at random: whether one is missing "
+    "may depend on what the row has, and on nothing else. This was not, and cannot be, checked. "
+    "Chi-square compares with the saturated model of the incomplete rows.";
 inline constexpr char kSealedWithoutFit[] =
     "The protocol 'sealed' opens chi-square and the log-likelihood only where the study lists the "
     "release \"fit\".";

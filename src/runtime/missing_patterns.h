@@ -1,0 +1,16 @@
+// The patterns of missing values of a study's design.
+#pragma once
+
+#include <string>
+
+#include "runtime/mle_study.h"
+
+namespace partita::runtime {
+
+// "complete rows", "rows without x4 and x7".
+std::string PatternText(const study::MissingPattern& pattern);
+
+// Whether rows of the block can have the pattern: somebody holds every variable that it has.
+bool BlockAllows(const MleStudy& study, size_t block, const study::MissingPattern& pattern);
+
+}  // namespace partita::runtime

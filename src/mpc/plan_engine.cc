@@ -13,6 +13,10 @@
 namespace partita::mpc {
 namespace {
 
+EngineFacts FactsOf(const CostModel& costs) { return {costs.num_parties(), {}, costs.ring_bits()}; }
+
+}  // namespace
+
 std::unique_ptr<CostModel> MakeCostModel(std::string_view kind, size_t num_parties) {
   if (kind == "dealer") return MakeDealerCostModel(num_parties, 128);
   if (kind == "replicated") return replicated::MakeReplicatedCostModel(num_parties, 128);
@@ -21,10 +25,6 @@ std::unique_ptr<CostModel> MakeCostModel(std::string_view kind, size_t num_parti
   throw Error(ErrorCode::kBadInput, fmt::format("there is no engine '{}'", kind),
               "choose the engine dealer, replicated, ot or shamir");
 }
-
-EngineFacts FactsOf(const CostModel& costs) { return {costs.num_parties(), {}, costs.ring_bits()}; }
-
-}  // namespace
 
 LinkCost PhaseCost::Total() const {
   LinkCost total;

@@ -33,10 +33,13 @@ struct PhaseCost {
   LinkCost Total() const;
 };
 
+// kind: "dealer", "replicated", "ot" or "shamir"; throws kBadInput for another.
+std::unique_ptr<CostModel> MakeCostModel(std::string_view kind, size_t num_parties);
+
 class PlanEngine : public ShapeEngine {
  public:
-  // kind: "dealer", "replicated", "ot" or "shamir"; throws kBadInput for another. A gate, if given,
-  // is asked for every opening, as in a run; it must outlive the engine.
+  // kind: as of MakeCostModel. A gate, if given, is asked for every opening, as in a run; it must
+  // outlive the engine.
   PlanEngine(std::string_view kind, size_t num_parties, ReleaseGate* gate = nullptr);
   PlanEngine(std::unique_ptr<CostModel> costs, ReleaseGate* gate);
 

@@ -18,6 +18,12 @@ namespace partita::mpc {
 // The most passive parties among n that can be tolerated: the largest t < n / 2.
 constexpr size_t ShamirThreshold(size_t num_parties) { return (num_parties - 1) / 2; }
 
+// Wrong shares that openings correct: as many as there may be faulty parties, if these are fewer
+// than a third.
+constexpr size_t CorrectedErrors(size_t num_parties, size_t threshold) {
+  return 3 * threshold < num_parties ? threshold : 0;
+}
+
 // The point of a party.
 template <typename F>
 constexpr typename F::Word PointOf(PartyIndex party) {

@@ -16,10 +16,6 @@ using shamir::Transfer;
 
 namespace {
 
-// Wrong shares that openings correct: as many as there may be faulty parties, if these are fewer
-// than a third.
-size_t CorrectedErrors(size_t n, size_t t) { return 3 * t < n ? t : 0; }
-
 // Values at this party of the polynomials that are 1 at 0 and vanish outside of a group.
 template <typename F>
 std::vector<typename F::Word> GroupShares(size_t n, PartyIndex self,

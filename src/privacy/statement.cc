@@ -12,11 +12,13 @@
 
 namespace partita::privacy {
 
-std::string BeyondThreshold(EngineStructure engine) {
-  return engine == EngineStructure::kHonestMajority
-             ? "the engine withstands fewer than half of the parties: together they open every "
-               "input"
-             : "the engine withstands single parties only: together they open every input";
+std::string BeyondThreshold(const EngineStructure& engine) {
+  std::string withstands = "single parties only";
+  if (engine.kind == EngineStructure::Kind::kHonestMajority) {
+    withstands = engine.threshold == 0 ? "fewer than half of the parties"
+                                       : std::to_string(engine.threshold) + " of the parties";
+  }
+  return "the engine withstands " + withstands + ": together they open every input";
 }
 namespace {
 

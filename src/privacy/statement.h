@@ -16,21 +16,41 @@
 namespace partita::privacy {
 
 // Who may pool what without seeing the inputs of the others.
-enum class EngineStructure {
-  kDealer,          // all but one party; never the dealer with a party
-  kReplicated,      // one of three
-  kTwoParties,      // one of two; there is no dealer
-  kHonestMajority,  // fewer than half; there is no dealer
+struct EngineStructure {
+  enum class Kind { kAllButOne, kSingle, kHonestMajority };
+  Kind kind = Kind::kAllButOne;
+  bool dealer = false;     // there is one; it and a party together see everything
+  uint32_t threshold = 0;  // of kHonestMajority: so many at most; 0: any that are fewer than half
+
+  static const EngineStructure kDealer;          // all but one party; never the dealer with a party
+  static const EngineStructure kReplicated;      // one of three
+  static const EngineStructure kTwoParties;      // one of two; there is no dealer
+  static const EngineStructure kHonestMajority;  // fewer than half; there is no dealer
+  static constexpr EngineStructure Threshold(uint32_t parties);  // so many; there is no dealer
+  bool operator==(const EngineStructure&) const = default;
 };
+inline constexpr EngineStructure EngineStructure::kDealer = {Kind::kAllButOne, true};
+inline constexpr EngineStructure EngineStructure::kReplicated = {Kind::kSingle};
+inline constexpr EngineStructure EngineStructure::kTwoParties = {Kind::kAllButOne};
+inline constexpr EngineStructure EngineStructure::kHonestMajority = {Kind::kHonestMajority};
+constexpr EngineStructure EngineStructure::Threshold(uint32_t parties) {
+  return {Kind::kHonestMajority, false, parties};
+}
 
 // Whether so many of the parties together learn nothing of the others' inputs.
-constexpr bool Withstands(EngineStructure engine, uint32_t coalition, uint32_t parties) {
-  if (engine == EngineStructure::kReplicated) return coalition <= 1;
-  if (engine == EngineStructure::kHonestMajority) return 2 * coalition < parties;
+constexpr bool Withstands(const EngineStructure& engine, uint32_t coalition, uint32_t parties) {
+  switch (engine.kind) {
+    case EngineStructure::Kind::kSingle:
+      return coalition <= 1;
+    case EngineStructure::Kind::kHonestMajority:
+      return 2 * coalition < parties && (engine.threshold == 0 || coalition <= engine.threshold);
+    case EngineStructure::Kind::kAllButOne:
+      break;
+  }
   return coalition < parties;
 }
 // Why a larger coalition has no bound, in the words of a statement.
-std::string BeyondThreshold(EngineStructure engine);
+std::string BeyondThreshold(const EngineStructure& engine);
 
 enum class AdversaryKind {
   kOutsideAnalyst,  // sees the published result only

@@ -84,7 +84,8 @@ std::string Coalitions(const study::Plan& plan) {
            " together could compute everything that the third puts in.";
   }
   if (plan.engine == "shamir") {
-    const size_t beyond = (computing.size() + 1) / 2;
+    // Results of before thresholds could be chosen have none.
+    const size_t beyond = plan.threshold ? *plan.threshold + 1 : (computing.size() + 1) / 2;
     return "Any " + std::to_string(beyond) + " of " + List(computing) +
            " together could compute everything that the others put in; fewer cannot.";
   }

@@ -7,11 +7,13 @@
 
 #include "crypto/hash.h"
 #include "mpc/plan_engine.h"
+#include "mpc/shamir_code.h"
 #include "net/hello.h"
 #include "runtime/approvals.h"
 #include "runtime/correlations.h"
 #include "runtime/predict.h"
 #include "runtime/run_ledger.h"
+#include "runtime/study_engine.h"
 
 namespace partita::runtime {
 namespace {
@@ -156,10 +158,9 @@ void AddMethodAgreement(const Study& study, PhaseBuilder& builder, study::Plan& 
 void AddProtocol(const Study& study, PhaseBuilder& builder, study::Plan& plan) {
   mpc::CountingReleaseGate gate;
   gate.Reserve(study.releases);
-  mpc::PlanEngine engine =
-      study.file.engine.stored_correlations
-          ? mpc::PlanEngine(StoredCostModel(study), &gate)
-          : mpc::PlanEngine(study.file.engine.name, study.num_computing, &gate);
+  mpc::PlanEngine engine = study.file.engine.stored_correlations
+                               ? mpc::PlanEngine(StoredCostModel(study), &gate)
+                               : mpc::PlanEngine(CostModelOf(study), &gate);
   engine.StartAt(builder.depth());
   SilentProgress progress;
   study.Run(engine, {.disclosure = study.file.disclosure}, progress);
@@ -290,6 +291,7 @@ study::Plan BuildPlan(const Study& study) {
   plan.method_version = method.version;
   plan.protocol = method.protocol;
   plan.engine = study.file.engine.name;
+  if (plan.engine == "shamir") plan.threshold = ThresholdOf(study);
   plan.partition = data::PartitionKindName(study.partition.kind);
   for (size_t i = 0; i < study.parties.size(); ++i) {
     study::PlanParty party;
@@ -326,8 +328,19 @@ study::Plan BuildPlan(const Study& study) {
         {release.id, release.what, release.to, release.mechanism, release.max_count});
   }
   plan.exposures = study.Exposures();
-  plan.assumptions.push_back(
-      mpc::PlanEngine(study.file.engine.name, study.num_computing).capabilities().trust);
+  plan.assumptions.push_back(CostModelOf(study)->capabilities().trust);
+  if (const auto threshold = study.file.engine.threshold) {
+    const size_t parties = study.num_computing;
+    std::string text = fmt::format(
+        "Here {} of {} parties may collude and learn nothing of the others' inputs; {} "
+        "together see everything.",
+        *threshold, parties, *threshold + 1);
+    if (const size_t corrected = mpc::CorrectedErrors(parties, *threshold); corrected > 0) {
+      text +=
+          fmt::format(" Up to {} wrong shares of an opening are corrected, and named.", corrected);
+    }
+    plan.assumptions.push_back(std::move(text));
+  }
   if (study.file.engine.stored_correlations) {
     plan.assumptions.push_back(
         "Correlated randomness is made before the run and stored at the parties with data, each "

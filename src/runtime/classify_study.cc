@@ -157,7 +157,7 @@ ClassifyStudy PrepareClassifyStudy(study::StudyFile file) {
   for (size_t p = 0; p < study.num_computing; ++p) {
     audience.parties.push_back(study.parties[p].name);
   }
-  audience.engine = StructureOf(study.file.engine.name);
+  audience.engine = StructureOf(study.file.engine);
   classify::Promise promise;
   if (analysis.privacy) {
     promise = {analysis.privacy->epsilon, analysis.privacy->delta, analysis.privacy->known_shares};

@@ -10,6 +10,7 @@
 #include "runtime/missing_patterns.h"
 #include "runtime/private_study.h"
 #include "runtime/sealed_analyses.h"
+#include "runtime/study_engine.h"
 
 namespace partita::runtime {
 namespace {
@@ -200,7 +201,7 @@ std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
                     "no bound: engine 'replicated' protects against one"});
   }
   if (study.file.engine.name == "shamir") {
-    const size_t most = mpc::ShamirThreshold(study.num_computing);
+    const size_t most = ThresholdOf(study);
     rows.push_back({fmt::format("any {} computing parties together", most + 1), "",
                     fmt::format("no bound: engine 'shamir' protects against {} of {}", most,
                                 study.num_computing)});

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "methods/accept/predictive_checks.h"
+#include "methods/accept/prior_sensitivity.h"
 #include "methods/accept/result.h"
 #include "runtime/mcmc_study.h"
 #include "runtime/plan_privacy.h"
@@ -67,7 +69,49 @@ study::DocumentPlot Ranks(const std::string& name, size_t parameter,
   return plot;
 }
 
-std::string Json(const McmcStudy& study, const accept::ChainSummary& summary) {
+nlohmann::ordered_json SensitivityJson(const accept::PriorSensitivity& sensitivity) {
+  const auto scaled = [](double power, const accept::ScaledPosterior& at) {
+    return nlohmann::ordered_json{{"power", power}, {"shift", at.shift}, {"scale", at.scale}};
+  };
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
+  for (const accept::ParameterSensitivity& p : sensitivity.parameters) {
+    parameters.push_back({{"name", p.name},
+                          {"weaker", scaled(accept::kWeakerPrior, p.weaker)},
+                          {"stronger", scaled(accept::kStrongerPrior, p.stronger)},
+                          {"sensitive", p.sensitive()}});
+  }
+  return {{"effective_draws", sensitivity.effective_draws}, {"parameters", parameters}};
+}
+
+study::DocumentSection SensitivitySection(const accept::PriorSensitivity& sensitivity) {
+  study::DocumentSection section{"Sensitivity to the priors"};
+  std::string sensitive;
+  study::DocumentTable table{
+      fmt::format("Priors to the power {} and {}", accept::kWeakerPrior, accept::kStrongerPrior),
+      {"parameter", "weaker: shift in sd", "sd times", "stronger: shift in sd", "sd times"},
+      {}};
+  for (const accept::ParameterSensitivity& p : sensitivity.parameters) {
+    table.rows.push_back(
+        {p.name, p.weaker.shift, p.weaker.scale, p.stronger.shift, p.stronger.scale});
+    if (p.sensitive()) sensitive += (sensitive.empty() ? "" : ", ") + p.name;
+  }
+  section.tables.push_back(std::move(table));
+  section.paragraphs.push_back(
+      sensitive.empty()
+          ? "Somewhat weaker or stronger priors would hardly change the posterior."
+          : "Somewhat weaker or stronger priors would change the posterior of " + sensitive +
+                " (by more than a tenth of its standard deviation, or that by more than a "
+                "twentieth): say why these priors were chosen.");
+  section.paragraphs.push_back(fmt::format(
+      "Computed from the draws by importance weights, worth {:.0f} of {:.0f} draws{}; nothing else "
+      "was opened for it. The same for the likelihood is not possible: nobody knows its values.",
+      sensitivity.effective_draws, sensitivity.draws,
+      sensitivity.effective_draws < 0.1 * sensitivity.draws ? ", too few to go by" : ""));
+  return section;
+}
+
+std::string Json(const McmcStudy& study, const accept::ChainSummary& summary,
+                 const accept::PriorSensitivity& sensitivity) {
   nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
   for (const accept::ParameterResult& p : summary.parameters) {
     parameters.push_back({{"name", p.name},
@@ -88,6 +132,7 @@ std::string Json(const McmcStudy& study, const accept::ChainSummary& summary) {
       {"ess_per_decision", summary.ess_per_decision},
       {"converged", summary.converged},
       {"warnings", summary.warnings},
+      {"prior_sensitivity", SensitivityJson(sensitivity)},
       {"privacy", nlohmann::ordered_json::parse(privacy::StatementJson(study.statement))}};
   return json.dump();
 }
@@ -137,6 +182,9 @@ study::Document McmcDocument(const McmcStudy& study, const accept::ChainResult& 
   posterior.paragraphs.insert(posterior.paragraphs.end(), summary.warnings.begin(),
                               summary.warnings.end());
   document.sections.push_back(std::move(posterior));
+  const accept::PriorSensitivity sensitivity =
+      accept::ScalePriors(study.parameters, study.chain.priors, result.draws);
+  document.sections.push_back(SensitivitySection(sensitivity));
   document.sections.push_back(PrivacySection(study, summary));
   study::DocumentSection plots{"Chains"};
   for (size_t j = 0; j < std::min(study.parameters.size(), kMaxPlots); ++j) {
@@ -144,7 +192,7 @@ study::Document McmcDocument(const McmcStudy& study, const accept::ChainResult& 
     plots.plots.push_back(Ranks(study.parameters[j], j, result.draws));
   }
   document.sections.push_back(std::move(plots));
-  document.json = Json(study, summary);
+  document.json = Json(study, summary, sensitivity);
   document.files.push_back({"draws.csv", accept::DrawsCsv(study.parameters, result.draws)});
   for (size_t c = 0; c < result.draws.chains.size(); ++c) {
     document.files.push_back(
@@ -152,6 +200,40 @@ study::Document McmcDocument(const McmcStudy& study, const accept::ChainResult& 
   }
   document.converged = summary.converged;
   return document;
+}
+
+std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study,
+                                                     const accept::ChainRows& rows,
+                                                     const stats::mcmc::Draws& draws,
+                                                     crypto::RandomSource& random) {
+  const std::vector<accept::PredictiveCheck> checks =
+      accept::CheckPredictions(study.spec, rows, draws, random);
+  if (checks.empty()) return {};
+  study::DocumentSection section{"Own rows against the model"};
+  section.own_rows = true;
+  section.paragraphs.push_back(fmt::format(
+      "{} of the posterior draws replicate the outcomes of this party's {} rows; p is the share of "
+      "replicates above what the rows show. Near 0 or 1 the model is unlikely to produce rows like "
+      "these: a p of 0.01 is seen once in a hundred checks where it does. The model was fitted to "
+      "these rows among others, which draws p towards 0.5.",
+      accept::kReplicates, rows.outcome.size()));
+  if (accept::IsSurvival(study.spec.model)) {
+    section.paragraphs.emplace_back(
+        "Replicates of censored rows are censored when the rows were, those of the others at the "
+        "longest time of the table.");
+  }
+  section.paragraphs.emplace_back(
+      "Exact, computed from this party's rows; shown here and kept in no file. To tell anybody is "
+      "a release of its own.");
+  study::DocumentTable table{"Posterior predictive checks",
+                             {"of the outcome", "rows", "replicates", "2.5 %", "97.5 %", "p"},
+                             {}};
+  for (const accept::PredictiveCheck& check : checks) {
+    table.rows.push_back(
+        {check.statistic, check.observed, check.mean, check.lower, check.upper, check.p_value});
+  }
+  section.tables.push_back(std::move(table));
+  return section;
 }
 
 }  // namespace partita::runtime

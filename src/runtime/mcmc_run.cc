@@ -34,6 +34,15 @@ struct Session final : MethodSession {
 };
 
 struct McmcResult : MethodResult {
+  crypto::Digest Common() const override {
+    ByteWriter draws;
+    for (const Eigen::MatrixXd& one : chain.draws.chains) {
+      for (const double value : one.reshaped()) draws.F64(value);
+    }
+    return crypto::Sha256Of(draws.bytes());
+  }
+
+  accept::ChainRows own;
   std::vector<CheckOutcome> checks;
   accept::ChainResult chain;
 };
@@ -250,6 +259,7 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
     inputs.store = [session](const accept::ChainRecord& record) { session->file->Store(record); };
   }
   result->chain = accept::RunSecureChains(engine, chain, inputs, progress);
+  result->own = own.rows;
   return result;
 }
 
@@ -257,7 +267,11 @@ void McmcStudy::Conclude(size_t /*party*/, MethodResult& run, PartyOutcome& outc
                          Progress& /*progress*/) const {
   auto& result = static_cast<McmcResult&>(run);
   outcome.checks = result.checks;
-  if (!result.chain.draws.chains.empty()) outcome.document = McmcDocument(*this, result.chain);
+  if (result.chain.draws.chains.empty()) return;
+  outcome.document = McmcDocument(*this, result.chain);
+  crypto::SystemRandom random;
+  if (auto section = OwnRowsSection(*this, result.own, result.chain.draws, random))
+    outcome.document->sections.push_back(std::move(*section));
 }
 
 }  // namespace partita::runtime

@@ -8,6 +8,7 @@
 #include "data/design.h"
 #include "methods/accept/row_checks.h"
 #include "runtime/computations.h"
+#include "runtime/plan_privacy.h"
 
 namespace partita::runtime {
 namespace {
@@ -58,11 +59,7 @@ accept::ChainAudience AudienceOf(const McmcStudy& study, privacy::Adjacency adja
   for (size_t i = 0; i < study.num_computing; ++i) {
     audience.parties.push_back(study.parties[i].name);
   }
-  const std::string& engine = study.file.engine.name;
-  audience.engine = engine == "replicated" ? privacy::EngineStructure::kReplicated
-                    : engine == "ot"       ? privacy::EngineStructure::kTwoParties
-                    : engine == "shamir"   ? privacy::EngineStructure::kHonestMajority
-                                           : privacy::EngineStructure::kDealer;
+  audience.engine = StructureOf(study.file.engine);
   audience.adjacency = adjacency;
   if (study.spec.privacy) audience.delta = study.spec.privacy->delta;
   audience.rows_per_person = static_cast<uint32_t>(study.file.population.max_rows_per_person);
@@ -210,7 +207,7 @@ std::vector<McmcCheck> McmcStudy::Checks(const study::DisclosureSpec& thresholds
   return checks;
 }
 
-MethodName McmcStudy::Method() const { return {"mcmc", 1, file.analyses.front().protocol}; }
+MethodName McmcStudy::Method() const { return {"mcmc", 2, file.analyses.front().protocol}; }
 
 StudySize McmcStudy::Size() const { return {spec.predictors.size() + 1, parameters.size()}; }
 

@@ -61,6 +61,8 @@ struct McmcStudy final : Study {
   bool GoesOn(const MethodRows& rows, const std::filesystem::path& state) const override;
   std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
                                     Progress& progress) const override;
+  // The draws, which every party computed from the same bits.
+  bool ComparesResults() const override { return true; }
   void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
                 Progress& progress) const override;
 };
@@ -71,5 +73,11 @@ McmcStudy PrepareMcmcStudy(study::StudyFile file);
 
 // The report of a run.
 study::Document McmcDocument(const McmcStudy& study, const methods::accept::ChainResult& result);
+// What a holder sees of its own rows beside it, on its terminal only; empty without rows, and for
+// Cox's model.
+std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study,
+                                                     const methods::accept::ChainRows& rows,
+                                                     const stats::mcmc::Draws& draws,
+                                                     crypto::RandomSource& random);
 
 }  // namespace partita::runtime

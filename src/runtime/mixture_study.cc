@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "methods/dpvi/test_rows.h"
 #include "runtime/party.h"
+#include "runtime/plan_privacy.h"
 
 namespace partita::runtime {
 
@@ -19,11 +20,6 @@ namespace {
 struct Session final : MethodSession {
   dpvi::Session session;
 };
-
-privacy::EngineStructure StructureOf(const std::string& engine) {
-  if (engine == "replicated") return privacy::EngineStructure::kReplicated;
-  return engine == "ot" ? privacy::EngineStructure::kTwoParties : privacy::EngineStructure::kDealer;
-}
 
 mixture::BatchMode ModeOf(study::MixtureBatch batch) {
   switch (batch) {
@@ -64,7 +60,7 @@ dpvi::Audience AudienceOf(const MixtureStudy& study) {
     (adds ? audience.parties : audience.others).push_back(name);
     if (adds && p == study.receiver) audience.analyst = name;
   }
-  audience.engine = StructureOf(study.file.engine.name);
+  audience.engine = StructureOf(study.file.engine);
   audience.adjacency = privacy::Adjacency::kReplace;
   audience.delta = study.spec().privacy.delta;
   return audience;

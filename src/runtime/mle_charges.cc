@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "privacy/sampling/distributed_noise.h"
 #include "runtime/mle_study.h"
+#include "runtime/study_engine.h"
 
 namespace partita::runtime {
 namespace {
@@ -39,12 +40,13 @@ Charge ChargeOf(const MleStudy& study, const Policy& policy, Adversary adversary
 // Against those who take part themselves: rows of one party are protected from the others.
 Charge InsiderCharge(const MleStudy& study, const Policy& policy) {
   const bool shamir = study.file.engine.name == "shamir";
-  if (shamir && 2 * policy.coalition >= study.num_computing) {
-    throw Error(ErrorCode::kRefused,
-                fmt::format("the budget of table {} is for {} parties that pool what they know, "
-                            "but the engine 'shamir' withstands fewer than half of {}",
-                            policy.table, policy.coalition, study.num_computing),
-                "use the engine dealer, or more parties");
+  if (shamir && policy.coalition > ThresholdOf(study)) {
+    throw Error(
+        ErrorCode::kRefused,
+        fmt::format("the budget of table {} is for {} parties that pool what they know, "
+                    "but the engine 'shamir' withstands {} of {}",
+                    policy.table, policy.coalition, ThresholdOf(study), study.num_computing),
+        "use the engine dealer, more parties, or a larger threshold");
   }
   if (policy.coalition > 1 && study.file.engine.name == "replicated") {
     throw Error(

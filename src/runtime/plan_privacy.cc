@@ -25,10 +25,12 @@ std::string LossText(const privacy::StatementRow& row) {
 
 }  // namespace
 
-privacy::EngineStructure StructureOf(const std::string& engine) {
-  if (engine == "replicated") return privacy::EngineStructure::kReplicated;
-  if (engine == "shamir") return privacy::EngineStructure::kHonestMajority;
-  return engine == "ot" ? privacy::EngineStructure::kTwoParties : privacy::EngineStructure::kDealer;
+privacy::EngineStructure StructureOf(const study::EngineSpec& engine) {
+  if (engine.threshold) return privacy::EngineStructure::Threshold(*engine.threshold);
+  if (engine.name == "replicated") return privacy::EngineStructure::kReplicated;
+  if (engine.name == "shamir") return privacy::EngineStructure::kHonestMajority;
+  return engine.name == "ot" ? privacy::EngineStructure::kTwoParties
+                             : privacy::EngineStructure::kDealer;
 }
 
 std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statement) {

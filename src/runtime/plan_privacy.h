@@ -6,6 +6,7 @@
 
 #include "privacy/statement.h"
 #include "study/plan.h"
+#include "study/study_file.h"
 
 namespace partita::runtime {
 
@@ -13,7 +14,7 @@ namespace partita::runtime {
 inline constexpr char kNoisedStatistics[] = "noised-statistics";
 
 // Who may pool what under the engine of a study file.
-privacy::EngineStructure StructureOf(const std::string& engine);
+privacy::EngineStructure StructureOf(const study::EngineSpec& engine);
 
 // One row per adversary; epsilons to four digits, never below the value.
 std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statement);

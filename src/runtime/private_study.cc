@@ -143,7 +143,7 @@ privacy::Statement StatePrivacy(const MleStudy& study) {
   const methods::mle::PrivateMoments& design = *study.privacy;
   privacy::GaussianRelease release{{},
                                    design.noise,
-                                   StructureOf(study.file.engine.name),
+                                   StructureOf(study.file.engine),
                                    design.promise.adjacency,
                                    design.sensitivity,
                                    design.replace_sensitivity,

@@ -149,6 +149,7 @@ Bytes NormativeBytes(const Plan& plan) {
   writer.U32(plan.method_version);
   writer.String(plan.protocol);
   writer.String(plan.engine);
+  if (plan.threshold) writer.U32(*plan.threshold);
   writer.String(plan.partition);
   WriteParties(plan, writer);
   WritePhases(plan.phases, writer);

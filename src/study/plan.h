@@ -106,7 +106,8 @@ struct Plan {
   uint32_t method_version = 0;
   std::string protocol;
   std::string engine;
-  std::string partition;  // "horizontal", "vertical" or "complex"
+  std::optional<uint32_t> threshold;  // of engine "shamir": parties that may pool what they have
+  std::string partition;              // "horizontal", "vertical" or "complex"
   std::vector<PlanParty> parties;
   std::vector<PlanPhase> phases;  // of the run
   // Before the run, where the study uses stored correlations: what preparing them for one run

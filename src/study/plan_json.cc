@@ -195,6 +195,8 @@ Plan ParsePlan(const Json& json) {
   plan.method_version = json.at("method_version");
   plan.protocol = json.at("protocol");
   plan.engine = json.at("engine");
+  if (json.contains("threshold") && !json.at("threshold").is_null())
+    plan.threshold = json.at("threshold").get<uint32_t>();
   plan.partition = json.at("partition");
   plan.leakage_level = json.at("leakage_level");
   plan.assumptions = json.at("assumptions").get<std::vector<std::string>>();
@@ -228,6 +230,7 @@ std::string RenderPlanJson(const Plan& plan, std::span<const NetworkModel> netwo
                      {"method_version", plan.method_version},
                      {"protocol", plan.protocol},
                      {"engine", plan.engine},
+                     {"threshold", plan.threshold ? Json(*plan.threshold) : Json()},
                      {"partition", plan.partition},
                      {"parties", PartiesJson(plan)},
                      {"leakage_level", plan.leakage_level},

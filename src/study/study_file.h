@@ -139,6 +139,9 @@ struct EngineSpec {
   // Correlated randomness is made and stored before the run (partita correlations prepare), so that
   // the dealer takes no part in the run. Not for "replicated", which has none.
   bool stored_correlations = false;
+  // Of "shamir": so many parties may pool what they have; the fewer, the more wrong shares are
+  // corrected. Below half of the parties; without, as many as can be.
+  std::optional<uint32_t> threshold;
 };
 
 struct NetworkSpec {

@@ -161,7 +161,8 @@ TableSpec ReadTable(const TableReader& root, const data::Schema& dictionary,
 
 EngineSpec ReadEngine(const TableReader& root) {
   const TableReader reader =
-      root.Table("engine", {"name", "fraction_bits", "correlations"}, "[engine] name = \"dealer\"");
+      root.Table("engine", {"name", "fraction_bits", "correlations", "threshold"},
+                 "[engine] name = \"dealer\"");
   EngineSpec engine;
   engine.name = reader.Choice(reader.Text("name", "name = \"dealer\""), "name",
                               {"dealer", "replicated", "shamir", "ot"});
@@ -172,6 +173,18 @@ EngineSpec ReadEngine(const TableReader& root) {
       reader.Fail(correlations->position, "the engine '" + engine.name + "' has nothing to store",
                   "leave the key out: its parties make all randomness without a message");
     }
+  }
+  if (const auto threshold = reader.OptionalInteger("threshold")) {
+    if (engine.name != "shamir") {
+      reader.Fail(threshold->position,
+                  "the engine '" + engine.name + "' has no threshold to choose",
+                  "leave the key out, or write name = \"shamir\"");
+    }
+    if (threshold->value < 1 || threshold->value > 3) {
+      reader.Fail(threshold->position, "'threshold' must be between 1 and 3",
+                  "leave the key out to withstand as many parties as can be");
+    }
+    engine.threshold = static_cast<uint32_t>(threshold->value);
   }
   const auto bits = reader.OptionalInteger("fraction_bits");
   if (!bits) return engine;
@@ -268,6 +281,14 @@ void CheckRoles(const TableReader& root, const std::vector<Party>& parties,
               "the engine 'shamir' works among three to seven parties, not " +
                   std::to_string(parties.size()),
               "write name = \"dealer\" in [engine] for any other number");
+  }
+  if (engine.threshold && 2 * *engine.threshold >= parties.size()) {
+    root.Fail(parties.back().position,
+              "among " + std::to_string(parties.size()) +
+                  " parties the engine 'shamir' withstands " +
+                  std::to_string((parties.size() - 1) / 2) + " at most, and 'threshold' is " +
+                  std::to_string(*engine.threshold),
+              "leave 'threshold' out of [engine] to withstand as many as can be");
   }
   if (engine.name == "ot" && parties.size() != 2) {
     root.Fail(

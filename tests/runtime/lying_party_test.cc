@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -20,13 +21,30 @@
 namespace partita::runtime {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 struct End {
   std::optional<PartyOutcome> outcome;
   std::optional<Error> error;
 };
+
+// Every phase of this party's links has the plan's messages and bytes.
+void ExpectPlannedBytes(const PartyOutcome& outcome, size_t self) {
+  for (const study::PlanPhase& planned : outcome.plan.phases) {
+    for (const net::PhaseTraffic& counted : outcome.traffic) {
+      if (counted.phase != planned.name) continue;
+      for (const study::PlanLink& link : planned.links) {
+        if (link.from != fmt::format("p{}", self)) continue;
+        const net::LinkTraffic& sent = counted.links.at(std::stoul(link.to.substr(1)));
+        EXPECT_EQ(sent.messages_sent, link.messages) << planned.name;
+        EXPECT_EQ(sent.bytes_sent, link.bytes) << planned.name;
+      }
+    }
+  }
+}
 
 // A study of holders p0 (the receiver), p1, ... with ten rows of x1, x2, x3 each.
 class LyingPartyTest : public ::testing::Test {
@@ -38,7 +56,7 @@ class LyingPartyTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  void WriteStudy(size_t num_parties) {
+  void WriteStudy(size_t num_parties, const std::string& threshold = "") {
     std::string parties, rows, variables;
     for (size_t p = 0; p < num_parties; ++p) {
       parties += fmt::format("[[party]]\nname = \"p{}\"\nroles = [{}]\nrows = [\"b{}\"]\n", p,
@@ -62,7 +80,8 @@ class LyingPartyTest : public ::testing::Test {
         << "partita = 1\nname = \"lies\"\ntitle = \"Wrong shares\"\n"
         << parties << rows << variables
         << "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n[engine]\nname = \"shamir\"\n"
-           "[[analysis]]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\nrelease = "
+        << threshold
+        << "[[analysis]]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\nrelease = "
            "[\"moments\"]\n"
            "function = \"sem\"\nmodel = \"\"\"\nx3 ~ x1 + x2\n\"\"\"\n";
   }
@@ -125,6 +144,42 @@ TEST_F(LyingPartyTest, OneOfFourIsCorrectedAndNamedInTheOutcome) {
     ASSERT_EQ(got.size(), wanted.size());
     ASSERT_FALSE(got.empty());
     for (size_t k = 0; k < got.size(); ++k) EXPECT_EQ(got[k].estimate, wanted[k].estimate) << k;
+  }
+}
+
+// A lower threshold: two of seven are corrected, one of five, where the largest corrects nobody.
+// Messages are those of the plan, which says who must not pool.
+TEST_F(LyingPartyTest, AThresholdInTheStudyFileCorrectsMore) {
+  struct Case {
+    size_t parties, threshold;
+    std::set<size_t> liars;
+    std::vector<std::string> named;
+  };
+  for (const Case& c : {Case{5, 1, {4}, {"p4"}}, Case{7, 2, {2, 5}, {"p2", "p5"}}}) {
+    SCOPED_TRACE(c.parties);
+    WriteStudy(c.parties, fmt::format("threshold = {}\n", c.threshold));
+    const std::vector<End> honest = Run({}), ends = Run(c.liars);
+    for (size_t i = 0; i < c.parties; ++i) {
+      ASSERT_TRUE(honest[i].outcome && ends[i].outcome)
+          << i << " " << (ends[i].error ? ends[i].error->message() : "");
+      ExpectPlannedBytes(*honest[i].outcome, i);
+    }
+    EXPECT_THAT(ends[0].outcome->corrected, ::testing::ElementsAreArray(c.named));
+    const auto& got = ends[0].outcome->results.at(0).fit.estimates;
+    const auto& wanted = honest[0].outcome->results.at(0).fit.estimates;
+    for (size_t k = 0; k < wanted.size(); ++k) EXPECT_EQ(got[k].estimate, wanted[k].estimate) << k;
+
+    const study::Plan& plan = honest[0].outcome->plan;
+    EXPECT_EQ(plan.threshold, c.threshold);
+    EXPECT_THAT(
+        plan.assumptions,
+        Contains(HasSubstr(fmt::format("Here {} of {} parties may collude and learn "
+                                       "nothing of the others' inputs; {} together see "
+                                       "everything. Up to {} wrong shares",
+                                       c.threshold, c.parties, c.threshold + 1, c.threshold))));
+    const std::string beyond = fmt::format("any {} computing parties together", c.threshold + 1);
+    EXPECT_TRUE(std::any_of(plan.privacy.begin(), plan.privacy.end(),
+                            [&](const auto& row) { return row.adversary == beyond; }));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
@@ -168,6 +169,23 @@ TEST(McmcStudyTest, PosteriorIsTheReference) {
       EXPECT_LT(error, 0.1 * reference["sd"][j].get<double>());
     }
     EXPECT_EQ(json["decisions"], 40 * 1900);
+    ASSERT_EQ(json["prior_sensitivity"]["parameters"].size(), 6u);
+    EXPECT_GT(json["prior_sensitivity"]["effective_draws"], 8000);
+    // Every holder sees its own rows against the model, and no file has that.
+    std::set<double> observed;
+    for (size_t party = 0; party < 3; ++party) {
+      const study::Document& own = *ends[party].outcome->document;
+      const study::DocumentSection& section = own.sections.back();
+      EXPECT_EQ(section.heading, "Own rows against the model");
+      EXPECT_TRUE(section.own_rows);
+      ASSERT_EQ(section.tables.at(0).rows.size(), 2u);
+      observed.insert(std::get<double>(section.tables[0].rows[0].at(1)));
+      EXPECT_EQ(own.json.find("share of ones"), std::string::npos);
+      EXPECT_EQ(std::count_if(own.sections.begin(), own.sections.end(),
+                              [](const auto& s) { return s.own_rows; }),
+                1);
+    }
+    EXPECT_GT(observed.size(), 1u);
     // Everybody who computes has the same draws; 40 x 400 lines and a header.
     const std::string& draws = FileOf(ends[0], "draws.csv").contents;
     EXPECT_EQ(std::count(draws.begin(), draws.end(), '\n'), 16001);

@@ -263,6 +263,16 @@ TEST(StudyFileErrorsTest, RolesThatDoNotFit) {
   const std::string shamir =
       Edited(Edited(kSmallStudy, helper, ""), "name = \"dealer\"", "name = \"shamir\"");
   ExpectMistake(shamir, {"", "two parties", "7:1", "three to seven parties, not 2", "dealer"});
+  const std::string named = "[engine]\nname = \"dealer\"\n";
+  ExpectMistake(Edited(kSmallStudy, named, named + "threshold = 1\n"),
+                {"", "another engine", "44:13", "'dealer' has no threshold", "shamir"});
+  const auto with = [&](const std::string& threshold) {
+    return Edited(Edited(three, "name = \"ot\"", "name = \"shamir\""), "name = \"shamir\"\n",
+                  "name = \"shamir\"\nthreshold = " + threshold + "\n");
+  };
+  ExpectMistake(with("0"), {"", "too small", "45:13", "between 1 and 3", "leave the key out"});
+  ExpectMistake(with("2"), {"", "half", "11:1", "among 3 parties the engine 'shamir' withstands 1",
+                            "as many as can be"});
 }
 
 TEST(StudyFileErrorsTest, SharedRowsNeedCountAndKey) {

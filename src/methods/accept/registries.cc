@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/error.h"
@@ -52,7 +53,8 @@ mcmc::SurvivalRows DrawRegistry(const RegistrySettings& settings, size_t events,
   VectorXd theta(4);
   theta << settings.baseline_sd * variates.Normal(), -sigma * settings.log_hazard_ratio,
       -sigma * settings.age_effect, std::log(sigma);
-  const mcmc::SurvivalRows all = mcmc::DrawWeibull(x, theta, HUGE_VAL, variates);
+  const mcmc::SurvivalRows all = mcmc::DrawWeibull(
+      x, theta, VectorXd::Constant(x.rows(), std::numeric_limits<double>::infinity()), variates);
   std::vector<double> times(all.time.begin(), all.time.end());
   std::sort(times.begin(), times.end());
   const double end = times[events - 1];

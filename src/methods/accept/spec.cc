@@ -83,16 +83,20 @@ ChainPlan PlanOf(const ChainSpec& spec) {
   return plan;
 }
 
+MatrixXd DesignOf(const ChainSpec& spec, const ChainRows& rows) {
+  const Index ones = spec.intercept ? 1 : 0;
+  MatrixXd x(rows.predictors.rows(), rows.predictors.cols() + ones);
+  if (spec.intercept) x.col(0).setOnes();
+  x.rightCols(rows.predictors.cols()) = rows.predictors;
+  return x;
+}
+
 mcmc::TargetPtr TargetOf(const ChainSpec& spec, const ChainRows& rows) {
   const size_t dimension = ParameterNames(spec).size();
   if (rows.outcome.size() == 0) {
     return mcmc::OwnTarget(dimension, [](const VectorXd&) { return 0.0; });
   }
-  const Index ones = spec.intercept ? 1 : 0;
-  MatrixXd x(rows.outcome.size(), rows.predictors.cols() + ones);
-  if (spec.intercept) x.col(0).setOnes();
-  x.rightCols(rows.predictors.cols()) = rows.predictors;
-  mcmc::TargetPtr target = ExactTarget(spec, std::move(x), rows);
+  mcmc::TargetPtr target = ExactTarget(spec, DesignOf(spec, rows), rows);
   if (!spec.privacy) return target;
   return mcmc::ClippedTarget(std::move(target), StartOf(spec), spec.privacy->clip);
 }

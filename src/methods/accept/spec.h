@@ -50,6 +50,8 @@ struct ChainRows {
   Eigen::MatrixXd predictors;
   Eigen::VectorXd outcome, event;  // event: of survival models
 };
+// Predictors with a column of ones first if there is an intercept.
+Eigen::MatrixXd DesignOf(const ChainSpec& spec, const ChainRows& rows);
 // Clipped where the spec promises privacy. A party may have no rows: its likelihood is 1. Throws as
 // the targets do.
 stats::mcmc::TargetPtr TargetOf(const ChainSpec& spec, const ChainRows& rows);

@@ -1,6 +1,7 @@
 #include "stats/mcmc/outcomes.h"
 
 #include <algorithm>
+#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 
 namespace partita::stats::mcmc {
@@ -8,6 +9,50 @@ namespace partita::stats::mcmc {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+
+namespace {
+
+constexpr double kLargestMean = 1e15;
+constexpr double kSearched = 50;  // means up to this by going through the counts
+
+// By inversion: the smallest count k whose distribution function, Q(k + 1, mean), reaches a uniform
+// variate; Q grows with its first argument.
+double DrawCount(double mean, blr::Variates& variates) {
+  const double u = variates.Uniform();
+  if (!(mean > 0)) return 0;
+  if (mean < kSearched) {
+    double count = 0, mass = std::exp(-mean), sum = mass;
+    while (sum < u && mass > 0) {
+      mass *= mean / ++count;
+      sum += mass;
+    }
+    return count;
+  }
+  return std::max(std::ceil(boost::math::gamma_q_inva(std::min(mean, kLargestMean), u) - 1), 0.0);
+}
+
+}  // namespace
+
+VectorXd DrawLinear(const MatrixXd& x, const VectorXd& theta, blr::Variates& variates) {
+  VectorXd outcome = x * theta.head(x.cols());
+  const double sigma = std::exp(theta(x.cols()));
+  for (double& y : outcome) y += sigma * variates.Normal();
+  return outcome;
+}
+
+VectorXd DrawPoisson(const MatrixXd& x, const VectorXd& theta, blr::Variates& variates) {
+  VectorXd outcome = x * theta;
+  for (double& y : outcome) y = DrawCount(std::exp(y), variates);
+  return outcome;
+}
+
+VectorXd DrawNegativeBinomial(const MatrixXd& x, const VectorXd& theta, blr::Variates& variates) {
+  VectorXd outcome = x * theta.head(x.cols());
+  const double size = std::exp(theta(x.cols()));
+  // A Poisson variate whose mean is a gamma variate.
+  for (double& y : outcome) y = DrawCount(std::exp(y) * variates.Gamma(size) / size, variates);
+  return outcome;
+}
 
 VectorXd DrawLogistic(const MatrixXd& x, const VectorXd& theta, blr::Variates& variates) {
   const VectorXd predictor = x * theta;
@@ -20,7 +65,7 @@ VectorXd DrawLogistic(const MatrixXd& x, const VectorXd& theta, blr::Variates& v
   return outcome;
 }
 
-SurvivalRows DrawWeibull(const MatrixXd& x, const VectorXd& theta, double end,
+SurvivalRows DrawWeibull(const MatrixXd& x, const VectorXd& theta, const VectorXd& end,
                          blr::Variates& variates) {
   const VectorXd predictor = x * theta.head(x.cols());
   const double sigma = std::exp(theta(x.cols()));
@@ -28,8 +73,8 @@ SurvivalRows DrawWeibull(const MatrixXd& x, const VectorXd& theta, double end,
   for (Index i = 0; i < predictor.size(); ++i) {
     // Minimum extreme value: the logarithm of an exponential variate.
     const double time = std::exp(predictor(i) + sigma * std::log(variates.Exponential()));
-    rows.event(i) = time <= end ? 1 : 0;
-    rows.time(i) = std::clamp(time, 1e-300, end);
+    rows.event(i) = time <= end(i) ? 1 : 0;
+    rows.time(i) = std::clamp(time, 1e-300, end(i));
   }
   return rows;
 }

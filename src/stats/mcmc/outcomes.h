@@ -1,4 +1,4 @@
-// Outcomes drawn from the models of targets.h: for simulations.
+// Outcomes drawn from the models of targets.h: for simulations and predictive checks.
 #pragma once
 
 #include <Eigen/Core>
@@ -9,10 +9,17 @@
 namespace partita::stats::mcmc {
 
 // x: n by k. theta: the parameters of the target of that name. n outcomes.
+Eigen::VectorXd DrawLinear(const Eigen::MatrixXd& x, const Eigen::VectorXd& theta,
+                           blr::Variates& variates);
+// Means are kept below 1e15.
+Eigen::VectorXd DrawPoisson(const Eigen::MatrixXd& x, const Eigen::VectorXd& theta,
+                            blr::Variates& variates);
+Eigen::VectorXd DrawNegativeBinomial(const Eigen::MatrixXd& x, const Eigen::VectorXd& theta,
+                                     blr::Variates& variates);
 Eigen::VectorXd DrawLogistic(const Eigen::MatrixXd& x, const Eigen::VectorXd& theta,
                              blr::Variates& variates);
-// Observation ends at `end` > 0: later times are censored there.
-SurvivalRows DrawWeibull(const Eigen::MatrixXd& x, const Eigen::VectorXd& theta, double end,
-                         blr::Variates& variates);
+// Observation of a row ends at its entry of `end`, above 0: later times are censored there.
+SurvivalRows DrawWeibull(const Eigen::MatrixXd& x, const Eigen::VectorXd& theta,
+                         const Eigen::VectorXd& end, blr::Variates& variates);
 
 }  // namespace partita::stats::mcmc

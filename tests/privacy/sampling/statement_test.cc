@@ -84,6 +84,16 @@ TEST(ReleaseStatementTest, AnHonestMajorityFallsToHalf) {
   }
 }
 
+// Seven parties of whom two may pool what they have, where three could.
+TEST(ReleaseStatementTest, AThresholdBelowHalf) {
+  constexpr EngineStructure kTwo = EngineStructure::Threshold(2);
+  EXPECT_TRUE(Withstands(kTwo, 2, 7));
+  EXPECT_FALSE(Withstands(kTwo, 3, 7));
+  EXPECT_FALSE(Withstands(kTwo, 2, 4));  // no minority, whatever was asked for
+  EXPECT_EQ(BeyondThreshold(kTwo),
+            "the engine withstands 2 of the parties: together they open every input");
+}
+
 TEST(ReleaseStatementTest, SingleNoiseGiverKnowsItAll) {
   GaussianRelease release = Release(EngineStructure::kDealer, 0);
   release.parties = {"north"};

@@ -56,7 +56,8 @@ inline CalibrationModel WeibullCalibration() {
   model.start = Eigen::Vector3d(1, 0, 0);
   model.simulate = [x = CalibrationDesign(1)](const Eigen::VectorXd& theta,
                                               blr::Variates& variates) {
-    const SurvivalRows rows = DrawWeibull(x, theta, 5, variates);
+    const SurvivalRows rows =
+        DrawWeibull(x, theta, Eigen::VectorXd::Constant(x.rows(), 5), variates);
     return PartsOf([&](Eigen::Index first) {
       return WeibullTarget({x.middleRows(first, kRowsOfParty),
                             rows.time.segment(first, kRowsOfParty),

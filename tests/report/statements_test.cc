@@ -79,6 +79,12 @@ TEST(StatementsTest, NameWhoTogetherCouldLearnMore) {
   plan.parties[2] = {"west", {"holder"}, "x3", {}};
   EXPECT_THAT(TextAbout("adversary", plan, SampleFacts()),
               HasSubstr("Any two of north, south and west together could "));
+  plan.engine = "shamir";
+  for (const char* name : {"d", "e", "f", "g"}) plan.parties.push_back({name, {"holder"}, "x", {}});
+  EXPECT_THAT(TextAbout("adversary", plan, SampleFacts()),
+              HasSubstr("Any 4 of north, south, west, d, e, f and g together could "));
+  plan.threshold = 2;
+  EXPECT_THAT(TextAbout("adversary", plan, SampleFacts()), HasSubstr("Any 3 of north, south, "));
   plan.engine = "another";
   EXPECT_THAT(TextAbout("adversary", plan, SampleFacts()), HasSubstr("threshold of the engine"));
 }

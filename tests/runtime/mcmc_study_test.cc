@@ -19,6 +19,7 @@
 #include "runtime/build_plan.h"
 #include "runtime/prepare_study.h"
 #include "runtime/simulate.h"
+#include "study/hashes.h"
 #include "tests/paths.h"
 #include "tests/runtime/interrupted_runs.h"
 #include "tests/runtime/reference_study.h"
@@ -32,7 +33,9 @@ using ::testing::HasSubstr;
 
 struct Options {
   std::string engine = "dealer";
-  std::string analysis;  // after `method`
+  std::vector<std::string> holders = {"north", "south", "west"};
+  std::string threshold;  // a line of [engine]
+  std::string analysis;   // after `method`
   std::string design = "site = \"ignore\"\nmissing = \"refuse\"\n";
   std::string disclosure;
 };
@@ -48,12 +51,12 @@ std::string Logistic(const std::string& more) {
 // birthwt in three parts, its predictors standardised by literal constants.
 std::string StudyText(const Options& options, stats::mcmc::testing::Columns& columns) {
   std::string toml = "partita = 1\nname = \"births\"\n";
-  for (const char* party : {"north", "south", "west"}) {
+  for (const std::string& party : options.holders) {
     toml += fmt::format("[[party]]\nname = \"{0}\"\nroles = [\"holder\"{1}]\nrows = [\"{0}\"]\n",
-                        party, party == std::string("north") ? ", \"receiver\"" : "");
+                        party, party == "north" ? ", \"receiver\"" : "");
   }
   if (options.engine == "dealer") toml += "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n";
-  for (const char* party : {"north", "south", "west"}) {
+  for (const std::string& party : options.holders) {
     toml += fmt::format("[[rows]]\nname = \"{}\"\n", party);
   }
   for (const char* name : {"low", "smoke", "ht", "ui"}) {
@@ -74,18 +77,18 @@ std::string StudyText(const Options& options, stats::mcmc::testing::Columns& col
   }
   toml += "[design]\n" + options.design;
   if (!options.disclosure.empty()) toml += "[disclosure]\n" + options.disclosure;
-  toml += fmt::format("[engine]\nname = \"{}\"\n", options.engine);
+  toml += fmt::format("[engine]\nname = \"{}\"\n{}", options.engine, options.threshold);
   return toml + "[[analysis]]\nmethod = \"mcmc\"\n" + options.analysis;
 }
 
 const std::vector<std::string> kHolders = {"north", "south", "west"};
 
-// Every third row.
+// Every third row, or as many as there are holders.
 void WriteTable(const std::filesystem::path& file, size_t holder,
-                stats::mcmc::testing::Columns& columns) {
+                stats::mcmc::testing::Columns& columns, size_t holders = 3) {
   std::ofstream table(file);
   table << "low,age,lwt,smoke,ht,ui\n";
-  for (size_t i = holder; i < columns["low"].size(); i += 3) {
+  for (size_t i = holder; i < columns["low"].size(); i += holders) {
     table << columns["low"][i];
     for (const std::string& predictor : kPredictors) table << "," << columns[predictor][i];
     table << "\n";
@@ -96,9 +99,10 @@ std::string WriteStudy(const Options& options) {
   auto columns = stats::mcmc::testing::ReadColumns("birthwt.csv");
   const std::string folder = testing::MakeTemporaryFolder("mcmc");
   std::ofstream(folder + "/study.toml") << StudyText(options, columns);
-  for (size_t holder = 0; holder < kHolders.size(); ++holder) {
-    std::filesystem::create_directories(folder + "/" + kHolders[holder]);
-    WriteTable(folder + "/" + kHolders[holder] + "/data.csv", holder, columns);
+  for (size_t holder = 0; holder < options.holders.size(); ++holder) {
+    std::filesystem::create_directories(folder + "/" + options.holders[holder]);
+    WriteTable(folder + "/" + options.holders[holder] + "/data.csv", holder, columns,
+               options.holders.size());
   }
   return folder + "/study.toml";
 }
@@ -237,6 +241,39 @@ TEST(McmcStudyTest, EveryProtocolRunsAsPlanned) {
       EXPECT_TRUE(ends[0].outcome->plan.privacy_statement.has_value());
     }
   }
+}
+
+// Seven registries of whom two, not three, may pool what they have: messages are the plan's, and
+// plan and result say who sees everything. Another threshold is another study and another plan.
+TEST(McmcStudyTest, AChainBelowTheLargestThreshold) {
+  Options options;
+  options.engine = "shamir";
+  options.holders = {"north", "b", "c", "d", "e", "f", "g"};
+  options.threshold = "threshold = 2\n";
+  options.analysis =
+      "protocol = \"decisions\"\nmodel = \"logistic\"\noutcome = \"low\"\npredictors = "
+      "[\"z_lwt\"]\nrelease = [\"decisions\"]\nchains = 2\nwarmup = 10\ndraws = 10\n"
+      "[analysis.privacy]\nepsilon = 50\ndelta = 1e-5\nadjacency = \"replace\"\nclip = 0.05\n";
+  const auto ends = RunStudy(options);
+  for (const auto& end : ends) ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
+  ExpectPlannedTraffic(ends);
+  const study::Plan& plan = ends[0].outcome->plan;
+  EXPECT_EQ(plan.threshold, 2u);
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("Here 2 of 7 parties may collude")));
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("3 together see everything. Up to 2 wrong")));
+  size_t coalitions = 0;
+  for (const auto& row : plan.privacy_statement->rows) {
+    if (row.adversary.kind != privacy::AdversaryKind::kCoalition) continue;
+    ++coalitions;
+    EXPECT_EQ(row.loss.infinite, row.adversary.size > 2) << row.adversary.size;
+  }
+  EXPECT_EQ(coalitions, 5u);  // of two to six
+
+  options.threshold = "";
+  const study::Plan largest = runtime::BuildPlan(*Prepare(options));
+  EXPECT_EQ(largest.threshold, 3u);
+  EXPECT_NE(plan.study_file_hash, largest.study_file_hash);
+  EXPECT_NE(study::PlanHash(plan), study::PlanHash(largest));
 }
 
 TEST(McmcStudyTest, TooFewRowsOpenNothing) {

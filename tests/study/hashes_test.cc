@@ -77,6 +77,8 @@ TEST(PlanHashTest, DependsOnTheNormativePartOnly) {
       [](Plan& p) { p.method_version = 2; },
       [](Plan& p) { p.protocol = "x"; },
       [](Plan& p) { p.engine = "x"; },
+      [](Plan& p) { p.threshold = 1; },
+      [](Plan& p) { p.threshold = 2; },
       [](Plan& p) { p.partition = "x"; },
       [](Plan& p) { p.parties[1].name = "x"; },
       [](Plan& p) { p.parties[0].roles.pop_back(); },

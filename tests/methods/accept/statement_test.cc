@@ -100,6 +100,38 @@ TEST(ChainStatement, NothingIsClaimedWhereNothingProtects) {
 }
 
 // The law of a threshold is off by 2^-39, which times e^epsilon must fit into delta.
+// Seven parties under `shamir`: two may pool what they have if the study says so, three otherwise.
+TEST(ChainStatement, CoalitionsAboveTheChosenThresholdHaveNoBound) {
+  ChainPlan plan = Plan(Rule::kBit, Acceptance::kBarker);
+  plan.options.warmup = 20;
+  plan.options.draws = 30;
+  ChainAudience audience = Audience(EngineStructure::Threshold(2));
+  audience.parties = {"a", "b", "c", "d", "e", "f", "g"};
+  for (const uint32_t threshold : {2u, 3u}) {
+    SCOPED_TRACE(threshold);
+    audience.engine =
+        threshold == 2 ? EngineStructure::Threshold(2) : EngineStructure::kHonestMajority;
+    const auto statement = StateChain(plan, audience, 0.02);
+    ASSERT_EQ(statement.rows.size(), 13u);  // outside, seven parties, coalitions of two to six
+    const double outside = statement.rows[0].loss.epsilon_upper;
+    for (size_t k = 8; k < statement.rows.size(); ++k) {
+      const auto& row = statement.rows[k];
+      ASSERT_EQ(row.adversary.kind, AdversaryKind::kCoalition);
+      ASSERT_EQ(row.adversary.size, k - 6);
+      EXPECT_EQ(row.loss.infinite, row.adversary.size > threshold) << row.adversary.size;
+      if (!row.loss.infinite) {
+        EXPECT_EQ(row.loss.epsilon_upper, outside);
+      }
+    }
+    // A budget for more parties than that is refused.
+    EXPECT_EQ(ChargesOf(plan, audience, 0.02, threshold).size(), 2u);
+    EXPECT_THROW(ChargesOf(plan, audience, 0.02, threshold + 1), Error);
+  }
+  audience.engine = EngineStructure::Threshold(2);
+  EXPECT_THAT(StateChain(plan, audience, 0.02).rows[9].reason,
+              HasSubstr("withstands 2 of the parties"));
+}
+
 TEST(ChainStatement, SaysWhereThresholdsAreTooCoarse) {
   const auto statement = StateChain(Plan(Rule::kBit, Acceptance::kBarker),
                                     Audience(EngineStructure::kReplicated), 0.1);

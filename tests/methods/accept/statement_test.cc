@@ -99,7 +99,6 @@ TEST(ChainStatement, NothingIsClaimedWhereNothingProtects) {
                Error);
 }
 
-// The law of a threshold is off by 2^-39, which times e^epsilon must fit into delta.
 // Seven parties under `shamir`: two may pool what they have if the study says so, three otherwise.
 TEST(ChainStatement, CoalitionsAboveTheChosenThresholdHaveNoBound) {
   ChainPlan plan = Plan(Rule::kBit, Acceptance::kBarker);
@@ -132,6 +131,7 @@ TEST(ChainStatement, CoalitionsAboveTheChosenThresholdHaveNoBound) {
               HasSubstr("withstands 2 of the parties"));
 }
 
+// The law of a threshold is off by 2^-39, which times e^epsilon must fit into delta.
 TEST(ChainStatement, SaysWhereThresholdsAreTooCoarse) {
   const auto statement = StateChain(Plan(Rule::kBit, Acceptance::kBarker),
                                     Audience(EngineStructure::kReplicated), 0.1);

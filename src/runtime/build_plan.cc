@@ -328,18 +328,21 @@ study::Plan BuildPlan(const Study& study) {
         {release.id, release.what, release.to, release.mechanism, release.max_count});
   }
   plan.exposures = study.Exposures();
-  plan.assumptions.push_back(CostModelOf(study)->capabilities().trust);
   if (const auto threshold = study.file.engine.threshold) {
+    // Instead of the engine's own words, which are those of its largest threshold.
     const size_t parties = study.num_computing;
-    std::string text = fmt::format(
-        "Here {} of {} parties may collude and learn nothing of the others' inputs; {} "
-        "together see everything.",
-        *threshold, parties, *threshold + 1);
-    if (const size_t corrected = mpc::CorrectedErrors(parties, *threshold); corrected > 0) {
-      text +=
-          fmt::format(" Up to {} wrong shares of an opening are corrected, and named.", corrected);
-    }
-    plan.assumptions.push_back(std::move(text));
+    const size_t corrected = mpc::CorrectedErrors(parties, *threshold);
+    plan.assumptions.push_back(
+        fmt::format("Semi-honest. Here {} of {} parties may collude and learn nothing of the "
+                    "others' inputs; {} together see everything. ",
+                    *threshold, parties, *threshold + 1) +
+        (corrected > 0 ? fmt::format("Up to {} wrong shares of an opening are corrected, and named",
+                                     corrected)
+                       : fmt::format("Wrong shares of an opening from up to {} parties are noticed",
+                                     *threshold)) +
+        "; other lies are not.");
+  } else {
+    plan.assumptions.push_back(CostModelOf(study)->capabilities().trust);
   }
   if (study.file.engine.stored_correlations) {
     plan.assumptions.push_back(

@@ -30,6 +30,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Options {
   std::string engine = "dealer";
@@ -261,6 +262,7 @@ TEST(McmcStudyTest, AChainBelowTheLargestThreshold) {
   EXPECT_EQ(plan.threshold, 2u);
   EXPECT_THAT(plan.assumptions, Contains(HasSubstr("Here 2 of 7 parties may collude")));
   EXPECT_THAT(plan.assumptions, Contains(HasSubstr("3 together see everything. Up to 2 wrong")));
+  EXPECT_THAT(plan.assumptions, Not(Contains(HasSubstr("fewer than half"))));
   size_t coalitions = 0;
   for (const auto& row : plan.privacy_statement->rows) {
     if (row.adversary.kind != privacy::AdversaryKind::kCoalition) continue;

@@ -25,7 +25,7 @@ TEST(FullCalibration, CatchesClassicMistakes) {
   EXPECT_TRUE(
       testing::IsCaught(Calibrate(testing::PriorOfEveryParty(), Acceptance::kBarker, 1000, 23)));
   EXPECT_TRUE(
-      testing::IsCaught(Calibrate(testing::NoJacobian(), Acceptance::kMetropolis, 1000, 24)));
+      testing::IsCaught(Calibrate(testing::JacobianTwice(), Acceptance::kMetropolis, 1000, 24)));
 }
 
 }  // namespace

@@ -87,8 +87,9 @@ inline CalibrationModel PriorOfEveryParty() {
     return (static_cast<double>(kCalibrationParties) - 1) * LogPrior(priors, theta)(0);
   });
 }
-inline CalibrationModel NoJacobian() {
-  return WithMistake(WeibullCalibration(), [](const Eigen::VectorXd& theta) { return -theta(2); });
+// Left out instead, the posterior of a data set without events would be improper.
+inline CalibrationModel JacobianTwice() {
+  return WithMistake(WeibullCalibration(), [](const Eigen::VectorXd& theta) { return theta(2); });
 }
 
 inline std::vector<RankCheck> Calibrate(const CalibrationModel& model, Acceptance acceptance,

@@ -12,12 +12,15 @@ std::string PatternText(const study::MissingPattern& pattern) {
   return text;
 }
 
+bool BlockHas(const MleStudy& study, size_t block, const std::string& variable) {
+  const std::vector<std::string>& names = study.partition.variables;
+  const auto index = std::find(names.begin(), names.end(), variable) - names.begin();
+  return study.partition.segments[block].Has(static_cast<size_t>(index));
+}
+
 bool BlockAllows(const MleStudy& study, size_t block, const study::MissingPattern& pattern) {
   return std::all_of(study.modelled.begin(), study.modelled.end(), [&](const std::string& name) {
-    const std::vector<std::string>& names = study.partition.variables;
-    const auto variable =
-        static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-    return study.partition.segments[block].Has(variable) ||
+    return BlockHas(study, block, name) ||
            std::find(pattern.begin(), pattern.end(), name) != pattern.end();
   });
 }

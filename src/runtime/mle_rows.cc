@@ -141,7 +141,7 @@ void MleStudy::DeriveColumns(data::Table& table) const { AddColumns(*this, table
 std::unique_ptr<MethodRows> MleStudy::PrepareRows(size_t party, const data::Holding& holding,
                                                   OwnRows& counts) const {
   const Selectors selectors(*this, holding, party);
-  selectors.RequireListedPatterns();
+  selectors.RequireListedPatterns(holding);
   counts = selectors.Count();
   auto rows = std::make_unique<LocalRows>();
   rows->clusters = Clusters(*this, holding);

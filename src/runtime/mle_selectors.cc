@@ -65,20 +65,26 @@ OwnRows Selectors::Count() const {
   return rows;
 }
 
-void Selectors::RequireListedPatterns() const {
+void Selectors::RequireListedPatterns(const data::Holding& holding) const {
   if (fits_.empty() || study_.file.design.leave_out_other_patterns) return;
-  const std::vector<std::string> modelled = Held(study_.modelled);
   const std::vector<uint8_t> chosen = Chosen(study_.file.population.subset);
-  std::vector<std::vector<uint8_t>> present;
-  for (const std::string& name : modelled) present.push_back(Present(table_, name));
+  const std::vector<uint8_t> nowhere(table_.num_rows, 0);
   std::map<study::MissingPattern, size_t> others;
-  for (size_t r = 0; r < table_.num_rows; ++r) {
-    if (chosen[r] == 0 || complete_[r] == 0 || FitsAny(r)) continue;
-    study::MissingPattern pattern;
-    for (size_t v = 0; v < modelled.size(); ++v) {
-      if (present[v][r] == 0) pattern.push_back(modelled[v]);
+  for (const data::BlockRows& rows : holding.blocks) {
+    // The holder's own columns, and what nobody holds of the block.
+    std::map<std::string, std::vector<uint8_t>> present;
+    for (const std::string& name : study_.modelled) {
+      if (Holds(name)) present[name] = Present(table_, name);
+      if (!BlockHas(study_, rows.block, name)) present[name] = nowhere;
     }
-    ++others[pattern];
+    for (size_t r = rows.first_row; r < rows.first_row + rows.num_rows; ++r) {
+      if (chosen[r] == 0 || complete_[r] == 0 || FitsAny(r)) continue;
+      study::MissingPattern pattern;
+      for (const auto& [name, there] : present) {
+        if (there[r] == 0) pattern.push_back(name);
+      }
+      ++others[pattern];
+    }
   }
   if (others.empty()) return;
   std::string list;

@@ -24,7 +24,7 @@ class Selectors {
   // Unless the study leaves them out: throws kBadData if rows of the population have, by the
   // holder's own columns, none of the listed patterns of missing values; names and counts them, for
   // the owner's eyes.
-  void RequireListedPatterns() const;
+  void RequireListedPatterns(const data::Holding& holding) const;
 
  private:
   bool Holds(const std::string& name) const;

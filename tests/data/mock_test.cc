@@ -177,6 +177,31 @@ TEST(MockTest, EveryLevelOccurs) {
   }
 }
 
+// Every row has one of the listed patterns that its block can have: a block without y has no other.
+TEST(MockTest, RowsHaveTheListedPatterns) {
+  MockOptions options;
+  options.patterns = {{}, {"x", "y"}, {"y"}};
+  const Schema schema{{Numeric("x", 0, 1), Numeric("y", 0, 1)}, 1};
+  const Partition partition =
+      MakePartition({"x", "y"}, {{"b1", 90}, {"b2", 60}},
+                    {{"a", 0, {"x", "y"}, {"b1"}}, {"b", 1, {"x"}, {"b2"}}}, {"x", "y"});
+  const MockStudy mock = MakeMockStudy(schema, partition, {}, options);
+  std::map<std::pair<bool, bool>, int> rows[2];  // by block: whether x and y are missing
+  for (size_t r = 0; r < 150; ++r) {
+    const auto missing = [&](const char* name) {
+      return std::isnan(mock.pooled.Get(name).numbers[r]);
+    };
+    ++rows[mock.row_blocks[r] == "b2" ? 1 : 0][{missing("x"), missing("y")}];
+  }
+  // Of 90 rows 30 are expected, of 60 as many; 5 or fewer have a probability below 1e-8.
+  for (const auto& pattern : {std::pair{false, false}, {true, true}, {false, true}})
+    EXPECT_GT((rows[0][pattern]), 5);
+  for (const auto& pattern : {std::pair{true, true}, {false, true}})
+    EXPECT_GT((rows[1][pattern]), 5);
+  EXPECT_EQ(rows[0][std::make_pair(true, false)], 0);
+  EXPECT_EQ(rows[1][std::make_pair(false, false)] + rows[1][std::make_pair(true, false)], 0);
+}
+
 TEST(MockTest, MissingCellsStandWhereTheyMay) {
   MockOptions options;
   options.missing_rate = 0.2;

@@ -173,6 +173,20 @@ TEST(FimlStudyTest, OtherPatternsStopTheStudyAtTheirOwner) {
   }
 }
 
+// What a site does not have at all belongs to the pattern that it has to list.
+TEST(FimlStudyTest, WhatASiteDoesNotHaveIsNamedWithItsPatterns) {
+  Split split = Splits()[0];
+  std::erase(split.columns["q"], "x2");
+  std::vector<Row> rows = MakeRows(200, 30, false);
+  for (size_t i = 150; i < 158; ++i) rows[i].y = kMissing;
+  for (const runtime::PartyEnd& end :
+       RunEnds(split, Fiml("[[], [\"x2\"]]", {kModel}), "dealer", rows)) {
+    ASSERT_TRUE(end.error) << end.party;
+    if (end.party != "q") continue;
+    EXPECT_THAT(end.error->message(), HasSubstr("also has: 8 rows without x2 and y"));
+  }
+}
+
 // Where columns are split nobody can say alone; a check on shares does.
 TEST(FimlStudyTest, WhereColumnsAreSplitACheckFindsOtherPatterns) {
   std::vector<Row> rows = MakeRows(200, 25, false);

@@ -130,6 +130,30 @@ TEST(DesignTest, IncompleteRowsAreLeftOutWhoeverMissesTheCell) {
   ExpectFits(design, MakeRows(240, 2, true), {{{Complete}}});
 }
 
+// Of its own columns, where they are split; nobody else is told.
+TEST(DesignTest, OwnersAreToldHowManyRowsTheyLose) {
+  Design design;
+  design.design = "site = \"ignore\"\nmissing = \"complete\"\n";
+  design.analyses = {kModel};
+  const auto rows = MakeRows(240, 2, true);
+  const auto lost = [&](const std::function<bool(const Row&)>& is) {
+    return static_cast<uint64_t>(std::count_if(rows.begin(), rows.end(), is));
+  };
+  const auto ends = RunEnds(Splits()[0], design, "dealer", rows);
+  for (const int block : {0, 1}) {
+    ASSERT_TRUE(ends[static_cast<size_t>(block)].outcome);
+    EXPECT_EQ(ends[static_cast<size_t>(block)].outcome->rows.incomplete,
+              lost([&](const Row& row) { return row.block == block && Complete(row) == 0; }));
+  }
+  const auto split = RunEnds(Splits()[1], design, "dealer", rows);
+  ASSERT_TRUE(split[0].outcome && split[1].outcome && split[2].outcome);
+  EXPECT_EQ(split[0].outcome->rows.incomplete,
+            lost([](const Row& row) { return std::isnan(row.y); }));
+  EXPECT_EQ(split[1].outcome->rows.incomplete,
+            lost([](const Row& row) { return std::isnan(row.x1); }));
+  EXPECT_EQ(split[2].outcome->rows.incomplete, 0u);
+}
+
 TEST(DesignTest, AMissingCellInAConditionDoesNotSatisfyIt) {
   Design design;
   design.design = "site = \"ignore\"\nmissing = \"complete\"\n";

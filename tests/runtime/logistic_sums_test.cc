@@ -68,7 +68,7 @@ TEST(LogisticSumsTest, FindsTheCoefficients) {
 TEST(LogisticSumsTest, DescentFindsTheMinimum) {
   const Data data = DrawData(2000);
   regression::LogisticViOptions options = Options();
-  options.epsilon = 200;
+  options.epsilon = 60;
   options.clip_norm = 5;  // clips nobody
   options.epochs = 12;
   stats::erm::LabelledRows rows{data.x, 2 * data.y.array() - 1};

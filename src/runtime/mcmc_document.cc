@@ -103,8 +103,9 @@ study::DocumentSection SensitivitySection(const accept::PriorSensitivity& sensit
                 " (by more than a tenth of its standard deviation, or that by more than a "
                 "twentieth): say why these priors were chosen.");
   section.paragraphs.push_back(fmt::format(
-      "Computed from the draws by importance weights, worth {:.0f} of {:.0f} draws{}; nothing else "
-      "was opened for it. The same for the likelihood is not possible: nobody knows its values.",
+      "Computed from the draws by importance weights, worth at most {:.0f} of {:.0f} draws{}; "
+      "nothing else was opened for it. The same for the likelihood is not possible: nobody knows "
+      "its values.",
       sensitivity.effective_draws, sensitivity.draws,
       sensitivity.effective_draws < 0.1 * sensitivity.draws ? ", too few to go by" : ""));
   return section;
@@ -211,16 +212,19 @@ std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study,
   if (checks.empty()) return {};
   study::DocumentSection section{"Own rows against the model"};
   section.own_rows = true;
+  size_t draws_in_all = 0;
+  for (const Eigen::MatrixXd& chain : draws.chains)
+    draws_in_all += static_cast<size_t>(chain.rows());
   section.paragraphs.push_back(fmt::format(
       "{} of the posterior draws replicate the outcomes of this party's {} rows; p is the share of "
       "replicates above what the rows show. Near 0 or 1 the model is unlikely to produce rows like "
-      "these: a p of 0.01 is seen once in a hundred checks where it does. The model was fitted to "
-      "these rows among others, which draws p towards 0.5.",
-      accept::kReplicates, rows.outcome.size()));
+      "these. The model was fitted to these rows among others, which draws p towards 0.5; the "
+      "checks are not independent of each other.",
+      std::min(draws_in_all, accept::kReplicates), rows.outcome.size()));
   if (accept::IsSurvival(study.spec.model)) {
     section.paragraphs.emplace_back(
-        "Replicates of censored rows are censored when the rows were, those of the others at the "
-        "longest time of the table.");
+        "Replicates of censored rows are censored when the rows were, those of the others at a "
+        "later time at which rows of this table were censored.");
   }
   section.paragraphs.emplace_back(
       "Exact, computed from this party's rows; shown here and kept in no file. To tell anybody is "

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "stats/mcmc/outcomes.h"
@@ -45,6 +47,54 @@ double SurvivalAt(const Outcomes& rows, double time) {
   }
   return survival;
 }
+
+// When rows with an event would have been censored.
+class Censoring {
+ public:
+  explicit Censoring(const Outcomes& rows) : rows_(rows), longest_(rows.value.maxCoeff()) {
+    std::vector<Index> order(static_cast<size_t>(rows.value.size()));
+    std::iota(order.begin(), order.end(), Index{0});
+    // Events come before censoring at the same time.
+    std::sort(order.begin(), order.end(), [&](Index a, Index b) {
+      return std::pair(rows.value(a), -rows.event(a)) < std::pair(rows.value(b), -rows.event(b));
+    });
+    double left = 1;
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (rows.event(order[i]) > 0) continue;
+      const double mass = left / static_cast<double>(order.size() - i);
+      jumps_.emplace_back(rows.value(order[i]), mass);
+      left -= mass;
+    }
+    jumps_.emplace_back(longest_, left);
+  }
+
+  // One time for every row.
+  VectorXd Draw(stats::blr::Variates& variates) const {
+    VectorXd times = rows_.value;
+    for (Index i = 0; i < times.size(); ++i) {
+      if (rows_.event(i) > 0) times(i) = DrawAfter(times(i), variates);
+    }
+    return times;
+  }
+
+ private:
+  double DrawAfter(double time, stats::blr::Variates& variates) const {
+    const auto first = std::find_if(jumps_.begin(), jumps_.end(),
+                                    [&](const auto& jump) { return jump.first >= time; });
+    double mass = 0;
+    for (auto jump = first; jump != jumps_.end(); ++jump) mass += jump->second;
+    double at = variates.Uniform() * mass;
+    for (auto jump = first; jump != jumps_.end(); ++jump) {
+      at -= jump->second;
+      if (at < 0) return jump->first;
+    }
+    return longest_;
+  }
+
+  const Outcomes& rows_;
+  double longest_;
+  std::vector<std::pair<double, double>> jumps_;  // times, ascending, and their mass
+};
 
 Statistic Of(std::string name, double (*of)(const VectorXd&)) {
   return {std::move(name), [of](const Outcomes& rows) { return of(rows.value); }};
@@ -157,13 +207,12 @@ std::vector<PredictiveCheck> CheckPredictions(const ChainSpec& spec, const Chain
   const Outcomes real{rows.outcome, rows.event};
   const std::vector<Statistic> statistics = StatisticsOf(spec.model, real, predictor);
   if (statistics.empty()) return {};
-  VectorXd censored;
-  if (IsSurvival(spec.model)) {
-    censored = (rows.event.array() > 0).select(rows.outcome.maxCoeff(), rows.outcome);
-  }
+  std::optional<Censoring> censoring;
+  if (IsSurvival(spec.model)) censoring.emplace(real);
   stats::blr::Variates variates(random);
   std::vector<std::vector<double>> replicates(statistics.size());
   for (Index i = 0; i < thetas.cols(); ++i) {
+    const VectorXd censored = censoring ? censoring->Draw(variates) : VectorXd();
     const Outcomes drawn = Draw(spec.model, x, thetas.col(i), censored, variates);
     for (size_t s = 0; s < statistics.size(); ++s) replicates[s].push_back(statistics[s].of(drawn));
   }

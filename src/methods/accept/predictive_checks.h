@@ -25,8 +25,9 @@ struct PredictiveCheck {
 };
 
 // Of at most kReplicates draws, evenly spaced. Survival: a row without event is censored in its
-// replicate when it was, one with an event at the longest time of the table. Cox's model draws no
-// outcomes and gives no checks, nor does a party without rows.
+// replicate when it was; when one with an event would have been is drawn from the times after it at
+// which rows of the table were censored (Kaplan and Meier's estimate for censoring), or is the
+// longest time. Cox's model draws no outcomes and gives no checks, nor does a party without rows.
 std::vector<PredictiveCheck> CheckPredictions(const ChainSpec& spec, const ChainRows& rows,
                                               const stats::mcmc::Draws& draws,
                                               crypto::RandomSource& random);

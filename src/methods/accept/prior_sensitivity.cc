@@ -26,6 +26,16 @@ Moments WeightedMoments(const MatrixXd& draws, const VectorXd& weights) {
   return moments;
 }
 
+// Of the priors as they are declared: of a scale, and not of its logarithm.
+VectorXd LogDeclared(const std::vector<stats::mcmc::Prior>& priors, const MatrixXd& draws) {
+  VectorXd sum = stats::mcmc::LogPrior(priors, draws.transpose());
+  for (size_t j = 0; j < priors.size(); ++j) {
+    if (priors[j].kind == stats::mcmc::PriorKind::kExponential)
+      sum -= draws.col(static_cast<Index>(j));
+  }
+  return sum;
+}
+
 VectorXd WeightsOf(const VectorXd& log_prior, double power) {
   const VectorXd logs = (power - 1) * log_prior;
   const VectorXd weights = (logs.array() - logs.maxCoeff()).exp();
@@ -61,7 +71,7 @@ PriorSensitivity ScalePriors(const std::vector<std::string>& names,
     all.middleRows(at, chain.rows()) = chain;
     at += chain.rows();
   }
-  const VectorXd log_prior = stats::mcmc::LogPrior(priors, all.transpose());
+  const VectorXd log_prior = LogDeclared(priors, all);
   const VectorXd even = VectorXd::Constant(rows, 1 / static_cast<double>(rows));
   const VectorXd weak = WeightsOf(log_prior, kWeakerPrior);
   const VectorXd strong = WeightsOf(log_prior, kStrongerPrior);

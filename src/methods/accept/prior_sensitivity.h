@@ -31,12 +31,14 @@ struct ParameterSensitivity {
 
 struct PriorSensitivity {
   std::vector<ParameterSensitivity> parameters;
-  // The smaller effective sample size of the two sets of weights, of `draws`. Below a tenth of the
-  // draws the numbers above say little beyond that the priors matter.
+  // The smaller effective number of the two sets of weights, of `draws`; how the draws depend on
+  // each other is not in it. Below a tenth of the draws the numbers above say little beyond that
+  // the priors matter.
   double effective_draws = 0, draws = 0;
 };
 
-// All proper priors are scaled together; a flat one stays as it is. Throws kUsage for no draws.
+// All proper priors are scaled together, each as it is declared (that of a scale as a density of
+// the scale); a flat one stays as it is. Throws kUsage for no draws.
 PriorSensitivity ScalePriors(const std::vector<std::string>& names,
                              const std::vector<stats::mcmc::Prior>& priors,
                              const stats::mcmc::Draws& draws);

@@ -427,7 +427,7 @@ void TableChecker::AddRecord(CsvTokenizer& tokenizer) {
     if (columns_[c].schema().type == ColumnType::kKey) key = text;
     if (columns_[c].schema().name == row_columns_.block) block = text;
   }
-  ++patterns_[pattern];
+  if (!options_.patterns_of.empty()) ++patterns_[pattern];
   AddRow(key, only_block_.empty() ? block : only_block_, line);
 }
 

@@ -79,10 +79,12 @@ using MissingPattern = std::vector<std::string>;
 struct DesignSpec {
   SiteEffect site = SiteEffect::kIgnore;
   MissingPolicy missing = MissingPolicy::kRefuse;
-  // With kFiml: the patterns that rows may have, each once; and whether rows with another one are
-  // left out (else they stop the study).
+  // With kFiml and kMultipleImputation: the patterns that rows may have, each once; and whether
+  // rows with another one are left out (else they stop the study).
   std::vector<MissingPattern> patterns;
   bool leave_out_other_patterns = false;
+  // With kMultipleImputation: completed tables, and the length of the chain that each comes from.
+  size_t imputations = 20, imputation_iterations = 30;
   WeightsKind weights_kind = WeightsKind::kNone;
   // A numeric or integer variable of the dictionary, an integer for frequencies; never negative,
   // for precisions positive. Empty: none.
@@ -157,7 +159,11 @@ struct AnalysisSpec {
   Position position;
   std::vector<data::Condition> subset;
   std::vector<ReleaseSpec> releases;
-  bool robust = false;   // Huber-White standard errors and a scaled chi-square
+  bool robust = false;  // Huber-White standard errors and a scaled chi-square
+  // Of the published protocols, which are for simulation and comparison: "ring" or "paper", and
+  // whether somebody said that the rows may leak.
+  std::string masks;
+  bool rows_may_leak = false;
   std::string method;    // "mle"
   std::string protocol;  // "pooled-moments", "likelihood" or "sealed"
   // "cfa", "sem", "growth" or "lavaan": lavaan's wrapper of that name; or a family:

@@ -106,7 +106,7 @@ class Sample {
     std::vector<Shared> crosses(sums_.groups.size()), squares(sums_.groups.size());
     for (size_t g = 0; g < sums_.groups.size(); ++g) {
       const Shared row = Select(sums_.groups[g].sums);
-      round.Add(Count(g), AsRow(SelectBoth(sums_.groups[g].cross)), square, crosses[g]);
+      round.Add(Count(g), AsRow(SelectAll(sums_.groups[g].cross)), square, crosses[g]);
       round.Add(mpc::Product::Kind::kGram, row, row, square, squares[g]);
     }
     round.Run();
@@ -121,10 +121,8 @@ class Sample {
     const Shared column = engine_.SelectRows(engine_.Transpose(row), sums_.variables);
     return mpc::WithBound(engine_.Transpose(column), digits_.largest);
   }
-  Shared SelectBoth(const Shared& square) {
-    const Shared rows = engine_.SelectRows(square, sums_.variables);
-    const Shared both = engine_.SelectRows(engine_.Transpose(rows), sums_.variables);
-    return mpc::WithBound(both, digits_.largest);
+  Shared SelectAll(const Shared& square) {
+    return mpc::WithBound(SelectBoth(engine_, square, sums_.variables), digits_.largest);
   }
 
   Engine& engine_;

@@ -41,7 +41,8 @@ void AddRegressionCommands(CLI::App& app, Invocation& invocation);
 void AddReproduceCommand(CLI::App& app, Invocation& invocation);
 void AddSemCommands(CLI::App& app, Invocation& invocation);
 void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
-// A command of `study`.
+// Commands of `study`.
 void AddRehearseCommand(CLI::App& study, Invocation& invocation);
+void AddPriorCommand(CLI::App& study, Invocation& invocation);
 
 }  // namespace partita::cli

@@ -33,6 +33,8 @@ std::optional<Json> CorrelationSchema(const std::string& command);
 std::optional<Json> CollectionSchema(const std::string& command);
 // synthetic ...; empty for other commands.
 std::optional<Json> SyntheticSchema(const std::string& command);
+// study prior; empty for other commands.
+std::optional<Json> PriorSchema(const std::string& command);
 // sem ...; empty for other commands.
 std::optional<Json> SemSchema(const std::string& command);
 // reproduce smle-...

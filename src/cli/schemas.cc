@@ -293,6 +293,7 @@ Json Data(const std::string& command) {
                    {"title", Type("string")}});
   }
   if (std::optional<Json> schema = SmleSchema(command)) return *schema;
+  if (std::optional<Json> schema = PriorSchema(command)) return *schema;
   if (std::optional<Json> schema = SemSchema(command)) return *schema;
   if (std::optional<Json> schema = SyntheticSchema(command)) return *schema;
   if (std::optional<Json> schema = StewardSchema(command)) return *schema;

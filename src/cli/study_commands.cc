@@ -1,5 +1,5 @@
 // partita study new | validate | plan | rehearse | simulate | join | report (approvals:
-// approval_commands.cc)
+// approval_commands.cc, prior: prior_command.cc)
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -352,6 +352,7 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   AddNew(study, invocation);
   AddValidate(study, invocation);
   AddPlan(study, invocation);
+  AddPriorCommand(*study, invocation);
   AddRehearseCommand(*study, invocation);
   AddSimulate(study, invocation);
   AddJoin(study, invocation);

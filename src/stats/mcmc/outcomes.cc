@@ -1,8 +1,10 @@
 #include "stats/mcmc/outcomes.h"
 
 #include <algorithm>
+#include <boost/math/special_functions/erf.hpp>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
+#include <numbers>
 
 namespace partita::stats::mcmc {
 
@@ -13,6 +15,9 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double kLargestMean = 1e15;
+// Above it a normal variate: the skewness is 3e-5, and the inverse of the gamma function no longer
+// converges for every variate.
+constexpr double kNearlyNormal = 1e9;
 constexpr double kSearched = 50;  // means up to this by going through the counts
 
 // By inversion: the smallest count k whose distribution function, Q(k + 1, mean), reaches a uniform
@@ -28,7 +33,12 @@ double DrawCount(double mean, blr::Variates& variates) {
     }
     return count;
   }
-  return std::max(std::ceil(boost::math::gamma_q_inva(std::min(mean, kLargestMean), u) - 1), 0.0);
+  if (mean > kNearlyNormal) {
+    const double capped = std::min(mean, kLargestMean);
+    const double z = -std::numbers::sqrt2 * boost::math::erfc_inv(2 * u);
+    return std::round(capped + std::sqrt(capped) * z);
+  }
+  return std::max(std::ceil(boost::math::gamma_q_inva(mean, u) - 1), 0.0);
 }
 
 }  // namespace

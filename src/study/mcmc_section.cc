@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "data/design.h"
 #include "methods/accept/spec.h"
-#include "stats/mcmc/lipschitz.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -275,8 +274,7 @@ void ReadLipschitz(const TableReader& reader, const std::vector<data::DesignColu
   privacy.lipschitz = ReadPositive(reader, "lipschitz", 1000, "lipschitz = 0.05");
   spec.options.longest = privacy.lipschitz;
   spec.options.reach = ReachOf(spec, columns);
-  const Eigen::VectorXd start = methods::accept::PlanOf(spec).start.col(0);
-  if (spec.options.reach.dot(start.cwiseAbs()) > stats::mcmc::kFarthest) {
+  if (methods::accept::BeginsTooFar(spec)) {
     reader.Fail(position, "chains begin too far from 0 for a bound of their steps",
                 "begin nearer to 0, or scale the predictors");
   }

@@ -90,6 +90,10 @@ ChainPlan PlanOf(const ChainSpec& spec) {
   return plan;
 }
 
+bool BeginsTooFar(const ChainSpec& spec) {
+  return spec.options.reach.dot(StartOf(spec).cwiseAbs()) > mcmc::kFarthest;
+}
+
 StagedRows SplitStages(const ChainRows& rows, double first_stage) {
   std::vector<Index> first, later;
   for (Index i = 0; i < rows.outcome.size(); ++i) {

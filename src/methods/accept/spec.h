@@ -53,6 +53,8 @@ bool IsSurvival(ChainModel model);
 // "intercept", the predictors, then "log_sigma" or "log_size".
 std::vector<std::string> ParameterNames(const ChainSpec& spec);
 ChainPlan PlanOf(const ChainSpec& spec);
+// Whether chains begin further from 0 than bounded steps allow (stats/mcmc/lipschitz.h).
+bool BeginsTooFar(const ChainSpec& spec);
 
 // A party's rows: predictors without the column of ones, in the order of the spec.
 struct ChainRows {

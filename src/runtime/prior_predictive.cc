@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "base/error.h"
 #include "crypto/prg.h"
 #include "data/date.h"
 #include "data/design.h"
-#include "methods/accept/spec.h"
-#include "stats/mcmc/outcomes.h"
+#include "methods/accept/prior_draws.h"
 
 namespace partita::runtime {
 namespace {
@@ -28,8 +26,6 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr size_t kLeastDraws = 100;
-// Logarithms of scales and sizes are cut to +-300: models are the same beyond it, doubles are not.
-constexpr double kLargestLog = 300;
 constexpr double kExtreme = 0.01;  // chances below it and above 1 less it
 
 // A parameter as a key of TOML.
@@ -171,19 +167,6 @@ class MadeUpRows {
   std::vector<ColumnSchema> variables_;
 };
 
-// Of the coefficients alone, the last parameter may be the logarithm of a scale.
-MatrixXd DrawParameters(const std::vector<mcmc::Prior>& priors, size_t draws, Index coefficients,
-                        stats::blr::Variates& variates) {
-  MatrixXd thetas(static_cast<Index>(priors.size()), static_cast<Index>(draws));
-  for (Index i = 0; i < thetas.cols(); ++i) {
-    for (Index j = 0; j < thetas.rows(); ++j) {
-      const double value = mcmc::Draw(priors[static_cast<size_t>(j)], variates);
-      thetas(j, i) = j < coefficients ? value : std::clamp(value, -kLargestLog, kLargestLog);
-    }
-  }
-  return thetas;
-}
-
 Quantiles QuantilesOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto at = [&](double share) {
@@ -199,49 +182,9 @@ double ShareOf(const std::vector<double>& values, Condition condition) {
          static_cast<double>(values.size());
 }
 
-double Chance(double predictor) { return 1 / (1 + std::exp(-predictor)); }
-
-double ExpectedOutcome(ChainModel model, double predictor, const VectorXd& theta) {
-  switch (model) {
-    case ChainModel::kLinear:
-      return predictor;
-    case ChainModel::kLogistic:
-      return Chance(predictor);
-    case ChainModel::kPoisson:
-    case ChainModel::kNegativeBinomial:
-      return std::exp(predictor);
-    case ChainModel::kWeibull:
-      return std::exp(predictor + std::exp(theta(theta.size() - 1)) * std::log(std::log(2.0)));
-    case ChainModel::kCox:
-      break;
-  }
-  throw Error(ErrorCode::kInternal, "the model has no expected outcome");
-}
-
 const char* ExpectedName(ChainModel model) {
   if (model == ChainModel::kLogistic) return "chance of 1";
   return model == ChainModel::kWeibull ? "median time" : "mean";
-}
-
-double DrawOutcome(ChainModel model, const MatrixXd& row, const VectorXd& theta,
-                   stats::blr::Variates& variates) {
-  switch (model) {
-    case ChainModel::kLinear:
-      return mcmc::DrawLinear(row, theta, variates)(0);
-    case ChainModel::kLogistic:
-      return mcmc::DrawLogistic(row, theta, variates)(0);
-    case ChainModel::kPoisson:
-      return mcmc::DrawPoisson(row, theta, variates)(0);
-    case ChainModel::kNegativeBinomial:
-      return mcmc::DrawNegativeBinomial(row, theta, variates)(0);
-    case ChainModel::kWeibull: {
-      const VectorXd never = VectorXd::Constant(1, std::numeric_limits<double>::infinity());
-      return mcmc::DrawWeibull(row, theta, never, variates).time(0);
-    }
-    case ChainModel::kCox:
-      break;
-  }
-  throw Error(ErrorCode::kInternal, "the model draws no outcomes");
 }
 
 void FindBounds(const study::StudyFile& file, PriorPredictive& result) {
@@ -286,7 +229,7 @@ PriorPredictive SimulatePriors(const study::StudyFile& file,
   const MadeUpRows rows(file, spec);
   std::vector<std::string> row_names;
   const MatrixXd reference = rows.Reference(row_names);
-  const MatrixXd thetas = DrawParameters(priors, options.draws, reference.cols(), variates);
+  const MatrixXd thetas = accept::DrawFromPriors(priors, options.draws, reference.cols(), variates);
   for (Index j = 0; j < thetas.rows(); ++j) {
     const auto k = static_cast<size_t>(j);
     const VectorXd values = thetas.row(j).transpose();
@@ -301,7 +244,7 @@ PriorPredictive SimulatePriors(const study::StudyFile& file,
     for (Index i = 0; i < thetas.cols(); ++i) {
       const VectorXd theta = thetas.col(i);
       const double predictor = reference.row(r).dot(theta.head(reference.cols()));
-      expected.push_back(ExpectedOutcome(spec.model, predictor, theta));
+      expected.push_back(accept::ExpectedOutcome(spec.model, predictor, theta));
     }
     const double outside = ShareOf(expected, is_outside);
     result.reference_rows.push_back(
@@ -312,8 +255,9 @@ PriorPredictive SimulatePriors(const study::StudyFile& file,
   std::vector<double> outcomes, chances;
   for (Index i = 0; i < thetas.cols(); ++i) {
     const MatrixXd row = random.row(i);
-    outcomes.push_back(DrawOutcome(spec.model, row, thetas.col(i), variates));
-    chances.push_back(Chance(random.row(i).dot(thetas.col(i).head(random.cols()))));
+    outcomes.push_back(accept::DrawOutcome(spec.model, row, thetas.col(i), variates));
+    const double predictor = random.row(i).dot(thetas.col(i).head(random.cols()));
+    chances.push_back(accept::ExpectedOutcome(ChainModel::kLogistic, predictor, thetas.col(i)));
   }
   result.share_below = ShareOf(outcomes, [&](double value) { return value < result.lower; });
   result.share_above = ShareOf(outcomes, [&](double value) { return value > result.upper; });

@@ -172,11 +172,24 @@ TEST(PriorPredictiveTest, CountsAndTimes) {
 
 // Priors whose draws leave the range of doubles give numbers all the same.
 TEST(PriorPredictiveTest, WildPriorsEnd) {
+  // The size is so large that counts are Poisson's: P(count > 4) over the law of the intercept.
+  const PriorPredictive wide = Simulate(
+      "model = \"negative-binomial\"\noutcome = \"visits\"\npredictors = []\n"
+      "[analysis.priors]\nintercept = \"normal(0, 1000)\"\nlog_size = \"normal(1000, 1)\"\n");
+  double above = Normal(-0.01);  // intercepts above 10
+  constexpr int kSteps = 2000;
+  for (int i = 0; i < kSteps; ++i) {
+    const double low = -10 + 20.0 * i / kSteps, high = low + 20.0 / kSteps;
+    const double m = std::exp((low + high) / 2);
+    const double more = 1 - std::exp(-m) * (1 + m + m * m / 2 + m * m * m / 6 + m * m * m * m / 24);
+    above += (Normal(high / 1000) - Normal(low / 1000)) * more;
+  }
+  ExpectShare(wide.share_above, above);
   const PriorPredictive wild = Simulate(
       "model = \"negative-binomial\"\noutcome = \"visits\"\npredictors = [\"x\"]\n"
       "[analysis.priors]\ncoefficients = \"cauchy(0, 1000)\"\n");
-  EXPECT_GT(wild.share_above, 0.3);
   EXPECT_EQ(wild.share_below, 0);
+  EXPECT_GE(wild.outcomes.upper, wild.outcomes.median);
 }
 
 TEST(PriorPredictiveTest, WhatHasNoOutcomesIsRefused) {

@@ -15,9 +15,9 @@ using Eigen::VectorXd;
 namespace {
 
 constexpr double kLargestMean = 1e15;
-// Above it a normal variate: the skewness is 3e-5, and the inverse of the gamma function no longer
-// converges for every variate.
-constexpr double kNearlyNormal = 1e9;
+// Above it by Cornish and Fisher's expansion, whose error is of the order 1 / mean: the inverse of
+// the gamma function gets slow, and near the largest mean does not converge for every variate.
+constexpr double kExpanded = 1e6;
 constexpr double kSearched = 50;  // means up to this by going through the counts
 
 // By inversion: the smallest count k whose distribution function, Q(k + 1, mean), reaches a uniform
@@ -33,10 +33,10 @@ double DrawCount(double mean, blr::Variates& variates) {
     }
     return count;
   }
-  if (mean > kNearlyNormal) {
+  if (mean > kExpanded) {
     const double capped = std::min(mean, kLargestMean);
     const double z = -std::numbers::sqrt2 * boost::math::erfc_inv(2 * u);
-    return std::round(capped + std::sqrt(capped) * z);
+    return std::round(capped + std::sqrt(capped) * z + (z * z - 1) / 6);
   }
   return std::max(std::ceil(boost::math::gamma_q_inva(mean, u) - 1), 0.0);
 }

@@ -118,6 +118,27 @@ TEST(OutcomesTest, CountsHaveTheirLaw) {
               6 * 0.25 * std::sqrt(2.0 / kDraws));
 }
 
+// Mean and variance of counts with large means, above 1e6 by an expansion and at their cap: 2e4
+// draws, 6 comparisons, 6 standard errors.
+TEST(OutcomesTest, LargeCountsHaveTheirMoments) {
+  TestRandom random(4);
+  Variates variates(random);
+  constexpr Index kDraws = 20000;
+  const MatrixXd ones = MatrixXd::Ones(kDraws, 1);
+  for (const double mean : {9e5, 2e6, 1e15}) {
+    VectorXd theta(1);
+    theta << std::log(mean);
+    const VectorXd drawn = stats::mcmc::DrawPoisson(ones, theta, variates);
+    // Of the logarithm's rounding and the cap.
+    const double slack = 1e-12 * mean;
+    const VectorXd standard = (drawn.array() - mean) / std::sqrt(mean);
+    EXPECT_NEAR(standard.mean(), 0, 6 / std::sqrt(kDraws) + slack / std::sqrt(mean)) << mean;
+    EXPECT_NEAR((standard.array() - standard.mean()).square().mean(), 1,
+                6 * std::sqrt(2.0 / kDraws))
+        << mean;
+  }
+}
+
 // 400 draws close to `theta`, as of a posterior from very many rows.
 Draws Around(const VectorXd& theta, Variates& variates) {
   MatrixXd chain(kReplicates, theta.size());

@@ -27,8 +27,8 @@ using mpc::PublicMatrix;
 using mpc::Shared;
 
 constexpr int kEstimateBits = 60, kMeatBits = 60, kProductBits = 45, kWeightBits = 40;
-constexpr double kLargest =
-    1099511627776.0;  // 2^40: of estimates, and of sums over rows / max_rows
+// Of estimates, and of sums over rows / 2^RowBits: 2^39, so that traces fit the ring of 127 bits.
+constexpr double kLargest = 549755813888.0;
 constexpr size_t kRowsPerRead = 1024;
 constexpr Index kNumTraces = 2;
 // Where columns are split the meat is made of shared products by public weights. It has more bits

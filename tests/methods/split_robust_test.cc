@@ -248,6 +248,7 @@ TEST(SplitRobustTest, RowsTooFarFromTheModelAreTheHoldersError) {
   const RobustRun run = RunStudy(study, "dealer");
   ASSERT_TRUE(run.outcome.errors[1]);
   EXPECT_EQ(run.outcome.errors[1]->code(), ErrorCode::kBadData);
+  EXPECT_THAT(run.outcome.errors[1]->hint(), ::testing::HasSubstr("64 standard deviations"));
   ASSERT_TRUE(run.outcome.errors[0]);
   EXPECT_EQ(run.outcome.errors[0]->code(), ErrorCode::kPeerLost);
 }

@@ -1,0 +1,45 @@
+#include "stats/sem/scoring.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "stats/sem/information.h"
+
+namespace partita::stats {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr std::array<double, 3> kStepSizes = {1, 0.5, 0.125};
+// Near the minimum F falls by less than the full step may raise it by.
+constexpr double kSlack = 0x1p-31;
+
+}  // namespace
+
+ScoringEnd ScoreSteps(const SemObjective& objective, const VectorXd& start, std::size_t steps) {
+  ScoringEnd at{start, Discrepancy(objective, start), 0};
+  VectorXd gradient;
+  for (std::size_t t = 0; t < steps; ++t) {
+    DiscrepancyWithGradient(objective, at.x, gradient);
+    const VectorXd step = SolveSemidefinite(ExpectedInformation(objective, at.x), gradient);
+    for (const double size : kStepSizes) {
+      const VectorXd tried = at.x - size * step;
+      const double value = Discrepancy(objective, tried);
+      if (!(value < at.value + (size == 1 ? kSlack : 0))) continue;
+      at.x = tried;
+      at.value = value;
+      break;
+    }
+  }
+  DiscrepancyWithGradient(objective, at.x, gradient);
+  const MatrixXd information = ExpectedInformation(objective, at.x);
+  for (Eigen::Index k = 0; k < gradient.size(); ++k) {
+    at.scaled_gradient =
+        std::max(at.scaled_gradient, std::abs(gradient[k]) / std::sqrt(information(k, k)));
+  }
+  return at;
+}
+
+}  // namespace partita::stats

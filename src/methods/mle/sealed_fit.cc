@@ -87,9 +87,7 @@ class SealedFit {
         break;
     }
     const bool observed = cell.row < model_.ram.num_observed;
-    return {observed
-                ? engine_.Slice(SampleMean(problem_, 0), static_cast<size_t>(cell.row), 0, {1, 1})
-                : one,
+    return {observed ? engine_.Slice(problem_.mean, static_cast<size_t>(cell.row), 0, {1, 1}) : one,
             one};
   }
 
@@ -146,12 +144,14 @@ class SealedFit {
   Shared Flat(const SealedPoint& at) {
     std::vector<Shared> parts = {AsRow(at.theta), at.value};
     for (const GroupAt& group : at.groups) {
-      for (const Shared* matrix : {&group.b, &group.full, &group.r, &group.inverse}) {
+      for (const Shared* matrix : {&group.b, &group.full, &group.r}) {
         parts.push_back(AsRow(*matrix));
       }
-      if (!problem_.means()) continue;
-      parts.push_back(AsRow(group.eta));
-      parts.push_back(AsRow(group.distance));
+      if (problem_.means()) parts.push_back(AsRow(group.eta));
+    }
+    for (const SampleAt& sample : at.samples) {
+      parts.push_back(AsRow(sample.inverse));
+      if (problem_.means()) parts.push_back(AsRow(sample.distance));
     }
     for (Shared& part : parts) part.bound = 8 * kWorst;
     return engine_.Concatenate(parts, false);
@@ -168,10 +168,15 @@ class SealedFit {
       take(group.b, {v_, v_}, kLargestEntry);
       take(group.full, {v_, v_}, kLargestEntry);
       take(group.r, {p_, p_}, kLargestCorrelation);
-      take(group.inverse, {p_, p_}, 1 / kSmallestPivot);
-      if (!problem_.means()) continue;
-      take(group.eta, {v_, 1}, kLargestEntry);
-      take(group.distance, {p_, 1}, kLargestEntry);
+      if (problem_.means()) take(group.eta, {v_, 1}, kLargestEntry);
+    }
+    for (size_t s = 0; s < at.samples.size(); ++s) {
+      const std::vector<size_t> observed = problem_.ObservedOf(s);
+      const size_t p = observed.size();
+      SampleAt& sample = at.samples[s];
+      sample.r = SelectBoth(engine_, at.groups[problem_.samples[s].group].r, observed);
+      take(sample.inverse, {p, p}, 1 / kSmallestPivot);
+      if (problem_.means()) take(sample.distance, {p, 1}, kLargestEntry);
     }
   }
 

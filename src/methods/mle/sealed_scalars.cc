@@ -69,7 +69,7 @@ Shared ScalarsAt(const SealedProblem& problem, const SealedPoint& at) {
   for (size_t g = 0; g < problem.samples.size(); ++g) {
     apart.push_back(Plus(engine, SumOf(engine, logs[g + 1], others), among[g], 4 * kLargestLog));
   }
-  const std::vector<Shared> sums = OverGroups(problem, {whole, among, apart}, 4 * kLargestLog);
+  const std::vector<Shared> sums = OverSamples(problem, {whole, among, apart}, 4 * kLargestLog);
 
   // F less what the saturated model has.
   Shared chisq = Minus(engine, at.value, sums[0], 16 * kWorst);

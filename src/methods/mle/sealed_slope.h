@@ -9,6 +9,9 @@
 
 namespace partita::methods::mle {
 
+// Of F: its expected value where the model is true, or the second derivatives at these samples.
+enum class SealedInformation { kExpected, kObserved };
+
 // All k x 1.
 struct SealedSlope {
   mpc::Shared step;       // what scoring subtracts
@@ -17,6 +20,9 @@ struct SealedSlope {
   mpc::Shared inflation;  // diagonal of the inverse of the information with a unit diagonal
 };
 
-SealedSlope SlopeAt(const SealedProblem& problem, const SealedPoint& at);
+// Where the observed information is no covariance's inverse, which it may be away from a minimum,
+// the numbers mean nothing.
+SealedSlope SlopeAt(const SealedProblem& problem, const SealedPoint& at,
+                    SealedInformation information_of = SealedInformation::kExpected);
 
 }  // namespace partita::methods::mle

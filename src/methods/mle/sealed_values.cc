@@ -43,6 +43,11 @@ Shared Diagonal(Engine& engine, const Shared& square) {
   return engine.Concatenate(entries, true);
 }
 
+Shared SelectBoth(Engine& engine, const Shared& square, const std::vector<size_t>& places) {
+  const Shared rows = engine.SelectRows(square, places);
+  return engine.Transpose(engine.SelectRows(engine.Transpose(rows), places));
+}
+
 Shared AsRow(const Shared& value) { return mpc::Reshape(value, {1, value.shape.size()}); }
 
 Shared SumAll(Engine& engine, const Shared& value, double bound) {

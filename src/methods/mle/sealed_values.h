@@ -30,6 +30,9 @@ mpc::Shared Plus(mpc::Engine& engine, const mpc::Shared& a, const mpc::Shared& b
 mpc::Shared Minus(mpc::Engine& engine, const mpc::Shared& a, const mpc::Shared& b,
                   double bound = kLargestEntry);
 mpc::Shared Diagonal(mpc::Engine& engine, const mpc::Shared& square);  // as a column
+// Rows and columns of a square matrix, in this order.
+mpc::Shared SelectBoth(mpc::Engine& engine, const mpc::Shared& square,
+                       const std::vector<size_t>& places);
 mpc::Shared AsRow(const mpc::Shared& value);
 mpc::Shared SumAll(mpc::Engine& engine, const mpc::Shared& value, double bound);
 

@@ -63,7 +63,7 @@ RowSet AddRowSet(const MleStudy& study, Computation& computation,
   RowSet rows{subset, group, {}, 0, {}, {}};
   RowSelection selection{study.file.population.subset, "", 0};
   selection.conditions.insert(selection.conditions.end(), subset.begin(), subset.end());
-  const bool fiml = IsFiml(study);
+  const bool fiml = HasPatterns(study);
   rows.total_cell = AddCell(computation, {"", std::nullopt, fiml}, selection);
   if (group.empty()) {
     if (fiml) {
@@ -196,7 +196,7 @@ void AddBlocks(const MleStudy& study, Computation& computation) {
     task.fraction_bits = methods::mle::kPrivateFractionBits;
     return;
   }
-  if (computation.protocol == kSealed) {
+  if (computation.protocol == kSealed || IsImputed(study)) {
     task.fraction_bits = methods::mle::kSealedInputBits;
     return;
   }
@@ -237,7 +237,7 @@ void AddRelease(const MleStudy& study, const Computation& computation, RowSet& r
 std::vector<std::string> RequiredVariables(const MleStudy& study) {
   if (study.file.design.missing == study::MissingPolicy::kComplete) return study.used;
   std::vector<std::string> required;
-  if (!IsFiml(study)) return required;
+  if (!HasPatterns(study)) return required;
   for (const study::AnalysisSpec& spec : study.file.analyses) {
     if (!spec.group.empty()) AddOnce(required, SourceVariable(study, spec.group));
   }

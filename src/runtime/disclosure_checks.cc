@@ -55,7 +55,7 @@ class CheckList {
 
   void CheckRows() {
     const auto parameters = static_cast<uint64_t>(analysis_.analysis.table.num_free);
-    const CountForm rows = IsFiml(study_) ? Sum(rows_.cells) : CountRows(rows_.total_cell);
+    const CountForm rows = HasPatterns(study_) ? Sum(rows_.cells) : CountRows(rows_.total_cell);
     Add("rows", fmt::format("at least min_rows = {} rows", spec_.min_rows), rows, spec_.min_rows);
     Add("rows", fmt::format("more rows than the {} parameters", parameters), rows, parameters + 1);
     Add("rows", fmt::format("at least five rows for each of the {} parameters", parameters), rows,
@@ -66,7 +66,7 @@ class CheckList {
   // missing.
   void CheckOtherPatterns() {
     const std::vector<data::Segment>& segments = study_.partition.segments;
-    if (!IsFiml(study_) || study_.file.design.leave_out_other_patterns ||
+    if (!HasPatterns(study_) || study_.file.design.leave_out_other_patterns ||
         std::none_of(segments.begin(), segments.end(),
                      [](const data::Segment& segment) { return segment.shared(); }))
       return;
@@ -95,7 +95,7 @@ class CheckList {
 
   // The moments of every pattern open by themselves.
   void CheckPatterns() {
-    if (!IsFiml(study_)) return;
+    if (!HasPatterns(study_)) return;
     for (size_t cell : rows_.cells) {
       Add("rows", fmt::format("none or at least {} {}", spec_.min_cell, RowsOf(cell)),
           CountRows(cell), spec_.min_cell);
@@ -126,7 +126,7 @@ class CheckList {
             rows, spec_.min_cell);
         AllowNone(rows);
       }
-      if (IsFiml(study_)) return;
+      if (HasPatterns(study_)) return;
       Add("rows", fmt::format("at least {} rows are outside of its subset", spec_.min_cell),
           Combine(CountRows(other.total_cell), CountRows(rows_.total_cell), -1), spec_.min_cell);
       return;
@@ -194,11 +194,11 @@ class CheckList {
   }
   void AddInCell(size_t cell, size_t v, const std::string& what, CountForm count) {
     const std::string rows = PatternText(computation_.selections[cell]);
-    const std::string none = IsFiml(study_) ? fmt::format(", or no {} at all", RowsOf(cell)) : "";
+    const std::string none = HasPatterns(study_) ? fmt::format(", or no {} at all", RowsOf(cell)) : "";
     Add(NameOf(v),
         fmt::format("at least {} {} where {}{}{}", spec_.min_cell, rows, what, InGroup(cell), none),
         std::move(count), spec_.min_cell);
-    if (IsFiml(study_)) AllowNone(CountRows(cell));
+    if (HasPatterns(study_)) AllowNone(CountRows(cell));
   }
   bool Has(size_t cell, size_t v) const {
     const std::optional<size_t> pattern = computation_.selections[cell].pattern;

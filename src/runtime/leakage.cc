@@ -7,6 +7,7 @@
 
 #include "mpc/shamir_code.h"
 #include "runtime/computations.h"
+#include "runtime/imputed_analyses.h"
 #include "runtime/missing_patterns.h"
 #include "runtime/private_study.h"
 #include "runtime/sealed_analyses.h"
@@ -15,7 +16,6 @@
 namespace partita::runtime {
 namespace {
 
-constexpr char kSufficient[] = "sufficient-statistics";
 constexpr char kOracle[] = "likelihood-oracle";
 constexpr char kParameters[] = "parameters";
 constexpr char kNoised[] = "noised-statistics";  // private_study.h
@@ -69,29 +69,18 @@ std::vector<std::string> MomentClauses(const Computation& computation,
   return clauses;
 }
 
-// Of every cell those of the variables that its rows have.
-uint64_t Statistics(const RowSet& rows) {
-  uint64_t statistics = 0;
-  for (size_t c = 0; c < rows.cells.size(); ++c) {
-    uint64_t k = 0;
-    for (size_t v : rows.release.variables) k += Opens(rows.release, c, v) ? 1 : 0;
-    statistics += 1 + k + k * (k + 1) / 2;
-  }
-  return statistics;
-}
-
 study::PlanExposure MomentsExposure(const MleStudy& study, const Computation& computation,
                                     const RowSet& rows) {
   study::PlanExposure exposure;
   exposure.of = rows.release.id;
   exposure.to = study.parties[study.receiver].name;
   exposure.opened = NumReleasedValues(rows.release);
-  exposure.statistics = Statistics(rows);
-  exposure.level = kSufficient;
+  exposure.statistics = NumStatistics(rows);
+  exposure.level = kSufficientStatistics;
   exposure.exposes = MomentClauses(computation, rows.release);
   if (!rows.group.empty())
     exposure.exposes.push_back("each of these for every level of " + rows.group);
-  if (IsFiml(study)) {
+  if (HasPatterns(study)) {
     std::string patterns;
     for (const study::MissingPattern& pattern : study.file.design.patterns)
       patterns += (patterns.empty() ? "" : "; ") + PatternText(pattern);
@@ -108,7 +97,7 @@ study::PlanExposure LikelihoodExposure(const MleStudy& study, const Computation&
                                        const RowSet& rows) {
   study::PlanExposure exposure;
   exposure.to = study.parties[study.receiver].name;
-  exposure.statistics = Statistics(rows);
+  exposure.statistics = NumStatistics(rows);
   exposure.level = kOracle;
   for (const mpc::Release& release : study.releases) {
     for (size_t a : rows.analyses) {
@@ -144,6 +133,16 @@ std::vector<std::string> Differences(const MleStudy& study) {
 
 }  // namespace
 
+uint64_t NumStatistics(const RowSet& rows) {
+  uint64_t statistics = 0;
+  for (size_t c = 0; c < rows.cells.size(); ++c) {
+    uint64_t k = 0;
+    for (size_t v : rows.release.variables) k += Opens(rows.release, c, v) ? 1 : 0;
+    statistics += 1 + k + k * (k + 1) / 2;
+  }
+  return statistics;
+}
+
 std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
   if (study.privacy) return {PrivateExposure(study)};
   std::vector<study::PlanExposure> exposures;
@@ -152,6 +151,7 @@ std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
       exposures.push_back(
           computation.protocol == kLikelihood ? LikelihoodExposure(study, computation, rows)
           : computation.protocol == kSealed   ? SealedExposure(study, computation, rows)
+          : IsImputed(study)                  ? ImputationExposure(study, computation, rows)
                                               : MomentsExposure(study, computation, rows));
     }
   }
@@ -173,9 +173,9 @@ std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures) {
   if (exposures.size() == 1 && exposures.front().level == kNoised) return kNoised;
   const bool sufficient =
       std::any_of(exposures.begin(), exposures.end(), [](const study::PlanExposure& exposure) {
-        return exposure.level == kSufficient || exposure.opened >= exposure.statistics;
+        return exposure.level == kSufficientStatistics || exposure.opened >= exposure.statistics;
       });
-  if (sufficient) return kSufficient;
+  if (sufficient) return kSufficientStatistics;
   const bool asked =
       std::any_of(exposures.begin(), exposures.end(),
                   [](const study::PlanExposure& exposure) { return exposure.level == kOracle; });
@@ -192,9 +192,11 @@ std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
        "no bound: estimates that are computed exactly are not differentially private"}};
   for (size_t p = 0; p < study.num_computing; ++p) {
     if (p == study.receiver) continue;
-    rows.push_back({study.parties[p].name, "",
-                    "nothing from the run but the answers of the checks; no bound once it is told "
-                    "the results"});
+    rows.push_back(
+        {study.parties[p].name, "",
+         fmt::format("nothing from the run but the answers of the checks{}; no bound "
+                     "once it is told the results",
+                     IsImputed(study) ? " and the number of rows of each pattern" : "")});
   }
   if (study.file.engine.name == "replicated") {
     rows.push_back({"any 2 computing parties together", "",

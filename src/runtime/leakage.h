@@ -8,6 +8,12 @@
 
 namespace partita::runtime {
 
+inline constexpr char kSufficientStatistics[] = "sufficient-statistics";  // a level
+
+// Numbers of a row set: of every cell n, means and second moments of the variables that its rows
+// have.
+uint64_t NumStatistics(const RowSet& rows);
+
 // By row set, then, with several, cumulatively. Numbers opened by disclosure checks are bits and
 // not counted.
 std::vector<study::PlanExposure> Exposures(const MleStudy& study);

@@ -70,11 +70,13 @@ size_t OtherHolders(const MleStudy& study) {
 }
 
 void AddMissingAssumptions(const MleStudy& study, study::Plan& plan) {
-  if (!IsFiml(study)) return;
-  plan.assumptions.push_back(
-      "The list of patterns of missing values is public: everybody learns that rows with a pattern "
-      "may occur, and the receiver how many there are of each. Which row has which pattern is "
-      "known to those who hold its cells, each for its own columns, and told to nobody.");
+  if (!HasPatterns(study)) return;
+  plan.assumptions.push_back(fmt::format(
+      "The list of patterns of missing values is public: everybody learns that rows "
+      "with a pattern may occur, and {} how many there are of each. Which row has which "
+      "pattern is known to those who hold its cells, each for its own columns, and "
+      "told to nobody.",
+      IsImputed(study) ? "all parties" : "the receiver"));
   plan.assumptions.push_back(
       study.file.design.leave_out_other_patterns
           ? "Rows with another pattern are left out of all analyses, however many they are: unless "
@@ -84,6 +86,11 @@ void AddMissingAssumptions(const MleStudy& study, study::Plan& plan) {
   plan.assumptions.push_back(
       "Values are missing at random: whether one is missing may depend on what its row has, not on "
       "the missing value itself. Nothing here can check that.");
+  if (!IsImputed(study)) return;
+  plan.assumptions.push_back(
+      "Missing values are imputed under a multivariate normal law of all variables of all analyses "
+      "over the same rows. The noise of the imputation is made for valid standard errors and "
+      "protects nobody: every party draws a part of it, and nothing here counts on it.");
 }
 
 void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
@@ -153,6 +160,10 @@ std::vector<std::string> MleStudy::AlsoLearns(size_t party) const {
     learns.emplace_back("and its own share of the noise, which it can subtract");
   } else if (IsSealed(*this)) {
     learns.emplace_back("no moments; what the estimates say of them is under the exposures");
+  } else if (IsImputed(*this)) {
+    learns.emplace_back(
+        "as a holder it knows its own cells and its own part of the random numbers of the "
+        "imputation, and can subtract what they contribute");
   } else if (parties[party].holder && partition.kind == data::PartitionKind::kHorizontal) {
     learns.emplace_back(
         OtherHolders(*this) == 1

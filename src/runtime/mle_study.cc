@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "methods/mle/publish.h"
 #include "runtime/computations.h"
+#include "runtime/imputed_analyses.h"
 #include "runtime/private_study.h"
 #include "runtime/sealed_analyses.h"
 #include "runtime/supported.h"
@@ -44,8 +45,8 @@ void PrepareModels(MleStudy& study) {
   for (const study::AnalysisSpec& spec : study.file.analyses) {
     PreparedAnalysis prepared;
     try {
-      prepared.analysis =
-          methods::mle::PrepareAnalysis(Options(spec, IsFiml(study)), study.factors, study.columns);
+      prepared.analysis = methods::mle::PrepareAnalysis(
+          Options(spec, HasPatterns(study) && !IsImputed(study)), study.factors, study.columns);
     } catch (const Error& error) {
       throw Error(error.code(), At(study.file, spec.model_position) + ": model: " + error.message(),
                   error.hint());
@@ -69,7 +70,7 @@ std::string MomentsText(const MleStudy& study, const Computation& computation, c
                                                     : " with noise";
   return fmt::format("n, sums and cross products of {} {}{}{}",
                      ListOf(computation, rows.release.variables), RowsText(study, rows), noise,
-                     IsFiml(study) ? ", of the variables that the pattern has"
+                     HasPatterns(study) ? ", of the variables that the pattern has"
                      : some ? "; only cross products of variables that one analysis uses together"
                             : "");
 }
@@ -102,6 +103,12 @@ std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
           for (mpc::Release& release : SealedReleasesOf(study, a))
             releases.push_back(std::move(release));
         }
+        continue;
+      }
+      if (IsImputed(study)) {
+        for (mpc::Release& release :
+             methods::mle::ImputationReleases(ImputationTaskOf(study, computation, rows), receiver))
+          releases.push_back(std::move(release));
         continue;
       }
       releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver,
@@ -167,13 +174,17 @@ std::string RowsText(const MleStudy& study, const RowSet& rows) {
     text += ", of deviations from the means of each row block";
   if (!study.file.design.weights.empty()) text += ", weighted by " + study.file.design.weights;
   if (!rows.group.empty()) text += ", for each level of " + rows.group;
-  if (IsFiml(study))
+  if (HasPatterns(study))
     text += fmt::format(", by pattern of missing values ({})", study.file.design.patterns.size());
   return text;
 }
 
-bool IsFiml(const MleStudy& study) {
-  return study.file.design.missing == study::MissingPolicy::kFiml;
+bool HasPatterns(const MleStudy& study) {
+  return study.file.design.missing == study::MissingPolicy::kFiml || IsImputed(study);
+}
+
+bool IsImputed(const MleStudy& study) {
+  return study.file.design.missing == study::MissingPolicy::kMultipleImputation;
 }
 
 methods::mle::LikelihoodTask LikelihoodTaskOf(const MleStudy& study, size_t analysis) {

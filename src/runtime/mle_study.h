@@ -104,8 +104,10 @@ struct MleStudy final : Study {
 // fewer declared rows than parameters. Throws kBadInput.
 MleStudy PrepareMleStudy(study::StudyFile file);
 
-// Whether rows are incomplete and their moments are computed by pattern.
-bool IsFiml(const MleStudy& study);
+// Whether rows are incomplete and their moments are computed by pattern: missing = "fiml" or "mi".
+bool HasPatterns(const MleStudy& study);
+// missing = "mi".
+bool IsImputed(const MleStudy& study);
 
 // "over the rows where age >= 18, for each level of school".
 std::string RowsText(const MleStudy& study, const RowSet& rows);

@@ -146,7 +146,7 @@ std::vector<methods::mle::MleResult> FitPooled(const MleStudy& study, data::Tabl
     stats::SemFitOptions options;
     options.information = result.information;
     result.group_n.assign(analysis.table.groups.size(), 0);
-    if (IsFiml(study)) {
+    if (HasPatterns(study)) {
       const std::vector<stats::PatternMoments> patterns =
           PatternMomentsOf(study, analysis, pooled, rows, columns);
       for (const stats::PatternMoments& pattern : patterns)

@@ -8,6 +8,7 @@
 #include "methods/mle/likelihood.h"
 #include "methods/mle/publish.h"
 #include "runtime/computations.h"
+#include "runtime/imputed_analyses.h"
 #include "runtime/party.h"
 #include "runtime/sealed_analyses.h"
 #include "runtime/variables.h"
@@ -163,7 +164,7 @@ void AddTables(const MleStudy& study, const ProtocolResult& run,
 }  // namespace
 
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
-                           const std::vector<Int128>& noise,
+                           const std::vector<Int128>& noise, crypto::RandomSource* random,
                            const study::DisclosureSpec& thresholds, Progress& progress) {
   ProtocolResult result;
   result.moments.resize(study.analyses.size());
@@ -192,8 +193,12 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
                                        *study.privacy, noise);
   }
   for (size_t c = 0; c < study.computations.size() && !study.privacy; ++c) {
-    if (study.computations[c].protocol == kPooledMoments)
+    if (study.computations[c].protocol != kPooledMoments) continue;
+    if (IsImputed(study)) {
+      FitImputedAnalyses(engine, study, study.computations[c], shared[c], random, result, progress);
+    } else {
       OpenComputation(engine, study, study.computations[c], shared[c], result);
+    }
   }
   for (size_t c = 0; c < study.computations.size(); ++c) {
     if (study.computations[c].protocol == kLikelihood)
@@ -226,8 +231,9 @@ std::unique_ptr<MethodResult> MleStudy::Run(mpc::Engine& engine, const RunInput&
   const auto* rows = static_cast<const LocalRows*>(input.rows);
   std::vector<Int128> noise;
   if (privacy && engine.self()) noise = methods::mle::DrawNoiseShare(*privacy, *input.random);
-  return std::make_unique<ProtocolResult>(RunAnalyses(
-      engine, *this, rows == nullptr ? LocalRows{} : *rows, noise, input.disclosure, progress));
+  return std::make_unique<ProtocolResult>(
+      RunAnalyses(engine, *this, rows == nullptr ? LocalRows{} : *rows, noise,
+                  engine.self() ? input.random : nullptr, input.disclosure, progress));
 }
 
 void MleStudy::Conclude(size_t party, MethodResult& run, PartyOutcome& outcome,

@@ -134,6 +134,11 @@ Rehearsal Rehearse(const MleStudy& study, const RehearsalOptions& options, Progr
         "rehearse a copy of the study without [analysis.privacy]; what the noise does is in "
         "the plan");
   }
+  if (IsImputed(study)) {
+    throw Error(ErrorCode::kUsage,
+                "a rehearsal compares digits with the pooled fit, and imputed values are random",
+                "rehearse a copy of the study with missing = \"fiml\"");
+  }
   Rehearsal rehearsal;
   progress.Phase("mock data");
   const TemporaryFolder folder;

@@ -248,7 +248,7 @@ void RequireSupportedAnalyses(const MleStudy& study) {
   RequireSupportedPatterns(study);
   RequireSiteAnalyses(study);
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    RequireSupportedFiml(study, a);
+    RequireSupportedIncomplete(study, a);
     RequireRobust(study, study.file.analyses[a]);
     RequireReleases(study, study.file.analyses[a]);
     RequireExtras(study, study.file.analyses[a]);

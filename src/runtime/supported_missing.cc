@@ -4,23 +4,20 @@
 
 #include <algorithm>
 
+#include "runtime/imputed_analyses.h"
 #include "runtime/supported.h"
 
 namespace partita::runtime {
 
 void RequireSupportedMissing(const MleStudy& study) {
   const study::DesignSpec& design = study.file.design;
-  if (design.missing == study::MissingPolicy::kMultipleImputation) {
-    Refuse(study, design.position, "this version does not impute missing values",
-           "use missing = \"fiml\" (every row counts with what it has), \"complete\" (rows with a "
-           "missing value are left out, which is unbiased if values are missing completely at "
-           "random) or \"refuse\"");
-  }
-  if (design.missing != study::MissingPolicy::kFiml) return;
+  if (!HasPatterns(study)) return;
   if (design.patterns.empty()) {
     Refuse(
         study, design.position,
-        "missing = \"fiml\" needs 'patterns', the sets of variables that are missing together",
+        fmt::format("missing = \"{}\" needs 'patterns', the sets of variables that are missing "
+                    "together",
+                    IsImputed(study) ? "mi" : "fiml"),
         "list them, for example patterns = [[], [\"x4\"], [\"x7\", \"x8\"]]: complete rows, rows "
         "without x4, rows without x7 and x8. The list is public; a holder whose table has other "
         "patterns is told which, and nobody else");
@@ -33,7 +30,7 @@ void RequireSupportedMissing(const MleStudy& study) {
 
 // Everything but the models' own variables must be there.
 void RequireSupportedPatterns(const MleStudy& study) {
-  if (!IsFiml(study)) return;
+  if (!HasPatterns(study)) return;
   const study::DesignSpec& design = study.file.design;
   const auto contains = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -69,21 +66,12 @@ void RequireSupportedPatterns(const MleStudy& study) {
   }
 }
 
+namespace {
+
+// Of full information maximum likelihood alone.
 void RequireSupportedFiml(const MleStudy& study, size_t index) {
-  if (!IsFiml(study)) return;
   const study::AnalysisSpec& spec = study.file.analyses[index];
   const stats::ParameterTable& table = study.analyses[index].analysis.table;
-  if (spec.protocol != kPooledMoments) {
-    Refuse(study, spec.position,
-           fmt::format("missing = \"fiml\" needs the moments of every pattern, which protocol '{}' "
-                       "does not open",
-                       spec.protocol),
-           "use protocol = \"pooled-moments\", or missing = \"complete\"");
-  }
-  if (spec.privacy) {
-    Refuse(study, spec.position, "a release with noise needs complete rows",
-           "use missing = \"complete\"");
-  }
   if (!table.meanstructure) {
     Refuse(
         study, spec.position,
@@ -101,6 +89,24 @@ void RequireSupportedFiml(const MleStudy& study, size_t index) {
            "the expected information is wrong where values are missing at random",
            "leave out information = \"expected\"");
   }
+}
+
+}  // namespace
+
+void RequireSupportedIncomplete(const MleStudy& study, size_t index) {
+  if (!HasPatterns(study)) return;
+  const study::AnalysisSpec& spec = study.file.analyses[index];
+  if (spec.protocol != kPooledMoments) {
+    Refuse(study, spec.position,
+           fmt::format("missing = \"{}\" needs the moments of every pattern, which protocol '{}' "
+                       "does not have",
+                       IsImputed(study) ? "mi" : "fiml", spec.protocol),
+           "use protocol = \"pooled-moments\", or missing = \"complete\"");
+  }
+  if (spec.privacy) {
+    Refuse(study, spec.position, "a release with noise needs complete rows",
+           "use missing = \"complete\"");
+  }
   if (spec.robust || spec.modification_indices || spec.bootstrap > 0) {
     Refuse(study, spec.position,
            fmt::format("robust, modification_indices and bootstrap are of complete rows, and the "
@@ -108,6 +114,15 @@ void RequireSupportedFiml(const MleStudy& study, size_t index) {
                        spec.name),
            "leave them out, or use missing = \"complete\"");
   }
+  if (!IsImputed(study)) {
+    RequireSupportedFiml(study, index);
+    return;
+  }
+  if (!spec.nested_in.empty()) {
+    Refuse(study, spec.position, "nested_in compares chi-squares, and imputed tables have many",
+           "use missing = \"fiml\", or leave nested_in out");
+  }
+  RequireSupportedImputation(study, index);
 }
 
 }  // namespace partita::runtime

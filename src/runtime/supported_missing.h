@@ -13,6 +13,6 @@ void RequireSupportedMissing(const MleStudy& study);
 void RequireSupportedPatterns(const MleStudy& study);
 
 // One analysis of incomplete rows. Needs the computations.
-void RequireSupportedFiml(const MleStudy& study, size_t analysis);
+void RequireSupportedIncomplete(const MleStudy& study, size_t analysis);
 
 }  // namespace partita::runtime

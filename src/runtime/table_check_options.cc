@@ -10,7 +10,7 @@ data::TableCheckOptions TableCheckOptionsOf(const Study& study) {
   options.csv.decimal = study.file.table.decimal;
   options.allow_missing = study.file.design.missing != study::MissingPolicy::kRefuse;
   const auto* mle = dynamic_cast<const MleStudy*>(&study);
-  if (mle != nullptr && IsFiml(*mle)) options.patterns_of = mle->modelled;
+  if (mle != nullptr && HasPatterns(*mle)) options.patterns_of = mle->modelled;
   return options;
 }
 

@@ -137,15 +137,17 @@ MissingPattern ReadPattern(const TableReader& reader, const std::vector<LocatedT
   return pattern;
 }
 
-// The patterns of missing = "fiml".
+// The patterns of missing = "fiml" and "mi".
 void ReadPatterns(const TableReader& reader, const data::Schema& dictionary, DesignSpec& design) {
   const auto lists = reader.OptionalTextLists("patterns", kPatternsExample);
   const auto others = reader.OptionalText("other_patterns");
-  if (design.missing != MissingPolicy::kFiml) {
+  if (design.missing != MissingPolicy::kFiml &&
+      design.missing != MissingPolicy::kMultipleImputation) {
     const char* key = lists ? "patterns" : "other_patterns";
     if (!lists && !others) return;
-    reader.Fail(reader.PositionOf(key), "'" + std::string(key) + "' is for missing = \"fiml\"",
-                "remove it, or write missing = \"fiml\"");
+    reader.Fail(reader.PositionOf(key),
+                "'" + std::string(key) + "' is for missing = \"fiml\" and \"mi\"",
+                "remove it, or write missing = \"fiml\" or \"mi\"");
   }
   if (others) {
     design.leave_out_other_patterns =
@@ -162,6 +164,24 @@ void ReadPatterns(const TableReader& reader, const data::Schema& dictionary, Des
     if (std::count(design.patterns.begin(), design.patterns.end(), design.patterns.back()) > 1)
       reader.Fail(list.position, "this pattern is there twice", "remove one of them");
   }
+}
+
+// A number of missing = "mi".
+void ReadImputationNumber(const TableReader& reader, MissingPolicy missing, std::string_view key,
+                          size_t least, size_t most, const std::string& what, size_t& number) {
+  const auto value = reader.OptionalInteger(key);
+  if (!value) return;
+  if (missing != MissingPolicy::kMultipleImputation) {
+    reader.Fail(value->position, "'" + std::string(key) + "' is for missing = \"mi\"",
+                "remove it, or write missing = \"mi\"");
+  }
+  if (value->value < static_cast<int64_t>(least) || value->value > static_cast<int64_t>(most)) {
+    reader.Fail(value->position,
+                "'" + std::string(key) + "' must be between " + std::to_string(least) + " and " +
+                    std::to_string(most),
+                "write " + what + "; " + std::to_string(number) + " if left out");
+  }
+  number = static_cast<size_t>(value->value);
 }
 
 uint64_t ReadMinimum(const TableReader& reader, std::string_view key, uint64_t otherwise,
@@ -201,8 +221,9 @@ PopulationSpec ReadPopulation(const TableReader& root, const data::Schema& dicti
 }
 
 DesignSpec ReadDesign(const TableReader& root, const data::Schema& dictionary) {
-  const auto reader = root.OptionalTable("design", {"site", "missing", "patterns", "other_patterns",
-                                                    "weights", "weights_type", "cluster"});
+  const auto reader =
+      root.OptionalTable("design", {"site", "missing", "patterns", "other_patterns", "imputations",
+                                    "imputation_iterations", "weights", "weights_type", "cluster"});
   if (!reader) {
     root.Fail(root.position(), "the study file needs the table [design]",
               std::string(kBothChoices));
@@ -214,6 +235,12 @@ DesignSpec ReadDesign(const TableReader& root, const data::Schema& dictionary) {
   design.missing = ChooseNamed(*reader, RequireChoice(*reader, "missing", kMissingChoices),
                                "missing", kPolicies, kMissingChoices);
   ReadPatterns(*reader, dictionary, design);
+  ReadImputationNumber(*reader, design.missing, "imputations", 20, 200,
+                       "how many tables are imputed, more where much is missing",
+                       design.imputations);
+  ReadImputationNumber(*reader, design.missing, "imputation_iterations", 5, 1000,
+                       "the length of the chain behind each table, more where much is missing",
+                       design.imputation_iterations);
   ReadWeights(*reader, dictionary, design);
   ReadCluster(*reader, dictionary, design);
   return design;

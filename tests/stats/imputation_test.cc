@@ -218,5 +218,19 @@ TEST(ImputationTest, RowsThatCannotBeImputed) {
   EXPECT_THROW(ImputeMoments(Saturated(3), {}, {2, 5}, tape, progress), Error);
 }
 
+// Roots 2, 3, 4: r = 4/3, D2 = (29/6 - 2 r) / (1 + r) = 13/14, nu = 2^-1 2 (1 + 3/4)^2.
+TEST(ImputationTest, ChiSquaresAreCombinedAsD2) {
+  const ChiSquareTest test = CombineChiSquares({4, 9, 16}, 2);
+  EXPECT_NEAR(test.f, 13.0 / 14, 1e-12);
+  EXPECT_EQ(test.numerator_degrees, 2);
+  EXPECT_NEAR(test.denominator_degrees, 3.0625, 1e-12);
+  // With two degrees above, P(F > f) = (1 + 2 f / nu)^(-nu / 2).
+  EXPECT_NEAR(test.p_value, std::pow(1 + 2 * test.f / 3.0625, -3.0625 / 2), 1e-9);
+  // Without variance between imputations: a chi-square with four degrees, P = exp(-d/2) (1 + d/2).
+  EXPECT_NEAR(CombineChiSquares({6, 6, 6}, 4).p_value, 4 * std::exp(-3), 1e-6);
+  EXPECT_THROW(CombineChiSquares({1}, 2), Error);
+  EXPECT_THROW(CombineChiSquares({1, 2}, 0), Error);
+}
+
 }  // namespace
 }  // namespace partita::stats

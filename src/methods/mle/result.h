@@ -25,6 +25,11 @@ inline constexpr char kMissingAtRandom[] =
     "Full information maximum likelihood takes values as missing at random: whether one is missing "
     "may depend on what the row has, and on nothing else. This was not, and cannot be, checked. "
     "Chi-square compares with the saturated model of the incomplete rows.";
+inline constexpr char kImputed[] =
+    "Multiple imputation takes values as missing at random: whether one is missing may depend on "
+    "what the row has, and on nothing else. This was not, and cannot be, checked. Estimates are "
+    "combined by Rubin's rules: z is the estimate over its standard error, and p-values and "
+    "intervals are Student's with the degrees of freedom of Barnard and Rubin (1999).";
 inline constexpr char kSealedWithoutFit[] =
     "The protocol 'sealed' opens chi-square and the log-likelihood only where the study lists the "
     "release \"fit\".";

@@ -5,8 +5,10 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
+#include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 
@@ -250,6 +252,30 @@ CombinedEstimate CombineImputations(const std::vector<double>& estimates,
   combined.p_value =
       2 * boost::math::cdf(law, -std::abs(combined.estimate) / combined.standard_error);
   return combined;
+}
+
+ChiSquareTest CombineChiSquares(const std::vector<double>& statistics, double degrees) {
+  const auto m = static_cast<double>(statistics.size());
+  if (statistics.size() < 2 || !(degrees > 0))
+    throw Error(ErrorCode::kUsage, "a test over imputations needs two statistics");
+  double mean = 0, root_mean = 0, root_variance = 0;
+  for (const double d : statistics) {
+    mean += d / m;
+    root_mean += std::sqrt(std::max(0.0, d)) / m;
+  }
+  for (const double d : statistics)
+    root_variance += std::pow(std::sqrt(std::max(0.0, d)) - root_mean, 2) / (m - 1);
+  const double r = (1 + 1 / m) * root_variance;
+  ChiSquareTest test;
+  test.numerator_degrees = degrees;
+  test.f = (mean / degrees - (m + 1) / (m - 1) * r) / (1 + r);
+  // Without variance between the imputations the statistic is a chi-square.
+  test.denominator_degrees = r > 0 ? std::pow(degrees, -3 / m) * (m - 1) * std::pow(1 + 1 / r, 2)
+                                   : std::numeric_limits<double>::infinity();
+  const double large = 1e9;
+  const boost::math::fisher_f law(degrees, std::min(test.denominator_degrees, large));
+  test.p_value = test.f > 0 ? boost::math::cdf(boost::math::complement(law, test.f)) : 1;
+  return test;
 }
 
 }  // namespace partita::stats

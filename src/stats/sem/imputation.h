@@ -44,9 +44,8 @@ class ImputationTape {
 };
 
 // Moments (divisor n) of one group's rows, completed once for each imputation. The patterns are of
-// that group. Throws kBadInput, naming the variables: one that no row or only equal values have; a
-// pattern with missing variables and no more rows than observed ones, whose moments do not say what
-// its rows are like; not more rows than variables; a covariance that becomes singular.
+// that group. Throws kBadInput: for a variable that no row or only equal values have, naming it;
+// for not more rows than variables; for a covariance that becomes singular.
 std::vector<GroupMoments> ImputeMoments(const ParameterTable& table,
                                         const std::vector<PatternMoments>& patterns,
                                         const ImputationOptions& options, ImputationTape& tape,
@@ -74,5 +73,13 @@ struct CombinedEstimate {
 CombinedEstimate CombineImputations(const std::vector<double>& estimates,
                                     const std::vector<double>& standard_errors,
                                     double complete_degrees, double confidence_level);
+
+// Chi-square statistics of one hypothesis over m imputations: D2 of Li, Meng, Raghunathan and Rubin
+// (Statistica Sinica 1991), which needs the statistics alone and is exact only roughly.
+struct ChiSquareTest {
+  double f = 0, numerator_degrees = 0, denominator_degrees = 0, p_value = 0;
+};
+// Throws kUsage for fewer than two statistics, and degrees that are not above 0.
+ChiSquareTest CombineChiSquares(const std::vector<double>& statistics, double degrees);
 
 }  // namespace partita::stats

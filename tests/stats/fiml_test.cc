@@ -81,8 +81,8 @@ TEST_P(FimlReference, FixedScoringEqualsLavaan) {
   const VectorXd start = StartValues(
       table, model, ScaleMoments({available}, model.variable_unit.head(model.num_observed)),
       StartMethod::kSimple);
-  const ScoringEnd end = ScoreSteps(objective, start, 30);
-  EXPECT_LT(end.scaled_gradient, 1e-6);
+  const ScoringEnd end = ScoreSteps(objective, start, {18, 6});
+  EXPECT_LT(end.scaled_gradient, 1e-9);
   double n = 0;
   for (const PatternMoments& pattern : patterns) n += pattern.moments.n;
   const auto k = static_cast<Index>(model.num_parameters);

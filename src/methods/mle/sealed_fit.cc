@@ -1,8 +1,10 @@
 #include "methods/mle/sealed_fit.h"
 
+#include <algorithm>
 #include <array>
 #include <numbers>
 
+#include "base/error.h"
 #include "methods/mle/sealed_point.h"
 #include "methods/mle/sealed_scalars.h"
 #include "methods/mle/sealed_slope.h"
@@ -55,7 +57,11 @@ class SealedFit {
     for (size_t t = 0; t < model_.iterations; ++t) {
       progress.Step(t, model_.iterations);
       progress.CheckCancelled();
-      const Shared step = SlopeAt(problem_, current).step;
+      const bool newton = t + model_.newton_steps >= model_.iterations;
+      const Shared step =
+          SlopeAt(problem_, current,
+                  newton ? stats::Information::kObserved : stats::Information::kExpected)
+              .step;
       std::vector<SealedPoint> tried;
       for (const double size : kStepSizes) {
         tried.emplace_back();
@@ -211,7 +217,9 @@ class SealedFit {
   }
 
   SealedEstimates Open(const SealedPoint& at, const SealedOpenings& openings) {
-    const SealedSlope slope = SlopeAt(problem_, at);
+    const SealedSlope slope =
+        SlopeAt(problem_, at,
+                openings.standard_errors ? openings.information : stats::Information::kExpected);
     const Shared limit = Bounded(Constant(engine_, {k_, 1}, model_.tolerance));
     const std::vector<mpc::Comparison> comparisons = {
         {limit, slope.scaled}, {slope.scaled, Bounded(engine_.Scale(limit, -1))}};
@@ -289,6 +297,14 @@ std::vector<mpc::Release> SealedReleases(const SealedModel& model, const SealedO
 
 SealedEstimates FitSealed(Engine& engine, const SealedModel& model, const SealedOpenings& openings,
                           const std::vector<SealedSample>& samples, Progress& progress) {
+  const bool incomplete =
+      std::any_of(samples.begin(), samples.end(),
+                  [](const SealedSample& sample) { return !sample.observed.empty(); });
+  if (incomplete && (!model.ram.meanstructure || openings.fit)) {
+    throw Error(ErrorCode::kBadInput,
+                "a sealed fit of incomplete rows needs a mean structure, and opens no fit measures",
+                "set meanstructure = true, and leave \"fit\" out of the release list");
+  }
   return SealedFit(engine, model, samples).Run(openings, progress);
 }
 

@@ -86,7 +86,8 @@ Shared ScalarsAt(const SealedProblem& problem, const SealedPoint& at) {
 
 Shared DeviationsAt(const SealedProblem& problem, const SealedSlope& slope) {
   Engine& engine = problem.engine;
-  const mpc::PositiveValue inflation{Bounded(slope.inflation, 1 / kSmallestScaledPivot), 0.5};
+  const mpc::PositiveValue inflation{Bounded(slope.inflation, 1 / kSmallestScaledPivot),
+                                     slope.smallest_inflation};
   const Shared root = mpc::Root(engine, std::span(&inflation, 1), kSealedBits).front();
   Shared deviations;
   Products products(engine);

@@ -4,6 +4,7 @@
 
 #include "methods/mle/sealed_observed.h"
 #include "methods/mle/sealed_values.h"
+#include "mpc/compare.h"
 #include "mpc/functions/definite.h"
 #include "mpc/functions/reciprocal.h"
 
@@ -16,6 +17,10 @@ using mpc::Engine;
 using mpc::Shared;
 using stats::RamCell;
 using stats::RamMatrix;
+
+// Of the observed information in units of the expected one's diagonal, near a minimum 1 or so.
+constexpr double kLargestObserved = 8;
+constexpr double kSmallestObservedPivot = 0x1p-17;
 
 // How the cells of a group move everything: the public side of the derivatives.
 struct CellEffects {
@@ -43,16 +48,16 @@ struct SampleSlope {
   Shared straight, crossed, tau_pairs, mean_information;  // 1 x pairs
   Shared curved;                                          // 1 x terms
   std::vector<ObservedTerm> terms;
-  std::vector<Shared> results;  // 1 x k gradient and 1 x k^2 information
+  std::vector<Shared> results;
 };
 
 class Derivative {
  public:
-  Derivative(const SealedProblem& problem, const SealedPoint& at, SealedInformation information)
+  Derivative(const SealedProblem& problem, const SealedPoint& at, stats::Information information)
       : problem_(problem),
         engine_(problem.engine),
         model_(problem.model),
-        observed_(information == SealedInformation::kObserved),
+        observed_(information == stats::Information::kObserved),
         p_(problem.observed()),
         v_(problem.variables()),
         k_(problem.parameters()),
@@ -67,7 +72,7 @@ class Derivative {
     }
   }
 
-  // 1 x k and 1 x k^2, by sample.
+  // Gradients, expected and, where asked for, observed information: 1 x k and 1 x k^2, by sample.
   std::vector<std::vector<Shared>> Run() {
     Vectors();
     Grams();
@@ -78,10 +83,9 @@ class Derivative {
       for (Shared& result : sample.results) cut.Add(result, kSealedBits, kLargestEntry);
     }
     cut.Run();
-    std::vector<std::vector<Shared>> lists(2);
+    std::vector<std::vector<Shared>> lists(observed_ ? 3 : 2);
     for (const SampleSlope& sample : samples_) {
-      lists[0].push_back(sample.results[0]);
-      lists[1].push_back(sample.results[1]);
+      for (size_t i = 0; i < lists.size(); ++i) lists[i].push_back(sample.results[i]);
     }
     return lists;
   }
@@ -271,8 +275,8 @@ class Derivative {
       terms_to(row, i * k + j) += 2 * term.factor;
       if (term.twice) terms_to(row, j * k + i) += 2 * term.factor;
     }
-    sample.results[1] =
-        Bounded(engine_.Add(sample.results[1], to(sample.curved, terms_to)), kLargestEntry);
+    sample.results.push_back(
+        Bounded(engine_.Add(sample.results[1], to(sample.curved, terms_to)), kLargestEntry));
   }
 
   const SealedProblem& problem_;
@@ -284,15 +288,47 @@ class Derivative {
   std::vector<SampleSlope> samples_;
 };
 
+// 1 where every entry is within the limit, else 0; no fraction bits.
+Shared IsWithin(Engine& engine, const Shared& matrix, double limit) {
+  const Shared top = Bounded(Constant(engine, matrix.shape, limit));
+  const std::vector<mpc::Comparison> comparisons = {
+      {top, Bounded(matrix)}, {Bounded(matrix), Bounded(engine.Scale(top, -1))}};
+  const std::vector<mpc::SharedBits> beyond = mpc::LessThan(engine, comparisons);
+  const mpc::SharedBits either = engine.Xor(beyond[0], beyond[1]);  // never both
+  const Shared violations = SumAll(engine, engine.ToRing(std::span(&either, 1)).front(),
+                                   static_cast<double>(matrix.shape.size()));
+  return engine.ToRing(mpc::IsZero(engine, std::span(&violations, 1))).front();
+}
+
+// The inverse of an observed information in units of the expected one's diagonal; zero unless it is
+// positive definite and within its limit.
+Shared InvertObserved(Engine& engine, const Shared& information) {
+  const size_t k = information.shape.rows;
+  mpc::ProductRound round(engine);
+  Shared kept, inverse;
+  round.Add(IsWithin(engine, information, kLargestObserved), AsRow(information), kLargestObserved,
+            kept);
+  round.Run();
+  const mpc::DefiniteMatrix matrix{mpc::Reshape(kept, {k, k}), kSmallestObservedPivot};
+  const mpc::DefiniteInverse inverted =
+      mpc::InvertDefinite(engine, std::span(&matrix, 1), kSealedBits).front();
+  const Shared faults = SumAll(engine, inverted.collinear, static_cast<double>(k));
+  const Shared good = engine.ToRing(mpc::IsZero(engine, std::span(&faults, 1))).front();
+  round.Add(good, AsRow(inverted.inverse), 1 / kSmallestObservedPivot, inverse);
+  round.Run();
+  return mpc::Reshape(inverse, {k, k});
+}
+
 }  // namespace
 
 SealedSlope SlopeAt(const SealedProblem& problem, const SealedPoint& at,
-                    SealedInformation information_of) {
+                    stats::Information information_of) {
   Engine& engine = problem.engine;
   const size_t k = problem.parameters();
   const std::vector<Shared> sums =
       OverSamples(problem, Derivative(problem, at, information_of).Run(), kLargestEntry);
   const Shared gradient = mpc::Reshape(sums[0], {k, 1});
+  const bool observed = information_of == stats::Information::kObserved;
   const Shared information = mpc::Reshape(sums[1], {k, k});
 
   const mpc::PositiveValue diagonal{Bounded(Diagonal(engine, information)), kSmallestInformation};
@@ -305,11 +341,17 @@ SealedSlope SlopeAt(const SealedProblem& problem, const SealedPoint& at,
   products.Matrix(slope.scale, engine.Transpose(slope.scale), outer, largest * largest);
   products.Elementwise(gradient, slope.scale, slope.scaled);
   products.Run();
-  products.Elementwise(information, outer, unit_diagonal, 1.125);
+  products.Elementwise(mpc::Reshape(sums.back(), {k, k}), outer, unit_diagonal,
+                       observed ? kLargestEntry : 1.125);
   products.Run();
-  const mpc::DefiniteMatrix matrix{unit_diagonal, kSmallestScaledPivot};
-  const Shared inverse =
-      mpc::InvertDefinite(engine, std::span(&matrix, 1), kSealedBits).front().inverse;
+  Shared inverse;
+  if (observed) {
+    inverse = InvertObserved(engine, unit_diagonal);
+    slope.smallest_inflation = 1 / kLargestObserved;
+  } else {
+    const mpc::DefiniteMatrix matrix{unit_diagonal, kSmallestScaledPivot};
+    inverse = mpc::InvertDefinite(engine, std::span(&matrix, 1), kSealedBits).front().inverse;
+  }
   slope.inflation = Diagonal(engine, inverse);
   products.Matrix(inverse, slope.scaled, inner);
   products.Run();

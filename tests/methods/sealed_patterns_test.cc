@@ -37,16 +37,18 @@ IncompleteCase Simulated() {
   options.meanstructure = true;
   options.fixed_x = false;
   stats::testing::IncompleteReference drawn;
-  drawn.table = stats::BuildParameterTable("f =~ x1 + x2 + x3\ny ~ f + z\nf ~ z\n", options);
+  drawn.table = stats::BuildParameterTable("f =~ x1 + x2 + x3\ny ~ f + z\nf ~ z\nw ~ y\n", options);
   std::mt19937_64 random(11);
   std::normal_distribution<double> normal;
   Eigen::MatrixXd rows(300, static_cast<Index>(drawn.table.observed.size()));
   for (Index r = 0; r < rows.rows(); ++r) {
     const double z = normal(random), f = 0.5 * z + normal(random);
+    const double y = 1 + 0.4 * f + 0.3 * z + normal(random);
     for (Index v = 0; v < rows.cols(); ++v) {
       const std::string& name = drawn.table.observed[static_cast<size_t>(v)];
       rows(r, v) = name == "z"   ? 2 + z
-                   : name == "y" ? 1 + 0.4 * f + 0.3 * z + normal(random)
+                   : name == "y" ? y
+                   : name == "w" ? 0.5 * y + normal(random)
                                  : 3 + 0.8 * f + 0.6 * normal(random);
       const bool missing = (name == "y" && z > 1) || (name == "x2" && r % 4 == 0) ||
                            (name == "z" && r % 7 == 0 && z <= 1);

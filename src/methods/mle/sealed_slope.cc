@@ -150,19 +150,22 @@ class Derivative {
     const auto count = static_cast<Index>(cells.size());
     MatrixXd ones(1, count);
     for (Index c = 0; c < count; ++c) ones(0, c) = cells[static_cast<size_t>(c)].tau;
-    const Shared moving = AtPlaces(
-        AsRow(sample.group->eta), [&](size_t c) { return cells[c].tau_of; }, count);
+    // Of regressions by the mean of their predictor, of others not.
+    MatrixXd predictors = MatrixXd::Zero(static_cast<Index>(v_), count);
+    for (Index c = 0; c < count; ++c) {
+      const int predictor = cells[static_cast<size_t>(c)].tau_of;
+      if (predictor >= 0) predictors(predictor, c) = 1;
+    }
+    const Shared moving =
+        Bounded(engine_.MultiplyPublic(AsRow(sample.group->eta), EncodeMatrix(predictors, 0)));
     return Plus(engine_, moving, engine_.Public(EncodeMatrix(ones, kSealedBits)));
   }
 
   template <typename Place>
   Shared AtPlaces(const Shared& row, Place place, Index count) {
-    MatrixXd selection = MatrixXd::Zero(static_cast<Index>(row.shape.cols), count);
-    for (Index c = 0; c < count; ++c) {
-      const int entry = place(static_cast<size_t>(c));
-      if (entry >= 0) selection(entry, c) = 1;
-    }
-    return Bounded(engine_.MultiplyPublic(row, EncodeMatrix(selection, 0)));
+    std::vector<size_t> places(static_cast<size_t>(count));
+    for (size_t c = 0; c < places.size(); ++c) places[c] = static_cast<size_t>(place(c));
+    return Bounded(engine_.Transpose(engine_.SelectRows(engine_.Transpose(row), places)));
   }
 
   // Products of entries for every pair of cells.

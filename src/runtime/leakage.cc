@@ -10,6 +10,7 @@
 #include "runtime/imputed_analyses.h"
 #include "runtime/missing_patterns.h"
 #include "runtime/private_study.h"
+#include "runtime/published_analyses.h"
 #include "runtime/sealed_analyses.h"
 #include "runtime/study_engine.h"
 
@@ -151,6 +152,7 @@ std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
       exposures.push_back(
           computation.protocol == kLikelihood ? LikelihoodExposure(study, computation, rows)
           : computation.protocol == kSealed   ? SealedExposure(study, computation, rows)
+          : IsPublished(computation.protocol) ? PublishedExposure(study, computation, rows)
           : IsImputed(study)                  ? ImputationExposure(study, computation, rows)
                                               : MomentsExposure(study, computation, rows));
     }
@@ -171,6 +173,10 @@ std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
 
 std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures) {
   if (exposures.size() == 1 && exposures.front().level == kNoised) return kNoised;
+  const bool rows =
+      std::any_of(exposures.begin(), exposures.end(),
+                  [](const study::PlanExposure& exposure) { return exposure.level == kRowsLeak; });
+  if (rows) return kRowsLeak;
   const bool sufficient =
       std::any_of(exposures.begin(), exposures.end(), [](const study::PlanExposure& exposure) {
         return exposure.level == kSufficientStatistics || exposure.opened >= exposure.statistics;
@@ -192,6 +198,11 @@ std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
        "no bound: estimates that are computed exactly are not differentially private"}};
   for (size_t p = 0; p < study.num_computing; ++p) {
     if (p == study.receiver) continue;
+    if (HasPublished(study)) {
+      rows.push_back({study.parties[p].name, "",
+                      "no bound: a published protocol shows it what determines rows of others"});
+      continue;
+    }
     rows.push_back(
         {study.parties[p].name, "",
          fmt::format("nothing from the run but the answers of the checks{}; no bound "

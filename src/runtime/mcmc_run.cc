@@ -248,10 +248,17 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   }
   progress.Phase("chains");
   engine.BeginPhase("chain");
-  stats::mcmc::TargetPtr target;
-  if (engine.self()) {
+  stats::mcmc::TargetPtr target, later;
+  if (engine.self() && chain.staged) {
+    const accept::StagedRows stages = accept::SplitStages(own.rows, spec.first_stage);
+    target = accept::TargetOf(spec, stages.first);
+    later = accept::TargetOf(spec, stages.later);
+  } else if (engine.self()) {
     target = accept::TargetOf(spec, own.rows);
+  }
+  if (engine.self()) {
     inputs.target = target.get();
+    inputs.later = later.get();
     inputs.public_key = &seed;
     inputs.random = &random;
   }

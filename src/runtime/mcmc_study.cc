@@ -219,9 +219,12 @@ void McmcStudy::Describe(study::Plan& plan) const {
   }
   plan.analyses.push_back(
       {file.analyses.front().name, file.analyses.front().protocol,
-       fmt::format("{} regression of {}{}; {} chains, {} decisions each",
+       fmt::format("{} regression of {}{}; {} chains, {} decisions each{}",
                    accept::ChainModelNames()[static_cast<size_t>(spec.model)], spec.outcome,
-                   predictors, options.chains, stats::mcmc::DecisionsOf(options)),
+                   predictors, options.chains, stats::mcmc::DecisionsOf(options),
+                   chain.staged ? fmt::format(" in two stages, about {} % of the rows first",
+                                              100 * spec.first_stage)
+                                : ""),
        RowsText(*this), parameters.size()});
   if (!IsPrivate()) {
     for (const McmcCheck& check : Checks(file.disclosure)) {

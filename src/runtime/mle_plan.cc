@@ -5,6 +5,7 @@
 #include "runtime/leakage.h"
 #include "runtime/predict.h"
 #include "runtime/private_study.h"
+#include "runtime/published_analyses.h"
 #include "runtime/sealed_analyses.h"
 #include "runtime/utility.h"
 
@@ -103,6 +104,9 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
       plan.assumptions.push_back(std::move(sentence));
     return;
   }
+  for (std::string& sentence : PublishedAssumptions(study))
+    plan.assumptions.push_back(std::move(sentence));
+  if (HasPublished(study)) return;
   if (IsSealed(study)) {
     plan.assumptions.push_back(
         "The estimates are exact: secure computation hides rows and moments, but nothing limits "

@@ -9,6 +9,7 @@
 #include "runtime/computations.h"
 #include "runtime/imputed_analyses.h"
 #include "runtime/private_study.h"
+#include "runtime/published_analyses.h"
 #include "runtime/sealed_analyses.h"
 #include "runtime/supported.h"
 
@@ -103,6 +104,10 @@ std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
           for (mpc::Release& release : SealedReleasesOf(study, a))
             releases.push_back(std::move(release));
         }
+        continue;
+      }
+      if (IsPublished(computation.protocol)) {
+        for (size_t a : rows.analyses) releases.push_back(PublishedReleaseOf(study, a));
         continue;
       }
       if (IsImputed(study)) {

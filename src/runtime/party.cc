@@ -43,6 +43,8 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
   RunInput run{local.method.get(), outcome.disclosure, &random, state};
   const std::unique_ptr<MethodSession> session = study.Agree(channel, run);
   run.session = session.get();
+  run.channel = &channel;
+  run.gate = &gate;
   const std::unique_ptr<mpc::Engine> engine = MakeEngine(study, stored, channel, gate);
   if (stored != nullptr) {
     outcome.package = stored->number();

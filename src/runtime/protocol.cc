@@ -10,6 +10,7 @@
 #include "runtime/computations.h"
 #include "runtime/imputed_analyses.h"
 #include "runtime/party.h"
+#include "runtime/published_analyses.h"
 #include "runtime/sealed_analyses.h"
 #include "runtime/variables.h"
 
@@ -164,8 +165,8 @@ void AddTables(const MleStudy& study, const ProtocolResult& run,
 }  // namespace
 
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
-                           const std::vector<Int128>& noise, crypto::RandomSource* random,
-                           const study::DisclosureSpec& thresholds, Progress& progress) {
+                           const std::vector<Int128>& noise, const RunInput& input,
+                           Progress& progress) {
   ProtocolResult result;
   result.moments.resize(study.analyses.size());
   result.results.resize(study.analyses.size());
@@ -182,7 +183,7 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   if (!study.privacy) {
     progress.Phase("disclosure checks");
     engine.BeginPhase("disclosure");
-    result.checks = RunChecks(engine, study, shared, thresholds);
+    result.checks = RunChecks(engine, study, shared, input.disclosure);
     RequirePassed(result.checks);
   }
 
@@ -195,7 +196,8 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   for (size_t c = 0; c < study.computations.size() && !study.privacy; ++c) {
     if (study.computations[c].protocol != kPooledMoments) continue;
     if (IsImputed(study)) {
-      FitImputedAnalyses(engine, study, study.computations[c], shared[c], random, result, progress);
+      FitImputedAnalyses(engine, study, study.computations[c], shared[c],
+                         engine.self() ? input.random : nullptr, result, progress);
     } else {
       OpenComputation(engine, study, study.computations[c], shared[c], result);
     }
@@ -205,6 +207,11 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
       FitByOracle(engine, study, c, shared[c], result, progress);
     if (study.computations[c].protocol == kSealed)
       FitSealedAnalyses(engine, study, c, shared[c], result, progress);
+    if (IsPublished(study.computations[c].protocol) && input.channel != nullptr) {
+      FitPublishedAnalyses(
+          study, c, engine.self() ? local.blocks[c] : std::vector<methods::mle::LocalBlock>{},
+          input, result, progress);
+    }
   }
   FitRobust(engine, study, local, result, progress);
   engine.BeginPhase("results");
@@ -232,8 +239,7 @@ std::unique_ptr<MethodResult> MleStudy::Run(mpc::Engine& engine, const RunInput&
   std::vector<Int128> noise;
   if (privacy && engine.self()) noise = methods::mle::DrawNoiseShare(*privacy, *input.random);
   return std::make_unique<ProtocolResult>(
-      RunAnalyses(engine, *this, rows == nullptr ? LocalRows{} : *rows, noise,
-                  engine.self() ? input.random : nullptr, input.disclosure, progress));
+      RunAnalyses(engine, *this, rows == nullptr ? LocalRows{} : *rows, noise, input, progress));
 }
 
 void MleStudy::Conclude(size_t party, MethodResult& run, PartyOutcome& outcome,

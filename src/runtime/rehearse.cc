@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "runtime/mock_tables.h"
+#include "runtime/published_analyses.h"
 #include "runtime/temporary_folder.h"
 
 namespace partita::runtime {
@@ -133,6 +134,14 @@ Rehearsal Rehearse(const MleStudy& study, const RehearsalOptions& options, Progr
         "study departs on purpose",
         "rehearse a copy of the study without [analysis.privacy]; what the noise does is in "
         "the plan");
+  }
+  for (const Computation& computation : study.computations) {
+    if (!IsPublished(computation.protocol)) continue;
+    throw Error(ErrorCode::kUsage,
+                fmt::format("a rehearsal compares messages with the plan, which does not foresee "
+                            "those of protocol '{}'",
+                            computation.protocol),
+                "run it on mock tables (partita data mock), or use another protocol");
   }
   if (IsImputed(study)) {
     throw Error(ErrorCode::kUsage,

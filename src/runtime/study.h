@@ -72,6 +72,10 @@ struct RunInput {
   // interrupted; empty: it leaves nothing.
   std::filesystem::path state = {};
   const MethodSession* session = nullptr;  // of Agree; null on the plan engine
+  // For protocols that compute without the engine: what they show goes through this gate first.
+  // Null on the plan engine.
+  net::Channel* channel = nullptr;
+  mpc::ReleaseGate* gate = nullptr;
 };
 
 struct MethodName {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "runtime/published_analyses.h"
 #include "runtime/sealed_analyses.h"
 #include "runtime/supported_missing.h"
 
@@ -102,13 +103,14 @@ bool Releases(const study::AnalysisSpec& spec, const std::string& what) {
 // The release list says, in the author's own hand, what the protocol opens.
 void RequireReleases(const MleStudy& study, const study::AnalysisSpec& spec) {
   const bool sealed = spec.protocol == kSealed;
-  const std::string needed = sealed                         ? "estimates"
+  const std::string needed = IsPublished(spec.protocol)     ? "rows"
+                             : sealed                       ? "estimates"
                              : spec.protocol == kLikelihood ? "likelihood"
                                                             : "moments";
   if (!Releases(spec, needed)) {
     Refuse(study, spec.position,
-           fmt::format("protocol '{}' opens the {} to the receiver, which 'release' does not list",
-                       spec.protocol, needed),
+           fmt::format("protocol '{}' opens the {} to {}, which 'release' does not list",
+                       spec.protocol, needed, needed == "rows" ? "other parties" : "the receiver"),
            fmt::format("write release = [\"{}\"]", needed));
   }
   const std::string& receiver = study.parties[study.receiver].name;
@@ -121,7 +123,7 @@ void RequireReleases(const MleStudy& study, const study::AnalysisSpec& spec) {
              fmt::format("protocol '{}' does not open '{}'", spec.protocol, release.what),
              "remove it from the release list");
     }
-    if (!release.to.empty() && release.to != receiver) {
+    if (!release.to.empty() && release.to != receiver && release.what != "rows") {
       Refuse(
           study, release.position,
           fmt::format("'{}' opens to the receiver, {}, and to nobody else", release.what, receiver),
@@ -255,6 +257,7 @@ void RequireSupportedAnalyses(const MleStudy& study) {
     RequireNested(study, a);
     RequireRows(study, a);
     if (study.file.analyses[a].protocol == kSealed) RequireSupportedSealed(study, a);
+    if (IsPublished(study.file.analyses[a].protocol)) RequireSupportedPublished(study, a);
   }
 }
 

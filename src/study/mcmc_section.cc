@@ -168,6 +168,22 @@ void ReadChains(const TableReader& reader, ChainSpec& spec) {
                             stats::mcmc::DecisionsOf(options)),
                 "decisions of a chain are warmup + draws x thin: change one of them");
   }
+  if (const auto first = reader.OptionalNumber("first_stage")) {
+    if (!(first->value >= 0.01) || !(first->value <= 0.99)) {
+      reader.Fail(first->position, "'first_stage' must be from 0.01 to 0.99",
+                  "write the share of the rows that decides first, for example: first_stage = 0.1");
+    }
+    if (spec.rule != Rule::kBit || options.speculation > 1) {
+      reader.Fail(first->position,
+                  "only protocol 'decisions' without speculation decides in two stages",
+                  "remove 'first_stage', or 'speculation'");
+    }
+    if (spec.model == ChainModel::kCox) {
+      reader.Fail(first->position, "Cox's likelihood is no sum over rows, which stages divide",
+                  "remove 'first_stage', or use model = \"weibull\"");
+    }
+    spec.first_stage = first->value;
+  }
   if (const auto step = reader.OptionalNumber("step")) {
     if (!(step->value > 0) || !(step->value <= 1e6)) {
       reader.Fail(step->position, "'step' must be positive",
@@ -221,9 +237,54 @@ double ReadPositive(const TableReader& reader, std::string_view key, double most
   return value.value;
 }
 
-void ReadChainPrivacy(const TableReader& analysis, ChainSpec& spec) {
+// Largest magnitude of every parameter's column by the dictionary; 1 of the intercept.
+Eigen::VectorXd ReachOf(const ChainSpec& spec, const std::vector<data::DesignColumn>& columns) {
+  std::vector<double> reach;
+  if (spec.intercept) reach.push_back(1);
+  for (const std::string& name : spec.predictors) {
+    for (const data::DesignColumn& column : columns) {
+      if (column.schema.name != name) continue;
+      // A transformed value may miss its transformed bound by its rounding.
+      reach.push_back(std::max(std::abs(column.schema.lower), std::abs(column.schema.upper)) *
+                      (1 + 0x1p-40));
+    }
+  }
+  return Eigen::Map<const Eigen::VectorXd>(reach.data(), static_cast<Eigen::Index>(reach.size()));
+}
+
+// Steps are bounded instead of rows.
+void ReadLipschitz(const TableReader& reader, const std::vector<data::DesignColumn>& columns,
+                   ChainSpec& spec, ChainPrivacy& privacy) {
+  const Position position = reader.PositionOf("lipschitz");
+  if (reader.Has("clip")) {
+    reader.Fail(position, "'clip' bounds rows and 'lipschitz' steps: one of them is enough",
+                "keep 'lipschitz' for the posterior itself, 'clip' for longer steps");
+  }
+  if (spec.rule != Rule::kBit) {
+    reader.Fail(position, "protocol 'penalty' makes noise for rows that are cut",
+                "write clip = ... instead, or protocol = \"decisions\"");
+  }
+  if (spec.model != ChainModel::kLogistic) {
+    reader.Fail(position,
+                "a row of model " +
+                    Quote(methods::accept::ChainModelNames()[static_cast<size_t>(spec.model)]) +
+                    " can move its likelihood by any amount over a short step",
+                "write clip = ... instead; 'lipschitz' is for model = \"logistic\"");
+  }
+  privacy.lipschitz = ReadPositive(reader, "lipschitz", 1000, "lipschitz = 0.05");
+  spec.options.longest = privacy.lipschitz;
+  spec.options.reach = ReachOf(spec, columns);
+  if (methods::accept::BeginsTooFar(spec)) {
+    reader.Fail(position, "chains begin too far from 0 for a bound of their steps",
+                "begin nearer to 0, or scale the predictors");
+  }
+}
+
+void ReadChainPrivacy(const TableReader& analysis, const std::vector<data::DesignColumn>& columns,
+                      ChainSpec& spec) {
   const auto reader = analysis.OptionalTable(
-      "privacy", {"epsilon", "delta", "adjacency", "clip", "noise"}, "[analysis.privacy]");
+      "privacy", {"epsilon", "delta", "adjacency", "clip", "lipschitz", "noise"},
+      "[analysis.privacy]");
   if (!reader) {
     if (spec.rule == Rule::kPenalty) {
       analysis.Fail(
@@ -257,7 +318,11 @@ void ReadChainPrivacy(const TableReader& analysis, ChainSpec& spec) {
                                                "adjacency", {"replace", "add-remove"});
   privacy.adjacency =
       adjacency == "replace" ? privacy::Adjacency::kReplace : privacy::Adjacency::kAddRemove;
-  privacy.clip = ReadPositive(*reader, "clip", 1000, "clip = 0.01");
+  if (reader->Has("lipschitz")) {
+    ReadLipschitz(*reader, columns, spec, privacy);
+  } else {
+    privacy.clip = ReadPositive(*reader, "clip", 1000, "clip = 0.01");
+  }
   if (spec.rule == Rule::kPenalty) {
     privacy.noise = ReadPositive(*reader, "noise", 1e6, "noise = 20");
   } else if (reader->Has("noise")) {
@@ -295,7 +360,7 @@ const std::vector<std::string>& McmcKeys() {
   static const std::vector<std::string> keys = {
       "protocol",    "rule",    "model",  "outcome", "predictors", "intercept",
       "subset",      "release", "chains", "warmup",  "draws",      "thin",
-      "speculation", "step",    "priors", "start",   "privacy"};
+      "speculation", "step",    "priors", "start",   "privacy",    "first_stage"};
   return keys;
 }
 
@@ -318,7 +383,7 @@ void ReadMcmc(const TableReader& reader, const StudyFile& study, AnalysisSpec& a
   ReadPredictors(reader, columns, spec);
   ReadChains(reader, spec);
   ReadPriors(reader, spec);
-  ReadChainPrivacy(reader, spec);
+  ReadChainPrivacy(reader, columns, spec);
   ReadMcmcReleases(reader, protocol, analysis);
   analysis.subset = ReadSubset(reader, study.dictionary, study.derived);
   analysis.mcmc = std::make_shared<const ChainSpec>(std::move(spec));

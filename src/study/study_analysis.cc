@@ -17,14 +17,18 @@ const std::vector<std::string> kMleKeys = {"protocol",      "function",
                                            "meanstructure", "fixed_x",
                                            "information",   "robust",
                                            "nested_in",     "modification_indices",
-                                           "bootstrap",     "privacy"};
+                                           "bootstrap",     "privacy",
+                                           "masks",         "rows_may_leak"};
 
 // lavaan's functions, then families by name.
 const std::vector<std::string> kFunctions = {
     "cfa", "sem", "growth", "lavaan", "regression", "path", "mediation", "saturated", "pca"};
 
-const std::vector<std::string> kReleasable = {"moments", "likelihood",      "estimates",
-                                              "robust",  "standard-errors", "fit"};
+const std::vector<std::string> kReleasable = {
+    "moments", "likelihood", "estimates", "robust", "standard-errors", "fit", "rows"};
+// For simulation and comparison.
+const std::vector<std::string> kPublished = {"conditional", "secure-sum", "secure-matmul",
+                                             "oblivious-transfer", "plain-passing"};
 constexpr int64_t kMinBootstrap = 100, kMaxBootstrap = 100000;
 constexpr std::string_view kReleaseExample = "\"moments\", {what = \"estimates\", to = \"all\"}";
 
@@ -215,9 +219,43 @@ void CheckNested(const TableReader& reader, const std::vector<AnalysisSpec>& ana
   }
 }
 
+// Of protocols that show rows.
+void ReadPublished(const TableReader& reader, AnalysisSpec& analysis) {
+  const bool published =
+      std::find(kPublished.begin(), kPublished.end(), analysis.protocol) != kPublished.end();
+  for (const char* key : {"masks", "rows_may_leak"}) {
+    if (published || !reader.Has(key)) continue;
+    reader.Fail(reader.PositionOf(key),
+                Quote(key) + " is for the published protocols, of which " +
+                    Quote(analysis.protocol) + " is none",
+                "remove it");
+  }
+  if (!published) return;
+  analysis.rows_may_leak = reader.OptionalBool("rows_may_leak").value_or(false);
+  if (!analysis.rows_may_leak) {
+    reader.Fail(reader.PositionOf("protocol"),
+                "protocol " + Quote(analysis.protocol) +
+                    " is for simulation and comparison: rows of one party become known to others",
+                "use protocol = \"pooled-moments\" or \"sealed\"; for rows that are made up, write "
+                "rows_may_leak = true");
+  }
+  const bool masked = analysis.protocol == "conditional" || analysis.protocol == "secure-sum";
+  analysis.masks = "ring";
+  const auto masks = reader.OptionalText("masks");
+  if (!masks) return;
+  analysis.masks = reader.Choice(*masks, "masks", {"ring", "paper"});
+  if (!masked) {
+    reader.Fail(masks->position, "protocol " + Quote(analysis.protocol) + " has no masks",
+                "remove 'masks'");
+  }
+}
+
 void ReadMle(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis) {
+  std::vector<std::string> protocols = {"pooled-moments", "likelihood", "sealed"};
+  protocols.insert(protocols.end(), kPublished.begin(), kPublished.end());
   analysis.protocol = reader.Choice(reader.Text("protocol", "protocol = \"pooled-moments\""),
-                                    "protocol", {"pooled-moments", "likelihood", "sealed"});
+                                    "protocol", protocols);
+  ReadPublished(reader, analysis);
   analysis.function =
       reader.Choice(reader.Text("function", "function = \"cfa\""), "function", kFunctions);
   ReadModel(reader, study.text, analysis);

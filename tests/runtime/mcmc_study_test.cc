@@ -343,6 +343,98 @@ TEST(McmcStudyTest, PromisesAreKeptOrRefused) {
             0.6 * epsilon);
 }
 
+// Bounded steps instead of cut rows: the posterior itself, and the promise it is under.
+TEST(McmcStudyTest, ShortStepsKeepThePosterior) {
+  const auto bounded = [](const std::string& lines) {
+    return "[analysis.privacy]\nepsilon = 50\ndelta = 1e-5\nadjacency = \"replace\"\n" + lines;
+  };
+  Options options;
+  options.analysis =
+      Logistic("chains = 4\nwarmup = 40\ndraws = 60\n" + bounded("lipschitz = 0.05\n"));
+  const auto ends = RunStudy(options);
+  for (const auto& end : ends) ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
+  ExpectPlannedTraffic(ends);
+  const study::Plan& plan = ends[0].outcome->plan;
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("samples the posterior itself")));
+  EXPECT_THAT(plan.assumptions, Not(Contains(HasSubstr("not the posterior"))));
+  EXPECT_THAT(plan.privacy_statement->mechanism, HasSubstr("within 0.1 of each other"));
+  // 400 decisions at Delta = 0.1: mu = 0.1 sqrt(400) / 2 = 1 at least.
+  EXPECT_GT(plan.privacy_statement->rows.front().loss.epsilon_upper, 1);
+  // A draw is no further from the one before than a step is long. Columns' bounds: 1 of the
+  // intercept, of z_smoke (1 - mean) / sd at most.
+  std::stringstream draws(FileOf(ends[0], "draws.csv").contents);
+  std::string line, cell;
+  std::getline(draws, line);
+  std::vector<double> before;
+  while (std::getline(draws, line)) {
+    std::vector<double> values;
+    std::stringstream cells(line);
+    while (std::getline(cells, cell, ',')) values.push_back(std::stod(cell));
+    if (values[1] > 1) {
+      double moved = 0;
+      for (size_t j = 3; j < values.size(); ++j) moved += std::abs(values[j] - before[j]);
+      EXPECT_LE(moved, 0.05 * (1 + 1e-9));  // every bound is 1 or more
+    }
+    before = values;
+  }
+  const auto refusal = [&](const std::string& analysis) {
+    options.analysis = analysis;
+    try {
+      Prepare(options);
+    } catch (const Error& error) {
+      EXPECT_FALSE(error.hint().empty());
+      return error.message();
+    }
+    return std::string("accepted");
+  };
+  EXPECT_THAT(refusal(Logistic(bounded("lipschitz = 0.05\nclip = 0.05\n"))),
+              HasSubstr("one of them is enough"));
+  EXPECT_THAT(refusal(Logistic("[analysis.start]\nz_age = 2000\n" + bounded("lipschitz = 0.05\n"))),
+              HasSubstr("too far from 0"));
+  EXPECT_THAT(
+      refusal("protocol = \"decisions\"\nmodel = \"linear\"\noutcome = \"z_lwt\"\nrelease = "
+              "[\"decisions\"]\npredictors = [\"z_age\"]\n" +
+              bounded("lipschitz = 0.05\n")),
+      HasSubstr("by any amount"));
+  EXPECT_THAT(refusal("protocol = \"penalty\"\nmodel = \"logistic\"\noutcome = \"low\"\nrelease = "
+                      "[\"noisy-log-ratios\"]\npredictors = [\"z_age\"]\n" +
+                      bounded("lipschitz = 0.05\nnoise = 10\n")),
+              HasSubstr("rows that are cut"));
+}
+
+// Delayed acceptance by a line of the study file: messages are the plan's, twice as many bits open,
+// and the statement says so.
+TEST(McmcStudyTest, TwoStages) {
+  Options options;
+  options.engine = "replicated";
+  options.analysis =
+      Logistic("chains = 4\nwarmup = 40\ndraws = 60\nfirst_stage = 0.3\n" + Private(50, "replace"));
+  const auto ends = RunStudy(options);
+  for (const auto& end : ends) ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
+  ExpectPlannedTraffic(ends);
+  const study::Plan& plan = ends[0].outcome->plan;
+  EXPECT_THAT(plan.analyses.at(0).model, HasSubstr("in two stages, about 30 % of the rows"));
+  EXPECT_EQ(plan.exposures.at(0).opened, 2u * 4 * 100);
+  EXPECT_THAT(plan.privacy_statement->mechanism, HasSubstr("in two stages"));
+  const auto refusal = [&](const std::string& analysis) {
+    options.analysis = analysis;
+    try {
+      Prepare(options);
+    } catch (const Error& error) {
+      EXPECT_FALSE(error.hint().empty());
+      return error.message();
+    }
+    return std::string("accepted");
+  };
+  EXPECT_THAT(refusal(Logistic("first_stage = 0\n")), HasSubstr("from 0.01 to 0.99"));
+  EXPECT_THAT(refusal(Logistic("first_stage = 0.2\nspeculation = 2\n")),
+              HasSubstr("without speculation"));
+  EXPECT_THAT(
+      refusal("protocol = \"noisy-sums\"\nrelease = [\"noisy-sums\"]\nmodel = \"logistic\"\n"
+              "outcome = \"low\"\npredictors = [\"z_lwt\"]\nfirst_stage = 0.2\n"),
+      HasSubstr("decides in two stages"));
+}
+
 TEST(McmcStudyTest, WhatChainsDoNotKnowIsRefused) {
   const auto message = [](const Options& options) {
     try {

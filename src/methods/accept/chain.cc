@@ -7,6 +7,7 @@
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
 #include "methods/accept/noisy_sums.h"
+#include "stats/mcmc/stages.h"
 
 namespace partita::methods::accept {
 namespace {
@@ -109,6 +110,9 @@ void CheckInputs(const mpc::Engine& engine, const ChainPlan& plan, const ChainIn
       (inputs.target == nullptr || inputs.public_key == nullptr || inputs.random == nullptr)) {
     throw Error(ErrorCode::kInternal, "a party of a chain has no rows, seed or randomness");
   }
+  if (party && plan.staged != (inputs.later != nullptr)) {
+    throw Error(ErrorCode::kInternal, "a party has no rows of a stage");
+  }
   if (party && inputs.target->dimension() != static_cast<size_t>(plan.start.rows())) {
     throw Error(ErrorCode::kUsage,
                 "the chain begins at another number of parameters than its "
@@ -135,6 +139,10 @@ void CheckPlan(const ChainPlan& plan) {
                 "only opened bits can follow Barker's rule or be decided several at a time",
                 "use Metropolis's rule without speculation, or open bits");
   }
+  if (plan.staged && (plan.rule != Rule::kBit || options.speculation != 1)) {
+    throw Error(ErrorCode::kUsage, "only opened bits of single decisions come in two stages",
+                "open bits, without speculation");
+  }
   if (options.speculation == 0 || options.speculation > kMaxBlock || plan.stretch == 0 ||
       mcmc::DecisionsOf(options) % options.speculation != 0) {
     throw Error(ErrorCode::kUsage, "the decisions are not a multiple of those of a block",
@@ -154,7 +162,7 @@ mpc::Release ReleaseOf(const ChainPlan& plan, uint64_t decided) {
   }
   return ReleaseOf(
       DecisionTask{options.chains, options.acceptance, plan.ahead, options.speculation},
-      left / options.speculation);
+      (plan.staged ? 2 : 1) * left / options.speculation);
 }
 
 ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const ChainInputs& inputs,
@@ -171,11 +179,16 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
   Recorder recorder(plan, inputs);
   ChainResult result;
   if (!party) {
-    for (uint64_t t = decided; t < total; t += options.speculation) decide({});
+    for (uint64_t t = decided; t < total; t += options.speculation) {
+      decide({});
+      if (plan.staged) decide({});
+    }
     return result;
   }
 
   mcmc::Differences differences(*inputs.target);
+  std::optional<mcmc::LaterDifferences> later;
+  if (plan.staged) later.emplace(*inputs.later);
   uint64_t t = 0;
   const mcmc::Decide in_turn = [&](const MatrixXd& current, const std::vector<MatrixXd>& steps) {
     const uint64_t first = t;
@@ -188,6 +201,13 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
     block.step = steps.front();
     recorder.BeforeBlock();
     Bits bits = decide(block);
+    if (later) {
+      Block second;
+      second.own = later->Of(current, steps.front(), bits.front());
+      second.prior = MatrixXd::Zero(1, current.cols());
+      bits = {mcmc::Both(bits.front(), decide(second).front())};
+      later->Replace(bits.front());
+    }
     recorder.AfterBlock(bits);
     differences.Replace(bits);
     return bits;

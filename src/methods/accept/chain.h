@@ -8,7 +8,8 @@
 // Revealed                What the rule opens, to all parties: of Version 3 a bit per decision and
 //                         chain (decisions.h), of the others a noisy number (noisy_sums.h,
 //                         penalty.h). The dealer learns when decisions are made, and nothing else.
-// Cost                    Decisions / speculation blocks of what the rule costs.
+// Cost                    Decisions / speculation blocks of what the rule costs, twice as many in a
+//                         staged plan.
 #pragma once
 
 #include <functional>
@@ -35,6 +36,9 @@ struct ChainPlan {
   PenaltyScale penalty;   // of kPenalty
   Eigen::MatrixXd start;  // parameters by chains
   std::vector<stats::mcmc::Prior> priors;
+  // Delayed acceptance (stats/mcmc/stages.h): every decision is two bits of each chain, the second
+  // a coin where the first rejected. Of kBit, without speculation.
+  bool staged = false;
   size_t ahead = 64;      // blocks that variates are made for at once
   uint64_t stretch = 64;  // blocks between two stored records
 };
@@ -48,9 +52,11 @@ mpc::Release ReleaseOf(const ChainPlan& plan, uint64_t decided = 0);
 
 struct ChainInputs {
   const stats::mcmc::LocalTarget* target = nullptr;  // parties
-  const crypto::Key* public_key = nullptr;           // parties: the seed that all of them made
-  crypto::RandomSource* random = nullptr;            // parties: own
-  ChainRecord record;                                // agreed; empty: from the beginning
+  // Parties of a staged plan: the rows of the second stage; `target` has the others.
+  const stats::mcmc::LocalTarget* later = nullptr;
+  const crypto::Key* public_key = nullptr;  // parties: the seed that all of them made
+  crypto::RandomSource* random = nullptr;   // parties: own
+  ChainRecord record;                       // agreed; empty: from the beginning
   // Durable on return; called before anything of a stretch opens, at the end, and when a run ends
   // with an error. May be empty in tests.
   std::function<void(const ChainRecord&)> store;

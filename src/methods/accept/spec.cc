@@ -1,7 +1,12 @@
 #include "methods/accept/spec.h"
 
+#include <bit>
+#include <cmath>
+
 #include "base/error.h"
+#include "crypto/hash.h"
 #include "stats/mcmc/clipped.h"
+#include "stats/mcmc/lipschitz.h"
 
 namespace partita::methods::accept {
 namespace {
@@ -48,7 +53,8 @@ const std::vector<std::string>& ChainModelNames() {
 }
 
 double RowSensitivity(const ChainPrivacy& privacy, privacy::Adjacency adjacency) {
-  return mcmc::ClippedSensitivity(privacy.clip, adjacency);
+  return privacy.lipschitz > 0 ? mcmc::LipschitzSensitivity(privacy.lipschitz, adjacency)
+                               : mcmc::ClippedSensitivity(privacy.clip, adjacency);
 }
 
 bool IsSurvival(ChainModel model) {
@@ -70,6 +76,7 @@ ChainPlan PlanOf(const ChainSpec& spec) {
   ChainPlan plan;
   plan.options = spec.options;
   plan.rule = spec.rule;
+  plan.staged = spec.first_stage > 0;
   plan.start = StartOf(spec).replicate(1, static_cast<Index>(spec.options.chains));
   for (const std::string& name : ParameterNames(spec)) {
     const auto given = spec.priors.find(name);
@@ -81,6 +88,33 @@ ChainPlan PlanOf(const ChainSpec& spec) {
         mcmc::ClippedSensitivity(spec.privacy->clip, privacy::Adjacency::kAddRemove);
   }
   return plan;
+}
+
+bool BeginsTooFar(const ChainSpec& spec) {
+  return spec.options.reach.dot(StartOf(spec).cwiseAbs()) > mcmc::kFarthest;
+}
+
+StagedRows SplitStages(const ChainRows& rows, double first_stage) {
+  std::vector<Index> first, later;
+  for (Index i = 0; i < rows.outcome.size(); ++i) {
+    crypto::Sha256 hash;
+    hash.Field("partita stage of a row");
+    const auto add = [&](double value) {
+      hash.Field(std::to_string(std::bit_cast<uint64_t>(value)));
+    };
+    for (Index j = 0; j < rows.predictors.cols(); ++j) add(rows.predictors(i, j));
+    add(rows.outcome(i));
+    if (rows.event.size() > 0) add(rows.event(i));
+    const crypto::Digest digest = hash.Finish();
+    const double uniform = std::ldexp(digest[0] * 65536.0 + digest[1] * 256.0 + digest[2], -24);
+    (uniform < first_stage ? first : later).push_back(i);
+  }
+  const auto take = [&](const std::vector<Index>& of) {
+    ChainRows some{rows.predictors(of, Eigen::all), rows.outcome(of), {}};
+    if (rows.event.size() > 0) some.event = rows.event(of);
+    return some;
+  };
+  return {take(first), take(later)};
 }
 
 MatrixXd DesignOf(const ChainSpec& spec, const ChainRows& rows) {
@@ -98,6 +132,8 @@ mcmc::TargetPtr TargetOf(const ChainSpec& spec, const ChainRows& rows) {
   }
   mcmc::TargetPtr target = ExactTarget(spec, DesignOf(spec, rows), rows);
   if (!spec.privacy) return target;
+  if (BoundsSteps(spec.privacy))
+    return mcmc::LipschitzTarget(std::move(target), StartOf(spec), spec.options.reach);
   return mcmc::ClippedTarget(std::move(target), StartOf(spec), spec.privacy->clip);
 }
 

@@ -20,9 +20,16 @@ const std::vector<std::string>& ChainModelNames();
 struct ChainPrivacy {
   double epsilon = 0, delta = 0;  // promised against whoever sees the result
   privacy::Adjacency adjacency = privacy::Adjacency::kReplace;
-  double clip = 0;   // L of stats/mcmc/clipped.h; the point of reference is where the chains begin
-  double noise = 0;  // of the penalty method, in multiples of what one row contributes
+  // L of stats/mcmc/clipped.h, the point of reference is where the chains begin; 0: `lipschitz`.
+  double clip = 0;
+  double lipschitz = 0;  // longest step of stats/mcmc/lipschitz.h
+  double noise = 0;      // of the penalty method, in multiples of what one row contributes
 };
+
+// Whether steps are bounded instead of rows; then options.longest and reach say how.
+inline bool BoundsSteps(const std::optional<ChainPrivacy>& privacy) {
+  return privacy && privacy->lipschitz > 0;
+}
 
 struct ChainSpec {
   ChainModel model = ChainModel::kLinear;
@@ -35,6 +42,8 @@ struct ChainSpec {
   Rule rule = Rule::kBit;
   stats::mcmc::ChainOptions options;
   std::optional<ChainPrivacy> privacy;  // empty: no claim is made
+  // Delayed acceptance: about this share of the rows decides first; 0: all rows decide at once.
+  double first_stage = 0;
 };
 
 // How far one row moves a log ratio.
@@ -44,12 +53,22 @@ bool IsSurvival(ChainModel model);
 // "intercept", the predictors, then "log_sigma" or "log_size".
 std::vector<std::string> ParameterNames(const ChainSpec& spec);
 ChainPlan PlanOf(const ChainSpec& spec);
+// Whether chains begin further from 0 than bounded steps allow (stats/mcmc/lipschitz.h).
+bool BeginsTooFar(const ChainSpec& spec);
 
 // A party's rows: predictors without the column of ones, in the order of the spec.
 struct ChainRows {
   Eigen::MatrixXd predictors;
   Eigen::VectorXd outcome, event;  // event: of survival models
 };
+// The rows of the two stages. Where a row belongs follows from its own values and no other row's,
+// so that whoever is added or removed moves nobody else; which rows decide first has no influence
+// on the target.
+struct StagedRows {
+  ChainRows first, later;
+};
+StagedRows SplitStages(const ChainRows& rows, double first_stage);
+
 // Predictors with a column of ones first if there is an intercept.
 Eigen::MatrixXd DesignOf(const ChainSpec& spec, const ChainRows& rows);
 // Clipped where the spec promises privacy. A party may have no rows: its likelihood is 1. Throws as

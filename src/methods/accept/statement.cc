@@ -35,15 +35,22 @@ PrivacyLoss Unlimited() {
   return loss;
 }
 
+// What a pair of neighbours may compose to: one of these.
+using Cases = std::vector<std::vector<privacy::Event>>;
+
 // Curve and error at 5 % from a profile up to the stated epsilon.
-void AddCurve(const std::vector<privacy::Event>& events, double spared, PrivacyLoss& loss) {
+void AddCurve(const Cases& cases, double spared, PrivacyLoss& loss) {
   if (!(loss.epsilon_upper > 0) || loss.epsilon_upper > 30) return;
   privacy::PldOptions coarse;
   coarse.relative_width = 3e-2;
   std::vector<privacy::ProfilePoint> lines;
   for (int i = 0; i < kCurveLines; ++i) {
     const double epsilon = 1.5 * loss.epsilon_upper * i / (kCurveLines - 1);
-    privacy::Interval delta = privacy::PldDelta(events, epsilon, coarse).value;
+    privacy::Interval delta{0, 0};
+    for (const std::vector<privacy::Event>& events : cases) {
+      const privacy::Interval one = privacy::PldDelta(events, epsilon, coarse).value;
+      delta = {std::max(delta.lower, one.lower), std::max(delta.upper, one.upper)};
+    }
     delta.upper = std::min(1.0, delta.upper + spared * (1 + std::exp(epsilon)));
     if (!lines.empty()) delta.upper = std::min(delta.upper, lines.back().delta.upper);
     if (!lines.empty()) delta.lower = std::min(delta.lower, lines.back().delta.lower);
@@ -61,24 +68,51 @@ void AddCurve(const std::vector<privacy::Event>& events, double spared, PrivacyL
   loss.beta_at_5_percent = best;
 }
 
-PrivacyLoss BarkerLoss(double sensitivity, uint64_t decisions, size_t parties, double delta) {
-  // Every party rounds its difference to the grid.
-  const double moved = sensitivity + static_cast<double>(parties) * 0x1p-40;
-  const double spared = static_cast<double>(decisions) * kVariateError;
-  const std::vector<privacy::Event> events = {{BarkerMechanism(moved), decisions}};
-  const double rho = static_cast<double>(decisions) * BarkerRho(moved);
+// Bits that move for one person: `bits` of them by `moved` at most.
+struct MovedBits {
+  double moved = 0;
+  uint64_t bits = 0;
+};
+
+// By how much which bits move. A row decides in one stage. Where it is replaced, its successor may
+// be in the other one: then both bits move, by half as much. Several rows of a person may be in
+// both.
+std::vector<MovedBits> MovesOf(const ChainPlan& plan, const ChainAudience& audience,
+                               double sensitivity) {
+  const uint64_t decisions = Decided(plan);
+  const double moved = sensitivity * audience.rows_per_person;
+  if (!plan.staged) return {{moved, decisions}};
+  if (audience.rows_per_person > 1) return {{moved, 2 * decisions}};
+  if (audience.adjacency == privacy::Adjacency::kAddRemove) return {{moved, decisions}};
+  return {{moved, decisions}, {moved / 2, 2 * decisions}};
+}
+
+PrivacyLoss BarkerLoss(const ChainPlan& plan, const ChainAudience& audience, double sensitivity) {
+  const double delta = audience.delta;
+  const auto bits = static_cast<double>((plan.staged ? 2 : 1) * Decided(plan));
+  const double spared = bits * kVariateError;
+  Cases cases;
+  double rho = 0;
+  for (const MovedBits& moves : MovesOf(plan, audience, sensitivity)) {
+    // Every party rounds its difference to the grid.
+    const double moved = moves.moved + static_cast<double>(audience.parties.size()) * 0x1p-40;
+    cases.push_back({{BarkerMechanism(moved), moves.bits}});
+    rho = std::max(rho, static_cast<double>(moves.bits) * BarkerRho(moved));
+  }
   // delta covers delta' + (1 + e^epsilon) spared; a larger epsilon only needs more of it.
   PrivacyLoss loss;
   double rest = delta - 2 * spared;
   for (int i = 0; i < 100 && rest > 0; ++i) {
-    const privacy::Interval pld = privacy::PldEpsilon(events, rest).value;
-    const double epsilon = std::min(pld.upper, privacy::ZcdpEpsilon(rho, rest));
+    double pld = 0;
+    for (const auto& events : cases)
+      pld = std::max(pld, privacy::PldEpsilon(events, rest).value.upper);
+    const double epsilon = std::min(pld, privacy::ZcdpEpsilon(rho, rest));
     const double needed = rest + (1 + std::exp(epsilon)) * spared;
     if (needed <= delta) {
       loss.epsilon_upper = epsilon;
       loss.epsilon_lower = 0;
       loss.delta = delta;
-      AddCurve(events, spared, loss);
+      AddCurve(cases, spared, loss);
       return loss;
     }
     rest = std::min(rest * 0.9, delta - (1 + std::exp(epsilon)) * spared);
@@ -104,7 +138,7 @@ PrivacyLoss PenaltyLoss(const ChainPlan& plan, const ChainAudience& audience, ui
   loss.epsilon_upper = epsilon.upper;
   loss.delta = audience.delta;
   loss.mu = std::sqrt(static_cast<double>(openings)) / multiplier;
-  AddCurve(events, spared, loss);
+  AddCurve({events}, spared, loss);
   return loss;
 }
 
@@ -135,7 +169,8 @@ std::string MechanismText(const ChainPlan& plan, const Sensitivity& sensitivity)
   const char* rule =
       plan.options.acceptance == stats::mcmc::Acceptance::kBarker ? "Barker's" : "Metropolis's";
   return fmt::format(
-      "{} decisions by {} rule{}", decisions, rule,
+      "{} decisions by {} rule{}{}", decisions, rule,
+      plan.staged ? " in two stages, a bit each" : "",
       sensitivity ? fmt::format(", log ratios within {:.4g} of each other", *sensitivity) : "");
 }
 
@@ -165,10 +200,7 @@ privacy::Statement StateChain(const ChainPlan& plan, const ChainAudience& audien
     } else if (plan.rule == Rule::kPenalty) {
       row.loss = PenaltyLoss(plan, audience, known);
     } else {
-      if (!barker) {
-        barker = BarkerLoss(*sensitivity * audience.rows_per_person, Decided(plan), parties,
-                            audience.delta);
-      }
+      if (!barker) barker = BarkerLoss(plan, audience, *sensitivity);
       row.loss = *barker;
       if (row.loss.infinite) {
         row.reason = fmt::format(
@@ -189,7 +221,12 @@ privacy::Statement StateChain(const ChainPlan& plan, const ChainAudience& audien
     add({AdversaryKind::kDealer, "", 0, false}, 0);
     add({AdversaryKind::kParty, audience.parties.front(), 1, true}, 1);
   }
-  if (claim.made && plan.rule == Rule::kBit) {
+  if (claim.made && plan.options.longest > 0) {
+    statement.caveats.emplace_back(
+        "The chain samples the posterior itself: proposals are public and so short that no row "
+        "moves a decision by more than is stated. It needs more decisions for as many effective "
+        "draws.");
+  } else if (claim.made && plan.rule == Rule::kBit) {
     statement.caveats.emplace_back(
         "The chain samples the clipped target, not the posterior: contributions of single rows are "
         "cut where they are large.");

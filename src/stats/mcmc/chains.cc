@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "stats/mcmc/lipschitz.h"
 
 namespace partita::stats::mcmc {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+
+constexpr double kLargestLogScale = 10;
 
 // The best rates of long random walks: Roberts, Gelman & Gilks 1997; Agrawal et al. 2023.
 double BestRate(Acceptance acceptance) {
@@ -32,13 +35,17 @@ class Proposals {
   MatrixXd DrawStep(Index chains, blr::Variates& variates) const {
     MatrixXd step(factor_.rows(), chains);
     for (double& value : step.reshaped()) value = variates.Normal();
-    return std::exp(log_scale_) * (factor_ * step);
+    step = std::exp(log_scale_) * (factor_ * step);
+    if (options_.longest > 0) Shorten(options_.reach, options_.longest, step);
+    return step;
   }
 
   // After decision number t = 0, 1, ... of the warm-up.
   void Learn(size_t t, const MatrixXd& current, double accepted_share) {
     const double weight = 1 / std::pow(static_cast<double>(t) + 1, 0.6);
     log_scale_ += weight * (accepted_share - BestRate(options_.acceptance));
+    // Steps that are shortened anyway are accepted too often for ever.
+    if (options_.longest > 0) log_scale_ = std::min(log_scale_, kLargestLogScale);
     // The first tenth is on its way to the typical set.
     if (10 * t < options_.warmup) return;
     for (Index c = 0; c < current.cols(); ++c) {

@@ -32,6 +32,9 @@ struct ChainOptions {
   // So many decisions are asked for at once; divides warmup + draws thin. Proposals of one block
   // have one covariance; otherwise the chain is the same.
   size_t speculation = 1;
+  // Steps longer than this are shortened to it, |d| = sum_j reach_j |d_j| (lipschitz.h); 0: none.
+  double longest = 0;
+  Eigen::VectorXd reach;
 };
 
 // Decisions of all chains, warm-up included, of each.

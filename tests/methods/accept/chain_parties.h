@@ -90,6 +90,7 @@ class Parties {
  public:
   explicit Parties(size_t count)
       : fail_after(count, SIZE_MAX),
+        later_fails_after(count, SIZE_MAX),
         stored(count),
         records(count + 1),
         results(count),
@@ -109,10 +110,16 @@ class Parties {
       return;
     }
     const size_t self = *engine.self();
-    const Failing target(stats::mcmc::testing::PartOf(registry_, static_cast<Eigen::Index>(self),
-                                                      static_cast<Eigen::Index>(count_)),
+    // In a staged plan every other row decides first.
+    const auto part = [&](Eigen::Index first, size_t step) {
+      return stats::mcmc::testing::PartOf(registry_, first, static_cast<Eigen::Index>(step));
+    };
+    const auto place = static_cast<Eigen::Index>(self), of = static_cast<Eigen::Index>(count_);
+    const Failing target(plan.staged ? part(place, 2 * count_) : part(place, count_),
                          fail_after[self], broken);
+    const Failing later(part(place + of, 2 * count_), later_fails_after[self], broken);
     inputs.target = &target;
+    if (plan.staged) inputs.later = &later;
     inputs.public_key = &key_;
     inputs.random = &random;
     inputs.store = [this, self](const ChainRecord& record) { stored[self].push_back(record); };
@@ -136,6 +143,7 @@ class Parties {
   const stats::mcmc::testing::Registry& registry() const { return registry_; }
 
   std::vector<size_t> fail_after;                // calls of the log likelihood, by party
+  std::vector<size_t> later_fails_after;         // of the second stage's
   double broken = std::nan("");                  // what it is then
   std::vector<std::vector<ChainRecord>> stored;  // by party, in order
   std::vector<ChainRecord> records;              // to begin with, by process
@@ -145,6 +153,27 @@ class Parties {
   stats::mcmc::testing::Registry registry_;
   size_t count_;
   crypto::Key key_{std::array<uint8_t, 32>{7, 1, 9}};
+};
+
+// All parties' rows of one stage, as Parties divides them.
+class StageTarget : public stats::mcmc::LocalTarget {
+ public:
+  StageTarget(const stats::mcmc::testing::Registry& registry, size_t parties, size_t stage) {
+    for (size_t p = 0; p < parties; ++p) {
+      parts_.push_back(stats::mcmc::testing::PartOf(registry,
+                                                    static_cast<Eigen::Index>(p + stage * parties),
+                                                    static_cast<Eigen::Index>(2 * parties)));
+    }
+  }
+  size_t dimension() const override { return parts_.front()->dimension(); }
+  Eigen::VectorXd LogLikelihood(const Eigen::MatrixXd& thetas) const override {
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(thetas.cols());
+    for (const auto& part : parts_) sum += part->LogLikelihood(thetas);
+    return sum;
+  }
+
+ private:
+  std::vector<stats::mcmc::TargetPtr> parts_;
 };
 
 // Runs the plan with variates that are opened beside, and compares every decision with the one that

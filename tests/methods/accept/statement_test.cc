@@ -191,5 +191,31 @@ TEST(ChainStatement, ChargesAreTheStatements) {
   }
 }
 
+// A row decides in one stage: added or removed it moves one of two bits, at no more cost than
+// without stages. Replaced it may move both, each by half. Rows of one person may be in both.
+TEST(ChainStatement, StagesAreChargedByTheBitsThatAPersonMoves) {
+  ChainPlan plan = Plan(Rule::kBit, Acceptance::kBarker);
+  const auto epsilon = [&](bool staged, privacy::Adjacency adjacency, uint32_t rows) {
+    plan.staged = staged;
+    ChainAudience audience = Audience(EngineStructure::kDealer);
+    audience.adjacency = adjacency;
+    audience.rows_per_person = rows;
+    return StateChain(plan, audience, stats::mcmc::ClippedSensitivity(0.002, adjacency))
+        .rows[0]
+        .loss.epsilon_upper;
+  };
+  const auto add = privacy::Adjacency::kAddRemove, replace = privacy::Adjacency::kReplace;
+  // Twice as many bits have twice the error of their thresholds' law.
+  EXPECT_NEAR(epsilon(true, add, 1), epsilon(false, add, 1), 0.02 * epsilon(false, add, 1));
+  EXPECT_GE(epsilon(true, add, 1), epsilon(false, add, 1));
+  EXPECT_NEAR(epsilon(true, replace, 1), epsilon(false, replace, 1),
+              0.02 * epsilon(false, replace, 1));
+  EXPECT_GE(epsilon(true, replace, 1), epsilon(false, replace, 1));
+  EXPECT_GT(epsilon(true, add, 2), 1.3 * epsilon(false, add, 2));
+  plan.staged = true;
+  EXPECT_THAT(StateChain(plan, Audience(EngineStructure::kDealer), 0.01).mechanism,
+              HasSubstr("in two stages"));
+}
+
 }  // namespace
 }  // namespace partita::methods::accept

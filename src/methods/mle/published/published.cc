@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "methods/mle/published/conditional.h"
 #include "methods/mle/published/moments_by_products.h"
@@ -31,23 +33,6 @@ OwnRows InUnits(const Task& task, const OwnRows& own, net::PartyIndex self) {
     out[b] = (own[b].rowwise() - centre).array().rowwise() / width_of.array();
   }
   return out;
-}
-
-void Check(const Task& task, size_t num_parties) {
-  if (!task.rows_may_leak) {
-    throw Error(
-        ErrorCode::kRefused,
-        fmt::format("protocol '{}' shows rows to other parties", ProtocolName(task.protocol)),
-        "use 'sealed', 'likelihood' or 'pooled-moments'; to compare on made-up rows, say "
-        "that they may leak");
-  }
-  CheckLayout(task.layout, num_parties);
-  if (task.protocol == Protocol::kSecureSum) CheckSumLayout(task.layout);
-  if (AsksLikelihoods(task.protocol) && !task.table.meanstructure) {
-    throw Error(ErrorCode::kBadInput,
-                "the published protocols that ask for likelihoods need a model with means",
-                "set meanstructure = true; estimates of the other parameters do not change");
-  }
 }
 
 // One byte from the centre to every other party: 1, a question follows; 0, that was all.
@@ -204,6 +189,23 @@ Result FitAtCentre(net::Channel& channel, const Task& task, crypto::RandomSource
 
 }  // namespace
 
+void CheckTask(const Task& task, size_t num_parties) {
+  if (!task.rows_may_leak) {
+    throw Error(
+        ErrorCode::kRefused,
+        fmt::format("protocol '{}' shows rows to other parties", ProtocolName(task.protocol)),
+        "use 'sealed', 'likelihood' or 'pooled-moments'; to compare on made-up rows, say "
+        "that they may leak");
+  }
+  CheckLayout(task.layout, num_parties);
+  if (task.protocol == Protocol::kSecureSum) CheckSumLayout(task.layout);
+  if (AsksLikelihoods(task.protocol) && !task.table.meanstructure) {
+    throw Error(ErrorCode::kBadInput,
+                "the published protocols that ask for likelihoods need a model with means",
+                "set meanstructure = true; estimates of the other parameters do not change");
+  }
+}
+
 stats::StatisticsScale UnitsOf(const Task& task) {
   const bool natural = task.masks == Masks::kPaper && AsksLikelihoods(task.protocol);
   return natural ? NaturalUnits(task.layout.num_variables) : DeviationUnits(task.scale);
@@ -227,12 +229,18 @@ std::string_view ProtocolName(Protocol protocol) {
 
 std::optional<Result> FitPublished(net::Channel& channel, const Task& task, const OwnRows& own,
                                    crypto::RandomSource& random, Progress& progress) {
-  Check(task, channel.num_parties());
+  CheckTask(task, channel.num_parties());
   channel.BeginPhase(ProtocolName(task.protocol));
   if (channel.self() == task.layout.centre) return FitAtCentre(channel, task, random, progress);
   const OwnRows rows = InUnits(task, own, channel.self());
   if (AsksLikelihoods(task.protocol)) {
-    while (HearQuestion(channel, task.layout.centre)) Reply(channel, task, rows, random);
+    // A party without rows, such as a dealer of the study, only hears that there was a question.
+    const bool has_rows =
+        std::any_of(task.layout.blocks.begin(), task.layout.blocks.end(),
+                    [&](const Block& block) { return NodeOf(block, channel.self()) != nullptr; });
+    while (HearQuestion(channel, task.layout.centre)) {
+      if (has_rows) Reply(channel, task, rows, random);
+    }
   } else {
     const bool matmul = task.protocol == Protocol::kSecureMatmul;
     ContributeMoments(channel, task.layout, rows,

@@ -47,6 +47,9 @@ struct Result {
   std::vector<std::string> leaks;  // what was shown to whom, in sentences, numbers included
 };
 
+// Throws as FitPublished before anything is sent, of a channel with so many parties.
+void CheckTask(const Task& task, size_t num_parties);
+
 // Throws, before anything is sent, kRefused where rows may not leak, kUsage for a layout that does
 // not tile or does not suit the protocol, kBadInput for a model without means where likelihoods are
 // asked for. own: this party's columns of y in natural units, by block; empty at the centre. The

@@ -1,8 +1,8 @@
 // What a sealed fit computes at one theta: the implied moments, their inverse and the discrepancy.
 //
 // Samples           One of each group; of incomplete rows one of each pattern of observed variables
-//                   (sealed_patterns.h), of which rows and columns of the group's R count. Rounds
-//                   do not depend on their number.
+//                   (sealed_patterns.h), of which rows and columns of the group's R count. All of
+//                   them go through the same rounds.
 //
 // Everything that is inverted is scaled by the sample's standard deviations d (of the first group;
 // of incomplete rows those over all rows that have the variable), which stay on shares: R = d^-1

@@ -1,6 +1,7 @@
 // What the plan says of method `mle`.
 #include <fmt/format.h>
 
+#include "methods/mle/split_products.h"
 #include "runtime/computations.h"
 #include "runtime/leakage.h"
 #include "runtime/predict.h"
@@ -31,6 +32,23 @@ double ProductSeconds(const MleStudy& study) {
       const double split = block.holders.size() > 1 ? 2 : 0.5;
       seconds += cells * rows * split *
                  (columns * columns * kProductSeconds + (split > 1 ? columns * kMaskSeconds : 0));
+    }
+  }
+  return seconds;
+}
+
+// Products of features where columns are split (methods/mle/split_products.h).
+double RobustSeconds(const MleStudy& study) {
+  double seconds = 0;
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    if (!study.file.analyses[a].robust) continue;
+    const methods::mle::RobustTask task = RobustTaskOf(study, a);
+    const auto p = static_cast<double>(task.variables.size());
+    const double features = 1 + p + p * (p + 1) / 2;
+    for (size_t b = 0; b < task.moments.blocks.size(); ++b) {
+      if (!methods::mle::IsSplit(task.moments.blocks[b])) continue;
+      seconds += static_cast<double>(task.cells.size()) * ExpectedRows(study, b) * 2 *
+                 (features * features * kProductSeconds + features * kMaskSeconds);
     }
   }
   return seconds;
@@ -213,5 +231,8 @@ std::vector<std::vector<std::string>> MleStudy::MockClusters() const {
   return clusters;
 }
 
-ComputeSeconds MleStudy::Compute() const { return {ProductSeconds(*this), FitSeconds(*this)}; }
+ComputeSeconds MleStudy::Compute() const {
+  return {ProductSeconds(*this) + RobustSeconds(*this), FitSeconds(*this)};
+}
+
 }  // namespace partita::runtime

@@ -151,10 +151,12 @@ void RequireRobust(const MleStudy& study, const study::AnalysisSpec& spec) {
                        spec.name, spec.protocol),
            "use protocol = \"pooled-moments\"");
   }
-  if (SharesRows(study)) {
+  if (SharesRows(study) && !study.file.design.cluster.empty()) {
     Refuse(study, spec.position,
-           "robust standard errors need whole rows at each holder; here columns are split",
-           "leave out robust = true; the report says that normality was not checked");
+           fmt::format("robust standard errors for the clusters of '{}' need whole rows at each "
+                       "holder; here columns are split",
+                       study.file.design.cluster),
+           "leave out the cluster if rows are independent, or robust = true");
   }
   if (study.file.design.site == study::SiteEffect::kFixed ||
       study.file.design.weights_kind != study::WeightsKind::kNone) {

@@ -5,13 +5,16 @@
 
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "methods/mle/analysis.h"
 #include "mpc/dealer_engine.h"
+#include "mpc/ot/ot_engine.h"
 #include "mpc/plan_engine.h"
 #include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
 #include "stats/sem/linear_statistics.h"
 #include "tests/net/parties.h"
 
@@ -25,6 +28,14 @@ struct Outcome {
 
 using Body = std::function<void(mpc::Engine& engine, size_t process)>;
 
+inline std::unique_ptr<mpc::Engine> MakeEngine(const std::string& name, net::Channel& channel,
+                                               mpc::ReleaseGate& gate) {
+  if (name == "replicated") return mpc::MakeReplicatedEngine(channel, gate);
+  if (name == "shamir") return mpc::MakeShamirEngine(channel, gate);
+  if (name == "ot") return mpc::MakeOtEngine(channel, gate);
+  return mpc::MakeDealerEngine(channel, gate);
+}
+
 inline Outcome RunParties(const std::string& engine_name, size_t num_parties,
                           const std::vector<mpc::Release>& releases, const Body& body) {
   const size_t processes = num_parties + (engine_name == "dealer" ? 1 : 0);
@@ -34,8 +45,7 @@ inline Outcome RunParties(const std::string& engine_name, size_t num_parties,
   outcome.errors = net::RunChannels(net::MemoryParties(processes), [&](net::Channel& channel) {
     mpc::CountingReleaseGate gate;
     gate.Reserve(releases);
-    const auto engine = engine_name == "replicated" ? mpc::MakeReplicatedEngine(channel, gate)
-                                                    : mpc::MakeDealerEngine(channel, gate);
+    const auto engine = MakeEngine(engine_name, channel, gate);
     try {
       body(*engine, channel.self());
     } catch (const Error& error) {

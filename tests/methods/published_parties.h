@@ -155,10 +155,10 @@ inline double QuadraticGap(const MatrixXd& x, const NormalParameters& normal, do
   return 2 * cell_error * e.cwiseAbs().sum() + rows * cell_error * cell_error * k.cwiseAbs().sum();
 }
 
-// In the ring a chain answers for rows whose cells are off by 2^-25 (their own rounding) and by
-// 2^-24 for every node before (that of a conditional mean), which enter alike.
+// In the ring a chain answers for rows whose cells are off by 2^-27 (their own rounding) and by
+// 2^-26 for every node before (that of a conditional mean), which enter alike.
 inline double RingGap(const MatrixXd& x, const NormalParameters& normal, size_t nodes) {
-  return QuadraticGap(x, normal, (static_cast<double>(nodes) - 0.5) * 0x1p-24);
+  return QuadraticGap(x, normal, (static_cast<double>(nodes) - 0.5) * 0x1p-26);
 }
 
 // Bounds that somebody might write down who knows the columns roughly.

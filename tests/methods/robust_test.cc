@@ -5,32 +5,23 @@
 
 #include "methods/mle/public_scale.h"
 #include "mpc/fixed_point.h"
-#include "tests/methods/mle_parties.h"
-#include "tests/stats/robust_reference.h"
+#include "tests/methods/robust_study.h"
 
 namespace partita::methods::mle {
 namespace {
 
-using stats::testing::Json;
 using stats::testing::LoadRobustCase;
-using stats::testing::Number;
 using stats::testing::RobustCase;
-using testing::Outcome;
+using testing::ExpectLavaan;
+using testing::ExpectPlanned;
+using testing::RobustRun;
+using testing::RunStudy;
+using testing::Study;
+
+constexpr int kBits = testing::kRobustBits;
 
 // The rows of a case dealt out to parties, clusters together; one more variable in front that the
 // analysis does not use, and the analysis variables in reverse order.
-struct Study {
-  RobustCase source;
-  MleAnalysis analysis;
-  RobustTask task;
-  FittedModel fitted;
-  size_t num_parties = 2;
-  std::vector<RobustLocal> local;          // by party
-  std::vector<std::vector<Int128>> cells;  // by party
-};
-
-constexpr int kBits = 50;
-
 Study Deal(RobustCase source, size_t num_parties, size_t receiver) {
   Study study;
   study.num_parties = num_parties;
@@ -58,7 +49,7 @@ Study Deal(RobustCase source, size_t num_parties, size_t receiver) {
   std::vector<bool> selects(task.moments.cells.size(), groups > 1);
   selects[0] = false;
   if (groups > 1) selects.back() = false;
-  study.cells.resize(num_parties);
+  study.cells.resize(num_parties, std::vector<std::vector<Int128>>(num_parties));
   study.local.resize(num_parties + 1);
   for (size_t party = 0; party < num_parties; ++party) {
     BlockHolder holder{party, {}, selects};
@@ -78,13 +69,13 @@ Study Deal(RobustCase source, size_t num_parties, size_t receiver) {
       const size_t party = static_cast<size_t>(cluster) % num_parties;
       LocalBlock& block = study.local[party].blocks[party];
       ++block.num_rows;
-      study.cells[party].push_back(12345);
+      study.cells[party][party].push_back(12345);
       for (size_t i = 0; i < p; ++i) {
         const auto v = static_cast<Eigen::Index>(p - 1 - i);
         const double z =
             (source.rows[g](static_cast<Eigen::Index>(r), v) - source.scale.centre[v]) /
             source.scale.half_width[v];
-        study.cells[party].push_back(mpc::EncodeFixed(z, kBits));
+        study.cells[party][party].push_back(mpc::EncodeFixed(z, kBits));
       }
       for (size_t c = 1; c + 1 < task.moments.cells.size(); ++c) {
         block.selectors[c].push_back(c == 1 + g ? 1 : 0);
@@ -98,70 +89,6 @@ Study Deal(RobustCase source, size_t num_parties, size_t receiver) {
   study.fitted.fit = stats::FitSem(source.table, source.moments, {}, progress);
   study.source = std::move(source);
   return study;
-}
-
-RobustLocal LocalOf(const Study& study, size_t process) {
-  RobustLocal local = study.local[process];
-  if (process >= study.num_parties) return local;
-  const size_t width = study.task.moments.num_variables;
-  local.blocks[process].values = [&cells = study.cells[process], width](size_t first, size_t count,
-                                                                        Int128* out) {
-    std::copy_n(cells.begin() + static_cast<ptrdiff_t>(first * width), count * width, out);
-  };
-  return local;
-}
-
-struct RobustRun {
-  Outcome outcome;
-  std::vector<std::optional<stats::RobustFit>> results;
-};
-
-RobustRun RunStudy(const Study& study, const std::string& engine_name) {
-  RobustRun run;
-  run.results.resize(study.num_parties + 1);
-  run.outcome = testing::RunParties(
-      engine_name, study.num_parties, RobustReleases(study.analysis, study.task, "receiver"),
-      [&](mpc::Engine& engine, size_t process) {
-        engine.BeginPhase("robust");
-        run.results[process] =
-            RobustStandardErrors(engine, study.analysis, study.task, LocalOf(study, process),
-                                 process == study.task.receiver ? &study.fitted : nullptr);
-      });
-  return run;
-}
-
-void ExpectLavaan(const Study& study, const stats::RobustFit& robust) {
-  for (const Json& row : study.source.reference["parameters"]) {
-    SCOPED_TRACE(row.dump());
-    const std::optional<size_t> r = stats::testing::FindRow(study.source.table, row);
-    if (!r) continue;
-    const double se = Number(row["se"]);
-    EXPECT_NEAR(robust.estimates[*r].standard_error, se, 1e-5 * se);
-  }
-  for (const std::string name :
-       {"chisq.scaled", "chisq.scaling.factor", "baseline.chisq.scaling.factor"}) {
-    const double expected = Number(study.source.reference["fit"][name]);
-    if (std::isnan(expected) || study.source.reference["fit"]["df.scaled"] == 0) continue;
-    EXPECT_NEAR(robust.fit_measures.at(name), expected, 1e-5 * expected) << name;
-  }
-}
-
-void ExpectPlanned(const Study& study, const std::string& engine_name, const RobustRun& run) {
-  mpc::CountingReleaseGate gate;
-  gate.Reserve(RobustReleases(study.analysis, study.task, "receiver"));
-  mpc::PlanEngine plan(engine_name, study.num_parties, &gate);
-  plan.BeginPhase("robust");
-  EXPECT_FALSE(RobustStandardErrors(plan, study.analysis, study.task, {}, nullptr));
-  for (const auto& count : gate.counts()) EXPECT_EQ(count.opened, 1u);
-  const mpc::PhaseCost cost = plan.phases().back();
-  for (size_t from = 0; from < run.outcome.traffic.size(); ++from) {
-    const net::PhaseTraffic& traffic = run.outcome.traffic[from].back();
-    EXPECT_EQ(traffic.rounds, cost.rounds[from]) << "process " << from;
-    for (size_t to = 0; to < run.outcome.traffic.size(); ++to) {
-      if (from == to) continue;
-      EXPECT_EQ(traffic.links[to].bytes_sent, cost.links[from][to].bytes) << from << "->" << to;
-    }
-  }
 }
 
 class RobustCases : public ::testing::TestWithParam<std::string> {
@@ -220,7 +147,7 @@ TEST(RobustProtocolTest, WeightsCountRows) {
   Study twice = Deal(*LoadRobustCase("example"), 2, 0);
   Study weighted = twice;
   for (size_t party = 0; party < 2; ++party) {
-    std::vector<Int128>& cells = twice.cells[party];
+    std::vector<Int128>& cells = twice.cells[party][party];
     const std::vector<Int128> copy = cells;
     cells.insert(cells.end(), copy.begin(), copy.end());
     twice.local[party].blocks[party].num_rows *= 2;
@@ -236,20 +163,17 @@ TEST(RobustProtocolTest, WeightsCountRows) {
   }
 }
 
-TEST(RobustProtocolTest, SharedBlocksAndFixedEffectsAreRefused) {
+TEST(RobustProtocolTest, FixedEffectsAreRefused) {
   Study study = Deal(*LoadRobustCase("example"), 2, 0);
   mpc::PlanEngine plan("dealer", 2);
-  RobustTask split = study.task, centred = study.task;
-  split.moments.blocks[0].holders.push_back({1, {}, {}});
-  centred.moments.centred = {true};
-  EXPECT_THROW(RobustStandardErrors(plan, study.analysis, split, {}, nullptr), Error);
-  EXPECT_THROW(RobustStandardErrors(plan, study.analysis, centred, {}, nullptr), Error);
+  study.task.moments.centred = {true};
+  EXPECT_THROW(RobustStandardErrors(plan, study.analysis, study.task, {}, nullptr), Error);
 }
 
 // A single cell as far out as the bounds of the encoding: refused by its holder alone.
 TEST(RobustProtocolTest, RowsTooFarFromTheModelAreTheHoldersError) {
   Study study = Deal(*LoadRobustCase("example"), 2, 0);
-  study.cells[1][1] = Int128{1} << 62;  // 4096 half widths
+  study.cells[1][1][1] = Int128{1} << 62;  // 4096 half widths
   const RobustRun run = RunStudy(study, "dealer");
   ASSERT_TRUE(run.outcome.errors[1]);
   EXPECT_EQ(run.outcome.errors[1]->code(), ErrorCode::kBadData);

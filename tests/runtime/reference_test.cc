@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "tests/runtime/reference_run.h"
+#include "tests/stats/robust_reference.h"
 
 namespace partita {
 namespace {
@@ -70,6 +72,43 @@ INSTANTIATE_TEST_SUITE_P(CompleteData, ReferenceTest,
 INSTANTIATE_TEST_SUITE_P(IncompleteData, ReferenceTest,
                          ::testing::Values("growth_linear6_fiml", "hs_cfa3_fiml"),
                          [](const auto& instance) { return instance.param; });
+
+// Robust standard errors, rows or columns or both split: lavaan's MLR.
+TEST(RobustReferenceTest, EveryPartitionAndEngineGivesTheReference) {
+  if (testing::SharedFolder().empty())
+    GTEST_SKIP() << "the reference fits are not beside the repository";
+  const json reference = testing::LoadReference("hs_cfa3_mean");
+  const stats::testing::RobustCase robust = *stats::testing::LoadRobustCase("hs_means");
+  for (const json& partition : reference["partitions"]) {
+    for (const std::string engine : {"dealer", "replicated", "ot", "shamir"}) {
+      const size_t holders = partition["parties"].size();
+      if ((engine == "replicated" && holders != 3) || (engine == "ot" && holders != 2)) continue;
+      if (engine == "shamir" && holders < 3) continue;
+      SCOPED_TRACE(partition.dump() + " " + engine);
+      ReferenceStudyOptions options;
+      options.engine = engine;
+      options.robust = true;
+      const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
+      if (::testing::Test::HasFailure()) return;
+      const methods::mle::MleResult& result = Receiver(ends).results.front();
+      CompareWithReference(result, reference);
+      ASSERT_TRUE(result.robust);
+      size_t compared = 0;
+      for (const json& row : robust.reference["parameters"]) {
+        const std::optional<std::size_t> r = stats::testing::FindRow(result.table, row);
+        if (!r) continue;
+        ++compared;
+        const double se = stats::testing::Number(row["se"]);
+        EXPECT_NEAR(result.robust->estimates[*r].standard_error, se, 1e-5 * se) << row.dump();
+      }
+      EXPECT_EQ(compared, result.table.rows.size());
+      const double factor = stats::testing::Number(robust.reference["fit"]["chisq.scaling.factor"]);
+      EXPECT_NEAR(result.robust->scaling_factor, factor, 1e-5 * factor);
+      ComparePlanWithTraffic(ends);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
 
 class InvarianceTest : public ReferenceTest {};
 

@@ -233,35 +233,70 @@ Eigen::VectorXd SandwichErrors(const std::vector<Row>& rows, const Weight& weigh
   return (cross.inverse() * meat * cross.inverse()).diagonal().cwiseSqrt();
 }
 
+// Of the women whose age is known and whose row is complete.
+Design RobustDesign() {
+  Design design;
+  design.design = "site = \"ignore\"\nmissing = \"complete\"\n";
+  design.population =
+      "subset = [{variable = \"sex\", is = [\"f\"]}, {variable = \"age\", present = true}]\n";
+  design.release = "[\"moments\", \"robust\", {what = \"estimates\", to = \"all\"}]";
+  design.analyses = {"model = \"y ~ x1 + x2\"\nmeanstructure = true\nrobust = true\n"};
+  return design;
+}
+
 TEST(DesignTest, RobustStandardErrorsAreTheSandwich) {
   const auto rows = MakeRows(240, 13, true);
   const Weight weight = [](const Row& row) {
     return row.sex == 0 && !std::isnan(row.age) ? Complete(row) : 0;
   };
-  for (const bool clusters : {false, true}) {
-    for (const std::string engine : {"dealer"}) {
-      SCOPED_TRACE(engine + (clusters ? " clusters" : ""));
-      Design design;
-      design.design = "site = \"ignore\"\nmissing = \"complete\"\n";
-      if (clusters) design.design += "cluster = \"age\"\n";
-      design.population =
-          "subset = [{variable = \"sex\", is = [\"f\"]}, "
-          "{variable = \"age\", present = true}]\n";
-      design.release = "[\"moments\", \"robust\", {what = \"estimates\", to = \"all\"}]";
-      design.analyses = {"model = \"y ~ x1 + x2\"\nmeanstructure = true\nrobust = true\n"};
-      const auto results = RunSplit(Splits()[0], design, engine, rows);
-      ASSERT_EQ(results.size(), 1u);
-      ASSERT_TRUE(results[0].robust);
-      const Eigen::VectorXd errors = SandwichErrors(rows, weight, clusters);
-      for (size_t i = 0; i < results[0].table.rows.size(); ++i) {
-        const stats::Parameter& row = results[0].table.rows[i];
-        if (row.op != "~") continue;
-        const double expected = errors[row.rhs == "x1" ? 1 : 2];
-        EXPECT_NEAR(results[0].robust->estimates[i].standard_error, expected, 1e-6 * expected)
-            << row.rhs;
+  // Clusters where rows are whole only.
+  struct Run {
+    size_t split;
+    std::string engine;
+    bool clusters;
+  };
+  for (const Run& run : {Run{0, "dealer", false}, Run{0, "dealer", true}, Run{1, "dealer", false},
+                         Run{1, "replicated", false}, Run{1, "shamir", false},
+                         Run{2, "dealer", false}, Run{2, "replicated", false}}) {
+    SCOPED_TRACE(Splits()[run.split].name + " " + run.engine + (run.clusters ? " clusters" : ""));
+    Design design = RobustDesign();
+    if (run.clusters) design.design += "cluster = \"age\"\n";
+    const auto results = RunSplit(Splits()[run.split], design, run.engine, rows);
+    ASSERT_EQ(results.size(), 1u);
+    ASSERT_TRUE(results[0].robust);
+    const Eigen::VectorXd errors = SandwichErrors(rows, weight, run.clusters);
+    for (size_t i = 0; i < results[0].table.rows.size(); ++i) {
+      const stats::Parameter& row = results[0].table.rows[i];
+      if (row.op != "~") continue;
+      const double expected = errors[row.rhs == "x1" ? 1 : 2];
+      EXPECT_NEAR(results[0].robust->estimates[i].standard_error, expected, 1e-6 * expected)
+          << row.rhs;
+    }
+  }
+}
+
+// What robust standard errors cannot be computed with where columns are split, by name.
+TEST(DesignTest, RobustStandardErrorsOfSplitColumnsRefuseTheRest) {
+  const auto rows = MakeRows(60, 13, false);
+  const std::string folder = testing::MakeTemporaryFolder("robust_refused");
+  for (const auto& [line, reason] : std::map<std::string, std::string>{
+           {"cluster = \"age\"\n", "the clusters of 'age' need whole rows"},
+           {"weights = \"w\"\nweights_type = \"frequency\"\n", "site effects and weights"}}) {
+    for (const size_t split : {1u, 2u}) {
+      SCOPED_TRACE(line + Splits()[split].name);
+      Design design = RobustDesign();
+      design.design += line;
+      const std::string path = folder + "/study.toml";
+      std::ofstream(path) << testing::StudyText(Splits()[split], design, "dealer", rows);
+      try {
+        runtime::PrepareMleStudy(study::LoadStudyFile(path));
+        ADD_FAILURE() << "not refused";
+      } catch (const Error& error) {
+        EXPECT_THAT(error.message(), ::testing::HasSubstr(reason));
       }
     }
   }
+  std::filesystem::remove_all(folder);
 }
 
 // Every computing party refuses, for the same public reason, and nothing was released.

@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "methods/mle/public_scale.h"
+#include "methods/mle/split_products.h"
 #include "mpc/fixed_point.h"
+#include "stats/sem/column_frame.h"
 #include "stats/sem/objective.h"
 
 namespace partita::methods::mle {
@@ -21,22 +23,30 @@ using mpc::Engine;
 using mpc::IntMatrix;
 using mpc::PartyIndex;
 using mpc::PrivateMatrix;
+using mpc::PublicMatrix;
 using mpc::Shared;
 
 constexpr int kEstimateBits = 60, kMeatBits = 60, kProductBits = 45, kWeightBits = 40;
-constexpr double kLargest =
-    1099511627776.0;  // 2^40: of estimates, and of sums over rows / max_rows
+// Of estimates, and of sums over rows / 2^RowBits: 2^39, so that traces fit the ring of 127 bits.
+constexpr double kLargest = 549755813888.0;
 constexpr size_t kRowsPerRead = 1024;
 constexpr Index kNumTraces = 2;
+// Where columns are split the meat is made of shared products by public weights. It has more bits
+// then, of which the products have theirs, and no weights of an entry may add up to more than this.
+constexpr int kMapBits = 40;
+constexpr double kLargestWeights = 16384;
 
 // Sizes of everything that travels.
 struct Sizes {
   Index p = 0, groups = 0, parameters = 0;
   Index meats = 1;  // separate ones only where every group has a factor of its own
-  bool means = false, clustered = false;
+  bool means = false, clustered = false, split = false;
 
   Index estimates() const { return parameters + (means ? 0 : groups * p); }
   Index meat() const { return parameters * (parameters + 1) / 2; }
+  int meat_bits() const { return split ? kMapBits + kProductBits : kMeatBits; }
+  // Of sums over rows / 2^RowBits.
+  double largest() const { return split ? kLargestWeights * kLargestProduct / 2 : kLargest; }
   // All meats, and the numbers of clusters.
   Index sums() const { return meats * meat() + (clustered ? groups : 0); }
   Index products() const {
@@ -52,10 +62,31 @@ Sizes SizesOf(const MleAnalysis& analysis, const RobustTask& task, const stats::
   sizes.parameters = model.num_parameters;
   sizes.means = analysis.table.meanstructure;
   sizes.clustered = task.clustered;
+  sizes.split = HasSplitBlocks(task);
   sizes.meats = task.clustered ? sizes.groups : 1;
   return sizes;
 }
 
+// What a block whose columns are split cannot have.
+void RequirePlainRows(const RobustTask& task, const RowBlock& block) {
+  ValidateTask(task.moments);
+  if (task.clustered) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("robust standard errors for clusters need rows that one party holds "
+                            "whole, but row block '{}' has {} holders",
+                            block.name, block.holders.size()),
+                "leave out the cluster, or use standard errors without `robust`");
+  }
+  if (task.moments.max_weight != 1) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("robust standard errors are not available with weights where columns "
+                            "are split, as in row block '{}'",
+                            block.name),
+                "leave out the weights, or use standard errors without `robust`");
+  }
+}
+
+// Of whole rows.
 std::vector<PartyIndex> Holders(const RobustTask& task) {
   if (!task.moments.centred.empty()) {
     throw Error(ErrorCode::kBadInput,
@@ -64,14 +95,11 @@ std::vector<PartyIndex> Holders(const RobustTask& task) {
   }
   std::set<PartyIndex> holders;
   for (const RowBlock& block : task.moments.blocks) {
-    if (block.holders.size() != 1) {
-      throw Error(ErrorCode::kBadInput,
-                  fmt::format("robust standard errors need rows that one party holds whole, but "
-                              "row block '{}' has {} holders",
-                              block.name, block.holders.size()),
-                  "use standard errors without `robust` for columns that several parties hold");
+    if (IsSplit(block)) {
+      RequirePlainRows(task, block);
+    } else {
+      holders.insert(block.holders.front().party);
     }
-    holders.insert(block.holders.front().party);
   }
   return {holders.begin(), holders.end()};
 }
@@ -140,6 +168,22 @@ VectorXd ScoreUnits(const stats::ScorePoint& point, const stats::StatisticsScale
   const MatrixXd information = stats::ExpectedInformation({point.model, samples}, point.x);
   return information.diagonal().unaryExpr([](double d) { return d > 0 ? std::sqrt(d) : 1.0; });
 }
+
+// The point about which rows are taken, and the scores in it.
+stats::FeatureFrame FrameOf(const Sizes& sizes, const stats::ScorePoint& point, Index group) {
+  const auto g = static_cast<size_t>(group);
+  return sizes.split ? stats::ColumnFrameOf(point, g) : stats::FrameOf(point, g);
+}
+
+// Scores divided by their units.
+MatrixXd ScoreMap(const Sizes& sizes, const stats::ScorePoint& point,
+                  const stats::StatisticsScale& scale, Index group) {
+  const auto g = static_cast<size_t>(group);
+  return ScoreUnits(point, scale).cwiseInverse().asDiagonal() *
+         (sizes.split ? stats::ColumnScoreMap(point, g) : stats::ScoreMap(point, g));
+}
+
+double RowsUnit(const RobustTask& task) { return std::ldexp(1.0, RowBits(task)); }
 
 // ---------- A holder's sums
 
@@ -213,21 +257,20 @@ HolderSums SumOwnRows(PartyIndex self, const RobustTask& task, const RobustLocal
                       const stats::StatisticsScale& scale, double largest) {
   std::vector<stats::FeatureProducts> by_group;
   for (Index g = 0; g < sizes.groups; ++g) {
-    by_group.emplace_back(stats::FrameOf(point, static_cast<size_t>(g)));
+    by_group.emplace_back(FrameOf(sizes, point, g));
   }
   for (size_t b = 0; b < task.moments.blocks.size(); ++b) {
     const BlockHolder& holder = task.moments.blocks[b].holders.front();
-    if (holder.party != self) continue;
+    if (IsSplit(task.moments.blocks[b]) || holder.party != self) continue;
     AddBlock(holder, local.blocks[b], task, scale, task.clustered ? &local.clusters[b] : nullptr,
              by_group);
   }
-  const VectorXd inverse = ScoreUnits(point, scale).cwiseInverse();
-  const double per_row = 1 / static_cast<double>(task.moments.max_rows);
+  const double per_row = 1 / RowsUnit(task);
   HolderSums out{VectorXd::Zero(sizes.sums()), VectorXd(sizes.groups * sizes.products())};
   for (Index g = 0; g < sizes.groups; ++g) {
     const auto group = static_cast<size_t>(g);
     const MatrixXd q = per_row * by_group[group].Products();
-    const MatrixXd map = inverse.asDiagonal() * stats::ScoreMap(point, group);
+    const MatrixXd map = ScoreMap(sizes, point, scale, g);
     const Index meat = sizes.meats > 1 ? g : 0;
     out.sums.segment(meat * sizes.meat(), sizes.meat()) +=
         stats::UpperTriangle(map * q * map.transpose());
@@ -240,6 +283,45 @@ HolderSums SumOwnRows(PartyIndex self, const RobustTask& task, const RobustLocal
   RefuseTooLarge(out.sums, largest);
   RefuseTooLarge(out.products, largest);
   return out;
+}
+
+// ---------- Rows whose columns are split
+
+// The upper triangle of the meat, from the shared products of all groups: entry (i, j) is the sum
+// of <a_i a_j', Q_g> over the groups, a_i the score of parameter i as weights of the features. The
+// weights are public, so nothing is sent. maps: by group; empty at a process without a point.
+Shared MeatOf(Engine& engine, const Sizes& sizes, const Shared& products,
+              const std::vector<MatrixXd>& maps) {
+  std::vector<Shared> rows;
+  for (Index i = 0; i < sizes.parameters; ++i) {
+    const Index count = sizes.parameters - i, length = sizes.groups * sizes.products();
+    PublicMatrix weights{{{static_cast<size_t>(count), static_cast<size_t>(length)}, {}}, kMapBits};
+    weights.values.values.assign(weights.values.shape.size(), 0);
+    for (Index j = i; j < sizes.parameters && !maps.empty(); ++j) {
+      VectorXd entry(length);
+      for (Index g = 0; g < sizes.groups; ++g) {
+        const MatrixXd& map = maps[static_cast<size_t>(g)];
+        const MatrixXd product = map.row(i).transpose() * map.row(j) / 2;
+        entry.segment(g * sizes.products(), sizes.products()) =
+            stats::UpperWeights(product + product.transpose());
+      }
+      if (!(entry.lpNorm<1>() * (1 + 1e-6) < kLargestWeights)) {
+        throw Error(ErrorCode::kBadInput,
+                    "robust standard errors cannot be computed where columns are split: at the "
+                    "estimates the model implies variables that are almost linearly dependent",
+                    "check the warnings of the fit, or use standard errors without `robust`");
+      }
+      for (Index c = 0; c < length; ++c) {
+        weights.values.values[static_cast<size_t>((j - i) * length + c)] =
+            mpc::EncodeFixed(entry[c], kMapBits);
+      }
+    }
+    rows.push_back(engine.Transpose(engine.MultiplyPublic(weights, products)));
+  }
+  Shared meat = engine.Concatenate(rows, false);
+  // The same at every process, also where the weights are not known.
+  meat.bound = kLargestWeights * kLargestProduct;
+  return meat;
 }
 
 // ---------- The receiver
@@ -261,7 +343,7 @@ struct Receiver {
   const stats::ScorePoint& point;
   const FittedModel& fitted;
 
-  double rows() const { return static_cast<double>(task.moments.max_rows); }
+  double rows() const { return RowsUnit(task); }
 
   // c_g of stats/sem/robust.h.
   std::vector<double> Factors(const VectorXd& sums) const {
@@ -290,7 +372,7 @@ struct Receiver {
     for (Index g = 0; g < sizes.groups; ++g) {
       const auto group = static_cast<size_t>(g);
       const stats::TraceForms forms =
-          stats::TraceFormsOf(analysis.table, stats::FrameOf(point, group), fitted.moments[group]);
+          stats::TraceFormsOf(analysis.table, FrameOf(sizes, point, g), fitted.moments[group]);
       const double factor = rows() * factors[group] / fitted.moments[group].n;
       const Index at = g * sizes.products();
       weights.row(0).segment(at, sizes.products()) = factor * stats::UpperWeights(forms.saturated);
@@ -314,9 +396,9 @@ struct Receiver {
   }
 };
 
-Shared SumOf(Engine& engine, const std::vector<Shared>& inputs, size_t first) {
-  Shared sum = inputs[first];
-  for (size_t i = first + 2; i < inputs.size(); i += 2) sum = engine.Add(sum, inputs[i]);
+Shared SumOf(Engine& engine, const std::vector<Shared>& terms) {
+  Shared sum = terms.front();
+  for (size_t i = 1; i < terms.size(); ++i) sum = engine.Add(sum, terms[i]);
   return sum;
 }
 
@@ -366,26 +448,44 @@ std::optional<stats::RobustFit> RobustStandardErrors(Engine& engine, const MleAn
 
   stats::ScorePoint point;
   if (engine.self()) point = DecodePoint(Decode(opened, kEstimateBits), sizes, scale, model);
-  const double largest = kLargest / static_cast<double>(holders.size());
+  const double largest = sizes.largest() / static_cast<double>(std::max<size_t>(1, holders.size()));
   std::vector<PrivateMatrix> inputs;
   for (const PartyIndex holder : holders) {
     HolderSums own;
     if (engine.self() == holder) {
       own = SumOwnRows(holder, task, local, sizes, point, scale, largest);
     }
-    inputs.push_back(Private(holder, {1, width(sizes.sums())}, kMeatBits, largest, own.sums));
+    inputs.push_back(
+        Private(holder, {1, width(sizes.sums())}, sizes.meat_bits(), largest, own.sums));
     inputs.push_back(Private(holder, {width(sizes.groups * sizes.products()), 1}, kProductBits,
                              largest, own.products));
   }
-  const std::vector<Shared> shared = engine.Input(inputs);
-  const Shared sums = SumOf(engine, shared, 0);
+  std::vector<Shared> meats, products;
+  if (!inputs.empty()) {
+    const std::vector<Shared> shared = engine.Input(inputs);
+    for (size_t i = 0; i < shared.size(); i += 2) {
+      meats.push_back(shared[i]);
+      products.push_back(shared[i + 1]);
+    }
+  }
+  if (sizes.split) {
+    std::vector<stats::FeatureFrame> frames;
+    std::vector<MatrixXd> maps;
+    for (Index g = 0; g < sizes.groups && engine.self(); ++g) {
+      frames.push_back(FrameOf(sizes, point, g));
+      maps.push_back(ScoreMap(sizes, point, scale, g));
+    }
+    products.push_back(SplitProducts(engine, task, local, scale, frames, kProductBits));
+    meats.push_back(MeatOf(engine, sizes, products.back(), maps));
+  }
+  const Shared sums = SumOf(engine, meats);
   const IntMatrix opened_sums = engine.Reveal(MeatRelease(task), {&sums, 1}, receiver).front();
 
   mpc::OracleTask oracle{receiver, kWeightBits, 1, {{ScalingRelease(task), width(kNumTraces), 1}}};
   std::optional<stats::RobustFit> result;
-  engine.RunOracle(SumOf(engine, shared, 1), oracle, [&](const mpc::OracleEvaluate& evaluate) {
+  engine.RunOracle(SumOf(engine, products), oracle, [&](const mpc::OracleEvaluate& evaluate) {
     const Receiver at{analysis, task, sizes, scale, point, *fitted};
-    const VectorXd values = Decode(opened_sums, kMeatBits);
+    const VectorXd values = Decode(opened_sums, sizes.meat_bits());
     const std::vector<double> factors = at.Factors(values);
     const VectorXd traces = at.Traces(evaluate, factors);
     result = stats::MakeRobust(analysis.table, fitted->moments, fitted->fit, model,

@@ -12,11 +12,11 @@
 //                   Node k adds its e S^-1 e' to the running total, which P_k alone masks;
 //                   A1 = (e + R) S^-1 and A2 = (e - R) S^-1 + Q let the centre remove P at the end
 //                   and make the next conditional means.
-// Masks             kRing: everything is an integer modulo 2^128 (data 24 bits, S^-1 and Sigma_k,k+
-//                   24 bits), masks are uniform, and identities hold exactly. B would grow by 48
+// Masks             kRing: everything is an integer modulo 2^128 (data 26 bits, S^-1 and Sigma_k,k+
+//                   27 bits), masks are uniform, and identities hold exactly. B would grow by 54
 //                   bits at every node, so the centre gives it a fresh mask P' and node and centre
 //                   both drop the bits (Shorten); P stands for the shortened P' from there on. A
-//                   conditional mean is wrong with probability below 2^-51 per entry (|mu| < 16).
+//                   conditional mean is wrong with probability below 2^-43 per entry (|mu| < 16).
 //                   kPaper: doubles, masks uniform in [500, 2000).
 // Revealed          To the centre: Q (hence LL) of every block at every question; R-k counts the
 //                   rank. To node k+1: P_k, R_k, C_k, S_k+1 and the running total. The total of
@@ -27,9 +27,9 @@
 // Cost              Per question and block ConditionalRounds rounds and ConditionalElements
 //                   elements (doubles 8 bytes, ring 16); FitPublished adds a byte to every party
 //                   that says that there is a question.
-// Accuracy          kRing: half a unit of 2^-24 per cell, and one per conditional mean. kPaper:
+// Accuracy          kRing: half a unit of 2^-26 per cell, and one per conditional mean. kPaper:
 //                   doubles lose |mask|^2 / |x|^2 of their digits.
-// Limits            |x| < 2^20 in the units given, n p below 2^26.
+// Limits            Q below 2^48: n p below 2^26 with square distances below 2^22 per cell.
 #pragma once
 
 #include <cstdint>

@@ -45,11 +45,11 @@ using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>
 template <typename T>
 inline constexpr int kDataBits = 0;
 template <>
-inline constexpr int kDataBits<UInt128> = 24;
+inline constexpr int kDataBits<UInt128> = 26;
 template <typename T>
 inline constexpr int kWeightBits = 0;
 template <>
-inline constexpr int kWeightBits<UInt128> = 24;
+inline constexpr int kWeightBits<UInt128> = 27;
 
 // Real numbers as multiples of 2^-bits, rounded; doubles as they are. Throws kBadInput for a number
 // of 2^(126 - bits) or more, or NaN.

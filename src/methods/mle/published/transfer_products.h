@@ -9,7 +9,7 @@
 //                   and party 2's sum of epsilons add to X1' X2 and go to the centre. The transfer
 //                   is Naor & Pinkas's (STOC 1999): log2 s transfers of key pairs
 //                   (mpc/ot/base_ot.h), candidate j masked by the keys of its bits.
-// Numbers           Modulo 2^128, values in steps of 2^-24, epsilon uniform.
+// Numbers           Modulo 2^128, values in steps of 2^-26, epsilon uniform.
 // Revealed          To party 2: every row of party 1, up to a choice out of s (in a second run on
 //                   the same rows, or with any knowledge of what is plausible, without a choice;
 //                   published/attacks). To the centre: X1' X2. To party 1: nothing.

@@ -93,9 +93,57 @@ class CheckList {
     return cells;
   }
 
+  // Whether no moments of a pattern open, so that how many rows have it tells nobody anything.
+  bool PatternsStaySealed() const {
+    return HasPatterns(study_) && computation_.protocol == kSealed;
+  }
+
+  // The cells that are counted together: each by itself where its moments open.
+  std::vector<std::vector<size_t>> Counts() const {
+    std::vector<std::vector<size_t>> counts;
+    if (PatternsStaySealed()) {
+      for (size_t level = 0; level * NumPatterns() < rows_.cells.size(); ++level)
+        counts.push_back(OfLevel(level));
+    } else {
+      for (size_t cell : rows_.cells) counts.push_back({cell});
+    }
+    return counts;
+  }
+  std::vector<size_t> ThatHave(std::vector<size_t> cells, size_t v, size_t w) const {
+    std::erase_if(cells, [&](size_t cell) { return !Has(cell, v) || !Has(cell, w); });
+    return cells;
+  }
+
+  // What a sealed fit says of a variable, or of two together, is about the rows that have them.
+  void CheckSeenTogether() {
+    for (const std::vector<size_t>& cells : Counts()) {
+      std::set<std::vector<size_t>> checked = {cells};
+      for (size_t i = 0; i < analysis_.variables.size(); ++i) {
+        for (size_t j = i; j < analysis_.variables.size(); ++j) {
+          const size_t v = analysis_.variables[i], w = analysis_.variables[j];
+          const std::vector<size_t> both = ThatHave(cells, v, w);
+          if (both.empty() || !checked.insert(both).second) continue;
+          const std::string names = i == j ? NameOf(v) : NameOf(v) + " and " + NameOf(w);
+          Add(names,
+              fmt::format("{}at least {} rows that have {}{}", i == j ? "" : "none or ",
+                          spec_.min_cell, names,
+                          rows_.group.empty() ? ""
+                                              : fmt::format(" where {} is {}", rows_.group,
+                                                            computation_.task.cells[both[0]].name)),
+              Sum(both), spec_.min_cell);
+          if (i != j) AllowNone(Sum(both));
+        }
+      }
+    }
+  }
+
   // The moments of every pattern open by themselves.
   void CheckPatterns() {
     if (!HasPatterns(study_)) return;
+    if (PatternsStaySealed()) {
+      CheckSeenTogether();
+      return;
+    }
     for (size_t cell : rows_.cells) {
       Add("rows", fmt::format("none or at least {} {}", spec_.min_cell, RowsOf(cell)),
           CountRows(cell), spec_.min_cell);
@@ -118,6 +166,11 @@ class CheckList {
   void CheckComplement() {
     for (const RowSet& other : computation_.row_sets) {
       if (!IsPart(rows_.subset, other.subset)) continue;
+      if (PatternsStaySealed()) {
+        Add("rows", fmt::format("at least {} rows are outside of its subset", spec_.min_cell),
+            Combine(Sum(other.cells), Sum(rows_.cells), -1), spec_.min_cell);
+        return;
+      }
       for (size_t k = 0; k < study_.file.design.patterns.size(); ++k) {
         const CountForm rows = Combine(Sum(OfPattern(other, k)), Sum(OfPattern(rows_, k)), -1);
         Add("rows",
@@ -186,19 +239,27 @@ class CheckList {
 
   // By group, so that no group's cell is small; by the patterns that have the variable.
   void CheckColumn(size_t v) {
-    for (size_t cell : rows_.cells) {
-      if (!Has(cell, v)) continue;
-      AddInCell(cell, v, Ones(v), CountOnes(cell, Counted(v)));
-      AddInCell(cell, v, Zeros(v), CountZeros(cell, Counted(v)));
+    for (const std::vector<size_t>& all : Counts()) {
+      const std::vector<size_t> cells = ThatHave(all, v, v);
+      if (cells.empty()) continue;
+      AddInCells(cells, v, Ones(v), [&](size_t cell) { return CountOnes(cell, Counted(v)); });
+      AddInCells(cells, v, Zeros(v), [&](size_t cell) { return CountZeros(cell, Counted(v)); });
     }
   }
-  void AddInCell(size_t cell, size_t v, const std::string& what, CountForm count) {
-    const std::string rows = PatternText(computation_.selections[cell]);
-    const std::string none = HasPatterns(study_) ? fmt::format(", or no {} at all", RowsOf(cell)) : "";
+  template <typename Count>
+  void AddInCells(const std::vector<size_t>& cells, size_t v, const std::string& what,
+                  Count count_of) {
+    const size_t cell = cells.front();
+    CountForm count;
+    for (size_t c : cells) count = Combine(std::move(count), count_of(c), 1);
+    const bool by_pattern = HasPatterns(study_) && !PatternsStaySealed();
+    const std::string rows =
+        PatternsStaySealed() ? "rows" : PatternText(computation_.selections[cell]);
+    const std::string none = by_pattern ? fmt::format(", or no {} at all", RowsOf(cell)) : "";
     Add(NameOf(v),
         fmt::format("at least {} {} where {}{}{}", spec_.min_cell, rows, what, InGroup(cell), none),
         std::move(count), spec_.min_cell);
-    if (HasPatterns(study_)) AllowNone(CountRows(cell));
+    if (by_pattern) AllowNone(CountRows(cell));
   }
   bool Has(size_t cell, size_t v) const {
     const std::optional<size_t> pattern = computation_.selections[cell].pattern;
@@ -230,14 +291,17 @@ class CheckList {
       if (!IsBinary(computation_.variables[outcome].schema) || !IsOutcome(names[y])) continue;
       for (size_t v : CheckedVariables()) {
         if (v == outcome) continue;
-        for (size_t cell : rows_.cells) {
-          if (!Has(cell, v) || !Has(cell, outcome)) continue;
+        for (const std::vector<size_t>& all : Counts()) {
+          const std::vector<size_t> cells = ThatHave(all, v, outcome);
+          if (cells.empty()) continue;
           for (const auto& [level, value] : {std::pair{true, true}, std::pair{true, false},
                                              std::pair{false, true}, std::pair{false, false}}) {
-            AddInCell(cell, v,
-                      fmt::format("{} and {}", level ? Ones(v) : Zeros(v),
-                                  value ? Ones(outcome) : Zeros(outcome)),
-                      CountBoth(cell, Counted(v), level, Counted(outcome), value));
+            AddInCells(cells, v,
+                       fmt::format("{} and {}", level ? Ones(v) : Zeros(v),
+                                   value ? Ones(outcome) : Zeros(outcome)),
+                       [&, one = level, outcome_one = value](size_t cell) {
+                         return CountBoth(cell, Counted(v), one, Counted(outcome), outcome_one);
+                       });
           }
         }
       }

@@ -90,12 +90,16 @@ size_t OtherHolders(const MleStudy& study) {
 
 void AddMissingAssumptions(const MleStudy& study, study::Plan& plan) {
   if (!HasPatterns(study)) return;
-  plan.assumptions.push_back(fmt::format(
-      "The list of patterns of missing values is public: everybody learns that rows "
-      "with a pattern may occur, and {} how many there are of each. Which row has which "
-      "pattern is known to those who hold its cells, each for its own columns, and "
-      "told to nobody.",
-      IsImputed(study) ? "all parties" : "the receiver"));
+  const std::string counts = IsSealed(study)
+                                 ? "how many rows have each is told to nobody"
+                                 : fmt::format("{} how many there are of each",
+                                               IsImputed(study) ? "all parties" : "the receiver");
+  plan.assumptions.push_back(
+      fmt::format("The list of patterns of missing values is public: everybody learns that rows "
+                  "with a pattern may occur, and {}. Which row has which "
+                  "pattern is known to those who hold its cells, each for its own columns, and "
+                  "told to nobody.",
+                  counts));
   plan.assumptions.push_back(
       study.file.design.leave_out_other_patterns
           ? "Rows with another pattern are left out of all analyses, however many they are: unless "

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "methods/mle/sealed_patterns.h"
 
 namespace partita::runtime {
 namespace {
@@ -38,6 +39,24 @@ uint64_t OpenedNumbers(const MleStudy& study, size_t analysis) {
   return opened;
 }
 
+// Nobody would see that a variable is missing throughout.
+void RequireObserved(const MleStudy& study, size_t analysis) {
+  const methods::mle::MleAnalysis& prepared = study.analyses[analysis].analysis;
+  for (size_t v = 0; v < prepared.variables.size() && HasPatterns(study); ++v) {
+    const bool there = std::any_of(prepared.patterns.begin(), prepared.patterns.end(),
+                                   [v](const std::vector<size_t>& observed) {
+                                     return std::binary_search(observed.begin(), observed.end(), v);
+                                   });
+    if (there) continue;
+    const study::Position& position = study.file.design.position;
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("{}:{}:{}: every pattern lacks '{}', which analysis '{}' uses",
+                            study.file.file_name, position.line, position.column,
+                            prepared.variables[v].schema.name, study.file.analyses[analysis].name),
+                "list the patterns that have it, or leave the variable out of the model");
+  }
+}
+
 }  // namespace
 
 bool IsSealed(const MleStudy& study) {
@@ -57,6 +76,7 @@ methods::mle::SealedOpenings SealedOpeningsOf(const MleStudy& study, size_t anal
   openings.receiver = study.receiver;
   openings.standard_errors = FindRelease(spec, "standard-errors") != nullptr;
   openings.fit = FindRelease(spec, "fit") != nullptr;
+  openings.information = study.analyses[analysis].analysis.options.information;
   return openings;
 }
 
@@ -80,6 +100,15 @@ void RequireSupportedSealed(const MleStudy& study, size_t analysis) {
                 fmt::format("{}: analysis '{}': {}", at(spec.position), spec.name, error.message()),
                 error.hint());
   }
+  RequireObserved(study, analysis);
+  const study::ReleaseSpec* fit = FindRelease(spec, "fit");
+  if (fit != nullptr && HasPatterns(study)) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("{}: the fit of analysis '{}' needs a saturated model of incomplete "
+                            "rows, which protocol 'sealed' does not have",
+                            at(fit->position), spec.name),
+                "remove \"fit\" from the release list, or use protocol = \"pooled-moments\"");
+  }
   const study::ReleaseSpec* errors = FindRelease(spec, "standard-errors");
   if (errors == nullptr || methods::mle::NeedsStandardErrors(prepared)) return;
   throw Error(ErrorCode::kBadInput,
@@ -96,24 +125,38 @@ study::PlanExposure SealedExposure(const MleStudy& study, const Computation& com
   exposure.level = kParameters;
   const uint64_t p = rows.release.variables.size();
   std::string names, variables;
-  bool means = false, fit = false;
+  bool means = false, fit = false, errors = false;
   for (const size_t a : rows.analyses) {
     exposure.opened += OpenedNumbers(study, a);
     names += (names.empty() ? "" : ", ") + study.file.analyses[a].name;
     means |= study.analyses[a].analysis.table.meanstructure;
     fit |= SealedOpeningsOf(study, a).fit;
+    errors |= SealedOpeningsOf(study, a).standard_errors;
   }
   for (const size_t v : rows.release.variables) {
     variables += (variables.empty() ? "" : ", ") + computation.variables[v].schema.name;
   }
-  exposure.statistics = rows.cells.size() * (1 + p * (p + 1) / 2 + (means ? p : 0));
+  // Of incomplete rows the moments of all rows, not the many more of all patterns: never fewer
+  // opened numbers per statistic than there are.
+  const size_t patterns = std::max<size_t>(1, study.file.design.patterns.size());
+  exposure.statistics = rows.cells.size() / patterns * (1 + p * (p + 1) / 2 + (means ? p : 0));
   exposure.of = "estimates of " + names;
   exposure.exposes = {
       fmt::format("the means and covariances of {} that the fitted model implies", variables)};
   if (fit) exposure.exposes.push_back("how far they are from the exact ones, as chi-square");
+  if (errors && HasPatterns(study)) {
+    exposure.exposes.push_back(
+        "how much information the incomplete rows hold on every parameter, as its standard error, "
+        "which says roughly how many rows have the variables that it is about");
+  }
   if (exposure.opened < exposure.statistics) return exposure;
   exposure.exposes.push_back(
-      "as many numbers are opened as there are moments: they may determine all of them exactly");
+      HasPatterns(study)
+          ? "as many numbers are opened as complete rows would have moments: they may determine "
+            "the "
+            "estimates of all means and covariances"
+          : "as many numbers are opened as there are moments: they may determine all of them "
+            "exactly");
   return exposure;
 }
 
@@ -125,7 +168,13 @@ void FitSealedAnalyses(mpc::Engine& engine, const MleStudy& study, size_t comput
       progress.Phase("sealed fit of " + study.file.analyses[a].name);
       engine.BeginPhase(SealedPhase(study, a));
       methods::mle::SealedSums sums = SumsOf(study, a);
-      for (const size_t cell : rows.cells) sums.groups.push_back(shared[cell]);
+      std::vector<methods::mle::SharedMoments> cells;
+      for (const size_t cell : rows.cells) cells.push_back(shared[cell]);
+      if (HasPatterns(study)) {
+        methods::mle::AddPatterns(engine, study.analyses[a].analysis, cells, sums);
+      } else {
+        sums.groups = std::move(cells);
+      }
       result.results[a] = methods::mle::FitSealedAnalysis(
           engine, study.analyses[a].analysis, SealedOpeningsOf(study, a), sums, progress);
     }

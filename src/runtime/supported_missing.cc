@@ -96,12 +96,15 @@ void RequireSupportedFiml(const MleStudy& study, size_t index) {
 void RequireSupportedIncomplete(const MleStudy& study, size_t index) {
   if (!HasPatterns(study)) return;
   const study::AnalysisSpec& spec = study.file.analyses[index];
-  if (spec.protocol != kPooledMoments) {
+  const bool sealed = spec.protocol == kSealed && !IsImputed(study);
+  if (spec.protocol != kPooledMoments && !sealed) {
     Refuse(study, spec.position,
            fmt::format("missing = \"{}\" needs the moments of every pattern, which protocol '{}' "
                        "does not have",
                        IsImputed(study) ? "mi" : "fiml", spec.protocol),
-           "use protocol = \"pooled-moments\", or missing = \"complete\"");
+           IsImputed(study)
+               ? "use protocol = \"pooled-moments\", or missing = \"complete\""
+               : "use protocol = \"pooled-moments\" or \"sealed\", or missing = \"complete\"");
   }
   if (spec.privacy) {
     Refuse(study, spec.position, "a release with noise needs complete rows",

@@ -82,7 +82,7 @@ inline std::vector<SealedSample> Share(Engine& engine, const Case& c) {
     };
     const mpc::Shared weight =
         engine.Public(EncodeMatrix(MatrixXd::Constant(1, 1, group.n / total), kSealedBits));
-    samples.push_back({weight, input(mean), input(covariance)});
+    samples.push_back({weight, input(mean), input(covariance), samples.size()});
   }
   return samples;
 }

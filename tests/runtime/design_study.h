@@ -88,7 +88,7 @@ inline std::vector<Split> Splits() {
 
 struct Design {
   std::string population, design = "site = \"ignore\"\nmissing = \"refuse\"\n";
-  std::string release = "[\"moments\"]";
+  std::string release = "[\"moments\"]", protocol = "pooled-moments";
   std::string disclosure;
   std::vector<std::string> analyses;  // TOML of each [[analysis]] without the common keys
 };
@@ -133,9 +133,9 @@ inline std::string StudyText(const Split& split, const Design& design, const std
   if (!design.disclosure.empty()) toml += "[disclosure]\n" + design.disclosure;
   for (const std::string& analysis : design.analyses) {
     toml += fmt::format(
-        "[[analysis]]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\n"
+        "[[analysis]]\nmethod = \"mle\"\nprotocol = \"{}\"\n"
         "release = {}\nfunction = \"sem\"\n{}",
-        design.release, analysis);
+        design.protocol, design.release, analysis);
   }
   return toml;
 }

@@ -5,13 +5,15 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <random>
-#include <sstream>
 
 #include "base/error.h"
-#include "tests/paths.h"
+#include "stats/sem/fit_objective.h"
+#include "stats/sem/information.h"
+#include "stats/sem/scoring.h"
+#include "stats/sem/starts.h"
+#include "tests/stats/incomplete_rows.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::stats {
@@ -25,37 +27,6 @@ using testing::Number;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-std::filesystem::path Shared() { return std::filesystem::path(SourcePath()) / "../shared"; }
-
-// The named columns of a table; empty cells are missing.
-MatrixXd ReadColumns(const std::filesystem::path& file, const std::vector<std::string>& names) {
-  std::ifstream stream(file);
-  EXPECT_TRUE(stream.good()) << file;
-  const auto split = [](const std::string& line) {
-    std::vector<std::string> cells;
-    std::stringstream text(line);
-    std::string cell;
-    while (std::getline(text, cell, ',')) cells.push_back(cell);
-    if (!line.empty() && line.back() == ',') cells.emplace_back();
-    return cells;
-  };
-  std::string line;
-  std::getline(stream, line);
-  const std::vector<std::string> header = split(line);
-  std::vector<std::vector<std::string>> rows;
-  while (std::getline(stream, line)) rows.push_back(split(line));
-  MatrixXd values(static_cast<Index>(rows.size()), static_cast<Index>(names.size()));
-  for (size_t v = 0; v < names.size(); ++v) {
-    const auto column =
-        static_cast<size_t>(std::find(header.begin(), header.end(), names[v]) - header.begin());
-    for (size_t r = 0; r < rows.size(); ++r) {
-      const std::string& cell = rows[r].at(column);
-      values(static_cast<Index>(r), static_cast<Index>(v)) = cell.empty() ? kNaN : std::stod(cell);
-    }
-  }
-  return values;
-}
-
 SemFitOptions Observed() {
   SemFitOptions options;
   options.information = Information::kObserved;
@@ -65,18 +36,14 @@ SemFitOptions Observed() {
 class FimlReference : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(Shared()))
+    if (!std::filesystem::exists(testing::Shared()))
       GTEST_SKIP() << "the reference fits are not beside the repository";
   }
 };
 
 TEST_P(FimlReference, EqualsLavaan) {
-  const Json reference = testing::ReadJson(Shared() / "reference/sem" / (GetParam() + ".json"));
-  const ParameterTable table = testing::TableOf(reference);
-  const MatrixXd rows =
-      ReadColumns(Shared() / ".." / reference["data"].get<std::string>(), table.observed);
+  const auto [reference, table, patterns] = testing::LoadIncomplete(GetParam());
   SilentProgress progress;
-  const std::vector<PatternMoments> patterns = PatternsOf(rows, 0);
   EXPECT_GT(patterns.size(), 1u);
   const SemFit fit = FitFiml(table, patterns, Observed(), progress);
   EXPECT_TRUE(fit.converged);
@@ -101,6 +68,38 @@ TEST_P(FimlReference, EqualsLavaan) {
   for (const char* name : {"cfi", "tli", "rmsea", "srmr"}) {
     EXPECT_NEAR(fit.fit_measures.at(name), Number(measures[name]), 1e-5) << name;
   }
+}
+
+// What protocol `sealed` does: scoring on the patterns with the expected information, a fixed
+// number of steps, standard errors by the observed one.
+TEST_P(FimlReference, FixedScoringEqualsLavaan) {
+  const auto [reference, table, patterns] = testing::LoadIncomplete(GetParam());
+  const GroupMoments available = AvailableMoments(table, patterns, 0);
+  const RamModel model = BuildRamModel(table, {available});
+  const std::vector<GroupSample> samples = testing::Samples(patterns, model.variable_unit);
+  const SemObjective objective{model, samples};
+  const VectorXd start = StartValues(
+      table, model, ScaleMoments({available}, model.variable_unit.head(model.num_observed)),
+      StartMethod::kSimple);
+  const ScoringEnd end = ScoreSteps(objective, start, {18, 6});
+  EXPECT_LT(end.scaled_gradient, 1e-9);
+  double n = 0;
+  for (const PatternMoments& pattern : patterns) n += pattern.moments.n;
+  const auto k = static_cast<Index>(model.num_parameters);
+  const MatrixXd covariance =
+      InvertInformation(ObservedInformation(objective, end.x), TangentSpace(MatrixXd(0, k), k), n)
+          .covariance;
+  const auto expected = testing::KeptRows(reference);
+  size_t compared = 0;
+  for (size_t r = 0; r < expected.size(); ++r) {
+    const int parameter = model.row_parameter[r];
+    if (parameter < 0) continue;
+    const double se = Number(expected[r]["se"]), unit = model.parameter_unit[parameter];
+    EXPECT_NEAR(unit * end.x[parameter], Number(expected[r]["est"]), 1e-4 * se);
+    EXPECT_NEAR(unit * std::sqrt(covariance(parameter, parameter)), se, 1e-4 * se);
+    ++compared;
+  }
+  EXPECT_GE(compared, static_cast<size_t>(model.num_parameters));
 }
 
 INSTANTIATE_TEST_SUITE_P(Lavaan, FimlReference,

@@ -38,6 +38,18 @@ inline constexpr char kSealedWithoutResiduals[] =
 inline constexpr char kSealedWithoutErrors[] =
     "With fixed.x covariates, whose moments stay sealed, standard errors are opened only where the "
     "study lists the release \"standard-errors\".";
+inline constexpr char kSealedMissingAtRandom[] =
+    "Full information maximum likelihood takes values as missing at random: whether one is missing "
+    "may depend on what the row has, and on nothing else. This was not, and cannot be, checked.";
+inline constexpr char kSealedIncompleteErrors[] =
+    "Standard errors are those of the observed information, computed on shares; of functions of "
+    "several parameters, and of standardised values, there are none.";
+inline constexpr char kSealedIncompleteWithoutErrors[] =
+    "Standard errors of incomplete rows depend on the patterns of missing values, and are opened "
+    "only where the study lists the release \"standard-errors\".";
+inline constexpr char kSealedIncompleteWithoutFit[] =
+    "The protocol 'sealed' has no saturated model of incomplete rows to compare with: chi-square, "
+    "the log-likelihood and fit measures are not available.";
 inline constexpr char kSealedWithoutCovariates[] =
     "The moments of the covariates stay sealed: standardised values, and standard errors of "
     "functions of several parameters, are not available.";

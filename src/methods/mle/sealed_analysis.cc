@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "methods/mle/public_scale.h"
+#include "methods/mle/sealed_patterns.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -13,18 +14,28 @@ std::string GroupSizes(const SealedOpenings& openings) { return "group-sizes/" +
 }  // namespace
 
 SealedModel SealedModelOf(const MleAnalysis& analysis) {
-  if (analysis.options.information != stats::Information::kExpected) {
+  const bool incomplete = !analysis.patterns.empty();
+  if (analysis.options.information != stats::Information::kExpected && !incomplete) {
     throw Error(ErrorCode::kBadInput,
                 "the protocol 'sealed' cannot give standard errors from the observed information: "
                 "that needs the moments",
                 "use information = \"expected\", or protocol = \"pooled-moments\"");
   }
   const stats::StatisticsScale scale = PublicScale(analysis);
-  return PrepareSealed(analysis.table, scale.centre, scale.half_width);
+  SealedModel model = PrepareSealed(analysis.table, scale.centre, scale.half_width);
+  if (incomplete) {
+    model.iterations = kIncompleteIterations;
+    model.newton_steps = kIncompleteNewtonSteps;
+  }
+  return model;
+}
+
+bool HasSealedCovariates(const MleAnalysis& analysis) {
+  return analysis.table.fixed_x && !analysis.table.exogenous_covariates.empty();
 }
 
 bool NeedsStandardErrors(const MleAnalysis& analysis) {
-  return analysis.table.fixed_x && !analysis.table.exogenous_covariates.empty();
+  return HasSealedCovariates(analysis) || !analysis.patterns.empty();
 }
 
 std::vector<mpc::Release> SealedAnalysisReleases(const MleAnalysis& analysis,
@@ -49,9 +60,7 @@ std::optional<MleResult> FitSealedAnalysis(mpc::Engine& engine, const MleAnalysi
                                            const SealedOpenings& openings, const SealedSums& sums,
                                            Progress& progress) {
   const SealedModel model = SealedModelOf(analysis);
-  std::vector<mpc::Shared> counts;
-  for (const SharedMoments& group : sums.groups) counts.push_back(group.count);
-  const mpc::Shared sizes = engine.Concatenate(counts, false);
+  const mpc::Shared sizes = GroupSizesOf(engine, analysis, sums);
   const std::vector<Int128> opened =
       engine.Reveal(GroupSizes(openings), {&sizes, 1}, openings.receiver).front().values;
   const std::vector<SealedSample> samples = SampleOnShares(engine, sums);

@@ -4,6 +4,9 @@
 //                  rows of every group and what sealed_fit.h opens. Nothing to others.
 // After it         Standard errors follow from the estimates (expected information), fit measures
 //                  from the scalars; without them, they are missing, not guessed.
+// Incomplete rows  Full information maximum likelihood on the patterns (sealed_patterns.h), whose
+//                  rows and moments stay on shares. Standard errors are those of the observed
+//                  information, which the estimates do not determine: they open where listed.
 #pragma once
 
 #include <optional>
@@ -18,10 +21,15 @@
 
 namespace partita::methods::mle {
 
-// Throws kBadInput as PrepareSealed, and for observed information, which needs the moments.
+// Throws kBadInput as PrepareSealed, and for observed information of complete rows, which needs the
+// moments.
 SealedModel SealedModelOf(const MleAnalysis& analysis);
 
-// Whether standard errors have to be opened because they do not follow from the estimates.
+// Whether moments of fixed.x covariates are estimated along and stay sealed.
+bool HasSealedCovariates(const MleAnalysis& analysis);
+
+// Whether standard errors have to be opened because they do not follow from the estimates: of such
+// models, and of incomplete rows.
 bool NeedsStandardErrors(const MleAnalysis& analysis);
 
 // All releases of an analysis: the group sizes and those of SealedReleases.

@@ -1,8 +1,10 @@
 #include "methods/mle/sealed_fit.h"
 
+#include <algorithm>
 #include <array>
 #include <numbers>
 
+#include "base/error.h"
 #include "methods/mle/sealed_point.h"
 #include "methods/mle/sealed_scalars.h"
 #include "methods/mle/sealed_slope.h"
@@ -55,7 +57,11 @@ class SealedFit {
     for (size_t t = 0; t < model_.iterations; ++t) {
       progress.Step(t, model_.iterations);
       progress.CheckCancelled();
-      const Shared step = SlopeAt(problem_, current).step;
+      const bool newton = t + model_.newton_steps >= model_.iterations;
+      const Shared step =
+          SlopeAt(problem_, current,
+                  newton ? stats::Information::kObserved : stats::Information::kExpected)
+              .step;
       std::vector<SealedPoint> tried;
       for (const double size : kStepSizes) {
         tried.emplace_back();
@@ -87,9 +93,7 @@ class SealedFit {
         break;
     }
     const bool observed = cell.row < model_.ram.num_observed;
-    return {observed
-                ? engine_.Slice(SampleMean(problem_, 0), static_cast<size_t>(cell.row), 0, {1, 1})
-                : one,
+    return {observed ? engine_.Slice(problem_.mean, static_cast<size_t>(cell.row), 0, {1, 1}) : one,
             one};
   }
 
@@ -146,12 +150,14 @@ class SealedFit {
   Shared Flat(const SealedPoint& at) {
     std::vector<Shared> parts = {AsRow(at.theta), at.value};
     for (const GroupAt& group : at.groups) {
-      for (const Shared* matrix : {&group.b, &group.full, &group.r, &group.inverse}) {
+      for (const Shared* matrix : {&group.b, &group.full, &group.r}) {
         parts.push_back(AsRow(*matrix));
       }
-      if (!problem_.means()) continue;
-      parts.push_back(AsRow(group.eta));
-      parts.push_back(AsRow(group.distance));
+      if (problem_.means()) parts.push_back(AsRow(group.eta));
+    }
+    for (const SampleAt& sample : at.samples) {
+      parts.push_back(AsRow(sample.inverse));
+      if (problem_.means()) parts.push_back(AsRow(sample.distance));
     }
     for (Shared& part : parts) part.bound = 8 * kWorst;
     return engine_.Concatenate(parts, false);
@@ -168,10 +174,15 @@ class SealedFit {
       take(group.b, {v_, v_}, kLargestEntry);
       take(group.full, {v_, v_}, kLargestEntry);
       take(group.r, {p_, p_}, kLargestCorrelation);
-      take(group.inverse, {p_, p_}, 1 / kSmallestPivot);
-      if (!problem_.means()) continue;
-      take(group.eta, {v_, 1}, kLargestEntry);
-      take(group.distance, {p_, 1}, kLargestEntry);
+      if (problem_.means()) take(group.eta, {v_, 1}, kLargestEntry);
+    }
+    for (size_t s = 0; s < at.samples.size(); ++s) {
+      const std::vector<size_t> observed = problem_.ObservedOf(s);
+      const size_t p = observed.size();
+      SampleAt& sample = at.samples[s];
+      sample.r = SelectBoth(engine_, at.groups[problem_.samples[s].group].r, observed);
+      take(sample.inverse, {p, p}, 1 / kSmallestPivot);
+      if (problem_.means()) take(sample.distance, {p, 1}, kLargestEntry);
     }
   }
 
@@ -206,7 +217,9 @@ class SealedFit {
   }
 
   SealedEstimates Open(const SealedPoint& at, const SealedOpenings& openings) {
-    const SealedSlope slope = SlopeAt(problem_, at);
+    const SealedSlope slope =
+        SlopeAt(problem_, at,
+                openings.standard_errors ? openings.information : stats::Information::kExpected);
     const Shared limit = Bounded(Constant(engine_, {k_, 1}, model_.tolerance));
     const std::vector<mpc::Comparison> comparisons = {
         {limit, slope.scaled}, {slope.scaled, Bounded(engine_.Scale(limit, -1))}};
@@ -284,6 +297,14 @@ std::vector<mpc::Release> SealedReleases(const SealedModel& model, const SealedO
 
 SealedEstimates FitSealed(Engine& engine, const SealedModel& model, const SealedOpenings& openings,
                           const std::vector<SealedSample>& samples, Progress& progress) {
+  const bool incomplete =
+      std::any_of(samples.begin(), samples.end(),
+                  [](const SealedSample& sample) { return !sample.observed.empty(); });
+  if (incomplete && (!model.ram.meanstructure || openings.fit)) {
+    throw Error(ErrorCode::kBadInput,
+                "a sealed fit of incomplete rows needs a mean structure, and opens no fit measures",
+                "set meanstructure = true, and leave \"fit\" out of the release list");
+  }
   return SealedFit(engine, model, samples).Run(openings, progress);
 }
 

@@ -8,7 +8,15 @@
 //                  number of steps. Each step tries kStepSizes of the full step at once and takes
 //                  the longest that lowers F, or none, on shares, so F never grows but by
 //                  the 2^-30 that its rounding is given.
+//                  The last model.newton_steps of them use the observed information: where values
+//                  are missing, scoring is linear at the rate of what the expected information is
+//                  off by.
 // Start            Public numbers in units of the secret standard deviations.
+// Incomplete rows  Every pattern of observed variables is a sample, and F the sum over all of them
+// by
+//                  their parts of the rows: full information maximum likelihood. Neither patterns'
+//                  moments nor their rows open. Rounds depend on their number only by the bits of
+//                  the number of faults that is compared with zero.
 // Domain           Of every variable, the variance that the others do not explain is at least 2^-14
 //                  of its half-width squared: a standard deviation of 2^-6 half-widths of which the
 //                  others explain three quarters. Below, numbers outgrow kLargestEntry and
@@ -31,6 +39,7 @@
 #include "methods/mle/sealed_values.h"
 #include "mpc/engine.h"
 #include "mpc/release_gate.h"
+#include "stats/sem/fit.h"
 
 namespace partita::methods::mle {
 
@@ -38,10 +47,12 @@ namespace partita::methods::mle {
 struct SealedOpenings {
   std::string name;  // of the analysis; part of the release ids
   mpc::PartyIndex receiver = 0;
-  // Computed on shares from the expected information; without fixed.x covariates they follow from
+  // Computed on shares. From the expected information, without fixed.x covariates, they follow from
   // the estimates and need not open.
   bool standard_errors = false;
-  bool fit = false;  // SealedScalars
+  bool fit = false;  // SealedScalars; of complete rows only
+  // That standard errors are from; observed, of incomplete rows (missing at random).
+  stats::Information information = stats::Information::kExpected;
 };
 
 std::vector<mpc::Release> SealedReleases(const SealedModel& model, const SealedOpenings& openings,
@@ -62,6 +73,8 @@ struct SealedEstimates {
   std::optional<SealedScalars> scalars;
 };
 
+// samples: one of each group, or several of rows with the same variables observed. Throws kBadInput
+// where incomplete rows meet a model without means, or `fit`.
 SealedEstimates FitSealed(mpc::Engine& engine, const SealedModel& model,
                           const SealedOpenings& openings, const std::vector<SealedSample>& samples,
                           Progress& progress);

@@ -1,7 +1,12 @@
 #include "methods/mle/sealed_point.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
+#include "base/error.h"
 #include "methods/mle/sealed_values.h"
 #include "mpc/compare.h"
 #include "mpc/functions/definite.h"
@@ -19,6 +24,11 @@ using mpc::SharedBits;
 using stats::RamCell;
 using stats::RamGroup;
 using stats::RamMatrix;
+
+// Of the rows, a variable's: 1 / kMostRows of sealed_sample.h.
+constexpr double kSmallestWeight = 0x1p-28;
+// Of a pattern's covariances, in squared standard deviations over all rows.
+constexpr double kLargestOfPattern = 0x1p10;
 
 // The cells of the matrix, row by row, that move with each parameter.
 MatrixXd Pattern(const RamGroup& group, RamMatrix matrix, int v, int parameters) {
@@ -44,7 +54,10 @@ class Evaluation {
 
   void Run(std::vector<SealedPoint>& all) {
     const int v = model_.ram.num_variables, k = model_.ram.num_parameters;
-    for (SealedPoint& at : all) at.groups.resize(samples_.size());
+    for (SealedPoint& at : all) {
+      at.groups.resize(model_.ram.groups.size());
+      at.samples.resize(samples_.size());
+    }
     ForGroups(all, [&](GroupAt& group, size_t g, const SealedPoint& at) {
       const RamGroup& ram = model_.ram.groups[g];
       group.regression = Fill(ram.regression, Pattern(ram, RamMatrix::kRegression, v, k), at.theta);
@@ -62,15 +75,22 @@ class Evaluation {
       products.Matrix(group.bs, engine_.Transpose(group.b), group.full);
     });
     products.Run();
-    ForGroups(all, [&](GroupAt& group, size_t g, const SealedPoint&) {
+    ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
       products.Elementwise(engine_.Slice(group.full, 0, 0, {p_, p_}), problem_.outer, group.r);
+    });
+    ForSamples(all, [&](SampleAt& sample, size_t s, const GroupAt& group) {
       if (!problem_.means()) return;
+      const std::vector<size_t> observed = problem_.ObservedOf(s);
       const Shared residual =
-          Minus(engine_, SampleMean(problem_, g), engine_.Slice(group.eta, 0, 0, {p_, 1}));
-      products.Elementwise(residual, problem_.inverse_sd, group.distance);
+          Minus(engine_, SampleMean(problem_, s), engine_.SelectRows(group.eta, observed));
+      products.Elementwise(residual, engine_.SelectRows(problem_.inverse_sd, observed),
+                           sample.distance);
     });
     products.Run();
     KeepUsable(all);
+    ForSamples(all, [&](SampleAt& sample, size_t s, const GroupAt& group) {
+      sample.r = SelectBoth(engine_, group.r, problem_.ObservedOf(s));
+    });
     Discrepancy(all);
   }
 
@@ -91,7 +111,7 @@ class Evaluation {
     });
     for (size_t step = 1; step < model_.path_length; ++step) {
       Products products(engine_);
-      std::vector<Shared> next(all.size() * samples_.size());
+      std::vector<Shared> next(all.size() * model_.ram.groups.size());
       size_t i = 0;
       ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
         products.Matrix(group.regression, group.b, next[i++]);
@@ -144,8 +164,8 @@ class Evaluation {
   // R^-1 and F; kWorst where R is no covariance or was not usable.
   void Discrepancy(std::vector<SealedPoint>& all) {
     std::vector<mpc::DefiniteMatrix> matrices;
-    ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
-      matrices.push_back({group.r, kSmallestPivot});
+    ForSamples(all, [&](SampleAt& sample, size_t, const GroupAt&) {
+      matrices.push_back({sample.r, kSmallestPivot});
     });
     const std::vector<mpc::DefiniteInverse> inverses =
         mpc::InvertDefinite(engine_, matrices, kSealedBits);
@@ -158,24 +178,25 @@ class Evaluation {
     Products products(engine_);
     std::vector<Shared> trace(inverses.size()), solved(inverses.size()), form(inverses.size());
     size_t i = 0;
-    ForGroups(all, [&](GroupAt& group, size_t g, const SealedPoint&) {
-      group.inverse = inverses[i].inverse;
-      products.Elementwise(problem_.scaled[g], group.inverse, trace[i], kWorst / 64);
-      if (problem_.means()) products.Matrix(group.inverse, group.distance, solved[i], kWorst / 64);
+    ForSamples(all, [&](SampleAt& sample, size_t s, const GroupAt&) {
+      sample.inverse = inverses[i].inverse;
+      products.Elementwise(problem_.scaled[s], sample.inverse, trace[i], kWorst / 64);
+      if (problem_.means())
+        products.Matrix(sample.inverse, sample.distance, solved[i], kWorst / 64);
       ++i;
     });
     products.Run();
     if (problem_.means()) {
       i = 0;
-      ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
-        products.Gram(group.distance, solved[i], form[i], kWorst / 64);
+      ForSamples(all, [&](SampleAt& sample, size_t, const GroupAt&) {
+        products.Gram(sample.distance, solved[i], form[i], kWorst / 64);
         ++i;
       });
       products.Run();
     }
     std::vector<Shared> faults, values;
     i = 0;
-    ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
+    ForSamples(all, [&](SampleAt&, size_t, const GroupAt& group) {
       Shared value = Plus(engine_, SumAll(engine_, trace[i], kWorst / 64), log_dets[i], kWorst / 4);
       if (problem_.means()) value = Plus(engine_, value, form[i], kWorst / 2);
       values.push_back(value);
@@ -188,20 +209,21 @@ class Evaluation {
     Weigh(all, values, faults);
   }
 
-  // F of all groups, by their parts of the rows.
+  // F of all samples, by their parts of the rows.
   void Weigh(std::vector<SealedPoint>& all, const std::vector<Shared>& values,
              const std::vector<Shared>& faults) {
-    const size_t groups = samples_.size();
+    const size_t num_samples = samples_.size();
     std::vector<std::vector<Shared>> lists;
     std::vector<Shared> counts;
     for (size_t c = 0; c < all.size(); ++c) {
-      const auto of_point = std::span(values).subspan(c * groups, groups);
+      const auto of_point = std::span(values).subspan(c * num_samples, num_samples);
       lists.emplace_back(of_point.begin(), of_point.end());
-      Shared count = faults[c * groups];
-      for (size_t g = 1; g < groups; ++g) count = engine_.Add(count, faults[c * groups + g]);
+      Shared count = faults[c * num_samples];
+      for (size_t s = 1; s < num_samples; ++s)
+        count = engine_.Add(count, faults[c * num_samples + s]);
       counts.push_back(count);
     }
-    const std::vector<Shared> sums = OverGroups(problem_, lists, kWorst / 2);
+    const std::vector<Shared> sums = OverSamples(problem_, lists, kWorst / 2);
     const std::vector<Shared> good = engine_.ToRing(mpc::IsZero(engine_, counts));
     const Shared worst = Constant(engine_, {1, 1}, kWorst);
     mpc::ProductRound round(engine_);
@@ -222,6 +244,14 @@ class Evaluation {
     }
   }
 
+  template <typename F>
+  void ForSamples(std::vector<SealedPoint>& all, F body) const {
+    for (SealedPoint& at : all) {
+      for (size_t s = 0; s < samples_.size(); ++s)
+        body(at.samples[s], s, at.groups[samples_[s].group]);
+    }
+  }
+
   const SealedProblem& problem_;
   Engine& engine_;
   const SealedModel& model_;
@@ -229,13 +259,95 @@ class Evaluation {
   size_t p_, v_;
 };
 
+bool IsComplete(const std::vector<SealedSample>& samples) {
+  return std::all_of(samples.begin(), samples.end(),
+                     [](const SealedSample& sample) { return sample.observed.empty(); });
+}
+
+// Means and variances of every variable over the rows that have it, p x 1 each; zero where no row
+// does.
+std::pair<Shared, Shared> AvailableMoments(const SealedProblem& problem) {
+  Engine& engine = problem.engine;
+  const size_t num_samples = problem.samples.size();
+  if (num_samples == 1 && problem.samples.front().observed.size() < problem.observed()) {
+    throw Error(ErrorCode::kInternal, "a variable that no sample has");
+  }
+  Products products(engine);
+  std::vector<Shared> squares(num_samples), means(num_samples), seconds(num_samples);
+  for (size_t s = 0; s < num_samples; ++s) {
+    const Shared& mean = problem.samples[s].mean;
+    products.Elementwise(mean, mean, squares[s], 1);
+  }
+  products.Run();
+  const Shared one = Constant(engine, {1, 1}, 1);
+  const auto weight = [&](size_t s) {
+    return num_samples == 1 ? one : Bounded(problem.samples[s].weight, 1);
+  };
+  for (size_t s = 0; s < num_samples; ++s) {
+    const SealedSample& sample = problem.samples[s];
+    const Shared second = Plus(engine, Diagonal(engine, sample.covariance), squares[s], 2);
+    products.Elementwise(weight(s), AsRow(sample.mean), means[s], 1);
+    products.Elementwise(weight(s), AsRow(second), seconds[s], 2);
+  }
+  products.Run();
+  // To all variables, over the weights of the samples that have them.
+  const auto pooled = [&](auto row_of) {
+    Shared sum = Constant(engine, {1, problem.observed()}, 0);
+    for (size_t s = 0; s < num_samples; ++s) {
+      const std::vector<size_t> observed = problem.ObservedOf(s);
+      MatrixXd places = MatrixXd::Zero(static_cast<Index>(observed.size()),
+                                       static_cast<Index>(problem.observed()));
+      for (size_t i = 0; i < observed.size(); ++i)
+        places(static_cast<Index>(i), static_cast<Index>(observed[i])) = 1;
+      const Shared row = row_of(s, observed.size());
+      sum = Plus(engine, sum, engine.MultiplyPublic(row, EncodeMatrix(places, 0)), 4);
+    }
+    return sum;
+  };
+  const Shared rows = pooled([&](size_t s, size_t k) {
+    const MatrixXd ones = MatrixXd::Ones(1, static_cast<Index>(k));
+    return engine.MultiplyPublic(weight(s), EncodeMatrix(ones, 0));
+  });
+  const mpc::PositiveValue parts{Bounded(rows, 2), kSmallestWeight};
+  const Shared inverse = mpc::Reciprocal(engine, std::span(&parts, 1), kSealedBits).front();
+  Shared mean, second, squared;
+  products.Elementwise(inverse, pooled([&](size_t s, size_t) { return means[s]; }), mean, 1);
+  products.Elementwise(inverse, pooled([&](size_t s, size_t) { return seconds[s]; }), second, 2);
+  products.Run();
+  products.Elementwise(mean, mean, squared, 1);
+  products.Run();
+  return {engine.Transpose(mean), engine.Transpose(Minus(engine, second, squared, 4))};
+}
+
+Shared Shift(const SealedProblem& problem, const std::vector<size_t>& observed) {
+  const std::vector<Index> places(observed.begin(), observed.end());
+  return problem.engine.Public(EncodeMatrix(problem.model.shift(places), kSealedBits));
+}
+
 }  // namespace
+
+std::vector<size_t> SealedProblem::ObservedOf(size_t sample) const {
+  if (!samples[sample].observed.empty()) return samples[sample].observed;
+  std::vector<size_t> all(observed());
+  std::iota(all.begin(), all.end(), size_t{0});
+  return all;
+}
 
 SealedProblem ScaleProblem(Engine& engine, const SealedModel& model,
                            const std::vector<SealedSample>& samples) {
   SealedProblem problem{engine, model, samples};
-  const mpc::PositiveValue variances{Bounded(Diagonal(engine, samples.front().covariance), 1),
-                                     kSmallestVariance};
+  const bool complete = IsComplete(samples);
+  Shared variance;
+  if (complete) {
+    variance = Diagonal(engine, samples.front().covariance);
+    if (problem.means()) problem.mean = SampleMean(problem, 0);
+  } else {
+    std::tie(problem.mean, variance) = AvailableMoments(problem);
+    std::vector<size_t> all(problem.observed());
+    std::iota(all.begin(), all.end(), size_t{0});
+    problem.mean = Plus(engine, problem.mean, Shift(problem, all));
+  }
+  const mpc::PositiveValue variances{Bounded(variance, 1), kSmallestVariance};
   const double largest = 1 / std::sqrt(kSmallestVariance);
   problem.inverse_sd =
       Bounded(mpc::InverseRoot(engine, std::span(&variances, 1), kSealedBits).front(), largest);
@@ -245,25 +357,27 @@ SealedProblem ScaleProblem(Engine& engine, const SealedModel& model,
                   largest * largest);
   products.Run();
   problem.scaled.resize(samples.size());
-  for (size_t g = 0; g < samples.size(); ++g) {
-    products.Elementwise(samples[g].covariance, problem.outer, problem.scaled[g],
-                         kLargestCorrelation);
+  for (size_t s = 0; s < samples.size(); ++s) {
+    const Shared outer =
+        complete ? problem.outer : SelectBoth(engine, problem.outer, problem.ObservedOf(s));
+    products.Elementwise(samples[s].covariance, outer, problem.scaled[s],
+                         complete ? kLargestCorrelation : kLargestOfPattern);
   }
   products.Run();
   return problem;
 }
 
-Shared SampleMean(const SealedProblem& problem, size_t group) {
-  return Plus(problem.engine, problem.samples[group].mean,
-              problem.engine.Public(EncodeMatrix(problem.model.shift, kSealedBits)));
+Shared SampleMean(const SealedProblem& problem, size_t sample) {
+  return Plus(problem.engine, problem.samples[sample].mean,
+              Shift(problem, problem.ObservedOf(sample)));
 }
 
 void Evaluate(const SealedProblem& problem, std::vector<SealedPoint>& points) {
   Evaluation(problem).Run(points);
 }
 
-std::vector<Shared> OverGroups(const SealedProblem& problem,
-                               const std::vector<std::vector<Shared>>& lists, double bound) {
+std::vector<Shared> OverSamples(const SealedProblem& problem,
+                                const std::vector<std::vector<Shared>>& lists, double bound) {
   std::vector<Shared> sums;
   if (problem.samples.size() == 1) {
     for (const std::vector<Shared>& list : lists) sums.push_back(list.front());

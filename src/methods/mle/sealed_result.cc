@@ -97,7 +97,9 @@ void AddMeasures(const MleAnalysis& analysis, const SealedModel& model, const Ve
                                {"ntotal", n},
                                {"df", stats::CountMoments(table) - num_parameters}};
     result.fit_measures_available = false;
-    result.notes.insert(result.notes.begin(), kSealedWithoutFit);
+    result.notes.insert(result.notes.begin(), analysis.patterns.empty()
+                                                  ? kSealedWithoutFit
+                                                  : kSealedIncompleteWithoutFit);
     return;
   }
   // From half-widths to the units of the data; with fixed.x of all but the covariates.
@@ -131,19 +133,22 @@ MleResult DescribeSealed(const MleAnalysis& analysis, const SealedModel& model,
   result.group_n = group_sizes;
   stats::SemFit& fit = result.fit;
   fit.converged = estimates.converged;
-  fit.optimizer = "Fisher scoring on shares";
+  fit.optimizer = analysis.patterns.empty() ? "Fisher scoring on shares"
+                                            : "Fisher scoring and Newton steps on shares";
   fit.iterations = static_cast<int>(model.iterations);
   fit.max_scaled_gradient = kNaN;  // stays sealed but for whether it is below the tolerance
   if (!fit.converged) {
     fit.warnings.push_back(
         fmt::format("the fit did not converge in {} steps on shares", model.iterations));
   }
-  const bool sealed_covariates = NeedsStandardErrors(analysis);
+  const bool sealed_covariates = HasSealedCovariates(analysis);
+  const bool incomplete = !analysis.patterns.empty();
   const VectorXd x = AllParameters(model, estimates.x);
   std::vector<std::string> warnings;
   const MatrixXd covariance =
-      sealed_covariates ? OpenedCovariance(model, estimates, n)
-                        : ExpectedCovariance(model, half_width, group_sizes, x, n, warnings);
+      sealed_covariates || incomplete
+          ? OpenedCovariance(model, estimates, n)
+          : ExpectedCovariance(model, half_width, group_sizes, x, n, warnings);
   fit.warnings.insert(fit.warnings.end(), warnings.begin(), warnings.end());
   const stats::ModelExpressions expressions(model.table, model.ram);
   fit.vcov = stats::FreeCovariance(analysis.table, model.ram, covariance);
@@ -155,6 +160,14 @@ MleResult DescribeSealed(const MleAnalysis& analysis, const SealedModel& model,
   if (sealed_covariates) {
     result.notes.insert(result.notes.begin(), kSealedWithoutCovariates);
     if (!openings.standard_errors) result.notes.insert(result.notes.begin(), kSealedWithoutErrors);
+  }
+  if (incomplete) {
+    result.notes.insert(result.notes.begin(), kSealedMissingAtRandom);
+    result.notes.insert(result.notes.begin(), openings.standard_errors
+                                                  ? kSealedIncompleteErrors
+                                                  : kSealedIncompleteWithoutErrors);
+    for (std::string& warning : stats::SolutionWarnings(model.table, model.ram, x))
+      fit.warnings.push_back(std::move(warning));
   }
   return result;
 }

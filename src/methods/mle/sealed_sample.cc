@@ -60,7 +60,7 @@ class Sample {
     mpc::ProductRound round(engine_);
     for (size_t g = 0; g < groups; ++g) {
       round.Add(inverse_[g], scatter[g], digits_.largest, once[g]);
-      round.Add(inverse_[g], Select(sums_.groups[g].sums), sums_.value_bound, means[g]);
+      round.Add(inverse_[g], Select(g), sums_.value_bound, means[g]);
       if (groups > 1) round.Add(inverse_[groups], Count(g), 1, weights[g]);
     }
     round.Run();
@@ -72,11 +72,14 @@ class Sample {
     round.Run();
     for (Shared& value : twice) cut.Add(value, kSealedBits, 1);
     cut.Run();
-    const size_t p = sums_.variables.size();
     std::vector<SealedSample> samples;
     for (size_t g = 0; g < groups; ++g) {
-      samples.push_back(
-          {weights[g], mpc::Reshape(means[g], {p, 1}), mpc::Reshape(twice[g], {p, p})});
+      const size_t k = PlacesOf(g).size();
+      SealedSample sample{weights[g], mpc::Reshape(means[g], {k, 1}),
+                          mpc::Reshape(twice[g], {k, k})};
+      sample.group = sums_.group_of.empty() ? g : sums_.group_of[g];
+      if (!sums_.observed.empty()) sample.observed = sums_.observed[g];
+      samples.push_back(std::move(sample));
     }
     return samples;
   }
@@ -105,8 +108,8 @@ class Sample {
     mpc::ProductRound round(engine_);
     std::vector<Shared> crosses(sums_.groups.size()), squares(sums_.groups.size());
     for (size_t g = 0; g < sums_.groups.size(); ++g) {
-      const Shared row = Select(sums_.groups[g].sums);
-      round.Add(Count(g), AsRow(SelectAll(sums_.groups[g].cross)), square, crosses[g]);
+      const Shared row = Select(g);
+      round.Add(Count(g), AsRow(SelectAll(g)), square, crosses[g]);
       round.Add(mpc::Product::Kind::kGram, row, row, square, squares[g]);
     }
     round.Run();
@@ -117,12 +120,21 @@ class Sample {
     return scatter;
   }
 
-  Shared Select(const Shared& row) {
-    const Shared column = engine_.SelectRows(engine_.Transpose(row), sums_.variables);
+  // The sample's variables, as indices into those of the moments.
+  std::vector<size_t> PlacesOf(size_t sample) const {
+    if (sums_.observed.empty()) return sums_.variables;
+    std::vector<size_t> places;
+    for (const size_t v : sums_.observed[sample]) places.push_back(sums_.variables[v]);
+    return places;
+  }
+  Shared Select(size_t sample) {
+    const Shared& sums = sums_.groups[sample].sums;
+    const Shared column = engine_.SelectRows(engine_.Transpose(sums), PlacesOf(sample));
     return mpc::WithBound(engine_.Transpose(column), digits_.largest);
   }
-  Shared SelectAll(const Shared& square) {
-    return mpc::WithBound(SelectBoth(engine_, square, sums_.variables), digits_.largest);
+  Shared SelectAll(size_t sample) {
+    return mpc::WithBound(SelectBoth(engine_, sums_.groups[sample].cross, PlacesOf(sample)),
+                          digits_.largest);
   }
 
   Engine& engine_;

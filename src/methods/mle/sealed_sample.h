@@ -13,16 +13,23 @@ namespace partita::methods::mle {
 // f_in of this protocol.
 inline constexpr int kSealedInputBits = 30;
 
-// One group's sample moments on shares at kSealedBits, of (y - centre) / half-width of every
-// variable.
+// The sample moments of one group, or of its rows in which the same variables are observed, on
+// shares at kSealedBits, of (y - centre) / half-width of these k variables. A sample without rows
+// is zero throughout.
 struct SealedSample {
-  mpc::Shared weight;      // 1 x 1: its part of the rows; not used with one group
-  mpc::Shared mean;        // p x 1; not used without a mean structure
-  mpc::Shared covariance;  // p x p, divisor n
+  mpc::Shared weight;      // 1 x 1: its part of the rows; not used with one sample
+  mpc::Shared mean;        // k x 1; not used without a mean structure
+  mpc::Shared covariance;  // k x k, divisor n
+  size_t group = 0;
+  std::vector<size_t> observed = {};  // of the model's p variables, ascending; empty: all of them
 };
 
 struct SealedSums {
-  std::vector<SharedMoments> groups;
+  std::vector<SharedMoments> groups;  // or, of incomplete rows, one entry for each sample
+  // By sample, of incomplete rows (sealed_patterns.h): the group, and what is observed as indices
+  // into `variables`. Empty: one sample for each group, of all variables.
+  std::vector<size_t> group_of = {};
+  std::vector<std::vector<size_t>> observed = {};
   std::vector<size_t> variables;         // of the model, as indices into those of the moments
   int fraction_bits = kSealedInputBits;  // f_in of the moments
   double max_rows = 0;                   // public upper bound on the rows of all groups

@@ -69,7 +69,7 @@ Shared ScalarsAt(const SealedProblem& problem, const SealedPoint& at) {
   for (size_t g = 0; g < problem.samples.size(); ++g) {
     apart.push_back(Plus(engine, SumOf(engine, logs[g + 1], others), among[g], 4 * kLargestLog));
   }
-  const std::vector<Shared> sums = OverGroups(problem, {whole, among, apart}, 4 * kLargestLog);
+  const std::vector<Shared> sums = OverSamples(problem, {whole, among, apart}, 4 * kLargestLog);
 
   // F less what the saturated model has.
   Shared chisq = Minus(engine, at.value, sums[0], 16 * kWorst);
@@ -86,7 +86,8 @@ Shared ScalarsAt(const SealedProblem& problem, const SealedPoint& at) {
 
 Shared DeviationsAt(const SealedProblem& problem, const SealedSlope& slope) {
   Engine& engine = problem.engine;
-  const mpc::PositiveValue inflation{Bounded(slope.inflation, 1 / kSmallestScaledPivot), 0.5};
+  const mpc::PositiveValue inflation{Bounded(slope.inflation, 1 / kSmallestScaledPivot),
+                                     slope.smallest_inflation};
   const Shared root = mpc::Root(engine, std::span(&inflation, 1), kSealedBits).front();
   Shared deviations;
   Products products(engine);

@@ -156,8 +156,11 @@ class OwnProtocol {
                                   progress);
     }
     if (protocol_ == "sealed") {
-      const mle::SealedSums sums{moments, All(), task_.fraction_bits,
-                                 static_cast<double>(task_.max_rows)};
+      mle::SealedSums sums;
+      sums.groups = moments;
+      sums.variables = All();
+      sums.fraction_bits = task_.fraction_bits;
+      sums.max_rows = static_cast<double>(task_.max_rows);
       engine.BeginPhase(kFit);
       return mle::FitSealedAnalysis(engine, sample_.analysis, openings_, sums, progress);
     }

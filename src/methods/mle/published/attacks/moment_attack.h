@@ -30,9 +30,9 @@ struct SolvedMoments {
 // Least squares in coordinates whitened by `guess`, a distribution near the rows' (the last theta
 // asked for, say); what is not determined is as in the guess. Directions told with less than `told`
 // of the largest count as not told: kTold for answers as exact as doubles, kToldInRing for those in
-// the ring, which round rows to 2^-26 and distributions to 2^-27, so that what was asked leaves the model's
-// family by as much and the answers cannot be solved for what lies there. Without likelihoods the
-// guess is the result.
+// the ring, which round rows to 2^-26 and distributions to 2^-27, so that what was asked leaves the
+// model's family by as much and the answers cannot be solved for what lies there. Without
+// likelihoods the guess is the result.
 inline constexpr double kTold = 1e-9, kToldInRing = 1e-5;
 SolvedMoments SolveMoments(const std::vector<KnownLikelihood>& known, double n,
                            const NormalParameters& guess, double told = kTold);

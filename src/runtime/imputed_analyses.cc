@@ -64,6 +64,12 @@ methods::mle::ImputationTask ImputationTaskOf(const MleStudy& study, const Compu
   task.receiver = study.receiver;
   task.variables = rows.release.variables;
   for (const size_t v : task.variables) task.names.push_back(computation.variables[v].schema.name);
+  const auto place = [&](size_t variable) {
+    return static_cast<size_t>(
+        std::lower_bound(task.variables.begin(), task.variables.end(), variable) -
+        task.variables.begin());
+  };
+  for (const auto& [a, b] : rows.release.pairs) task.pairs.emplace_back(place(a), place(b));
   task.groups = study.analyses[rows.analyses.front()].analysis.table.groups;
   const size_t patterns = study.file.design.patterns.size();
   for (size_t k = 0; k < patterns; ++k) {
@@ -102,11 +108,11 @@ study::PlanExposure ImputationExposure(const MleStudy& study, const Computation&
                   task.options.imputations),
       "their average, which is near the maximum likelihood estimate of the means and covariances "
       "from all rows",
-      "to all parties, how many rows have each pattern of missing values"};
-  if (!always.empty()) {
-    exposure.exposes.push_back("the exact means, variances and covariances of " + always +
-                               ", which no pattern lacks");
-  }
+      "to all parties, how many rows have each pattern of missing values",
+      "the exact means, variances and covariances of variables that no pattern lacks, or only "
+      "patterns without rows" +
+          (always.empty() ? "" : ": at least of " + always) +
+          "; of 0/1 variables these are counts and 2 x 2 tables"};
   if (!rows.group.empty())
     exposure.exposes.push_back("each of these for every level of " + rows.group);
   return exposure;
@@ -124,6 +130,22 @@ void RequireSupportedImputation(const MleStudy& study, size_t analysis) {
                             study.file.file_name, study.file.design.position.line,
                             study.file.design.position.column, sums.max_rows),
                 "declare the counts of all row blocks, or use missing = \"fiml\"");
+  }
+  const PreparedAnalysis& prepared = study.analyses[analysis];
+  const Computation& computation = study.computations[prepared.computation];
+  const methods::mle::ImputationTask task =
+      ImputationTaskOf(study, computation, computation.row_sets[prepared.row_set]);
+  for (size_t v = 0; v < task.names.size(); ++v) {
+    const bool there = std::any_of(task.observed.begin(), task.observed.end(),
+                                   [&](const std::vector<size_t>& observed) {
+                                     return std::binary_search(observed.begin(), observed.end(), v);
+                                   });
+    if (there) continue;
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("{}:{}:{}: every pattern lacks {}, which nothing says how to impute",
+                            study.file.file_name, study.file.design.position.line,
+                            study.file.design.position.column, task.names[v]),
+                "list a pattern that has it, or leave the variable out");
   }
 }
 

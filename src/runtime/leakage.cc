@@ -207,7 +207,10 @@ std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
         {study.parties[p].name, "",
          fmt::format("nothing from the run but the answers of the checks{}; no bound "
                      "once it is told the results",
-                     IsImputed(study) ? " and the number of rows of each pattern" : "")});
+                     IsImputed(study)
+                         ? ", the number of rows of each pattern (of each group), and whether "
+                           "numbers stayed within their bounds"
+                         : "")});
   }
   if (study.file.engine.name == "replicated") {
     rows.push_back({"any 2 computing parties together", "",

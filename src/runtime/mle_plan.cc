@@ -180,16 +180,20 @@ void MleStudy::Describe(study::Plan& plan) const {
 }
 
 std::vector<std::string> MleStudy::AlsoLearns(size_t party) const {
-  if (party != receiver) return {};
+  if (party != receiver) {
+    if (!IsImputed(*this) || !parties[party].holder) return {};
+    return {"by subtracting its own rows, how many rows of the others have each pattern"};
+  }
   std::vector<std::string> learns = {"with them the fitted models"};
   if (privacy) {
     learns.emplace_back("and its own share of the noise, which it can subtract");
   } else if (IsSealed(*this)) {
     learns.emplace_back("no moments; what the estimates say of them is under the exposures");
-  } else if (IsImputed(*this)) {
+  } else if (IsImputed(*this) && parties[party].holder) {
     learns.emplace_back(
-        "as a holder it knows its own cells and its own part of the random numbers of the "
-        "imputation, and can subtract what they contribute");
+        "by subtracting its own rows, exactly the moments of the others' rows of variables that no "
+        "row lacks, and how many of the others' rows have each pattern; of the imputation it knows "
+        "its own part of the random numbers");
   } else if (parties[party].holder && partition.kind == data::PartitionKind::kHorizontal) {
     learns.emplace_back(
         OtherHolders(*this) == 1

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "stats/sem/imputation.h"
@@ -15,6 +16,7 @@ using stats::ParameterEstimate;
 using stats::SemFit;
 
 constexpr double kConfidence = 0.95;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 std::string RowName(const stats::ParameterTable& table, const stats::Parameter& row) {
   const std::string name = row.lhs + " " + row.op + (row.rhs.empty() ? "" : " " + row.rhs);
@@ -48,16 +50,18 @@ Combined CombineEstimates(const stats::ParameterTable& table, const std::vector<
       estimates.push_back(fit.estimates[r].estimate);
       errors.push_back(fit.estimates[r].standard_error);
     }
-    // Without standard errors a row is fixed: a constant, or a moment of a fixed.x covariate. Where
-    // a fit has none the row is not identified.
-    const bool free = std::all_of(errors.begin(), errors.end(), [](double e) { return e > 0; });
+    // Where no fit has a standard error the row is fixed: a constant, or a moment of a fixed.x
+    // covariate. Where some have none it is not identified in all tables.
+    const auto has_error = [](double error) { return error > 0; };
     ParameterEstimate row = fits.front().estimates[r];
     row.std_lv = row.std_all = 0;
     Average(fits, r, row);
-    if (!free) {
+    if (!std::all_of(errors.begin(), errors.end(), has_error)) {
       row.estimate = std::accumulate(estimates.begin(), estimates.end(), 0.0) /
                      static_cast<double>(fits.size());
-      row.ci_lower = row.ci_upper = row.estimate;
+      const bool is_fixed = std::none_of(errors.begin(), errors.end(), has_error);
+      if (!is_fixed) row.standard_error = row.z = row.p_value = kNaN;
+      row.ci_lower = row.ci_upper = is_fixed ? row.estimate : kNaN;
       combined.estimates.push_back(row);
       continue;
     }
@@ -76,20 +80,37 @@ Combined CombineEstimates(const stats::ParameterTable& table, const std::vector<
   return combined;
 }
 
-// Means of what every fit has, and what the imputations add to the covariance of the parameters.
-void CombineMatrices(const std::vector<SemFit>& fits, SemFit& combined) {
+// The free parameters of a fit, in the order of vcov.
+Eigen::VectorXd FreeEstimates(const stats::ParameterTable& table, const SemFit& fit) {
+  Eigen::VectorXd free = Eigen::VectorXd::Zero(fit.vcov.rows());
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    if (table.rows[r].free > 0 && table.rows[r].free <= free.size())
+      free(table.rows[r].free - 1) = fit.estimates[r].estimate;
+  }
+  return free;
+}
+
+// Rubin's total covariance of the parameters, and means of what every fit implies.
+void CombineMatrices(const stats::ParameterTable& table, const std::vector<SemFit>& fits,
+                     SemFit& combined) {
   const auto m = static_cast<double>(fits.size());
   combined.vcov = fits.front().vcov * 0;
   combined.implied_covariance = fits.front().implied_covariance;
   combined.implied_mean = fits.front().implied_mean;
   for (auto& covariance : combined.implied_covariance) covariance *= 0;
   for (auto& mean : combined.implied_mean) mean *= 0;
+  Eigen::VectorXd centre = FreeEstimates(table, fits.front()) * 0;
   for (const SemFit& fit : fits) {
     combined.vcov += fit.vcov / m;
+    centre += FreeEstimates(table, fit) / m;
     for (size_t g = 0; g < fit.implied_covariance.size(); ++g)
       combined.implied_covariance[g] += fit.implied_covariance[g] / m;
     for (size_t g = 0; g < fit.implied_mean.size(); ++g)
       combined.implied_mean[g] += fit.implied_mean[g] / m;
+  }
+  for (const SemFit& fit : fits) {
+    const Eigen::VectorXd between = FreeEstimates(table, fit) - centre;
+    combined.vcov += (1 + 1 / m) / (m - 1) * between * between.transpose();
   }
 }
 
@@ -160,7 +181,7 @@ MleResult FitImputed(const MleAnalysis& analysis,
   const double parameters = fits.front().fit_measures.at("npar");
   Combined combined = CombineEstimates(analysis.table, fits, rows - parameters);
   fit.estimates = std::move(combined.estimates);
-  CombineMatrices(fits, fit);
+  CombineMatrices(analysis.table, fits, fit);
   const double df = fits.front().fit_measures.at("df");
   fit.fit_measures = {{"npar", parameters}, {"ntotal", rows}, {"df", df}};
   result.fit_measures_available = false;

@@ -71,6 +71,23 @@ void RequireRows(const ImputationTask& task, size_t group, const std::vector<dou
                 fmt::format("no row{} has a value of {}", InGroup(task, group), task.names[v]),
                 "leave the variable out, or check with its holders");
   }
+  for (size_t v = 0; v < p; ++v) {
+    for (size_t w = 0; w < v; ++w) {
+      double both = 0;
+      for (size_t k = 0; k < counts.size(); ++k) {
+        const std::vector<size_t>& observed = task.observed[k];
+        const bool has = std::binary_search(observed.begin(), observed.end(), v) &&
+                         std::binary_search(observed.begin(), observed.end(), w);
+        both += has ? counts[k] : 0;
+      }
+      if (both > static_cast<double>(p)) continue;
+      throw Error(ErrorCode::kRefused,
+                  fmt::format("{} rows{} have both {} and {}, which says too little of how they "
+                              "go together",
+                              both, InGroup(task, group), task.names[w], task.names[v]),
+                  "leave one of the variables out, or check with their holders");
+    }
+  }
   if (rows < static_cast<double>(p + kRowsBeyondVariables)) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("{} rows{} are not enough to impute {} variables: {} are needed", rows,
@@ -115,21 +132,22 @@ MatrixXd Decode(const IntMatrix& matrix) {
   return values;
 }
 
-// Means, then the covariances on and below the diagonal.
-Shared OpenedValues(Engine& engine, const ImputedMoments& moments) {
+// Means, then the covariances of the task's pairs.
+Shared OpenedValues(Engine& engine, const ImputationTask& task, const ImputedMoments& moments) {
   std::vector<Shared> parts = {AsRow(moments.mean)};
-  for (size_t v = 0; v < moments.covariance.shape.rows; ++v)
-    parts.push_back(engine.Slice(moments.covariance, v, 0, {1, v + 1}));
+  for (const auto& [v, w] : task.pairs)
+    parts.push_back(engine.Slice(moments.covariance, v, w, {1, 1}));
   for (Shared& part : parts) part.bound = kLargestEntry;
   return engine.Concatenate(parts, false);
 }
 
-stats::GroupMoments MomentsOf(const MatrixXd& row, Index p, double n) {
-  stats::GroupMoments moments{n, row.row(0).head(p).transpose(), MatrixXd(p, p)};
+stats::GroupMoments MomentsOf(const MatrixXd& row, const ImputationTask& task, double n) {
+  const auto p = static_cast<Index>(task.variables.size());
+  stats::GroupMoments moments{n, row.row(0).head(p).transpose(), MatrixXd::Zero(p, p)};
   Index next = p;
-  for (Index v = 0; v < p; ++v) {
-    for (Index w = 0; w <= v; ++w)
-      moments.covariance(v, w) = moments.covariance(w, v) = row(0, next++);
+  for (const auto& pair : task.pairs) {
+    const auto v = static_cast<Index>(pair.first), w = static_cast<Index>(pair.second);
+    moments.covariance(v, w) = moments.covariance(w, v) = row(0, next++);
   }
   return moments;
 }
@@ -137,13 +155,14 @@ stats::GroupMoments MomentsOf(const MatrixXd& row, Index p, double n) {
 }  // namespace
 
 uint64_t NumImputedValues(const ImputationTask& task) {
-  const uint64_t groups = task.groups.size(), p = task.variables.size();
-  return groups * (task.observed.size() + task.options.imputations * (p + p * (p + 1) / 2));
+  const uint64_t moments = task.variables.size() + task.pairs.size();
+  return task.groups.size() * (task.observed.size() + task.options.imputations * moments);
 }
 
 std::vector<mpc::Release> ImputationReleases(const ImputationTask& task,
                                              const std::string& receiver_name) {
   const uint64_t groups = task.groups.size(), counts = groups * task.observed.size();
+  const size_t list_pairs = task.names.size() * (task.names.size() + 1) / 2;
   std::string list;
   for (const std::string& name : task.names) list += (list.empty() ? "" : ", ") + name;
   return {{CountsRelease(task),
@@ -153,8 +172,11 @@ std::vector<mpc::Release> ImputationReleases(const ImputationTask& task,
           {DomainRelease(task), "whether the imputation stayed within its numeric bounds, one bit",
            "all", "exact", 1, mpc::kEverybody, 1},
           {MomentsRelease(task),
-           fmt::format("means and covariances of {} in {} imputed tables{}", list,
-                       task.options.imputations, groups > 1 ? ", by group" : ""),
+           fmt::format("means and covariances of {} in {} imputed tables{}{}", list,
+                       task.options.imputations, groups > 1 ? ", by group" : "",
+                       task.pairs.size() < list_pairs
+                           ? "; only covariances of variables that one analysis uses together"
+                           : ""),
            receiver_name, "exact", 1, task.receiver, NumImputedValues(task) - counts}};
 }
 
@@ -176,6 +198,8 @@ OpenedImputations ImputeAndOpen(Engine& engine, const ImputationTask& task,
   }
   std::vector<std::unique_ptr<stats::VariateTape>> own;
   std::vector<stats::ImputationTape*> tapes;
+  if (engine.self() && random == nullptr)
+    throw Error(ErrorCode::kInternal, "a party of an imputation has no randomness");
   if (random != nullptr) own.push_back(std::make_unique<stats::VariateTape>(*random));
   for (size_t c = 0; c < task.groups.size() * task.options.imputations && !own.empty(); ++c)
     tapes.push_back(own.front().get());
@@ -184,7 +208,8 @@ OpenedImputations ImputeAndOpen(Engine& engine, const ImputationTask& task,
   RequireDomain(engine, task, imputed.beyond);
   std::vector<Shared> values;
   for (const auto& group : imputed.groups) {
-    for (const ImputedMoments& moments : group) values.push_back(OpenedValues(engine, moments));
+    for (const ImputedMoments& moments : group)
+      values.push_back(OpenedValues(engine, task, moments));
   }
   const std::vector<IntMatrix> rows = engine.Reveal(MomentsRelease(task), values, task.receiver);
   if (engine.self() != task.receiver) return opened;
@@ -194,8 +219,7 @@ OpenedImputations ImputeAndOpen(Engine& engine, const ImputationTask& task,
     for (size_t k = 0; k < patterns; ++k) n += task.observed[k].empty() ? 0 : opened.counts[g][k];
     opened.moments.emplace_back();
     for (size_t i = 0; i < task.options.imputations; ++i) {
-      opened.moments.back().push_back(
-          MomentsOf(Decode(*next++), static_cast<Index>(task.variables.size()), n));
+      opened.moments.back().push_back(MomentsOf(Decode(*next++), task, n));
     }
   }
   return opened;

@@ -4,7 +4,7 @@
 //                  pattern, and one bit; if that is 1, to the receiver m completed means and
 //                  covariances of every group. Nothing else.
 // Method           shared_patterns.h, shared_imputation.h, then one opening.
-// Revealed         What ImputationReleases lists. Of variables that no pattern lacks the completed
+// Revealed         What ImputationReleases lists. Of variables that no row lacks the completed
 //                  moments are the exact ones, m times; of the others they carry the noise of
 //                  imputation, of which a party knows its own part. The mean of the m tables is
 //                  near the maximum likelihood estimate from the incomplete rows.
@@ -12,6 +12,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/progress.h"
@@ -26,11 +27,12 @@ namespace partita::methods::mle {
 struct ImputationTask {
   std::string name;  // part of the release ids
   mpc::PartyIndex receiver = 0;
-  std::vector<std::string> names;             // of the variables, for messages
-  std::vector<size_t> variables;              // as indices into those of the moments
-  std::vector<std::string> groups;            // one, maybe empty, without groups
-  std::vector<std::vector<size_t>> observed;  // by pattern, indices into `variables`, ascending
-  double max_rows = 0;                        // public upper bound
+  std::vector<std::string> names;                // of the variables, for messages
+  std::vector<size_t> variables;                 // as indices into those of the moments
+  std::vector<std::pair<size_t, size_t>> pairs;  // whose covariances open, of `variables`
+  std::vector<std::string> groups;               // one, maybe empty, without groups
+  std::vector<std::vector<size_t>> observed;     // by pattern, indices into `variables`, ascending
+  double max_rows = 0;                           // public upper bound
   stats::ImputationOptions options;
 };
 
@@ -48,9 +50,10 @@ struct OpenedImputations {
 
 // cells: by group and, within it, pattern; f_in kSealedInputBits. random: this party's own; null at
 // the dealer. Throws at all parties, after the counts are opened: kRefused, with what to do, for
-// fewer rows than an imputation needs in a group, for a variable that no row of a group has, and
-// for a pattern with missing variables and no more rows than observed ones; and, before anything
-// else opens, for covariances that became singular or left the domain.
+// fewer rows than an imputation needs in a group, for a variable that no row of a group has or two
+// that hardly any row has together, and for a pattern with missing variables and no more rows than
+// observed ones; and, before anything else opens, for covariances that became singular or left the
+// domain.
 OpenedImputations ImputeAndOpen(mpc::Engine& engine, const ImputationTask& task,
                                 const std::vector<SharedMoments>& cells,
                                 crypto::RandomSource* random, Progress& progress);

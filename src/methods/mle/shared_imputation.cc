@@ -4,7 +4,7 @@
 
 #include "methods/mle/imputation_noise.h"
 #include "methods/mle/sealed_values.h"
-#include "mpc/compare.h"
+#include "methods/mle/within_limit.h"
 #include "mpc/functions/definite.h"
 #include "mpc/functions/reciprocal.h"
 #include "mpc/functions/triangular.h"
@@ -19,6 +19,9 @@ using mpc::Engine;
 using mpc::Shared;
 
 constexpr double kSmallestImputedPivot = 0x1p-14;
+// Multipliers of factors are below 2^10 within the domain, their powers and what is made of them
+// larger, but in contrived cases below this.
+constexpr double kLargestPower = 0x1p44;
 
 // What one step draws for one pattern, over the root of n or over n.
 struct PatternNoise {
@@ -83,8 +86,12 @@ class Imputation {
       FactorParameters(!last);
       Regress(!last);
       Complete();
-      if (last) break;
-      DrawParameters();
+      if (!last) {
+        DrawParameters();
+        continue;
+      }
+      Factor(Completed());  // only whether it can be
+      break;
     }
     return Finish();
   }
@@ -129,10 +136,8 @@ class Imputation {
 
   // LDL' of every pattern's covariance and of the Wishart matrices.
   void FactorParameters(bool parameters) {
-    std::vector<mpc::DefiniteMatrix> matrices;
-    const auto add = [&](const Shared& matrix) {
-      matrices.push_back({Bounded(matrix, kLargestImputedVariance), kSmallestImputedPivot});
-    };
+    std::vector<Shared> matrices;
+    const auto add = [&](const Shared& matrix) { matrices.push_back(matrix); };
     ForCompletions([&](Chain& chain, const SharedPattern& pattern, Completion&, PatternNoise&) {
       std::vector<size_t> order = pattern.observed;
       order.insert(order.end(), pattern.missing.begin(), pattern.missing.end());
@@ -142,7 +147,7 @@ class Imputation {
       if (parameters) add(chain.wishart);
     }
     if (matrices.empty()) return;
-    std::vector<DefiniteFactor> factors = Factor(matrices);
+    std::vector<DefiniteFactor> factors = Factor(std::move(matrices));
     auto next = factors.begin();
     ForCompletions([&](Chain&, const SharedPattern&, Completion& completion, PatternNoise&) {
       completion.lower = next->lower;
@@ -178,13 +183,14 @@ class Imputation {
     }
     if (pivots.empty()) return;
     const std::vector<Shared> inverse_roots = mpc::InverseRoot(engine_, pivots, kSealedBits);
-    InvertUnitLower(engine_, triangular, kSealedBits, kLargestEntry);
+    InvertUnitLower(engine_, triangular, kSealedBits, kLargestPower);
     std::vector<Shared> roots(pivots.size());
     Products products(engine_);
     size_t i = 0;
     ForCompletions([&](Chain&, const SharedPattern&, Completion& completion, PatternNoise&) {
       products.Elementwise(pivots[i].value, inverse_roots[i], roots[i], 16);
-      products.Gram(completion.oo, engine_.Transpose(completion.mo), completion.slopes);
+      products.Gram(completion.oo, engine_.Transpose(completion.mo), completion.slopes,
+                    kLargestPower);
       ++i;
     });
     for (Chain& chain : chains_) {
@@ -212,7 +218,7 @@ class Imputation {
       const std::vector<Shared> left = {engine_.Concatenate(rows, true), Bounded(noise.normals)};
       const std::vector<Shared> right = {completion.slopes, completion.residual};
       products.Matrix(engine_.Concatenate(left, false), engine_.Concatenate(right, true),
-                      completion.rows);
+                      completion.rows, kLargestPower);
       products.Gram(completion.residual, noise.wishart, completion.spread);
     });
     products.Run();
@@ -221,32 +227,32 @@ class Imputation {
           const Shared centre = engine_.Transpose(engine_.SelectRows(chain.mean, pattern.missing));
           const size_t k = pattern.observed.size(), m = pattern.missing.size();
           const std::vector<Shared> rows = {
-              Plus(engine_, engine_.Slice(completion.rows, 0, 0, {1, m}), centre),
+              Plus(engine_, engine_.Slice(completion.rows, 0, 0, {1, m}), centre, kLargestPower),
               engine_.Slice(completion.rows, 1, 0, {k, m})};
           completion.rows = engine_.Concatenate(rows, true);
           const std::vector<Shared> known = {Bounded(pattern.mean),
                                              engine_.Transpose(Bounded(pattern.root))};
-          products.Matrix(engine_.Concatenate(known, false), completion.rows, completion.cross);
-          products.Gram(completion.rows, completion.rows, completion.square);
+          products.Matrix(engine_.Concatenate(known, false), completion.rows, completion.cross,
+                          kLargestPower);
+          products.Gram(completion.rows, completion.rows, completion.square, kLargestPower);
           products.Matrix(completion.spread, completion.residual, completion.spread_square);
         });
     products.Run();
     mpc::CutRound cut(engine_);
     for (Chain& chain : chains_) {
       SumPatterns(chain);
-      cut.Add(chain.completed_mean, kSealedBits, kLargestEntry);
-      cut.Add(chain.completed, kSealedBits, kLargestEntry);
+      cut.Add(chain.completed_mean, kSealedBits, kLargestPower);
+      cut.Add(chain.completed, kSealedBits, kLargestPower);
     }
     cut.Run();
     std::vector<Shared> squares(chains_.size());
     for (size_t c = 0; c < chains_.size(); ++c) {
       const Shared& mean = chains_[c].completed_mean;
-      products.Matrix(mean, engine_.Transpose(mean), squares[c]);
+      products.Matrix(mean, engine_.Transpose(mean), squares[c], kLargestPower);
     }
     products.Run();
     for (size_t c = 0; c < chains_.size(); ++c) {
-      chains_[c].completed = Minus(engine_, chains_[c].completed, squares[c]);
-      diagonals_.push_back(Diagonal(engine_, chains_[c].completed));
+      chains_[c].completed = Minus(engine_, chains_[c].completed, squares[c], kLargestPower);
     }
   }
 
@@ -267,7 +273,7 @@ class Imputation {
         const std::vector<Shared> above = {squares, completion.cross};
         const std::vector<Shared> below = {
             engine_.Transpose(completion.cross),
-            Plus(engine_, completion.square, completion.spread_square)};
+            Plus(engine_, completion.square, completion.spread_square, kLargestPower)};
         const std::vector<Shared> blocks = {engine_.Concatenate(above, false),
                                             engine_.Concatenate(below, false)};
         squares = engine_.Concatenate(blocks, true);
@@ -276,12 +282,13 @@ class Imputation {
       for (size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
       const double weight = chain.group->n > 0 ? pattern.n / chain.group->n : 0;
       const auto weighted = [&](const Shared& value) {
-        return Bounded(mpc::TimesConstant(engine_, value, weight, kSealedBits));
+        return Bounded(mpc::TimesConstant(engine_, value, weight, kSealedBits), kLargestPower);
       };
       const Shared mean_part = weighted(engine_.SelectRows(mean, places));
       const Shared part = weighted(SelectBoth(engine_, squares, places));
-      chain.completed_mean = first ? mean_part : Plus(engine_, chain.completed_mean, mean_part);
-      chain.completed = first ? part : Plus(engine_, chain.completed, part);
+      chain.completed_mean =
+          first ? mean_part : Plus(engine_, chain.completed_mean, mean_part, kLargestPower);
+      chain.completed = first ? part : Plus(engine_, chain.completed, part, kLargestPower);
       first = false;
     }
   }
@@ -289,12 +296,7 @@ class Imputation {
   // Sigma = root root' with root' = W^-1/2 times the transposed Cholesky factor of the completed
   // covariance; the mean around the completed one.
   void DrawParameters() {
-    std::vector<mpc::DefiniteMatrix> matrices;
-    for (const Chain& chain : chains_) {
-      matrices.push_back(
-          {Bounded(chain.completed, kLargestImputedVariance), kSmallestImputedPivot});
-    }
-    const std::vector<DefiniteFactor> factors = Factor(matrices);
+    const std::vector<DefiniteFactor> factors = Factor(Completed());
     std::vector<mpc::PositiveValue> pivots;
     for (const DefiniteFactor& factor : factors)
       pivots.push_back({Bounded(factor.pivots, kLargestImputedVariance), kSmallestImputedPivot});
@@ -315,7 +317,6 @@ class Imputation {
     products.Run();
     for (size_t c = 0; c < chains_.size(); ++c) {
       chains_[c].mean = Plus(engine_, chains_[c].completed_mean, steps[c]);
-      diagonals_.push_back(Diagonal(engine_, chains_[c].covariance));
     }
   }
 
@@ -346,21 +347,25 @@ class Imputation {
     cut.Run();
     for (size_t c = 0; c < chains_.size(); ++c)
       of(c).mean = Plus(engine_, of(c).mean, centres[c / options_.imputations]);
-    result.beyond = CountBeyond();
+    result.beyond = beyond_;
     return result;
   }
 
-  // Variances beyond the limit, of any step.
-  Shared CountBeyond() {
-    const Shared all = engine_.Concatenate(diagonals_, true);
-    const Shared limit = Bounded(Constant(engine_, all.shape, kLargestImputedVariance));
-    const mpc::Comparison comparison{limit, all};
-    const std::vector<mpc::SharedBits> bits = mpc::LessThan(engine_, std::span(&comparison, 1));
-    return Plus(engine_, beyond_, SumAll(engine_, engine_.ToRing(bits).front(), kLargestEntry));
+  std::vector<Shared> Completed() const {
+    std::vector<Shared> completed;
+    for (const Chain& chain : chains_) completed.push_back(chain.completed);
+    return completed;
   }
 
-  std::vector<DefiniteFactor> Factor(const std::vector<mpc::DefiniteMatrix>& matrices) {
-    std::vector<DefiniteFactor> factors = mpc::FactorDefinite(engine_, matrices);
+  // Of matrices within the domain; others are counted, and replaced before anything is computed.
+  std::vector<DefiniteFactor> Factor(std::vector<Shared> matrices) {
+    std::vector<Shared*> places;
+    for (Shared& matrix : matrices) places.push_back(&matrix);
+    for (const Shared& count : KeepWithin(engine_, places, kLargestImputedVariance))
+      beyond_ = Plus(engine_, beyond_, count);
+    std::vector<mpc::DefiniteMatrix> definite;
+    for (const Shared& matrix : matrices) definite.push_back({matrix, kSmallestImputedPivot});
+    std::vector<DefiniteFactor> factors = mpc::FactorDefinite(engine_, definite);
     mpc::CutRound cut(engine_);
     for (DefiniteFactor& factor : factors) {
       beyond_ = Plus(engine_, beyond_, SumAll(engine_, factor.collinear, kLargestEntry));
@@ -375,7 +380,6 @@ class Imputation {
   const stats::ImputationOptions& options_;
   const std::vector<stats::ImputationTape*>& tapes_;
   std::vector<Chain> chains_;  // imputations of the first group, then of the next
-  std::vector<Shared> diagonals_;
   Shared beyond_;
 };
 

@@ -18,7 +18,10 @@
 //                  kLargestImputedVariance and pivots at least 2^-14, in squared deviations; at
 //                  least p + kRowsBeyondVariables rows in a group, and more rows than observed
 //                  variables in a pattern.
-// Cost             Rounds of a step: those of two factors and roots, 2 ceil(log2 p) and about ten
+// Guard            A covariance beyond the domain is replaced by the identity before it is factored
+//                  (within_limit.h), counted, and nothing of the run opens.
+// Cost             Rounds of a step: those of two guards, factors and roots, 2 ceil(log2 p) and
+// about ten
 //                  products. Nothing but the counts' number of digits depends on the rows.
 #pragma once
 

@@ -6,7 +6,7 @@
 
 #include "methods/mle/sealed_sample.h"
 #include "methods/mle/sealed_values.h"
-#include "mpc/compare.h"
+#include "methods/mle/within_limit.h"
 #include "mpc/functions/definite.h"
 #include "mpc/functions/reciprocal.h"
 
@@ -104,26 +104,22 @@ class Standardisation {
     for (SharedPattern& pattern : result_.patterns)
       round.Matrix(pattern.mean, engine_.Transpose(pattern.mean), pattern.squares);
   }
-  // Variances that must not exceed the limit.
-  void Limit(std::vector<mpc::Comparison>& comparisons) {
+  void AddCovariances() {
     for (size_t c = 0; c < cells_.size(); ++c) {
       SharedPattern& pattern = result_.patterns[c];
       pattern.squares = Plus(engine_, pattern.squares, cells_[c].covariance);
-      const Shared variances = Bounded(Diagonal(engine_, cells_[c].covariance));
-      comparisons.push_back(
-          {Bounded(Constant(engine_, variances.shape, kLargestPatternVariance)), variances});
     }
   }
-  void CountBeyond(std::vector<Shared>::const_iterator& bits) {
-    result_.beyond = Constant(engine_, {1, 1}, 0, 0);
-    for (size_t c = 0; c < cells_.size(); ++c)
-      result_.beyond = Plus(engine_, result_.beyond, SumAll(engine_, *bits++, 64));
-  }
-  void AddMatrices(std::vector<mpc::DefiniteMatrix>& matrices) {
+  // Covariances that have a root.
+  void AddMatrices(std::vector<Shared*>& matrices) {
     for (size_t c = 0; c < cells_.size(); ++c) {
-      if (result_.patterns[c].missing.empty()) continue;
-      matrices.push_back(
-          {Bounded(cells_[c].covariance, kLargestPatternVariance), kSmallestPatternPivot});
+      if (!result_.patterns[c].missing.empty()) matrices.push_back(&cells_[c].covariance);
+    }
+  }
+  void CountBeyond(std::vector<Shared>::const_iterator& count) {
+    result_.beyond = Constant(engine_, {1, 1}, 0, 0);
+    for (const SharedPattern& pattern : result_.patterns) {
+      if (!pattern.missing.empty()) result_.beyond = Plus(engine_, result_.beyond, *count++);
     }
   }
   void AddRoots(std::vector<mpc::DefiniteFactor>::const_iterator& factor,
@@ -233,17 +229,19 @@ std::vector<SharedPatterns> StandardisePatterns(Engine& engine,
   products.Run();
   for (Standardisation& one : all) one.Squares(products);
   products.Run();
-  std::vector<mpc::Comparison> comparisons;
-  for (Standardisation& one : all) one.Limit(comparisons);
-  const std::vector<Shared> beyond = engine.ToRing(mpc::LessThan(engine, comparisons));
-  auto bits = beyond.cbegin();
-  std::vector<mpc::DefiniteMatrix> matrices;
+  std::vector<Shared*> matrices;
   for (Standardisation& one : all) {
-    one.CountBeyond(bits);
+    one.AddCovariances();
     one.AddMatrices(matrices);
   }
+  std::vector<Shared> counts;
+  if (!matrices.empty()) counts = KeepWithin(engine, matrices, kLargestPatternVariance);
+  auto count = counts.cbegin();
+  for (Standardisation& one : all) one.CountBeyond(count);
   if (!matrices.empty()) {
-    const std::vector<mpc::DefiniteFactor> factors = mpc::FactorDefinite(engine, matrices);
+    std::vector<mpc::DefiniteMatrix> definite;
+    for (const Shared* matrix : matrices) definite.push_back({*matrix, kSmallestPatternPivot});
+    const std::vector<mpc::DefiniteFactor> factors = mpc::FactorDefinite(engine, definite);
     const std::vector<Shared> deviations = Deviations(engine, factors);
     auto factor = factors.cbegin();
     auto deviation = deviations.cbegin();

@@ -6,11 +6,13 @@
 // Units            z = (y - centre - mean) / deviation by variable, y - centre in half-widths; mean
 //                  and deviation over all rows of the group that have the variable, on shares.
 // Domain           Deviations of at least 2^-8 half-widths; within a pattern, variances of at most
-//                  kLargestPatternVariance units. `beyond` counts what is outside.
-// Error            2^-40 of second moments in half-widths, so 2^-24 of the smallest variance.
+//                  kLargestPatternVariance units. `beyond` counts what is outside, and such a
+//                  covariance is replaced before anything is computed from it.
+// Error            2^-40 of second moments in half-widths, so 2^-24 of the smallest variance. A
+//                  variable of whose variance within a pattern the others leave less than 2^-14
+//                  units counts as determined by them.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "methods/mle/shared_moments.h"

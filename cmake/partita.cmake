@@ -30,7 +30,7 @@ function(partita_label_test name labels timeout)
   if(NOT labels)
     message(FATAL_ERROR "test ${name} has no label: no leg would run it, known: ${PARTITA_TEST_LABELS}")
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout})
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
 endfunction()
 
 # partita_test(NAME file_test.cc DEPENDS partita_mpc ... LABELS unit mpc [TIMEOUT seconds])

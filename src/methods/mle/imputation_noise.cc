@@ -14,7 +14,8 @@ using mpc::Shared;
 
 double PartOfDegrees(double degrees, size_t party, size_t parties) {
   const auto whole = static_cast<size_t>(degrees);
-  return static_cast<double>(whole / parties + (party < whole % parties ? 1 : 0));
+  const size_t part = whole / parties + (party < whole % parties ? 1 : 0);
+  return static_cast<double>(part);
 }
 
 void ImputationNoise::Normals(stats::ImputationTape* tape, Shape shape, double n, Shared& result) {

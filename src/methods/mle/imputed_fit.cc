@@ -19,7 +19,7 @@ constexpr double kConfidence = 0.95;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 std::string RowName(const stats::ParameterTable& table, const stats::Parameter& row) {
-  const std::string name = row.lhs + " " + row.op + (row.rhs.empty() ? "" : " " + row.rhs);
+  std::string name = row.lhs + " " + row.op + (row.rhs.empty() ? "" : " " + row.rhs);
   if (table.groups.size() < 2 || row.group < 1) return name;
   return fmt::format("{} [{}]", name, table.groups.at(static_cast<size_t>(row.group) - 1));
 }

@@ -1,23 +1,70 @@
-# Helpers: one library per module, one test binary per test file.
+# Helpers: one library per module, one test program per module and sanitizer leg, unity builds of both.
 
 add_library(partita_options INTERFACE)
 target_include_directories(partita_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(partita_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror)
 
-# partita_module(NAME SOURCES a.cc b.cc DEPENDS partita_base ... [PRIVATE_DEPENDS Eigen3::Eigen ...])
+# partita_unity(OUT NAME BASE SOURCE...): sets OUT to sources that include the given ones, those of one
+# folder together, at most PARTITA_UNITY_SIZE at a time (docs/decisions/0207). BASE is the include
+# folder that they are named from, so that the text is the same in every checkout and preset. With
+# PARTITA_UNITY=OFF, and for generated sources, OUT is the sources themselves.
+function(partita_unity out name base)
+  set(result)
+  set(folders)
+  foreach(source IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
+    cmake_path(IS_PREFIX CMAKE_BINARY_DIR "${path}" is_generated)
+    if(is_generated OR NOT PARTITA_UNITY)
+      list(APPEND result ${path})
+      continue()
+    endif()
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${base} OUTPUT_VARIABLE below)
+    cmake_path(GET below PARENT_PATH folder)
+    list(APPEND folders "${folder}")
+    list(APPEND "sources_${folder}" ${below})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    set(sources ${sources_${folder}})
+    list(SORT sources)
+    list(LENGTH sources count)
+    string(MAKE_C_IDENTIFIER "${folder}" stem)
+    # Parts of equal size.
+    math(EXPR parts "(${count} + ${PARTITA_UNITY_SIZE} - 1) / ${PARTITA_UNITY_SIZE}")
+    foreach(part RANGE 1 ${parts})
+      math(EXPR first "${count} * (${part} - 1) / ${parts}")
+      math(EXPR size "${count} * ${part} / ${parts} - ${first}")
+      list(SUBLIST sources ${first} ${size} batch)
+      list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n")
+      list(JOIN batch "" text)
+      set(unity ${CMAKE_CURRENT_BINARY_DIR}/unity_${name}/${stem}_${part}.cc)
+      file(CONFIGURE OUTPUT ${unity} CONTENT "${text}" @ONLY)
+      list(APPEND result ${unity})
+    endforeach()
+  endforeach()
+  set(${out} ${result} PARENT_SCOPE)
+endfunction()
+
+# partita_module(NAME SOURCES a.cc b.cc DEPENDS partita_base ... [PRIVATE_DEPENDS Eigen3::Eigen ...]
+#                [ALONE c.cc]): ALONE are sources with compile options of their own.
 function(partita_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
-  add_library(partita_${name} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "" "" "SOURCES;ALONE;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  partita_unity(sources ${name} ${CMAKE_SOURCE_DIR}/src ${ARG_SOURCES})
+  add_library(partita_${name} STATIC ${sources} ${ARG_ALONE})
   target_link_libraries(partita_${name} PUBLIC partita_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
 endfunction()
 
-# The legs a test can run in (see CONTRIBUTING.md). `tests_LABEL` builds the tests of one label.
+# The kinds of tests (see CONTRIBUTING.md). `tests_LABEL` builds the tests of one label.
 set(PARTITA_TEST_LABELS unit parsers net mpc protocol ledger study stat slow)
+# Those that run under a sanitizer; .ci/run names the same ones.
+set(PARTITA_ASAN_LABELS unit parsers net mpc protocol)
+set(PARTITA_TSAN_LABELS net mpc ledger)
 foreach(label IN LISTS PARTITA_TEST_LABELS)
   add_custom_target(tests_${label})
 endforeach()
 
+# Beside its kinds a test has its folder as a label: tests/mpc/ot.
 function(partita_label_test name labels timeout)
   foreach(label IN LISTS labels)
     if(NOT label IN_LIST PARTITA_TEST_LABELS)
@@ -30,21 +77,77 @@ function(partita_label_test name labels timeout)
   if(NOT labels)
     message(FATAL_ERROR "test ${name} has no label: no leg would run it, known: ${PARTITA_TEST_LABELS}")
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE folder)
+  set_tests_properties(${name} PROPERTIES LABELS "${labels};${folder}" TIMEOUT ${timeout})
 endfunction()
 
-# partita_test(NAME file_test.cc DEPENDS partita_mpc ... LABELS unit mpc [TIMEOUT seconds])
+# partita_test(NAME file_test.cc DEPENDS partita_mpc ... LABELS unit mpc [NEEDS target...]
+#              [TIMEOUT seconds] [ALONE]): the tests of one file. NEEDS are targets that have to be
+# there when it runs; ALONE gives it a program of its own. bin/NAME runs it by hand.
 function(partita_test name source)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE" "TIMEOUT" "DEPENDS;LABELS;NEEDS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  add_executable(${name} ${source})
-  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} partita_test_paths GTest::gmock GTest::gtest_main
-                                        Threads::Threads)
-  add_test(NAME ${name} COMMAND ${name})
+  cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
+  if(NOT EXISTS ${path})
+    message(FATAL_ERROR "test ${name}: there is no file ${path}")
+  endif()
+  cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/tests OUTPUT_VARIABLE file)
+  string(REGEX REPLACE "/.*" "" module "${file}")
+  # Which legs of .ci/run it is in decides about its program, so that no leg builds another's tests.
+  set(legs "")
+  foreach(leg ASAN TSAN)
+    foreach(label IN LISTS ARG_LABELS)
+      if(label IN_LIST PARTITA_${leg}_LABELS AND NOT legs MATCHES ${leg})
+        string(APPEND legs _${leg})
+      endif()
+    endforeach()
+  endforeach()
+  if("slow" IN_LIST ARG_LABELS)
+    set(legs _slow)
+  endif()
+  string(TOLOWER ${module}_tests${legs} program)
+  if(ARG_ALONE)
+    set(program ${name}_alone)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY partita_programs_${module} ${program})
+  set_property(GLOBAL APPEND PROPERTY partita_sources_${program} ${path})
+  set_property(GLOBAL APPEND PROPERTY partita_depends_${program} ${ARG_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY partita_needs_${program} ${ARG_NEEDS})
+  add_custom_target(${name})
+  set_property(GLOBAL APPEND PROPERTY partita_names_${program} ${name})
+  add_test(NAME ${name} COMMAND ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program} ${file})
   partita_label_test(${name} "${ARG_LABELS}" ${ARG_TIMEOUT})
+  set(PARTITA_LAUNCH "${program} ${file}")
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/run_one_test.in ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name} @ONLY
+                 FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+endfunction()
+
+# partita_test_programs(MODULE): the programs of the tests that the module's folder has listed. Slow
+# tests are built only where they are asked for (`tests_slow`).
+function(partita_test_programs module)
+  get_property(programs GLOBAL PROPERTY partita_programs_${module})
+  list(REMOVE_DUPLICATES programs)
+  foreach(program IN LISTS programs)
+    foreach(what sources depends needs names)
+      get_property(${what} GLOBAL PROPERTY partita_${what}_${program})
+      list(REMOVE_DUPLICATES ${what})
+    endforeach()
+    partita_unity(sources ${program} ${CMAKE_SOURCE_DIR} ${sources})
+    add_executable(${program} ${sources})
+    target_include_directories(${program} PRIVATE ${CMAKE_SOURCE_DIR})
+    target_link_libraries(${program} PRIVATE partita_test_main ${depends})
+    if(needs)
+      add_dependencies(${program} ${needs})
+    endif()
+    if(program MATCHES "_slow$")
+      set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
+    foreach(name IN LISTS names)
+      add_dependencies(${name} ${program})
+    endforeach()
+  endforeach()
 endfunction()
 
 # partita_script_test(NAME file_test.sh LABELS unit [TIMEOUT seconds]): a shell script that exits 0
@@ -58,10 +161,12 @@ function(partita_script_test name script)
   partita_label_test(${name} "${ARG_LABELS}" ${ARG_TIMEOUT})
 endfunction()
 
-# partita_bench(NAME file.cc DEPENDS ...)
+# partita_bench(NAME file.cc DEPENDS ...): built by name, or all of them by `benchmarks`.
+add_custom_target(benchmarks)
 function(partita_bench name source)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
-  add_executable(${name} ${source})
+  add_executable(${name} EXCLUDE_FROM_ALL ${source})
+  add_dependencies(benchmarks ${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} benchmark::benchmark Threads::Threads)
 endfunction()
 

@@ -4,7 +4,7 @@
 
 #include "base/int128.h"
 
-namespace partita {
+namespace partita::bytes_test {
 namespace {
 
 TEST(BytesTest, ReadsBackWhatWasWritten) {
@@ -77,4 +77,4 @@ TEST(ErrorTest, DataErrorsAreGenericForPeers) {
 }
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::bytes_test

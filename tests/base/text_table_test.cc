@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace partita {
+namespace partita::text_table_test {
 namespace {
 
 TEST(TextTableTest, AlignsColumns) {
@@ -63,4 +63,4 @@ TEST(FormatTest, Seconds) {
 }
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::text_table_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace partita {
+namespace partita::toml_text_test {
 namespace {
 
 // "line:column", or "none".
@@ -43,4 +43,4 @@ TEST(TomlTextTest, OthersAreFoundWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::toml_text_test

@@ -12,7 +12,7 @@
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
 
-namespace partita::testing {
+namespace partita::testing::approvals_command_test {
 namespace {
 
 using ::testing::AllOf;
@@ -190,4 +190,4 @@ TEST_F(ApprovalsCommandTest, ShowsAndVerifies) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::approvals_command_test

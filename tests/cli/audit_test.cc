@@ -12,7 +12,7 @@
 #include "tests/cli/process.h"
 #include "tests/paths.h"
 
-namespace partita::testing {
+namespace partita::testing::audit_test {
 namespace {
 
 using ::testing::AnyOf;
@@ -167,4 +167,4 @@ TEST_F(AuditTest, EveryCommandHasASchema) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::audit_test

@@ -9,7 +9,7 @@
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
 
-namespace partita::testing {
+namespace partita::testing::bad_input_test {
 namespace {
 
 using ::testing::AllOf;
@@ -210,4 +210,4 @@ TEST_F(BadInputTest, JsonErrorsAreOneObject) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::bad_input_test

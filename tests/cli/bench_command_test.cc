@@ -8,7 +8,7 @@
 
 #include "tests/cli/process.h"
 
-namespace partita::testing {
+namespace partita::testing::bench_command_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST(BenchCommandTest, RefusesWhatItCannotMeasure) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::bench_command_test

@@ -10,7 +10,7 @@
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
 
-namespace partita::testing {
+namespace partita::testing::commands_test {
 namespace {
 
 using ::testing::AllOf;
@@ -328,4 +328,4 @@ TEST(CommandsTest, KeysStayPrivateAndAreNotOverwritten) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::commands_test

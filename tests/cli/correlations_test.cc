@@ -15,7 +15,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/paths.h"
 
-namespace partita::testing {
+namespace partita::testing::correlations_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -467,4 +467,4 @@ TEST_F(CorrelationsTest, APreparationWhosePeerGoes) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::correlations_test

@@ -14,7 +14,7 @@
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
 
-namespace partita::testing {
+namespace partita::testing::doctor_test {
 namespace {
 
 using ::testing::AllOf;
@@ -291,4 +291,4 @@ TEST_F(DoctorTest, MeetingPeersNeedsAStudy) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::doctor_test

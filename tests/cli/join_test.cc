@@ -12,7 +12,7 @@
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
 
-namespace partita::testing {
+namespace partita::testing::join_test {
 namespace {
 
 using ::testing::AnyOf;
@@ -286,4 +286,4 @@ TEST_F(JoinTest, InterruptStopsEverybody) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::join_test

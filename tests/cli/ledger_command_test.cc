@@ -11,7 +11,7 @@
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
 
-namespace partita::testing {
+namespace partita::testing::ledger_command_test {
 namespace {
 
 using ::testing::AllOf;
@@ -232,4 +232,4 @@ TEST_F(LedgerCommandTest, BadInputIsNamed) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::ledger_command_test

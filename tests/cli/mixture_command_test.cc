@@ -11,7 +11,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/paths.h"
 
-namespace partita::testing {
+namespace partita::testing::mixture_command_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -75,4 +75,4 @@ TEST(MixtureCommandTest, SimulateWritesTablesAndAModel) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::mixture_command_test

@@ -15,7 +15,7 @@
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
 
-namespace partita::testing {
+namespace partita::testing::mixture_resume_test {
 namespace {
 
 constexpr int kIterations = 60;
@@ -154,4 +154,4 @@ TEST_F(MixtureResumeTest, AKilledPartyGoesOn) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::mixture_resume_test

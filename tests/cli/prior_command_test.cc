@@ -9,7 +9,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/paths.h"
 
-namespace partita::testing {
+namespace partita::testing::prior_command_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -79,4 +79,4 @@ TEST(PriorCommandTest, MistakesHaveRemedies) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::prior_command_test

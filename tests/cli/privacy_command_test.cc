@@ -13,7 +13,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/paths.h"
 
-namespace partita::testing {
+namespace partita::testing::privacy_command_test {
 namespace {
 
 using nlohmann::json;
@@ -521,4 +521,4 @@ TEST_F(PrivacyCommandTest, TheExamplesOfTheDocument) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::privacy_command_test

@@ -9,7 +9,7 @@
 #include "tests/cli/sum_folder.h"
 #include "tests/methods/dca/postgres_server.h"
 
-namespace partita::testing {
+namespace partita::testing::private_sum_postgres_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -106,4 +106,4 @@ TEST(PrivateSumPostgresTest, AnotherNodesDatabaseIsRefusedAndPasswordsAreNotShow
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::private_sum_postgres_test

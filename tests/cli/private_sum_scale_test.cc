@@ -15,7 +15,7 @@
 #include "tests/cli/process.h"
 #include "tests/cli/sum_folder.h"
 
-namespace partita::testing {
+namespace partita::testing::private_sum_scale_test {
 namespace {
 
 using methods::dca::Contract;
@@ -127,4 +127,4 @@ void RunDropouts(uint32_t clients, size_t dimension, double most_seconds, long m
 TEST(PrivateSumScaleTest, DropoutsOfAHundredThousand) { RunDropouts(100000, 100, 60, 512); }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::private_sum_scale_test

@@ -15,7 +15,7 @@
 #include "tests/cli/sum_folder.h"
 #include "tests/paths.h"
 
-namespace partita::testing {
+namespace partita::testing::private_sum_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -429,4 +429,4 @@ TEST(PrivateSumTest, TheTutorialRuns) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::private_sum_test

@@ -17,7 +17,7 @@
 #include "tests/cli/process.h"
 #include "tests/cli/sum_folder.h"
 
-namespace partita::testing {
+namespace partita::testing::regression_network_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -165,4 +165,4 @@ TEST(RegressionNetworkTest, TablesThatCannotBeSubmittedAreExplained) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::regression_network_test

@@ -13,7 +13,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/paths.h"
 
-namespace partita::testing {
+namespace partita::testing::regression_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -325,4 +325,4 @@ TEST_F(RegressionTest, BadInputIsNamed) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::regression_test

@@ -11,7 +11,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/paths.h"
 
-namespace partita::testing {
+namespace partita::testing::reproduce_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -302,4 +302,4 @@ TEST(ReproduceTest, BadInputIsNamed) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::reproduce_test

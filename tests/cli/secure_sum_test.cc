@@ -9,7 +9,7 @@
 #include "crypto/prg.h"
 #include "tests/data/expect_error.h"
 
-namespace partita::cli {
+namespace partita::cli::secure_sum_test {
 namespace {
 
 namespace mixture = stats::mixture;
@@ -95,4 +95,4 @@ TEST(SecureSumTest, ErrorsAreTheOnesOfTheirParty) {
 }
 
 }  // namespace
-}  // namespace partita::cli
+}  // namespace partita::cli::secure_sum_test

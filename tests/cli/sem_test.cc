@@ -10,7 +10,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/paths.h"
 
-namespace partita::testing {
+namespace partita::testing::sem_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -190,4 +190,4 @@ TEST_F(SemTest, BadInputIsExplained) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::sem_test

@@ -16,7 +16,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/paths.h"
 
-namespace partita::cli {
+namespace partita::cli::smle_protocols_test {
 namespace {
 
 namespace published = methods::mle::published;
@@ -337,4 +337,4 @@ TEST(SmleAttacksTest, FilesWithoutMeasurementsAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::cli
+}  // namespace partita::cli::smle_protocols_test

@@ -10,7 +10,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/paths.h"
 
-namespace partita::testing {
+namespace partita::testing::steward_test {
 namespace {
 
 using ::testing::AllOf;
@@ -208,4 +208,4 @@ TEST_F(StewardTest, RehearsalFailsBelowTheDigitsAskedFor) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::steward_test

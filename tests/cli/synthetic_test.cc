@@ -12,7 +12,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/paths.h"
 
-namespace partita::testing {
+namespace partita::testing::synthetic_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -206,4 +206,4 @@ TEST_F(SyntheticTest, TheProtocolIsOneMoreLine) {
 }
 
 }  // namespace
-}  // namespace partita::testing
+}  // namespace partita::testing::synthetic_test

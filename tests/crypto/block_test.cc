@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-namespace partita::crypto {
+namespace partita::crypto::block_test {
 namespace {
 
 Block BlockOf(const std::string& hex) {
@@ -62,4 +62,4 @@ TEST(BlockTest, EqualInputsGiveDifferentHashes) {
 }
 
 }  // namespace
-}  // namespace partita::crypto
+}  // namespace partita::crypto::block_test

@@ -10,7 +10,7 @@
 #include "crypto/key_stream.h"
 #include "crypto/prg.h"
 
-namespace partita::crypto {
+namespace partita::crypto::box_test {
 namespace {
 
 Key KeyOf(std::string_view hex) {
@@ -148,4 +148,4 @@ TEST(KeyStreamTest, IsTheStreamOfPrg) {
 }
 
 }  // namespace
-}  // namespace partita::crypto
+}  // namespace partita::crypto::box_test

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace partita::crypto {
+namespace partita::crypto::certificate_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -248,4 +248,4 @@ TEST_F(CertificateFileTest, KeyOfAnotherUserIsRefused) {
 }
 
 }  // namespace
-}  // namespace partita::crypto
+}  // namespace partita::crypto::certificate_test

@@ -8,7 +8,7 @@
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
 
-namespace partita::crypto {
+namespace partita::crypto::keys_test {
 namespace {
 
 TEST(Sha256Test, PublishedVectors) {  // FIPS 180-4 examples
@@ -148,4 +148,4 @@ TEST(SystemRandomTest, FillsLargeBuffers) {
 }
 
 }  // namespace
-}  // namespace partita::crypto
+}  // namespace partita::crypto::keys_test

@@ -6,7 +6,7 @@
 #include "crypto/prg.h"
 #include "tests/data/expect_error.h"
 
-namespace partita::crypto {
+namespace partita::crypto::ristretto_test {
 namespace {
 
 // Yields the same bytes again and again.
@@ -138,4 +138,4 @@ TEST(RistrettoTest, RandomElementsAreValidAndDifferent) {
 }
 
 }  // namespace
-}  // namespace partita::crypto
+}  // namespace partita::crypto::ristretto_test

@@ -5,7 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/x509.h>
 
-namespace partita::crypto {
+namespace partita::crypto::signature_test {
 namespace {
 
 Identity Make(KeyKind kind) { return MakeIdentity({.name = "north", .kind = kind}); }
@@ -97,4 +97,4 @@ TEST(SignatureKindTest, SignsTheDocumentedBytes) {
 }
 
 }  // namespace
-}  // namespace partita::crypto
+}  // namespace partita::crypto::signature_test

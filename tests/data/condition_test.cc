@@ -6,7 +6,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::data {
+namespace partita::data::condition_test {
 namespace {
 
 using testing::ElementsAre;
@@ -138,4 +138,4 @@ TEST(ConditionTest, RefusesWhatDoesNotFitTheVariable) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::condition_test

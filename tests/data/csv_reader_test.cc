@@ -12,7 +12,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::data {
+namespace partita::data::csv_reader_test {
 namespace {
 
 using testing::ElementsAre;
@@ -412,4 +412,4 @@ TEST(CsvReaderTest, MissingCellsPassWhereTheStudyAllowsThem) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::csv_reader_test

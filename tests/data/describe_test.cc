@@ -2,7 +2,7 @@
 
 #include "tests/data/expect_error.h"
 
-namespace partita::data {
+namespace partita::data::describe_test {
 namespace {
 
 using ::testing::AllOf;
@@ -163,4 +163,4 @@ TEST(DescribeTest, RefusesWhatIsNoTable) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::describe_test

@@ -11,7 +11,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::data {
+namespace partita::data::design_test {
 namespace {
 
 using testing::ElementsAre;
@@ -436,4 +436,4 @@ TEST(DesignTest, NamesAreUnique) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::design_test

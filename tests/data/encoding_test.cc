@@ -11,7 +11,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::data {
+namespace partita::data::encoding_test {
 namespace {
 
 Table TableOf(const ColumnSchema& schema, std::vector<double> numbers, std::vector<int32_t> codes) {
@@ -163,4 +163,4 @@ TEST(GzipSourceTest, MissingFilesAreNamed) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::encoding_test

@@ -11,7 +11,7 @@
 #include "tests/data/tables.h"
 #include "tests/paths.h"
 
-namespace partita::data {
+namespace partita::data::examples_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -41,7 +41,8 @@ Schema Dictionary() {
 void ExpectGenerates(const char* generator, const std::string& example, size_t num_files) {
   const fs::path folder = fs::path(testing::TempDir()) / example;
   fs::remove_all(folder);
-  const std::string command = std::string(generator) + " '" + folder.string() + "'";
+  const std::string program = BinaryPath("bin/" + std::string(generator));
+  const std::string command = "'" + program + "' '" + folder.string() + "'";
   ASSERT_EQ(std::system(command.c_str()), 0);
   size_t files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -56,10 +57,10 @@ void ExpectGenerates(const char* generator, const std::string& example, size_t n
 }
 
 TEST(ExamplesTest, TheGeneratorsWriteTheCommittedTables) {
-  ExpectGenerates(GENERATOR, "three_factor", 8);
-  ExpectGenerates(PRIVATE_GENERATOR, "private_regression", 3);
-  ExpectGenerates(REGISTRY_GENERATOR, "synthetic_registry", 2);
-  ExpectGenerates(CLASSIFIER_GENERATOR, "private_classifier", 3);
+  ExpectGenerates("generate_three_factor", "three_factor", 8);
+  ExpectGenerates("generate_private_regression", "private_regression", 3);
+  ExpectGenerates("generate_synthetic_registry", "synthetic_registry", 2);
+  ExpectGenerates("generate_private_classifier", "private_classifier", 3);
 }
 
 struct Party {
@@ -121,4 +122,4 @@ TEST(ExamplesTest, BothPartitionsHoldThePooledTable) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::examples_test

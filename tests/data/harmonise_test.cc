@@ -5,7 +5,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::data {
+namespace partita::data::harmonise_test {
 namespace {
 
 using ::testing::AllOf;
@@ -252,4 +252,4 @@ TEST(HarmoniseTest, RefusesDamagedJson) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::harmonise_test

@@ -14,7 +14,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::data {
+namespace partita::data::holding_test {
 namespace {
 
 using testing::ElementsAre;
@@ -277,4 +277,4 @@ TEST(HoldingTest, DesignColumnsAreScaledByTheirOwnBounds) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::holding_test

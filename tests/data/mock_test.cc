@@ -10,7 +10,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::data {
+namespace partita::data::mock_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -257,4 +257,4 @@ TEST(MockTest, RefusesMoreRowsThanAnybodyNeeds) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::mock_test

@@ -7,7 +7,7 @@
 
 #include "tests/data/expect_error.h"
 
-namespace partita::data {
+namespace partita::data::partition_test {
 namespace {
 
 using testing::ElementsAre;
@@ -176,4 +176,4 @@ TEST(PartitionTest, NamesAndCounts) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::partition_test

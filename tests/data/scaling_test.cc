@@ -11,7 +11,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::data {
+namespace partita::data::scaling_test {
 namespace {
 
 using boost::multiprecision::cpp_int;
@@ -205,4 +205,4 @@ TEST(ScalingTest, ImpossibleMomentsAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::scaling_test

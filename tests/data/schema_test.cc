@@ -14,7 +14,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::data {
+namespace partita::data::schema_test {
 namespace {
 
 using testing::ElementsAre;
@@ -185,4 +185,4 @@ TEST(Utf8Test, WellFormedTexts) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::schema_test

@@ -10,7 +10,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::data {
+namespace partita::data::snapshot_test {
 namespace {
 
 // Hands out 0, 1, 2, ...
@@ -75,4 +75,4 @@ TEST(SnapshotTest, AnyChangeIsNoticed) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::snapshot_test

@@ -3,7 +3,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::data {
+namespace partita::data::table_check_test {
 namespace {
 
 using ::testing::AllOf;
@@ -245,4 +245,4 @@ TEST(TableCheckTest, NeedsTheStudysColumnsToBeNamed) {
 }
 
 }  // namespace
-}  // namespace partita::data
+}  // namespace partita::data::table_check_test

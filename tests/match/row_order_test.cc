@@ -10,7 +10,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/net/parties.h"
 
-namespace partita::match {
+namespace partita::match::row_order_test {
 namespace {
 
 using net::Channel;
@@ -444,4 +444,4 @@ TEST(RowOrderTest, BlocksAndDigestsOfAPartition) {
 }
 
 }  // namespace
-}  // namespace partita::match
+}  // namespace partita::match::row_order_test

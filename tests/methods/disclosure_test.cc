@@ -11,7 +11,7 @@
 #include "mpc/replicated_engine.h"
 #include "tests/net/parties.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::disclosure_test {
 namespace {
 
 // Three holders of one 0/1 column each over the same rows; two cells, the second selected by the
@@ -239,4 +239,4 @@ TEST(DisclosureTest, OtherColumnsAreNoCounts) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::disclosure_test

@@ -16,7 +16,7 @@
 #include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::families_test {
 namespace {
 
 using stats::testing::Json;
@@ -346,4 +346,4 @@ TEST(ExtrasTest, ATestThatCannotBeMadeIsANote) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::families_test

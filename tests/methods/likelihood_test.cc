@@ -9,7 +9,7 @@
 #include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::likelihood_test {
 namespace {
 
 using stats::testing::Json;
@@ -346,4 +346,4 @@ TEST(LikelihoodTest, AGroupWithTooFewRowsIsAnErrorAtTheCentre) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::likelihood_test

@@ -12,7 +12,7 @@
 #include "mpc/replicated_engine.h"
 #include "tests/net/parties.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::pooled_moments_test {
 namespace {
 
 // A task with the whole table, from which every party's part is cut.
@@ -464,4 +464,4 @@ TEST(PooledMomentsTest, OneCellCostsOneRoundAndOneOpening) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::pooled_moments_test

@@ -8,7 +8,7 @@
 
 #include "methods/mle/private_moments.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::private_coverage_test {
 namespace {
 
 class TestRandom : public crypto::RandomSource {
@@ -108,4 +108,4 @@ TEST(PrivateCoverageTest, IntervalsContainTheTruthAsOftenAsTheySay) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::private_coverage_test

@@ -11,7 +11,7 @@
 #include "privacy/sampling/grid_variance.h"
 #include "tests/methods/mle_parties.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::private_moments_test {
 namespace {
 
 // Reproducible randomness that cryptography would not accept.
@@ -337,4 +337,4 @@ TEST(PrivateMomentsTest, EveryNumberHasNoiseOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::private_moments_test

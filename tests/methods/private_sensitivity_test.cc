@@ -11,7 +11,7 @@
 #include "methods/mle/private_moments.h"
 #include "privacy/audit/replay.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::private_sensitivity_test {
 namespace {
 
 using privacy::Adjacency;
@@ -188,4 +188,4 @@ TEST(PrivateSensitivityTest, PersonsWithTwoRows) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::private_sensitivity_test

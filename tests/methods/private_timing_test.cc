@@ -17,7 +17,7 @@
 #include "privacy/sampling/discrete_laplace.h"
 #include "tests/methods/mle_parties.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::private_timing_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -142,4 +142,4 @@ TEST(PrivateTimingTest, TheResponseDoesNotDependOnTheNoise) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::private_timing_test

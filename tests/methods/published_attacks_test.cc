@@ -19,7 +19,7 @@
 #include "tests/methods/sealed_references.h"
 #include "tests/mpc/two_worlds.h"
 
-namespace partita::methods::mle::published {
+namespace partita::methods::mle::published::published_attacks_test {
 namespace {
 
 using stats::testing::Json;
@@ -485,4 +485,4 @@ TEST(SealedAttack, FitScalarsAreOneEquation) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle::published
+}  // namespace partita::methods::mle::published::published_attacks_test

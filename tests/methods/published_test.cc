@@ -9,7 +9,7 @@
 #include "methods/mle/published/secure_sum.h"
 #include "tests/methods/published_parties.h"
 
-namespace partita::methods::mle::published {
+namespace partita::methods::mle::published::published_test {
 namespace {
 
 using stats::testing::Json;
@@ -396,4 +396,4 @@ TEST(PublishedRefusal, BeforeAnythingIsSent) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle::published
+}  // namespace partita::methods::mle::published::published_test

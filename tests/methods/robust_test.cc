@@ -7,7 +7,7 @@
 #include "mpc/fixed_point.h"
 #include "tests/methods/robust_study.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::robust_test {
 namespace {
 
 using stats::testing::LoadRobustCase;
@@ -182,4 +182,4 @@ TEST(RobustProtocolTest, RowsTooFarFromTheModelAreTheHoldersError) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::robust_test

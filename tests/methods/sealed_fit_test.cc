@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "tests/methods/sealed_references.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::sealed_fit_test {
 namespace {
 
 using Eigen::Index;
@@ -65,4 +65,4 @@ TEST(Sealed, RefusesWhatItCannotFit) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::sealed_fit_test

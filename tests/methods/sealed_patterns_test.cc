@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::sealed_patterns_test {
 namespace {
 
 using Eigen::Index;
@@ -173,4 +173,4 @@ TEST_F(SealedPatterns, RefuseFitMeasures) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::sealed_patterns_test

@@ -1,7 +1,7 @@
 // Every complete-data reference, from the default start with the default number of steps.
 #include "tests/methods/sealed_references.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::sealed_references_test {
 namespace {
 
 class SealedReferences : public ::testing::TestWithParam<std::string> {};
@@ -21,4 +21,4 @@ TEST_P(SealedEqual, EqualLavaan) { testing::ExpectLavaan(GetParam(), 30, "dealer
 INSTANTIATE_TEST_SUITE_P(All, SealedEqual, ::testing::Values("growth_linear6", "poldem_sem_eq"));
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::sealed_references_test

@@ -10,7 +10,7 @@
 #include "methods/mle/sealed_values.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::sealed_sample_test {
 namespace {
 
 using mpc::Engine;
@@ -132,4 +132,4 @@ TEST(SealedSample, RefusesTooManyRows) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::sealed_sample_test

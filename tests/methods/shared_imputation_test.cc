@@ -17,7 +17,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/imputation_data.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::shared_imputation_test {
 namespace {
 
 using Eigen::Index;
@@ -361,4 +361,4 @@ TEST(SharedImputationTest, DegreesOfAllPartiesAddUp) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::shared_imputation_test

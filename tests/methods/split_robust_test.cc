@@ -9,7 +9,7 @@
 #include "stats/sem/column_frame.h"
 #include "tests/methods/robust_study.h"
 
-namespace partita::methods::mle {
+namespace partita::methods::mle::split_robust_test {
 namespace {
 
 using Eigen::Index;
@@ -254,4 +254,4 @@ TEST(SplitRobustTest, RowsTooFarFromTheModelAreTheHoldersError) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle
+}  // namespace partita::methods::mle::split_robust_test

@@ -6,7 +6,7 @@
 #include "mpc/shamir_engine.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::agreement_test {
 namespace {
 
 constexpr size_t kSide = 4;  // all values are kSide x kSide
@@ -123,4 +123,4 @@ TEST(AgreementTest, EnginesGiveTheSameIntegers) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::agreement_test

@@ -16,7 +16,7 @@
 #include "tests/mpc/crash_storage.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::ahead_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -464,4 +464,4 @@ TEST(AheadErrorsTest, DamagedPackages) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::ahead_test

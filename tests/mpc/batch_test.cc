@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::batch_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -68,4 +68,4 @@ TEST(BatchTest, AFailedFlushDropsWhatWasRecorded) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::batch_test

@@ -7,7 +7,7 @@
 
 #include "mpc/bits.h"
 
-namespace partita::mpc {
+namespace partita::mpc::bit_kernels_test {
 namespace {
 
 std::vector<UInt128> RandomValues(std::mt19937_64& random, size_t size) {
@@ -78,4 +78,4 @@ TEST(BitKernelsTest, SingleBitsCanBeSetAndCleared) {
 }
 
 }  // namespace
-}  // namespace partita::mpc
+}  // namespace partita::mpc::bit_kernels_test

@@ -10,7 +10,7 @@
 #include "tests/mpc/sanitized.h"
 #include "tests/mpc/small_views.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::bit_view_test {
 namespace {
 
 using Coalition = std::vector<size_t>;
@@ -262,4 +262,4 @@ TEST(BitViewFaultTest, OpeningThatIsNotRerandomised) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::bit_view_test

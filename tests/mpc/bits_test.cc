@@ -16,7 +16,7 @@
 #include "mpc/shamir_engine.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::bits_test {
 namespace {
 
 struct Setting {
@@ -486,4 +486,4 @@ TEST(BitsErrorsTest, APartyThatLeaves) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::bits_test

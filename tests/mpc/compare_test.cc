@@ -12,7 +12,7 @@
 #include "mpc/shamir_engine.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::compare_test {
 namespace {
 
 struct Setting {
@@ -259,4 +259,4 @@ TEST(CompareTest, WhatCannotBeComparedIsRefused) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::compare_test

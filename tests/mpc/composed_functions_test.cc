@@ -16,7 +16,7 @@
 #include "mpc/functions/softmax.h"
 #include "tests/mpc/evaluate.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::composed_functions_test {
 namespace {
 
 using List = std::vector<Shared>;
@@ -317,4 +317,4 @@ TEST(ComposedFunctionsTest, FunctionsOfTheMantissa) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::composed_functions_test

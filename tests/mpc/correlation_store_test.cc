@@ -15,7 +15,7 @@
 #include "net/memory_transport.h"
 #include "tests/mpc/crash_storage.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::correlation_store_test {
 namespace {
 
 const std::vector<std::string> kFingerprints = {std::string(64, 'a'), std::string(64, 'b')};
@@ -573,4 +573,4 @@ TEST(CorrelationStoreErrorsTest, AFailedWriteEndsTheStore) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::correlation_store_test

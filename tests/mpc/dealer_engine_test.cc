@@ -10,7 +10,7 @@
 #include "mpc/batch.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::dealer_engine_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -212,4 +212,4 @@ TEST(DealerEngineTest, LinearAlgebraMatchesPlaintext) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::dealer_engine_test

@@ -9,7 +9,7 @@
 #include "tests/mpc/sanitized.h"
 #include "tests/mpc/views.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::dealer_view_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -327,4 +327,4 @@ TEST(DealerViewFaultTest, EveryDigitOfATruncationIsNeeded) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::dealer_view_test

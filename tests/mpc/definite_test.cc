@@ -15,7 +15,7 @@
 #include "mpc/compare.h"
 #include "tests/mpc/evaluate.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::definite_test {
 namespace {
 
 using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
@@ -330,4 +330,4 @@ TEST(DefiniteTest, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::definite_test

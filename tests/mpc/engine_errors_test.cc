@@ -8,7 +8,7 @@
 #include "mpc/dealer_engine.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::engine_errors_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -181,4 +181,4 @@ TEST_P(DroppedPeerTest, IsNamedByThoseWhoNeedIt) {
 INSTANTIATE_TEST_SUITE_P(Processes, DroppedPeerTest, ::testing::Values(0, 1, 2, 3));
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::engine_errors_test

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace partita::mpc {
+namespace partita::mpc::fixed_point_test {
 namespace {
 
 Int128 Pow2(int k) { return static_cast<Int128>(1) << k; }
@@ -102,4 +102,4 @@ TEST(FixedPoint, RandomValuesRoundCorrectly) {
 }
 
 }  // namespace
-}  // namespace partita::mpc
+}  // namespace partita::mpc::fixed_point_test

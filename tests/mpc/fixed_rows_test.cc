@@ -7,7 +7,7 @@
 #include "tests/mpc/sanitized.h"
 #include "tests/mpc/views.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::fixed_rows_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -218,4 +218,4 @@ TEST(FixedRowsViewTest, ReplicatedSharesTheFixedOperandOnce) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::fixed_rows_test

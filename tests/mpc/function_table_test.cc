@@ -27,7 +27,7 @@
 #include "tests/mpc/evaluate.h"
 #include "tests/paths.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::function_table_test {
 namespace {
 
 constexpr int kF = 40;
@@ -607,4 +607,4 @@ TEST(FunctionTableTest, DocumentationSaysWhatIsMeasured) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::function_table_test

@@ -13,7 +13,7 @@
 #include "mpc/functions/reciprocal.h"
 #include "tests/mpc/evaluate.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::functions_test {
 namespace {
 
 constexpr int kF = 40;
@@ -259,4 +259,4 @@ TEST(FunctionsTest, LargestAndSmallestOfEveryRow) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::functions_test

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-namespace partita::mpc {
+namespace partita::mpc::kernels_test {
 namespace {
 
 // Schoolbook product on 32-bit limbs: shares no code and no idea with the kernels.
@@ -226,4 +226,4 @@ TEST(Rings, WireBytesAreLittleEndianMemory) {
 }
 
 }  // namespace
-}  // namespace partita::mpc
+}  // namespace partita::mpc::kernels_test

@@ -16,7 +16,7 @@
 #include "mpc/shamir_engine.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::linear_oracle_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -418,4 +418,4 @@ TEST(LinearOracleErrorsTest, RequestsThatAreNone) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::linear_oracle_test

@@ -7,7 +7,7 @@
 #include "tests/mpc/sanitized.h"
 #include "tests/mpc/small_views.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::linear_oracle_view_test {
 namespace {
 
 using Coalition = std::vector<size_t>;
@@ -127,4 +127,4 @@ TEST(LinearOracleViewFaultTest, TheSameRowsTwice) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::linear_oracle_view_test

@@ -10,7 +10,7 @@
 #include "mpc/compare.h"
 #include "tests/mpc/evaluate.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::logarithm_test {
 namespace {
 
 struct Range {
@@ -121,4 +121,4 @@ TEST(LogarithmTest, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::logarithm_test

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/mpc/evaluate.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::magnitude_test {
 namespace {
 
 std::vector<Int128> EdgesOfBits(size_t bits) {
@@ -104,4 +104,4 @@ TEST(MagnitudeTest, PowersOutsideTheValue) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::magnitude_test

@@ -8,7 +8,7 @@
 #include "mpc/batch.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::plan_engine_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -175,4 +175,4 @@ TEST(PlanEngineTest, EqualsTheCountedChannelForRandomPrograms) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::plan_engine_test

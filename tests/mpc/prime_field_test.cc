@@ -8,7 +8,7 @@
 
 #include "mpc/binary_field.h"
 
-namespace partita::mpc {
+namespace partita::mpc::prime_field_test {
 namespace {
 
 // a b mod p by doubling and adding.
@@ -145,4 +145,4 @@ TYPED_TEST(BinaryFieldTest, SlicesAreElements) {
 }
 
 }  // namespace
-}  // namespace partita::mpc
+}  // namespace partita::mpc::prime_field_test

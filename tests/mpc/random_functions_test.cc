@@ -16,7 +16,7 @@
 #include "mpc/functions/variates.h"
 #include "tests/mpc/evaluate.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::random_functions_test {
 namespace {
 
 using List = std::vector<Shared>;
@@ -306,4 +306,4 @@ TEST(VariatesTest, RoundsAreAsStated) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::random_functions_test

@@ -10,7 +10,7 @@
 #include "tests/mpc/harness.h"
 #include "tests/mpc/transcript.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::randomness_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -321,4 +321,4 @@ TEST(FreshnessTest, OperationsReadDisjointPlacesOfEveryTape) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::randomness_test

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::release_gate_test {
 namespace {
 
 ErrorCode CodeOf(const std::function<void()>& action) {
@@ -109,4 +109,4 @@ TEST(EngineGateTest, PlanEngineAsksTheGateToo) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::release_gate_test

@@ -11,7 +11,7 @@
 #include "tests/mpc/harness.h"
 #include "tests/mpc/operands.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::replicated_engine_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -474,4 +474,4 @@ TEST(ReplicatedEngineTest, RandomnessIsNeverUsedTwice) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::replicated_engine_test

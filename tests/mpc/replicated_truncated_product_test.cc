@@ -10,7 +10,7 @@
 #include "tests/mpc/harness.h"
 #include "tests/mpc/operands.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::replicated_truncated_product_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -209,4 +209,4 @@ TEST(TruncatedProductTest, UnequalListsAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::replicated_truncated_product_test

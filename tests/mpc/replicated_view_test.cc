@@ -10,7 +10,7 @@
 #include "tests/mpc/sanitized.h"
 #include "tests/mpc/views.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::replicated_view_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -419,4 +419,4 @@ TEST(ReplicatedViewFaultTest, SameMaskForTheTopBitAndTheExclusiveOr) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::replicated_view_test

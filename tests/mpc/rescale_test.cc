@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::rescale_test {
 namespace {
 
 Int128 FloorShift(Int128 value, int shift) { return value >> shift; }
@@ -111,4 +111,4 @@ TEST(RescaleTest, ImpossibleFractionBitsAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::rescale_test

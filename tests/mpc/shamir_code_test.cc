@@ -12,7 +12,7 @@
 #include "mpc/binary_field.h"
 #include "mpc/prime_field.h"
 
-namespace partita::mpc {
+namespace partita::mpc::shamir_code_test {
 namespace {
 
 template <typename F>
@@ -215,4 +215,4 @@ TEST(ShamirCodeTest, SharesOfTwoPartiesOfFiveAreUniform) {
 }
 
 }  // namespace
-}  // namespace partita::mpc
+}  // namespace partita::mpc::shamir_code_test

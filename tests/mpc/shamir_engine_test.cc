@@ -18,7 +18,7 @@
 #include "tests/mpc/operands.h"
 #include "tests/mpc/shamir_parties.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::shamir_engine_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -513,4 +513,4 @@ TEST(ShamirEngineTest, UndeclaredReleaseIsRefusedBeforeAnythingIsSent) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::shamir_engine_test

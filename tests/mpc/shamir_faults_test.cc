@@ -10,7 +10,7 @@
 #include "tests/mpc/operands.h"
 #include "tests/mpc/shamir_parties.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::shamir_faults_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -244,4 +244,4 @@ TEST(ShamirFaultsTest, WhatIsNoElementIsRefusedAndItsSenderNamed) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::shamir_faults_test

@@ -17,7 +17,7 @@
 #include "tests/mpc/sanitized.h"
 #include "tests/mpc/transcript.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::shamir_five_view_test {
 namespace {
 
 using shamir::Group;
@@ -338,4 +338,4 @@ TEST(ShamirFiveViewTest, AResharingWithoutRandomnessIsCaught) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::shamir_five_view_test

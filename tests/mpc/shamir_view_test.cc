@@ -20,7 +20,7 @@
 #include "tests/mpc/harness.h"
 #include "tests/mpc/transcript.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::shamir_view_test {
 namespace {
 
 using shamir::Group;
@@ -850,4 +850,4 @@ TEST(ShamirViewTest, TwoWorldsLookAlike) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::shamir_view_test

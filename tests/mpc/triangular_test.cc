@@ -8,7 +8,7 @@
 
 #include "tests/mpc/evaluate.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::triangular_test {
 namespace {
 
 using Eigen::Index;
@@ -80,4 +80,4 @@ TEST(TriangularTest, Rounds) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::triangular_test

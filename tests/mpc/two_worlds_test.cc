@@ -23,7 +23,7 @@
 #include "mpc/functions/softmax.h"
 #include "tests/mpc/evaluate.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::two_worlds_test {
 namespace {
 
 constexpr int kF = 40;
@@ -186,4 +186,4 @@ TEST(TwoWorldsFaultTest, MissingMasksAreSeenInEveryFunction) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::two_worlds_test

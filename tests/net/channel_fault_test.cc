@@ -10,7 +10,7 @@
 #include "tests/net/parties.h"
 #include "tests/net/tls_parties.h"
 
-namespace partita::net {
+namespace partita::net::channel_fault_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -410,4 +410,4 @@ TEST(HostileFrameTest, WrongSizeIsRefusedForEveryDestination) {
 }
 
 }  // namespace
-}  // namespace partita::net
+}  // namespace partita::net::channel_fault_test

@@ -14,7 +14,7 @@
 #include "tests/net/parties.h"
 #include "tests/net/tls_parties.h"
 
-namespace partita::net {
+namespace partita::net::channel_test {
 namespace {
 
 struct Kind {
@@ -326,4 +326,4 @@ TEST(ChannelMisuseTest, IsRefusedAtOnce) {
 }
 
 }  // namespace
-}  // namespace partita::net
+}  // namespace partita::net::channel_test

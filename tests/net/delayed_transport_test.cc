@@ -6,7 +6,7 @@
 #include "tests/net/parties.h"
 #include "tests/net/tls_parties.h"
 
-namespace partita::net {
+namespace partita::net::delayed_transport_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -70,4 +70,4 @@ TEST(DelayedTransportTest, ClosedPeerIsNoticedAfterItsLastWords) {
 }
 
 }  // namespace
-}  // namespace partita::net
+}  // namespace partita::net::delayed_transport_test

@@ -10,7 +10,7 @@
 #include "tests/net/parties.h"
 #include "tests/net/scripted_transport.h"
 
-namespace partita::net {
+namespace partita::net::frame_pump_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -316,4 +316,4 @@ TEST(KeepAliveTest, MayFindAPeerGone) {
 }
 
 }  // namespace
-}  // namespace partita::net
+}  // namespace partita::net::frame_pump_test

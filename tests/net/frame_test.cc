@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace partita::net {
+namespace partita::net::frame_test {
 namespace {
 
 using testing::HasSubstr;
@@ -122,4 +122,4 @@ TEST(FrameTest, TagsSeparateRunsAttemptsAndPhases) {
 }
 
 }  // namespace
-}  // namespace partita::net
+}  // namespace partita::net::frame_test

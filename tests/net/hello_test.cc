@@ -10,7 +10,7 @@
 #include "tests/net/parties.h"
 #include "tests/net/tls_parties.h"
 
-namespace partita::net {
+namespace partita::net::hello_test {
 namespace {
 
 using std::chrono::seconds;
@@ -272,4 +272,4 @@ TEST(HelloTest, CodecRoundTripAndTruncation) {
 }
 
 }  // namespace
-}  // namespace partita::net
+}  // namespace partita::net::hello_test

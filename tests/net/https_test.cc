@@ -25,7 +25,7 @@
 #define PARTITA_SANITIZED 0
 #endif
 
-namespace partita::net {
+namespace partita::net::https_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -504,4 +504,4 @@ TEST(HttpsTest, SendingCanBeCancelled) {
 }
 
 }  // namespace
-}  // namespace partita::net
+}  // namespace partita::net::https_test

@@ -11,7 +11,7 @@
 
 #include "net/socket.h"
 
-namespace partita::net {
+namespace partita::net::resolver_test {
 namespace {
 
 using testing::HasSubstr;
@@ -128,4 +128,4 @@ TEST(ListenTest, OneAddressMeansThatOne) {
 }
 
 }  // namespace
-}  // namespace partita::net
+}  // namespace partita::net::resolver_test

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace partita::net {
+namespace partita::net::roster_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -174,4 +174,4 @@ TEST(RosterTest, Files) {
 }
 
 }  // namespace
-}  // namespace partita::net
+}  // namespace partita::net::roster_test

@@ -4,7 +4,7 @@
 
 #include "tests/net/parties.h"
 
-namespace partita::net {
+namespace partita::net::swap_test {
 namespace {
 
 TEST(SwapTest, EverybodyHasWhatTheOthersMeantForThem) {
@@ -47,4 +47,4 @@ TEST(SwapTest, AnotherSizeIsAFaultOfThePeer) {
 }
 
 }  // namespace
-}  // namespace partita::net
+}  // namespace partita::net::swap_test

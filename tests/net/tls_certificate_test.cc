@@ -19,7 +19,7 @@
 #include "net/channel.h"
 #include "tests/net/tls_parties.h"
 
-namespace partita::net {
+namespace partita::net::tls_certificate_test {
 namespace {
 
 using std::chrono::hours;
@@ -616,4 +616,4 @@ TEST(DamageTest, IsAPeerFault) {
 }
 
 }  // namespace
-}  // namespace partita::net
+}  // namespace partita::net::tls_certificate_test

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report {
+namespace partita::report::atomic_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,4 +66,4 @@ TEST_F(AtomicFileTest, LeavesNothingBehindWhenItFails) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::atomic_file_test

@@ -19,7 +19,7 @@
 #include "tests/report/sample_privacy.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report {
+namespace partita::report::browser_test {
 namespace {
 
 using methods::mle::MleResult;
@@ -346,4 +346,4 @@ TEST_F(BrowserTest, CanBeLookedAt) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::browser_test

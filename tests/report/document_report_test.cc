@@ -10,7 +10,7 @@
 #include "report/result_json.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report {
+namespace partita::report::document_report_test {
 namespace {
 
 using nlohmann::json;
@@ -103,4 +103,4 @@ TEST(DocumentReportTest, RefusesDamagedDocuments) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::document_report_test

@@ -6,7 +6,7 @@
 #include "report/result_json.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report {
+namespace partita::report::estimates_csv_test {
 namespace {
 
 using nlohmann::json;
@@ -119,4 +119,4 @@ TEST(EstimatesCsvTest, RefusesAFitOfAnotherTable) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::estimates_csv_test

@@ -6,7 +6,7 @@
 #include "report/html_page.h"
 #include "report/numbers.h"
 
-namespace partita::report {
+namespace partita::report::html_text_test {
 namespace {
 
 using testing::HasSubstr;
@@ -76,4 +76,4 @@ TEST(NumbersTest, PrintAsReportsDo) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::html_text_test

@@ -5,7 +5,7 @@
 
 #include "tests/report/sample_run.h"
 
-namespace partita::report {
+namespace partita::report::plan_html_test {
 namespace {
 
 using testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST(PlanHtmlTest, SumsThePhasesOfManyParties) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::plan_html_test

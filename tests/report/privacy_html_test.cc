@@ -11,7 +11,7 @@
 #include "tests/report/sample_privacy.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report {
+namespace partita::report::privacy_html_test {
 namespace {
 
 using testing::HasSubstr;
@@ -103,4 +103,4 @@ TEST(PrivacyHtmlTest, ThePlanKeepsTheStatement) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::privacy_html_test

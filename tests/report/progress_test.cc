@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace partita::report {
+namespace partita::report::progress_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -134,4 +134,4 @@ TEST(ProgressStyleTest, ObeysTermAndNoColor) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::progress_test

@@ -12,7 +12,7 @@
 #include "report/web_assets.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report {
+namespace partita::report::report_html_test {
 namespace {
 
 using methods::mle::MleResult;
@@ -359,4 +359,4 @@ TEST(PlotDataTest, HoldsTheNumbersInFullAndNoCounts) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::report_html_test

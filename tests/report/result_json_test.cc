@@ -9,7 +9,7 @@
 #include "report/terminal_summary.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report {
+namespace partita::report::result_json_test {
 namespace {
 
 using nlohmann::json;
@@ -212,4 +212,4 @@ TEST(RunJsonTest, IsTheSameDocumentWithoutStatistics) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::result_json_test

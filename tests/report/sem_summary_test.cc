@@ -5,7 +5,7 @@
 #include "tests/paths.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report {
+namespace partita::report::sem_summary_test {
 namespace {
 
 using testing::HasSubstr;
@@ -153,4 +153,4 @@ TEST(SemSummaryTest, RefusesAFitOfAnotherTable) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::sem_summary_test

@@ -5,7 +5,7 @@
 
 #include "tests/report/sample_run.h"
 
-namespace partita::report {
+namespace partita::report::statements_test {
 namespace {
 
 using testing::AllOf;
@@ -142,4 +142,4 @@ TEST(MethodsParagraphTest, NamesGroupsConstraintsAndFailures) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::statements_test

@@ -5,7 +5,7 @@
 
 #include "tests/report/sample_run.h"
 
-namespace partita::report {
+namespace partita::report::terminal_summary_test {
 namespace {
 
 using testing::HasSubstr;
@@ -85,4 +85,4 @@ TEST(TerminalSummaryTest, PrintsTheAnalysesOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace partita::report
+}  // namespace partita::report::terminal_summary_test

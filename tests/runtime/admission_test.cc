@@ -13,7 +13,7 @@
 #include "runtime/submit_upload.h"
 #include "runtime/temporary_folder.h"
 
-namespace partita::runtime {
+namespace partita::runtime::admission_test {
 namespace {
 
 using study::Admission;
@@ -166,4 +166,4 @@ TEST(KeptUploadTest, AnyOtherBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::admission_test

@@ -20,7 +20,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/data/expect_error.h"
 
-namespace partita::runtime {
+namespace partita::runtime::approvals_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -503,4 +503,4 @@ TEST_F(ApprovalsTest, EnvelopesAreCheckedLikeApprovals) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::approvals_test

@@ -10,7 +10,7 @@
 #include "study/study_file.h"
 #include "tests/paths.h"
 
-namespace partita::runtime {
+namespace partita::runtime::audit_study_test {
 namespace {
 
 using ::testing::Contains;
@@ -82,4 +82,4 @@ TEST(AuditStudyTest, AStudyWithoutNoiseIsRefused) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::audit_study_test

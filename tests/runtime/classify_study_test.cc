@@ -21,7 +21,7 @@
 #include "tests/study/classify_text.h"
 #include "tests/study/study_text.h"
 
-namespace partita::runtime {
+namespace partita::runtime::classify_study_test {
 namespace {
 
 using study::Edited;
@@ -338,4 +338,4 @@ TEST(ClassifyStudyTest, WhatTheMethodDoesNotDoIsRefusedWithAReason) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::classify_study_test

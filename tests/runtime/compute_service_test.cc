@@ -16,7 +16,7 @@
 #include "tests/cli/sum_folder.h"
 #include "tests/privacy/ledger/crash_vfs.h"
 
-namespace partita::runtime {
+namespace partita::runtime::compute_service_test {
 namespace {
 
 using privacy::ledger::CrashDisk;
@@ -252,4 +252,4 @@ TEST_F(ComputeServiceTest, AFullQueueSaysSo) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::compute_service_test

@@ -17,19 +17,19 @@
 
 #include "tests/data/expect_error.h"
 
-namespace partita::runtime {
+namespace partita::runtime::envelope_uses_test {
 namespace {
 
 namespace fs = std::filesystem;
 using crypto::Digest;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr int64_t kNow = 1'790'000'000;
 
-class EnvelopeUsesTest : public testing::Test {
+class EnvelopeUsesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/partita-uses-XXXXXX";
+    std::string pattern = ::testing::TempDir() + "/partita-uses-XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     file_ = folder_ / "e.uses";
@@ -177,7 +177,7 @@ TEST_F(EnvelopeUsesTest, ACrashAfterCountingWastes) {
     kill(getpid(), SIGKILL);
     return 0;
   });
-  EXPECT_THAT(ended, testing::Each(-1));
+  EXPECT_THAT(ended, ::testing::Each(-1));
   EXPECT_EQ(EnvelopeUses(file_, envelope_), 3u);
   ExpectError(ErrorCode::kRefused, "used up", "", [&] { Count(3); });
 }
@@ -203,4 +203,4 @@ TEST_F(EnvelopeUsesTest, AFullDiskWastes) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::envelope_uses_test

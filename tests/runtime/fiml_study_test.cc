@@ -11,7 +11,7 @@
 #include "stats/sem/fiml.h"
 #include "tests/runtime/design_study.h"
 
-namespace partita {
+namespace partita::fiml_study_test {
 namespace {
 
 using testing::Design;
@@ -364,4 +364,4 @@ TEST(FimlStudyTest, WhatItCannotDoIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::fiml_study_test

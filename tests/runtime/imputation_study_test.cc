@@ -13,7 +13,7 @@
 #include "tests/runtime/design_study.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita {
+namespace partita::imputation_study_test {
 namespace {
 
 using testing::Design;
@@ -315,4 +315,4 @@ TEST(ImputationStudyTest, WhatItCannotDoIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::imputation_study_test

@@ -12,7 +12,7 @@
 #include "privacy/sampling/calibrate.h"
 #include "stats/erm/minimize.h"
 
-namespace partita::runtime {
+namespace partita::runtime::logistic_sums_test {
 namespace {
 
 namespace regression = methods::regression;
@@ -137,4 +137,4 @@ TEST(LogisticSumsTest, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::logistic_sums_test

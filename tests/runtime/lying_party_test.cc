@@ -18,7 +18,7 @@
 #include "runtime/party.h"
 #include "tests/runtime/lying_transport.h"
 
-namespace partita::runtime {
+namespace partita::runtime::lying_party_test {
 namespace {
 
 using ::testing::Contains;
@@ -204,4 +204,4 @@ TEST_F(LyingPartyTest, MoreLiesThanCanBeCorrectedEndTheRun) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::lying_party_test

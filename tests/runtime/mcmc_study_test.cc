@@ -25,7 +25,7 @@
 #include "tests/runtime/reference_study.h"
 #include "tests/stats/mcmc/registries.h"
 
-namespace partita {
+namespace partita::mcmc_study_test {
 namespace {
 
 using ::testing::Contains;
@@ -578,4 +578,4 @@ TEST(McmcStudyTest, IsNoStudyOfMle) {
 }
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::mcmc_study_test

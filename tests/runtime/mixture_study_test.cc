@@ -26,7 +26,7 @@
 #include "tests/runtime/interrupted_runs.h"
 #include "tests/runtime/reference_study.h"
 
-namespace partita::runtime {
+namespace partita::runtime::mixture_study_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -640,4 +640,4 @@ TEST_F(MixtureStudyTest, StudiesThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::mixture_study_test

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace partita::runtime {
+namespace partita::runtime::prior_predictive_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -219,4 +219,4 @@ TEST(PriorPredictiveTest, WhatHasNoOutcomesIsRefused) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::prior_predictive_test

@@ -17,7 +17,7 @@
 #include "tests/paths.h"
 #include "tests/runtime/reference_study.h"
 
-namespace partita {
+namespace partita::private_study_test {
 namespace {
 
 using ::testing::AllOf;
@@ -400,4 +400,4 @@ TEST(PrivateStudyTest, TheExampleRunsAndIsUseful) {
 }
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::private_study_test

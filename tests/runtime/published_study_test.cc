@@ -10,7 +10,7 @@
 #include "stats/sem/fit.h"
 #include "tests/runtime/design_study.h"
 
-namespace partita {
+namespace partita::published_study_test {
 namespace {
 
 using ::testing::Contains;
@@ -225,4 +225,4 @@ TEST(PublishedStudyTest, WhatDoesNotFitIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::published_study_test

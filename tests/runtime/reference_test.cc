@@ -10,7 +10,7 @@
 #include "tests/runtime/reference_run.h"
 #include "tests/stats/robust_reference.h"
 
-namespace partita {
+namespace partita::reference_test {
 namespace {
 
 using nlohmann::json;
@@ -222,4 +222,4 @@ INSTANTIATE_TEST_SUITE_P(Groups, GroupHolderTest, ::testing::Values("hs_cfa3_gro
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::reference_test

@@ -13,7 +13,7 @@
 #include "study/regression_contract.h"
 #include "tests/methods/regression/specs.h"
 
-namespace partita::runtime {
+namespace partita::runtime::regression_sum_test {
 namespace {
 
 namespace dca = methods::dca;
@@ -109,4 +109,4 @@ TEST(RegressionSumTest, RefusesTablesOfAnotherSize) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::regression_sum_test

@@ -12,7 +12,7 @@
 #include "runtime/mock_tables.h"
 #include "tests/paths.h"
 
-namespace partita::runtime {
+namespace partita::runtime::rehearse_test {
 namespace {
 
 constexpr char kHead[] = R"(partita = 1
@@ -211,4 +211,4 @@ TEST(RehearseTest, ARehearsalFailsForAnyReason) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::rehearse_test

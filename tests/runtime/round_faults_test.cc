@@ -21,7 +21,7 @@
 #include "runtime/round_charge.h"
 #include "tests/cli/sum_folder.h"
 
-namespace partita::runtime {
+namespace partita::runtime::round_faults_test {
 namespace {
 
 using methods::dca::AcceptedSet;
@@ -267,4 +267,4 @@ TEST(OpenSpoolTest, ConnectionStringsAreNoFiles) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::round_faults_test

@@ -18,7 +18,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/data/expect_error.h"
 
-namespace partita::runtime {
+namespace partita::runtime::run_ledger_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -325,4 +325,4 @@ TEST_F(RunLedgerTest, AsksWhichTableIsMeant) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::run_ledger_test

@@ -12,7 +12,7 @@
 #include "stats/sem/fiml.h"
 #include "tests/runtime/design_study.h"
 
-namespace partita {
+namespace partita::sealed_fiml_study_test {
 namespace {
 
 using testing::Design;
@@ -240,4 +240,4 @@ TEST(SealedFimlStudyTest, WhatItCannotDoIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::sealed_fiml_study_test

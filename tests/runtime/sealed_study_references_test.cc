@@ -1,7 +1,7 @@
 // Every complete-data reference with every partition on every engine through the protocol `sealed`.
 #include "tests/runtime/sealed_study.h"
 
-namespace partita {
+namespace partita::sealed_study_references_test {
 namespace {
 
 class SealedReferences : public ::testing::TestWithParam<std::string> {
@@ -25,4 +25,4 @@ INSTANTIATE_TEST_SUITE_P(CompleteData, SealedReferences,
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::sealed_study_references_test

@@ -6,7 +6,7 @@
 
 #include "runtime/build_plan.h"
 
-namespace partita {
+namespace partita::sealed_study_test {
 namespace {
 
 using nlohmann::json;
@@ -111,4 +111,4 @@ TEST_F(SealedStudy, RefusesWhatItDoesNotTake) {
 }
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::sealed_study_test

@@ -11,7 +11,7 @@
 
 #include "tests/runtime/design_study.h"
 
-namespace partita {
+namespace partita::study_design_test {
 namespace {
 
 using testing::Design;
@@ -421,4 +421,4 @@ TEST(DesignTest, EstimatesAreToldToThoseWhomTheStudyNames) {
 }
 
 }  // namespace
-}  // namespace partita
+}  // namespace partita::study_design_test

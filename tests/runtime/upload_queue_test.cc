@@ -7,7 +7,7 @@
 #include <set>
 #include <stdexcept>
 
-namespace partita::runtime {
+namespace partita::runtime::upload_queue_test {
 namespace {
 
 using methods::dca::Verdict;
@@ -157,4 +157,4 @@ TEST(UploadQueueTest, ManyThreads) {
 }
 
 }  // namespace
-}  // namespace partita::runtime
+}  // namespace partita::runtime::upload_queue_test

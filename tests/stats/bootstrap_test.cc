@@ -11,7 +11,7 @@
 #include "crypto/prg.h"
 #include "stats/sem/ram.h"
 
-namespace partita::stats {
+namespace partita::stats::bootstrap_test {
 namespace {
 
 constexpr double kRows = 30, kSlope = 0.6, kResidual = 0.8, kSpread = 2;
@@ -118,4 +118,4 @@ TEST(Bootstrap, RefusesFewDrawsAndFitsThatDidNotConverge) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::bootstrap_test

@@ -14,7 +14,7 @@
 #include "stats/sem/parameter_table.h"
 #include "stats/sem/table_expressions.h"
 
-namespace partita::stats {
+namespace partita::stats::expression_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -214,4 +214,4 @@ TEST(TableExpressions, RefusesWhatATableMayNotHold) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::expression_test

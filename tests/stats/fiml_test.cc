@@ -16,7 +16,7 @@
 #include "tests/stats/incomplete_rows.h"
 #include "tests/stats/sem_reference.h"
 
-namespace partita::stats {
+namespace partita::stats::fiml_test {
 namespace {
 
 using Eigen::Index;
@@ -191,4 +191,4 @@ TEST(Fiml, RefusesWhatItCannotFit) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::fiml_test

@@ -12,7 +12,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/imputation_data.h"
 
-namespace partita::stats {
+namespace partita::stats::imputation_coverage_test {
 namespace {
 
 using Eigen::Index;
@@ -110,4 +110,4 @@ TEST(ImputationCoverageTest, MissingAtRandom) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::imputation_coverage_test

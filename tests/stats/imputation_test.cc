@@ -13,7 +13,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/imputation_data.h"
 
-namespace partita::stats {
+namespace partita::stats::imputation_test {
 namespace {
 
 using Eigen::Index;
@@ -233,4 +233,4 @@ TEST(ImputationTest, ChiSquaresAreCombinedAsD2) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::imputation_test

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "stats/sem/syntax.h"
 
-namespace partita::stats {
+namespace partita::stats::model_syntax_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -233,4 +233,4 @@ TEST(ModelSyntax, IsBounded) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::model_syntax_test

@@ -13,7 +13,7 @@
 #include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
-namespace partita::stats {
+namespace partita::stats::nested_test {
 namespace {
 
 using testing::Json;
@@ -138,4 +138,4 @@ TEST(CompareNested, RefusesWhatCannotBeCompared) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::nested_test

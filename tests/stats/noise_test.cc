@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-namespace partita::stats {
+namespace partita::stats::noise_test {
 namespace {
 
 using Eigen::Index;
@@ -215,4 +215,4 @@ TEST(NoiseTest, TheSpreadOfNoisyFitsIsTheOneForecast) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::noise_test

@@ -16,7 +16,7 @@
 #include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
-namespace partita::stats {
+namespace partita::stats::oracle_fit_test {
 namespace {
 
 using testing::Json;
@@ -279,4 +279,4 @@ INSTANTIATE_TEST_SUITE_P(Complete, OracleReference,
                          [](const auto& test) { return test.param; });
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::oracle_fit_test

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "tests/paths.h"
 
-namespace partita::stats {
+namespace partita::stats::parameter_table_test {
 namespace {
 
 using nlohmann::json;
@@ -268,4 +268,4 @@ TEST(ParameterTable, DefinitionsMayComeInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::parameter_table_test

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "tests/stats/robust_reference.h"
 
-namespace partita::stats {
+namespace partita::stats::robust_test {
 namespace {
 
 using testing::Json;
@@ -144,4 +144,4 @@ INSTANTIATE_TEST_SUITE_P(Mlr, RobustReference,
                          [](const auto& test) { return test.param; });
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::robust_test

@@ -8,7 +8,7 @@
 #include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
 
-namespace partita::stats {
+namespace partita::stats::sem_constraints_test {
 namespace {
 
 using testing::Json;
@@ -163,4 +163,4 @@ INSTANTIATE_TEST_SUITE_P(Lavaan, SemConstraints,
                          [](const auto& test) { return test.param; });
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::sem_constraints_test

@@ -13,7 +13,7 @@
 #include "tests/stats/sem_models.h"
 #include "tests/stats/sem_reference.h"
 
-namespace partita::stats {
+namespace partita::stats::sem_fit_test {
 namespace {
 
 using ::testing::AllOf;
@@ -383,4 +383,4 @@ TEST(SemFitTest, EverythingFixedIsEvaluatedOnly) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::sem_fit_test

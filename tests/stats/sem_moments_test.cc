@@ -10,7 +10,7 @@
 #include "stats/sem/syntax.h"
 #include "tests/stats/sem_models.h"
 
-namespace partita::stats {
+namespace partita::stats::sem_moments_test {
 namespace {
 
 using ::testing::AllOf;
@@ -132,4 +132,4 @@ TEST(SemScaling, GivesUnitVariancesPooledOverGroups) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::sem_moments_test

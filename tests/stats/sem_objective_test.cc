@@ -9,7 +9,7 @@
 #include "stats/sem/syntax.h"
 #include "tests/stats/sem_models.h"
 
-namespace partita::stats {
+namespace partita::stats::sem_objective_test {
 namespace {
 
 using Eigen::Index;
@@ -151,4 +151,4 @@ TEST(SemObjectiveTest, IsInfiniteForASingularFeedbackLoop) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::sem_objective_test

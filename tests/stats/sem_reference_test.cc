@@ -9,7 +9,7 @@
 
 #include "tests/paths.h"
 
-namespace partita::stats {
+namespace partita::stats::sem_reference_test {
 namespace {
 
 using testing::Json;
@@ -243,4 +243,4 @@ TEST(SemReferenceFolder, HoldsNoOtherCompleteDataFit) {
 }
 
 }  // namespace
-}  // namespace partita::stats
+}  // namespace partita::stats::sem_reference_test

@@ -10,7 +10,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/study/study_text.h"
 
-namespace partita::study {
+namespace partita::study::approval_test {
 namespace {
 
 using testing::HasSubstr;
@@ -336,4 +336,4 @@ TEST(UtcTimeTest, FormatsAndParses) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::approval_test

@@ -10,7 +10,7 @@
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
-namespace partita::study {
+namespace partita::study::classify_section_test {
 namespace {
 
 using methods::classify::Evaluation;
@@ -201,4 +201,4 @@ TEST(ClassifySectionTest, EveryMistakeHasItsPlaceAndARemedy) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::classify_section_test

@@ -12,7 +12,7 @@
 #include "study/utc_time.h"
 #include "tests/study/mistake.h"
 
-namespace partita::study {
+namespace partita::study::collection_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -211,4 +211,4 @@ TEST(CollectionFileTest, PlanCountsBytesAndStatesThePromise) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::collection_file_test

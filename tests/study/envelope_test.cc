@@ -9,7 +9,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/study/study_text.h"
 
-namespace partita::study {
+namespace partita::study::envelope_test {
 namespace {
 
 using testing::HasSubstr;
@@ -215,4 +215,4 @@ TEST_F(InsideTest, EveryAnalysisCounts) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::envelope_test

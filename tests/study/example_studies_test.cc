@@ -7,7 +7,7 @@
 #include "study/study_file.h"
 #include "tests/paths.h"
 
-namespace partita::study {
+namespace partita::study::example_studies_test {
 namespace {
 
 using testing::HasSubstr;
@@ -54,4 +54,4 @@ TEST(ExampleStudiesTest, ComplexFitsItsTables) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::example_studies_test

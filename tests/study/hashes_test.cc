@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::study {
+namespace partita::study::hashes_test {
 namespace {
 
 StudyIdentity Identity() {
@@ -145,4 +145,4 @@ TEST(PlanHashTest, DependsOnTheNormativePartOnly) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::hashes_test

@@ -7,7 +7,7 @@
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
-namespace partita::study {
+namespace partita::study::mcmc_section_test {
 namespace {
 
 using methods::accept::ChainModel;
@@ -239,4 +239,4 @@ TEST(McmcSectionTest, PrivacyIsRefusedWhereThereIsNone) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::mcmc_section_test

@@ -12,7 +12,7 @@
 #include "study/study_file.h"
 #include "tests/paths.h"
 
-namespace partita::study {
+namespace partita::study::mistakes_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -64,4 +64,4 @@ TEST(MistakesTest, EveryExpectationHasItsPlaceAndItsMistake) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::mistakes_test

@@ -9,7 +9,7 @@
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
-namespace partita::study {
+namespace partita::study::mixture_section_test {
 namespace {
 
 using data::EncodingKind;
@@ -348,4 +348,4 @@ TEST(MixtureSectionTest, RowsAndPartiesMustFit) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::mixture_section_test

@@ -10,7 +10,7 @@
 #include "study/hashes.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::study {
+namespace partita::study::plan_test {
 namespace {
 
 using report::SamplePlan;
@@ -172,4 +172,4 @@ TEST(PlanTest, RefusesOtherJson) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::plan_test

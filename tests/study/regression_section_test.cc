@@ -10,7 +10,7 @@
 #include "study/study_sections.h"
 #include "tests/study/mistake.h"
 
-namespace partita::study {
+namespace partita::study::regression_section_test {
 namespace {
 
 using methods::regression::Collects;
@@ -172,4 +172,4 @@ TEST(RegressionContractTest, SensitivityIsThatOfTheMoments) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::regression_section_test

@@ -6,7 +6,7 @@
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
-namespace partita::study {
+namespace partita::study::study_file_errors_test {
 namespace {
 
 void ExpectMistake(const std::string& text, const Mistake& mistake) {
@@ -315,4 +315,4 @@ TEST(StudyFileErrorsTest, TooMany) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::study_file_errors_test

@@ -9,7 +9,7 @@
 #include "study/study_template.h"
 #include "tests/study/study_text.h"
 
-namespace partita::study {
+namespace partita::study::study_file_test {
 namespace {
 
 using testing::ElementsAre;
@@ -264,4 +264,4 @@ TEST_F(LoadStudyFileTest, LimitsTheSize) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::study_file_test

@@ -11,7 +11,7 @@
 #include "tests/paths.h"
 #include "tests/study/study_text.h"
 
-namespace partita::study {
+namespace partita::study::vocabulary_test {
 namespace {
 
 using data::ColumnType;
@@ -302,4 +302,4 @@ TEST(VocabularyTest, TheDocumentedExampleIsRight) {
 }
 
 }  // namespace
-}  // namespace partita::study
+}  // namespace partita::study::vocabulary_test

@@ -19,7 +19,7 @@
 #include "tests/methods/accept/chain_parties.h"
 #include "tests/mpc/sanitized.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::accept::chain_test {
 namespace {
 
 using mpc::Engine;
@@ -308,4 +308,4 @@ TEST(Chain, EveryRuleSamplesThePosterior) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::accept::chain_test

@@ -9,7 +9,7 @@
 #include "tests/methods/classify/engine_cases.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::methods::classify {
+namespace partita::methods::classify::baselines_test {
 namespace {
 
 using Eigen::VectorXd;
@@ -115,4 +115,4 @@ TEST(Baselines, TablesThatAreNotAsDeclaredAndTasksOutOfRangeAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::methods::classify
+}  // namespace partita::methods::classify::baselines_test

@@ -17,7 +17,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::methods::classify {
+namespace partita::methods::classify::evaluation_test {
 namespace {
 
 using Eigen::Index;
@@ -317,4 +317,4 @@ TEST(LevelDescents, AreOneDescentForEachLevel) {
 }
 
 }  // namespace
-}  // namespace partita::methods::classify
+}  // namespace partita::methods::classify::evaluation_test

@@ -13,7 +13,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::methods::classify {
+namespace partita::methods::classify::minimum_test {
 namespace {
 
 using Eigen::VectorXd;
@@ -252,4 +252,4 @@ TEST(PrivateMinimum, WithItsNoiseIsTheCentralOneWithTheSame) {
 }
 
 }  // namespace
-}  // namespace partita::methods::classify
+}  // namespace partita::methods::classify::minimum_test

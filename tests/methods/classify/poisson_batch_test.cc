@@ -8,7 +8,7 @@
 
 #include "crypto/prg.h"
 
-namespace partita::methods::classify {
+namespace partita::methods::classify::poisson_batch_test {
 namespace {
 
 using Eigen::Index;
@@ -62,4 +62,4 @@ TEST(PoissonBatch, HasTheMeanOfTheRate) {
 }
 
 }  // namespace
-}  // namespace partita::methods::classify
+}  // namespace partita::methods::classify::poisson_batch_test

@@ -16,7 +16,7 @@
 #include "privacy/accounting/normal.h"
 #include "stats/erm/objective_audit.h"
 
-namespace partita::methods::classify {
+namespace partita::methods::classify::statement_test {
 namespace {
 
 using privacy::Adjacency;
@@ -256,4 +256,4 @@ TEST(Statements, ADeltaAboveOneOverTheRowsIsRefused) {
 }
 
 }  // namespace
-}  // namespace partita::methods::classify
+}  // namespace partita::methods::classify::statement_test

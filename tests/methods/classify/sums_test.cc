@@ -17,7 +17,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::methods::classify {
+namespace partita::methods::classify::sums_test {
 namespace {
 
 using Eigen::Index;
@@ -311,4 +311,4 @@ TEST(Aggregation, ATableThatIsNotAsDeclaredIsRefusedByItsOwner) {
 }
 
 }  // namespace
-}  // namespace partita::methods::classify
+}  // namespace partita::methods::classify::sums_test

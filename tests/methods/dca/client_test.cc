@@ -10,7 +10,7 @@
 #include "privacy/sampling/discrete_gaussian.h"
 #include "tests/methods/dca/world.h"
 
-namespace partita::methods::dca {
+namespace partita::methods::dca::client_test {
 namespace {
 
 TEST(ClientTest, SharesAddUpToTheClippedRowAndItsNoise) {
@@ -185,4 +185,4 @@ TEST(ContractTest, SizesSharesForThoseWhoRemain) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca
+}  // namespace partita::methods::dca::client_test

@@ -11,7 +11,7 @@
 #include "tests/methods/dca/dropouts.h"
 #include "tests/methods/dca/rounds.h"
 
-namespace partita::methods::dca {
+namespace partita::methods::dca::compute_node_test {
 namespace {
 
 class ComputeNodeTest : public testing::Test {
@@ -379,4 +379,4 @@ TEST_F(ComputeNodeTest, AggregationRefusesWhatDoesNotBelongTogether) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca
+}  // namespace partita::methods::dca::compute_node_test

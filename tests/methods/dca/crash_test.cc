@@ -8,7 +8,7 @@
 #include "tests/methods/dca/rounds.h"
 #include "tests/privacy/ledger/crash_vfs.h"
 
-namespace partita::methods::dca {
+namespace partita::methods::dca::crash_test {
 namespace {
 
 using privacy::ledger::CrashDisk;
@@ -173,4 +173,4 @@ TEST_F(NodeNoiseCrashTest, PowerFailsAndUnsyncedWritesAreTorn) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca
+}  // namespace partita::methods::dca::crash_test

@@ -10,7 +10,7 @@
 #include "privacy/sampling/calibrate.h"
 #include "tests/methods/dca/world.h"
 
-namespace partita::methods::dca {
+namespace partita::methods::dca::laplace_test {
 namespace {
 
 Contract LaplaceContract() {
@@ -151,4 +151,4 @@ TEST(LaplaceTest, SumsComeOut) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca
+}  // namespace partita::methods::dca::laplace_test

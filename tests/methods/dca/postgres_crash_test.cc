@@ -18,7 +18,7 @@
 #include "tests/methods/dca/postgres_server.h"
 #include "tests/methods/dca/rounds.h"
 
-namespace partita::methods::dca {
+namespace partita::methods::dca::postgres_crash_test {
 namespace {
 
 // Runs `work` in a process of its own, which must end by itself or be killed.
@@ -335,4 +335,4 @@ TEST(PostgresCrashTest, ARestoredBackupIsRefused) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca
+}  // namespace partita::methods::dca::postgres_crash_test

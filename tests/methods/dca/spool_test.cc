@@ -15,7 +15,7 @@
 #include "tests/methods/dca/postgres_server.h"
 #include "tests/methods/dca/shares.h"
 
-namespace partita::methods::dca {
+namespace partita::methods::dca::spool_test {
 namespace {
 
 using OpenSpool = std::function<std::unique_ptr<Spool>()>;
@@ -340,4 +340,4 @@ TEST(FaultySpoolTest, LooseFreezingIsCaught) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca
+}  // namespace partita::methods::dca::spool_test

@@ -6,7 +6,7 @@
 #include "privacy/sampling/release_statement.h"
 #include "tests/methods/dca/world.h"
 
-namespace partita::methods::dca {
+namespace partita::methods::dca::statement_test {
 namespace {
 
 using privacy::AdversaryKind;
@@ -159,4 +159,4 @@ TEST(SimulateTest, EveryTransportAndRingGivesTheSum) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca
+}  // namespace partita::methods::dca::statement_test

@@ -14,7 +14,7 @@
 #include "tests/methods/dca/postgres_server.h"
 #include "tests/methods/dca/rounds.h"
 
-namespace partita::methods::dca {
+namespace partita::methods::dca::sum_worker_test {
 namespace {
 
 constexpr uint32_t kClients = 40;
@@ -355,4 +355,4 @@ TEST(PostgresRoundTest, ProcessesOfOneNodePublishTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca
+}  // namespace partita::methods::dca::sum_worker_test

@@ -14,7 +14,7 @@
 #include "stats/mixture/experiment.h"
 #include "tests/methods/dpvi/adult_reference.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::dpvi::adult_full_test {
 namespace {
 
 namespace mixture = stats::mixture;
@@ -100,4 +100,4 @@ TEST_F(AdultFullTest, NeitherClippingNorNoise) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::dpvi::adult_full_test

@@ -18,7 +18,7 @@
 #include "tests/mpc/harness.h"
 #include "tests/net/parties.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::dpvi::adult_run_test {
 namespace {
 
 namespace mixture = stats::mixture;
@@ -137,4 +137,4 @@ TEST(DpviAdultTest, FirstSteps) { ExpectPaired(200, 50); }
 TEST(DpviAdultTest, WholeRun) { ExpectPaired(20000, 2000); }
 
 }  // namespace
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::dpvi::adult_run_test

@@ -11,7 +11,7 @@
 #include "stats/mixture/predictive.h"
 #include "tests/methods/dpvi/adult_reference.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::dpvi::reference_test {
 namespace {
 
 using Eigen::ArrayXd;
@@ -189,4 +189,4 @@ TEST_F(TrajectoryTest, StartsAndLearnsAsTheReference) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::dpvi::reference_test

@@ -10,7 +10,7 @@
 #include "tests/mpc/transcript.h"
 #include "tests/net/parties.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::dpvi::run_keys_test {
 namespace {
 
 crypto::Digest DigestOf(uint8_t seed) {
@@ -192,4 +192,4 @@ TEST(DpviKeysTest, CheckpointsAreBoundToTheKeys) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::dpvi::run_keys_test

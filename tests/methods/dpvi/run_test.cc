@@ -18,7 +18,7 @@
 #include "tests/mpc/evaluate.h"
 #include "tests/net/parties.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::dpvi::run_test {
 namespace {
 
 namespace mixture = stats::mixture;
@@ -421,4 +421,4 @@ TEST(DpviRunTest, RequestsThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::dpvi::run_test

@@ -16,7 +16,7 @@
 #include "tests/methods/dpvi/adult_reference.h"
 #include "tests/mpc/evaluate.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::dpvi::step_test {
 namespace {
 
 namespace mixture = stats::mixture;
@@ -524,4 +524,4 @@ TEST(DpviStepTest, NotANumberIsToldToItsOwner) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::dpvi::step_test

@@ -14,7 +14,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::dpvi::utility_test {
 namespace {
 
 namespace mixture = stats::mixture;
@@ -176,4 +176,4 @@ TEST(DpviUtilityTest, AssociationsOfSyntheticRows) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::dpvi::utility_test

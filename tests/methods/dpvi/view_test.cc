@@ -12,7 +12,7 @@
 #include "tests/mpc/evaluate.h"
 #include "tests/mpc/two_worlds.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::dpvi::view_test {
 namespace {
 
 namespace mixture = stats::mixture;
@@ -115,4 +115,4 @@ TEST(DpviViewFaultTest, MissingMasksAreSeen) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::dpvi::view_test

@@ -13,7 +13,7 @@
 #include "methods/regression/bounds.h"
 #include "tests/methods/regression/specs.h"
 
-namespace partita::methods::regression {
+namespace partita::methods::regression::fit_test {
 namespace {
 
 using ::testing::Contains;
@@ -162,4 +162,4 @@ TEST(BoundsTest, FollowTheSpreadAndStayWithinTheBounds) {
 }
 
 }  // namespace
-}  // namespace partita::methods::regression
+}  // namespace partita::methods::regression::fit_test

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "crypto/prg.h"
 
-namespace partita::mpc::ot {
+namespace partita::mpc::ot::base_ot_test {
 namespace {
 
 constexpr size_t kPoint = crypto::kRistrettoBytes;
@@ -132,4 +132,4 @@ TEST(BaseOtErrorsTest, RandomBytes) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::ot
+}  // namespace partita::mpc::ot::base_ot_test

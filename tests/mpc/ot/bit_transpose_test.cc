@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace partita::mpc::ot {
+namespace partita::mpc::ot::bit_transpose_test {
 namespace {
 
 TEST(BitTransposeTest, EveryBitIsWhereItBelongs) {
@@ -27,4 +27,4 @@ TEST(BitTransposeTest, EveryBitIsWhereItBelongs) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::ot
+}  // namespace partita::mpc::ot::bit_transpose_test

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-namespace partita::mpc::ot {
+namespace partita::mpc::ot::extension_test {
 namespace {
 
 using crypto::Block;
@@ -149,4 +149,4 @@ TEST(ExtensionTest, DefectsAreNoticed) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::ot
+}  // namespace partita::mpc::ot::extension_test

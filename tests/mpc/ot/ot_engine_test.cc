@@ -14,7 +14,7 @@
 #include "tests/mpc/harness.h"
 #include "tests/mpc/transcript.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::ot_engine_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -423,4 +423,4 @@ TEST(AheadSourceTest, EveryPieceOnce) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::ot_engine_test

@@ -15,7 +15,7 @@
 #include "tests/mpc/harness.h"
 #include "tests/net/fault_transport.h"
 
-namespace partita::mpc::testing {
+namespace partita::mpc::testing::ot_faults_test {
 namespace {
 
 using Kind = Product::Kind;
@@ -266,4 +266,4 @@ TEST(OtFaultsTest, APeerThatStops) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::testing
+}  // namespace partita::mpc::testing::ot_faults_test

@@ -8,7 +8,7 @@
 
 #include "mpc/ot/link.h"
 
-namespace partita::mpc::ot {
+namespace partita::mpc::ot::tasks_test {
 namespace {
 
 constexpr size_t kRingBits = 128;
@@ -177,4 +177,4 @@ TEST(TasksTest, CostOfALinkAndOfSequences) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::ot
+}  // namespace partita::mpc::ot::tasks_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace partita::mpc::ot {
+namespace partita::mpc::ot::transfers_test {
 namespace {
 
 using crypto::Block;
@@ -149,4 +149,4 @@ TEST(TransfersTest, AppendedBitsAreWhereTheyBelong) {
 }
 
 }  // namespace
-}  // namespace partita::mpc::ot
+}  // namespace partita::mpc::ot::transfers_test

@@ -14,7 +14,7 @@
 
 #include "privacy/accounting/trade_off.h"
 
-namespace partita::privacy::testing {
+namespace partita::privacy::testing::accept_reject_claims_test {
 namespace {
 
 constexpr double kShift = 0.01;
@@ -307,4 +307,4 @@ TEST(AcceptRejectClaimsTest, BarkerBitsAreNearlyGaussian) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::testing
+}  // namespace partita::privacy::testing::accept_reject_claims_test

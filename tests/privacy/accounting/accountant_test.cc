@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "privacy/accounting/normal.h"
 
-namespace partita::privacy {
+namespace partita::privacy::accountant_test {
 namespace {
 
 constexpr double kRate = 100.0 / 30162;
@@ -157,4 +157,4 @@ TEST(AccountantTest, BadInputIsATypedError) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::accountant_test

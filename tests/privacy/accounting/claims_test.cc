@@ -12,7 +12,7 @@
 #include "privacy/accounting/trade_off.h"
 #include "tests/privacy/accounting/reference_data.h"
 
-namespace partita::privacy::testing {
+namespace partita::privacy::testing::claims_test {
 namespace {
 
 constexpr double kDelta = 1e-5;
@@ -245,4 +245,4 @@ TEST(ClaimsTest, PenaltyMethod) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::testing
+}  // namespace partita::privacy::testing::claims_test

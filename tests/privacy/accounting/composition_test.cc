@@ -9,7 +9,7 @@
 #include "privacy/accounting/mechanism.h"
 #include "privacy/accounting/normal.h"
 
-namespace partita::privacy {
+namespace partita::privacy::composition_test {
 namespace {
 
 LossPmf RandomPmf(uint64_t seed, size_t size, double spacing, double infinity) {
@@ -166,4 +166,4 @@ TEST(CompositionTest, TooLongWindowsAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::composition_test

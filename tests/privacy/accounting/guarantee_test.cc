@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace partita::privacy::testing {
+namespace partita::privacy::testing::guarantee_test {
 namespace {
 
 struct Case {
@@ -120,4 +120,4 @@ TEST(GuaranteeTest, CanBeStoppedWhileCellsAreMade) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::testing
+}  // namespace partita::privacy::testing::guarantee_test

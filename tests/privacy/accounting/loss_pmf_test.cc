@@ -9,7 +9,7 @@
 #include "privacy/accounting/mechanism.h"
 #include "privacy/accounting/normal.h"
 
-namespace partita::privacy {
+namespace partita::privacy::loss_pmf_test {
 namespace {
 
 double Sum(const LossPmf& pmf) {
@@ -153,4 +153,4 @@ TEST(LossPmfTest, LossesBeyondTheGridAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::loss_pmf_test

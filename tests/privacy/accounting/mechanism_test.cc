@@ -10,7 +10,7 @@
 #include "privacy/accounting/normal.h"
 #include "privacy/accounting/pld.h"
 
-namespace partita::privacy {
+namespace partita::privacy::mechanism_test {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -214,4 +214,4 @@ TEST(MechanismTest, BadParametersAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::mechanism_test

@@ -6,7 +6,7 @@
 #include "tests/privacy/accounting/precise.h"
 #include "tests/privacy/accounting/reference_data.h"
 
-namespace partita::privacy::testing {
+namespace partita::privacy::testing::normal_test {
 namespace {
 
 // Every mass lies within its own stated error, for short and long, near and far, shifted intervals.
@@ -79,4 +79,4 @@ TEST(NormalTest, GaussianDeltaFarOut) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::testing
+}  // namespace partita::privacy::testing::normal_test

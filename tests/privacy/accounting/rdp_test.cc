@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "privacy/accounting/pld.h"
 
-namespace partita::privacy {
+namespace partita::privacy::rdp_test {
 namespace {
 
 // Mironov, Talwar & Zhang 2019, eq. for integer orders: sum_k C(a,k) (1-q)^(a-k) q^k e^(k(k-1)/(2
@@ -98,4 +98,4 @@ TEST(RdpTest, BadInput) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::rdp_test

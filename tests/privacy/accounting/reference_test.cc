@@ -3,7 +3,7 @@
 #include "privacy/accounting/pld.h"
 #include "tests/privacy/accounting/reference_data.h"
 
-namespace partita::privacy::testing {
+namespace partita::privacy::testing::reference_test {
 namespace {
 
 void ExpectEpsilon(const std::string& what, const Mechanism& mechanism, uint64_t uses, double delta,
@@ -98,4 +98,4 @@ TEST(ReferenceTest, OptimalCompositionByTheAccountant) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::testing
+}  // namespace partita::privacy::testing::reference_test

@@ -3,7 +3,7 @@
 // inversion with three contours that agree to 1e-9.
 #include "tests/privacy/accounting/soundness.h"
 
-namespace partita::privacy::testing {
+namespace partita::privacy::testing::soundness_slow_test {
 namespace {
 
 TEST(SoundnessSlowTest, ClosedForms) {
@@ -21,4 +21,4 @@ TEST(SoundnessSlowTest, SampledGaussians) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::testing
+}  // namespace partita::privacy::testing::soundness_slow_test

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace partita::privacy::testing {
+namespace partita::privacy::testing::soundness_test {
 namespace {
 
 TEST(SoundnessTest, ClosedFormsAgainst256Bits) {
@@ -137,4 +137,4 @@ TEST(PlantedFaultTest, RoundingDownIsCaught) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::testing
+}  // namespace partita::privacy::testing::soundness_test

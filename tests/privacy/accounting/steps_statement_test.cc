@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace partita::privacy {
+namespace partita::privacy::steps_statement_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -209,4 +209,4 @@ TEST(StepsStatementTest, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::steps_statement_test

@@ -3,7 +3,7 @@
 #include "privacy/accounting/pld.h"
 #include "tests/privacy/accounting/reference_data.h"
 
-namespace partita::privacy::testing {
+namespace partita::privacy::testing::theorems_test {
 namespace {
 
 TEST(TheoremsTest, BasicAndAdvanced) {
@@ -70,4 +70,4 @@ TEST(TheoremsTest, BadInput) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::testing
+}  // namespace partita::privacy::testing::theorems_test

@@ -4,7 +4,7 @@
 #include "privacy/accounting/normal.h"
 #include "tests/privacy/accounting/reference_data.h"
 
-namespace partita::privacy::testing {
+namespace partita::privacy::testing::trade_off_test {
 namespace {
 
 TEST(TradeOffTest, ExactCurvesOfTheTable) {
@@ -142,4 +142,4 @@ TEST(TradeOffTest, BadInput) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::testing
+}  // namespace partita::privacy::testing::trade_off_test

@@ -13,7 +13,7 @@
 #include "privacy/audit/trade_off_audit.h"
 #include "tests/privacy/audit/worlds.h"
 
-namespace partita::privacy {
+namespace partita::privacy::black_box_test {
 namespace {
 
 constexpr uint64_t kRuns = 100000;
@@ -308,4 +308,4 @@ TEST(AuditInputTest, RefusesWhatCannotBeAudited) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::black_box_test

@@ -10,7 +10,7 @@
 #include "privacy/audit/epsilon_audit.h"
 #include "privacy/audit/runs_needed.h"
 
-namespace partita::privacy {
+namespace partita::privacy::confidence_test {
 namespace {
 
 // P(Bin(m, p) >= k), as a plain sum.
@@ -143,4 +143,4 @@ TEST(RunsNeededTest, RefusesWhatCannotBeRefuted) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::confidence_test

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "privacy/sampling/discrete_gaussian_mechanism.h"
 
-namespace partita::privacy {
+namespace partita::privacy::exact_law_test {
 namespace {
 
 double Sum(const IntegerLaw& law, double Bounds::*end) {
@@ -126,4 +126,4 @@ TEST(ExactLawTest, RefusesWhatIsTooLargeOrNoLaw) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::exact_law_test

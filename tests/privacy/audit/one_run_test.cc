@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/privacy/audit/worlds.h"
 
-namespace partita::privacy {
+namespace partita::privacy::one_run_test {
 namespace {
 
 double BinomialMass(double trials, double hits, double p) {
@@ -107,4 +107,4 @@ TEST(OneRunTest, RefusesWhatIsNoAudit) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::one_run_test

@@ -13,7 +13,7 @@
 #include "privacy/sampling/distributed_noise.h"
 #include "tests/privacy/audit/worlds.h"
 
-namespace partita::privacy {
+namespace partita::privacy::product_test {
 namespace {
 
 constexpr uint64_t kRuns = 100000;
@@ -88,4 +88,4 @@ TEST(ProductAuditTest, RemainingNoiseByItsExactLaw) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::product_test

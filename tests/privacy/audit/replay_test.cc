@@ -11,7 +11,7 @@
 #include "privacy/sampling/discrete_gaussian.h"
 #include "tests/privacy/sampling/tape.h"
 
-namespace partita::privacy {
+namespace partita::privacy::replay_test {
 namespace {
 
 using ::testing::Message;
@@ -199,4 +199,4 @@ TEST(ReplayTest, UnlikeCallsAreNamed) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::replay_test

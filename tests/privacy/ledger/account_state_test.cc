@@ -8,7 +8,7 @@
 
 #include "tests/privacy/ledger/fixtures.h"
 
-namespace partita::privacy::ledger {
+namespace partita::privacy::ledger::account_state_test {
 namespace {
 
 Opened OpenedWith(const Policy& policy) {
@@ -512,4 +512,4 @@ TEST(EntryTest, TextsAndListsAreLimited) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::ledger
+}  // namespace partita::privacy::ledger::account_state_test

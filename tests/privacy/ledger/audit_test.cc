@@ -12,7 +12,7 @@
 #include "privacy/sampling/calibrate.h"
 #include "tests/privacy/ledger/fixtures.h"
 
-namespace partita::privacy::ledger {
+namespace partita::privacy::ledger::audit_test {
 namespace {
 
 // A chain with everything in it: a spent study with a receipt, a refunded one, an open one, exact
@@ -217,4 +217,4 @@ TEST(InformationTest, LeavesOutRefundsAndKnowsRhoAlone) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::ledger
+}  // namespace partita::privacy::ledger::audit_test

@@ -3,7 +3,7 @@
 
 #include "tests/privacy/ledger/crash_scenario.h"
 
-namespace partita::privacy::ledger {
+namespace partita::privacy::ledger::crash_test {
 namespace {
 
 std::string FirstOf(const std::vector<std::string>& faults) {
@@ -112,4 +112,4 @@ TEST(DiskTest, AfterAFailureTheObjectRefusesEverything) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::ledger
+}  // namespace partita::privacy::ledger::crash_test

@@ -11,7 +11,7 @@
 #include "privacy/accounting/rdp.h"
 #include "tests/privacy/ledger/fixtures.h"
 
-namespace partita::privacy::ledger {
+namespace partita::privacy::ledger::filter_test {
 namespace {
 
 constexpr double kRdpUnit = 0x1p-40;
@@ -318,4 +318,4 @@ TEST(TheoremTest, WithoutTheFilterTheSameGamesLeaveTheBudget) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::ledger
+}  // namespace partita::privacy::ledger::filter_test

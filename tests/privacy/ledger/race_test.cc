@@ -4,7 +4,7 @@
 
 #include "tests/privacy/ledger/race_cases.h"
 
-namespace partita::privacy::ledger {
+namespace partita::privacy::ledger::race_test {
 namespace {
 
 TEST(RaceTest, ProcessesShareABudgetToTheLastPlace) {
@@ -20,4 +20,4 @@ TEST(RaceTest, CheckThenActIsCaught) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::ledger
+}  // namespace partita::privacy::ledger::race_test

@@ -6,7 +6,7 @@
 
 #include "tests/privacy/ledger/fixtures.h"
 
-namespace partita::privacy::ledger {
+namespace partita::privacy::ledger::receipts_test {
 namespace {
 
 Head HeadAt(uint64_t sequence, uint64_t variant = 0) {
@@ -107,4 +107,4 @@ TEST(ShownHeadTest, OlderOrOtherHeadsAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::ledger
+}  // namespace partita::privacy::ledger::receipts_test

@@ -11,7 +11,7 @@
 #include "tests/privacy/ledger/crash_scenario.h"
 #include "tests/privacy/ledger/race_cases.h"
 
-namespace partita::privacy::ledger {
+namespace partita::privacy::ledger::slow_test {
 namespace {
 
 TEST(SlowRaceTest, AHundredRoundsAtFullSize) {
@@ -129,4 +129,4 @@ TEST(SlowReloadTest, AMillionEntriesAreReadInTwoSeconds) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::ledger
+}  // namespace partita::privacy::ledger::slow_test

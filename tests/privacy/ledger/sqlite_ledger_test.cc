@@ -14,7 +14,7 @@
 #include "privacy/ledger/audit.h"
 #include "tests/privacy/ledger/fixtures.h"
 
-namespace partita::privacy::ledger {
+namespace partita::privacy::ledger::sqlite_ledger_test {
 namespace {
 
 constexpr double kRho = 0.001;
@@ -451,4 +451,4 @@ TEST(CountersignTest, KeepsGoodReceiptsAndRefusesOthers) {
 }
 
 }  // namespace
-}  // namespace partita::privacy::ledger
+}  // namespace partita::privacy::ledger::sqlite_ledger_test

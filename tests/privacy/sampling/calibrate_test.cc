@@ -14,7 +14,7 @@
 #include "tests/paths.h"
 #include "tests/privacy/sampling/expect_error.h"
 
-namespace partita::privacy {
+namespace partita::privacy::calibrate_test {
 namespace {
 
 nlohmann::json Reference() {
@@ -203,4 +203,4 @@ TEST(DiscreteLaplaceCalibrationTest, ProfileIsTheSum) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::calibrate_test

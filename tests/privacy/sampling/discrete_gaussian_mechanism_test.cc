@@ -14,7 +14,7 @@
 #include "tests/paths.h"
 #include "tests/privacy/sampling/expect_error.h"
 
-namespace partita::privacy {
+namespace partita::privacy::discrete_gaussian_mechanism_test {
 namespace {
 
 DiscreteGaussianNoise Noise(double stddev, size_t dimension = 1) {
@@ -285,4 +285,4 @@ TEST(DistributedNoiseTest, RefusesWhatCannotProtect) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::discrete_gaussian_mechanism_test

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "privacy/sampling/discrete_gaussian.h"
 
-namespace partita::privacy {
+namespace partita::privacy::gaussian_reference_test {
 namespace {
 
 struct Scale {
@@ -226,4 +226,4 @@ INSTANTIATE_TEST_SUITE_P(Scales, ScriptedTest, testing::Values(4, 12, 41, 51, 60
                          [](const auto& test) { return "log2_" + std::to_string(test.param); });
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::gaussian_reference_test

@@ -12,7 +12,7 @@
 #include "tests/privacy/sampling/goodness.h"
 #include "tests/privacy/sampling/tape.h"
 
-namespace partita::privacy {
+namespace partita::privacy::gaussian_stat_test {
 namespace {
 
 constexpr size_t kSamples = 1000000;
@@ -187,4 +187,4 @@ TEST(GaussianStatTest, MassesOfTheStoredReference) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::gaussian_stat_test

@@ -4,7 +4,7 @@
 #include "privacy/sampling/discrete_gaussian.h"
 #include "tests/privacy/sampling/gaussian_reference.h"
 
-namespace partita::privacy {
+namespace partita::privacy::gaussian_tapes_test {
 namespace {
 
 TEST(GaussianTapesTest, HundredThousandTapes) {
@@ -33,4 +33,4 @@ TEST(GaussianTapesTest, HundredThousandTapes) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::gaussian_tapes_test

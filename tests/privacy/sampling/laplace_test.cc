@@ -11,7 +11,7 @@
 #include "tests/privacy/sampling/goodness.h"
 #include "tests/privacy/sampling/tape.h"
 
-namespace partita::privacy {
+namespace partita::privacy::laplace_test {
 namespace {
 
 // A GMP integer with an owner, for the few operations of the reference.
@@ -204,4 +204,4 @@ TEST(DiscreteLaplaceTest, BrokenSourceIsReported) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::laplace_test

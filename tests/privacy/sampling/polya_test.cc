@@ -12,7 +12,7 @@
 #include "tests/privacy/sampling/goodness.h"
 #include "tests/privacy/sampling/tape.h"
 
-namespace partita::privacy {
+namespace partita::privacy::polya_test {
 namespace {
 
 constexpr mpfr_prec_t kBits = 512;
@@ -384,4 +384,4 @@ TEST(PolyaShareTest, RefusesWhatIsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::polya_test

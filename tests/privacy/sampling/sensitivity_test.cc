@@ -17,7 +17,7 @@
 #include "tests/privacy/sampling/expect_error.h"
 #include "tests/privacy/sampling/tape.h"
 
-namespace partita::privacy {
+namespace partita::privacy::sensitivity_test {
 namespace {
 
 const double kNan = std::nan("");
@@ -373,4 +373,4 @@ TEST(MomentsSensitivityTest, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::sensitivity_test

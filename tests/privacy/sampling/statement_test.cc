@@ -12,7 +12,7 @@
 #include "privacy/sampling/release_statement.h"
 #include "tests/privacy/sampling/expect_error.h"
 
-namespace partita::privacy {
+namespace partita::privacy::statement_test {
 namespace {
 
 using testing::HasSubstr;
@@ -352,4 +352,4 @@ TEST(StatementTest, MalformedLossesAreNotRendered) {
 }
 
 }  // namespace
-}  // namespace partita::privacy
+}  // namespace partita::privacy::statement_test

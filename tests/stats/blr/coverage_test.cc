@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace partita::stats::blr {
+namespace partita::stats::blr::coverage_test {
 namespace {
 
 constexpr size_t kDataSets = 4000;
@@ -99,4 +99,4 @@ std::vector<FixedCase> FixedCases() {
 INSTANTIATE_TEST_SUITE_P(EveryCase, FixedCoverageTest, ::testing::ValuesIn(FixedCases()));
 
 }  // namespace
-}  // namespace partita::stats::blr
+}  // namespace partita::stats::blr::coverage_test

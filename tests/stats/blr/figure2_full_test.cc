@@ -10,7 +10,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/blr/reference_tables.h"
 
-namespace partita::stats::blr {
+namespace partita::stats::blr::figure2_full_test {
 namespace {
 
 constexpr size_t kSplits = 25, kDraws = 20;
@@ -81,4 +81,4 @@ TEST_P(Figure2FullTest, ReachesTheBars) {
 INSTANTIATE_TEST_SUITE_P(EveryCell, Figure2FullTest, ::testing::ValuesIn(Cells()));
 
 }  // namespace
-}  // namespace partita::stats::blr
+}  // namespace partita::stats::blr::figure2_full_test

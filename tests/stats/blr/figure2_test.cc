@@ -11,7 +11,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/blr/reference_tables.h"
 
-namespace partita::stats::blr {
+namespace partita::stats::blr::figure2_test {
 namespace {
 
 class Figure2Test : public ::testing::Test {
@@ -102,4 +102,4 @@ TEST(Figure2PartsTest, Figure1bHasTheTheoremsFactors) {
 }
 
 }  // namespace
-}  // namespace partita::stats::blr
+}  // namespace partita::stats::blr::figure2_test

@@ -9,7 +9,7 @@
 
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::blr {
+namespace partita::stats::blr::gram_chain_test {
 namespace {
 
 using Eigen::MatrixXd;
@@ -137,4 +137,4 @@ TEST(GramChainTest, TheOnesStayAndTheInverseFollows) {
 }
 
 }  // namespace
-}  // namespace partita::stats::blr
+}  // namespace partita::stats::blr::gram_chain_test

@@ -11,7 +11,7 @@
 #include "stats/blr/variates.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::blr {
+namespace partita::stats::blr::logistic_vi_test {
 namespace {
 
 using Eigen::MatrixXd;
@@ -114,4 +114,4 @@ TEST(LogisticViTest, RefusesBatchesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace partita::stats::blr
+}  // namespace partita::stats::blr::logistic_vi_test

@@ -11,7 +11,7 @@
 #include "tests/stats/blr/coverage.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::blr {
+namespace partita::stats::blr::noise_aware_test {
 namespace {
 
 using Eigen::MatrixXd;
@@ -111,4 +111,4 @@ TEST(NoiseAwareTest, CoverageNoticesAMistakenNoise) {
 }
 
 }  // namespace
-}  // namespace partita::stats::blr
+}  // namespace partita::stats::blr::noise_aware_test

@@ -10,7 +10,7 @@
 #include "stats/blr/variates.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::blr {
+namespace partita::stats::blr::posterior_test {
 namespace {
 
 using Eigen::MatrixXd;
@@ -105,4 +105,4 @@ TEST(PosteriorTest, NormalIntervals) {
 }
 
 }  // namespace
-}  // namespace partita::stats::blr
+}  // namespace partita::stats::blr::posterior_test

@@ -12,7 +12,7 @@
 #include "stats/blr/statistics.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::blr {
+namespace partita::stats::blr::release_test {
 namespace {
 
 Design MakeDesign(size_t features) {
@@ -143,4 +143,4 @@ TEST(ReleaseTest, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace partita::stats::blr
+}  // namespace partita::stats::blr::release_test

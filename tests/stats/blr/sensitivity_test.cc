@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "stats/blr/statistics.h"
 
-namespace partita::stats::blr {
+namespace partita::stats::blr::sensitivity_test {
 namespace {
 
 Design MakeDesign(size_t features, bool intercept, double row_norm = 0) {
@@ -141,4 +141,4 @@ TEST(SensitivityTest, RefusesWhatCannotBeMeant) {
 }
 
 }  // namespace
-}  // namespace partita::stats::blr
+}  // namespace partita::stats::blr::sensitivity_test

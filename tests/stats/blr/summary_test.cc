@@ -9,7 +9,7 @@
 #include "stats/blr/variates.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::blr {
+namespace partita::stats::blr::summary_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -64,4 +64,4 @@ TEST(SummaryTest, SpeaksInTheUnitsOfTheColumns) {
 }
 
 }  // namespace
-}  // namespace partita::stats::blr
+}  // namespace partita::stats::blr::summary_test

@@ -18,7 +18,7 @@
 #include "tests/paths.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::accuracy_test {
 namespace {
 
 using Eigen::Index;
@@ -87,4 +87,4 @@ TEST(BreastCancer, AccuracyStaysNearThatWithoutPrivacy) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::accuracy_test

@@ -17,7 +17,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::adult_test {
 namespace {
 
 using Eigen::Index;
@@ -107,4 +107,4 @@ TEST(Adult, AccuracyStaysWithinOneAndAHalfPointsOfThatWithoutPrivacy) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::adult_test

@@ -19,7 +19,7 @@
 #include "stats/erm/simulated.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::coverage_test {
 namespace {
 
 using Eigen::Index;
@@ -128,4 +128,4 @@ TEST(CoverageOfPrivateCoefficients, IsThatOfTheLevel) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::coverage_test

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::descent_test {
 namespace {
 
 using Eigen::Index;
@@ -87,4 +87,4 @@ TEST(Descent, NoRowContributesMoreThanTheBound) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::descent_test

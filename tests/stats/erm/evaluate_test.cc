@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::evaluate_test {
 namespace {
 
 using Eigen::VectorXd;
@@ -54,4 +54,4 @@ TEST(Evaluate, ErrorsLossAndCalibration) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::evaluate_test

@@ -13,7 +13,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::figures_test {
 namespace {
 
 using testing::Reference;
@@ -156,4 +156,4 @@ TEST(Figures, SlopesOfPairedDifferences) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::figures_test

@@ -11,7 +11,7 @@
 #include "tests/paths.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::minimize_test {
 namespace {
 
 using Eigen::MatrixXd;
@@ -213,4 +213,4 @@ TEST(UnitBall, ScalesByPublicBoundsAndCounts) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::minimize_test

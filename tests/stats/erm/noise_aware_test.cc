@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::noise_aware_test {
 namespace {
 
 using Eigen::MatrixXd;
@@ -97,4 +97,4 @@ TEST(NoiseAware, NoIntervalsWhereTheNoiseHidesTheCurvature) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::noise_aware_test

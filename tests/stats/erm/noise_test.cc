@@ -9,7 +9,7 @@
 #include "stats/erm/objective_noise.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::noise_test {
 namespace {
 
 using privacy::Delta;
@@ -130,4 +130,4 @@ TEST(Descent, NoiseEqualsTheReference) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::noise_test

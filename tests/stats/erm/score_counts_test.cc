@@ -10,7 +10,7 @@
 #include "stats/erm/one_versus_rest.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::score_counts_test {
 namespace {
 
 using Eigen::Index;
@@ -138,4 +138,4 @@ TEST(OneVersusRest, SeparatesThreeLevels) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::score_counts_test

@@ -10,7 +10,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::simulated_test {
 namespace {
 
 using testing::Reference;
@@ -151,4 +151,4 @@ TEST(SimulatedSplits, FollowTheWeights) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::simulated_test

@@ -12,7 +12,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/erm/reference.h"
 
-namespace partita::stats::erm {
+namespace partita::stats::erm::slopes_test {
 namespace {
 
 constexpr size_t kDataSets = 50, kDraws = 3;
@@ -98,4 +98,4 @@ TEST(Slopes, LocalAggregationAgainstTheOthers) {
 }
 
 }  // namespace
-}  // namespace partita::stats::erm
+}  // namespace partita::stats::erm::slopes_test

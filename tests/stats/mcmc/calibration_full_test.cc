@@ -6,7 +6,7 @@
 
 #include "tests/stats/mcmc/calibration_models.h"
 
-namespace partita::stats::mcmc {
+namespace partita::stats::mcmc::calibration_full_test {
 namespace {
 
 using testing::Calibrate;
@@ -29,4 +29,4 @@ TEST(FullCalibration, CatchesClassicMistakes) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mcmc
+}  // namespace partita::stats::mcmc::calibration_full_test

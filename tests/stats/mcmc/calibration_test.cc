@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "tests/stats/mcmc/calibration_models.h"
 
-namespace partita::stats::mcmc {
+namespace partita::stats::mcmc::calibration_test {
 namespace {
 
 using Eigen::VectorXd;
@@ -101,4 +101,4 @@ TEST(Calibration, FlatPriorsAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mcmc
+}  // namespace partita::stats::mcmc::calibration_test

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "tests/stats/mcmc/registries.h"
 
-namespace partita::stats::mcmc {
+namespace partita::stats::mcmc::clipped_test {
 namespace {
 
 using Eigen::Index;
@@ -125,4 +125,4 @@ TEST(Clipped, WhatIsNoNumberIsTheLeast) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mcmc
+}  // namespace partita::stats::mcmc::clipped_test

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::mcmc {
+namespace partita::stats::mcmc::diagnostics_test {
 namespace {
 
 using Eigen::MatrixXd;
@@ -91,4 +91,4 @@ TEST(Diagnostics, StatedErrorsAreTheSpreadOfRepeatedRuns) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mcmc
+}  // namespace partita::stats::mcmc::diagnostics_test

@@ -9,7 +9,7 @@
 #include "stats/mcmc/diagnostics.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::mcmc {
+namespace partita::stats::mcmc::hierarchical_test {
 namespace {
 
 using Eigen::Index;
@@ -109,4 +109,4 @@ TEST(Hierarchical, ChainsSampleTheMarginalPosterior) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mcmc
+}  // namespace partita::stats::mcmc::hierarchical_test

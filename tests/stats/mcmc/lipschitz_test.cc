@@ -12,7 +12,7 @@
 #include "stats/mcmc/diagnostics.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::mcmc {
+namespace partita::stats::mcmc::lipschitz_test {
 namespace {
 
 using Eigen::Index;
@@ -136,4 +136,4 @@ TEST(Lipschitz, LeavesThePosteriorAsItIs) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mcmc
+}  // namespace partita::stats::mcmc::lipschitz_test

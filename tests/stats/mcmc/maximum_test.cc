@@ -11,7 +11,7 @@
 #include "tests/paths.h"
 #include "tests/stats/mcmc/registries.h"
 
-namespace partita::stats::mcmc {
+namespace partita::stats::mcmc::maximum_test {
 namespace {
 
 using Eigen::Index;
@@ -162,4 +162,4 @@ TEST(Maximum, ThatDoesNotExistIsNone) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mcmc
+}  // namespace partita::stats::mcmc::maximum_test

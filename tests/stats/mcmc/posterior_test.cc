@@ -10,7 +10,7 @@
 #include "tests/stats/blr/random.h"
 #include "tests/stats/mcmc/registries.h"
 
-namespace partita::stats::mcmc {
+namespace partita::stats::mcmc::posterior_test {
 namespace {
 
 using testing::Registry;
@@ -81,4 +81,4 @@ INSTANTIATE_TEST_SUITE_P(BothAcceptances, Posterior,
                          ::testing::Values(Acceptance::kMetropolis, Acceptance::kBarker));
 
 }  // namespace
-}  // namespace partita::stats::mcmc
+}  // namespace partita::stats::mcmc::posterior_test

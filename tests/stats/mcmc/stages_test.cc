@@ -11,7 +11,7 @@
 #include "stats/mcmc/diagnostics.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::mcmc {
+namespace partita::stats::mcmc::stages_test {
 namespace {
 
 using Eigen::MatrixXd;
@@ -85,4 +85,4 @@ TEST(Stages, BrokenDensitiesAreTold) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mcmc
+}  // namespace partita::stats::mcmc::stages_test

@@ -10,7 +10,7 @@
 #include "stats/mcmc/chains.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::stats::mcmc {
+namespace partita::stats::mcmc::targets_test {
 namespace {
 
 using Eigen::MatrixXd;
@@ -268,4 +268,4 @@ TEST(Priors, DrawsFollowThem) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mcmc
+}  // namespace partita::stats::mcmc::targets_test

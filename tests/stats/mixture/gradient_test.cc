@@ -14,7 +14,7 @@
 #include "stats/mixture/predictive.h"
 #include "tests/data/expect_error.h"
 
-namespace partita::stats::mixture {
+namespace partita::stats::mixture::gradient_test {
 namespace {
 
 using Eigen::ArrayXd;
@@ -234,4 +234,4 @@ TEST(MixtureGradientTest, PartiesHoldTheirColumns) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mixture
+}  // namespace partita::stats::mixture::gradient_test

@@ -13,7 +13,7 @@
 #include "stats/mixture/coverage.h"
 #include "tests/data/expect_error.h"
 
-namespace partita::stats::mixture {
+namespace partita::stats::mixture::utility_test {
 namespace {
 
 crypto::Prg Seeded(uint8_t seed) { return crypto::Prg(crypto::Key(std::array<uint8_t, 32>{seed})); }
@@ -166,4 +166,4 @@ TEST(CoverageTest, RealIntervalsCoverAndSyntheticOnesAreReported) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mixture
+}  // namespace partita::stats::mixture::utility_test

@@ -15,7 +15,7 @@
 #include "stats/mixture/predictive.h"
 #include "tests/data/expect_error.h"
 
-namespace partita::stats::mixture {
+namespace partita::stats::mixture::variational_test {
 namespace {
 
 using Eigen::ArrayXXd;
@@ -303,4 +303,4 @@ TEST(PredictiveTest, DrawnRowsHaveTheMomentsOfTheirLaw) {
 }
 
 }  // namespace
-}  // namespace partita::stats::mixture
+}  // namespace partita::stats::mixture::variational_test

@@ -3,7 +3,9 @@
 add_library(partita_options INTERFACE)
 target_include_directories(partita_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(partita_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror)
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror
+  # Sources compiled together are included: types of their anonymous namespaces stay in one object.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 
 # partita_unity(OUT NAME BASE SOURCE...): sets OUT to sources that include the given ones, those of one
 # folder together, at most PARTITA_UNITY_SIZE at a time (docs/decisions/0207). BASE is the include

@@ -12,7 +12,7 @@ constexpr size_t kKeyBytes = 16;
 // Blocks that OpenSSL takes at once, well below what its int counts.
 constexpr size_t kBlocksPerCall = size_t{1} << 20;
 
-void Check(int result) {
+void CheckBlock(int result) {
   if (result != 1) throw Error(ErrorCode::kInternal, "OpenSSL cannot run AES-128");
 }
 
@@ -22,8 +22,8 @@ BlockPermutation::BlockPermutation(ByteView key)
     : context_(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free) {
   if (key.size() != kKeyBytes) throw Error(ErrorCode::kInternal, "a key of AES-128 has 16 bytes");
   if (context_ == nullptr) throw Error(ErrorCode::kInternal, "OpenSSL is out of memory");
-  Check(EVP_EncryptInit_ex2(context_.get(), EVP_aes_128_ecb(), key.data(), nullptr, nullptr));
-  Check(EVP_CIPHER_CTX_set_padding(context_.get(), 0));
+  CheckBlock(EVP_EncryptInit_ex2(context_.get(), EVP_aes_128_ecb(), key.data(), nullptr, nullptr));
+  CheckBlock(EVP_CIPHER_CTX_set_padding(context_.get(), 0));
 }
 
 BlockPermutation::~BlockPermutation() = default;
@@ -33,8 +33,8 @@ void BlockPermutation::Apply(std::span<Block> blocks) {
     const auto part = blocks.first(std::min(blocks.size(), kBlocksPerCall));
     auto* bytes = reinterpret_cast<uint8_t*>(part.data());
     int written = 0;
-    Check(EVP_EncryptUpdate(context_.get(), bytes, &written, bytes,
-                            static_cast<int>(part.size_bytes())));
+    CheckBlock(EVP_EncryptUpdate(context_.get(), bytes, &written, bytes,
+                                 static_cast<int>(part.size_bytes())));
     blocks = blocks.subspan(part.size());
   }
 }

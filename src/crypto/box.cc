@@ -13,7 +13,7 @@ static_assert(kSealBytes == crypto_box_SEALBYTES);
 static_assert(kAeadBytes == kNonceBytes + kTagBytes);
 
 // libsodium chooses the fastest code for this processor when it is initialised.
-void Initialise() {
+void InitialiseSodium() {
   static const bool is_ready = sodium_init() >= 0;
   if (!is_ready) throw Error(ErrorCode::kInternal, "libsodium cannot be used");
 }
@@ -30,7 +30,7 @@ void CheckKey(int result) {
 BoxKeyPair MakeBoxKeyPair(RandomSource& source) { return BoxKeyPairOf(RandomKey(source)); }
 
 BoxKeyPair BoxKeyPairOf(const Key& secret_key) {
-  Initialise();
+  InitialiseSodium();
   BoxKeyPair pair;
   pair.secret_key = secret_key;
   CheckKey(crypto_scalarmult_base(pair.public_key.data(), pair.secret_key.Expose().data()));
@@ -38,14 +38,14 @@ BoxKeyPair BoxKeyPairOf(const Key& secret_key) {
 }
 
 Bytes Seal(ByteView message, const BoxPublicKey& receiver) {
-  Initialise();
+  InitialiseSodium();
   Bytes sealed(message.size() + kSealBytes);
   CheckKey(crypto_box_seal(sealed.data(), message.data(), message.size(), receiver.data()));
   return sealed;
 }
 
 std::optional<Bytes> OpenSealed(ByteView sealed, const BoxKeyPair& receiver) {
-  Initialise();
+  InitialiseSodium();
   if (sealed.size() < kSealBytes) return std::nullopt;
   Bytes message(sealed.size() - kSealBytes);
   if (crypto_box_seal_open(message.data(), sealed.data(), sealed.size(), receiver.public_key.data(),
@@ -57,7 +57,7 @@ std::optional<Bytes> OpenSealed(ByteView sealed, const BoxKeyPair& receiver) {
 
 Key PairKey(const BoxKeyPair& own, const BoxPublicKey& peer, std::string_view purpose,
             ByteView context) {
-  Initialise();
+  InitialiseSodium();
   Key shared;
   CheckKey(crypto_scalarmult(shared.Expose().data(), own.secret_key.Expose().data(), peer.data()));
   // Both public keys, in an order that does not depend on the side.
@@ -68,7 +68,7 @@ Key PairKey(const BoxKeyPair& own, const BoxPublicKey& peer, std::string_view pu
 }
 
 Key NumberedKey(const Key& parent, uint64_t number, const char (&label)[9]) {
-  Initialise();
+  InitialiseSodium();
   Key key;
   if (crypto_kdf_derive_from_key(key.Expose().data(), key.Expose().size(), number, label,
                                  parent.Expose().data()) != 0) {
@@ -85,7 +85,7 @@ Bytes Encrypt(const Key& key, ByteView message, ByteView associated, RandomSourc
 
 void EncryptInto(std::span<uint8_t> out, const Key& key, ByteView message, ByteView associated,
                  RandomSource& source) {
-  Initialise();
+  InitialiseSodium();
   if (out.size() != message.size() + kAeadBytes) {
     throw Error(ErrorCode::kInternal, "an encryption has no room for its result");
   }
@@ -96,7 +96,7 @@ void EncryptInto(std::span<uint8_t> out, const Key& key, ByteView message, ByteV
 }
 
 std::optional<Bytes> Decrypt(const Key& key, ByteView encrypted, ByteView associated) {
-  Initialise();
+  InitialiseSodium();
   if (encrypted.size() < kAeadBytes) return std::nullopt;
   Bytes message(encrypted.size() - kAeadBytes);
   const ByteView text = encrypted.subspan(kNonceBytes);

@@ -19,7 +19,7 @@ constexpr int kMaxDays = 3650;
 constexpr long kSecondsPerDay = 86'400;
 
 // OpenSSL's functions return 1 (or something positive) for success.
-void Check(int result, const char* what) {
+void CheckOpenSsl(int result, const char* what) {
   if (result > 0) return;
   char reason[256] = "no reason given";
   if (const unsigned long code = ERR_get_error(); code != 0) {
@@ -32,7 +32,7 @@ void Check(int result, const char* what) {
 std::shared_ptr<EVP_PKEY> MakeKey(KeyKind kind) {
   EVP_PKEY* key =
       kind == KeyKind::kP256 ? EVP_EC_gen("P-256") : EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519");
-  Check(key != nullptr, "make a key");
+  CheckOpenSsl(key != nullptr, "make a key");
   return {key, EVP_PKEY_free};
 }
 
@@ -41,27 +41,27 @@ void AddExtension(X509& certificate, int nid, const std::string& value) {
   X509V3_set_ctx(&context, &certificate, &certificate, nullptr, nullptr, 0);
   std::unique_ptr<X509_EXTENSION, void (*)(X509_EXTENSION*)> extension(
       X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()), X509_EXTENSION_free);
-  Check(extension != nullptr, "make a certificate extension");
-  Check(X509_add_ext(&certificate, extension.get(), -1), "add a certificate extension");
+  CheckOpenSsl(extension != nullptr, "make a certificate extension");
+  CheckOpenSsl(X509_add_ext(&certificate, extension.get(), -1), "add a certificate extension");
 }
 
 void SetSerial(X509& certificate) {
   std::array<uint8_t, 16> serial{};
-  Check(RAND_bytes(serial.data(), static_cast<int>(serial.size())), "draw a serial number");
+  CheckOpenSsl(RAND_bytes(serial.data(), static_cast<int>(serial.size())), "draw a serial number");
   serial[0] &= 0x7f;  // positive
   std::unique_ptr<BIGNUM, void (*)(BIGNUM*)> number(
       BN_bin2bn(serial.data(), static_cast<int>(serial.size()), nullptr), BN_free);
-  Check(BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(&certificate)) != nullptr,
-        "set a serial number");
+  CheckOpenSsl(BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(&certificate)) != nullptr,
+               "set a serial number");
 }
 
 void SetName(X509& certificate, const std::string& name) {
   X509_NAME* subject = X509_get_subject_name(&certificate);
-  Check(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
-                                   reinterpret_cast<const unsigned char*>(name.data()),
-                                   static_cast<int>(name.size()), -1, 0),
-        "set a name");
-  Check(X509_set_issuer_name(&certificate, subject), "set an issuer");
+  CheckOpenSsl(X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
+                                          reinterpret_cast<const unsigned char*>(name.data()),
+                                          static_cast<int>(name.size()), -1, 0),
+               "set a name");
+  CheckOpenSsl(X509_set_issuer_name(&certificate, subject), "set an issuer");
 }
 
 std::string ShowTime(const ASN1_TIME* time) {
@@ -111,30 +111,30 @@ Identity MakeIdentity(const CertificateRequest& request) {
   Identity identity;
   identity.key = MakeKey(request.kind);
   identity.certificate = {X509_new(), X509_free};
-  Check(identity.certificate != nullptr, "make a certificate");
+  CheckOpenSsl(identity.certificate != nullptr, "make a certificate");
   X509& certificate = *identity.certificate;
-  Check(X509_set_version(&certificate, X509_VERSION_3), "set a certificate version");
+  CheckOpenSsl(X509_set_version(&certificate, X509_VERSION_3), "set a certificate version");
   SetSerial(certificate);
   SetName(certificate, request.name);
   const long start = static_cast<long>(request.start.count());
-  Check(X509_gmtime_adj(X509_getm_notBefore(&certificate), start) != nullptr, "set a date");
-  Check(X509_gmtime_adj(X509_getm_notAfter(&certificate), start + request.days * kSecondsPerDay) !=
-            nullptr,
-        "set a date");
-  Check(X509_set_pubkey(&certificate, identity.key.get()), "set a public key");
+  CheckOpenSsl(X509_gmtime_adj(X509_getm_notBefore(&certificate), start) != nullptr, "set a date");
+  CheckOpenSsl(X509_gmtime_adj(X509_getm_notAfter(&certificate),
+                               start + request.days * kSecondsPerDay) != nullptr,
+               "set a date");
+  CheckOpenSsl(X509_set_pubkey(&certificate, identity.key.get()), "set a public key");
   AddExtension(certificate, NID_basic_constraints, "critical,CA:FALSE");
   AddExtension(certificate, NID_key_usage, "critical,digitalSignature");
   AddExtension(certificate, NID_ext_key_usage, "serverAuth,clientAuth");
   AddExtension(certificate, NID_subject_alt_name, "DNS:" + request.name);
   const EVP_MD* digest = request.kind == KeyKind::kP256 ? EVP_sha256() : nullptr;
-  Check(X509_sign(&certificate, identity.key.get(), digest), "sign a certificate");
+  CheckOpenSsl(X509_sign(&certificate, identity.key.get(), digest), "sign a certificate");
   return identity;
 }
 
 std::string Fingerprint(const x509_st& certificate) {
   unsigned char* der = nullptr;
   const int size = i2d_X509(&certificate, &der);
-  Check(size, "encode a certificate");
+  CheckOpenSsl(size, "encode a certificate");
   const Digest digest = Sha256Of({der, static_cast<size_t>(size)});
   OPENSSL_free(der);
   return ToHex(digest);

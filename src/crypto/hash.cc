@@ -5,7 +5,7 @@
 namespace partita::crypto {
 namespace {
 
-void Check(int result) {
+void CheckHash(int result) {
   if (result != 1) throw Error(ErrorCode::kInternal, "OpenSSL cannot compute SHA-256");
 }
 
@@ -13,13 +13,13 @@ void Check(int result) {
 
 Sha256::Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
   if (context_ == nullptr) throw Error(ErrorCode::kInternal, "OpenSSL is out of memory");
-  Check(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr));
+  CheckHash(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr));
 }
 
 Sha256::~Sha256() = default;
 
 Sha256& Sha256::Update(ByteView bytes) {
-  Check(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()));
+  CheckHash(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()));
   return *this;
 }
 
@@ -33,8 +33,8 @@ Sha256& Sha256::U64(uint64_t value) {
 
 Digest Sha256::Finish() {
   Digest digest;
-  Check(EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr));
-  Check(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr));
+  CheckHash(EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr));
+  CheckHash(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr));
   return digest;
 }
 

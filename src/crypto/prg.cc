@@ -11,7 +11,7 @@ constexpr size_t kBlockBytes = 16;
 // Zeroed and encrypted while it sits in the first-level cache.
 constexpr size_t kChunkBytes = size_t{1} << 14;
 
-void Check(int result) {
+void CheckPrg(int result) {
   if (result != 1) throw Error(ErrorCode::kInternal, "OpenSSL cannot run AES-256-CTR");
 }
 
@@ -20,8 +20,8 @@ void Check(int result) {
 Prg::Prg(const Key& key) : context_(EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_free) {
   if (context_ == nullptr) throw Error(ErrorCode::kInternal, "OpenSSL is out of memory");
   const std::array<uint8_t, kBlockBytes> zero{};
-  Check(EVP_EncryptInit_ex2(context_.get(), EVP_aes_256_ctr(), key.Expose().data(), zero.data(),
-                            nullptr));
+  CheckPrg(EVP_EncryptInit_ex2(context_.get(), EVP_aes_256_ctr(), key.Expose().data(), zero.data(),
+                               nullptr));
 }
 
 Prg::~Prg() = default;
@@ -57,8 +57,8 @@ void Prg::Generate(std::span<uint8_t> out) {
     std::span<uint8_t> chunk = out.first(std::min(out.size(), kChunkBytes));
     std::fill(chunk.begin(), chunk.end(), uint8_t{0});
     int written = 0;
-    Check(EVP_EncryptUpdate(context_.get(), chunk.data(), &written, chunk.data(),
-                            static_cast<int>(chunk.size())));
+    CheckPrg(EVP_EncryptUpdate(context_.get(), chunk.data(), &written, chunk.data(),
+                               static_cast<int>(chunk.size())));
     out = out.subspan(chunk.size());
   }
 }
@@ -68,7 +68,7 @@ void Prg::SetCounter(uint64_t block) {
   for (size_t i = 0; i < 8; ++i) {
     counter[kBlockBytes - 1 - i] = static_cast<uint8_t>(block >> (8 * i));
   }
-  Check(EVP_EncryptInit_ex2(context_.get(), nullptr, nullptr, counter.data(), nullptr));
+  CheckPrg(EVP_EncryptInit_ex2(context_.get(), nullptr, nullptr, counter.data(), nullptr));
 }
 
 void Prg::Refill() { Generate(buffer_.Expose()); }

@@ -13,14 +13,14 @@ static_assert(crypto_core_ristretto255_HASHBYTES == crypto_hash_sha512_BYTES);
 namespace {
 
 // libsodium asks to be initialised before any other call; idempotent and thread-safe.
-void Initialise() {
+void InitialiseGroup() {
   if (sodium_init() < 0) throw Error(ErrorCode::kInternal, "libsodium cannot be initialised");
 }
 
 }  // namespace
 
 RistrettoScalar RandomScalar(RandomSource& source) {
-  Initialise();
+  InitialiseGroup();
   Secret<std::array<uint8_t, crypto_core_ristretto255_NONREDUCEDSCALARBYTES>> wide;
   source.Fill(wide.Expose());
   RistrettoScalar scalar;
@@ -29,7 +29,7 @@ RistrettoScalar RandomScalar(RandomSource& source) {
 }
 
 RistrettoPoint RistrettoPoint::Hash(ByteView message) {
-  Initialise();
+  InitialiseGroup();
   std::array<uint8_t, crypto_hash_sha512_BYTES> hash{};
   crypto_hash_sha512(hash.data(), message.data(), message.size());
   RistrettoPoint point;
@@ -38,7 +38,7 @@ RistrettoPoint RistrettoPoint::Hash(ByteView message) {
 }
 
 std::optional<RistrettoPoint> RistrettoPoint::Decode(ByteView encoded) {
-  Initialise();
+  InitialiseGroup();
   if (encoded.size() != kRistrettoBytes) return std::nullopt;
   // libsodium takes the identity for a valid element; its encoding is all zeros.
   if (sodium_is_zero(encoded.data(), encoded.size()) == 1) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<RistrettoPoint> RistrettoPoint::Decode(ByteView encoded) {
 }
 
 RistrettoPoint RistrettoPoint::Times(const RistrettoScalar& scalar) const {
-  Initialise();
+  InitialiseGroup();
   RistrettoPoint product;
   if (crypto_scalarmult_ristretto255(product.bytes_.data(), scalar.Expose().data(),
                                      bytes_.data()) != 0) {
@@ -59,7 +59,7 @@ RistrettoPoint RistrettoPoint::Times(const RistrettoScalar& scalar) const {
 }
 
 RistrettoPoint RistrettoPoint::Draw(RandomSource& source) {
-  Initialise();
+  InitialiseGroup();
   std::array<uint8_t, crypto_core_ristretto255_HASHBYTES> wide{};
   source.Fill(wide);
   RistrettoPoint point;
@@ -68,7 +68,7 @@ RistrettoPoint RistrettoPoint::Draw(RandomSource& source) {
 }
 
 RistrettoPoint RistrettoPoint::Generate(const RistrettoScalar& scalar) {
-  Initialise();
+  InitialiseGroup();
   RistrettoPoint product;
   if (crypto_scalarmult_ristretto255_base(product.bytes_.data(), scalar.Expose().data()) != 0) {
     throw Error(ErrorCode::kInternal, "the generator of ristretto255 was multiplied by zero");

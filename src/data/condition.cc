@@ -15,7 +15,7 @@ namespace {
 
 using Kind = Condition::Kind;
 
-[[noreturn]] void Refuse(const std::string& message, std::string hint) {
+[[noreturn]] void RefuseCondition(const std::string& message, std::string hint) {
   throw Error(ErrorCode::kBadInput, message, std::move(hint));
 }
 
@@ -89,27 +89,30 @@ std::vector<bool> SelectedLevels(const Condition& condition, const ColumnSchema&
 }
 
 [[noreturn]] void RefuseNever(const Condition& condition, const std::string& what) {
-  Refuse(fmt::format("no row can satisfy '{}': {}", ConditionText(condition), what),
-         "correct the condition; it is compared with what the dictionary says of the variable");
+  RefuseCondition(
+      fmt::format("no row can satisfy '{}': {}", ConditionText(condition), what),
+      "correct the condition; it is compared with what the dictionary says of the variable");
 }
 
 void ValidateLevels(const Condition& condition, const ColumnSchema& variable) {
   if (IsComparison(condition.kind) && variable.type == ColumnType::kFactor) {
-    Refuse(fmt::format("the levels of the factor '{}' have no order", variable.name),
-           "say which ones: is = [\"...\"]; or give the variable type = \"ordered\"");
+    RefuseCondition(fmt::format("the levels of the factor '{}' have no order", variable.name),
+                    "say which ones: is = [\"...\"]; or give the variable type = \"ordered\"");
   }
   if (condition.levels.empty()) {
-    Refuse(fmt::format("'{}' has levels, and the condition names none", variable.name),
-           fmt::format("write a level between quotes, for example \"{}\"", variable.levels[0]));
+    RefuseCondition(
+        fmt::format("'{}' has levels, and the condition names none", variable.name),
+        fmt::format("write a level between quotes, for example \"{}\"", variable.levels[0]));
   }
   for (const std::string& level : condition.levels) {
     if (Contains(variable.levels, level)) continue;
-    Refuse(fmt::format("'{}' is not a level of '{}'", level, variable.name),
-           SuggestionHint(level, variable.levels));
+    RefuseCondition(fmt::format("'{}' is not a level of '{}'", level, variable.name),
+                    SuggestionHint(level, variable.levels));
   }
   if (IsComparison(condition.kind) && condition.levels.size() != 1) {
-    Refuse(fmt::format("'{}' is compared with {} levels", variable.name, condition.levels.size()),
-           "compare with one level");
+    RefuseCondition(
+        fmt::format("'{}' is compared with {} levels", variable.name, condition.levels.size()),
+        "compare with one level");
   }
   const std::vector<bool> selected = SelectedLevels(condition, variable);
   if (std::find(selected.begin(), selected.end(), true) == selected.end()) {
@@ -119,25 +122,25 @@ void ValidateLevels(const Condition& condition, const ColumnSchema& variable) {
 
 void ValidateNumber(const Condition& condition, const ColumnSchema& variable) {
   if (!condition.levels.empty()) {
-    Refuse(fmt::format("'{}' is {} and has no levels", variable.name,
-                       variable.type == ColumnType::kDate ? "a date" : "a number"),
-           variable.type == ColumnType::kDate ? "write a date, for example 2020-01-31"
-                                              : "write a number without quotes");
+    RefuseCondition(fmt::format("'{}' is {} and has no levels", variable.name,
+                                variable.type == ColumnType::kDate ? "a date" : "a number"),
+                    variable.type == ColumnType::kDate ? "write a date, for example 2020-01-31"
+                                                       : "write a number without quotes");
   }
   const std::string bounds = BoundsText(variable);
   const double number = condition.number;
   if (!(number >= variable.lower && number <= variable.upper)) {
-    Refuse(fmt::format("'{}' compares with a value outside the bounds {} of '{}'",
-                       ConditionText(condition), bounds, variable.name),
-           "correct the condition, or the bounds in the dictionary");
+    RefuseCondition(fmt::format("'{}' compares with a value outside the bounds {} of '{}'",
+                                ConditionText(condition), bounds, variable.name),
+                    "correct the condition, or the bounds in the dictionary");
   }
   const bool never = (condition.kind == Kind::kAbove && number == variable.upper) ||
                      (condition.kind == Kind::kBelow && number == variable.lower);
   if (never) RefuseNever(condition, fmt::format("the bounds are {}", bounds));
   const bool equality = condition.kind == Kind::kIs || condition.kind == Kind::kIsNot;
   if (equality && variable.type == ColumnType::kInteger && std::trunc(number) != number) {
-    Refuse(fmt::format("'{}' is an integer and never {}", variable.name, number),
-           "write a whole number");
+    RefuseCondition(fmt::format("'{}' is an integer and never {}", variable.name, number),
+                    "write a whole number");
   }
 }
 
@@ -193,17 +196,18 @@ void ValidateCondition(const Condition& condition, const Schema& dictionary) {
   if (variable == nullptr) {
     std::vector<std::string> names;
     for (const ColumnSchema& column : dictionary.columns) names.push_back(column.name);
-    Refuse(fmt::format("there is no variable '{}'", condition.variable),
-           SuggestionHint(condition.variable, names));
+    RefuseCondition(fmt::format("there is no variable '{}'", condition.variable),
+                    SuggestionHint(condition.variable, names));
   }
   if (variable->type == ColumnType::kKey) {
-    Refuse(fmt::format("'{}' is a key, which selects no rows", variable->name),
-           "use a variable of the dictionary");
+    RefuseCondition(fmt::format("'{}' is a key, which selects no rows", variable->name),
+                    "use a variable of the dictionary");
   }
   if (condition.kind == Kind::kPresent) return;
   if (variable->type == ColumnType::kSurvival) {
-    Refuse(fmt::format("'{}' is a survival variable, which cannot be compared", variable->name),
-           "survival variables know present = true only");
+    RefuseCondition(
+        fmt::format("'{}' is a survival variable, which cannot be compared", variable->name),
+        "survival variables know present = true only");
   }
   HasLevels(variable->type) ? ValidateLevels(condition, *variable)
                             : ValidateNumber(condition, *variable);

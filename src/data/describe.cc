@@ -175,7 +175,7 @@ ByteSource Rejoined(std::string head, const ByteSource& rest) {
   };
 }
 
-std::vector<Profiler> ReadHeader(CsvTokenizer& tokenizer) {
+std::vector<Profiler> ReadProfilers(CsvTokenizer& tokenizer) {
   if (!tokenizer.Next()) {
     throw Error(ErrorCode::kBadData, tokenizer.source_name() + ": the file is empty",
                 "its first line must name the columns");
@@ -209,7 +209,7 @@ TableProfile ProfileTable(const ByteSource& source, std::string source_name,
   const ByteObserver nobody;
   CsvTokenizer tokenizer(all, std::move(source_name), options, nobody);
   profile.source = tokenizer.source_name();
-  std::vector<Profiler> columns = ReadHeader(tokenizer);
+  std::vector<Profiler> columns = ReadProfilers(tokenizer);
   std::string scratch;
   while (tokenizer.Next()) {
     const auto fields = tokenizer.fields();

@@ -26,15 +26,15 @@ struct Computed {
   std::function<double(double)> value;
 };
 
-[[noreturn]] void Refuse(const std::string& message, std::string hint) {
+[[noreturn]] void RefuseDesign(const std::string& message, std::string hint) {
   throw Error(ErrorCode::kBadInput, message, std::move(hint));
 }
 
 Computed MakeComputed(const std::string& name, const std::string& source, double lower,
                       double upper, std::function<double(double)> value) {
   if (!(lower < upper) || !std::isfinite(upper - lower)) {
-    Refuse(fmt::format("the column '{}' would lie between {} and {}", name, lower, upper),
-           "choose constants that fit the bounds of '" + source + "'");
+    RefuseDesign(fmt::format("the column '{}' would lie between {} and {}", name, lower, upper),
+                 "choose constants that fit the bounds of '" + source + "'");
   }
   Computed computed;
   computed.column.schema.name = name;
@@ -81,16 +81,16 @@ const ColumnSchema& SourceOf(const DerivedVariable& derived, const Schema& dicti
   if (source == nullptr) {
     std::vector<std::string> names;
     for (const ColumnSchema& column : dictionary.columns) names.push_back(column.name);
-    Refuse(fmt::format("'{}' is derived from '{}', which is not in the dictionary", derived.name,
-                       derived.from),
-           SuggestionHint(derived.from, names));
+    RefuseDesign(fmt::format("'{}' is derived from '{}', which is not in the dictionary",
+                             derived.name, derived.from),
+                 SuggestionHint(derived.from, names));
   }
   const bool number = source->type == ColumnType::kNumeric ||
                       source->type == ColumnType::kInteger || source->type == ColumnType::kDate;
   if (!number) {
-    Refuse(fmt::format("'{}' cannot be derived from '{}', which is of type {}", derived.name,
-                       derived.from, ColumnTypeName(source->type)),
-           "derive from a numeric, integer or date variable");
+    RefuseDesign(fmt::format("'{}' cannot be derived from '{}', which is of type {}", derived.name,
+                             derived.from, ColumnTypeName(source->type)),
+                 "derive from a numeric, integer or date variable");
   }
   return *source;
 }
@@ -107,7 +107,7 @@ void RequireDomain(const DerivedVariable& derived, const ColumnSchema& source, d
                    bool open) {
   if (open ? source.lower > least : source.lower >= least) return;
   const bool log = derived.kind == TransformKind::kLog;
-  Refuse(
+  RefuseDesign(
       fmt::format("'{}' is the {} of '{}', which can be as low as {}", derived.name,
                   TransformName(derived.kind), derived.from, source.lower),
       fmt::format("the {} needs a lower bound {} {}: raise the bound of '{}' in the dictionary "
@@ -118,9 +118,9 @@ void RequireDomain(const DerivedVariable& derived, const ColumnSchema& source, d
 
 void RequireScale(const DerivedVariable& derived) {
   if (std::isfinite(derived.centre) && std::isfinite(derived.scale) && derived.scale > 0) return;
-  Refuse(fmt::format("'{}' has the centre {} and the scale {}", derived.name, derived.centre,
-                     derived.scale),
-         "the centre is a number and the scale a positive one");
+  RefuseDesign(fmt::format("'{}' has the centre {} and the scale {}", derived.name, derived.centre,
+                           derived.scale),
+               "the centre is a number and the scale a positive one");
 }
 
 // A value of the source as the study file writes it.
@@ -133,7 +133,7 @@ void RequireAscending(const DerivedVariable& derived, const ColumnSchema& source
                       const std::vector<double>& values, std::string_view what) {
   for (size_t i = 1; i < values.size(); ++i) {
     if (values[i - 1] < values[i]) continue;
-    Refuse(
+    RefuseDesign(
         fmt::format("the {}s of '{}' are not in ascending order: {} comes before {}", what,
                     derived.name, ValueText(source, values[i - 1]), ValueText(source, values[i])),
         fmt::format("sort them; each {} stands once", what));
@@ -150,8 +150,8 @@ double Power(double x, int degree) {
 std::vector<Computed> ComputePoly(const DerivedVariable& derived, const ColumnSchema& source) {
   RequireScale(derived);
   if (derived.degree < 1 || derived.degree > kMaxPolyDegree) {
-    Refuse(fmt::format("'{}' has the degree {}", derived.name, derived.degree),
-           fmt::format("the degree is between 1 and {}", kMaxPolyDegree));
+    RefuseDesign(fmt::format("'{}' has the degree {}", derived.name, derived.degree),
+                 fmt::format("the degree is between 1 and {}", kMaxPolyDegree));
   }
   const auto z = [c = derived.centre, s = derived.scale](double x) { return (x - c) / s; };
   const bool straddles_zero = z(source.lower) < 0 && z(source.upper) > 0;
@@ -168,18 +168,19 @@ std::vector<Computed> ComputePoly(const DerivedVariable& derived, const ColumnSc
 
 std::vector<Computed> ComputeSpline(const DerivedVariable& derived, const ColumnSchema& source) {
   if (derived.knots.empty() || derived.knots.size() > kMaxSplineKnots) {
-    Refuse(fmt::format("'{}' has {} knots", derived.name, derived.knots.size()),
-           fmt::format("a spline has 1 to {} inner knots", kMaxSplineKnots));
+    RefuseDesign(fmt::format("'{}' has {} knots", derived.name, derived.knots.size()),
+                 fmt::format("a spline has 1 to {} inner knots", kMaxSplineKnots));
   }
   RequireAscending(derived, source, derived.knots, "knot");
   const double lower = derived.boundary_lower, upper = derived.boundary_upper;
   if (!(lower >= source.lower && lower < derived.knots.front() && derived.knots.back() < upper &&
         upper <= source.upper)) {
-    Refuse(fmt::format("the boundary [{}, {}] of '{}' does not enclose its knots within the bounds "
-                       "{} of '{}'",
-                       ValueText(source, lower), ValueText(source, upper), derived.name,
-                       BoundsText(source), derived.from),
-           "the order is: lower bound, boundary, inner knots, boundary, upper bound");
+    RefuseDesign(
+        fmt::format("the boundary [{}, {}] of '{}' does not enclose its knots within the bounds "
+                    "{} of '{}'",
+                    ValueText(source, lower), ValueText(source, upper), derived.name,
+                    BoundsText(source), derived.from),
+        "the order is: lower bound, boundary, inner knots, boundary, upper bound");
   }
   const auto spline = std::make_shared<const NaturalSpline>(derived.knots, lower, upper);
   std::vector<Computed> columns;
@@ -193,15 +194,16 @@ std::vector<Computed> ComputeSpline(const DerivedVariable& derived, const Column
 
 void CheckCut(const DerivedVariable& derived, const ColumnSchema& source) {
   if (derived.points.empty() || derived.labels.size() != derived.points.size() + 1) {
-    Refuse(fmt::format("'{}' has {} cut points and {} labels", derived.name, derived.points.size(),
-                       derived.labels.size()),
-           "there is one label more than there are points: one for each interval");
+    RefuseDesign(fmt::format("'{}' has {} cut points and {} labels", derived.name,
+                             derived.points.size(), derived.labels.size()),
+                 "there is one label more than there are points: one for each interval");
   }
   RequireAscending(derived, source, derived.points, "point");
   if (derived.points.front() < source.lower || derived.points.back() >= source.upper) {
-    Refuse(fmt::format("the cut points of '{}' must lie within the bounds {} of '{}'", derived.name,
-                       BoundsText(source), derived.from),
-           "each interval (a, b] must hold a value; the outer ends are the bounds and not listed");
+    RefuseDesign(
+        fmt::format("the cut points of '{}' must lie within the bounds {} of '{}'", derived.name,
+                    BoundsText(source), derived.from),
+        "each interval (a, b] must hold a value; the outer ends are the bounds and not listed");
   }
 }
 
@@ -367,9 +369,9 @@ std::vector<DesignColumn> DesignColumns(const Schema& dictionary,
   const auto claim = [&](const std::string& name, const std::string& variable) {
     const auto [other, is_new] = meanings.emplace(name, variable);
     if (is_new || (name == variable && other->second == variable)) return;
-    Refuse(fmt::format("the column '{}' would come from both '{}' and '{}'", name, other->second,
-                       variable),
-           "give one of them another name");
+    RefuseDesign(fmt::format("the column '{}' would come from both '{}' and '{}'", name,
+                             other->second, variable),
+                 "give one of them another name");
   };
   for (const ColumnSchema& variable : dictionary.columns) claim(variable.name, variable.name);
   for (const ColumnSchema& variable : dictionary.columns) {
@@ -378,8 +380,8 @@ std::vector<DesignColumn> DesignColumns(const Schema& dictionary,
   std::set<std::string_view> derived_names;
   for (const DerivedVariable& variable : derived) {
     if (dictionary.Find(variable.name) != nullptr || !derived_names.insert(variable.name).second) {
-      Refuse(fmt::format("two variables are named '{}'", variable.name),
-             "give the derived variable another name");
+      RefuseDesign(fmt::format("two variables are named '{}'", variable.name),
+                   "give the derived variable another name");
     }
     claim(variable.name, variable.name);
     for (const DesignColumn& column : ColumnsOf(variable, dictionary)) {

@@ -32,7 +32,7 @@ const std::vector<std::vector<std::string>>& KnownScales() {
   return scales;
 }
 
-std::string Lower(std::string text) {
+std::string LowerCase(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
 }
@@ -45,7 +45,7 @@ std::vector<std::string> InKnownOrder(const std::map<std::string, uint64_t>& val
     std::vector<std::string> ordered;
     for (const std::string& step : scale) {
       for (const auto& [value, count] : values) {
-        if (Lower(value) == Lower(step)) ordered.push_back(value);
+        if (LowerCase(value) == LowerCase(step)) ordered.push_back(value);
       }
     }
     if (ordered.size() == values.size()) return ordered;
@@ -56,7 +56,7 @@ std::vector<std::string> InKnownOrder(const std::map<std::string, uint64_t>& val
 bool NamedLikeKey(const std::string& name) {
   static constexpr std::array<std::string_view, 9> kNames = {
       "id", "key", "pid", "pseudonym", "patient", "person", "subject", "participant", "case"};
-  const std::string lower = Lower(name);
+  const std::string lower = LowerCase(name);
   return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view part) {
     return lower == part || lower.ends_with("_" + std::string(part)) ||
            lower == std::string(part) + "_id" || lower == std::string(part) + "id";
@@ -177,7 +177,7 @@ std::string Factor(const ColumnProfile& column, bool ordered) {
   return text;
 }
 
-std::string Entry(const ColumnProfile& column, DraftType type) {
+std::string DraftEntry(const ColumnProfile& column, DraftType type) {
   std::string text = fmt::format("\n[[variable]]\nname = {}\n", Quoted(column.name));
   if (column.outer_spaces > 0) {
     text += Own(fmt::format("{} cells begin or end with a space: remove the spaces from the file",
@@ -264,7 +264,7 @@ std::string DraftDictionary(const TableProfile& profile) {
           "\n" + Own(fmt::format("the column {} is free text with {} different values: left out",
                                  Quoted(column.name), column.distinct));
     } else {
-      text += Entry(column, type);
+      text += DraftEntry(column, type);
     }
   }
   return text;

@@ -16,8 +16,8 @@ constexpr double kUnitMargin = 1e-6;
 bool IsWhole(ColumnType type) { return type == ColumnType::kInteger || type == ColumnType::kDate; }
 bool IsNumber(ColumnType type) { return type == ColumnType::kNumeric || IsWhole(type); }
 
-[[noreturn]] void Refuse(const ColumnEncoding& encoding, const std::string& why,
-                         const std::string& hint) {
+[[noreturn]] void RefuseEncoding(const ColumnEncoding& encoding, const std::string& why,
+                                 const std::string& hint) {
   throw Error(ErrorCode::kBadInput, fmt::format("column '{}' {}", encoding.column.name, why), hint);
 }
 
@@ -120,21 +120,21 @@ int32_t DecodeLevel(const ColumnEncoding& encoding, const std::vector<int32_t>& 
 
 void RequireSameSchema(const ColumnEncoding& encoding, const ColumnSchema& schema) {
   if (schema.type != encoding.column.type) {
-    Refuse(encoding,
-           fmt::format("is '{}' in the table and '{}' in the study", ColumnTypeName(schema.type),
-                       ColumnTypeName(encoding.column.type)),
-           "use one dictionary");
+    RefuseEncoding(encoding,
+                   fmt::format("is '{}' in the table and '{}' in the study",
+                               ColumnTypeName(schema.type), ColumnTypeName(encoding.column.type)),
+                   "use one dictionary");
   }
   for (const std::string& level : schema.levels) {
     const auto& known = encoding.column.levels;
     if (std::find(known.begin(), known.end(), level) == known.end()) {
-      Refuse(encoding, fmt::format("has a level '{}' that the study does not know", level),
-             "agree on all levels in the dictionary before the study");
+      RefuseEncoding(encoding, fmt::format("has a level '{}' that the study does not know", level),
+                     "agree on all levels in the dictionary before the study");
     }
   }
   if (schema.levels != encoding.column.levels) {
-    Refuse(encoding, "lacks a level of the study, or has them in another order",
-           "use one dictionary");
+    RefuseEncoding(encoding, "lacks a level of the study, or has them in another order",
+                   "use one dictionary");
   }
 }
 
@@ -185,22 +185,23 @@ void CheckEncoding(const ColumnEncoding& encoding) {
       encoding.kind == EncodingKind::kWhole || encoding.kind == EncodingKind::kCount;
   if (of_levels != HasLevels(column.type) || (!of_levels && !IsNumber(column.type)) ||
       (of_integers && column.type != ColumnType::kInteger)) {
-    Refuse(encoding,
-           fmt::format("of type {} cannot be encoded as '{}'", ColumnTypeName(column.type),
-                       EncodingKindName(encoding.kind)),
-           "choose an encoding for its type, or leave the column out");
+    RefuseEncoding(encoding,
+                   fmt::format("of type {} cannot be encoded as '{}'", ColumnTypeName(column.type),
+                               EncodingKindName(encoding.kind)),
+                   "choose an encoding for its type, or leave the column out");
   }
   if (!of_levels && !(std::isfinite(column.lower) && std::isfinite(column.upper) &&
                       column.lower < column.upper)) {
-    Refuse(encoding, "has no public bounds", "give the bounds that its values can have");
+    RefuseEncoding(encoding, "has no public bounds", "give the bounds that its values can have");
   }
   if (of_levels && NumLevels(encoding) < 2) {
-    Refuse(encoding, "has one level, which a model learns nothing from",
-           "leave it out, or pool fewer levels");
+    RefuseEncoding(encoding, "has one level, which a model learns nothing from",
+                   "leave it out, or pool fewer levels");
   }
   if (encoding.kind == EncodingKind::kIndicator && column.levels.size() != 2) {
-    Refuse(encoding, fmt::format("has {} levels, an indicator has two", column.levels.size()),
-           "encode it as 'levels'");
+    RefuseEncoding(encoding,
+                   fmt::format("has {} levels, an indicator has two", column.levels.size()),
+                   "encode it as 'levels'");
   }
   for (const std::string& level : encoding.pooled) {
     if (std::find(column.levels.begin(), column.levels.end(), level) == column.levels.end()) {
@@ -210,16 +211,18 @@ void CheckEncoding(const ColumnEncoding& encoding) {
     }
   }
   if (encoding.kind == EncodingKind::kWhole && column.upper - column.lower >= 10000) {
-    Refuse(encoding, "has too many whole numbers for one level each", "encode it as 'bins'");
+    RefuseEncoding(encoding, "has too many whole numbers for one level each",
+                   "encode it as 'bins'");
   }
   if (encoding.kind != EncodingKind::kBins) return;
   if (encoding.bins < 2 || encoding.bins > 10000) {
-    Refuse(encoding, fmt::format("has {} bins", encoding.bins), "choose between 2 and 10000");
+    RefuseEncoding(encoding, fmt::format("has {} bins", encoding.bins),
+                   "choose between 2 and 10000");
   }
   for (uint32_t bin = 0; IsWhole(column.type) && bin < encoding.bins; ++bin) {
     const auto [first, last] = WholeNumbersOfBin(encoding, bin);
     if (first > last) {
-      Refuse(encoding, "has a bin without a whole number", "choose fewer bins");
+      RefuseEncoding(encoding, "has a bin without a whole number", "choose fewer bins");
     }
   }
 }

@@ -67,7 +67,7 @@ void SortByKey(std::vector<RowIndex>& rows, const Column& key, const std::string
       "a shared row block has one row per key");
 }
 
-void CheckCount(size_t num_rows, const RowBlock& block, const std::string& holder) {
+void RequireRows(size_t num_rows, const RowBlock& block, const std::string& holder) {
   if (num_rows == 0) {
     throw Error(ErrorCode::kBadData,
                 fmt::format("the table of '{}' has no rows of block '{}'", holder, block.name));
@@ -220,7 +220,7 @@ Holding MakeHolding(Table table, const Partition& partition, size_t party,
   order.reserve(table.num_rows);
   for (size_t block : partition.BlocksOf(party)) {
     std::vector<RowIndex>& rows = rows_by_block[block];
-    CheckCount(rows.size(), partition.blocks[block], holder.name);
+    RequireRows(rows.size(), partition.blocks[block], holder.name);
     const bool shared = partition.segments[block].shared();
     if (shared) SortByKey(rows, table.Get(row_columns.key), partition.blocks[block].name);
     holding.blocks.push_back({block, order.size(), rows.size(), shared});

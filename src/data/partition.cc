@@ -13,7 +13,7 @@ namespace partita::data {
 
 namespace {
 
-[[noreturn]] void Refuse(const std::string& message, std::string hint = {}) {
+[[noreturn]] void RefusePartition(const std::string& message, std::string hint = {}) {
   throw Error(ErrorCode::kBadInput, message, std::move(hint));
 }
 
@@ -23,9 +23,9 @@ using IndexByName = std::map<std::string, size_t, std::less<>>;
 IndexByName IndexNames(const std::vector<std::string>& names, std::string_view what) {
   IndexByName index;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty()) Refuse(fmt::format("{} {} has no name", what, i + 1));
+    if (names[i].empty()) RefusePartition(fmt::format("{} {} has no name", what, i + 1));
     if (!index.emplace(names[i], i).second)
-      Refuse(fmt::format("two {}s are named '{}'", what, names[i]));
+      RefusePartition(fmt::format("two {}s are named '{}'", what, names[i]));
   }
   return index;
 }
@@ -39,9 +39,9 @@ std::vector<size_t> Resolve(const std::vector<std::string>& names, const IndexBy
     if (it == index.end()) {
       std::vector<std::string> known;
       for (const auto& entry : index) known.push_back(entry.first);
-      Refuse(fmt::format("holder '{}' names the {} '{}', which does not exist", holder.name, what,
-                         name),
-             SuggestionHint(name, known));
+      RefusePartition(fmt::format("holder '{}' names the {} '{}', which does not exist",
+                                  holder.name, what, name),
+                      SuggestionHint(name, known));
     }
     found.push_back(it->second);
   }
@@ -50,25 +50,26 @@ std::vector<size_t> Resolve(const std::vector<std::string>& names, const IndexBy
   if (twice != found.end()) {
     auto name = std::find_if(index.begin(), index.end(),
                              [&](const auto& entry) { return entry.second == *twice; });
-    Refuse(fmt::format("holder '{}' names the {} '{}' twice", holder.name, what, name->first));
+    RefusePartition(
+        fmt::format("holder '{}' names the {} '{}' twice", holder.name, what, name->first));
   }
   if (found.empty()) {
-    Refuse(fmt::format("holder '{}' has no {}", holder.name, what),
-           "a party that contributes no data is not a holder");
+    RefusePartition(fmt::format("holder '{}' has no {}", holder.name, what),
+                    "a party that contributes no data is not a holder");
   }
   return found;
 }
 
 void CheckHolders(std::vector<Holder>& holders) {
-  if (holders.empty()) Refuse("nobody holds data");
+  if (holders.empty()) RefusePartition("nobody holds data");
   std::stable_sort(holders.begin(), holders.end(),
                    [](const Holder& a, const Holder& b) { return a.party < b.party; });
   std::vector<std::string> names;
   for (size_t i = 0; i < holders.size(); ++i) {
     names.push_back(holders[i].name);
     if (i > 0 && holders[i].party == holders[i - 1].party) {
-      Refuse(fmt::format("holders '{}' and '{}' are the same party", holders[i - 1].name,
-                         holders[i].name));
+      RefusePartition(fmt::format("holders '{}' and '{}' are the same party", holders[i - 1].name,
+                                  holders[i].name));
     }
   }
   IndexNames(names, "holder");
@@ -83,7 +84,7 @@ void CheckTiling(const Partition& partition, const Segment& segment,
   for (const SegmentPart& part : segment.parts) {
     for (size_t variable : part.variables) {
       if (owner[variable] != kNobody) {
-        Refuse(
+        RefusePartition(
             fmt::format("variable '{}' of row block '{}' is held by both '{}' and '{}'",
                         partition.variables[variable], block,
                         partition.holders[owner[variable]].name,
@@ -105,19 +106,20 @@ void CheckTiling(const Partition& partition, const Segment& segment,
   for (const SegmentPart& part : segment.parts) {
     holders += (holders.empty() ? "'" : ", '") + partition.holders[part.holder].name + "'";
   }
-  Refuse(fmt::format("nobody holds variable '{}' of row block '{}' (its holders: {})",
-                     partition.variables[hole], block, holders.empty() ? "none" : holders),
-         "add it to the columns of the party that holds it, or remove it from the study");
+  RefusePartition(fmt::format("nobody holds variable '{}' of row block '{}' (its holders: {})",
+                              partition.variables[hole], block, holders.empty() ? "none" : holders),
+                  "add it to the columns of the party that holds it, or remove it from the study");
 }
 
 void CheckCount(const Partition& partition, const Segment& segment) {
   const RowBlock& block = partition.blocks[segment.block];
-  if (block.count == 0) Refuse(fmt::format("row block '{}' has a declared count of 0", block.name));
+  if (block.count == 0)
+    RefusePartition(fmt::format("row block '{}' has a declared count of 0", block.name));
   if (segment.shared() && !block.count) {
-    Refuse(fmt::format("row block '{}' is shared by '{}' and '{}' but declares no count",
-                       block.name, partition.holders[segment.parts[0].holder].name,
-                       partition.holders[segment.parts[1].holder].name),
-           "write the public number of rows: count = ...");
+    RefusePartition(fmt::format("row block '{}' is shared by '{}' and '{}' but declares no count",
+                                block.name, partition.holders[segment.parts[0].holder].name,
+                                partition.holders[segment.parts[1].holder].name),
+                    "write the public number of rows: count = ...");
   }
 }
 
@@ -185,8 +187,8 @@ std::optional<uint64_t> Partition::TotalRows() const {
 
 Partition MakePartition(std::vector<std::string> variables, std::vector<RowBlock> blocks,
                         std::vector<Holder> holders, const std::vector<std::string>& may_lack) {
-  if (variables.empty()) Refuse("the study has no variables");
-  if (blocks.empty()) Refuse("the study has no row blocks");
+  if (variables.empty()) RefusePartition("the study has no variables");
+  if (blocks.empty()) RefusePartition("the study has no row blocks");
   CheckHolders(holders);
   std::vector<std::string> block_names;
   for (const RowBlock& block : blocks) block_names.push_back(block.name);

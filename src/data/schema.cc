@@ -16,7 +16,7 @@ namespace {
 // Whole numbers up to 2^53 are exact doubles.
 constexpr double kLargestExactInteger = 9007199254740992.0;
 
-[[noreturn]] void Refuse(const std::string& message, std::string hint = {}) {
+[[noreturn]] void RefuseSchema(const std::string& message, std::string hint = {}) {
   throw Error(ErrorCode::kBadInput, message, std::move(hint));
 }
 
@@ -30,13 +30,14 @@ bool IsPlainText(std::string_view text) {
 bool HasOuterSpace(std::string_view text) { return text.front() == ' ' || text.back() == ' '; }
 
 void CheckName(const ColumnSchema& column, size_t position) {
-  if (column.name.empty()) Refuse(fmt::format("column {} of the schema has no name", position + 1));
+  if (column.name.empty())
+    RefuseSchema(fmt::format("column {} of the schema has no name", position + 1));
   if (!IsPlainText(column.name)) {
-    Refuse(fmt::format("the name of column {} of the schema ('{}') is not plain UTF-8 text",
-                       position + 1, Printable(column.name)));
+    RefuseSchema(fmt::format("the name of column {} of the schema ('{}') is not plain UTF-8 text",
+                             position + 1, Printable(column.name)));
   }
   if (HasOuterSpace(column.name)) {
-    Refuse(fmt::format("the column name '{}' begins or ends with a space", column.name));
+    RefuseSchema(fmt::format("the column name '{}' begins or ends with a space", column.name));
   }
 }
 
@@ -46,7 +47,8 @@ constexpr double kFirstDay = -719162, kLastDay = 2932896;
 void CheckDays(const ColumnSchema& column) {
   for (double bound : {column.lower, column.upper}) {
     if (std::trunc(bound) == bound && bound >= kFirstDay && bound <= kLastDay) continue;
-    Refuse(fmt::format("a bound of date '{}' is not a day of the years 1 to 9999", column.name));
+    RefuseSchema(
+        fmt::format("a bound of date '{}' is not a day of the years 1 to 9999", column.name));
   }
 }
 
@@ -54,51 +56,53 @@ void CheckBounds(const ColumnSchema& column) {
   const std::string bounds = fmt::format("[{}, {}]", column.lower, column.upper);
   if (!std::isfinite(column.lower) || !std::isfinite(column.upper) ||
       !std::isfinite(column.upper - column.lower)) {
-    Refuse(fmt::format("the bounds {} of column '{}' are not finite", bounds, column.name),
-           "bounds are public and written by hand: the smallest and largest possible value");
+    RefuseSchema(fmt::format("the bounds {} of column '{}' are not finite", bounds, column.name),
+                 "bounds are public and written by hand: the smallest and largest possible value");
   }
   if (!(column.lower < column.upper)) {
-    Refuse(fmt::format("the bounds {} of column '{}' are not in order", bounds, column.name),
-           "lower must be less than upper");
+    RefuseSchema(fmt::format("the bounds {} of column '{}' are not in order", bounds, column.name),
+                 "lower must be less than upper");
   }
   if (column.type == ColumnType::kDate) CheckDays(column);
   if (column.type == ColumnType::kSurvival && column.lower < 0) {
-    Refuse(fmt::format("the bounds {} of survival variable '{}' allow negative times", bounds,
-                       column.name),
-           "a follow-up time is 0 at least");
+    RefuseSchema(fmt::format("the bounds {} of survival variable '{}' allow negative times", bounds,
+                             column.name),
+                 "a follow-up time is 0 at least");
   }
   if (column.type != ColumnType::kInteger) return;
   for (double bound : {column.lower, column.upper}) {
     if (std::trunc(bound) != bound || std::fabs(bound) > kLargestExactInteger) {
-      Refuse(fmt::format("the bounds {} of integer column '{}' are not whole numbers below 2^53",
-                         bounds, column.name));
+      RefuseSchema(
+          fmt::format("the bounds {} of integer column '{}' are not whole numbers below 2^53",
+                      bounds, column.name));
     }
   }
 }
 
 void CheckLevels(const ColumnSchema& column) {
   if (column.levels.size() < 2) {
-    Refuse(
+    RefuseSchema(
         fmt::format("{} '{}' has fewer than two levels", ColumnTypeName(column.type), column.name),
         "list every level that may occur");
   }
   std::set<std::string_view> seen;
   for (const std::string& level : column.levels) {
     if (level.empty() || !IsPlainText(level)) {
-      Refuse(fmt::format("factor '{}' has a level that is empty or not plain UTF-8 text ('{}')",
-                         column.name, Printable(level)));
+      RefuseSchema(
+          fmt::format("factor '{}' has a level that is empty or not plain UTF-8 text ('{}')",
+                      column.name, Printable(level)));
     }
     if (!seen.insert(level).second) {
-      Refuse(fmt::format("factor '{}' lists the level '{}' twice", column.name, level));
+      RefuseSchema(fmt::format("factor '{}' lists the level '{}' twice", column.name, level));
     }
   }
   if (!column.reference.empty() && !seen.contains(column.reference)) {
-    Refuse(fmt::format("the reference '{}' of factor '{}' is not one of its levels",
-                       column.reference, column.name));
+    RefuseSchema(fmt::format("the reference '{}' of factor '{}' is not one of its levels",
+                             column.reference, column.name));
   }
   for (const std::string& code : column.missing_codes) {
     if (seen.contains(code)) {
-      Refuse(
+      RefuseSchema(
           fmt::format("'{}' is both a level and a missing code of factor '{}'", code, column.name));
     }
   }
@@ -109,10 +113,11 @@ void CheckContrasts(const ColumnSchema& column) {
       column.contrasts == Contrasts::kPolynomial || column.contrasts == Contrasts::kScores;
   if (column.contrasts == Contrasts::kTreatment || column.type == ColumnType::kOrdered) return;
   if (column.type == ColumnType::kFactor && !needs_order) return;
-  Refuse(fmt::format("the contrasts of '{}' do not go with its type {}", column.name,
-                     ColumnTypeName(column.type)),
-         "treatment and sum contrasts are for factors; ordered variables may also have polynomials "
-         "and scores");
+  RefuseSchema(
+      fmt::format("the contrasts of '{}' do not go with its type {}", column.name,
+                  ColumnTypeName(column.type)),
+      "treatment and sum contrasts are for factors; ordered variables may also have polynomials "
+      "and scores");
 }
 
 void CheckSurvivalColumns(const ColumnSchema& column) {
@@ -121,16 +126,17 @@ void CheckSurvivalColumns(const ColumnSchema& column) {
     if (is_survival ? !name.empty() && IsPlainText(name) && !HasOuterSpace(name) : name.empty()) {
       continue;
     }
-    Refuse(is_survival
-               ? fmt::format("survival variable '{}' needs two columns of the table, not '{}'",
-                             column.name, Printable(name))
-               : fmt::format("'{}' has columns of time and event but is of type {}", column.name,
-                             ColumnTypeName(column.type)),
-           "a survival variable has a column of the time and a column of the event");
+    RefuseSchema(
+        is_survival ? fmt::format("survival variable '{}' needs two columns of the table, not '{}'",
+                                  column.name, Printable(name))
+                    : fmt::format("'{}' has columns of time and event but is of type {}",
+                                  column.name, ColumnTypeName(column.type)),
+        "a survival variable has a column of the time and a column of the event");
   }
   if (is_survival && column.time_column == column.event_column) {
-    Refuse(fmt::format("survival variable '{}' has one column for time and event", column.name),
-           "name two columns");
+    RefuseSchema(
+        fmt::format("survival variable '{}' has one column for time and event", column.name),
+        "name two columns");
   }
 }
 
@@ -138,15 +144,15 @@ void CheckColumn(const ColumnSchema& column) {
   if (HasLevels(column.type)) {
     CheckLevels(column);
   } else if (!column.levels.empty() || !column.reference.empty()) {
-    Refuse(fmt::format("column '{}' has levels but is not a factor", column.name),
-           "give it the type \"factor\", or remove its levels");
+    RefuseSchema(fmt::format("column '{}' has levels but is not a factor", column.name),
+                 "give it the type \"factor\", or remove its levels");
   }
   CheckContrasts(column);
   CheckSurvivalColumns(column);
   if (HasBounds(column.type)) CheckBounds(column);
   if (column.type == ColumnType::kKey && !column.missing_codes.empty()) {
-    Refuse(fmt::format("key column '{}' has missing codes", column.name),
-           "a key is never missing: remove them");
+    RefuseSchema(fmt::format("key column '{}' has missing codes", column.name),
+                 "a key is never missing: remove them");
   }
 }
 
@@ -195,17 +201,17 @@ const ColumnSchema* Schema::Find(std::string_view name) const {
 }
 
 void ValidateSchema(const Schema& schema) {
-  if (schema.columns.empty()) Refuse("the schema has no columns");
+  if (schema.columns.empty()) RefuseSchema("the schema has no columns");
   if (schema.max_rows_per_person < 1) {
-    Refuse(fmt::format("max_rows_per_person is {}, but a person has at least one row",
-                       schema.max_rows_per_person));
+    RefuseSchema(fmt::format("max_rows_per_person is {}, but a person has at least one row",
+                             schema.max_rows_per_person));
   }
   std::set<std::string_view> names;
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     const ColumnSchema& column = schema.columns[i];
     CheckName(column, i);
     if (!names.insert(column.name).second) {
-      Refuse(fmt::format("the schema has two columns named '{}'", column.name));
+      RefuseSchema(fmt::format("the schema has two columns named '{}'", column.name));
     }
     CheckColumn(column);
   }
@@ -213,9 +219,9 @@ void ValidateSchema(const Schema& schema) {
     if (column.type != ColumnType::kSurvival) continue;
     for (const std::string* name : {&column.time_column, &column.event_column}) {
       if (names.insert(*name).second) continue;
-      Refuse(fmt::format("column '{}' of survival variable '{}' is also another variable", *name,
-                         column.name),
-             "a column of the table belongs to one variable");
+      RefuseSchema(fmt::format("column '{}' of survival variable '{}' is also another variable",
+                               *name, column.name),
+                   "a column of the table belongs to one variable");
     }
   }
 }

@@ -5,38 +5,36 @@
 namespace partita::mpc {
 namespace {
 
-using Word = UInt128;
-
 // Terms per block: a packed block of 10 + 10 columns stays in the first-level cache, and folding
 // the accumulators into the output once per block costs nothing.
-constexpr size_t kBlock = 64;
+constexpr size_t kBlockTerms = 64;
 
-inline uint64_t Low(Word v) { return static_cast<uint64_t>(v); }
-inline uint64_t High(Word v) { return static_cast<uint64_t>(v >> 64); }
+inline uint64_t Low(UInt128 v) { return static_cast<uint64_t>(v); }
+inline uint64_t High(UInt128 v) { return static_cast<uint64_t>(v >> 64); }
 
 // A sum of products mod 2^128 in two parts, so that a term costs one widening and two ordinary
 // multiplications and one carry: low = sum of a0 b0 (mod 2^128), high = sum of a0 b1 + a1 b0 (mod
 // 2^64).
 struct Accumulator {
-  Word low = 0;
+  UInt128 low = 0;
   uint64_t high = 0;
 
-  void AddProduct(Word a, Word b) {
-    low += static_cast<Word>(Low(a)) * Low(b);
+  void AddProduct(UInt128 a, UInt128 b) {
+    low += static_cast<UInt128>(Low(a)) * Low(b);
     high += Low(a) * High(b) + High(a) * Low(b);
   }
   // a: a narrow value plus 2^63, hence unsigned; the caller takes 2^63 sum(b) off again.
-  void AddProduct(uint64_t a, Word b) {
-    low += static_cast<Word>(a) * Low(b);
+  void AddProduct(uint64_t a, UInt128 b) {
+    low += static_cast<UInt128>(a) * Low(b);
     high += a * High(b);
   }
   void AddProduct(int64_t a, int64_t b) {
-    low += static_cast<Word>(static_cast<Int128>(a) * static_cast<Int128>(b));
+    low += static_cast<UInt128>(static_cast<Int128>(a) * static_cast<Int128>(b));
   }
-  Word Value() const { return low + (static_cast<Word>(high) << 64); }
+  UInt128 Value() const { return low + (static_cast<UInt128>(high) << 64); }
 };
 
-// `count` columns of kBlock-spaced contiguous elements.
+// `count` columns of kBlockTerms-spaced contiguous elements.
 template <typename Element>
 struct Panel {
   const Element* data;
@@ -47,9 +45,9 @@ struct Panel {
 
 // Where the products go: out[i * row_step + j * col_step].
 struct Output {
-  Word* data;
+  UInt128* data;
   size_t row_step, col_step;
-  Word& At(size_t i, size_t j) const { return data[i * row_step + j * col_step]; }
+  UInt128& At(size_t i, size_t j) const { return data[i * row_step + j * col_step]; }
 };
 
 // out(i, j) += <left column i, right column j>, two right columns at a time: one load of the left
@@ -82,40 +80,40 @@ void InnerProducts(const Panel<L>& left, const Panel<R>& right, size_t length, c
 // A matrix of vectors that are to be contracted: element t of vector i is
 // data[i * vector_step + t * term_step].
 struct Vectors {
-  const Word* data;
+  const UInt128* data;
   size_t count;
   size_t vector_step, term_step;
 };
 
-inline Word ToElement(Word v, Word) { return v; }
-inline int64_t ToElement(Word v, int64_t) { return static_cast<int64_t>(Low(v)); }
-inline uint64_t ToElement(Word v, uint64_t) { return Low(v) ^ (uint64_t{1} << 63); }
+inline UInt128 ToElement(UInt128 v, UInt128) { return v; }
+inline int64_t ToElement(UInt128 v, int64_t) { return static_cast<int64_t>(Low(v)); }
+inline uint64_t ToElement(UInt128 v, uint64_t) { return Low(v) ^ (uint64_t{1} << 63); }
 
 // Terms [first, first + length) of all vectors, each made contiguous. Wide vectors that already are
 // contiguous are used in place.
 template <typename Element>
 Panel<Element> Pack(const Vectors& vectors, size_t first, size_t length,
                     std::vector<Element>& buffer) {
-  if constexpr (std::is_same_v<Element, Word>) {
+  if constexpr (std::is_same_v<Element, UInt128>) {
     if (vectors.term_step == 1) {
       return {vectors.data + first, vectors.count, vectors.vector_step};
     }
   }
-  buffer.resize(vectors.count * kBlock);
+  buffer.resize(vectors.count * kBlockTerms);
   for (size_t t = 0; t < length; ++t) {
-    const Word* source = vectors.data + (first + t) * vectors.term_step;
+    const UInt128* source = vectors.data + (first + t) * vectors.term_step;
     for (size_t i = 0; i < vectors.count; ++i) {
-      buffer[i * kBlock + t] = ToElement(source[i * vectors.vector_step], Element{});
+      buffer[i * kBlockTerms + t] = ToElement(source[i * vectors.vector_step], Element{});
     }
   }
-  return {buffer.data(), vectors.count, kBlock};
+  return {buffer.data(), vectors.count, kBlockTerms};
 }
 
 // Takes off what the 2^63 offset of the narrow left operand added to every row of the output.
-void RemoveOffset(const Panel<Word>& right, size_t length, size_t rows, const Output& out) {
+void RemoveOffset(const Panel<UInt128>& right, size_t length, size_t rows, const Output& out) {
   for (size_t j = 0; j < right.columns; ++j) {
-    Word sum = 0;
-    const Word* column = right.Column(j);
+    UInt128 sum = 0;
+    const UInt128* column = right.Column(j);
     for (size_t t = 0; t < length; ++t) sum += column[t];
     for (size_t i = 0; i < rows; ++i) out.At(i, j) -= sum << 63;
   }
@@ -125,8 +123,8 @@ template <typename L, typename R>
 void ContractAs(const Vectors& left, const Vectors& right, size_t terms, const Output& out) {
   std::vector<L> left_buffer;
   std::vector<R> right_buffer;
-  for (size_t first = 0; first < terms; first += kBlock) {
-    const size_t length = std::min(kBlock, terms - first);
+  for (size_t first = 0; first < terms; first += kBlockTerms) {
+    const size_t length = std::min(kBlockTerms, terms - first);
     const Panel<L> l = Pack<L>(left, first, length, left_buffer);
     const Panel<R> r = Pack<R>(right, first, length, right_buffer);
     InnerProducts(l, r, length, out);
@@ -139,11 +137,11 @@ void Contract(const Vectors& left, const Vectors& right, size_t terms, const Out
   if (narrow.left && narrow.right) {
     ContractAs<int64_t, int64_t>(left, right, terms, out);
   } else if (narrow.left) {
-    ContractAs<uint64_t, Word>(left, right, terms, out);
+    ContractAs<uint64_t, UInt128>(left, right, terms, out);
   } else if (narrow.right) {
-    ContractAs<uint64_t, Word>(right, left, terms, {out.data, out.col_step, out.row_step});
+    ContractAs<uint64_t, UInt128>(right, left, terms, {out.data, out.col_step, out.row_step});
   } else {
-    ContractAs<Word, Word>(left, right, terms, out);
+    ContractAs<UInt128, UInt128>(left, right, terms, out);
   }
 }
 
@@ -152,10 +150,10 @@ void Contract(const Vectors& left, const Vectors& right, size_t terms, const Out
 void FewVectors(const Vectors& left, ConstWords<Ring128> right, size_t terms, size_t n,
                 Words<Ring128> out) {
   for (size_t t = 0; t < terms; ++t) {
-    const Word* row = right.data() + t * n;
+    const UInt128* row = right.data() + t * n;
     for (size_t i = 0; i < left.count; ++i) {
-      const Word factor = left.data[i * left.vector_step + t * left.term_step];
-      Word* sums = out.data() + i * n;
+      const UInt128 factor = left.data[i * left.vector_step + t * left.term_step];
+      UInt128* sums = out.data() + i * n;
       for (size_t j = 0; j < n; ++j) sums[j] += factor * row[j];
     }
   }

@@ -4,11 +4,10 @@
 
 namespace partita::mpc {
 
-using namespace replicated;  // NOLINT: this file implements that protocol
-
 template <typename R>
-ReplicatedBits<R>::ReplicatedBits(const BitSchedule& schedule, std::span<Operation> operations,
-                                  PartyIndex self, Tape& own_tape, Tape& previous_tape)
+ReplicatedBits<R>::ReplicatedBits(const replicated::BitSchedule& schedule,
+                                  std::span<Operation> operations, PartyIndex self, Tape& own_tape,
+                                  Tape& previous_tape)
     : schedule_(schedule),
       operations_(operations),
       self_(self),
@@ -42,12 +41,12 @@ void ReplicatedBits<R>::Start(size_t step, StepMessages& messages) {
 template <typename R>
 void ReplicatedBits<R>::Finish() {
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const ScheduledBitInput& at = schedule_.inputs[i];
+    const replicated::ScheduledBitInput& at = schedule_.inputs[i];
     SharedBits& result = std::get<InputBitsOperation>(operations_[at.operation]).results[at.index];
     result = Engine::WithBits(std::move(result), std::move(inputs_[i]));
   }
   for (size_t i = 0; i < ands_.size(); ++i) {
-    const ScheduledAnd& at = schedule_.ands[i];
+    const replicated::ScheduledAnd& at = schedule_.ands[i];
     SharedBits& result = std::get<AndOperation>(operations_[at.operation]).results[at.index];
     result = Engine::WithBits(std::move(result), std::move(ands_[i]));
   }
@@ -80,8 +79,8 @@ void ReplicatedBits<R>::ShareFrom(PartyIndex owner, uint64_t mask_offset, size_t
   if (self_ == owner) {
     own = Read(own_tape_, mask_offset, words);
     XorInto(previous, own);
-    messages.Send(Previous(owner), BitBytes(ConstBitWords(previous)));
-  } else if (self_ == Next(owner)) {
+    messages.Send(replicated::Previous(owner), BitBytes(ConstBitWords(previous)));
+  } else if (self_ == replicated::Next(owner)) {
     own.resize(words);
     previous = Read(previous_tape_, mask_offset, words);
   } else {
@@ -93,7 +92,7 @@ void ReplicatedBits<R>::ShareFrom(PartyIndex owner, uint64_t mask_offset, size_t
 
 template <typename R>
 void ReplicatedBits<R>::StartInput(size_t i, StepMessages& messages) {
-  const ScheduledBitInput& at = schedule_.inputs[i];
+  const replicated::ScheduledBitInput& at = schedule_.inputs[i];
   if (self_ == at.owner) {
     inputs_[i][1] =
         std::get<InputBitsOperation>(operations_[at.operation]).inputs[at.index].values.words;
@@ -113,13 +112,13 @@ void ReplicatedBits<R>::ShareAnd(const BitComponents& a, const BitComponents& b,
   for (size_t w = 0; w < words; ++w) {
     own[w] ^= previous[w] ^ (a[0][w] & (b[0][w] ^ b[1][w])) ^ (a[1][w] & b[0][w]);
   }
-  messages.Send(Next(self_), BitBytes(ConstBitWords(own)));
-  messages.Receive(Previous(self_), BitBytes(BitWords(previous)));
+  messages.Send(replicated::Next(self_), BitBytes(ConstBitWords(own)));
+  messages.Receive(replicated::Previous(self_), BitBytes(BitWords(previous)));
 }
 
 template <typename R>
 void ReplicatedBits<R>::StartAnd(size_t i, StepMessages& messages) {
-  const ScheduledAnd& at = schedule_.ands[i];
+  const replicated::ScheduledAnd& at = schedule_.ands[i];
   const auto& [left, right] = std::get<AndOperation>(operations_[at.operation]).products[at.index];
   ShareAnd(Engine::BitsOf(left), Engine::BitsOf(right), at.zero_offset, ands_[i], messages);
 }
@@ -128,7 +127,7 @@ void ReplicatedBits<R>::StartAnd(size_t i, StepMessages& messages) {
 
 template <typename R>
 void ReplicatedBits<R>::StartDecompose(size_t i, StepMessages& messages) {
-  const ScheduledDecompose& at = schedule_.decomposes[i];
+  const replicated::ScheduledDecompose& at = schedule_.decomposes[i];
   const Shared& value = std::get<DecomposeOperation>(operations_[at.operation]).values[at.index];
   const auto& [own, previous] = Engine::SharesOf(value).components;
   DecomposeState& state = decomposes_[i];
@@ -145,7 +144,7 @@ void ReplicatedBits<R>::StartDecompose(size_t i, StepMessages& messages) {
 
 template <typename R>
 void ReplicatedBits<R>::FinishDecompose(size_t i) {
-  const ScheduledDecompose& at = schedule_.decomposes[i];
+  const replicated::ScheduledDecompose& at = schedule_.decomposes[i];
   DecomposeState& state = decomposes_[i];
   for (size_t c = 0; c < 2; ++c) XorInto(state.a[c], state.b[c]);
   CarryBits& result = std::get<DecomposeOperation>(operations_[at.operation]).results[at.index];
@@ -157,7 +156,7 @@ void ReplicatedBits<R>::FinishDecompose(size_t i) {
 
 template <typename R>
 void ReplicatedBits<R>::StartToRing(size_t i, StepMessages& messages) {
-  const ScheduledToRing& at = schedule_.to_rings[i];
+  const replicated::ScheduledToRing& at = schedule_.to_rings[i];
   const size_t size = at.size * at.width;
   ToRingState& state = to_rings_[i];
   if (self_ == 1) {
@@ -177,7 +176,7 @@ void ReplicatedBits<R>::StartToRing(size_t i, StepMessages& messages) {
 
 template <typename R>
 void ReplicatedBits<R>::ShareToRing(size_t i, StepMessages& messages) {
-  const ScheduledToRing& at = schedule_.to_rings[i];
+  const replicated::ScheduledToRing& at = schedule_.to_rings[i];
   const size_t size = at.size * at.width;
   ToRingState& state = to_rings_[i];
   if (self_ == 0) return;
@@ -202,7 +201,7 @@ void ReplicatedBits<R>::ShareToRing(size_t i, StepMessages& messages) {
 
 template <typename R>
 void ReplicatedBits<R>::FinishToRing(size_t i) {
-  const ScheduledToRing& at = schedule_.to_rings[i];
+  const replicated::ScheduledToRing& at = schedule_.to_rings[i];
   const size_t size = at.size * at.width;
   ToRingState& state = to_rings_[i];
   auto& [own, previous] = state.shares;
@@ -222,22 +221,22 @@ void ReplicatedBits<R>::FinishToRing(size_t i) {
 
 template <typename R>
 void ReplicatedBits<R>::StartReveal(size_t i, StepMessages& messages) {
-  const ScheduledBitReveal& at = schedule_.reveals[i];
+  const replicated::ScheduledBitReveal& at = schedule_.reveals[i];
   const SharedBits& value =
       std::get<RevealBitsOperation>(operations_[at.operation]).values[at.index];
-  const PartyIndex to = Previous(self_);  // lacks this party's own component
+  const PartyIndex to = replicated::Previous(self_);  // lacks this party's own component
   if (at.to == kEverybody || at.to == to) {
     messages.Send(to, BitBytes(ConstBitWords(Engine::BitsOf(value)[0])));
   }
   if (at.to == kEverybody || at.to == self_) {
     reveals_[i].resize(at.words);
-    messages.Receive(Next(self_), BitBytes(BitWords(reveals_[i])));
+    messages.Receive(replicated::Next(self_), BitBytes(BitWords(reveals_[i])));
   }
 }
 
 template <typename R>
 void ReplicatedBits<R>::FinishReveal(size_t i) {
-  const ScheduledBitReveal& at = schedule_.reveals[i];
+  const replicated::ScheduledBitReveal& at = schedule_.reveals[i];
   if (at.to != kEverybody && at.to != self_) return;
   auto& reveal = std::get<RevealBitsOperation>(operations_[at.operation]);
   for (const BitVector& component : Engine::BitsOf(reveal.values[at.index])) {

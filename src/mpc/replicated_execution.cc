@@ -4,12 +4,10 @@
 
 namespace partita::mpc {
 
-using namespace replicated;  // NOLINT: this file implements that protocol
-
 namespace {
 
 // Elements that stay in the inner caches while tapes and shares meet.
-constexpr size_t kBlock = 2048;
+constexpr size_t kPairBlock = 2048;
 
 }  // namespace
 
@@ -24,7 +22,7 @@ ReplicatedExecution<R>::ReplicatedExecution(Engine& engine, std::span<Operation>
       products_(schedule_.products.size()),
       reveals_(schedule_.reveals.size()),
       bits_(schedule_.bits, operations, self_, *engine.own_tape_, *engine.previous_tape_) {
-  for (const ScheduledRescale& at : schedule_.rescales) {
+  for (const replicated::ScheduledRescale& at : schedule_.rescales) {
     rescales_.emplace_back(at, self_, OwnTape(), PreviousTape());
   }
 }
@@ -59,14 +57,14 @@ void ReplicatedExecution<R>::RunStep(size_t step) {
 template <typename R>
 void ReplicatedExecution<R>::StoreResults() {
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    const ScheduledInput& at = schedule_.inputs[i];
+    const replicated::ScheduledInput& at = schedule_.inputs[i];
     Shared& result = std::get<InputOperation>(operations_[at.operation]).results[at.index];
     for (Vector& component : inputs_[i]) ReduceWords<R>(component);
     result = Engine::WithShares(std::move(result), std::move(inputs_[i]));
   }
   for (size_t i = 0; i < products_.size(); ++i) {
-    const ScheduledProduct& at = schedule_.products[i];
-    if (at.rescale != kNone) continue;  // below
+    const replicated::ScheduledProduct& at = schedule_.products[i];
+    if (at.rescale != replicated::kNone) continue;  // below
     Shared& result = std::get<MultiplyOperation>(operations_[at.operation]).results[at.index];
     for (Vector& component : products_[i].shares) ReduceWords<R>(component);
     result = Engine::WithShares(std::move(result), std::move(products_[i].shares));
@@ -88,10 +86,11 @@ void ReplicatedExecution<R>::StoreResults() {
     }
   }
   for (size_t i = 0; i < rescales_.size(); ++i) {
-    const ScheduledRescale& at = schedule_.rescales[i];
+    const replicated::ScheduledRescale& at = schedule_.rescales[i];
     Operation& operation = operations_[at.operation];
-    Shared& result = at.product == kNone ? std::get<RescaleOperation>(operation).results[at.index]
-                                         : std::get<MultiplyOperation>(operation).results[at.index];
+    Shared& result = at.product == replicated::kNone
+                         ? std::get<RescaleOperation>(operation).results[at.index]
+                         : std::get<MultiplyOperation>(operation).results[at.index];
     result = Engine::WithShares(std::move(result), rescales_[i].Finish());
   }
   for (size_t i = 0; i < reveals_.size(); ++i) FinishReveal(i);
@@ -121,8 +120,8 @@ void ReplicatedExecution<R>::ShareFrom(PartyIndex owner, uint64_t mask_offset, S
   if (self_ == owner) {
     own = FromTapeWhole(OwnTape(), mask_offset, shape.size());
     Sub<R>(previous, own, previous);
-    messages_.Send(Previous(owner), WireBytes(std::span<const Word>(previous)));
-  } else if (self_ == Next(owner)) {
+    messages_.Send(replicated::Previous(owner), WireBytes(std::span<const Word>(previous)));
+  } else if (self_ == replicated::Next(owner)) {
     own.resize(shape.size());
     previous = FromTapeWhole(PreviousTape(), mask_offset, shape.size());
   } else {
@@ -134,7 +133,7 @@ void ReplicatedExecution<R>::ShareFrom(PartyIndex owner, uint64_t mask_offset, S
 
 template <typename R>
 void ReplicatedExecution<R>::StartInput(size_t i) {
-  const ScheduledInput& at = schedule_.inputs[i];
+  const replicated::ScheduledInput& at = schedule_.inputs[i];
   if (self_ == at.owner) {
     const PrivateMatrix& matrix =
         std::get<InputOperation>(operations_[at.operation]).inputs[at.index];
@@ -145,7 +144,8 @@ void ReplicatedExecution<R>::StartInput(size_t i) {
 }
 
 template <typename R>
-RowSource<R> ReplicatedExecution<R>::MaskAt(PartyIndex holder, const DealtOperand& dealt,
+RowSource<R> ReplicatedExecution<R>::MaskAt(PartyIndex holder,
+                                            const replicated::DealtOperand& dealt,
                                             const RowList& rows) {
   Tape& tape = holder == dealt.matrix.owner ? OwnTape() : PreviousTape();
   return TakeRows<R>(FromTape<R>(dealt.matrix.shape, tape, dealt.mask_offset), rows);
@@ -153,7 +153,7 @@ RowSource<R> ReplicatedExecution<R>::MaskAt(PartyIndex holder, const DealtOperan
 
 template <typename R>
 void ReplicatedExecution<R>::StartDealing(size_t i) {
-  const DealtOperand& dealt = schedule_.dealt[i];
+  const replicated::DealtOperand& dealt = schedule_.dealt[i];
   const PartyIndex owner = dealt.matrix.owner;
   const Shape shape = dealt.matrix.shape;
   const uint64_t bytes = shape.size() * R::kBytes;
@@ -161,10 +161,10 @@ void ReplicatedExecution<R>::StartDealing(size_t i) {
     std::function<void(size_t, ConstWords<R>)> check;
     if (dealt.fixed_id != 0 && !dealt.keep) check = SameAsBefore(dealt);
     auto difference = Difference<R>(FromPrivate<R>(dealt.matrix), MaskAt(self_, dealt, nullptr));
-    messages_.SendStream(Previous(owner), bytes,
+    messages_.SendStream(replicated::Previous(owner), bytes,
                          ProduceRows<R>(std::move(difference), std::move(check)));
   }
-  if (self_ != Previous(owner)) return;
+  if (self_ != replicated::Previous(owner)) return;
   DealtWork& work = dealt_[i];
   Vector& whole = dealt.keep ? engine_.kept_[dealt.fixed_id] : work.received;
   work.difference = &whole;
@@ -186,7 +186,7 @@ void ReplicatedExecution<R>::StartDealing(size_t i) {
 // give the difference of the two away. Compares digests of the blocks that are sent again.
 template <typename R>
 std::function<void(size_t, ConstWords<R>)> ReplicatedExecution<R>::SameAsBefore(
-    const DealtOperand& dealt) {
+    const replicated::DealtOperand& dealt) {
   const size_t block = RowsPerBlock(dealt.matrix.shape.cols, R::kBytes);
   return [&sent = engine_.sent_[dealt.fixed_id], block](size_t first, ConstWords<R> rows) {
     const crypto::Digest digest = crypto::Sha256Of(WireBytes(rows));
@@ -205,7 +205,7 @@ void ReplicatedExecution<R>::ConsumeDifference(size_t dealt, size_t first, size_
                                                ConstWords<R> rows) {
   const auto block = FromMemory<R>(schedule_.dealt[dealt].matrix.shape, rows, first);
   for (const StreamedTerm& term : dealt_[dealt].terms) {
-    const ScheduledProduct& at = schedule_.products[term.product];
+    const replicated::ScheduledProduct& at = schedule_.products[term.product];
     AccumulateRows<R>(ProductOf(at).kind, term.other_left ? term.other : block,
                       term.other_left ? block : term.other, first, count, at.shape,
                       products_[term.product].shares[0]);
@@ -215,7 +215,8 @@ void ReplicatedExecution<R>::ConsumeDifference(size_t dealt, size_t first, size_
 // ---- products
 
 template <typename R>
-const Product& ReplicatedExecution<R>::ProductOf(const ScheduledProduct& scheduled) const {
+const Product& ReplicatedExecution<R>::ProductOf(
+    const replicated::ScheduledProduct& scheduled) const {
   return std::get<MultiplyOperation>(operations_[scheduled.operation]).products[scheduled.index];
 }
 
@@ -229,7 +230,7 @@ void ReplicatedExecution<R>::AddTerm(ProductWork& work, bool swapped, RowSource<
 template <typename R>
 void ReplicatedExecution<R>::AddDifferenceTerm(size_t i, bool swapped, size_t dealt,
                                                RowSource<R> second) {
-  const ScheduledProduct& at = schedule_.products[i];
+  const replicated::ScheduledProduct& at = schedule_.products[i];
   const RowList& rows = dealt == at.left ? at.left_rows : at.right_rows;
   DealtWork& difference = dealt_[dealt];
   if (difference.streamed) {
@@ -243,21 +244,21 @@ void ReplicatedExecution<R>::AddDifferenceTerm(size_t i, bool swapped, size_t de
 
 template <typename R>
 void ReplicatedExecution<R>::PrepareProduct(size_t i) {
-  const ScheduledProduct& at = schedule_.products[i];
+  const replicated::ScheduledProduct& at = schedule_.products[i];
   const Product& product = ProductOf(at);
   ProductWork& work = products_[i];
   work.shares[0].resize(at.shape.size());
-  if (at.rescale == kNone) work.shares[1].resize(at.shape.size());
+  if (at.rescale == replicated::kNone) work.shares[1].resize(at.shape.size());
   switch (at.route) {
-    case Route::kLocal:
+    case replicated::Route::kLocal:
       return LocalProduct(i);
-    case Route::kOwned:
+    case replicated::Route::kOwned:
       return;
-    case Route::kShared:
+    case replicated::Route::kShared:
       return AddSharedTerms(product, work);
-    case Route::kMixed:
+    case replicated::Route::kMixed:
       return AddMixedTerms(i);
-    case Route::kPrivate:
+    case replicated::Route::kPrivate:
       return AddPrivateTerms(i);
   }
 }
@@ -297,12 +298,12 @@ void ReplicatedExecution<R>::AddSharedTerms(const Product& product, ProductWork&
 
 template <typename R>
 void ReplicatedExecution<R>::AddMixedTerms(size_t i) {
-  const ScheduledProduct& at = schedule_.products[i];
+  const replicated::ScheduledProduct& at = schedule_.products[i];
   const Product& product = ProductOf(at);
   ProductWork& work = products_[i];
-  const bool swapped = at.left == kNone;  // the private operand stands right
+  const bool swapped = at.left == replicated::kNone;  // the private operand stands right
   const size_t dealt = swapped ? at.right : at.left;
-  const DealtOperand& x = schedule_.dealt[dealt];
+  const replicated::DealtOperand& x = schedule_.dealt[dealt];
   const RowList& rows = swapped ? at.right_rows : at.left_rows;
   const Shared& y = std::get<Shared>(swapped ? product.left : product.right);
   const Components& ys = Engine::SharesOf(y).components;
@@ -310,7 +311,7 @@ void ReplicatedExecution<R>::AddMixedTerms(size_t i) {
     AddTerm(work, swapped, TakeRows<R>(FromPrivate<R>(x.matrix), rows),
             FromMemory<R>(y.shape, ys[0]));
     AddTerm(work, swapped, MaskAt(self_, x, rows), FromMemory<R>(y.shape, ys[1]));
-  } else if (self_ == Next(x.matrix.owner)) {
+  } else if (self_ == replicated::Next(x.matrix.owner)) {
     AddTerm(work, swapped, MaskAt(self_, x, rows), FromMemory<R>(y.shape, ys[0]));
   } else {
     work.left_sum.resize(ys[0].size());
@@ -321,18 +322,18 @@ void ReplicatedExecution<R>::AddMixedTerms(size_t i) {
 
 template <typename R>
 void ReplicatedExecution<R>::AddPrivateTerms(size_t i) {
-  const ScheduledProduct& at = schedule_.products[i];
+  const replicated::ScheduledProduct& at = schedule_.products[i];
   // `first` belongs to party s, `second` to party s + 1.
-  const bool swapped =
-      schedule_.dealt[at.right].matrix.owner != Next(schedule_.dealt[at.left].matrix.owner);
+  const bool swapped = schedule_.dealt[at.right].matrix.owner !=
+                       replicated::Next(schedule_.dealt[at.left].matrix.owner);
   const size_t first = swapped ? at.right : at.left, second = swapped ? at.left : at.right;
-  const DealtOperand &x = schedule_.dealt[first], &y = schedule_.dealt[second];
+  const replicated::DealtOperand &x = schedule_.dealt[first], &y = schedule_.dealt[second];
   const RowList& x_rows = swapped ? at.right_rows : at.left_rows;
   const RowList& y_rows = swapped ? at.left_rows : at.right_rows;
   if (self_ == x.matrix.owner) {
     AddDifferenceTerm(i, !swapped, second, TakeRows<R>(FromPrivate<R>(x.matrix), x_rows));
   } else if (self_ == y.matrix.owner) {
-    AddTerm(products_[i], swapped, MaskAt(Next(x.matrix.owner), x, x_rows),
+    AddTerm(products_[i], swapped, MaskAt(replicated::Next(x.matrix.owner), x, x_rows),
             MaskAt(self_, y, y_rows));
   } else {
     AddDifferenceTerm(i, swapped, first, MaskAt(self_, y, y_rows));
@@ -341,24 +342,24 @@ void ReplicatedExecution<R>::AddPrivateTerms(size_t i) {
 
 template <typename R>
 void ReplicatedExecution<R>::ShareProduct(size_t i) {
-  const ScheduledProduct& at = schedule_.products[i];
-  if (at.route == Route::kLocal) return;
-  if (at.route == Route::kOwned) return ShareOwnedProduct(i);
+  const replicated::ScheduledProduct& at = schedule_.products[i];
+  if (at.route == replicated::Route::kLocal) return;
+  if (at.route == replicated::Route::kOwned) return ShareOwnedProduct(i);
   ProductWork& work = products_[i];
   auto& [own, previous] = work.shares;
   for (const Term& term : work.terms) {
     AccumulateProduct<R>(ProductOf(at).kind, term.left, term.right, at.shape, own);
   }
-  if (at.rescale != kNone) return;  // the summands are truncated
+  if (at.rescale != replicated::kNone) return;  // the summands are truncated
   AddZeroShares(at.offset, own);
-  messages_.Send(Next(self_), WireBytes(std::span<const Word>(own)));
-  messages_.Receive(Previous(self_), WireBytes(std::span(previous)));
+  messages_.Send(replicated::Next(self_), WireBytes(std::span<const Word>(own)));
+  messages_.Receive(replicated::Previous(self_), WireBytes(std::span(previous)));
 }
 
 template <typename R>
 void ReplicatedExecution<R>::AddZeroShares(uint64_t offset, Vector& out) {
-  Vector scratch(std::min(kBlock, out.size()));
-  ForEachBlock(out.size(), kBlock, [&](size_t first, size_t count) {
+  Vector scratch(std::min(kPairBlock, out.size()));
+  ForEachBlock(out.size(), kPairBlock, [&](size_t first, size_t count) {
     Words<R> block(out.data() + first, count), random(scratch.data(), count);
     OwnTape().Read(offset + first * R::kBytes, WireBytes(random));
     Add<R>(block, random, block);
@@ -369,7 +370,7 @@ void ReplicatedExecution<R>::AddZeroShares(uint64_t offset, Vector& out) {
 
 template <typename R>
 void ReplicatedExecution<R>::ShareOwnedProduct(size_t i) {
-  const ScheduledProduct& at = schedule_.products[i];
+  const replicated::ScheduledProduct& at = schedule_.products[i];
   const Product& product = ProductOf(at);
   ProductWork& work = products_[i];
   if (self_ == at.owner) {
@@ -385,20 +386,20 @@ void ReplicatedExecution<R>::ShareOwnedProduct(size_t i) {
     };
     AccumulateProduct<R>(product.kind, source(product.left, words[0]),
                          source(product.right, words[1]), at.shape,
-                         work.shares[at.rescale == kNone ? 1 : 0]);
+                         work.shares[at.rescale == replicated::kNone ? 1 : 0]);
   }
-  if (at.rescale != kNone) return;  // the summands are truncated
+  if (at.rescale != replicated::kNone) return;  // the summands are truncated
   ShareFrom(at.owner, at.offset, at.shape, work.shares);
 }
 
 // A public matrix times a shared one, component by component; two public ones in component 0.
 template <typename R>
 void ReplicatedExecution<R>::LocalProduct(size_t i) {
-  const ScheduledProduct& at = schedule_.products[i];
+  const replicated::ScheduledProduct& at = schedule_.products[i];
   const Product& product = ProductOf(at);
   const bool both_public = std::holds_alternative<PublicMatrix>(product.left) &&
                            std::holds_alternative<PublicMatrix>(product.right);
-  for (size_t c = 0; c < (at.rescale == kNone ? 2 : 1); ++c) {
+  for (size_t c = 0; c < (at.rescale == replicated::kNone ? 2 : 1); ++c) {
     if (both_public && !engine_.carries_public(c)) continue;
     Vector words[2];
     auto source = [&](const Operand& operand, Vector& memory) {
@@ -418,8 +419,8 @@ void ReplicatedExecution<R>::LocalProduct(size_t i) {
 
 template <typename R>
 void ReplicatedExecution<R>::StartRescale(size_t i) {
-  const ScheduledRescale& at = schedule_.rescales[i];
-  if (at.product != kNone) {
+  const replicated::ScheduledRescale& at = schedule_.rescales[i];
+  if (at.product != replicated::kNone) {
     Vector& summand = products_[at.product].shares[0];
     ReduceWords<R>(summand);
     rescales_[i].Open(summand, {}, messages_);
@@ -428,30 +429,30 @@ void ReplicatedExecution<R>::StartRescale(size_t i) {
   const Shared& value = std::get<RescaleOperation>(operations_[at.operation]).values[at.index];
   const auto& [own, previous] = Engine::SharesOf(value).components;
   // Component 0 and 2 together, component 1, nothing.
-  if (self_ == kTruncationFirst) rescales_[i].Open(own, previous, messages_);
-  if (self_ == kTruncationSecond) rescales_[i].Open(own, {}, messages_);
-  if (self_ == kTruncationDealer) rescales_[i].Open({}, {}, messages_);
+  if (self_ == replicated::kTruncationFirst) rescales_[i].Open(own, previous, messages_);
+  if (self_ == replicated::kTruncationSecond) rescales_[i].Open(own, {}, messages_);
+  if (self_ == replicated::kTruncationDealer) rescales_[i].Open({}, {}, messages_);
 }
 
 // ---- reveal
 
 template <typename R>
 void ReplicatedExecution<R>::StartReveal(size_t i) {
-  const ScheduledReveal& at = schedule_.reveals[i];
+  const replicated::ScheduledReveal& at = schedule_.reveals[i];
   const Shared& value = std::get<RevealOperation>(operations_[at.operation]).values[at.index];
-  const PartyIndex to = Previous(self_);  // lacks this party's own component
+  const PartyIndex to = replicated::Previous(self_);  // lacks this party's own component
   if (at.to == kEverybody || at.to == to) {
     messages_.Send(to, WireBytes(std::span<const Word>(Engine::SharesOf(value).components[0])));
   }
   if (at.to == kEverybody || at.to == self_) {
     reveals_[i].resize(at.shape.size());
-    messages_.Receive(Next(self_), WireBytes(std::span(reveals_[i])));
+    messages_.Receive(replicated::Next(self_), WireBytes(std::span(reveals_[i])));
   }
 }
 
 template <typename R>
 void ReplicatedExecution<R>::FinishReveal(size_t i) {
-  const ScheduledReveal& at = schedule_.reveals[i];
+  const replicated::ScheduledReveal& at = schedule_.reveals[i];
   if (at.to != kEverybody && at.to != self_) return;
   auto& reveal = std::get<RevealOperation>(operations_[at.operation]);
   Vector& sum = reveals_[i];

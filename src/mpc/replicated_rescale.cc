@@ -13,7 +13,7 @@ using replicated::kTruncationSecond;
 namespace {
 
 // Elements that stay in the inner caches while several tapes and shares meet.
-constexpr size_t kBlock = 2048;
+constexpr size_t kRescaleBlock = 2048;
 
 // x 2^exponent.
 template <typename R>
@@ -65,7 +65,7 @@ void ReplicatedRescale<R>::Open(ConstWords<R> first, ConstWords<R> second, StepM
   const Word offset = is_first ? Word{0} : Raise<R>(1, R::kBits - 2);
   mine_.resize(size());
   theirs_.resize(size());
-  ForEachBlock(size(), kBlock, [&](size_t begin, size_t count) {
+  ForEachBlock(size(), kRescaleBlock, [&](size_t begin, size_t count) {
     Words<R> sum(mine_.data() + begin, count);
     ReadWords(mask, at_.mask_offset, begin, sum);
     AddIfAny<R>(first, begin, sum);
@@ -90,8 +90,8 @@ void ReplicatedRescale<R>::Deal(ConstWords<R> first, ConstWords<R> second) {
   packed_.resize(size() * each());
   own.resize(size());
   previous.resize(size());
-  Vector mask(kBlock), other_mask(kBlock), summand(kBlock);
-  ForEachBlock(size(), kBlock, [&](size_t begin, size_t count) {
+  Vector mask(kRescaleBlock), other_mask(kRescaleBlock), summand(kRescaleBlock);
+  ForEachBlock(size(), kRescaleBlock, [&](size_t begin, size_t count) {
     Words<R> r(mask.data(), count), e(other_mask.data(), count), z(summand.data(), count);
     ReadWords(own_tape_, at_.mask_offset, begin, r);
     ReadWords(previous_tape_, at_.mask_offset, begin, e);
@@ -131,7 +131,7 @@ void ReplicatedRescale<R>::Share(StepMessages& messages) {
   Tape& tape = is_first ? previous_tape_ : own_tape_;
   other_component.resize(size());
   packed_.resize(size() * each());
-  ForEachBlock(size(), kBlock, [&](size_t begin, size_t count) {
+  ForEachBlock(size(), kRescaleBlock, [&](size_t begin, size_t count) {
     Words<R> rest(other_component.data() + begin, count);
     if (is_first) {
       ReadWords(tape, at_.result_offset, begin, rest);
@@ -166,7 +166,7 @@ auto ReplicatedRescale<R>::Finish() -> std::array<Vector, 2> {
   if (self_ == kTruncationDealer) return std::move(shares_);
   const bool is_first = self_ == kTruncationFirst;
   const int unit = R::kBits - at_.shift;
-  ForEachBlock(size(), kBlock, [&](size_t begin, size_t count) {
+  ForEachBlock(size(), kRescaleBlock, [&](size_t begin, size_t count) {
     const Vector theirs =
         UnpackLow<R>(std::span<const uint8_t>(received_).subspan(begin * each(), count * each()),
                      static_cast<size_t>(at_.shift));

@@ -6,8 +6,6 @@
 
 namespace partita::mpc {
 
-using namespace shamir;  // NOLINT: this file implements that protocol
-
 template <typename F, size_t kSlices>
 ShamirExecution<F, kSlices>::ShamirExecution(Engine& engine, std::span<Operation> operations)
     : engine_(engine),
@@ -15,7 +13,8 @@ ShamirExecution<F, kSlices>::ShamirExecution(Engine& engine, std::span<Operation
       operations_(operations),
       schedule_(engine.scheduler_.Next(operations)),
       transfers_(engine.party_, schedule_) {
-  for (const ScheduledMask& mask : schedule_.masks) masks_.emplace_back(party_, transfers_, mask);
+  for (const shamir::ScheduledMask& mask : schedule_.masks)
+    masks_.emplace_back(party_, transfers_, mask);
 }
 
 template <typename F, size_t kSlices>
@@ -31,32 +30,32 @@ void ShamirExecution<F, kSlices>::Run() {
 template <typename F, size_t kSlices>
 void ShamirExecution<F, kSlices>::PrepareFirstStep() {
   const PartyIndex self = party_.self();
-  for (const ScheduledInput& at : schedule_.inputs) {
+  for (const shamir::ScheduledInput& at : schedule_.inputs) {
     const PrivateMatrix& matrix =
         std::get<InputOperation>(operations_[at.operation]).inputs[at.index];
     if (self == matrix.owner) transfers_.In(at.deal) = ReadPrivate(matrix);
   }
-  for (const ScheduledInput& at : schedule_.bit_inputs) {
+  for (const shamir::ScheduledInput& at : schedule_.bit_inputs) {
     const PrivateBits& input =
         std::get<InputBitsOperation>(operations_[at.operation]).inputs[at.index];
     if (self != input.owner) continue;
     Bits& secret = transfers_.BitsIn(at.deal) = MakeSlices<kSlices>(input.values.words.size());
     secret[0] = input.values.words;
   }
-  for (const DealtOperand& dealt : schedule_.dealt) {
-    if (dealt.deal != kNone && self == dealt.matrix.owner) {
+  for (const shamir::DealtOperand& dealt : schedule_.dealt) {
+    if (dealt.deal != shamir::kNone && self == dealt.matrix.owner) {
       transfers_.In(dealt.deal) = ReadPrivate(dealt.matrix);
     }
   }
-  for (const ScheduledReveal& at : schedule_.reveals) {
+  for (const shamir::ScheduledReveal& at : schedule_.reveals) {
     const Shared& value = std::get<RevealOperation>(operations_[at.operation]).values[at.index];
     transfers_.In(at.open) = Engine::SharesOf(value).components[0];
   }
-  for (const ScheduledReveal& at : schedule_.bit_reveals) {
+  for (const shamir::ScheduledReveal& at : schedule_.bit_reveals) {
     auto& reveal = std::get<RevealBitsOperation>(operations_[at.operation]);
     transfers_.BitsIn(at.open) = Engine::BitsOf(reveal.values[at.index]);
   }
-  for (const ScheduledAnd& at : schedule_.ands) {
+  for (const shamir::ScheduledAnd& at : schedule_.ands) {
     const auto& [left, right] =
         std::get<AndOperation>(operations_[at.operation]).products[at.index];
     transfers_.BitsIn(at.reshare) = Multiply<kSlices>(Engine::BitsOf(left), Engine::BitsOf(right));
@@ -67,31 +66,32 @@ void ShamirExecution<F, kSlices>::PrepareFirstStep() {
 template <typename F, size_t kSlices>
 void ShamirExecution<F, kSlices>::Prepare(size_t step) {
   for (size_t i = 0; i < schedule_.products.size(); ++i) {
-    const ScheduledProduct& at = schedule_.products[i];
-    if (at.route == Route::kLocal || schedule_.transfers[at.transfer].step != step) continue;
-    at.route == Route::kOwned ? PrepareOwnedProduct(i) : PrepareProduct(i);
+    const shamir::ScheduledProduct& at = schedule_.products[i];
+    if (at.route == shamir::Route::kLocal || schedule_.transfers[at.transfer].step != step)
+      continue;
+    at.route == shamir::Route::kOwned ? PrepareOwnedProduct(i) : PrepareProduct(i);
   }
   for (auto& mask : masks_) mask.Prepare(step);
-  for (const ScheduledRescale& at : schedule_.rescales) {
+  for (const shamir::ScheduledRescale& at : schedule_.rescales) {
     if (schedule_.transfers[at.open].step != step) continue;
     const Shared& value = std::get<RescaleOperation>(operations_[at.operation]).values[at.index];
     transfers_.In(at.open) =
         masks_[at.mask].Masked(Engine::SharesOf(value).components[0], at.value_bits);
   }
-  for (const ScheduledDecompose& at : schedule_.decomposes) {
+  for (const shamir::ScheduledDecompose& at : schedule_.decomposes) {
     if (schedule_.transfers[at.open].step != step) continue;
     const Shared& value = std::get<DecomposeOperation>(operations_[at.operation]).values[at.index];
     transfers_.In(at.open) =
         masks_[at.mask].Masked(Engine::SharesOf(value).components[0], at.value_bits);
   }
-  for (const ScheduledDecompose& at : schedule_.decomposes) {
-    if (at.reshare == kNone || schedule_.transfers[at.reshare].step != step) continue;
+  for (const shamir::ScheduledDecompose& at : schedule_.decomposes) {
+    if (at.reshare == shamir::kNone || schedule_.transfers[at.reshare].step != step) continue;
     Addends addends = AddendsOf(at);
     transfers_.BitsIn(at.reshare) = Multiply<kSlices>(addends.opened, addends.complement);
     AddScaled<kSlices>(addends.opened, 1, addends.complement);
     propagate_[at.reshare] = std::move(addends.complement);
   }
-  for (const ScheduledToRing& at : schedule_.to_rings) {
+  for (const shamir::ScheduledToRing& at : schedule_.to_rings) {
     if (schedule_.transfers[at.open].step != step) continue;
     const SharedBits& bits = std::get<ToRingOperation>(operations_[at.operation]).bits[at.index];
     Bits masked = Engine::BitsOf(bits);
@@ -110,7 +110,8 @@ auto ShamirExecution<F, kSlices>::ReadPrivate(const PrivateMatrix& matrix) const
 }
 
 template <typename F, size_t kSlices>
-const Product& ShamirExecution<F, kSlices>::ProductOf(const ScheduledProduct& scheduled) const {
+const Product& ShamirExecution<F, kSlices>::ProductOf(
+    const shamir::ScheduledProduct& scheduled) const {
   return std::get<MultiplyOperation>(operations_[scheduled.operation]).products[scheduled.index];
 }
 
@@ -119,15 +120,15 @@ RowSource<F> ShamirExecution<F, kSlices>::SourceOf(const Operand& operand, size_
   if (auto* shared = std::get_if<Shared>(&operand)) {
     return FromMemory<F>(shared->shape, Engine::SharesOf(*shared).components[0]);
   }
-  const DealtOperand& known = schedule_.dealt[dealt];
+  const shamir::DealtOperand& known = schedule_.dealt[dealt];
   const Vector& shares =
-      known.deal != kNone ? transfers_.Out(known.deal) : engine_.kept_.at(known.fixed_id);
+      known.deal != shamir::kNone ? transfers_.Out(known.deal) : engine_.kept_.at(known.fixed_id);
   return FromMemory<F>(known.matrix.shape, shares);
 }
 
 template <typename F, size_t kSlices>
 void ShamirExecution<F, kSlices>::PrepareProduct(size_t i) {
-  const ScheduledProduct& at = schedule_.products[i];
+  const shamir::ScheduledProduct& at = schedule_.products[i];
   const Product& product = ProductOf(at);
   Vector& part = transfers_.In(at.transfer);
   if (party_.self() > 2 * party_.threshold()) return;  // its share is not needed
@@ -152,7 +153,7 @@ RowSource<F> KnownSource(const Operand& operand, std::vector<typename F::Word>& 
 
 template <typename F, size_t kSlices>
 void ShamirExecution<F, kSlices>::PrepareOwnedProduct(size_t i) {
-  const ScheduledProduct& at = schedule_.products[i];
+  const shamir::ScheduledProduct& at = schedule_.products[i];
   if (party_.self() != at.owner) return;
   const Product& product = ProductOf(at);
   Vector memory[2];
@@ -165,11 +166,11 @@ void ShamirExecution<F, kSlices>::PrepareOwnedProduct(size_t i) {
 // A public matrix times a shared one, or two public ones, whose product is everybody's share.
 template <typename F, size_t kSlices>
 void ShamirExecution<F, kSlices>::FinishLocalProduct(size_t i) {
-  const ScheduledProduct& at = schedule_.products[i];
+  const shamir::ScheduledProduct& at = schedule_.products[i];
   const Product& product = ProductOf(at);
   Vector memory[2], shares(at.shape.size());
   auto source = [&](const Operand& operand, Vector& words) {
-    return std::holds_alternative<Shared>(operand) ? SourceOf(operand, kNone)
+    return std::holds_alternative<Shared>(operand) ? SourceOf(operand, shamir::kNone)
                                                    : KnownSource<F>(operand, words);
   };
   AccumulateProduct<F>(product.kind, source(product.left, memory[0]),
@@ -190,39 +191,39 @@ void ShamirExecution<F, kSlices>::StoreResults() {
   };
   // What needs a mask's last level when nothing is opened after it.
   for (auto& mask : masks_) mask.Finish(schedule_.cost.steps);
-  for (const ScheduledInput& at : schedule_.inputs) {
+  for (const shamir::ScheduledInput& at : schedule_.inputs) {
     with_shares(std::get<InputOperation>(operations_[at.operation]).results[at.index], at.deal);
   }
-  for (const ScheduledInput& at : schedule_.bit_inputs) {
+  for (const shamir::ScheduledInput& at : schedule_.bit_inputs) {
     with_bits(std::get<InputBitsOperation>(operations_[at.operation]).results[at.index], at.deal);
   }
-  for (const ScheduledAnd& at : schedule_.ands) {
+  for (const shamir::ScheduledAnd& at : schedule_.ands) {
     with_bits(std::get<AndOperation>(operations_[at.operation]).results[at.index], at.reshare);
   }
   for (size_t i = 0; i < schedule_.products.size(); ++i) {
-    const ScheduledProduct& at = schedule_.products[i];
-    if (at.route == Route::kLocal) {
+    const shamir::ScheduledProduct& at = schedule_.products[i];
+    if (at.route == shamir::Route::kLocal) {
       FinishLocalProduct(i);
     } else {
       with_shares(std::get<MultiplyOperation>(operations_[at.operation]).results[at.index],
                   at.transfer);
     }
   }
-  for (const DealtOperand& dealt : schedule_.dealt) {
-    if (dealt.fixed_id != 0 && dealt.deal != kNone) {
+  for (const shamir::DealtOperand& dealt : schedule_.dealt) {
+    if (dealt.fixed_id != 0 && dealt.deal != shamir::kNone) {
       engine_.kept_[dealt.fixed_id] = std::move(transfers_.Out(dealt.deal));
     }
   }
-  for (const ScheduledRescale& at : schedule_.rescales) StoreRescale(at);
+  for (const shamir::ScheduledRescale& at : schedule_.rescales) StoreRescale(at);
   StoreRaised();
-  for (const ScheduledDecompose& at : schedule_.decomposes) StoreDecompose(at);
-  for (const ScheduledToRing& at : schedule_.to_rings) StoreToRing(at);
-  for (const ScheduledReveal& at : schedule_.reveals) {
+  for (const shamir::ScheduledDecompose& at : schedule_.decomposes) StoreDecompose(at);
+  for (const shamir::ScheduledToRing& at : schedule_.to_rings) StoreToRing(at);
+  for (const shamir::ScheduledReveal& at : schedule_.reveals) {
     if (!transfers_.Opens(at.open)) continue;
     auto& reveal = std::get<RevealOperation>(operations_[at.operation]);
     reveal.results[at.index] = FromWords<F>(reveal.values[at.index].shape, transfers_.Out(at.open));
   }
-  for (const ScheduledReveal& at : schedule_.bit_reveals) {
+  for (const shamir::ScheduledReveal& at : schedule_.bit_reveals) {
     if (!transfers_.Opens(at.open)) continue;
     auto& reveal = std::get<RevealBitsOperation>(operations_[at.operation]);
     reveal.results[at.index].words = std::move(transfers_.BitsOut(at.open)[0]);
@@ -232,7 +233,7 @@ void ShamirExecution<F, kSlices>::StoreResults() {
 
 // y = (x + 2^(k-1) - c' + r') / 2^m - 2^(k-1-m).
 template <typename F, size_t kSlices>
-void ShamirExecution<F, kSlices>::StoreRescale(const ScheduledRescale& at) {
+void ShamirExecution<F, kSlices>::StoreRescale(const shamir::ScheduledRescale& at) {
   auto& rescale = std::get<RescaleOperation>(operations_[at.operation]);
   const Vector& value = Engine::SharesOf(rescale.values[at.index]).components[0];
   const Vector opened = masks_[at.mask].LowOfOpened(transfers_.Out(at.open));
@@ -268,7 +269,7 @@ void ShamirExecution<F, kSlices>::StoreRaised() {
 
 // c' - 2^(k-1) + 1 and ~r'.
 template <typename F, size_t kSlices>
-auto ShamirExecution<F, kSlices>::AddendsOf(const ScheduledDecompose& at) -> Addends {
+auto ShamirExecution<F, kSlices>::AddendsOf(const shamir::ScheduledDecompose& at) -> Addends {
   auto& mask = masks_[at.mask];
   const UInt128 addend = 1 - (static_cast<UInt128>(1) << (at.value_bits - 1));
   Addends addends{mask.LowOfOpenedAsBits(transfers_.Out(at.open), addend), mask.bits()};
@@ -277,9 +278,9 @@ auto ShamirExecution<F, kSlices>::AddendsOf(const ScheduledDecompose& at) -> Add
 }
 
 template <typename F, size_t kSlices>
-void ShamirExecution<F, kSlices>::StoreDecompose(const ScheduledDecompose& at) {
+void ShamirExecution<F, kSlices>::StoreDecompose(const shamir::ScheduledDecompose& at) {
   CarryBits& result = std::get<DecomposeOperation>(operations_[at.operation]).results[at.index];
-  if (at.reshare != kNone) {
+  if (at.reshare != shamir::kNone) {
     result = {
         Engine::WithBits(std::move(result.propagate), std::move(propagate_.at(at.reshare))),
         Engine::WithBits(std::move(result.generate), std::move(transfers_.BitsOut(at.reshare)))};
@@ -295,7 +296,7 @@ void ShamirExecution<F, kSlices>::StoreDecompose(const ScheduledDecompose& at) {
 
 // b = e + d - 2 e d.
 template <typename F, size_t kSlices>
-void ShamirExecution<F, kSlices>::StoreToRing(const ScheduledToRing& at) {
+void ShamirExecution<F, kSlices>::StoreToRing(const shamir::ScheduledToRing& at) {
   auto& to_ring = std::get<ToRingOperation>(operations_[at.operation]);
   const SharedBits& bits = to_ring.bits[at.index];
   const Vector opened =

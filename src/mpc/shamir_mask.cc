@@ -6,8 +6,6 @@
 
 namespace partita::mpc {
 
-using namespace shamir;  // NOLINT: this file implements that protocol
-
 namespace {
 
 // out[e] += sum over planes of 2^j a(j, e).
@@ -53,7 +51,7 @@ void AddToPlane(const BitSlices<kSlices>& plane, size_t i, BitSlices<kSlices>& p
 
 template <typename F, size_t kSlices>
 ShamirMask<F, kSlices>::ShamirMask(const Party& party, Transfers& transfers,
-                                   const ScheduledMask& scheduled)
+                                   const shamir::ScheduledMask& scheduled)
     : party_(party), transfers_(transfers), scheduled_(scheduled) {}
 
 template <typename F, size_t kSlices>
@@ -87,7 +85,7 @@ void ShamirMask<F, kSlices>::Start() {
   } else {
     Scale<F>(integers, party_.group_share(0), integers_);
   }
-  StartIndicators(integers, dealt, dealt ? scheduled_.indicator_deals[own] : kNone);
+  StartIndicators(integers, dealt, dealt ? scheduled_.indicator_deals[own] : shamir::kNone);
 }
 
 // [T_i = v] for v = 1, 2, ...: dealt, or shared by the first group without a message.
@@ -219,7 +217,7 @@ void ShamirMask<F, kSlices>::AddIntegers() {
   }
   for (size_t g = 0; g < party_.groups().size(); ++g) {
     const Group group = party_.groups()[g];
-    if (!IsMember(group, party_.self())) continue;
+    if (!shamir::IsMember(group, party_.self())) continue;
     add(party_.ReadIntegers(party_.TapeOf(group), scheduled_.integer_offset, scheduled_.entries,
                             scheduled_.integer_bits),
         party_.group_share(g));

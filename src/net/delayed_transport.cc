@@ -13,7 +13,7 @@ using std::chrono::nanoseconds;
 
 constexpr size_t kStampBytes = 12;  // u64 due time in nanoseconds, u32 length
 constexpr size_t kPacketBytes = size_t{1} << 14;
-constexpr size_t kFullBytes = size_t{1} << 17;
+constexpr size_t kFullLinkBytes = size_t{1} << 17;
 
 int64_t Now() {
   return std::chrono::duration_cast<nanoseconds>(SteadyClock::now().time_since_epoch()).count();
@@ -70,7 +70,7 @@ Io DelayedTransport::Write(PartyIndex to, ByteView bytes) {
   Link& link = links_[to];
   size_t done = 0;
   while (done < bytes.size() && !link.closed) {
-    if (link.queue.size() - link.queue_begin >= kFullBytes && !Flush(to)) break;
+    if (link.queue.size() - link.queue_begin >= kFullLinkBytes && !Flush(to)) break;
     const size_t size = std::min(kPacketBytes, bytes.size() - done);
     ByteWriter stamp;
     stamp.U64(static_cast<uint64_t>(DueTime(link, size)));

@@ -7,12 +7,12 @@
 namespace partita::net {
 namespace {
 
-constexpr char kCipherSuites[] =
+constexpr char kHttpsCipherSuites[] =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 // A chain of one self-signed certificate is all that anybody shows.
 constexpr long kMaxChainBytes = 4096;
 
-void Check(long result, const char* what) {
+void CheckContext(long result, const char* what) {
   if (result > 0) return;
   ERR_clear_error();
   throw Error(ErrorCode::kInternal, fmt::format("OpenSSL cannot {}", what));
@@ -34,21 +34,21 @@ std::string BodyText(const HttpResponse& response) {
 
 std::shared_ptr<ssl_ctx_st> MakeHttpsContext(const crypto::Identity* identity) {
   std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_method()), SSL_CTX_free);
-  Check(context != nullptr, "make a TLS context");
+  CheckContext(context != nullptr, "make a TLS context");
   SSL_CTX* raw = context.get();
-  Check(SSL_CTX_set_min_proto_version(raw, TLS1_3_VERSION), "require TLS 1.3");
-  Check(SSL_CTX_set_max_proto_version(raw, TLS1_3_VERSION), "require TLS 1.3");
-  Check(SSL_CTX_set_ciphersuites(raw, kCipherSuites), "choose cipher suites");
-  Check(SSL_CTX_set1_groups_list(raw, "X25519:P-256"), "choose key exchange groups");
+  CheckContext(SSL_CTX_set_min_proto_version(raw, TLS1_3_VERSION), "require TLS 1.3");
+  CheckContext(SSL_CTX_set_max_proto_version(raw, TLS1_3_VERSION), "require TLS 1.3");
+  CheckContext(SSL_CTX_set_ciphersuites(raw, kHttpsCipherSuites), "choose cipher suites");
+  CheckContext(SSL_CTX_set1_groups_list(raw, "X25519:P-256"), "choose key exchange groups");
   SSL_CTX_set_options(raw, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                SSL_OP_CIPHER_SERVER_PREFERENCE);
-  Check(SSL_CTX_set_num_tickets(raw, 0), "switch tickets off");
+  CheckContext(SSL_CTX_set_num_tickets(raw, 0), "switch tickets off");
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
-  Check(SSL_CTX_set_max_early_data(raw, 0), "switch early data off");
+  CheckContext(SSL_CTX_set_max_early_data(raw, 0), "switch early data off");
   SSL_CTX_set_max_cert_list(raw, kMaxChainBytes);
   if (identity != nullptr) {
-    Check(SSL_CTX_use_certificate(raw, identity->certificate.get()), "use the certificate");
-    Check(SSL_CTX_use_PrivateKey(raw, identity->key.get()), "use the private key");
+    CheckContext(SSL_CTX_use_certificate(raw, identity->certificate.get()), "use the certificate");
+    CheckContext(SSL_CTX_use_PrivateKey(raw, identity->key.get()), "use the private key");
   }
   return context;
 }

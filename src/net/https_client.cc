@@ -27,7 +27,7 @@ using Request = http::request<http::vector_body<uint8_t>>;
 using Parser = http::response_parser<http::vector_body<uint8_t>>;
 
 // Between looks at Progress.
-constexpr auto kSlice = std::chrono::milliseconds(50);
+constexpr auto kClientSlice = std::chrono::milliseconds(50);
 constexpr uint32_t kHeaderBytes = 8192;
 
 // What the handshake has to find, and why it did not.
@@ -70,7 +70,7 @@ struct HttpsClient::Impl {
   void Run(Deadline deadline, Progress& progress) {
     while (!finished) {
       io->restart();
-      io->run_for(std::min<std::chrono::milliseconds>(kSlice, deadline.remaining()));
+      io->run_for(std::min<std::chrono::milliseconds>(kClientSlice, deadline.remaining()));
       if (finished) break;
       progress.CheckCancelled();
       if (deadline.passed()) {

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr uint8_t kGreeting = 0x50;
-constexpr milliseconds kSlice{200};
+constexpr milliseconds kMeshSlice{200};
 constexpr milliseconds kFirstRetry{10}, kLastRetry{500};
 // How often to look whether a name was found.
 constexpr milliseconds kLookAgain{20};
@@ -299,7 +299,7 @@ void Mesh::Unreachable() const {
 
 void Mesh::WaitForSockets() {
   std::vector<pollfd> entries;
-  auto timeout = std::min<milliseconds>(kSlice, deadline_.remaining());
+  auto timeout = std::min<milliseconds>(kMeshSlice, deadline_.remaining());
   auto watch = [&](const TlsStream& stream) {
     const int events = POLLIN | (stream.unsent() ? POLLOUT : 0);
     entries.push_back({stream.fd(), static_cast<short>(events), 0});

@@ -11,9 +11,6 @@
 namespace partita::methods::classify {
 namespace {
 
-// A share beyond that many standard deviations has a probability below 2^-2900.
-constexpr double kLargestShare = 64;
-
 double NoiseStddev(const NoisedSum& sum) {
   return std::ldexp(privacy::StddevUpperBound(sum.noise.share_variance), -sum.fraction_bits);
 }

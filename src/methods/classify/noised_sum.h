@@ -16,6 +16,10 @@
 
 namespace partita::methods::classify {
 
+// What a share of noise is taken to be at most, in standard deviations: larger ones have a
+// probability below 2^-2900.
+inline constexpr double kLargestShare = 64;
+
 struct NoisedSum {
   std::string release;  // id at the gate
   size_t dimension = 0;

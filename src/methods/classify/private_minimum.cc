@@ -4,14 +4,13 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "methods/classify/noised_sum.h"
 #include "privacy/sampling/discrete_gaussian.h"
 #include "privacy/sampling/discrete_gaussian_mechanism.h"
 #include "stats/erm/objective_noise.h"
 
 namespace partita::methods::classify {
 namespace {
-
-constexpr double kLargestShare = 64;  // standard deviations; beyond, 2^-2900
 
 double Stddev(const privacy::DistributedNoise& noise) {
   return std::ldexp(privacy::StddevUpperBound(noise.share_variance), -kMinimumBits);

@@ -30,7 +30,6 @@ PsgdNoise DesignPsgd(const PsgdTask& task) {
   noise.sum.release = "gradients";
   noise.sum.dimension = task.dimension;
   noise.sum.fraction_bits = task.fraction_bits;
-  constexpr double kLargestShare = 64;
   noise.sum.party_bound =
       static_cast<double>(task.party_rows) * (1 + std::ldexp(1.0, -task.fraction_bits)) +
       kLargestShare *

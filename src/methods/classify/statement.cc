@@ -27,10 +27,10 @@ PrivacyLoss Unlimited() {
 }
 
 // The loss against somebody who knows so many noise shares, under this adjacency.
-using LossOf = std::function<PrivacyLoss(uint32_t known, Adjacency adjacency)>;
+using MechanismLoss = std::function<PrivacyLoss(uint32_t known, Adjacency adjacency)>;
 
 StatementRow CoalitionRow(const Audience& audience, privacy::Adversary adversary, uint32_t size,
-                          const LossOf& loss_of, const std::string& sees) {
+                          const MechanismLoss& loss_of, const std::string& sees) {
   StatementRow row{std::move(adversary), Adjacency::kReplace, Unlimited(), {}};
   const auto parties = static_cast<uint32_t>(audience.parties.size());
   if (size >= parties) {
@@ -46,7 +46,7 @@ StatementRow CoalitionRow(const Audience& audience, privacy::Adversary adversary
 }
 
 // outside: the adjacency of the outside analyst. sees: what is opened, one clause.
-Statement StateFor(const Audience& audience, Adjacency outside, const LossOf& loss_of,
+Statement StateFor(const Audience& audience, Adjacency outside, const MechanismLoss& loss_of,
                    const std::string& sees) {
   if (audience.parties.empty() || audience.parties.size() > 1000) {
     throw Error(ErrorCode::kUsage, "the noise needs 1 to 1000 parties");
@@ -156,7 +156,7 @@ Statement StateAggregation(const AggregationTask& task, const NoisedSum& sum,
 Statement StateDescent(const DescentTask& task, double noise_multiplier, const Audience& audience) {
   RequireParties(audience, task.parties);
   const NoisedSum sum = DesignDescent(task, noise_multiplier);
-  const LossOf loss_of = [&](uint32_t known, Adjacency adjacency) {
+  const MechanismLoss loss_of = [&](uint32_t known, Adjacency adjacency) {
     const double remaining =
         noise_multiplier *
         std::sqrt(static_cast<double>(task.parties - known) / (task.parties - task.known_shares));
@@ -182,7 +182,7 @@ Statement StatePsgd(const PsgdTask& task, const Audience& audience) {
   // A row's gradient on the grid is no longer than 1; the rest is slack.
   const double norm =
       1 + std::ldexp(std::sqrt(static_cast<double>(task.dimension)), -task.fraction_bits);
-  const LossOf loss_of = [&](uint32_t known, Adjacency adjacency) {
+  const MechanismLoss loss_of = [&](uint32_t known, Adjacency adjacency) {
     const double remaining = task.rho_stddev * std::sqrt(static_cast<double>(task.parties - known) /
                                                          (task.parties - task.known_shares));
     return LossOfSteps(remaining / norm * (1 - 1e-15), 1, task.options.iterations, adjacency,
@@ -215,7 +215,7 @@ Statement StateMinimum(const PrivateMinimum& design, const MinimumBudget& budget
       privacy::ToGrid(apart, kMinimumBits, design.task.dimension, 0);
   const double determinants = stats::erm::DeterminantEpsilon(
       design.task.lambda, TotalRows(design.task), stats::erm::MaxCurvature({}));
-  const LossOf loss_of = [&](uint32_t known, Adjacency) {
+  const MechanismLoss loss_of = [&](uint32_t known, Adjacency) {
     const double remaining = design.linear_stddev * std::sqrt(static_cast<double>(parties - known) /
                                                               (parties - budget.known_shares));
     const double linear =

@@ -39,8 +39,6 @@ void CheckCounts(const Contract& contract) {
   }
 }
 
-bool IsLaplace(const Contract& contract) { return contract.noise_law == NoiseLaw::kLaplace; }
-
 uint32_t NumShares(const Contract& contract) {
   return contract.noise_source == NoiseSource::kClients ? contract.clients : contract.nodes;
 }

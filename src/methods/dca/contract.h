@@ -71,6 +71,8 @@ inline constexpr size_t kMaxDimension = size_t{1} << 24;
 // exceeded with probability below 2 d e^-150 (Chernoff at 1/(2 t): the moment is (4/3)^r at most).
 void CheckContract(const Contract& contract);
 
+inline bool IsLaplace(const Contract& contract) { return contract.noise_law == NoiseLaw::kLaplace; }
+
 // Bytes of one ring element: 8 or 16.
 size_t WordBytes(const Contract& contract);
 

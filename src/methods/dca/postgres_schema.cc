@@ -9,7 +9,7 @@
 namespace partita::methods::dca {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kSchemaVersion = 1;
 constexpr int kOldestServer = 150000;
 
 // Shares are encrypted: they do not compress. No foreign keys on the rows: each would cost a
@@ -80,14 +80,14 @@ void MakeTables(PostgresConnection& connection, const crypto::BoxPublicKey& node
                                   "SELECT pg_advisory_xact_lock(1346651969, -1)");
   if (connection.Query(kTablesThere).Integer(0, 0) != 0) return;
   connection.Execute(kTables);
-  connection.Query(kRecord, {PostgresValue::Integer(kVersion), PostgresValue::Blob(node)});
+  connection.Query(kRecord, {PostgresValue::Integer(kSchemaVersion), PostgresValue::Blob(node)});
   transaction.Commit();
 }
 
 void CheckTables(PostgresConnection& connection, const crypto::BoxPublicKey& node) {
   CheckServer(connection);
   const PostgresRows spool = connection.Query(kSpool);
-  if (spool.size() != 1 || spool.Integer(0, 0) != kVersion) {
+  if (spool.size() != 1 || spool.Integer(0, 0) != kSchemaVersion) {
     throw Error(ErrorCode::kBadInput,
                 "the database is not an upload store of this version of Partita",
                 "Name an empty database, or the one that this compute node made.");

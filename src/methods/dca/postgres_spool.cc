@@ -67,12 +67,6 @@ constexpr char kOpenChunks[] =
 constexpr char kChunkResult[] =
     "SELECT result FROM partita_dca.chunk WHERE round = $1 AND number = $2";
 
-std::array<uint8_t, 8> EpochBytes(uint64_t epoch) {
-  std::array<uint8_t, 8> bytes{};
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(epoch >> (8 * i));
-  return bytes;
-}
-
 int32_t OpenRound(PostgresConnection& connection, const StudyHash& study, uint64_t epoch) {
   const std::array<uint8_t, 8> epoch_bytes = EpochBytes(epoch);
   const std::vector<PostgresValue> round = {PostgresValue::Blob(study),

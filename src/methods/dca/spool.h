@@ -62,4 +62,11 @@ class Spool {
   virtual ChunkBoard* chunks() { return nullptr; }
 };
 
+// An epoch as the stores hold it: a blob, least byte first.
+inline std::array<uint8_t, 8> EpochBytes(uint64_t epoch) {
+  std::array<uint8_t, 8> bytes{};
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(epoch >> (8 * i));
+  return bytes;
+}
+
 }  // namespace partita::methods::dca

@@ -16,7 +16,7 @@ namespace {
 
 // "PDCA", so that no other program's database passes for a spool; and the version of the tables.
 constexpr int64_t kApplicationId = 0x50444341;
-constexpr int64_t kVersion = 1;
+constexpr int64_t kStoreVersion = 1;
 
 constexpr char kSchema[] = R"(
 CREATE TABLE round (
@@ -161,7 +161,8 @@ void Configure(sqlite3* database) {
 void MakeTables(sqlite3* database) {
   const std::string application = Pragma(database, "PRAGMA application_id");
   const std::string version = Pragma(database, "PRAGMA user_version");
-  if (application == std::to_string(kApplicationId) && version == std::to_string(kVersion)) return;
+  if (application == std::to_string(kApplicationId) && version == std::to_string(kStoreVersion))
+    return;
   if (application != "0" || version != "0" ||
       Pragma(database, "SELECT count(*) FROM sqlite_schema") != "0") {
     throw Error(ErrorCode::kBadInput, "the file is not an upload store of this version of Partita",
@@ -169,16 +170,10 @@ void MakeTables(sqlite3* database) {
   }
   Execute(database, kSchema);
   Execute(database, fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
-  Execute(database, fmt::format("PRAGMA user_version = {}", kVersion).c_str());
+  Execute(database, fmt::format("PRAGMA user_version = {}", kStoreVersion).c_str());
 }
 
 // As a blob: 64-bit epochs do not fit SQLite's signed integers.
-std::array<uint8_t, 8> EpochBytes(uint64_t epoch) {
-  std::array<uint8_t, 8> bytes{};
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(epoch >> (8 * i));
-  return bytes;
-}
-
 int64_t OpenRound(sqlite3* database, const StudyHash& study, uint64_t epoch) {
   const std::array<uint8_t, 8> epoch_bytes = EpochBytes(epoch);
   Statement insert(

@@ -26,8 +26,6 @@ void RequireEnough(const Contract& contract, uint32_t accepted) {
 
 bool ByClients(const Contract& contract) { return contract.noise_source == NoiseSource::kClients; }
 
-bool IsLaplace(const Contract& contract) { return contract.noise_law == NoiseLaw::kLaplace; }
-
 // The loss of the shares that remain, whoever the adversary is.
 privacy::PrivacyLoss LaplaceLoss(const Contract& contract) {
   const privacy::Bounds epsilon = privacy::DiscreteLaplaceEpsilon(

@@ -30,7 +30,7 @@ constexpr std::array<ColumnType, 5> kTypes = {ColumnType::kNumeric, ColumnType::
                                               ColumnType::kFactor, ColumnType::kOrdered,
                                               ColumnType::kDate};
 
-[[noreturn]] void Refuse(const std::string& what) {
+[[noreturn]] void RefuseModel(const std::string& what) {
   throw Error(ErrorCode::kBadInput, fmt::format("the model file is not one: {}", what),
               "use a file that Partita wrote");
 }
@@ -41,7 +41,7 @@ Value Named(const std::array<Value, kCount>& values, std::string_view (*name)(Va
   for (const Value value : values) {
     if (name(value) == text) return value;
   }
-  Refuse(fmt::format("'{}' is not known", text));
+  RefuseModel(fmt::format("'{}' is not known", text));
 }
 
 Json ColumnJson(const ModelColumn& column) {
@@ -69,12 +69,12 @@ ModelColumn ParseColumn(const Json& json, size_t num_parties) {
   column.encoding.kind =
       Named(kKinds, &data::EncodingKindName, json.at("encoding").get<std::string>());
   column.party = json.at("party").get<size_t>();
-  if (column.party >= num_parties) Refuse("a column belongs to a party that is not there");
+  if (column.party >= num_parties) RefuseModel("a column belongs to a party that is not there");
   if (data::HasLevels(schema.type)) {
     schema.levels = json.at("levels").get<std::vector<std::string>>();
     column.encoding.pooled = json.at("pooled").get<std::vector<std::string>>();
     if (schema.levels.size() > kMostParts || column.encoding.pooled.size() > kMostParts)
-      Refuse("a column has too many levels");
+      RefuseModel("a column has too many levels");
   } else {
     schema.lower = json.at("lower").get<double>();
     schema.upper = json.at("upper").get<double>();
@@ -95,14 +95,15 @@ Json MatrixJson(const Eigen::ArrayXXd& matrix) {
 
 Eigen::ArrayXXd ParseMatrix(const Json& json, size_t columns) {
   if (!json.is_array() || json.empty() || json.size() > kMostParts)
-    Refuse("a matrix has no line, or too many");
+    RefuseModel("a matrix has no line, or too many");
   Eigen::ArrayXXd matrix(static_cast<Eigen::Index>(json.size()),
                          static_cast<Eigen::Index>(columns));
   for (size_t k = 0; k < json.size(); ++k) {
     const auto line = json[k].get<std::vector<double>>();
-    if (line.size() != columns) Refuse("a line of a matrix does not have one number per parameter");
+    if (line.size() != columns)
+      RefuseModel("a line of a matrix does not have one number per parameter");
     for (size_t j = 0; j < columns; ++j) {
-      if (!(std::abs(line[j]) <= kLargest)) Refuse("a parameter is out of range");
+      if (!(std::abs(line[j]) <= kLargest)) RefuseModel("a parameter is out of range");
       matrix(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(j)) = line[j];
     }
   }
@@ -110,19 +111,20 @@ Eigen::ArrayXXd ParseMatrix(const Json& json, size_t columns) {
 }
 
 FittedModel Parse(const Json& json) {
-  if (json.at("format").get<std::string>() != kFormat) Refuse("it has another format");
+  if (json.at("format").get<std::string>() != kFormat) RefuseModel("it has another format");
   FittedModel model;
   model.parties = json.at("parties").get<std::vector<std::string>>();
   model.steps = json.at("steps").get<uint64_t>();
   const Json& columns = json.at("columns");
-  if (!columns.is_array() || columns.size() > kMostParts) Refuse("it has too many columns");
+  if (!columns.is_array() || columns.size() > kMostParts) RefuseModel("it has too many columns");
   for (const Json& column : columns)
     model.columns.push_back(ParseColumn(column, model.parties.size()));
   const size_t parameters = 1 + ModelLayout(model.columns).num_columns;
   model.mean = ParseMatrix(json.at("mean"), parameters);
   model.log_scale = ParseMatrix(json.at("log_scale"), parameters);
-  if (model.mean.rows() != model.log_scale.rows()) Refuse("its matrices have different shapes");
-  if (model.log_scale.maxCoeff() > 10) Refuse("a scale is out of range");
+  if (model.mean.rows() != model.log_scale.rows())
+    RefuseModel("its matrices have different shapes");
+  if (model.log_scale.maxCoeff() > 10) RefuseModel("a scale is out of range");
   if (!json.at("privacy").is_null()) model.privacy = json.at("privacy").dump();
   return model;
 }
@@ -170,7 +172,7 @@ FittedModel ParseModelJson(const std::string& json) {
   try {
     return Parse(Json::parse(json));
   } catch (const nlohmann::json::exception& error) {
-    Refuse(error.what());
+    RefuseModel(error.what());
   }
 }
 
@@ -178,7 +180,7 @@ FittedModel ReadModelFile(const std::filesystem::path& file) {
   const data::ByteSource source = data::OpenFile(file);
   std::string text(kMostBytes + 1, '\0');
   text.resize(source({reinterpret_cast<uint8_t*>(text.data()), text.size()}));
-  if (text.size() > kMostBytes) Refuse(fmt::format("{} is too large", file.string()));
+  if (text.size() > kMostBytes) RefuseModel(fmt::format("{} is too large", file.string()));
   return ParseModelJson(text);
 }
 

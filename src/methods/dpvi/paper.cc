@@ -16,7 +16,7 @@ using namespace mpc;  // NOLINT: arithmetic on shares, line by line
 using Eigen::ArrayXXd;
 using Eigen::Index;
 
-constexpr int kBits = 40, kDensityBits = 30;
+constexpr int kBits = 40, kPaperDensityBits = 30;
 constexpr double kSmallestDen = 0x1p-24;
 
 PrivateMatrix FromArray(PartyIndex owner, Shape shape, int bits, double bound,
@@ -44,10 +44,10 @@ PrivateMatrix Densities(const Engine& engine, const StepDesign& design,
     if (holder == 0) m.colwise() *= parameters.pi;
     values = std::make_shared<std::vector<Int128>>(shape.size());
     for (Index i = 0; i < m.size(); ++i) {
-      (*values)[static_cast<size_t>(i)] = ToGrid(m.data()[i], kDensityBits);
+      (*values)[static_cast<size_t>(i)] = ToGrid(m.data()[i], kPaperDensityBits);
     }
   }
-  return FromArray(party, shape, kDensityBits, 1, std::move(values));
+  return FromArray(party, shape, kPaperDensityBits, 1, std::move(values));
 }
 
 // d_nk. of one holder for every component: B x J_p each.

@@ -24,7 +24,7 @@ constexpr double kClipMargin = 0x1p-17;
 // Of the norm, down to the floor; the rest of the margin is the series' and the cuts'.
 constexpr double kSquareShare = 0x1p-18;
 
-[[noreturn]] void Refuse(const std::string& message, const std::string& hint) {
+[[noreturn]] void RefuseStep(const std::string& message, const std::string& hint) {
   throw Error(ErrorCode::kBadInput, message, hint);
 }
 
@@ -110,44 +110,44 @@ StepFormat FormatOf(const StepDesign& design) {
 
 void CheckDesign(const StepDesign& design) {
   if (design.holders.size() < 2) {
-    Refuse("the columns are held by fewer than two parties",
-           "without a vertical split there is nothing to protect from each other");
+    RefuseStep("the columns are held by fewer than two parties",
+               "without a vertical split there is nothing to protect from each other");
   }
   if (design.formulation == Formulation::kPaper && design.holders.size() != 2) {
-    Refuse("the paper's formulation is for two holders of columns", "use the other one");
+    RefuseStep("the paper's formulation is for two holders of columns", "use the other one");
   }
   for (const Holder& holder : design.holders) {
     if (holder.num_columns == 0) {
-      Refuse(fmt::format("party {} holds no column", holder.party), "take it off the holders");
+      RefuseStep(fmt::format("party {} holds no column", holder.party), "take it off the holders");
     }
     if (!(holder.statistic_bound > 0 && holder.statistic_bound <= 4096)) {
-      Refuse(fmt::format("statistics up to {:.6g} do not fit", holder.statistic_bound),
-             "scale the columns, or keep Beta columns away from 0 and 1");
+      RefuseStep(fmt::format("statistics up to {:.6g} do not fit", holder.statistic_bound),
+                 "scale the columns, or keep Beta columns away from 0 and 1");
     }
   }
   if (design.num_rows == 0 || design.components == 0 || design.components > design.num_rows) {
-    Refuse(fmt::format("{} components for {} rows", design.components, design.num_rows),
-           "use at most as many components as rows");
+    RefuseStep(fmt::format("{} components for {} rows", design.components, design.num_rows),
+               "use at most as many components as rows");
   }
   if (design.batch_rows == 0 || design.batch_rows > design.num_rows) {
-    Refuse(fmt::format("a batch of {} of {} rows", design.batch_rows, design.num_rows),
-           "use between one and all rows");
+    RefuseStep(fmt::format("a batch of {} of {} rows", design.batch_rows, design.num_rows),
+               "use between one and all rows");
   }
   if (!(design.clip >= 0x1p-6 && design.clip <= 0x1p6)) {
-    Refuse(fmt::format("the clipping norm {:.6g} is outside [1/64, 64]", design.clip),
-           "gradients of mixtures have norms near 1");
+    RefuseStep(fmt::format("the clipping norm {:.6g} is outside [1/64, 64]", design.clip),
+               "gradients of mixtures have norms near 1");
   }
   if (!(design.max_square >= 3 && design.max_square <= 0x1p16)) {
-    Refuse(fmt::format("the bound {:.6g} of squared gradients is outside [3, 65536]",
-                       design.max_square),
-           "keep Beta columns away from 0 and 1");
+    RefuseStep(fmt::format("the bound {:.6g} of squared gradients is outside [3, 65536]",
+                           design.max_square),
+               "keep Beta columns away from 0 and 1");
   }
   if (FormatOf(design).floor < 16) {
-    Refuse("clipping norm and bound of the gradients leave too few digits",
-           "raise the clipping norm or lower max_square");
+    RefuseStep("clipping norm and bound of the gradients leave too few digits",
+               "raise the clipping norm or lower max_square");
   }
   if (!(design.noise_bound >= 0) || design.noise_parties.empty()) {
-    Refuse("nobody adds noise", "name at least one noise party");
+    RefuseStep("nobody adds noise", "name at least one noise party");
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ struct MleOptions {
   bool modification_indices = false;
   size_t bootstrap = 0;  // draws; 0: none
 };
+
+// A number that a fit does not have.
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct MleAnalysis {
   MleOptions options;

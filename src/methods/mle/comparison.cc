@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "base/error.h"
+#include "methods/mle/analysis.h"
 
 namespace partita::methods::mle {
 
@@ -14,7 +13,6 @@ stats::ComparedModel ComparedModelOf(const MleResult& result) {
 }
 
 CellTable ComparisonTable(const stats::ModelComparison& comparison) {
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   CellTable table{comparison.scaled ? "Nested models, scaled differences of chi-square"
                                     : "Nested models, differences of chi-square",
                   {"model", "df", "AIC", "BIC", "chi-square", "difference", "df of it", "p-value",

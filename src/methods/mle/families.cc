@@ -3,9 +3,10 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
+
+#include "methods/mle/analysis.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -14,7 +15,6 @@ using stats::Parameter;
 using stats::ParameterEstimate;
 using stats::ParameterTable;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr Eigen::Index kMaxComponentColumns = 8;  // directions of more are not shown
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {

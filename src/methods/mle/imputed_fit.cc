@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "stats/sem/imputation.h"
@@ -16,8 +15,6 @@ using stats::ParameterEstimate;
 using stats::SemFit;
 
 constexpr double kConfidence = 0.95;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 std::string RowName(const stats::ParameterTable& table, const stats::Parameter& row) {
   std::string name = row.lhs + " " + row.op + (row.rhs.empty() ? "" : " " + row.rhs);
   if (table.groups.size() < 2 || row.group < 1) return name;
@@ -123,8 +120,8 @@ CellTable ModelTest(const stats::ChiSquareTest& test) {
            {"p-value", test.p_value}}};
 }
 
-CellTable PatternTable(const MleAnalysis& analysis,
-                       const std::vector<std::vector<double>>& counts) {
+CellTable ImputedPatternTable(const MleAnalysis& analysis,
+                              const std::vector<std::vector<double>>& counts) {
   CellTable table{"Missing values", {"variable", "rows with a value", "fraction missing"}, {}};
   double rows = 0;
   for (const std::vector<double>& group : counts)
@@ -185,7 +182,7 @@ MleResult FitImputed(const MleAnalysis& analysis,
   const double df = fits.front().fit_measures.at("df");
   fit.fit_measures = {{"npar", parameters}, {"ntotal", rows}, {"df", df}};
   result.fit_measures_available = false;
-  result.tables = {std::move(combined.table), PatternTable(analysis, counts)};
+  result.tables = {std::move(combined.table), ImputedPatternTable(analysis, counts)};
   if (df > 0) {
     std::vector<double> chi_squares;
     for (const SemFit& one : fits) chi_squares.push_back(one.fit_measures.at("chisq"));

@@ -21,7 +21,9 @@ using mpc::Shared;
 
 std::string CountsRelease(const ImputationTask& task) { return "pattern-counts" + task.name; }
 std::string DomainRelease(const ImputationTask& task) { return "imputed" + task.name; }
-std::string MomentsRelease(const ImputationTask& task) { return "imputed-moments" + task.name; }
+std::string ImputedMomentsRelease(const ImputationTask& task) {
+  return "imputed-moments" + task.name;
+}
 
 std::string InGroup(const ImputationTask& task, size_t group) {
   return task.groups.size() < 2 ? "" : fmt::format(" in group '{}'", task.groups[group]);
@@ -121,7 +123,7 @@ void RequireDomain(Engine& engine, const ImputationTask& task, const Shared& bey
               "bounds nearer to the values in the dictionary, or use missing = \"fiml\"");
 }
 
-MatrixXd Decode(const IntMatrix& matrix) {
+MatrixXd DecodeCounts(const IntMatrix& matrix) {
   const auto rows = static_cast<Index>(matrix.shape.rows);
   const auto columns = static_cast<Index>(matrix.shape.cols);
   MatrixXd values(rows, columns);
@@ -171,7 +173,7 @@ std::vector<mpc::Release> ImputationReleases(const ImputationTask& task,
            "all", "exact", 1, mpc::kEverybody, counts},
           {DomainRelease(task), "whether the imputation stayed within its numeric bounds, one bit",
            "all", "exact", 1, mpc::kEverybody, 1},
-          {MomentsRelease(task),
+          {ImputedMomentsRelease(task),
            fmt::format("means and covariances of {} in {} imputed tables{}{}", list,
                        task.options.imputations, groups > 1 ? ", by group" : "",
                        task.pairs.size() < list_pairs
@@ -211,7 +213,8 @@ OpenedImputations ImputeAndOpen(Engine& engine, const ImputationTask& task,
     for (const ImputedMoments& moments : group)
       values.push_back(OpenedValues(engine, task, moments));
   }
-  const std::vector<IntMatrix> rows = engine.Reveal(MomentsRelease(task), values, task.receiver);
+  const std::vector<IntMatrix> rows =
+      engine.Reveal(ImputedMomentsRelease(task), values, task.receiver);
   if (engine.self() != task.receiver) return opened;
   auto next = rows.begin();
   for (size_t g = 0; g < task.groups.size(); ++g) {
@@ -219,7 +222,7 @@ OpenedImputations ImputeAndOpen(Engine& engine, const ImputationTask& task,
     for (size_t k = 0; k < patterns; ++k) n += task.observed[k].empty() ? 0 : opened.counts[g][k];
     opened.moments.emplace_back();
     for (size_t i = 0; i < task.options.imputations; ++i) {
-      opened.moments.back().push_back(MomentsOf(Decode(*next++), task, n));
+      opened.moments.back().push_back(MomentsOf(DecodeCounts(*next++), task, n));
     }
   }
   return opened;

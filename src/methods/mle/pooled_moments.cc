@@ -11,14 +11,6 @@ using mpc::Engine;
 using mpc::IntMatrix;
 using mpc::Shared;
 
-// One row of single entries of a shared matrix.
-template <typename Entries>
-Shared Gather(Engine& engine, const Shared& matrix, const Entries& entries) {
-  std::vector<Shared> parts;
-  for (const auto& [row, col] : entries) parts.push_back(engine.Slice(matrix, row, col, {1, 1}));
-  return engine.Concatenate(parts, false);
-}
-
 std::vector<size_t> VariablesOf(const MomentsRelease& release, size_t cell) {
   std::vector<size_t> variables;
   for (size_t v : release.variables) {

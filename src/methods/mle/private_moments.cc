@@ -58,15 +58,8 @@ bool AnySelects(const MomentsTask& task) {
   return false;
 }
 
-template <typename Entries>
-Shared Gather(Engine& engine, const Shared& matrix, const Entries& entries) {
-  std::vector<Shared> parts;
-  for (const auto& [row, col] : entries) parts.push_back(engine.Slice(matrix, row, col, {1, 1}));
-  return engine.Concatenate(parts, false);
-}
-
 // A row of numbers with `bits` fewer fraction bits than the grid, moved onto it.
-Shared Lift(Engine& engine, const Shared& row, int bits) {
+Shared LiftToGrid(Engine& engine, const Shared& row, int bits) {
   const IntMatrix factor{{1, 1}, {Int128{1} << bits}};
   return engine.MultiplyPublic(mpc::PublicMatrix{factor, bits}, row);
 }
@@ -79,8 +72,8 @@ Shared NoisedVector(Engine& engine, const std::vector<SharedMoments>& shared,
   std::vector<Shared> parts;
   for (size_t cell : design.release.cells) {
     const SharedMoments& moments = shared.at(cell);
-    if (!design.public_count) parts.push_back(Lift(engine, moments.count, kGridBits));
-    parts.push_back(Lift(engine, Gather(engine, moments.sums, sums), kPrivateFractionBits));
+    if (!design.public_count) parts.push_back(LiftToGrid(engine, moments.count, kGridBits));
+    parts.push_back(LiftToGrid(engine, Gather(engine, moments.sums, sums), kPrivateFractionBits));
     parts.push_back(Gather(engine, moments.cross, design.release.pairs));
   }
   return engine.Concatenate(parts, false);
@@ -141,19 +134,19 @@ int Repair(Eigen::MatrixXd& covariance, double floor) {
   return raised;
 }
 
-struct Sample {
+struct GroupSample {
   stats::GroupMoments moments;  // original units
   int repaired = 0;
 };
 
-Sample SampleOf(const MleAnalysis& analysis, const PrivateMoments& design,
-                const std::vector<size_t>& variables, const NoisedMoments& noised,
-                double smallest_n) {
+GroupSample SampleOf(const MleAnalysis& analysis, const PrivateMoments& design,
+                     const std::vector<size_t>& variables, const NoisedMoments& noised,
+                     double smallest_n) {
   const auto p = static_cast<Eigen::Index>(variables.size());
   const size_t stride = noised.sum.size();
   const double counted =
       design.public_count ? static_cast<double>(noised.count) : std::round(Real(noised.count));
-  Sample sample;
+  GroupSample sample;
   sample.moments.n = design.public_count ? counted : std::max(counted, smallest_n);
   Eigen::VectorXd mean(p);
   Eigen::MatrixXd covariance(p, p);
@@ -322,7 +315,7 @@ MleResult FitPrivateMoments(const MleAnalysis& analysis, const PrivateMoments& d
   std::vector<stats::GroupMoments> moments;
   int repaired = 0;
   for (const NoisedMoments& group : groups) {
-    Sample sample = SampleOf(analysis, design, variables, group, smallest_n);
+    GroupSample sample = SampleOf(analysis, design, variables, group, smallest_n);
     repaired += sample.repaired;
     result.group_n.push_back(sample.moments.n);
     moments.push_back(std::move(sample.moments));

@@ -62,7 +62,6 @@ constexpr std::array kRobustMeasures = {"chisq.scaled",
                                         "rmsea.pvalue.robust"};
 constexpr size_t kNumbersPerRow = 8;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kAbsent = std::numeric_limits<double>::infinity();
 
 std::array<double, kNumbersPerRow> Fields(const stats::ParameterEstimate& e) {
@@ -170,7 +169,7 @@ MleResult FromNumbers(const MleAnalysis& analysis, const std::vector<double>& nu
 }
 
 // Mantissa and exponent of every number, one after the other.
-std::vector<Int128> Encode(const std::vector<double>& numbers) {
+std::vector<Int128> EncodeNumbers(const std::vector<double>& numbers) {
   std::vector<Int128> values;
   for (double number : numbers) {
     if (!std::isfinite(number)) {
@@ -185,7 +184,7 @@ std::vector<Int128> Encode(const std::vector<double>& numbers) {
   return values;
 }
 
-std::vector<double> Decode(const std::vector<Int128>& values) {
+std::vector<double> DecodeNumbers(const std::vector<Int128>& values) {
   std::vector<double> numbers;
   for (size_t i = 0; i + 1 < values.size(); i += 2) {
     const auto exponent = static_cast<int>(values[i + 1]);
@@ -209,7 +208,7 @@ std::optional<MleResult> PublishResult(mpc::Engine& engine, const MleAnalysis& a
   const mpc::Shape shape{1, NumPublishedValues(analysis)};
   mpc::PrivateMatrix told{receiver, shape, 0, std::ldexp(1.0, kMantissaBits), nullptr};
   if (engine.self() == receiver) {
-    told.read = [values = Encode(Numbers(analysis, *result))](size_t, size_t, Int128* out) {
+    told.read = [values = EncodeNumbers(Numbers(analysis, *result))](size_t, size_t, Int128* out) {
       std::copy(values.begin(), values.end(), out);
     };
   }
@@ -217,7 +216,7 @@ std::optional<MleResult> PublishResult(mpc::Engine& engine, const MleAnalysis& a
   const std::vector<mpc::IntMatrix> opened = engine.Reveal(ResultRelease(analysis), shared, to);
   if (engine.self() == receiver) return result;
   if (opened.empty() || opened[0].values.empty()) return std::nullopt;
-  return FromNumbers(analysis, Decode(opened[0].values));
+  return FromNumbers(analysis, DecodeNumbers(opened[0].values));
 }
 
 }  // namespace partita::methods::mle

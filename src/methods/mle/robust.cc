@@ -29,7 +29,7 @@ using mpc::Shared;
 constexpr int kEstimateBits = 60, kMeatBits = 60, kProductBits = 45, kWeightBits = 40;
 // Of estimates, and of sums over rows / 2^RowBits: 2^39, so that traces fit the ring of 127 bits.
 constexpr double kLargest = 549755813888.0;
-constexpr size_t kRowsPerRead = 1024;
+constexpr size_t kRobustRowsPerRead = 1024;
 constexpr Index kNumTraces = 2;
 // Where columns are split the meat is made of shared products by public weights. It has more bits
 // then, of which the products have theirs, and no weights of an entry may add up to more than this.
@@ -120,7 +120,7 @@ PrivateMatrix Private(PartyIndex owner, mpc::Shape shape, int bits, double bound
   return matrix;
 }
 
-VectorXd Decode(const IntMatrix& opened, int bits) {
+VectorXd DecodeOpened(const IntMatrix& opened, int bits) {
   VectorXd out(static_cast<Index>(opened.values.size()));
   for (Index i = 0; i < out.size(); ++i) {
     out[i] = mpc::DecodeFixed(opened.values[static_cast<size_t>(i)], bits);
@@ -223,10 +223,10 @@ void AddBlock(const BlockHolder& holder, const LocalBlock& block, const RobustTa
               std::vector<stats::FeatureProducts>& products) {
   const size_t width = holder.variables.size();
   const std::vector<size_t> positions = PositionsOf(task.variables, holder);
-  std::vector<Int128> cells(kRowsPerRead * width);
+  std::vector<Int128> cells(kRobustRowsPerRead * width);
   VectorXd row(static_cast<Index>(positions.size()));
-  for (size_t first = 0; first < block.num_rows; first += kRowsPerRead) {
-    const size_t count = std::min(kRowsPerRead, block.num_rows - first);
+  for (size_t first = 0; first < block.num_rows; first += kRobustRowsPerRead) {
+    const size_t count = std::min(kRobustRowsPerRead, block.num_rows - first);
     block.values(first, count, cells.data());
     for (size_t r = 0; r < count; ++r) {
       for (Index i = 0; i < row.size(); ++i) {
@@ -392,7 +392,7 @@ struct Receiver {
         request.values.push_back(mpc::EncodeFixed(weights(r, c) / lengths[r], kWeightBits));
       }
     }
-    return Decode(evaluate(0, request), kWeightBits + kProductBits).cwiseProduct(lengths);
+    return DecodeOpened(evaluate(0, request), kWeightBits + kProductBits).cwiseProduct(lengths);
   }
 };
 
@@ -447,7 +447,7 @@ std::optional<stats::RobustFit> RobustStandardErrors(Engine& engine, const MleAn
       engine.Reveal(EstimatesRelease(task), {&estimates, 1}, mpc::kEverybody).front();
 
   stats::ScorePoint point;
-  if (engine.self()) point = DecodePoint(Decode(opened, kEstimateBits), sizes, scale, model);
+  if (engine.self()) point = DecodePoint(DecodeOpened(opened, kEstimateBits), sizes, scale, model);
   const double largest = sizes.largest() / static_cast<double>(std::max<size_t>(1, holders.size()));
   std::vector<PrivateMatrix> inputs;
   for (const PartyIndex holder : holders) {
@@ -485,7 +485,7 @@ std::optional<stats::RobustFit> RobustStandardErrors(Engine& engine, const MleAn
   std::optional<stats::RobustFit> result;
   engine.RunOracle(SumOf(engine, products), oracle, [&](const mpc::OracleEvaluate& evaluate) {
     const Receiver at{analysis, task, sizes, scale, point, *fitted};
-    const VectorXd values = Decode(opened_sums, sizes.meat_bits());
+    const VectorXd values = DecodeOpened(opened_sums, sizes.meat_bits());
     const std::vector<double> factors = at.Factors(values);
     const VectorXd traces = at.Traces(evaluate, factors);
     result = stats::MakeRobust(analysis.table, fitted->moments, fitted->fit, model,

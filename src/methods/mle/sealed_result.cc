@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -22,8 +21,6 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void RequireRows(const MleAnalysis& analysis, const std::vector<double>& sizes) {
   for (size_t g = 0; g < sizes.size(); ++g) {

@@ -18,7 +18,7 @@ using mpc::Shared;
 constexpr int kRelativeBits = 40;
 constexpr int kMostRowBits = 28;
 // Of integers below 2^126, one of them a product's sign and one the field's shorter range.
-constexpr int kProductBits = 124;
+constexpr int kSampleProductBits = 124;
 
 // How many fraction bits everything has, so that products fit.
 struct Digits {
@@ -32,8 +32,8 @@ struct Digits {
           "declare the counts of all row blocks, or use protocol = \"pooled-moments\"");
     }
     reciprocal = kRelativeBits + rows;
-    squared = std::min(2 * sums.fraction_bits, kProductBits - reciprocal - rows);
-    once = std::min(60, kProductBits - reciprocal);
+    squared = std::min(2 * sums.fraction_bits, kSampleProductBits - reciprocal - rows);
+    once = std::min(60, kSampleProductBits - reciprocal);
     largest = std::ldexp(1.0, rows);
   }
   int rows = 0;        // every sum is below 2^rows

@@ -39,4 +39,12 @@ struct SharedMoments {
 std::vector<SharedMoments> ComputeMoments(mpc::Engine& engine, const MomentsTask& task,
                                           const std::vector<LocalBlock>& local);
 
+// The entries (row, column) of a matrix as one row; costs nothing.
+template <typename Entries>
+mpc::Shared Gather(mpc::Engine& engine, const mpc::Shared& matrix, const Entries& entries) {
+  std::vector<mpc::Shared> parts;
+  for (const auto& [row, col] : entries) parts.push_back(engine.Slice(matrix, row, col, {1, 1}));
+  return engine.Concatenate(parts, false);
+}
+
 }  // namespace partita::methods::mle

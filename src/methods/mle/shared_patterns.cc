@@ -21,7 +21,7 @@ using mpc::Shared;
 // Of means and second moments before the division by deviations.
 constexpr int kMomentBits = 50;
 // Of the reciprocal of a count, relative.
-constexpr int kRelativeBits = 40;
+constexpr int kPatternRelativeBits = 40;
 constexpr double kSmallestPatternPivot = 0x1p-14;
 
 // Sums of the patterns that have the same variables.
@@ -156,7 +156,7 @@ class Standardisation {
   // Sums over rows that are n of them, 0 for none; still to be cut.
   Shared Over(const Shared& sums, double n) {
     return Bounded(mpc::TimesConstant(engine_, Bounded(sums, std::max(n, 1.0)), n > 0 ? 1 / n : 0,
-                                      kRelativeBits + row_bits_),
+                                      kPatternRelativeBits + row_bits_),
                    1);
   }
 
@@ -178,7 +178,8 @@ class Standardisation {
             rows[v] > 0 ? pattern.n / rows[v] : 0;
       }
       const Shared part = Bounded(
-          engine_.MultiplyPublic(EncodeMatrix(weights, kRelativeBits), column_of(cells_[c])), 1);
+          engine_.MultiplyPublic(EncodeMatrix(weights, kPatternRelativeBits), column_of(cells_[c])),
+          1);
       sum = c == 0 ? part : Plus(engine_, sum, part, 2);
     }
     return sum;

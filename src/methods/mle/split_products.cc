@@ -21,7 +21,7 @@ using mpc::Product;
 using mpc::Shared;
 
 constexpr int kResultBits = 124;  // of the largest sum: the smallest ring (engine shamir) has 127
-constexpr size_t kRowsPerRead = 1024;
+constexpr size_t kSplitRowsPerRead = 1024;
 
 // Columns of the analysis that a holder has: their numbers there, and among its own columns.
 struct HeldColumns {
@@ -109,7 +109,7 @@ class OwnColumns {
 };
 
 // Reads the columns of `own`, and with `products` those of every two of them after all columns.
-mpc::RowReader Encode(std::shared_ptr<const OwnColumns> own, int bits, bool products) {
+mpc::RowReader EncodeColumns(std::shared_ptr<const OwnColumns> own, int bits, bool products) {
   return [own = std::move(own), bits, products](size_t first, size_t num_rows, Int128* out) {
     const MatrixXd u = own->Read(first, num_rows);
     for (Index r = 0; r < u.rows(); ++r) {
@@ -273,10 +273,10 @@ class SplitRows {
         const auto own =
             std::make_shared<const OwnColumns>(task_, holder, local.blocks[b], scale, frames[g], g);
         // Refused here, before anything is sent, if at all.
-        for (size_t first = 0; first < own->num_rows(); first += kRowsPerRead)
-          own->Read(first, std::min(kRowsPerRead, own->num_rows() - first));
-        columns.read = Encode(own, f_, false);
-        features.read = Encode(own, 2 * f_, true);
+        for (size_t first = 0; first < own->num_rows(); first += kSplitRowsPerRead)
+          own->Read(first, std::min(kSplitRowsPerRead, own->num_rows() - first));
+        columns.read = EncodeColumns(own, f_, false);
+        features.read = EncodeColumns(own, 2 * f_, true);
       }
       inputs.push_back(std::move(columns));
       inputs.push_back(std::move(features));

@@ -46,7 +46,7 @@ Guesses GuessesFrom(double smallest) {
 }
 
 // One matrix on its way.
-struct Work {
+struct DefiniteWork {
   int exponent = 0;     // the matrix is 2^exponent times something of at most 1
   Shared original;      // that, at its own fraction bits
   double smallest = 0;  // pivot, on that scale
@@ -62,9 +62,9 @@ struct Work {
   Shared update;
 };
 
-size_t SizeOf(const Work& work) { return work.original.shape.rows; }
+size_t SizeOf(const DefiniteWork& work) { return work.original.shape.rows; }
 
-Work Begin(const DefiniteMatrix& definite) {
+DefiniteWork BeginDefinite(const DefiniteMatrix& definite) {
   const auto& [matrix, smallest] = definite;
   const size_t size = matrix.shape.rows;
   if (size == 0 || size != matrix.shape.cols) {
@@ -73,7 +73,7 @@ Work Begin(const DefiniteMatrix& definite) {
         fmt::format("a symmetric matrix has {} rows and {} columns", size, matrix.shape.cols),
         "correct the method's protocol code");
   }
-  Work work;
+  DefiniteWork work;
   if (matrix.bound > 0 && std::isfinite(matrix.bound)) {
     work.exponent = static_cast<int>(std::ceil(std::log2(matrix.bound)));
   }
@@ -93,21 +93,21 @@ Work Begin(const DefiniteMatrix& definite) {
   return work;
 }
 
-std::vector<Work> BeginAll(Engine& engine, std::span<const DefiniteMatrix> matrices) {
-  std::vector<Work> all;
-  for (const DefiniteMatrix& matrix : matrices) all.push_back(Begin(matrix));
+std::vector<DefiniteWork> BeginAll(Engine& engine, std::span<const DefiniteMatrix> matrices) {
+  std::vector<DefiniteWork> all;
+  for (const DefiniteMatrix& matrix : matrices) all.push_back(BeginDefinite(matrix));
   CutRound cuts(engine);
-  for (Work& work : all) cuts.Add(work.matrix, kEntryBits, 1);
+  for (DefiniteWork& work : all) cuts.Add(work.matrix, kEntryBits, 1);
   cuts.Run();
   return all;
 }
 
-using Works = std::vector<Work*>;
+using Works = std::vector<DefiniteWork*>;
 
 // Pivot, collinearity and a guess of the reciprocal. The pivot stands at (at, at).
 void GuessReciprocals(Engine& engine, const Works& works, size_t at) {
   std::vector<Comparison> comparisons;
-  for (Work* work : works) {
+  for (DefiniteWork* work : works) {
     const Shared pivot = WithBound(engine.Slice(work->matrix, at, at, {1, 1}), 1);
     work->pivots.push_back(pivot);
     const size_t count = work->guesses.thresholds.values.shape.cols;
@@ -117,7 +117,7 @@ void GuessReciprocals(Engine& engine, const Works& works, size_t at) {
   }
   const std::vector<Shared> below = engine.ToRing(LessThan(engine, comparisons));
   for (size_t i = 0; i < works.size(); ++i) {
-    Work& work = *works[i];
+    DefiniteWork& work = *works[i];
     work.collinear.push_back(engine.Slice(below[i], 0, 0, {1, 1}));
     const Shared sum = engine.MultiplyPublic(below[i], work.guesses.weights);
     work.guess = PlusConstant(engine, sum, work.guesses.last, 1 / work.smallest);
@@ -128,17 +128,17 @@ void GuessReciprocals(Engine& engine, const Works& works, size_t at) {
 // collinear one.
 void DivideColumns(Engine& engine, const Works& works, size_t at) {
   ProductRound products(engine);
-  for (Work* work : works) {
+  for (DefiniteWork* work : works) {
     products.AddCut(Product::Kind::kMatrix, work->column, work->guess, kLargestColumn, kChainBits,
                     work->divided);
   }
   products.Run();
-  for (Work* work : works) {
+  for (DefiniteWork* work : works) {
     const Shared product = engine.Slice(work->divided, at, 0, {1, 1});
     work->error = PlusConstant(engine, engine.Scale(product, -1), 1, 1);
   }
   for (int power = 1; power <= 4; power *= 2) {
-    for (Work* work : works) {
+    for (DefiniteWork* work : works) {
       const Shared factor = PlusConstant(engine, work->error, 1, 2);
       products.AddCut(Product::Kind::kMatrix, work->divided, factor, kLargestColumn,
                       power < 4 ? kChainBits : kColumnBits, work->divided);
@@ -160,15 +160,15 @@ void RankOneUpdates(Engine& engine, const Works& works,
   products.Run();
 }
 
-size_t LargestSize(const std::vector<Work>& all) {
+size_t LargestSize(const std::vector<DefiniteWork>& all) {
   size_t largest = 0;
-  for (const Work& work : all) largest = std::max(largest, SizeOf(work));
+  for (const DefiniteWork& work : all) largest = std::max(largest, SizeOf(work));
   return largest;
 }
 
-Works LongerThan(std::vector<Work>& all, size_t step) {
+Works LongerThan(std::vector<DefiniteWork>& all, size_t step) {
   Works works;
-  for (Work& work : all) {
+  for (DefiniteWork& work : all) {
     if (SizeOf(work) > step) works.push_back(&work);
   }
   return works;
@@ -178,7 +178,7 @@ Shared Column(Engine& engine, const std::vector<Shared>& entries) {
   return engine.Concatenate(entries, true);
 }
 
-Shared InUnits(Engine& engine, const Work& work) {
+Shared InUnits(Engine& engine, const DefiniteWork& work) {
   return TimesPowerOfTwo(Column(engine, work.pivots), work.exponent);
 }
 
@@ -188,7 +188,7 @@ Shared PublicColumn(Engine& engine, size_t rows, Int128 value, int fraction_bits
 
 // Row and column `at` of a swept matrix: the divided column, and minus the reciprocal of the pivot
 // where they cross. The divided column's last entry is that reciprocal.
-Shared SweptMatrix(Engine& engine, const Work& work, size_t at) {
+Shared SweptMatrix(Engine& engine, const DefiniteWork& work, size_t at) {
   const size_t size = SizeOf(work), after = size - at - 1;
   const Shared rest = WithBound(engine.Subtract(work.matrix, work.update), kLargestColumn);
   const Shared column = WithBound(Lift(engine, work.divided, kEntryBits), kLargestColumn);
@@ -210,7 +210,7 @@ Shared SweptMatrix(Engine& engine, const Work& work, size_t at) {
 // Sweeps pivot `at` of all.
 void Sweep(Engine& engine, const Works& works, size_t at) {
   GuessReciprocals(engine, works, at);
-  for (Work* work : works) {
+  for (DefiniteWork* work : works) {
     const size_t size = SizeOf(*work);
     const Shared parts[] = {engine.Slice(work->matrix, 0, at, {size, 1}),
                             PublicColumn(engine, 1, Int128{1} << kEntryBits, kEntryBits)};
@@ -218,13 +218,13 @@ void Sweep(Engine& engine, const Works& works, size_t at) {
   }
   DivideColumns(engine, works, at);
   std::vector<std::pair<Shared, Shared>> factors;
-  for (Work* work : works) {
+  for (DefiniteWork* work : works) {
     const Shape shape = {SizeOf(*work), 1};
     factors.emplace_back(engine.Slice(work->divided, 0, 0, shape),
                          engine.Slice(work->column, 0, 0, shape));
   }
   RankOneUpdates(engine, works, factors, kLargestColumn);
-  for (Work* work : works) work->matrix = SweptMatrix(engine, *work, at);
+  for (DefiniteWork* work : works) work->matrix = SweptMatrix(engine, *work, at);
 }
 
 // value with the widest bound there is, so that a comparison takes nothing on trust.
@@ -241,7 +241,7 @@ Shared DiagonalOf(Engine& engine, const Shared& matrix) {
 }
 
 // A X - I.
-std::vector<Shared> Residuals(Engine& engine, const std::vector<Work>& all,
+std::vector<Shared> Residuals(Engine& engine, const std::vector<DefiniteWork>& all,
                               const std::vector<Shared>& inverses) {
   std::vector<Shared> residuals(all.size());
   ProductRound products(engine);
@@ -262,7 +262,7 @@ std::vector<Shared> Residuals(Engine& engine, const std::vector<Work>& all,
 // For every variable, without fraction bits: how many entries of its row of A X - I exceed 2^-17 /
 // p in magnitude, and one more if its entry of the inverse's diagonal, which bounds the others,
 // exceeds 1 / smallest.
-std::vector<Shared> BadEntries(Engine& engine, const std::vector<Work>& all,
+std::vector<Shared> BadEntries(Engine& engine, const std::vector<DefiniteWork>& all,
                                const std::vector<Shared>& inverses) {
   const std::vector<Shared> residuals = Residuals(engine, all, inverses);
   std::vector<Shared> differences;  // three for every matrix
@@ -291,31 +291,31 @@ std::vector<Shared> BadEntries(Engine& engine, const std::vector<Work>& all,
 
 std::vector<DefiniteFactor> FactorDefinite(Engine& engine,
                                            std::span<const DefiniteMatrix> matrices) {
-  std::vector<Work> all = BeginAll(engine, matrices);
+  std::vector<DefiniteWork> all = BeginAll(engine, matrices);
   for (size_t step = 0; step < LargestSize(all); ++step) {
     const Works works = LongerThan(all, step);
     GuessReciprocals(engine, works, 0);
-    for (Work* work : works) {
+    for (DefiniteWork* work : works) {
       work->column = engine.Slice(work->matrix, 0, 0, {work->matrix.shape.rows, 1});
     }
     DivideColumns(engine, works, 0);
     Works unfinished = LongerThan(all, step + 1);
     std::vector<std::pair<Shared, Shared>> factors;
-    for (Work* work : unfinished) {
+    for (DefiniteWork* work : unfinished) {
       const Shape below = {work->column.shape.rows - 1, 1};
       work->columns.push_back(engine.Slice(work->divided, 1, 0, below));
       factors.emplace_back(work->columns.back(), engine.Slice(work->column, 1, 0, below));
     }
     if (unfinished.empty()) break;
     RankOneUpdates(engine, unfinished, factors, 1);
-    for (Work* work : unfinished) {
+    for (DefiniteWork* work : unfinished) {
       const Shape below = {work->column.shape.rows - 1, work->column.shape.rows - 1};
       const Shared rest = engine.Slice(work->matrix, 1, 1, below);
       work->matrix = WithBound(engine.Subtract(rest, work->update), 1);
     }
   }
   std::vector<DefiniteFactor> results;
-  for (Work& work : all) {
+  for (DefiniteWork& work : all) {
     const size_t size = SizeOf(work);
     std::vector<Shared> columns;
     for (size_t j = 0; j < size; ++j) {
@@ -334,13 +334,13 @@ std::vector<DefiniteFactor> FactorDefinite(Engine& engine,
 std::vector<DefiniteInverse> InvertDefinite(Engine& engine,
                                             std::span<const DefiniteMatrix> matrices,
                                             int fraction_bits) {
-  std::vector<Work> all = BeginAll(engine, matrices);
+  std::vector<DefiniteWork> all = BeginAll(engine, matrices);
   for (size_t step = 0; step < LargestSize(all); ++step) {
     Sweep(engine, LongerThan(all, step), step);
   }
   std::vector<Shared> inverses, checked;
   CutRound cuts(engine);
-  for (Work& work : all) {
+  for (DefiniteWork& work : all) {
     // Both triangles' rounding: (X + X^T) / 2 is symmetric.
     const Shared sum = engine.Add(work.matrix, engine.Transpose(work.matrix));
     const Shared inverse = engine.Scale(TimesPowerOfTwo(sum, -1), -1);

@@ -14,15 +14,15 @@ namespace partita::mpc {
 namespace {
 
 // Of u, z and the polynomial's constants: three factors of so many bits and one digit fit.
-constexpr int kBits = 41;
+constexpr int kExponentialBits = 41;
 // 2^z on [0, 1], lowest power first.
-constexpr double kPolynomial[] = {
+constexpr double kPowerPolynomial[] = {
     1.0000000000007745,     0.6931471804261606,     0.24022651071024428,
     0.05550406861990916,    0.00961834122799372,    0.0013327303548182892,
     0.00015510746588795745, 1.4197844103246554e-05, 1.8633485595120804e-06};
 
 // Everything about one matrix on its way.
-struct Work {
+struct ExponentialWork {
   int offset = 0;        // u = x log2(e) + offset
   int integer_bits = 0;  // of u, where it is not negative
   int top = 0;           // u < top + 1
@@ -34,8 +34,8 @@ struct Work {
 };
 
 Shared WithConstant(Engine& engine, const Shared& value, double constant, double bound) {
-  const Int128 term = EncodeFixed(constant, kBits);
-  const Int128 lifted = term * (Int128{1} << (value.fraction_bits - kBits));
+  const Int128 term = EncodeFixed(constant, kExponentialBits);
+  const Int128 lifted = term * (Int128{1} << (value.fraction_bits - kExponentialBits));
   Shared sum = engine.Add(
       value, engine.Public({{value.shape, std::vector<Int128>(value.shape.size(), lifted)},
                             value.fraction_bits}));
@@ -43,13 +43,14 @@ Shared WithConstant(Engine& engine, const Shared& value, double constant, double
   return sum;
 }
 
-// a + b z at 2 kBits.
+// a + b z at 2 kExponentialBits.
 Shared Line(Engine& engine, const Shared& z, size_t power, double bound) {
-  return WithConstant(engine, TimesConstant(engine, z, kPolynomial[power + 1], kBits),
-                      kPolynomial[power], bound);
+  return WithConstant(engine,
+                      TimesConstant(engine, z, kPowerPolynomial[power + 1], kExponentialBits),
+                      kPowerPolynomial[power], bound);
 }
 
-Work Begin(const BoundedAbove& value, int fraction_bits) {
+ExponentialWork BeginExponential(const BoundedAbove& value, int fraction_bits) {
   const double top = value.largest * std::numbers::log2e;
   if (!(top < 46) || fraction_bits < 0 || !(top + fraction_bits < 86)) {
     throw Error(ErrorCode::kBadInput,
@@ -58,7 +59,7 @@ Work Begin(const BoundedAbove& value, int fraction_bits) {
                 "state a largest exponent below 31.8 and fewer fraction bits: largest / ln 2 plus "
                 "fraction bits is below 86");
   }
-  Work work;
+  ExponentialWork work;
   work.offset = fraction_bits + 1;
   // One more for the cut's error at the upper end.
   work.top = std::max(0, static_cast<int>(std::floor(top + 0x1p-30)) + work.offset);
@@ -69,8 +70,9 @@ Work Begin(const BoundedAbove& value, int fraction_bits) {
   return work;
 }
 
-// u = x log2(e) + offset at kBits.
-void TakeLogarithm(Engine& engine, std::span<const BoundedAbove> values, std::vector<Work>& all) {
+// u = x log2(e) + offset at kExponentialBits.
+void TakeLogarithm(Engine& engine, std::span<const BoundedAbove> values,
+                   std::vector<ExponentialWork>& all) {
   constexpr int kConstantBits = 56;
   std::vector<Shared> scaled;
   for (const BoundedAbove& value : values) {
@@ -78,21 +80,21 @@ void TakeLogarithm(Engine& engine, std::span<const BoundedAbove> values, std::ve
     scaled.back().fraction_bits += kConstantBits;
     scaled.back().bound = value.value.bound * std::numbers::log2e;
   }
-  const std::vector<Shared> cut = engine.Rescale(scaled, kBits);
+  const std::vector<Shared> cut = engine.Rescale(scaled, kExponentialBits);
   for (size_t i = 0; i < all.size(); ++i) {
     all[i].u = WithConstant(engine, cut[i], all[i].offset, cut[i].bound + all[i].offset);
   }
 }
 
 // The factors 1 + bit (2^(2^k) - 1), the sign, and z = u - integer.
-void SplitIntegers(Engine& engine, std::vector<Work>& all) {
+void SplitIntegers(Engine& engine, std::vector<ExponentialWork>& all) {
   std::vector<Shared> u;
-  for (const Work& work : all) u.push_back(work.u);
+  for (const ExponentialWork& work : all) u.push_back(work.u);
   std::vector<SharedBits> bits = ToBits(engine, u);
   for (size_t i = 0; i < all.size(); ++i) {
     std::vector<size_t> planes;
     for (int k = 0; k < all[i].integer_bits; ++k) {
-      planes.push_back(static_cast<size_t>(kBits + k));
+      planes.push_back(static_cast<size_t>(kExponentialBits + k));
     }
     // u may be so narrow that it has no such bits: then they are its sign's.
     for (size_t& plane : planes) plane = std::min(plane, bits[i].width - 1);
@@ -101,7 +103,7 @@ void SplitIntegers(Engine& engine, std::vector<Work>& all) {
   }
   const std::vector<Shared> elements = engine.ToRing(bits);
   for (size_t i = 0; i < all.size(); ++i) {
-    Work& work = all[i];
+    ExponentialWork& work = all[i];
     const Shape shape = work.u.shape;
     auto plane = [&](int k) {
       return engine.Slice(elements[i], static_cast<size_t>(k) * shape.rows, 0, shape);
@@ -115,8 +117,8 @@ void SplitIntegers(Engine& engine, std::vector<Work>& all) {
     work.z = work.u;
     for (int k = 0; k < work.integer_bits; ++k) {
       const Shared bit = plane(k);
-      Shared part = engine.Scale(bit, Int128{1} << (kBits + k));
-      part.fraction_bits = kBits;
+      Shared part = engine.Scale(bit, Int128{1} << (kExponentialBits + k));
+      part.fraction_bits = kExponentialBits;
       part.bound = 0;
       work.z = engine.Subtract(work.z, part);
       const Int128 power = Int128{1} << (Int128{1} << k);
@@ -128,7 +130,7 @@ void SplitIntegers(Engine& engine, std::vector<Work>& all) {
 }
 
 // Pairs of factors become their products; one without a partner waits.
-void HalveFactors(Work& work, ProductRound& round, std::vector<Shared>& products) {
+void HalveFactors(ExponentialWork& work, ProductRound& round, std::vector<Shared>& products) {
   products.resize(work.factors.size() / 2);
   for (size_t k = 0; k < products.size(); ++k) {
     const Shared &a = work.factors[2 * k], &b = work.factors[2 * k + 1];
@@ -137,14 +139,14 @@ void HalveFactors(Work& work, ProductRound& round, std::vector<Shared>& products
   }
 }
 
-void TakeHalves(Work& work, std::vector<Shared> products) {
+void TakeHalves(ExponentialWork& work, std::vector<Shared> products) {
   if (work.factors.size() % 2 == 1) products.push_back(work.factors.back());
   work.factors = std::move(products);
 }
 
 // One round of products, with the factors' tree beside the polynomial.
-void RunRound(Engine& engine, std::vector<Work>& all,
-              const std::function<void(Work&, ProductRound&)>& add) {
+void RunRound(Engine& engine, std::vector<ExponentialWork>& all,
+              const std::function<void(ExponentialWork&, ProductRound&)>& add) {
   ProductRound round(engine);
   std::vector<std::vector<Shared>> halves(all.size());
   for (size_t i = 0; i < all.size(); ++i) {
@@ -155,32 +157,35 @@ void RunRound(Engine& engine, std::vector<Work>& all,
   for (size_t i = 0; i < all.size(); ++i) TakeHalves(all[i], std::move(halves[i]));
 }
 
-std::vector<Shared> Cut(Engine& engine, std::vector<Work>& all, Shared Work::*which, int bits) {
+std::vector<Shared> Cut(Engine& engine, std::vector<ExponentialWork>& all,
+                        Shared ExponentialWork::*which, int bits) {
   std::vector<Shared> values;
-  for (const Work& work : all) values.push_back(work.*which);
+  for (const ExponentialWork& work : all) values.push_back(work.*which);
   return engine.Rescale(values, bits);
 }
 
 // z^2; then z^2 (a2 + a3 z), z^2 (a6 + a7 z + a8 z^2) and z^4; then z^4 times a4 + a5 z + the
 // second.
-void EvaluatePolynomial(Engine& engine, std::vector<Work>& all) {
-  RunRound(engine, all,
-           [](Work& w, ProductRound& round) { round.AddCut(w.z, w.z, 1, kBits, w.z2); });
-  RunRound(engine, all, [&](Work& w, ProductRound& round) {
-    const Shared inner =
-        engine.Add(Line(engine, w.z, 6, 0.5), TimesConstant(engine, w.z2, kPolynomial[8], kBits));
-    round.Add(w.z2, Line(engine, w.z, 2, 0.5), 0.5, w.low);
-    round.AddCut(w.z2, inner, 0.5, 2 * kBits, w.high);
-    round.AddCut(w.z2, w.z2, 1, kBits, w.z4);
+void EvaluatePolynomial(Engine& engine, std::vector<ExponentialWork>& all) {
+  RunRound(engine, all, [](ExponentialWork& w, ProductRound& round) {
+    round.AddCut(w.z, w.z, 1, kExponentialBits, w.z2);
   });
-  RunRound(engine, all, [&](Work& w, ProductRound& round) {
+  RunRound(engine, all, [&](ExponentialWork& w, ProductRound& round) {
+    const Shared inner =
+        engine.Add(Line(engine, w.z, 6, 0.5),
+                   TimesConstant(engine, w.z2, kPowerPolynomial[8], kExponentialBits));
+    round.Add(w.z2, Line(engine, w.z, 2, 0.5), 0.5, w.low);
+    round.AddCut(w.z2, inner, 0.5, 2 * kExponentialBits, w.high);
+    round.AddCut(w.z2, w.z2, 1, kExponentialBits, w.z4);
+  });
+  RunRound(engine, all, [&](ExponentialWork& w, ProductRound& round) {
     Shared factor = engine.Add(Line(engine, w.z, 4, 0.25), w.high);
     factor.bound = 0.5;
     round.Add(w.z4, factor, 0.5, w.middle);
   });
-  for (Work& work : all) {
-    Shared lifted = engine.Scale(Line(engine, work.z, 0, 2), Int128{1} << kBits);
-    lifted.fraction_bits += kBits;
+  for (ExponentialWork& work : all) {
+    Shared lifted = engine.Scale(Line(engine, work.z, 0, 2), Int128{1} << kExponentialBits);
+    lifted.fraction_bits += kExponentialBits;
     lifted.bound = 1.75;
     work.sum = engine.Add(engine.Add(lifted, work.low), work.middle);
     work.sum.bound = 2;
@@ -192,17 +197,17 @@ void EvaluatePolynomial(Engine& engine, std::vector<Work>& all) {
 std::vector<Shared> Exponential(Engine& engine, std::span<const BoundedAbove> values,
                                 int fraction_bits) {
   CheckCarriesFractions(engine, "exponentials");
-  std::vector<Work> all;
+  std::vector<ExponentialWork> all;
   int polynomial_bits = 50;
   for (const BoundedAbove& value : values) {
-    all.push_back(Begin(value, fraction_bits));
+    all.push_back(BeginExponential(value, fraction_bits));
     const auto room = static_cast<int>(engine.ring_bits() - 2 - std::log2(all.back().largest));
     polynomial_bits = std::min({polynomial_bits, 124 - all.back().top, room});
   }
   TakeLogarithm(engine, values, all);
   SplitIntegers(engine, all);
   EvaluatePolynomial(engine, all);
-  const std::vector<Shared> sums = Cut(engine, all, &Work::sum, polynomial_bits);
+  const std::vector<Shared> sums = Cut(engine, all, &ExponentialWork::sum, polynomial_bits);
   std::vector<Shared> results(all.size());
   ProductRound round(engine);
   for (size_t i = 0; i < all.size(); ++i) {

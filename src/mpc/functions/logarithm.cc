@@ -10,22 +10,23 @@
 namespace partita::mpc {
 namespace {
 
-constexpr int kBits = kLogMantissaBits;
+constexpr int kLogarithmBits = kLogMantissaBits;
 constexpr int kSumBits = 102;  // of everything that is added up at the end
-constexpr int kInnerBits = kSumBits - kBits;
+constexpr int kInnerBits = kSumBits - kLogarithmBits;
 // log((3 + t) / 4) on [-1, 1], lowest power first, and the bits of the coefficients of each block
 // of four: three factors fit because the blocks become small.
-constexpr double kPolynomial[4][4] = {{-0.28768207245171223055, 0.33333333333296994772,
-                                       -0.055555555564288531569, 0.012345679027851499264},
-                                      {-0.003086419571277087836, 0.00082304507251584863833,
-                                       -0.00022862512327526701801, 0.000065322161321897357892},
-                                      {-0.000019046414550408352175, 5.6416771161280348746e-6,
-                                       -1.7050897745822212835e-6, 5.1892572986712136352e-7},
-                                      {-1.4364822823331660398e-7, 4.2711607715348523436e-8,
-                                       -2.2416793955115288287e-8, 7.3708597512265401299e-9}};
+constexpr double kLogarithmPolynomial[4][4] = {
+    {-0.28768207245171223055, 0.33333333333296994772, -0.055555555564288531569,
+     0.012345679027851499264},
+    {-0.003086419571277087836, 0.00082304507251584863833, -0.00022862512327526701801,
+     0.000065322161321897357892},
+    {-0.000019046414550408352175, 5.6416771161280348746e-6, -1.7050897745822212835e-6,
+     5.1892572986712136352e-7},
+    {-1.4364822823331660398e-7, 4.2711607715348523436e-8, -2.2416793955115288287e-8,
+     7.3708597512265401299e-9}};
 constexpr std::array<int, 4> kCoefficientBits = {kInnerBits, 44, 52, 56};
 
-struct Work {
+struct LogarithmWork {
   Shared found;  // 1, or 0 for values below the smallest
   Shared t, t2, t3, t4, t8;
   std::array<Shared, 4> blocks;
@@ -33,13 +34,13 @@ struct Work {
 
 double BlockBound(size_t block) {
   double sum = 0;
-  for (double coefficient : kPolynomial[block]) sum += std::abs(coefficient);
+  for (double coefficient : kLogarithmPolynomial[block]) sum += std::abs(coefficient);
   return sum * (1 + 0x1p-20);
 }
 
 // a0 + a1 t + a2 t^2 + a3 t^3.
-Shared Block(Engine& engine, const Work& work, size_t block) {
-  const auto& a = kPolynomial[block];
+Shared Block(Engine& engine, const LogarithmWork& work, size_t block) {
+  const auto& a = kLogarithmPolynomial[block];
   const int bits = kCoefficientBits[block];
   Shared sum = TimesConstant(engine, work.t, a[1], bits);
   sum = engine.Add(sum, TimesConstant(engine, work.t2, a[2], bits));
@@ -51,15 +52,16 @@ Shared Block(Engine& engine, const Work& work, size_t block) {
   return WithBound(engine.Add(sum, constant), BlockBound(block));
 }
 
-Work Begin(Engine& engine, const Normalised& value) {
-  Work work;
+LogarithmWork BeginLogarithm(Engine& engine, const Normalised& value) {
+  LogarithmWork work;
   work.found = WithBound(WeightOfExponent(
                              engine, value, [](int) { return 1.0; }, 0),
                          1);
-  Shared three = engine.Scale(TimesPowerOfTwo(work.found, -kBits), Int128{3} << kBits);
+  Shared three =
+      engine.Scale(TimesPowerOfTwo(work.found, -kLogarithmBits), Int128{3} << kLogarithmBits);
   three.bound = 3;
-  work.t =
-      WithBound(engine.Subtract(Lift(engine, TimesPowerOfTwo(value.mantissa, 2), kBits), three), 1);
+  work.t = WithBound(
+      engine.Subtract(Lift(engine, TimesPowerOfTwo(value.mantissa, 2), kLogarithmBits), three), 1);
   return work;
 }
 
@@ -67,22 +69,22 @@ Work Begin(Engine& engine, const Normalised& value) {
 
 std::vector<Shared> LogOfNormalised(Engine& engine, std::span<const Normalised> values,
                                     int fraction_bits) {
-  std::vector<Work> all;
-  for (const Normalised& value : values) all.push_back(Begin(engine, value));
+  std::vector<LogarithmWork> all;
+  for (const Normalised& value : values) all.push_back(BeginLogarithm(engine, value));
   ProductRound products(engine);
   CutRound cuts(engine);
-  for (Work& w : all) products.AddCut(w.t, w.t, 1, kBits, w.t2);
+  for (LogarithmWork& w : all) products.AddCut(w.t, w.t, 1, kLogarithmBits, w.t2);
   products.Run();
-  for (Work& w : all) {
-    products.AddCut(w.t, w.t2, 1, kBits, w.t3);
-    products.AddCut(w.t2, w.t2, 1, kBits, w.t4);
+  for (LogarithmWork& w : all) {
+    products.AddCut(w.t, w.t2, 1, kLogarithmBits, w.t3);
+    products.AddCut(w.t2, w.t2, 1, kLogarithmBits, w.t4);
   }
   products.Run();
-  for (Work& w : all) {
+  for (LogarithmWork& w : all) {
     for (size_t block = 0; block < w.blocks.size(); ++block) {
       w.blocks[block] = Block(engine, w, block);
     }
-    products.AddCut(w.t4, w.t4, 1, kBits, w.t8);
+    products.AddCut(w.t4, w.t4, 1, kLogarithmBits, w.t8);
     products.AddCut(w.t4, w.blocks[1], BlockBound(1), kSumBits, w.blocks[1]);
     products.AddCut(w.blocks[2], BlockBound(2), kInnerBits, w.blocks[2]);
     products.AddCut(w.t4, w.blocks[3], BlockBound(3), kInnerBits, w.blocks[3]);

@@ -22,7 +22,7 @@ SharedBits Reversed(Engine& engine, const SharedBits& bits) {
   return engine.SelectPlanes(bits, planes);
 }
 
-SharedBits Join(Engine& engine, const SharedBits& a, const SharedBits& b) {
+SharedBits JoinBits(Engine& engine, const SharedBits& a, const SharedBits& b) {
   const SharedBits parts[] = {a, b};
   return engine.JoinPlanes(parts);
 }
@@ -81,7 +81,7 @@ class PrefixLevels {
     std::vector<size_t> from(bits.width);
     std::iota(from.begin(), from.end(), size_t{0});
     for (size_t i = 0; i < at.size(); ++i) from[at[i]] = bits.width + i;
-    return engine_.SelectPlanes(Join(engine_, bits, by), from);
+    return engine_.SelectPlanes(JoinBits(engine_, bits, by), from);
   }
 
   Engine& engine_;
@@ -150,8 +150,9 @@ std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> valu
     const SharedBits agree = Reversed(engine, prefixes[at++].propagate);  // one bit higher
     // Into bit `first + i`; none goes into bit 0.
     const SharedBits none = engine.PublicBits(MakeBits(values[k].shape, 1));
-    const SharedBits into = first[k] > 0 ? Planes(engine, carries, first[k] - 1, count)
-                                         : Planes(engine, Join(engine, none, carries), 0, count);
+    const SharedBits into = first[k] > 0
+                                ? Planes(engine, carries, first[k] - 1, count)
+                                : Planes(engine, JoinBits(engine, none, carries), 0, count);
     products.push_back({into, Planes(engine, ones, 0, count)});
     products.push_back({engine.Not(into), engine.Not(Planes(engine, propagate, first[k], count))});
     agrees.push_back(Planes(engine, agree, 0, count));

@@ -7,22 +7,22 @@ namespace partita::mpc::ot {
 namespace {
 
 // Two lanes of 64 bits; the low one first, as in memory.
-using Lanes = uint64_t __attribute__((vector_size(16)));
+using TransposeLanes = uint64_t __attribute__((vector_size(16)));
 
 // Exchanges the upper right and the lower left quarter of every square of 2 kWidth bits.
 template <int kWidth>
-void SwapQuarters(Lanes* a, uint64_t mask) {
-  const Lanes keep = {mask, mask};
+void SwapQuarters(TransposeLanes* a, uint64_t mask) {
+  const TransposeLanes keep = {mask, mask};
   for (size_t begin = 0; begin < kColumns; begin += 2 * kWidth) {
     for (size_t i = begin; i < begin + kWidth; ++i) {
-      const Lanes differ = ((a[i] >> kWidth) ^ a[i + kWidth]) & keep;
+      const TransposeLanes differ = ((a[i] >> kWidth) ^ a[i + kWidth]) & keep;
       a[i + kWidth] ^= differ;
       a[i] ^= differ << kWidth;
     }
   }
 }
 
-void SwapHalves(Lanes* a) {
+void SwapHalves(TransposeLanes* a) {
   for (size_t i = 0; i < 64; ++i) {
     const uint64_t high = a[i][1];
     a[i][1] = a[i + 64][0];
@@ -34,7 +34,7 @@ void SwapHalves(Lanes* a) {
 
 void RowsOfColumns(const uint8_t* columns, size_t stride, std::span<crypto::Block> rows) {
   assert(rows.size() % kColumns == 0);
-  Lanes a[kColumns];
+  TransposeLanes a[kColumns];
   for (size_t first = 0; first < rows.size(); first += kColumns) {
     for (size_t m = 0; m < kColumns; ++m) {
       std::memcpy(&a[m], columns + m * stride + first / 8, sizeof(a[m]));

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/error.h"
 #include "privacy/accounting/composition_theorems.h"
 #include "privacy/accounting/normal.h"
 #include "privacy/accounting/rdp.h"
+#include "privacy/accounting/types.h"
 
 namespace partita::privacy {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargestNoise = 1e6;
 constexpr double kSmallestNoise = 1e-2;
 

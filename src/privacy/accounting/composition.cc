@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "privacy/accounting/normal.h"
+#include "privacy/accounting/types.h"
 
 namespace partita::privacy {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kBlock = 32;  // powers are restarted by exp() this often: errors below 40 u
 constexpr double kMaxExponent = 600;
 

@@ -9,11 +9,10 @@
 #include "base/error.h"
 #include "privacy/accounting/composition_theorems.h"
 #include "privacy/accounting/noise_law.h"
+#include "privacy/accounting/types.h"
 
 namespace partita::privacy {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::string Suffix(const SamplingSpec& spec) {
   const std::string rate =

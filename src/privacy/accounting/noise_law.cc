@@ -9,7 +9,6 @@
 namespace partita::privacy {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMaxSigma = 0x1p45;       // half integers out to 40 sigma are doubles
 constexpr double kTableSigma = 0x1p13;     // up to here pmfs are tables
 constexpr double kSmallestShareSigma = 2;  // from here on sums are discrete Gaussians up to tau

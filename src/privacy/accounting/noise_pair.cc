@@ -4,11 +4,11 @@
 
 #include "base/error.h"
 #include "privacy/accounting/noise_law.h"
+#include "privacy/accounting/types.h"
 
 namespace partita::privacy {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kCellsPerCheck = size_t{1} << 15;
 
 void CheckCancelled(const CellRequest& request, size_t number) {

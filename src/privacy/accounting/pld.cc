@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "base/error.h"
 #include "privacy/accounting/normal.h"
+#include "privacy/accounting/types.h"
 
 namespace partita::privacy {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMaxRounds = 16;
 constexpr double kLargestGaussianPart = 4;  // mu of one use of what Gaussians are combined to
 constexpr int kSubdivisions = 2;

@@ -52,9 +52,9 @@ double SmallestOverOrders(const std::function<double(double)>& f) {
     }
   }
   double a = std::max(low, best - step), b = std::min(high, best + step);
-  constexpr double kGolden = 0.61803398874989485;
+  constexpr double golden = 0.61803398874989485;
   for (int i = 0; i < 60; ++i) {
-    const double c = b - kGolden * (b - a), d = a + kGolden * (b - a);
+    const double c = b - golden * (b - a), d = a + golden * (b - a);
     const double at_c = at(c), at_d = at(d);
     value = std::min({value, at_c, at_d});
     (at_c < at_d ? b : a) = at_c < at_d ? d : c;

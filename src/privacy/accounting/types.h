@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace partita::privacy {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // lower <= truth <= upper. upper = +infinity: no finite guarantee.
 struct Interval {

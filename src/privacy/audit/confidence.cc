@@ -14,7 +14,7 @@ namespace {
 constexpr double kWidening = 1e-10;
 constexpr double kRoughErrors = 3;
 
-void Check(const Count& count, double alpha) {
+void CheckCount(const Count& count, double alpha) {
   if (count.trials > 0 && count.hits <= count.trials && alpha > 0 && alpha < 1) return;
   throw Error(ErrorCode::kUsage,
               fmt::format("{} hits of {} runs at an error rate of {} bound nothing", count.hits,
@@ -38,7 +38,7 @@ Rough Wilson(const Count& count) {
 }  // namespace
 
 double ProportionLower(const Count& count, double alpha) {
-  Check(count, alpha);
+  CheckCount(count, alpha);
   if (count.hits == 0) return 0;
   const auto hits = static_cast<double>(count.hits);
   const auto misses = static_cast<double>(count.trials - count.hits);
@@ -46,7 +46,7 @@ double ProportionLower(const Count& count, double alpha) {
 }
 
 double ProportionUpper(const Count& count, double alpha) {
-  Check(count, alpha);
+  CheckCount(count, alpha);
   if (count.hits == count.trials) return 1;
   const auto hits = static_cast<double>(count.hits);
   const auto misses = static_cast<double>(count.trials - count.hits);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "privacy/accounting/types.h"
 #include "privacy/sampling/interval.h"
 
 namespace partita::privacy {
@@ -15,8 +16,6 @@ namespace {
 constexpr double kLargestScale = 4096;
 constexpr double kGaussianReach = 17;  // exp(-17^2 / 2) < 2^-208
 constexpr double kLaplaceReach = 72;   // exp(-72) < 2^-103
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 double Up(double value) { return std::nextafter(value, kInfinity); }
 double Down(double value) { return std::max(0.0, std::nextafter(value, -kInfinity)); }
 

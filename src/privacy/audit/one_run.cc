@@ -15,7 +15,7 @@ namespace {
 constexpr double kLargestEpsilon = 50;
 constexpr double kEpsilonWidth = 1e-9;
 
-void Check(const Guesses& guesses, double delta) {
+void CheckGuesses(const Guesses& guesses, double delta) {
   if (guesses.right <= guesses.made && guesses.made <= guesses.canaries && guesses.made > 0 &&
       delta >= 0 && delta < 1) {
     return;
@@ -28,7 +28,7 @@ void Check(const Guesses& guesses, double delta) {
 }  // namespace
 
 double OneRunPValue(const Guesses& guesses, double epsilon, double delta) {
-  Check(guesses, delta);
+  CheckGuesses(guesses, delta);
   if (!(epsilon >= 0)) throw Error(ErrorCode::kUsage, "epsilon is at least 0");
   if (guesses.right == 0) return 1;
   const auto right = static_cast<double>(guesses.right);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kChunkValues = uint64_t{1} << 16;
 
-void Check(const SharedRelease& release, std::span<const size_t> known) {
+void CheckRelease(const SharedRelease& release, std::span<const size_t> known) {
   if (release.with.empty() || release.with.size() != release.without.size()) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("statistics of {} and of {} numbers are no neighbours",
@@ -31,7 +31,7 @@ void Check(const SharedRelease& release, std::span<const size_t> known) {
 
 Outputs ObserveRuns(const SharedRelease& release, World world, std::span<const size_t> known,
                     uint64_t runs, crypto::RandomSource& random) {
-  Check(release, known);
+  CheckRelease(release, known);
   const size_t dimension = release.with.size();
   const std::vector<Int128>& statistic = world == World::kWith ? release.with : release.without;
   Outputs outputs{dimension, {}};

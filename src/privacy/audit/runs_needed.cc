@@ -44,7 +44,7 @@ uint64_t Fewest(const std::function<bool(uint64_t)>& refutes) {
   return high;
 }
 
-void Check(const Power& power) {
+void CheckPower(const Power& power) {
   if (power.alpha > 0 && power.alpha < 1 && power.power > 0 && power.power < 1) return;
   throw Error(ErrorCode::kUsage, "error rate and power of an audit are between 0 and 1");
 }
@@ -53,7 +53,7 @@ void Check(const Power& power) {
 
 uint64_t RunsForEvent(double first_probability, double second_probability, double claimed_epsilon,
                       double delta, const Power& power) {
-  Check(power);
+  CheckPower(power);
   if (!(first_probability > 0 && first_probability < 1 && second_probability >= 0 &&
         first_probability > std::exp(claimed_epsilon) * second_probability + delta)) {
     throw Error(ErrorCode::kUsage,
@@ -76,7 +76,7 @@ uint64_t RunsForDiscreteLaplace(double claimed_epsilon, double actual_epsilon, c
 }
 
 uint64_t RunsForGaussian(double claimed_mu, double actual_mu, const Power& power) {
-  Check(power);
+  CheckPower(power);
   if (!(actual_mu > claimed_mu && claimed_mu >= 0)) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("mu {} does not contradict a claim of {}", actual_mu, claimed_mu));

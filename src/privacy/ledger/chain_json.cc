@@ -116,7 +116,7 @@ Json EntryJson(const Entry& entry) {
   return json;
 }
 
-std::array<uint8_t, 32> ReadDigest(const Json& json) {
+std::array<uint8_t, 32> DigestFromJson(const Json& json) {
   const Bytes bytes = FromHex(json.get<std::string>());
   std::array<uint8_t, 32> digest{};
   if (bytes.size() != digest.size()) throw Error(ErrorCode::kBadInput, "a hash of a wrong length");
@@ -142,10 +142,10 @@ std::vector<Entry> ReadChainJson(const std::string& text, const std::string& fil
   bool canonical = false;
   try {
     const Json json = Json::parse(text);
-    pseudonym = ReadDigest(json.at("pseudonym"));
+    pseudonym = DigestFromJson(json.at("pseudonym"));
     for (const Json& item : json.at("entries")) {
       entries.push_back(DecodeEntry(FromHex(item.at("bytes").get<std::string>())));
-      entries.back().hash = ReadDigest(item.at("hash"));
+      entries.back().hash = DigestFromJson(item.at("hash"));
     }
     canonical = ChainJson(pseudonym, entries) == text;
   } catch (const Json::exception&) {

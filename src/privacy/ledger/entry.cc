@@ -15,7 +15,7 @@ constexpr uint8_t kOpened = 1, kReserved = 2, kSpent = 3, kRefunded = 4, kCounte
                   kPolicyChanged = 6;
 constexpr size_t kMaxBlob = 4096;
 
-[[noreturn]] void ThrowDamaged() {
+[[noreturn]] void ThrowDamagedEntry() {
   throw Error(ErrorCode::kRefused, "an entry of the privacy ledger is damaged",
               "restore nothing: keep the file and find out what changed it");
 }
@@ -188,7 +188,7 @@ std::string ReadText(ByteReader& reader) { return reader.String(kMaxText); }
 
 uint8_t ReadChoice(ByteReader& reader, uint8_t last) {
   const uint8_t value = reader.U8();
-  if (value > last) ThrowDamaged();
+  if (value > last) ThrowDamagedEntry();
   return value;
 }
 
@@ -196,7 +196,7 @@ bool ReadBool(ByteReader& reader) { return ReadChoice(reader, 1) == 1; }
 
 uint32_t ReadCount(ByteReader& reader) {
   const uint32_t count = reader.U32();
-  if (count > kMaxItems) ThrowDamaged();
+  if (count > kMaxItems) ThrowDamagedEntry();
   return count;
 }
 
@@ -211,7 +211,7 @@ Cost ReadCost(ByteReader& reader) {
   Cost cost;
   cost.rdp = reader.U64();
   cost.delta = reader.U64();
-  if (cost.rdp > kMaxUnits || cost.delta > kMaxUnits) ThrowDamaged();
+  if (cost.rdp > kMaxUnits || cost.delta > kMaxUnits) ThrowDamagedEntry();
   return cost;
 }
 
@@ -361,7 +361,7 @@ EntryBody ReadBody(ByteReader& reader) {
     case kPolicyChanged:
       return ReadPolicyChanged(reader);
     default:
-      ThrowDamaged();
+      ThrowDamagedEntry();
   }
 }
 
@@ -413,7 +413,7 @@ Entry DecodeEntry(ByteView bytes) {
     reader.ExpectEnd();
     return entry;
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kPeerFault) ThrowDamaged();
+    if (error.code() == ErrorCode::kPeerFault) ThrowDamagedEntry();
     throw;
   }
 }

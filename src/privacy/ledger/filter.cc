@@ -134,7 +134,7 @@ void CheckNoise(const GridGaussian& gaussian) {
 
 constexpr double kSmallestEpsilon = 1e-12, kLargestEpsilon = 1e6;
 
-struct Checker {
+struct ChargeChecker {
   void operator()(const GridGaussian& gaussian) const { CheckNoise(gaussian); }
   void operator()(const ZeroConcentrated& mechanism) const {
     RequireWithin(mechanism.rho, 1e-24, 1e6, "rho");
@@ -184,7 +184,7 @@ bool GridGaussian::operator==(const GridGaussian& other) const {
          remaining.dimension == other.remaining.dimension && sensitivity == other.sensitivity;
 }
 
-void CheckMechanism(const ChargedMechanism& mechanism) { std::visit(Checker{}, mechanism); }
+void CheckMechanism(const ChargedMechanism& mechanism) { std::visit(ChargeChecker{}, mechanism); }
 
 std::string MechanismText(const ChargedMechanism& mechanism) {
   return std::visit(Describer{}, mechanism);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kRelativeWidth = 1e-12;
 
-void CheckNoise(const char* name, double value) {
+void CheckNoiseParameter(const char* name, double value) {
   if (!std::isfinite(value) || value <= 0) {
     throw Error(ErrorCode::kUsage, fmt::format("the {} {} is not a positive number", name, value),
                 "noise of size 0 protects nothing");
@@ -59,12 +59,12 @@ Real LastBelow(const Real& x) {
 }  // namespace
 
 Bounds GaussianDelta(L2Sensitivity sensitivity, double noise_stddev, Epsilon epsilon) {
-  CheckNoise("noise standard deviation", noise_stddev);
+  CheckNoiseParameter("noise standard deviation", noise_stddev);
   return Profile(sensitivity.value(), noise_stddev, epsilon.value());
 }
 
 Bounds GaussianEpsilon(L2Sensitivity sensitivity, double noise_stddev, Delta delta) {
-  CheckNoise("noise standard deviation", noise_stddev);
+  CheckNoiseParameter("noise standard deviation", noise_stddev);
   const auto at = [&](double epsilon) {
     return Profile(sensitivity.value(), noise_stddev, epsilon);
   };
@@ -105,12 +105,12 @@ double LaplaceScale(L1Sensitivity sensitivity, Epsilon epsilon) {
 }
 
 Bounds LaplaceEpsilon(L1Sensitivity sensitivity, double scale) {
-  CheckNoise("Laplace scale", scale);
+  CheckNoiseParameter("Laplace scale", scale);
   return ToBounds(PreciseInterval::Of(sensitivity.value()) / PreciseInterval::Of(scale));
 }
 
 Bounds LaplaceDelta(L1Sensitivity sensitivity, double scale, Epsilon epsilon) {
-  CheckNoise("Laplace scale", scale);
+  CheckNoiseParameter("Laplace scale", scale);
   const PreciseInterval gap = PreciseInterval::Of(epsilon.value()) -
                               PreciseInterval::Of(sensitivity.value()) / PreciseInterval::Of(scale);
   return ToBounds(Positive(-Expm1(ShiftLeft(gap, -1))));

@@ -9,7 +9,7 @@
 namespace partita::privacy {
 namespace {
 
-constexpr mpfr_prec_t kPrecision = kDefaultPrecision;
+constexpr mpfr_prec_t kSumsPrecision = kDefaultPrecision;
 
 // Sums from `first` on of exp(-k^2 / (2 s)), one per requested `first` >= 0, in one pass over k,
 // without a temporary per term: masses follow from each other by products.
@@ -17,11 +17,11 @@ class TailSums {
  public:
   TailSums(const GridVariance& variance, std::array<int64_t, 3> firsts)
       : firsts_(firsts),
-        mass_(PreciseInterval::Of(1.0, kPrecision)),
+        mass_(PreciseInterval::Of(1.0, kSumsPrecision)),
         // exp(-(2k+1)/(2s)) at k = 0, and the factor exp(-1/s) from one k to the next.
         ratio_(Exp(ShiftLeft(Exponent(variance), -1))),
         factor_(Exp(Exponent(variance))),
-        sums_(3, PreciseInterval(kPrecision)) {
+        sums_(3, PreciseInterval(kSumsPrecision)) {
     const double stddev = StddevUpperBound(variance);
     const auto last = static_cast<int64_t>(std::ceil(24 * stddev)) + 1;
     for (int64_t k = 0; k <= last; ++k) {
@@ -33,7 +33,7 @@ class TailSums {
     }
     // What follows falls at least as fast as the ratio reached: in all at most mass / (1 - ratio),
     // below mass (1 + sigma) at 24 sigma. It lies in each sum for which k counts at all.
-    PreciseInterval rest = mass_ * PreciseInterval::Of(1 + stddev, kPrecision);
+    PreciseInterval rest = mass_ * PreciseInterval::Of(1 + stddev, kSumsPrecision);
     mpfr_set_zero(rest.lower().get(), 1);
     for (PreciseInterval& sum : sums_) sum = sum + rest;
   }
@@ -42,7 +42,8 @@ class TailSums {
 
  private:
   static PreciseInterval Exponent(const GridVariance& variance) {
-    return -(PreciseInterval::Of(1.0, kPrecision) / PreciseInterval::Of(variance, kPrecision));
+    return -(PreciseInterval::Of(1.0, kSumsPrecision) /
+             PreciseInterval::Of(variance, kSumsPrecision));
   }
   static void Accumulate(PreciseInterval& sum, const PreciseInterval& term) {
     mpfr_add(sum.lower().get(), sum.lower().get(), term.lower().get(), MPFR_RNDD);
@@ -74,22 +75,22 @@ PreciseInterval Threshold(const GridVariance& variance, int64_t from, int64_t sh
   // P(X >= k) = 1 - P(X >= 1 - k) for k <= 0.
   const auto mirrored = [](int64_t k) { return k > 0 ? k : 1 - k; };
   const TailSums sums(variance, {0, mirrored(from), mirrored(next)});
-  const PreciseInterval one = PreciseInterval::Of(1.0, kPrecision);
+  const PreciseInterval one = PreciseInterval::Of(1.0, kSumsPrecision);
   const PreciseInterval total = ShiftLeft(sums.From(0), 1) - one;
   const auto tail = [&](int64_t k, size_t index) {
     const PreciseInterval part = sums.From(index) / total;
     return k > 0 ? part : one - part;
   };
-  return tail(from, 1) - Exp(PreciseInterval::Of(epsilon, kPrecision)) * tail(next, 2);
+  return tail(from, 1) - Exp(PreciseInterval::Of(epsilon, kSumsPrecision)) * tail(next, 2);
 }
 
 }  // namespace
 
 PreciseInterval DiscreteGaussianProfile(const GridVariance& variance, double shift,
                                         double epsilon) {
-  const PreciseInterval distance = PreciseInterval::Of(shift, kPrecision);
-  const PreciseInterval cut = PreciseInterval::Of(epsilon, kPrecision) *
-                                  PreciseInterval::Of(variance, kPrecision) / distance -
+  const PreciseInterval distance = PreciseInterval::Of(shift, kSumsPrecision);
+  const PreciseInterval cut = PreciseInterval::Of(epsilon, kSumsPrecision) *
+                                  PreciseInterval::Of(variance, kSumsPrecision) / distance -
                               ShiftLeft(distance, -1);
   // The best threshold is one of these two; one, unless `cut` straddles a whole number.
   const int64_t first = Clamped(std::floor(cut.LowerBound())) + 1;

@@ -3,7 +3,7 @@
 namespace partita::privacy {
 namespace {
 
-constexpr mpfr_prec_t kMaxPrecision = 1 << 14;
+constexpr mpfr_prec_t kMaxProfilePrecision = 1 << 14;
 
 PreciseInterval Widened(const PreciseInterval& value, mpfr_prec_t precision) {
   return value + PreciseInterval(precision);
@@ -39,7 +39,7 @@ PreciseInterval GaussianProfile(const PreciseInterval& sensitivity, const Precis
   mpfr_prec_t precision = kDefaultPrecision;
   while (true) {
     PreciseInterval value = ProfileAt(sensitivity, stddev, epsilon, precision);
-    if (IsNarrow(value) || precision >= kMaxPrecision) return value;
+    if (IsNarrow(value) || precision >= kMaxProfilePrecision) return value;
     precision *= 4;
   }
 }

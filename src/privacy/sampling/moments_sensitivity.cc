@@ -11,11 +11,11 @@
 namespace partita::privacy {
 namespace {
 
-PreciseInterval Whole(unsigned value) { return PreciseInterval::Of(UInt128{value}); }
+PreciseInterval WholeNumber(unsigned value) { return PreciseInterval::Of(UInt128{value}); }
 
 double AddRemove(const PreciseInterval& square, bool releases_count) {
   const PreciseInterval sum = square + square * square;
-  return Sqrt(releases_count ? sum + Whole(1) : sum).UpperBound();
+  return Sqrt(releases_count ? sum + WholeNumber(1) : sum).UpperBound();
 }
 
 double ReplaceMany(const PreciseInterval& square) {
@@ -26,9 +26,9 @@ double ReplaceMany(const PreciseInterval& square) {
 double ReplaceOne(const PreciseInterval& bound, const PreciseInterval& square) {
   const double ends = ShiftLeft(bound, 1).UpperBound();
   if (square.UpperBound() < 2) return ends;
-  const PreciseInterval sum = ShiftLeft(bound + Sqrt(Positive(square - Whole(2))), -1);
+  const PreciseInterval sum = ShiftLeft(bound + Sqrt(Positive(square - WholeNumber(2))), -1);
   const PreciseInterval difference = ShiftLeft(bound, 1) - sum;
-  const PreciseInterval inner = difference * Sqrt(Whole(1) + sum * sum);
+  const PreciseInterval inner = difference * Sqrt(WholeNumber(1) + sum * sum);
   return std::max(ends, inner.UpperBound());
 }
 

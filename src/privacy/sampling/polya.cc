@@ -14,7 +14,7 @@
 namespace partita::privacy {
 namespace {
 
-constexpr double kBand = 0x1p-44;
+constexpr double kPolyaBand = 0x1p-44;
 
 // One candidate's words: the slot, the low 64 bits, and 16 bits of U above more low bits.
 struct CandidateWords {
@@ -22,8 +22,8 @@ struct CandidateWords {
 };
 
 // S 2^log2_multiplier f(k) / w.
-bool AcceptExactly(const PolyaTable& table, size_t slot, UInt128 k, long log2_multiplier,
-                   uint16_t head, uint64_t word, crypto::RandomSource& source) {
+bool AcceptPolyaExactly(const PolyaTable& table, size_t slot, UInt128 k, long log2_multiplier,
+                        uint16_t head, uint64_t word, crypto::RandomSource& source) {
   return AcceptBelow(head, word, source, [&](mpfr_prec_t precision) {
     // log-gamma of k takes as many bits again before the first one that counts.
     const mpfr_prec_t working = precision + 128;
@@ -33,8 +33,8 @@ bool AcceptExactly(const PolyaTable& table, size_t slot, UInt128 k, long log2_mu
   });
 }
 
-bool AcceptInBin(const PolyaTable& table, size_t slot, UInt128 k, uint16_t head,
-                 crypto::RandomSource& source) {
+bool AcceptInPolyaBin(const PolyaTable& table, size_t slot, UInt128 k, uint16_t head,
+                      crypto::RandomSource& source) {
   const PolyaBin& bin = table.bins()[slot];
   const uint64_t word = ReadWord(source);
   const double r = 1.0 / table.parties();
@@ -42,17 +42,17 @@ bool AcceptInBin(const PolyaTable& table, size_t slot, UInt128 k, uint16_t head,
   const auto start = static_cast<double>(bin.start);
   const double change =
       (r - 1) * std::log1p(steps / (start + r / 2)) - steps / static_cast<double>(table.scale());
-  const double upper = bin.ratio_at_start * std::exp(change) * (1 + kBand);
+  const double upper = bin.ratio_at_start * std::exp(change) * (1 + kPolyaBand);
   const double gap = bin.start < kExactCoefficients ? 0.0 : 0.125 / start;
-  const double lower = upper * (1 - 2 * kBand) * (1 - gap);
+  const double lower = upper * (1 - 2 * kPolyaBand) * (1 - gap);
   const uint64_t top = (uint64_t{head} << 37) | (word >> 27);
   const double uniform = static_cast<double>(top) * 0x1p-53;
   if (uniform + 0x1p-53 <= lower) return true;
   if (uniform >= upper) return false;
-  return AcceptExactly(table, slot, k, bin.width_bits, head, word, source);
+  return AcceptPolyaExactly(table, slot, k, bin.width_bits, head, word, source);
 }
 
-std::optional<UInt128> Candidate(const PolyaTable& table, crypto::RandomSource& source) {
+std::optional<UInt128> PolyaCandidate(const PolyaTable& table, crypto::RandomSource& source) {
   Secret<CandidateWords> secret;
   auto& word = secret.Expose().word;
   source.Fill({reinterpret_cast<uint8_t*>(word.data()), sizeof(word)});
@@ -66,14 +66,15 @@ std::optional<UInt128> Candidate(const PolyaTable& table, crypto::RandomSource& 
       ((static_cast<UInt128>(word[2]) << 64) | word[1]) & ((UInt128{1} << bin.width_bits) - 1);
   if (slot + 1 < table.bins().size()) {
     const UInt128 k = bin.start + low;
-    const bool accepted = head < entry.quick[side] || AcceptInBin(table, slot, k, head, source);
+    const bool accepted =
+        head < entry.quick[side] || AcceptInPolyaBin(table, slot, k, head, source);
     return accepted ? std::optional<UInt128>(k) : std::nullopt;
   }
   const uint64_t block = ReadZeroBits(source);
   const UInt128 k = bin.start + (static_cast<UInt128>(block) << bin.width_bits) + low;
   const long log2_multiplier = bin.width_bits + static_cast<long>(block) + 1;
   const uint64_t next = ReadWord(source);
-  const bool accepted = AcceptExactly(table, slot, k, log2_multiplier, head, next, source);
+  const bool accepted = AcceptPolyaExactly(table, slot, k, log2_multiplier, head, next, source);
   return accepted ? std::optional<UInt128>(k) : std::nullopt;
 }
 
@@ -87,7 +88,7 @@ PolyaShare& PolyaShare::operator=(PolyaShare&&) noexcept = default;
 
 Int128 PolyaShare::Sample(crypto::RandomSource& source) const {
   while (true) {
-    if (const auto k = Candidate(*table_, source)) return static_cast<Int128>(*k);
+    if (const auto k = PolyaCandidate(*table_, source)) return static_cast<Int128>(*k);
   }
 }
 

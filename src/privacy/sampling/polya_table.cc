@@ -8,7 +8,7 @@
 namespace partita::privacy {
 namespace {
 
-constexpr mpfr_prec_t kPrecision = 128;
+constexpr mpfr_prec_t kPolyaPrecision = 128;
 constexpr uint32_t kMaxParties = 1000000;
 constexpr UInt128 kMaxScale = UInt128{1} << 100;
 // f falls below 2^-64 of its mass after this many scales.
@@ -31,7 +31,7 @@ PolyaTable::PolyaTable(UInt128 scale_grid_units, uint32_t parties)
                 "use a scale of 1 to 2^100 grid units and 1 to 1000000 parties");
   }
   AddBins();
-  const PolyaLaw law(scale_, parties_, kPrecision);
+  const PolyaLaw law(scale_, parties_, kPolyaPrecision);
   const std::vector<PreciseInterval> masses = Masses(law);
   ChooseScale(masses);
   AddWeights(law, masses);
@@ -60,11 +60,11 @@ std::vector<PreciseInterval> PolyaTable::Masses(const PolyaLaw& law) const {
 }
 
 void PolyaTable::ChooseScale(const std::vector<PreciseInterval>& masses) {
-  PreciseInterval sum(kPrecision);
+  PreciseInterval sum(kPolyaPrecision);
   for (const PreciseInterval& mass : masses) sum = sum + mass;
   // Every weight is rounded up by less than 1.
   const UInt128 room = (UInt128{1} << 64) - bins_.size() - 1;
-  const PreciseInterval scale = PreciseInterval::Of(room, kPrecision) / sum;
+  const PreciseInterval scale = PreciseInterval::Of(room, kPolyaPrecision) / sum;
   scale_exponent_ = mpfr_get_exp(scale.lower().get()) - 64;
   scale_mantissa_ = mpfr_get_ui(ShiftLeft(scale, -scale_exponent_).lower().get(), MPFR_RNDD);
 }
@@ -74,15 +74,15 @@ PreciseInterval PolyaTable::Scale(mpfr_prec_t precision) const {
 }
 
 void PolyaTable::AddWeights(const PolyaLaw& law, const std::vector<PreciseInterval>& masses) {
-  const PreciseInterval scale = Scale(kPrecision);
+  const PreciseInterval scale = Scale(kPolyaPrecision);
   std::vector<uint16_t> quick;
   UInt128 total = 0;
   for (size_t i = 0; i < bins_.size(); ++i) {
     PolyaBin& bin = bins_[i];
     const PreciseInterval mass = scale * masses[i];
     const uint64_t weight = std::max<uint64_t>(1, mpfr_get_ui(mass.upper().get(), MPFR_RNDU));
-    const PreciseInterval divisor = PreciseInterval::Of(UInt128{weight}, kPrecision);
-    PreciseInterval at_start(kPrecision);
+    const PreciseInterval divisor = PreciseInterval::Of(UInt128{weight}, kPolyaPrecision);
+    PreciseInterval at_start(kPolyaPrecision);
     at_start.lower() = mass.upper();
     at_start.upper() = mass.upper();
     bin.ratio_at_start = (at_start / divisor).Middle();

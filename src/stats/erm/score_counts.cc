@@ -10,7 +10,7 @@
 namespace partita::stats::erm {
 namespace {
 
-constexpr double kVisible = 4;  // noise standard deviations
+constexpr double kVisibleCount = 4;  // noise standard deviations
 
 double Sum(const std::vector<double>& counts, size_t from, size_t to) {
   return std::accumulate(counts.begin() + static_cast<std::ptrdiff_t>(from),
@@ -106,7 +106,7 @@ std::optional<CountedEvaluation> EvaluateCounts(const ScoreCounts& counts) {
   result.positives = Sum(counts.positive, 0, bins);
   result.negatives = Sum(counts.negative, 0, bins);
   const double hidden =
-      std::max(1e-9, kVisible * counts.noise_stddev * std::sqrt(static_cast<double>(bins)));
+      std::max(1e-9, kVisibleCount * counts.noise_stddev * std::sqrt(static_cast<double>(bins)));
   if (std::min(result.positives, result.negatives) < hidden) return std::nullopt;
 
   Confusion& table = result.confusion;
@@ -132,7 +132,7 @@ std::optional<CountedEvaluation> EvaluateCounts(const ScoreCounts& counts) {
   const double width = 1 / static_cast<double>(bins);
   for (size_t b = 0; b < bins; ++b) {
     const double rows = counts.positive[b] + counts.negative[b];
-    if (rows < std::max(1.0, kVisible * noise * std::sqrt(2.0))) continue;
+    if (rows < std::max(1.0, kVisibleCount * noise * std::sqrt(2.0))) continue;
     const double lower = static_cast<double>(b) * width;
     result.calibration.push_back(
         {lower, lower + width, rows, Share(counts.positive[b], counts.negative[b], 1, 1, noise)});

@@ -18,11 +18,6 @@ double Logistic(double z) {
   return z >= 0 ? 1 / (1 + std::exp(-z)) : std::exp(z) / (1 + std::exp(z));
 }
 
-double Softplus(double z) {
-  const double value = z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z));
-  return std::max(value, 1e-10);
-}
-
 void Categorical(Index first, Index levels, const ArrayXXd& rho, Components& out) {
   auto log_p = out.natural.middleCols(first, levels);
   auto p = out.level_square.middleCols(first, levels);
@@ -185,6 +180,11 @@ ArrayXXd LogPriorGradient(const Layout& layout, const ArrayXXd& theta) {
     }
   }
   return gradient;
+}
+
+double Softplus(double z) {
+  const double value = z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z));
+  return std::max(value, 1e-10);
 }
 
 }  // namespace partita::stats::mixture

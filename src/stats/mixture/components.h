@@ -40,4 +40,7 @@ double LogPrior(const Layout& layout, const Eigen::ArrayXXd& theta);
 // Its derivative, K x (1 + J).
 Eigen::ArrayXXd LogPriorGradient(const Layout& layout, const Eigen::ArrayXXd& theta);
 
+// log(1 + e^z), at least 1e-10: rates and precisions are never 0.
+double Softplus(double z);
+
 }  // namespace partita::stats::mixture

@@ -30,10 +30,6 @@ size_t DrawIndex(const std::vector<double>& cumulative, blr::Variates& variates)
   return static_cast<size_t>(std::min(found, cumulative.end() - 1) - cumulative.begin());
 }
 
-double Softplus(double z) {
-  return std::max(z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z)), 1e-10);
-}
-
 // Sums of exponential gaps for small rates; above, a Poisson variate is that of a Gamma split
 // (Ahrens & Dieter 1974): the m-th event of the process falls before the end or after it.
 double DrawPoisson(double rate, blr::Variates& variates) {

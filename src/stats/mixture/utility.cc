@@ -123,7 +123,7 @@ SparseRows DesignOf(const Layout& layout, const Values& values, size_t target, s
   return rows;
 }
 
-double Logistic(double z) { return 1 / (1 + std::exp(-z)); }
+double InverseLogit(double z) { return 1 / (1 + std::exp(-z)); }
 
 VectorXd FitLogistic(const SparseRows& rows) {
   constexpr double kRidge = 1;
@@ -134,7 +134,7 @@ VectorXd FitLogistic(const SparseRows& rows) {
     hessian(0, 0) = 1e-6;  // the intercept is not shrunk
     gradient(0) = -1e-6 * beta(0);
     for (size_t n = 0; n < rows.target.size(); ++n) {
-      const double p = Logistic(rows.Linear(n, beta));
+      const double p = InverseLogit(rows.Linear(n, beta));
       const double weight = std::max(p * (1 - p), 1e-9);
       for (size_t i = 0; i < rows.per_row; ++i) {
         const auto [a, x] = rows.Entry(n, i);

@@ -76,4 +76,15 @@ Tangent TangentSpace(const Eigen::MatrixXd& jacobian, Eigen::Index num_parameter
   return {basis.unaryExpr([](double z) { return std::abs(z) < 1e-14 ? 0.0 : z; }), rank};
 }
 
+double Infeasibility(const ExpressionValues& constraints) {
+  double largest = 0;
+  for (Index i = 0; i < constraints.values.size(); ++i) {
+    const double norm = constraints.jacobian.row(i).norm();
+    const double distance = std::abs(constraints.values[i]) / (norm > 0 ? norm : 1);
+    largest = std::isfinite(distance) ? std::max(largest, distance)
+                                      : std::numeric_limits<double>::infinity();
+  }
+  return largest;
+}
+
 }  // namespace partita::stats

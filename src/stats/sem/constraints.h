@@ -48,4 +48,8 @@ struct Tangent {
 };
 Tangent TangentSpace(const Eigen::MatrixXd& jacobian, Eigen::Index num_parameters);
 
+// The largest distance of a point to a constraint's surface to first order, |value| / |gradient|;
+// infinity if one has no finite value.
+double Infeasibility(const ExpressionValues& constraints);
+
 }  // namespace partita::stats

@@ -15,7 +15,7 @@ namespace partita::stats {
 namespace {
 
 // Far beyond any model that can be fitted; keeps hostile input from eating the memory.
-constexpr std::size_t kMaxRows = 100000;
+constexpr std::size_t kMaxModelRows = 100000;
 
 // A list without repetitions, in order of arrival.
 class NameList {
@@ -114,9 +114,9 @@ std::vector<ModelRow> FlattenStatements(std::string_view text,
         rows.push_back(
             {lhs.name, intercept ? "~1" : statement.op, term.name, term.modifiers, term.position});
         CheckRow(text, rows.back(), seen);
-        if (rows.size() > kMaxRows) {
+        if (rows.size() > kMaxModelRows) {
           FailAtModelText(text, term.position,
-                          fmt::format("the model has more than {} parameters", kMaxRows),
+                          fmt::format("the model has more than {} parameters", kMaxModelRows),
                           "shorten the model");
         }
       }

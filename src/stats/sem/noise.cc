@@ -19,15 +19,6 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-VectorXd PointFromRows(const RamModel& model, const std::vector<ParameterEstimate>& estimates) {
-  VectorXd x = VectorXd::Zero(model.num_parameters);
-  for (std::size_t r = estimates.size(); r-- > 0;) {
-    const int k = model.row_parameter[r];
-    if (k >= 0) x[k] = estimates[r].estimate / model.parameter_unit[k];
-  }
-  return x;
-}
-
 // With weights w of the upper triangle of n S: of sum z, through n S.
 VectorXd SumWeights(const VectorXd& upper, const VectorXd& mean) {
   const Index p = mean.size();

@@ -108,17 +108,6 @@ struct Iterate {
   double infeasibility = 0;  // largest distance to a constraint, in units of x
 };
 
-double Infeasibility(const ExpressionValues& constraints) {
-  double largest = 0;
-  for (Index i = 0; i < constraints.values.size(); ++i) {
-    const double norm = constraints.jacobian.row(i).norm();
-    const double distance = std::abs(constraints.values[i]) / (norm > 0 ? norm : 1);
-    largest = std::isfinite(distance) ? std::max(largest, distance)
-                                      : std::numeric_limits<double>::infinity();
-  }
-  return largest;
-}
-
 double ScaledGradient(const VectorXd& projected, const MatrixXd& information) {
   double largest = 0;
   for (Index i = 0; i < projected.size(); ++i) {

@@ -172,17 +172,6 @@ struct Point {
   double scaled_gradient = std::numeric_limits<double>::infinity();
 };
 
-double Infeasibility(const ExpressionValues& constraints) {
-  double largest = 0;
-  for (Index i = 0; i < constraints.values.size(); ++i) {
-    const double norm = constraints.jacobian.row(i).norm();
-    const double distance = std::abs(constraints.values[i]) / (norm > 0 ? norm : 1);
-    largest = std::isfinite(distance) ? std::max(largest, distance)
-                                      : std::numeric_limits<double>::infinity();
-  }
-  return largest;
-}
-
 struct Step {
   VectorXd step;
   double predicted = 0;  // decrease of the value
@@ -342,19 +331,19 @@ class Scoring {
   double total_ = 0;
 };
 
-struct Optimum {
+struct OracleOptimum {
   Point point;
   int steps = 0;
   std::string reason;  // empty: converged
 };
 
-Optimum Optimize(const ParameterTable& table, const SemObjective& objective,
-                 const ModelExpressions& expressions, Questions& questions) {
-  Optimum best;
+OracleOptimum Optimize(const ParameterTable& table, const SemObjective& objective,
+                       const ModelExpressions& expressions, Questions& questions) {
+  OracleOptimum best;
   for (const StartMethod method : {StartMethod::kSimple, StartMethod::kCautious}) {
     const VectorXd start = StartValues(table, objective.model, objective.samples, method);
     if (best.point.x.size() > 0 && !questions.GradientsLeft()) break;
-    Optimum found;
+    OracleOptimum found;
     found.point = Scoring(objective, expressions, questions).Run(start, found.steps, found.reason);
     found.steps += best.steps;
     const bool converged = found.reason.empty();
@@ -366,7 +355,7 @@ Optimum Optimize(const ParameterTable& table, const SemObjective& objective,
   return best;
 }
 
-void Append(std::vector<std::string>& to, std::vector<std::string> from) {
+void AppendWarnings(std::vector<std::string>& to, std::vector<std::string> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
@@ -390,7 +379,7 @@ int CountHidden(const ParameterTable& table) {
 
 SemFit Describe(const ParameterTable& table, const ParameterTable& freed,
                 const OracleFitInput& input, const SemObjective& objective,
-                const ModelExpressions& expressions, const Optimum& optimum,
+                const ModelExpressions& expressions, const OracleOptimum& optimum,
                 double confidence_level) {
   const RamModel& model = objective.model;
   const Point& at = optimum.point;
@@ -410,11 +399,11 @@ SemFit Describe(const ParameterTable& table, const ParameterTable& freed,
                                              std::numeric_limits<double>::quiet_NaN());
   if (examined) {
     covariance = InvertInformation(at.information, at.tangent, total);
-    Append(fit.warnings, IdentificationWarnings(freed, model, covariance));
+    AppendWarnings(fit.warnings, IdentificationWarnings(freed, model, covariance));
     if (!fit.converged || !covariance.positive_definite) {
       const std::vector<std::string> drift = DriftWarnings(freed, model, at.x);
       if (!drift.empty()) fit.converged = false;
-      Append(fit.warnings, drift);
+      AppendWarnings(fit.warnings, drift);
     }
   }
   fit.vcov = FreeCovariance(table, model, covariance.covariance);
@@ -426,7 +415,7 @@ SemFit Describe(const ParameterTable& table, const ParameterTable& freed,
       -at.value * total - CovariateLogLikelihood(table, input.n, fit.implied_covariance);
   const int num_parameters = model.num_parameters - at.tangent.rank - CountHidden(table);
   fit.fit_measures = LikelihoodMeasures(table, total, logl, num_parameters);
-  Append(fit.warnings, SolutionWarnings(freed, model, at.x));
+  AppendWarnings(fit.warnings, SolutionWarnings(freed, model, at.x));
   return fit;
 }
 
@@ -452,7 +441,7 @@ OracleFit FitSemFromOracle(const ParameterTable& table, const OracleFitInput& in
   const ModelExpressions expressions(freed, model);
   CheckRows(table, input.n, CountParameters(model, expressions));
   Questions questions(model, input, options, progress);
-  const Optimum optimum = Optimize(freed, objective, expressions, questions);
+  const OracleOptimum optimum = Optimize(freed, objective, expressions, questions);
   OracleFit out;
   out.fit =
       Describe(table, freed, input, objective, expressions, optimum, options.confidence_level);

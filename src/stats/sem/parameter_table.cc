@@ -20,7 +20,7 @@
 namespace partita::stats {
 namespace {
 
-constexpr std::size_t kMaxRows = 200000;
+constexpr std::size_t kMaxTableRows = 200000;
 
 using NameSet = std::unordered_set<std::string>;
 
@@ -118,9 +118,9 @@ class TableBuilder {
                                   pairs(roles_.observed_outcomes) +
                                   roles_.latent_outcomes.size() * roles_.observed_outcomes.size() +
                                   2 * (roles_.latent.size() + roles_.observed.size());
-    if (per_group > kMaxRows / table_.groups.size()) {
+    if (per_group > kMaxTableRows / table_.groups.size()) {
       throw Error(ErrorCode::kBadInput,
-                  fmt::format("the model has more than {} parameters in all groups", kMaxRows),
+                  fmt::format("the model has more than {} parameters in all groups", kMaxTableRows),
                   "use fewer variables");
     }
   }

@@ -8,7 +8,6 @@
 namespace partita::stats {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSingularLoop = 1e-13;  // reciprocal condition number of I - A
 
 }  // namespace
@@ -27,8 +26,9 @@ Propagated Propagate(const RamGroup& group, const Eigen::VectorXd& x) {
                                                 filled.regression);
   // A feedback loop of strength one: rounding must not make a huge Sigma of it.
   if (!(lu.rcond() > kSingularLoop)) {
-    out.covariance = Eigen::MatrixXd::Constant(v, v, kInfinity);
-    out.mean = Eigen::VectorXd::Constant(v, kInfinity);
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    out.covariance = Eigen::MatrixXd::Constant(v, v, infinity);
+    out.mean = Eigen::VectorXd::Constant(v, infinity);
     return out;
   }
   out.effects = lu.inverse();

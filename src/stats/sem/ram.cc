@@ -12,17 +12,17 @@
 namespace partita::stats {
 namespace {
 
-using Index = std::unordered_map<std::string, int>;
+using VariableIndex = std::unordered_map<std::string, int>;
 
-Index IndexOf(const std::vector<std::string>& names) {
-  Index index;
+VariableIndex IndexOf(const std::vector<std::string>& names) {
+  VariableIndex index;
   for (const std::string& name : names) index.emplace(name, static_cast<int>(index.size()));
   return index;
 }
 
 bool IsParameterRow(const Parameter& row) { return row.op != ":=" && row.op != "=="; }
 
-int Find(const Index& index, const Parameter& row, const std::string& name) {
+int Find(const VariableIndex& index, const Parameter& row, const std::string& name) {
   const auto found = index.find(name);
   if (found != index.end()) return found->second;
   throw Error(ErrorCode::kBadInput,
@@ -33,7 +33,7 @@ int Find(const Index& index, const Parameter& row, const std::string& name) {
 }
 
 // The cell of a row, before units: matrix, row and column.
-RamCell CellOf(const Index& index, const Parameter& row) {
+RamCell CellOf(const VariableIndex& index, const Parameter& row) {
   RamCell cell;
   if (row.op == "~1") {
     cell.matrix = RamMatrix::kMean;
@@ -79,8 +79,8 @@ Eigen::VectorXd PooledStandardDeviations(const std::vector<GroupMoments>& moment
 
 // Unit of one latent variable, or 0 if its indicators have none yet: the root of a fixed variance;
 // else the smallest (unit of indicator / |fixed loading|); else the unit of the first indicator.
-double LatentUnit(const ParameterTable& table, const Index& index, const std::string& latent,
-                  const std::vector<double>& unit) {
+double LatentUnit(const ParameterTable& table, const VariableIndex& index,
+                  const std::string& latent, const std::vector<double>& unit) {
   double from_loading = 0, from_first = 0;
   for (const Parameter& row : table.rows) {
     if (row.lhs != latent) continue;
@@ -99,7 +99,7 @@ double LatentUnit(const ParameterTable& table, const Index& index, const std::st
   return from_loading > 0 ? from_loading : from_first;
 }
 
-Eigen::VectorXd VariableUnits(const ParameterTable& table, const Index& index,
+Eigen::VectorXd VariableUnits(const ParameterTable& table, const VariableIndex& index,
                               const std::vector<GroupMoments>& moments) {
   std::vector<double> unit(index.size(), 0);
   const Eigen::VectorXd deviations = PooledStandardDeviations(moments);
@@ -169,7 +169,7 @@ RamModel BuildRamModel(const ParameterTable& table, const std::vector<GroupMomen
   model.variables.insert(model.variables.end(), table.latent.begin(), table.latent.end());
   model.num_variables = static_cast<int>(model.variables.size());
   model.meanstructure = table.meanstructure;
-  const Index index = IndexOf(model.variables);
+  const VariableIndex index = IndexOf(model.variables);
   model.variable_unit = VariableUnits(table, index, moments);
 
   const int v = model.num_variables;

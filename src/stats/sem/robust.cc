@@ -22,20 +22,10 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 constexpr Index kBlock = 256;  // rows per rank update
 
 Index ToIndex(std::size_t i) { return static_cast<Index>(i); }
-
-// x of a model at natural values of the table's rows.
-VectorXd PointFromRows(const RamModel& model, const std::vector<ParameterEstimate>& estimates) {
-  VectorXd x = VectorXd::Zero(model.num_parameters);
-  for (std::size_t r = estimates.size(); r-- > 0;) {
-    const int k = model.row_parameter[r];
-    if (k >= 0) x[k] = estimates[r].estimate / model.parameter_unit[k];
-  }
-  return x;
-}
 
 // A function constant + linear'r of the whitened row r.
 struct LinearForm {
@@ -204,9 +194,9 @@ std::map<std::string, double> ScaledMeasures(const SemFit& fit, double num_group
   const auto& f = fit.fit_measures;
   const double chisq = f.at("chisq"), df = f.at("df"), n = f.at("ntotal");
   const double baseline = f.at("baseline.chisq"), baseline_df = f.at("baseline.df");
-  const double c = df > 0 && trace > 0 ? trace / df : kNan;
+  const double c = df > 0 && trace > 0 ? trace / df : kNoValue;
   const double c_baseline =
-      baseline_df > 0 && baseline_trace > 0 ? baseline_trace / baseline_df : kNan;
+      baseline_df > 0 && baseline_trace > 0 ? baseline_trace / baseline_df : kNoValue;
   std::map<std::string, double> m;
   m["chisq.scaling.factor"] = c;
   m["chisq.scaled"] = chisq / c;

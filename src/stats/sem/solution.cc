@@ -122,4 +122,13 @@ void AddImplied(const RamModel& model, const VectorXd& x, SemFit& fit) {
   }
 }
 
+VectorXd PointFromRows(const RamModel& model, const std::vector<ParameterEstimate>& estimates) {
+  VectorXd x = VectorXd::Zero(model.num_parameters);
+  for (std::size_t r = estimates.size(); r-- > 0;) {
+    const int k = model.row_parameter[r];
+    if (k >= 0) x[k] = estimates[r].estimate / model.parameter_unit[k];
+  }
+  return x;
+}
+
 }  // namespace partita::stats

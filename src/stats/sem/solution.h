@@ -27,4 +27,8 @@ std::vector<ParameterEstimate> DescribeEstimates(const ParameterTable& table, co
 // Implied covariances and means of the observed variables per group, natural units.
 void AddImplied(const RamModel& model, const Eigen::VectorXd& x, SemFit& fit);
 
+// The optimiser's point at natural values of the table's rows.
+Eigen::VectorXd PointFromRows(const RamModel& model,
+                              const std::vector<ParameterEstimate>& estimates);
+
 }  // namespace partita::stats

@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "report/facts_json.h"
+#include "report/json.h"
 
 namespace partita::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using study::Document;
 using study::DocumentPlot;
 using study::DocumentSection;

@@ -3,13 +3,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "report/json.h"
 #include "report/result_json.h"
 
 namespace partita::report {
 namespace {
-
-// nlohmann-json writes the shortest text of a double and null for what is not finite.
-using Json = nlohmann::ordered_json;
 
 template <typename T>
 Json OrNull(const std::optional<T>& value) {

@@ -133,7 +133,7 @@ std::string EstimateTable(const MleResult& result) {
   return RenderHtmlTable(table);
 }
 
-std::string Estimates(const MleResult& result, size_t index) {
+std::string EstimatesHtml(const MleResult& result, size_t index) {
   bool any = false;
   for (size_t i = 0; i < result.table.rows.size(); ++i) any = any || HasInterval(result, i);
   std::string out = Element("h3", "Estimates") + "\n";
@@ -216,7 +216,7 @@ std::string Opened(const MleResult& result) {
                    result.likelihood->leakage_level + ").");
 }
 
-std::string Convergence(const MleResult& result, const RunFacts& facts, size_t index) {
+std::string ConvergenceHtml(const MleResult& result, const RunFacts& facts, size_t index) {
   const stats::SemFit& fit = result.fit;
   std::string out = Element("h3", "Convergence") + "\n";
   out += Definitions({{"Converged", fit.converged ? "yes" : "NO: the numbers are where it stopped"},
@@ -247,7 +247,7 @@ std::string Convergence(const MleResult& result, const RunFacts& facts, size_t i
 }
 
 // Of the family, and what the study asked for.
-std::string Tables(const MleResult& result) {
+std::string TablesHtml(const MleResult& result) {
   std::string out;
   for (const CellTable& table : result.tables) out += CellTableHtml(table);
   return out.empty() ? out : Element("h3", "What follows from the fit") + "\n" + out;
@@ -291,9 +291,9 @@ std::string Vcov(const MleResult& result) {
 std::string AnalysisHtml(const MleResult& result, const RunFacts& facts, size_t index, bool alone) {
   const std::string title = alone ? "Analysis" : "Analysis " + AnalysisName(result);
   return Section("analysis-" + std::to_string(index + 1), title,
-                 Model(result, facts) + Diagrams(result, index) + Estimates(result, index) +
-                     Element("h3", "Fit") + "\n" + FitTable(result) + Tables(result) +
-                     Vcov(result) + Convergence(result, facts, index));
+                 Model(result, facts) + Diagrams(result, index) + EstimatesHtml(result, index) +
+                     Element("h3", "Fit") + "\n" + FitTable(result) + TablesHtml(result) +
+                     Vcov(result) + ConvergenceHtml(result, facts, index));
 }
 
 std::string ComparisonHtml(std::span<const MleResult> results) {

@@ -127,7 +127,7 @@ std::string VariablesTable(const RunFacts& facts) {
              "note");
 }
 
-std::string Number(uint64_t count) { return count == 0 ? "" : FormatCount(count); }
+std::string CountCell(uint64_t count) { return count == 0 ? "" : FormatCount(count); }
 
 std::string PhasesTable(const RunFacts& facts) {
   bool wire = false;
@@ -143,12 +143,15 @@ std::string PhasesTable(const RunFacts& facts) {
   table.header.push_back("Time");
   PhaseFacts total;
   const auto cells = [&](const PhaseFacts& phase, double seconds) {
-    std::vector<std::string> row = {Escape(phase.phase),         Number(phase.rounds),
-                                    Number(phase.messages_sent), Number(phase.messages_received),
-                                    Number(phase.bytes_sent),    Number(phase.bytes_received)};
+    std::vector<std::string> row = {Escape(phase.phase),
+                                    CountCell(phase.rounds),
+                                    CountCell(phase.messages_sent),
+                                    CountCell(phase.messages_received),
+                                    CountCell(phase.bytes_sent),
+                                    CountCell(phase.bytes_received)};
     if (wire) {
-      row.push_back(Number(phase.wire_bytes_sent));
-      row.push_back(Number(phase.wire_bytes_received));
+      row.push_back(CountCell(phase.wire_bytes_sent));
+      row.push_back(CountCell(phase.wire_bytes_received));
     }
     row.push_back(Escape(FormatSeconds(seconds)));
     return row;

@@ -14,7 +14,8 @@
 namespace partita::report {
 namespace {
 
-constexpr double kWidth = 720, kHeight = 360, kLeft = 60, kRight = 230, kTop = 15, kBottom = 40;
+constexpr double kPlotWidth = 720, kPlotHeight = 360, kPlotLeft = 60, kPlotRight = 230,
+                 kPlotTop = 15, kPlotBottom = 40;
 constexpr std::array<const char*, 8> kColours = {"#1f77b4", "#d62728", "#2ca02c", "#ff7f0e",
                                                  "#9467bd", "#8c564b", "#17becf", "#7f7f7f"};
 
@@ -31,7 +32,7 @@ struct Range {
 
 std::string Start(const std::string& title, double height) {
   return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" font-size=\"11\">",
-                     kWidth, height, Escape(title));
+                     kPlotWidth, height, Escape(title));
 }
 
 std::string Label(double x, double y, const char* anchor, const std::string& text) {
@@ -52,18 +53,21 @@ std::string LinePlotSvg(const LinePlot& plot) {
   }
   if (!(xs.high >= xs.low)) throw Error(ErrorCode::kUsage, "a plot has no point");
   if (plot.y_cut > ys.low) ys.high = std::min(ys.high, plot.y_cut);
-  const auto at_x = [&](double x) { return kLeft + (kWidth - kLeft - kRight) * xs.Share(x); };
-  const auto at_y = [&](double y) {
-    return kHeight - kBottom - (kHeight - kTop - kBottom) * ys.Share(std::min(y, ys.high));
+  const auto at_x = [&](double x) {
+    return kPlotLeft + (kPlotWidth - kPlotLeft - kPlotRight) * xs.Share(x);
   };
-  std::string svg = Start(plot.title, kHeight);
+  const auto at_y = [&](double y) {
+    return kPlotHeight - kPlotBottom -
+           (kPlotHeight - kPlotTop - kPlotBottom) * ys.Share(std::min(y, ys.high));
+  };
+  std::string svg = Start(plot.title, kPlotHeight);
   for (int i = 0; i <= 4; ++i) {
     const double y = ys.low + (ys.high - ys.low) * i / 4, x = xs.low + (xs.high - xs.low) * i / 4;
     svg +=
         fmt::format("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#ddd\"/>",
-                    kLeft, kWidth - kRight, at_y(y));
-    svg += Label(kLeft - 5, at_y(y) + 4, "end", fmt::format("{:.4g}", y));
-    svg += Label(at_x(x), kHeight - 22, "middle", fmt::format("{:.4g}", x));
+                    kPlotLeft, kPlotWidth - kPlotRight, at_y(y));
+    svg += Label(kPlotLeft - 5, at_y(y) + 4, "end", fmt::format("{:.4g}", y));
+    svg += Label(at_x(x), kPlotHeight - 22, "middle", fmt::format("{:.4g}", x));
   }
   std::map<std::string, const char*> colours;
   std::string name;
@@ -73,11 +77,11 @@ std::string LinePlotSvg(const LinePlot& plot) {
     if (is_new) {
       const size_t number = colours.size();
       colours[name] = kColours[number % kColours.size()];
-      const double y = kTop + 10 + 18 * static_cast<double>(number);
+      const double y = kPlotTop + 10 + 18 * static_cast<double>(number);
       svg += fmt::format(
           "<line x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"2\"/>",
-          kWidth - kRight + 15, kWidth - kRight + 35, y - 4, y - 4, colours[name]);
-      svg += Label(kWidth - kRight + 40, y, "start", name);
+          kPlotWidth - kPlotRight + 15, kPlotWidth - kPlotRight + 35, y - 4, y - 4, colours[name]);
+      svg += Label(kPlotWidth - kPlotRight + 40, y, "start", name);
     }
     std::string points;
     for (const auto& [x, y] : line.points) {
@@ -89,8 +93,8 @@ std::string LinePlotSvg(const LinePlot& plot) {
         "stroke-opacity=\"0.75\"/>",
         points, colours[name]);
   }
-  svg += Label((kWidth - kRight + kLeft) / 2, kHeight - 5, "middle", plot.x_label);
-  svg += Label(5, kTop - 3, "start", plot.y_label);
+  svg += Label((kPlotWidth - kPlotRight + kPlotLeft) / 2, kPlotHeight - 5, "middle", plot.x_label);
+  svg += Label(5, kPlotTop - 3, "start", plot.y_label);
   return svg + "</svg>";
 }
 
@@ -99,7 +103,7 @@ std::string BarPlotSvg(const std::string& title, const std::string& first,
   constexpr double kNames = 200, kLine = 26;
   const double height = 30 + kLine * static_cast<double>(rows.size());
   const auto bar = [&](double share, double y, const char* colour) {
-    const double width = (kWidth - kNames - 60) * std::clamp(share, 0.0, 1.0);
+    const double width = (kPlotWidth - kNames - 60) * std::clamp(share, 0.0, 1.0);
     return fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"9\" fill=\"{}\"/>",
                        kNames, y, width, colour);
   };

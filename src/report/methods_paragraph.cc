@@ -13,7 +13,7 @@ namespace {
 
 using methods::mle::MleResult;
 
-double Measure(const MleResult& result, const char* name) {
+double MeasureOf(const MleResult& result, const char* name) {
   const std::map<std::string, double> measures = ReportedMeasures(result);
   const auto found = measures.find(name);
   return found == measures.end() ? std::nan("") : found->second;
@@ -42,7 +42,7 @@ std::string ModelSentence(const MleResult& result) {
   const size_t latent = result.table.latent.size();
   if (latent > 0) text += ", " + Plural(latent, "latent variable");
   text += ", " + Plural(static_cast<size_t>(result.table.num_free), "free parameter");
-  const double npar = Measure(result, "npar");
+  const double npar = MeasureOf(result, "npar");
   if (npar < result.table.num_free) {
     text += ", " + Plural(static_cast<size_t>(std::llround(result.table.num_free - npar)),
                           "equality constraint");
@@ -58,27 +58,28 @@ std::string ModelSentence(const MleResult& result) {
 
 std::string FitSentence(const MleResult& result) {
   if (!result.fit.converged) return "The optimiser did not converge.";
-  const double df = Measure(result, "df");
+  const double df = MeasureOf(result, "df");
   std::string text = "The optimiser converged after " +
                      Plural(static_cast<size_t>(result.fit.iterations), "iteration") + ".";
   if (std::isnan(df)) return text;
   if (df == 0) return text + " The model is saturated, so its fit cannot be tested.";
-  const std::string p = PValue(Measure(result, "pvalue"));
+  const std::string p = PValue(MeasureOf(result, "pvalue"));
   text += " Model fit: chi-square(" + std::to_string(std::llround(df)) +
-          ") = " + Fixed3(Measure(result, "chisq")) + ", p " + (p[0] == '<' ? p : "= " + p);
+          ") = " + Fixed3(MeasureOf(result, "chisq")) + ", p " + (p[0] == '<' ? p : "= " + p);
   const auto append = [&](const char* name, const std::string& label) {
-    if (!std::isnan(Measure(result, name))) text += ", " + label + Fixed3(Measure(result, name));
+    if (!std::isnan(MeasureOf(result, name)))
+      text += ", " + label + Fixed3(MeasureOf(result, name));
   };
   append("cfi", "CFI = ");
   append("tli", "TLI = ");
   append("rmsea", "RMSEA = ");
-  if (!std::isnan(Measure(result, "rmsea.ci.lower"))) {
-    text += " (90 % CI " + Fixed3(Measure(result, "rmsea.ci.lower")) + " to " +
-            Fixed3(Measure(result, "rmsea.ci.upper")) + ")";
+  if (!std::isnan(MeasureOf(result, "rmsea.ci.lower"))) {
+    text += " (90 % CI " + Fixed3(MeasureOf(result, "rmsea.ci.lower")) + " to " +
+            Fixed3(MeasureOf(result, "rmsea.ci.upper")) + ")";
   }
   append("srmr", "SRMR = ");
-  if (!std::isnan(Measure(result, "chisq.scaled"))) {
-    text += "; scaled (Yuan-Bentler) chi-square = " + Fixed3(Measure(result, "chisq.scaled"));
+  if (!std::isnan(MeasureOf(result, "chisq.scaled"))) {
+    text += "; scaled (Yuan-Bentler) chi-square = " + Fixed3(MeasureOf(result, "chisq.scaled"));
     append("pvalue.scaled", "p = ");
     append("cfi.robust", "robust CFI = ");
     append("rmsea.robust", "robust RMSEA = ");
@@ -103,7 +104,7 @@ std::string SecuritySentence(const study::Plan& plan, const RunFacts& facts) {
 }
 
 // One clause for each kind that occurs.
-std::string StandardErrors(std::span<const MleResult> results) {
+std::string StandardErrorsText(std::span<const MleResult> results) {
   std::vector<std::string> kinds;
   for (const MleResult& result : results) {
     const bool expected = result.information == stats::Information::kExpected;
@@ -124,7 +125,7 @@ std::string MethodsParagraph(std::span<const MleResult> results, const study::Pl
     if (results.size() > 1) text += "Analysis " + AnalysisName(result) + ": ";
     text += ModelSentence(result) + " " + FitSentence(result) + " ";
   }
-  text += StandardErrors(results) + " Intervals are 95 % Wald intervals.";
+  text += StandardErrorsText(results) + " Intervals are 95 % Wald intervals.";
   if (!facts.study_hash.empty()) text += " Study hash (SHA-256): " + facts.study_hash + ".";
   return text;
 }

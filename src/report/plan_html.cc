@@ -13,7 +13,7 @@ namespace {
 // Among many parties a phase has a link for every pair: then one line for all of them.
 constexpr size_t kMaxLinksShown = 30;
 
-std::string Releases(const study::Plan& plan) {
+std::string PlannedReleases(const study::Plan& plan) {
   HtmlTable table{"", {"Release", "What", "To", "Mechanism", "At most"}, {4}, {}, ""};
   for (const study::PlanRelease& release : plan.releases) {
     table.Add({Escape(release.id), Escape(release.what), Escape(release.to),
@@ -63,7 +63,7 @@ std::string Exposures(const study::Plan& plan) {
   return RenderHtmlTable(table);
 }
 
-std::string Privacy(const study::Plan& plan) {
+std::string PlannedPrivacy(const study::Plan& plan) {
   if (plan.privacy.empty()) return {};
   HtmlTable table{"How much about one person", {"Who", "Adjacency", "Loss"}, {}, {}, ""};
   for (const study::PlanPrivacy& row : plan.privacy) {
@@ -134,7 +134,7 @@ std::string Messages(const study::Plan& plan) {
          Messages("Messages of the run (payload in bytes)", plan.phases);
 }
 
-std::string Estimates(const study::Plan& plan, std::span<const study::NetworkModel> networks) {
+std::string TimeEstimates(const study::Plan& plan, std::span<const study::NetworkModel> networks) {
   if (networks.empty()) return {};
   HtmlTable table{
       "Estimated network time (not part of what is approved)", {"Network", "Time"}, {1}, {}, ""};
@@ -184,10 +184,11 @@ std::string RenderPlanHtml(const study::Plan& plan, std::span<const study::Netwo
       Section("computed", "What is computed", Computed(plan, plan_hash)) +
       Section("learned", "Who learns what",
               Paragraph("Leakage level: " + plan.leakage_level + ".") + PartiesTable(plan) +
-                  Element("h3", "Releases") + "\n" + Releases(plan) + Exposures(plan) +
-                  Privacy(plan) + Utility(plan) + Checks(plan) + AssumptionsHtml(plan)) +
-      Section("cost", "What it costs",
-              Predictions(plan) + Estimates(plan, networks) + Messages(plan) + Correlations(plan));
+                  Element("h3", "Releases") + "\n" + PlannedReleases(plan) + Exposures(plan) +
+                  PlannedPrivacy(plan) + Utility(plan) + Checks(plan) + AssumptionsHtml(plan)) +
+      Section(
+          "cost", "What it costs",
+          Predictions(plan) + TimeEstimates(plan, networks) + Messages(plan) + Correlations(plan));
   if (!plan.notes.empty()) page.main += Section("notes", "Notes", Bullets(plan.notes));
   page.footer = Paragraph("Made by Partita. This file needs no network.");
   if (plan.privacy_statement) page.data = WithTradeOffs({}, *plan.privacy_statement);

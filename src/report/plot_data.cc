@@ -7,12 +7,12 @@
 
 #include "base/text_table.h"
 #include "report/estimate_rows.h"
+#include "report/json.h"
 #include "report/statements.h"
 
 namespace partita::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using methods::mle::MleResult;
 
 std::string GroupLabel(const MleResult& result, int group) {
@@ -98,7 +98,7 @@ Json GraphJson(const MleResult& result, int group) {
   return {{"nodes", nodes}, {"edges", edges}};
 }
 
-Json HistoryJson(const MleResult& result, const RunFacts& facts) {
+Json HistoryPlotJson(const MleResult& result, const RunFacts& facts) {
   Json points = Json::array();
   const HistoryFacts* history = HistoryOf(result, facts);
   if (history == nullptr) return points;
@@ -110,7 +110,7 @@ Json HistoryJson(const MleResult& result, const RunFacts& facts) {
   return points;
 }
 
-Json AnalysisJson(const MleResult& result, const RunFacts& facts) {
+Json AnalysisPlotJson(const MleResult& result, const RunFacts& facts) {
   Json graphs = Json::array();
   for (size_t group = 1; group <= result.group_n.size(); ++group) {
     graphs.push_back(GraphJson(result, static_cast<int>(group)));
@@ -118,7 +118,7 @@ Json AnalysisJson(const MleResult& result, const RunFacts& facts) {
   return {{"series", SeriesJson(result)},
           {"sections", SectionsJson(result)},
           {"graphs", graphs},
-          {"history", HistoryJson(result, facts)}};
+          {"history", HistoryPlotJson(result, facts)}};
 }
 
 // What a row is compared as: the parameter, with its group where there are several.
@@ -200,7 +200,7 @@ const HistoryFacts* HistoryOf(const MleResult& result, const RunFacts& facts) {
 
 std::string PlotData(std::span<const MleResult> results, const RunFacts& facts) {
   Json analyses = Json::array();
-  for (const MleResult& result : results) analyses.push_back(AnalysisJson(result, facts));
+  for (const MleResult& result : results) analyses.push_back(AnalysisPlotJson(result, facts));
   const Json json = {{"analyses", analyses},
                      {"comparison", HasComparison(results) ? ComparisonJson(results) : Json()},
                      {"traffic", TrafficJson(facts)}};

@@ -4,25 +4,24 @@
 
 #include "report/html_page.h"
 #include "report/html_text.h"
+#include "report/json.h"
 
 namespace partita::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kEpsilonDigits = 4, kErrorDigits = 3;
 // Type I errors of the table, among those of the points.
 constexpr double kShownAlphas[] = {0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75};
 
-std::string Number(double value, int digits, bool up) {
+std::string RoundedCell(double value, int digits, bool up) {
   return Escape(privacy::RoundedText(value, digits, up));
 }
 
 std::string EpsilonCell(const privacy::PrivacyLoss& loss) {
-  return loss.infinite ? "unlimited" : Number(loss.epsilon_upper, kEpsilonDigits, true);
+  return loss.infinite ? "unlimited" : RoundedCell(loss.epsilon_upper, kEpsilonDigits, true);
 }
 
-std::string RowsTable(const privacy::Statement& statement) {
+std::string StatementTable(const privacy::Statement& statement) {
   HtmlTable table{
       "How much about one person",
       {"Who", "Neighbours", "Epsilon, at most", "Delta", "Right guesses, at most", "Because"},
@@ -35,7 +34,7 @@ std::string RowsTable(const privacy::Statement& statement) {
       because += "; used " + std::to_string(*row.uses_realised) + " times in this run";
     table.Add({Escape(AdversaryText(row.adversary)), std::string(AdjacencyName(row.adjacency)),
                EpsilonCell(row.loss),
-               row.loss.infinite ? "" : Number(row.loss.delta, kErrorDigits, true),
+               row.loss.infinite ? "" : RoundedCell(row.loss.delta, kErrorDigits, true),
                Escape(RightGuessesText(row.loss)), Escape(because)});
   }
   return RenderHtmlTable(table);
@@ -50,9 +49,9 @@ std::string TradeOffTable(const privacy::StatementRow& row) {
   for (const privacy::TradeOffPoint& point : row.loss.trade_off) {
     for (double shown : kShownAlphas) {
       if (point.alpha != shown) continue;
-      table.Add({Number(point.alpha, kErrorDigits, true),
-                 Number(point.beta_lower, kErrorDigits, false),
-                 Number(point.beta_upper, kErrorDigits, true)});
+      table.Add({RoundedCell(point.alpha, kErrorDigits, true),
+                 RoundedCell(point.beta_lower, kErrorDigits, false),
+                 RoundedCell(point.beta_upper, kErrorDigits, true)});
     }
   }
   return RenderHtmlTable(table);
@@ -84,9 +83,9 @@ std::string ProfileTable(const std::vector<ProfileLine>& profile) {
   HtmlTable table{
       "Delta of every epsilon", {"Epsilon", "Delta, at least", "at most"}, {0, 1, 2}, {}, ""};
   for (const ProfileLine& line : profile) {
-    table.Add({Number(line.epsilon, kEpsilonDigits + 1, true),
-               Number(line.delta_lower, kEpsilonDigits, false),
-               Number(line.delta_upper, kEpsilonDigits, true)});
+    table.Add({RoundedCell(line.epsilon, kEpsilonDigits + 1, true),
+               RoundedCell(line.delta_lower, kEpsilonDigits, false),
+               RoundedCell(line.delta_upper, kEpsilonDigits, true)});
   }
   return RenderHtmlTable(table);
 }
@@ -123,7 +122,7 @@ std::string TradeOffsHtml(const privacy::Statement& statement) {
 
 std::string StatementHtml(const privacy::Statement& statement) {
   CheckStatement(statement);
-  return Paragraph(statement.mechanism) + RowsTable(statement) + TradeOffsHtml(statement) +
+  return Paragraph(statement.mechanism) + StatementTable(statement) + TradeOffsHtml(statement) +
          Bullets(statement.caveats);
 }
 

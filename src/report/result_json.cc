@@ -5,12 +5,11 @@
 #include "report/document_json.h"
 #include "report/estimate_rows.h"
 #include "report/facts_json.h"
+#include "report/json.h"
 #include "report/statements.h"
 
 namespace partita::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const char* StatusOf(bool converged) { return converged ? "converged" : "not-converged"; }
 

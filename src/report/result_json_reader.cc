@@ -3,12 +3,11 @@
 
 #include "report/document_json.h"
 #include "report/facts_json.h"
+#include "report/json.h"
 #include "report/result_json.h"
 
 namespace partita::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxFileBytes = size_t{64} << 20;
 

@@ -24,19 +24,19 @@ constexpr size_t kShownRows = 20;   // of a table of the family
 constexpr std::array<const char*, 8> kColumns = {"Estimate", "Std.Err",  "z-value", "P(>|z|)",
                                                  "ci.lower", "ci.upper", "Std.lv",  "Std.all"};
 
-std::string Line(const std::string& label, const std::string& value, size_t indent = 2) {
+std::string SummaryLine(const std::string& label, const std::string& value, size_t indent = 2) {
   const size_t used = indent + TextWidth(label) + TextWidth(value);
   const size_t gap = used + 1 < kLineWidth ? kLineWidth - used : 1;
   return std::string(indent, ' ') + label + std::string(gap, ' ') + value + "\n";
 }
 
 // "Label    0.931"; nothing if the fit does not have the measure, "NA" if it is not defined.
-std::string Measure(const stats::SemFit& fit, const char* name, const std::string& label) {
+std::string MeasureLine(const stats::SemFit& fit, const char* name, const std::string& label) {
   const auto found = fit.fit_measures.find(name);
   if (found == fit.fit_measures.end()) return {};
   const bool is_count = std::string(name).ends_with("df") && !std::isnan(found->second);
-  return Line(label,
-              is_count ? std::to_string(std::llround(found->second)) : Fixed3(found->second));
+  return SummaryLine(
+      label, is_count ? std::to_string(std::llround(found->second)) : Fixed3(found->second));
 }
 
 // A heading with its lines; nothing without lines.
@@ -44,7 +44,7 @@ std::string Block(const std::string& heading, const std::string& lines) {
   return lines.empty() ? "" : "\n" + heading + "\n\n" + lines;
 }
 
-std::string Convergence(const stats::SemFit& fit) {
+std::string ConvergenceText(const stats::SemFit& fit) {
   const std::string iterations =
       std::to_string(fit.iterations) + (fit.iterations == 1 ? " iteration" : " iterations");
   std::string out;
@@ -60,28 +60,30 @@ std::string Convergence(const stats::SemFit& fit) {
 }
 
 std::string Sizes(const MleResult& result) {
-  std::string out = result.family.empty() ? "" : Line("Model", result.family);
-  out += Line("Estimator", "ML") + Line("Optimization method", result.fit.optimizer) +
-         Line("Number of model parameters", std::to_string(result.table.num_free));
+  std::string out = result.family.empty() ? "" : SummaryLine("Model", result.family);
+  out += SummaryLine("Estimator", "ML") + SummaryLine("Optimization method", result.fit.optimizer) +
+         SummaryLine("Number of model parameters", std::to_string(result.table.num_free));
   const auto npar = result.fit.fit_measures.find("npar");
   if (npar != result.fit.fit_measures.end() && npar->second < result.table.num_free) {
     const auto constraints = std::llround(result.table.num_free - npar->second);
-    out += Line("Number of equality constraints", std::to_string(constraints));
+    out += SummaryLine("Number of equality constraints", std::to_string(constraints));
   }
   out += "\n";
   if (result.group_n.size() == 1) {
-    return out + Line("Number of observations", std::to_string(std::llround(result.group_n[0])));
+    return out +
+           SummaryLine("Number of observations", std::to_string(std::llround(result.group_n[0])));
   }
   out += "  Number of observations per group:\n";
   for (size_t i = 0; i < result.group_n.size(); ++i) {
-    out += Line(result.group_labels.at(i), std::to_string(std::llround(result.group_n[i])), 4);
+    out +=
+        SummaryLine(result.group_labels.at(i), std::to_string(std::llround(result.group_n[i])), 4);
   }
   return out;
 }
 
 std::string Tests(const stats::SemFit& fit) {
   const auto measure = [&](const char* name, const char* label) {
-    return Measure(fit, name, label);
+    return MeasureLine(fit, name, label);
   };
   std::string test = measure("chisq", "Test statistic") + measure("df", "Degrees of freedom");
   // Without degrees of freedom there is nothing to test.
@@ -146,24 +148,26 @@ TableLine ParameterLine(const Parameter& row, const ParameterEstimate& estimate,
   return line;
 }
 
-struct Section {
+struct ParameterSection {
   const char* title;
   const char* op;
   bool is_variance;  // of the rows with ~~, those with equal sides
   bool by_left;      // rows stand under their left side: "visual =~"
 };
-constexpr std::array<Section, 5> kGroupSections = {{{"Latent Variables", "=~", false, true},
-                                                    {"Regressions", "~", false, true},
-                                                    {"Covariances", "~~", false, true},
-                                                    {"Intercepts", "~1", false, false},
-                                                    {"Variances", "~~", true, false}}};
+constexpr std::array<ParameterSection, 5> kGroupSections = {
+    {{"Latent Variables", "=~", false, true},
+     {"Regressions", "~", false, true},
+     {"Covariances", "~~", false, true},
+     {"Intercepts", "~1", false, false},
+     {"Variances", "~~", true, false}}};
 
-bool Belongs(const Parameter& row, const Section& section) {
+bool Belongs(const Parameter& row, const ParameterSection& section) {
   if (row.op != section.op || row.exogenous) return false;
   return row.op != "~~" || (row.lhs == row.rhs) == section.is_variance;
 }
 
-std::vector<TableLine> SectionLines(const MleResult& result, const Section& section, int group) {
+std::vector<TableLine> SectionLines(const MleResult& result, const ParameterSection& section,
+                                    int group) {
   const std::set<std::string> dependent = DependentVariables(result.table);
   const bool dotted = section.op[0] == '~' && section.op[1] != '\0';  // ~~ and ~1
   const auto marked = [&](const std::string& name, size_t indent) {
@@ -250,8 +254,8 @@ std::string Parameters(const MleResult& result) {
   const bool expected = result.information == stats::Information::kExpected;
   std::string out =
       Block("Parameter Estimates:",
-            Line("Standard errors", result.robust ? "Robust (Huber-White)" : "Standard") +
-                Line("Information", expected && !result.robust ? "Expected" : "Observed"));
+            SummaryLine("Standard errors", result.robust ? "Robust (Huber-White)" : "Standard") +
+                SummaryLine("Information", expected && !result.robust ? "Expected" : "Observed"));
   std::vector<TitledLines> tables;
   for (size_t group = 0; group < result.group_n.size(); ++group) {
     if (result.group_n.size() > 1) {
@@ -259,7 +263,7 @@ std::string Parameters(const MleResult& result) {
           {"\nGroup " + std::to_string(group + 1) + " [" + result.group_labels.at(group) + "]:",
            {}});
     }
-    for (const Section& section : kGroupSections) {
+    for (const ParameterSection& section : kGroupSections) {
       auto lines = SectionLines(result, section, static_cast<int>(group) + 1);
       if (!lines.empty()) tables.push_back({std::string(section.title) + ":", std::move(lines)});
     }
@@ -283,7 +287,7 @@ std::string ScaledTests(const MleResult& result) {
   stats::SemFit scaled;
   scaled.fit_measures = result.robust->fit_measures;
   const auto measure = [&](const char* name, const char* label) {
-    return Measure(scaled, name, label);
+    return MeasureLine(scaled, name, label);
   };
   std::string out =
       Block("Scaled Test User Model (Yuan-Bentler):",
@@ -299,7 +303,7 @@ std::string ScaledTests(const MleResult& result) {
   return out;
 }
 
-std::string Tables(const MleResult& result) {
+std::string TablesText(const MleResult& result) {
   std::string out;
   for (const CellTable& table : result.tables) {
     CellTable shown = table;
@@ -321,8 +325,9 @@ std::string Notes(const MleResult& result) {
 
 std::string SemSummary(const MleResult& result) {
   CheckEstimates(result);
-  return Convergence(result.fit) + "\n" + Sizes(result) + Tests(result.fit) + ScaledTests(result) +
-         Parameters(result) + Constraints(result) + Tables(result) + Notes(result);
+  return ConvergenceText(result.fit) + "\n" + Sizes(result) + Tests(result.fit) +
+         ScaledTests(result) + Parameters(result) + Constraints(result) + TablesText(result) +
+         Notes(result);
 }
 
 }  // namespace partita::report

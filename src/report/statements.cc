@@ -112,7 +112,7 @@ Statement Adversary(const study::Plan& plan) {
   return {"adversary", text};
 }
 
-Statement StandardErrors(std::span<const MleResult> results, const study::Plan& plan) {
+Statement StandardErrorsStatement(std::span<const MleResult> results, const study::Plan& plan) {
   std::vector<std::string> standard, robust;
   for (const MleResult& result : results) {
     (result.robust ? robust : standard).push_back(AnalysisName(result));
@@ -171,7 +171,7 @@ std::vector<Statement> Statements(std::span<const MleResult> results, const stud
   }
   statements.push_back(Agreement(facts));
   for (Statement& statement : PlanStatements(plan)) statements.push_back(std::move(statement));
-  statements.push_back(StandardErrors(results, plan));
+  statements.push_back(StandardErrorsStatement(results, plan));
   statements.push_back({"not-done",
                         "Not done: residual plots, leverage and influence of single rows, and "
                         "checks of distributions. They need the rows in one place, where they "

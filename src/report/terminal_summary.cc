@@ -5,7 +5,7 @@
 namespace partita::report {
 namespace {
 
-std::string Releases(const RunFacts& facts) {
+std::string ReleasesText(const RunFacts& facts) {
   if (facts.releases.empty()) return {};
   std::string out = "\nReleased:\n";
   for (const ReleaseFacts& release : facts.releases) {
@@ -35,7 +35,7 @@ std::string Learned(const study::Plan& plan) {
   return out;
 }
 
-std::string Privacy(const RunFacts& facts) {
+std::string PrivacyText(const RunFacts& facts) {
   if (facts.privacy.empty()) return {};
   std::string out = "\nPrivacy statement:\n";
   for (const std::string& sentence : facts.privacy) out += WrapText(sentence, 2);
@@ -80,7 +80,7 @@ std::string AnalysisHeading(const std::string& name) {
 }  // namespace
 
 std::string RunSummary(const study::Plan& plan, const RunFacts& facts) {
-  return Releases(facts) + Corrected(facts) + Learned(plan) + Privacy(facts) + Cost(facts) +
+  return ReleasesText(facts) + Corrected(facts) + Learned(plan) + PrivacyText(facts) + Cost(facts) +
          Provenance(plan, facts);
 }
 

@@ -31,7 +31,7 @@ constexpr char kLineHint[] =
   throw Error(ErrorCode::kBadInput, fmt::format("{}:{}: {}", file, line, what), hint);
 }
 
-bool TakeHex(std::string_view text, std::span<uint8_t> out) {
+bool ParseHex(std::string_view text, std::span<uint8_t> out) {
   if (text.size() != 2 * out.size() ||
       text.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
     return false;
@@ -51,7 +51,7 @@ std::string_view Word(std::string_view& line) {
 
 std::optional<AdmittedClient> ParseLine(std::string_view line, Admission admission) {
   AdmittedClient client;
-  if (!TakeHex(Word(line), client.client) || !TakeHex(Word(line), client.credential)) {
+  if (!ParseHex(Word(line), client.client) || !ParseHex(Word(line), client.credential)) {
     return std::nullopt;
   }
   if (admission == Admission::kTokens) {
@@ -122,7 +122,7 @@ void RequireUsableKeys(const std::vector<AdmittedClient>& clients) {
   }
 }
 
-ClientId NameOf(std::string_view what, ByteView bytes) {
+ClientId ClientIdOf(std::string_view what, ByteView bytes) {
   const crypto::Digest digest = crypto::Sha256().Field(what).Field(bytes).Finish();
   ClientId client{};
   std::copy_n(digest.begin(), client.size(), client.begin());
@@ -197,10 +197,10 @@ void Admit(const std::vector<AdmittedClient>& clients, AdmissionList& list) {
 }
 
 ClientId ClientOfKey(const crypto::BoxPublicKey& key) {
-  return NameOf("partita dca client key", key);
+  return ClientIdOf("partita dca client key", key);
 }
 ClientId ClientOfCertificate(const std::array<uint8_t, 32>& fingerprint) {
-  return NameOf("partita dca client certificate", fingerprint);
+  return ClientIdOf("partita dca client certificate", fingerprint);
 }
 
 methods::dca::ClientDirectory MakeDirectory(const study::CollectionFile& collection,

@@ -35,7 +35,7 @@ std::string_view NextLine(std::string_view& text) {
 }
 
 // "NAME DIGITS", as many as fill `out`.
-bool TakeHex(std::string_view& text, std::string_view name, std::span<uint8_t> out) {
+bool TakeHexLine(std::string_view& text, std::string_view name, std::span<uint8_t> out) {
   std::string_view line = NextLine(text);
   if (!line.starts_with(name)) return false;
   line.remove_prefix(name.size());
@@ -79,7 +79,8 @@ void SaveBoxKey(const crypto::BoxKeyPair& pair, const std::filesystem::path& fil
 
 crypto::BoxKeyPair ParseBoxKey(std::string_view text, const std::string& file) {
   crypto::Key secret;
-  if (NextLine(text) != kBoxTitle || !TakeHex(text, "secret", secret.Expose()) || !text.empty()) {
+  if (NextLine(text) != kBoxTitle || !TakeHexLine(text, "secret", secret.Expose()) ||
+      !text.empty()) {
     Damaged(file, kBoxTitle);
   }
   return crypto::BoxKeyPairOf(secret);
@@ -98,8 +99,8 @@ void SaveToken(const ClientToken& token, const std::filesystem::path& file) {
 
 ClientToken ParseToken(std::string_view text, const std::string& file) {
   ClientToken token;
-  if (NextLine(text) != kTokenTitle || !TakeHex(text, "client", token.client) ||
-      !TakeHex(text, "secret", token.secret.Expose()) || !text.empty()) {
+  if (NextLine(text) != kTokenTitle || !TakeHexLine(text, "client", token.client) ||
+      !TakeHexLine(text, "secret", token.secret.Expose()) || !text.empty()) {
     Damaged(file, kTokenTitle);
   }
   return token;

@@ -18,8 +18,6 @@
 namespace partita::runtime {
 namespace {
 
-constexpr int kRingBits = 128;
-
 // Follows every party's depth (architecture.md, "Engines") through the phases around the engine's.
 class PhaseBuilder {
  public:
@@ -217,7 +215,7 @@ std::vector<mpc::ExecutionCost> CostsOfMaking(const Study& study) {
 }
 
 // Before the run, for one package.
-std::vector<study::PlanPhase> Preparation(const Study& study) {
+std::vector<study::PlanPhase> PreparationPhases(const Study& study) {
   std::vector<study::PlanPhase> phases;
   PhaseBuilder builder(PartyNames(study));
   AddHello(PartyNames(study), builder, phases);
@@ -243,7 +241,7 @@ std::vector<study::PlanPhase> Preparation(const Study& study) {
   return phases;
 }
 
-std::string Join(const std::vector<std::string>& words) {
+std::string JoinWords(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
@@ -258,7 +256,7 @@ std::string Contribution(const Study& study, size_t party) {
     rows.push_back(block.count ? fmt::format("{} ({} rows)", block.name, *block.count)
                                : block.name);
   }
-  return fmt::format("{} of {}", Join(holder->columns), Join(rows));
+  return fmt::format("{} of {}", JoinWords(holder->columns), JoinWords(rows));
 }
 
 std::vector<std::string> Learns(const Study& study, size_t party) {
@@ -322,7 +320,7 @@ study::Plan BuildPlan(const Study& study) {
   AddProtocol(study, builder, plan);
   AddFinish(study.num_computing, study.ComparesResults() ? crypto::Digest{}.size() : 0, builder,
             plan.phases);
-  if (study.file.engine.stored_correlations) plan.preparation = Preparation(study);
+  if (study.file.engine.stored_correlations) plan.preparation = PreparationPhases(study);
   for (const mpc::Release& release : study.releases) {
     plan.releases.push_back(
         {release.id, release.what, release.to, release.mechanism, release.max_count});

@@ -87,7 +87,7 @@ bool AllEnded(const std::vector<Child>& children) {
                      [](const Child& child) { return child.ended; });
 }
 
-void Step(std::vector<Child>& children) {
+void StepChildren(std::vector<Child>& children) {
   DrainAll(children);
   for (Child& child : children) Reap(child);
 }
@@ -122,9 +122,9 @@ Child SpawnChild(const std::string& name, const std::vector<std::string>& argume
 void StopChildren(std::vector<Child>& children) {
   SignalAll(children, SIGTERM);
   const Deadline deadline = Deadline::After(kEnd);
-  while (!AllEnded(children) && !deadline.passed()) Step(children);
+  while (!AllEnded(children) && !deadline.passed()) StepChildren(children);
   SignalAll(children, SIGKILL);
-  while (!AllEnded(children)) Step(children);
+  while (!AllEnded(children)) StepChildren(children);
 }
 
 void WatchChildren(std::vector<Child>& children, const std::function<bool(const Child&)>& failed,
@@ -132,7 +132,7 @@ void WatchChildren(std::vector<Child>& children, const std::function<bool(const 
   try {
     std::optional<Deadline> notice;
     while (!AllEnded(children)) {
-      Step(children);
+      StepChildren(children);
       if (poll) poll();
       const bool one_failed =
           std::any_of(children.begin(), children.end(),

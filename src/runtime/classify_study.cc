@@ -24,15 +24,7 @@ struct ClassifyRun : MethodResult {
 
 const study::AnalysisSpec& Analysis(const Study& study) { return study.file.analyses.front(); }
 
-[[noreturn]] void Refuse(const Study& study, const study::Position& position,
-                         const std::string& what, const std::string& hint) {
-  throw Error(
-      ErrorCode::kBadInput,
-      fmt::format("{}:{}:{}: {}", study.file.file_name, position.line, position.column, what),
-      hint);
-}
-
-void RequireDesign(const Study& study) {
+void RequireClassifyDesign(const Study& study) {
   const study::DesignSpec& design = study.file.design;
   if (design.site != study::SiteEffect::kIgnore) {
     Refuse(study, design.position, "method 'classify' has no effects of sites",
@@ -61,7 +53,7 @@ void RequireDesign(const Study& study) {
 }
 
 // Rows of every computing party.
-std::vector<uint64_t> RequireRows(const Study& study) {
+std::vector<uint64_t> RequireClassifyRows(const Study& study) {
   const study::Position& at = Analysis(study).position;
   if (study.partition.kind != data::PartitionKind::kHorizontal || !study.shared_blocks.empty()) {
     Refuse(study, at, "method 'classify' needs whole rows at each holder; here columns are split",
@@ -142,8 +134,8 @@ size_t Parameters(const classify::Spec& spec) {
 ClassifyStudy PrepareClassifyStudy(study::StudyFile file) {
   ClassifyStudy study;
   PrepareParties(std::move(file), study);
-  RequireDesign(study);
-  const std::vector<uint64_t> rows = RequireRows(study);
+  RequireClassifyDesign(study);
+  const std::vector<uint64_t> rows = RequireClassifyRows(study);
   const study::AnalysisSpec& analysis = Analysis(study);
   const classify::Spec& spec = *analysis.classify;
   std::vector<std::string> used = {SourceVariable(study, spec.outcome)};

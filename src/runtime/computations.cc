@@ -254,6 +254,8 @@ std::string ConditionsText(const std::vector<data::Condition>& conditions) {
   return text;
 }
 
+bool IsBinary(const data::ColumnSchema& column) { return column.lower == 0 && column.upper == 1; }
+
 std::vector<data::DesignColumn> IndicatorColumns(const MleStudy& study) {
   std::set<std::string> factors;
   if (HasPrivacy(study.file)) return {};  // no checks

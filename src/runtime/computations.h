@@ -17,6 +17,9 @@ std::vector<methods::mle::DisclosureCheck> PlanDisclosureChecks(
 // "age >= 18 and sex is female"; empty for no conditions.
 std::string ConditionsText(const std::vector<data::Condition>& conditions);
 
+// Whether the bounds are those of a 0/1 column.
+bool IsBinary(const data::ColumnSchema& column);
+
 // The indicator columns that only the disclosure checks need: one for every level but the first of
 // the factors that models use through contrasts whose sums do not count levels.
 std::vector<data::DesignColumn> IndicatorColumns(const MleStudy& study);

@@ -22,7 +22,7 @@ using methods::dca::AcceptedSet;
 using methods::dca::ComputeNode;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSlice{100};
+constexpr milliseconds kComputeSlice{100};
 constexpr milliseconds kGrace{3'000};
 constexpr size_t kImportBatch = 256;
 
@@ -73,10 +73,10 @@ bool NextImport(std::istream& stream, size_t max_bytes, Bytes& envelope, const s
               "uploads before it are stored; import what follows from a whole file");
 }
 
-class Run {
+class ComputeRun {
  public:
-  Run(const study::CollectionFile& collection, const ComputeOptions& options, const RoundLog& log,
-      Progress& progress)
+  ComputeRun(const study::CollectionFile& collection, const ComputeOptions& options,
+             const RoundLog& log, Progress& progress)
       : collection_(collection),
         options_(options),
         log_(log),
@@ -105,13 +105,13 @@ class Run {
   }
   // The service must not be asked for the counts of a server that is gone, and is told by the queue
   // what became of the last uploads.
-  ~Run() {
+  ~ComputeRun() {
     server_.Stop(kGrace);
     service_.Watch(nullptr);
     queue_.reset();
   }
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  ComputeRun(const ComputeRun&) = delete;
+  ComputeRun& operator=(const ComputeRun&) = delete;
 
   ComputeOutcome Do() {
     if (options_.ledger) CheckRoundCharge(collection_, *options_.ledger);
@@ -186,7 +186,7 @@ class Run {
       std::string logged;
       Deadline next_line = Deadline::After(options_.log_every);
       // Another process of this node may have frozen the store that they share.
-      while (study::NowUtc() < collection_.deadline && !board_.WaitForFreeze(kSlice) &&
+      while (study::NowUtc() < collection_.deadline && !board_.WaitForFreeze(kComputeSlice) &&
              !spool_->frozen()) {
         progress_.CheckCancelled();
         if (!next_line.passed()) continue;
@@ -273,7 +273,7 @@ class Run {
   void Linger() {
     const Deadline end = Deadline::After(options_.linger.value_or(milliseconds(0)));
     try {
-      while (!options_.linger || !end.passed()) PauseFor(kSlice, progress_);
+      while (!options_.linger || !end.passed()) PauseFor(kComputeSlice, progress_);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kCancelled) throw;
     }
@@ -308,7 +308,7 @@ ComputeFiles FilesIn(const std::filesystem::path& folder) {
 ComputeOutcome RunComputeNode(const study::CollectionFile& collection,
                               const ComputeOptions& options, const RoundLog& log,
                               Progress& progress) {
-  return Run(collection, options, log, progress).Do();
+  return ComputeRun(collection, options, log, progress).Do();
 }
 
 uint32_t RunComputeWorker(const study::CollectionFile& collection,
@@ -323,7 +323,7 @@ uint32_t RunComputeWorker(const study::CollectionFile& collection,
                 "workers share a database: --spool postgres://USER@HOST/DATABASE");
   }
   log("waits for the round to be closed");
-  while (!spool->closing()) PauseFor(kSlice, progress);
+  while (!spool->closing()) PauseFor(kComputeSlice, progress);
   methods::dca::WorkerSettings settings;
   settings.name = options.name;
   settings.threads = options.threads;

@@ -13,7 +13,6 @@
 namespace partita::runtime {
 namespace {
 
-using methods::dca::Verdict;
 using net::HttpRequest;
 using net::HttpResponse;
 using net::TextResponse;
@@ -40,12 +39,12 @@ std::optional<std::array<uint8_t, 32>> ShownDigest(const HttpRequest& request,
   return digest;
 }
 
-std::vector<std::pair<std::string, uint64_t>> CountsOf(const methods::dca::ComputeNode& compute,
-                                                       const ServiceCounts& counts,
-                                                       const net::HttpsServer* server) {
+std::vector<std::pair<std::string, uint64_t>> NamedCounts(const methods::dca::ComputeNode& compute,
+                                                          const ServiceCounts& counts,
+                                                          const net::HttpsServer* server) {
   std::vector<std::pair<std::string, uint64_t>> list;
   for (size_t i = 0; i < methods::dca::kVerdicts; ++i) {
-    const auto verdict = static_cast<Verdict>(i);
+    const auto verdict = static_cast<methods::dca::Verdict>(i);
     list.emplace_back(methods::dca::VerdictName(verdict), compute.Count(verdict));
   }
   list.emplace_back(kNoCredential, counts.no_credential);
@@ -232,8 +231,8 @@ std::optional<HttpResponse> ComputeService::RefuseCredential(const HttpRequest& 
 void ComputeService::Upload(HttpRequest request, const net::HttpReply& reply) {
   if (auto refusal = RefuseClock(request)) return reply(std::move(*refusal));
   if (auto refusal = RefuseCredential(request)) return reply(std::move(*refusal));
-  const bool taken =
-      queue_.Offer(std::move(request.body), [this, reply](std::optional<Verdict> verdict) {
+  const bool taken = queue_.Offer(
+      std::move(request.body), [this, reply](std::optional<methods::dca::Verdict> verdict) {
         if (!verdict) {
           ++counts_.store;
           return reply(TryLater(kStoreFailed));
@@ -247,7 +246,7 @@ void ComputeService::Upload(HttpRequest request, const net::HttpReply& reply) {
 
 std::string ComputeService::StatusJson(bool own) const {
   nlohmann::ordered_json verdicts;
-  for (const auto& [name, count] : CountsOf(compute_, counts_, server_)) verdicts[name] = count;
+  for (const auto& [name, count] : NamedCounts(compute_, counts_, server_)) verdicts[name] = count;
   const UploadQueue::Standing queue = queue_.Now();
   nlohmann::ordered_json status = {
       {"node", collection_.nodes[node_].name},
@@ -266,7 +265,7 @@ std::string ComputeService::StatusJson(bool own) const {
 
 std::string ComputeService::StatusLine() const {
   std::string line(StateName(board_.state()));
-  for (const auto& [name, count] : CountsOf(compute_, counts_, server_)) {
+  for (const auto& [name, count] : NamedCounts(compute_, counts_, server_)) {
     if (count > 0) line += fmt::format(", {} {}", name, count);
   }
   return line;

@@ -18,8 +18,6 @@
 namespace partita::runtime {
 namespace {
 
-constexpr int kRingBits = 128;
-
 bool HasDealer(const Study& study) { return study.num_computing < study.parties.size(); }
 
 const mpc::Capabilities& CapabilitiesOf(const Study& study) {

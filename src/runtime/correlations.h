@@ -41,6 +41,8 @@ inline constexpr char kMakePhase[] = "make";
 // Number of packages, whether there is a store, its generation, and a random number.
 inline constexpr size_t kPrepareStatementBytes = 8 + 8 + 32 + 32;
 inline constexpr uint64_t kMaxPackagesAtOnce = 1000;
+// Of the shares that correlations are made for.
+inline constexpr int kRingBits = 128;
 
 // What the run asks for; the label of the packages that fit.
 crypto::Digest DemandOf(const Study& study);

@@ -16,8 +16,6 @@ using methods::mle::CountRows;
 using methods::mle::CountZeros;
 using methods::mle::DisclosureCheck;
 
-bool IsBinary(const data::ColumnSchema& column) { return column.lower == 0 && column.upper == 1; }
-
 class CheckList {
  public:
   CheckList(const MleStudy& study, const study::DisclosureSpec& thresholds,

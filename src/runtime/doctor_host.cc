@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr uint64_t kLeastDisk = 64'000'000, kGoodDisk = 1'000'000'000;
 constexpr double kFileClockSkewSeconds = 5;
 
-double Now() {
+double WallSeconds() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
@@ -140,7 +140,7 @@ void CheckClock(const DoctorContext& context, Findings& findings) {
     findings.Ok("clock", fmt::format("synchronised to about {:.0f} ms",
                                      static_cast<double>(state.maxerror) / 1000));
   }
-  const double before = Now();
+  const double before = WallSeconds();
   const net::Socket file = ProbeFile(context.options.folder);
   struct stat status {};
   if (!file.valid() || ::write(file.fd(), "x", 1) != 1 || ::fstat(file.fd(), &status) != 0) return;

@@ -61,7 +61,7 @@ void CheckValidity(const DoctorContext& context, const crypto::Identity& identit
 }
 
 // Entries in the order of the channel; complains about parties without one.
-net::Roster ChannelRoster(const Study& study, const net::Roster& all, Findings& findings) {
+net::Roster CheckedChannelRoster(const Study& study, const net::Roster& all, Findings& findings) {
   net::Roster ordered;
   for (const std::string& name : PartyNames(study)) {
     const auto entry =
@@ -96,7 +96,7 @@ void CheckRoster(DoctorContext& context, Findings& findings) {
   if (context.options.roster.empty()) return;
   findings.Try("roster", [&] {
     const net::Roster all = net::LoadRoster(context.options.roster);
-    context.roster = context.study ? ChannelRoster(*context.study, all, findings) : all;
+    context.roster = context.study ? CheckedChannelRoster(*context.study, all, findings) : all;
     if (context.roster.empty()) return;
     for (size_t i = 0; i < context.roster.size(); ++i) {
       if (context.roster[i].name == context.options.party) context.own_entry = i;

@@ -23,8 +23,8 @@ namespace {
 constexpr char kSignAgain[] =
     "Sign the envelope again: partita study approve --envelope ENVELOPE.toml --party PARTY.";
 
-[[noreturn]] void Refuse(const std::filesystem::path& file, const std::string& what,
-                         const std::string& hint) {
+[[noreturn]] void RefuseUse(const std::filesystem::path& file, const std::string& what,
+                            const std::string& hint) {
   throw Error(ErrorCode::kRefused, fmt::format("{}: {}", file.string(), what), hint);
 }
 
@@ -72,7 +72,8 @@ class LockedRecord {
   void Open(int access) {
     descriptor_ = net::Socket(::open(file_.c_str(), access | O_CLOEXEC | O_NOFOLLOW));
     if (descriptor_.valid()) return;
-    if (errno == ENOENT) Refuse(file_, "the record of the envelope's uses is missing", kSignAgain);
+    if (errno == ENOENT)
+      RefuseUse(file_, "the record of the envelope's uses is missing", kSignAgain);
     Fail("cannot open the record of the envelope's uses");
   }
   bool HasTheName() const {
@@ -83,7 +84,7 @@ class LockedRecord {
   }
   [[noreturn]] void Fail(const std::string& what) {
     const std::string reason = std::strerror(errno);
-    Refuse(file_, what + ": " + reason, "Make it an ordinary file that this user may write to.");
+    RefuseUse(file_, what + ": " + reason, "Make it an ordinary file that this user may write to.");
   }
 
   std::filesystem::path file_;
@@ -95,7 +96,7 @@ uint64_t CountLines(std::string_view text, const std::filesystem::path& file,
                     const crypto::Digest& envelope) {
   const std::string header = HeaderOf(envelope);
   if (!text.starts_with(header))
-    Refuse(file, "this is not the record of the envelope's uses", kSignAgain);
+    RefuseUse(file, "this is not the record of the envelope's uses", kSignAgain);
   const std::string_view uses = text.substr(header.size());
   const auto lines = std::count(uses.begin(), uses.end(), '\n');
   return static_cast<uint64_t>(lines) + (uses.empty() || uses.back() == '\n' ? 0 : 1);
@@ -114,8 +115,8 @@ uint64_t CountEnvelopeUse(const std::filesystem::path& file, const crypto::Diges
   const std::string text = record.Read();
   const uint64_t used = CountLines(text, file, envelope);
   if (used >= max_results) {
-    Refuse(file, fmt::format("all {} runs that the envelope allows are used up", max_results),
-           "Approve the study by itself, or sign a new envelope.");
+    RefuseUse(file, fmt::format("all {} runs that the envelope allows are used up", max_results),
+              "Approve the study by itself, or sign a new envelope.");
   }
   const bool torn = text.back() != '\n';
   record.Append(

@@ -13,7 +13,8 @@
 namespace partita::runtime {
 namespace {
 
-std::string NameOf(const Computation& computation, const RowSet& rows, const MleStudy& study) {
+std::string ImputationName(const Computation& computation, const RowSet& rows,
+                           const MleStudy& study) {
   return computation.row_sets.size() < 2 ? ""
                                          : "/" + study.file.analyses[rows.analyses.front()].name;
 }
@@ -43,8 +44,10 @@ stats::GroupMoments InUnits(const methods::mle::MleAnalysis& analysis,
   return moments;
 }
 
-methods::mle::MleResult Fit(const MleStudy& study, size_t analysis, const RowSet& rows,
-                            const methods::mle::OpenedImputations& opened, Progress& progress) {
+methods::mle::MleResult FitOpenedImputations(const MleStudy& study, size_t analysis,
+                                             const RowSet& rows,
+                                             const methods::mle::OpenedImputations& opened,
+                                             Progress& progress) {
   const methods::mle::MleAnalysis& prepared = study.analyses[analysis].analysis;
   const std::vector<int> places = PlacesOf(study, analysis, rows);
   std::vector<std::vector<stats::GroupMoments>> by_imputation(study.file.design.imputations);
@@ -60,7 +63,7 @@ methods::mle::MleResult Fit(const MleStudy& study, size_t analysis, const RowSet
 methods::mle::ImputationTask ImputationTaskOf(const MleStudy& study, const Computation& computation,
                                               const RowSet& rows) {
   methods::mle::ImputationTask task;
-  task.name = NameOf(computation, rows, study);
+  task.name = ImputationName(computation, rows, study);
   task.receiver = study.receiver;
   task.variables = rows.release.variables;
   for (const size_t v : task.variables) task.names.push_back(computation.variables[v].schema.name);
@@ -163,7 +166,7 @@ void FitImputedAnalyses(mpc::Engine& engine, const MleStudy& study, const Comput
     if (engine.self() != study.receiver) continue;
     for (const size_t a : rows.analyses) {
       progress.Phase("fits of " + study.file.analyses[a].name);
-      result.results[a] = Fit(study, a, rows, opened, progress);
+      result.results[a] = FitOpenedImputations(study, a, rows, opened, progress);
     }
   }
 }

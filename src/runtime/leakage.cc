@@ -18,10 +18,7 @@ namespace partita::runtime {
 namespace {
 
 constexpr char kOracle[] = "likelihood-oracle";
-constexpr char kParameters[] = "parameters";
 constexpr char kNoised[] = "noised-statistics";  // private_study.h
-
-bool IsBinary(const data::ColumnSchema& column) { return column.lower == 0 && column.upper == 1; }
 
 std::string Names(const Computation& computation, const std::vector<size_t>& variables) {
   std::string list;

@@ -8,7 +8,9 @@
 
 namespace partita::runtime {
 
-inline constexpr char kSufficientStatistics[] = "sufficient-statistics";  // a level
+// Levels.
+inline constexpr char kSufficientStatistics[] = "sufficient-statistics";
+inline constexpr char kParameters[] = "parameters";
 
 // Numbers of a row set: of every cell n, means and second moments of the variables that its rows
 // have.

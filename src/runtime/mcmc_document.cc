@@ -111,8 +111,8 @@ study::DocumentSection SensitivitySection(const accept::PriorSensitivity& sensit
   return section;
 }
 
-std::string Json(const McmcStudy& study, const accept::ChainSummary& summary,
-                 const accept::PriorSensitivity& sensitivity) {
+std::string ChainJson(const McmcStudy& study, const accept::ChainSummary& summary,
+                      const accept::PriorSensitivity& sensitivity) {
   nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
   for (const accept::ParameterResult& p : summary.parameters) {
     parameters.push_back({{"name", p.name},
@@ -138,7 +138,8 @@ std::string Json(const McmcStudy& study, const accept::ChainSummary& summary,
   return json.dump();
 }
 
-study::DocumentSection PrivacySection(const McmcStudy& study, const accept::ChainSummary& summary) {
+study::DocumentSection ChainPrivacySection(const McmcStudy& study,
+                                           const accept::ChainSummary& summary) {
   study::DocumentSection section{"What the decisions tell"};
   if (!study.IsPrivate()) {
     section.paragraphs.emplace_back(
@@ -186,14 +187,14 @@ study::Document McmcDocument(const McmcStudy& study, const accept::ChainResult& 
   const accept::PriorSensitivity sensitivity =
       accept::ScalePriors(study.parameters, study.chain.priors, result.draws);
   document.sections.push_back(SensitivitySection(sensitivity));
-  document.sections.push_back(PrivacySection(study, summary));
+  document.sections.push_back(ChainPrivacySection(study, summary));
   study::DocumentSection plots{"Chains"};
   for (size_t j = 0; j < std::min(study.parameters.size(), kMaxPlots); ++j) {
     plots.plots.push_back(Trace(study.parameters[j], j, result.draws));
     plots.plots.push_back(Ranks(study.parameters[j], j, result.draws));
   }
   document.sections.push_back(std::move(plots));
-  document.json = Json(study, summary, sensitivity);
+  document.json = ChainJson(study, summary, sensitivity);
   document.files.push_back({"draws.csv", accept::DrawsCsv(study.parameters, result.draws)});
   for (size_t c = 0; c < result.draws.chains.size(); ++c) {
     document.files.push_back(

@@ -18,8 +18,6 @@ namespace {
 namespace accept = methods::accept;
 using Eigen::Index;
 
-constexpr size_t kSeedBits = 256;
-
 constexpr char kRecordPhase[] = "record", kRecordFile[] = "record";
 
 struct McmcRows : MethodRows {
@@ -28,7 +26,7 @@ struct McmcRows : MethodRows {
   crypto::Digest own{};          // of the study and these rows: what a record is bound to
 };
 
-struct Session final : MethodSession {
+struct McmcSession final : MethodSession {
   accept::ChainRecord record;  // agreed
   std::optional<accept::RecordFile> file;
 };
@@ -59,8 +57,8 @@ Eigen::VectorXd Selected(const std::vector<double>& numbers, const std::vector<s
   return values;
 }
 
-accept::ChainRows RowsOf(const McmcStudy& study, const data::Table& table,
-                         const std::vector<size_t>& rows) {
+accept::ChainRows ChainRowsOf(const McmcStudy& study, const data::Table& table,
+                              const std::vector<size_t>& rows) {
   accept::ChainRows own;
   own.predictors.resize(static_cast<Index>(rows.size()),
                         static_cast<Index>(study.spec.predictors.size()));
@@ -79,8 +77,8 @@ accept::ChainRows RowsOf(const McmcStudy& study, const data::Table& table,
   return own;
 }
 
-std::vector<uint64_t> CountsOf(const McmcStudy& study, const data::Table& table,
-                               const std::vector<size_t>& rows) {
+std::vector<uint64_t> CheckCountsOf(const McmcStudy& study, const data::Table& table,
+                                    const std::vector<size_t>& rows) {
   using Counts = McmcCheck::Counts;
   std::vector<uint64_t> counts;
   for (const McmcCheck& check : study.Checks(study.file.disclosure)) {
@@ -131,8 +129,9 @@ crypto::Key OpenSeed(mpc::Engine& engine, crypto::RandomSource& random) {
   return crypto::Key(key);
 }
 
-void RunChecks(mpc::Engine& engine, const McmcStudy& study, const std::vector<uint64_t>& counts,
-               const study::DisclosureSpec& thresholds, McmcResult& result) {
+void RunChainChecks(mpc::Engine& engine, const McmcStudy& study,
+                    const std::vector<uint64_t>& counts, const study::DisclosureSpec& thresholds,
+                    McmcResult& result) {
   const std::vector<McmcCheck> checks = study.Checks(thresholds);
   std::vector<uint64_t> minima;
   for (const McmcCheck& check : checks) minima.push_back(check.minimum);
@@ -178,8 +177,8 @@ std::unique_ptr<MethodRows> McmcStudy::PrepareRows(size_t /*party*/, const data:
     }
   }
   auto own = std::make_unique<McmcRows>();
-  own->rows = RowsOf(*this, table, rows);
-  own->counts = CountsOf(*this, table, rows);
+  own->rows = ChainRowsOf(*this, table, rows);
+  own->counts = CheckCountsOf(*this, table, rows);
   own->own = DigestOf(*this, own->rows);
   accept::TargetOf(spec, own->rows);  // what is wrong with a row is found before anybody connects
   return own;
@@ -195,7 +194,7 @@ std::unique_ptr<MethodRows> McmcStudy::NoRows() const {
 std::unique_ptr<MethodSession> McmcStudy::Agree(net::Channel& channel,
                                                 const RunInput& input) const {
   channel.BeginPhase(kRecordPhase);
-  auto session = std::make_unique<Session>();
+  auto session = std::make_unique<McmcSession>();
   accept::ChainRecord own;
   if (input.rows != nullptr && !input.state.empty()) {
     std::filesystem::create_directories(input.state);
@@ -232,7 +231,7 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   crypto::SystemRandom unused;
   crypto::RandomSource& random = engine.self() ? *input.random : unused;
 
-  const auto* session = static_cast<const Session*>(input.session);
+  const auto* session = static_cast<const McmcSession*>(input.session);
   accept::ChainInputs inputs;
   if (session != nullptr) inputs.record = session->record;
   crypto::Key seed = inputs.record.seed;
@@ -244,7 +243,7 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   if (!IsPrivate()) {
     progress.Phase("disclosure checks");
     engine.BeginPhase("disclosure");
-    RunChecks(engine, *this, own.counts, input.disclosure, *result);
+    RunChainChecks(engine, *this, own.counts, input.disclosure, *result);
   }
   progress.Phase("chains");
   engine.BeginPhase("chain");

@@ -16,17 +16,8 @@ namespace {
 namespace accept = methods::accept;
 
 constexpr char kSeedRelease[] = "seed";
-constexpr uint64_t kSeedBits = 256;
 
-[[noreturn]] void Refuse(const McmcStudy& study, const study::Position& position,
-                         const std::string& what, const std::string& hint) {
-  throw Error(
-      ErrorCode::kBadInput,
-      fmt::format("{}:{}:{}: {}", study.file.file_name, position.line, position.column, what),
-      hint);
-}
-
-void RequireDesign(const McmcStudy& study) {
+void RequireMcmcDesign(const McmcStudy& study) {
   const study::DesignSpec& design = study.file.design;
   if (study.partition.kind != data::PartitionKind::kHorizontal) {
     Refuse(study, study.file.analyses.front().position,
@@ -54,7 +45,7 @@ void RequireDesign(const McmcStudy& study) {
   }
 }
 
-accept::ChainAudience AudienceOf(const McmcStudy& study, privacy::Adjacency adjacency) {
+accept::ChainAudience ChainAudienceOf(const McmcStudy& study, privacy::Adjacency adjacency) {
   accept::ChainAudience audience;
   for (size_t i = 0; i < study.num_computing; ++i) {
     audience.parties.push_back(study.parties[i].name);
@@ -76,13 +67,13 @@ bool DeclaresCounts(const McmcStudy& study) {
                      [](const study::RowBlock& block) { return block.count.has_value(); });
 }
 
-void StatePrivacy(McmcStudy& study) {
+void StateChainPrivacy(McmcStudy& study) {
   const study::Position& position = study.file.analyses.front().position;
   const privacy::Adjacency adjacency =
       study.spec.privacy ? study.spec.privacy->adjacency : privacy::Adjacency::kReplace;
   study.sensitivity = SensitivityOf(study, adjacency);
   study.statement =
-      accept::StateChain(study.chain, AudienceOf(study, adjacency), study.sensitivity);
+      accept::StateChain(study.chain, ChainAudienceOf(study, adjacency), study.sensitivity);
   if (!study.spec.privacy) return;
   if (adjacency == privacy::Adjacency::kAddRemove && DeclaresCounts(study)) {
     Refuse(study, position,
@@ -103,7 +94,7 @@ void StatePrivacy(McmcStudy& study) {
   }
 }
 
-bool IsBinary(const data::ColumnSchema& column) {
+bool IsBinaryNumber(const data::ColumnSchema& column) {
   return column.lower == 0 && column.upper == 1 &&
          (column.type == data::ColumnType::kNumeric || column.type == data::ColumnType::kInteger);
 }
@@ -126,15 +117,15 @@ void FindVariables(McmcStudy& study) {
     add(study.used, column->source);
     // What a 0/1 variable was scaled to has its small cells too.
     const data::ColumnSchema* source = study.file.dictionary.Find(column->source);
-    if (IsBinary(column->schema)) {
+    if (IsBinaryNumber(column->schema)) {
       add(study.binary, name);
-    } else if (source != nullptr && IsBinary(*source)) {
+    } else if (source != nullptr && IsBinaryNumber(*source)) {
       add(study.binary, source->name);
     }
   }
 }
 
-void PlanReleases(McmcStudy& study) {
+void PlanMcmcReleases(McmcStudy& study) {
   study.releases.push_back({kSeedRelease, "a common random seed, which tells nothing of the data",
                             "all", "random bits", 1, mpc::kEverybody, kSeedBits});
   if (!study.IsPrivate()) {
@@ -147,13 +138,13 @@ void PlanReleases(McmcStudy& study) {
   study.releases.push_back(std::move(release));
 }
 
-std::string LossText(const privacy::StatementRow& row) {
+std::string ChainLossText(const privacy::StatementRow& row) {
   if (row.loss.infinite) return "no bound: " + row.reason;
   return fmt::format("eps <= {} at delta = {}, if all computing parties follow the protocol",
                      privacy::RoundedText(row.loss.epsilon_upper, 3, true), row.loss.delta);
 }
 
-std::string RowsText(const McmcStudy& study) {
+std::string ChainRowsText(const McmcStudy& study) {
   std::vector<data::Condition> conditions = study.file.population.subset;
   const auto& own = study.file.analyses.front().subset;
   conditions.insert(conditions.end(), own.begin(), own.end());
@@ -173,11 +164,11 @@ McmcStudy PrepareMcmcStudy(study::StudyFile file) {
   study.spec = *study.file.analyses.front().mcmc;
   study.parameters = accept::ParameterNames(study.spec);
   study.chain = accept::PlanOf(study.spec);
-  RequireDesign(study);
+  RequireMcmcDesign(study);
   accept::CheckPlan(study.chain);
   FindVariables(study);
-  StatePrivacy(study);
-  PlanReleases(study);
+  StateChainPrivacy(study);
+  PlanMcmcReleases(study);
   return study;
 }
 
@@ -225,7 +216,7 @@ void McmcStudy::Describe(study::Plan& plan) const {
                    chain.staged ? fmt::format(" in two stages, about {} % of the rows first",
                                               100 * spec.first_stage)
                                 : ""),
-       RowsText(*this), parameters.size()});
+       ChainRowsText(*this), parameters.size()});
   if (!IsPrivate()) {
     for (const McmcCheck& check : Checks(file.disclosure)) {
       plan.checks.push_back({file.analyses.front().name,
@@ -237,7 +228,7 @@ void McmcStudy::Describe(study::Plan& plan) const {
   for (const privacy::StatementRow& row : statement.rows) {
     plan.privacy.push_back({privacy::AdversaryText(row.adversary),
                             row.loss.infinite ? "" : std::string(AdjacencyName(row.adjacency)),
-                            LossText(row)});
+                            ChainLossText(row)});
   }
   if (IsPrivate()) {
     plan.privacy_statement = statement;
@@ -295,13 +286,13 @@ std::vector<privacy::ledger::Charge> McmcStudy::Charges(
                     policy.table, file.name),
         "declare no counts in the study file");
   }
-  auto charges =
-      accept::ChargesOf(chain, AudienceOf(*this, adjacency), SensitivityOf(*this, adjacency), 0);
+  auto charges = accept::ChargesOf(chain, ChainAudienceOf(*this, adjacency),
+                                   SensitivityOf(*this, adjacency), 0);
   if (!policy.insider) return charges;
   const auto others = static_cast<uint32_t>(num_computing - 1);
   const auto replace = privacy::Adjacency::kReplace;
   const auto insiders =
-      accept::ChargesOf(chain, AudienceOf(*this, replace), SensitivityOf(*this, replace),
+      accept::ChargesOf(chain, ChainAudienceOf(*this, replace), SensitivityOf(*this, replace),
                         std::min(policy.coalition, others));
   for (const privacy::ledger::Charge& charge : insiders) {
     const privacy::AdversaryKind kind = charge.adversary.kind;

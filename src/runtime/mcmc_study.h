@@ -20,6 +20,8 @@
 
 namespace partita::runtime {
 
+inline constexpr size_t kSeedBits = 256;  // of the common seed
+
 // A count that is compared with its minimum before anything opens.
 struct McmcCheck {
   enum class Counts { kRows, kOnes, kZeros, kEvents };

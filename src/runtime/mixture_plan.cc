@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "mpc/plan_engine.h"
 #include "runtime/mixture_study.h"
+#include "runtime/plan_privacy.h"
 
 namespace partita::runtime {
 
@@ -13,7 +14,6 @@ namespace dpvi = methods::dpvi;
 
 namespace {
 
-constexpr char kNoisedStatistics[] = "noised-statistics";
 // Of one iteration: per row, component and statistic (dpvi_bench; docs/benchmarks.md).
 constexpr double kEntrySeconds = 2.6e-8;
 

@@ -53,7 +53,7 @@ study::DocumentTable LossTable(const privacy::Statement& statement) {
   return table;
 }
 
-study::DocumentSection PrivacySection(const privacy::Statement& statement) {
+study::DocumentSection MixturePrivacySection(const privacy::Statement& statement) {
   study::DocumentSection section{"Privacy of this run", {statement.mechanism}};
   section.tables.push_back(LossTable(statement));
   section.paragraphs.insert(section.paragraphs.end(), statement.caveats.begin(),
@@ -98,7 +98,7 @@ study::DocumentTable PairTable(const std::string& title,
 }
 
 // What a holder asks of its test rows.
-dpvi::UtilityRequest RequestOf(const MixtureStudy& study, size_t party) {
+dpvi::UtilityRequest UtilityRequestOf(const MixtureStudy& study, size_t party) {
   dpvi::UtilityRequest request;
   for (const study::MixtureTarget& target : study.spec().utility.targets) {
     for (const dpvi::ModelColumn& column : study.columns) {
@@ -138,7 +138,8 @@ study::DocumentSection OwnColumns(const MixtureStudy& study, size_t party,
                                   const dpvi::FittedModel& model, const dpvi::RealRows& real,
                                   crypto::RandomSource& random) {
   const dpvi::FittedModel own = dpvi::ModelOfParty(model, party);
-  const dpvi::Utility utility = dpvi::JudgeSynthetic(own, real, RequestOf(study, party), random);
+  const dpvi::Utility utility =
+      dpvi::JudgeSynthetic(own, real, UtilityRequestOf(study, party), random);
   study::DocumentSection section{
       "Own columns, real against synthetic",
       {fmt::format("Log density of the {}: {:.4f} nats per row at the mean of the model, "
@@ -186,8 +187,8 @@ study::DocumentSection SyntheticSection(const MixtureStudy& study, const dpvi::F
 }
 
 // Writes the tables into the document; returns their names.
-nlohmann::ordered_json AddTables(const MixtureStudy& study, const dpvi::FittedModel& model,
-                                 crypto::RandomSource& random, study::Document& document) {
+nlohmann::ordered_json AddMixtureTables(const MixtureStudy& study, const dpvi::FittedModel& model,
+                                        crypto::RandomSource& random, study::Document& document) {
   nlohmann::ordered_json names = nlohmann::ordered_json::array();
   if (study.spec().synthetic_rows == 0) return names;
   const std::vector<data::Table> drawn =
@@ -239,10 +240,10 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
                    run.openings, max_uses)}};
   fitted.tables = {WeightTable(weights), ColumnTable(study)};
   fitted.plots = {WeightPlot(weights)};
-  document.sections = {std::move(fitted), PrivacySection(statement)};
+  document.sections = {std::move(fitted), MixturePrivacySection(statement)};
   document.files.push_back({"model.json", dpvi::ModelJson(model)});
   nlohmann::ordered_json tables = nlohmann::ordered_json::array();
-  if (party == study.receiver) tables = AddTables(study, model, random, document);
+  if (party == study.receiver) tables = AddMixtureTables(study, model, random, document);
   if (result.own) document.sections.push_back(OwnColumns(study, party, model, *result.own, random));
   if (study.plan.request.batch_mode == stats::mixture::BatchMode::kPoisson)
     document.sections.push_back(UsesSection(study, run));

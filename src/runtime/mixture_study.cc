@@ -17,7 +17,7 @@ namespace mixture = stats::mixture;
 
 namespace {
 
-struct Session final : MethodSession {
+struct MixtureSession final : MethodSession {
   dpvi::Session session;
 };
 
@@ -51,7 +51,7 @@ std::vector<dpvi::ModelColumn> ColumnsOf(const MixtureStudy& study) {
   return columns;
 }
 
-dpvi::Audience AudienceOf(const MixtureStudy& study) {
+dpvi::Audience MixtureAudienceOf(const MixtureStudy& study) {
   dpvi::Audience audience;
   const std::string& from = study.spec().privacy.noise_from;
   for (size_t p = 0; p < study.num_computing; ++p) {
@@ -66,7 +66,7 @@ dpvi::Audience AudienceOf(const MixtureStudy& study) {
   return audience;
 }
 
-dpvi::RunRequest RequestOf(const MixtureStudy& study) {
+dpvi::RunRequest RunRequestOf(const MixtureStudy& study) {
   const study::MixtureSpec& spec = study.spec();
   dpvi::RunRequest request;
   request.layout = dpvi::ModelLayout(study.columns);
@@ -107,8 +107,8 @@ MixtureStudy PrepareMixtureStudy(study::StudyFile file) {
     study.columns = ColumnsOf(study);
     for (const dpvi::ModelColumn& column : study.columns)
       study.used.push_back(column.encoding.column.name);
-    study.audience = AudienceOf(study);
-    dpvi::RunRequest request = RequestOf(study);
+    study.audience = MixtureAudienceOf(study);
+    dpvi::RunRequest request = RunRequestOf(study);
     if (const auto epsilon = study.spec().privacy.epsilon) {
       const bool outside = study.spec().privacy.against == study::MixtureAgainst::kOutside;
       request.noise_multiplier =
@@ -186,7 +186,7 @@ std::unique_ptr<MethodSession> MixtureStudy::Agree(net::Channel& channel,
   session.own = rows == nullptr ? session.study : rows->own;
   session.folder = input.state;
   session.random = input.random;
-  auto agreed = std::make_unique<Session>();
+  auto agreed = std::make_unique<MixtureSession>();
   agreed->session = dpvi::BeginSession(channel, plan, session);
   return agreed;
 }
@@ -225,7 +225,7 @@ std::unique_ptr<MethodResult> MixtureStudy::Run(mpc::Engine& engine, const RunIn
     if (spec().iterations > 1) step.Run(shapes, {}, {});
     return result;
   }
-  const dpvi::Session& session = static_cast<const Session*>(input.session)->session;
+  const dpvi::Session& session = static_cast<const MixtureSession*>(input.session)->session;
   const auto* rows = static_cast<const MixtureRows*>(input.rows);
   std::optional<dpvi::CheckpointFiles> files = session.files;
   dpvi::RunInputs inputs;

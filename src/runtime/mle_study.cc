@@ -84,7 +84,7 @@ void AddLikelihoodReleases(const MleStudy& study, size_t index,
     releases.push_back(std::move(release));
 }
 
-std::vector<mpc::Release> PlanReleases(const MleStudy& study) {
+std::vector<mpc::Release> PlanMleReleases(const MleStudy& study) {
   const std::string& receiver = study.parties[study.receiver].name;
   std::vector<mpc::Release> releases;
   if (!study.privacy) {
@@ -164,7 +164,7 @@ MleStudy PrepareMleStudy(study::StudyFile file) {
   } else {
     study.checks = PlanDisclosureChecks(study, study.file.disclosure);
   }
-  study.releases = PlanReleases(study);
+  study.releases = PlanMleReleases(study);
   return study;
 }
 

@@ -34,7 +34,7 @@ using mpc::Shared;
 constexpr char kDealer[] = "dealer", kReplicated[] = "replicated", kTransfers[] = "ot";
 constexpr std::chrono::seconds kConnectTime(30);
 
-std::vector<MpcWorkload> Chosen(const MpcBenchOptions& options) {
+std::vector<MpcWorkload> ChosenWorkloads(const MpcBenchOptions& options) {
   std::vector<MpcWorkload> all = MpcWorkloads(options.scale);
   if (options.operations.empty()) return all;
   std::vector<MpcWorkload> chosen;
@@ -96,8 +96,8 @@ Hosts MakeHosts(const BenchEngine& engine) {
   return hosts;
 }
 
-std::unique_ptr<Engine> MakeEngine(const BenchEngine& kind, net::Channel& channel,
-                                   mpc::ReleaseGate& gate) {
+std::unique_ptr<Engine> MakeBenchEngine(const BenchEngine& kind, net::Channel& channel,
+                                        mpc::ReleaseGate& gate) {
   if (kind.name == kDealer) return mpc::MakeDealerEngine(channel, gate);
   if (kind.name == kReplicated) return mpc::MakeReplicatedEngine(channel, gate);
   if (kind.name == kTransfers) return mpc::MakeOtEngine(channel, gate);
@@ -154,7 +154,7 @@ class BenchProcess {
         computes_(self < kind.num_parties),
         all_(Connect(hosts.all, self, latency, progress)) {
     gate_.Reserve(WorkloadReleases());
-    engine_ = MakeEngine(kind_, all_, gate_);
+    engine_ = MakeBenchEngine(kind_, all_, gate_);
     if (kind_.name == kDealer && computes_) {
       computing_.emplace(Connect(hosts.computing, self, latency, progress));
     }
@@ -347,7 +347,7 @@ std::vector<std::string> BenchOperationNames() {
 
 std::vector<MpcBenchRow> BenchMpc(const MpcBenchOptions& options, Progress& progress) {
   RequireOptions(options);
-  const std::vector<MpcWorkload> chosen = Chosen(options);
+  const std::vector<MpcWorkload> chosen = ChosenWorkloads(options);
   std::vector<MpcBenchRow> rows;
   for (const BenchEngine& kind : options.engines) {
     std::vector<MpcWorkload> workloads;

@@ -16,8 +16,8 @@
 namespace partita::runtime {
 namespace {
 
-std::unique_ptr<mpc::Engine> MakeEngine(const Study& study, StoredCorrelations* stored,
-                                        net::Channel& channel, mpc::ReleaseGate& gate) {
+std::unique_ptr<mpc::Engine> MakeRunEngine(const Study& study, StoredCorrelations* stored,
+                                           net::Channel& channel, mpc::ReleaseGate& gate) {
   if (stored != nullptr) return stored->MakeEngine(channel, gate);
   return MakeStudyEngine(study, channel, gate);
 }
@@ -45,7 +45,7 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
   run.session = session.get();
   run.channel = &channel;
   run.gate = &gate;
-  const std::unique_ptr<mpc::Engine> engine = MakeEngine(study, stored, channel, gate);
+  const std::unique_ptr<mpc::Engine> engine = MakeRunEngine(study, stored, channel, gate);
   if (stored != nullptr) {
     outcome.package = stored->number();
     outcome.packages_left = stored->left();

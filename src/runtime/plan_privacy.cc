@@ -14,7 +14,7 @@ std::string RoundedUp(double value) {
   return fmt::format("{:.17g}", value);
 }
 
-std::string LossText(const privacy::StatementRow& row) {
+std::string PlanLossText(const privacy::StatementRow& row) {
   if (row.loss.infinite) return "no bound: " + row.reason;
   return fmt::format(
       "eps <= {} (true value >= {:.4g}) at delta = {:g}, if all computing parties follow the "
@@ -38,7 +38,7 @@ std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statem
   for (const privacy::StatementRow& row : statement.rows) {
     rows.push_back({privacy::AdversaryText(row.adversary),
                     row.loss.infinite ? "" : std::string(AdjacencyName(row.adjacency)),
-                    LossText(row)});
+                    PlanLossText(row)});
   }
   return rows;
 }

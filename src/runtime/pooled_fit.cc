@@ -23,8 +23,8 @@ std::vector<size_t> BlockNumbers(const std::vector<std::string>& row_blocks) {
   return blocks;
 }
 
-WeightedRows RowsOf(const MleStudy& study, size_t analysis, const data::Table& table,
-                    const std::vector<std::string>& row_blocks) {
+WeightedRows PooledRowsOf(const MleStudy& study, size_t analysis, const data::Table& table,
+                          const std::vector<std::string>& row_blocks) {
   std::vector<data::Condition> conditions = study.file.population.subset;
   const study::AnalysisSpec& spec = study.file.analyses[analysis];
   conditions.insert(conditions.end(), spec.subset.begin(), spec.subset.end());
@@ -90,8 +90,8 @@ stats::GroupMoments MomentsOf(const WeightedRows& rows, int32_t group, bool by_b
 }
 
 // The rows that miss what the pattern lists, and nothing else that a model uses.
-WeightedRows OfPattern(const MleStudy& study, const data::Table& table,
-                       const study::MissingPattern& pattern, WeightedRows rows) {
+WeightedRows RowsOfPattern(const MleStudy& study, const data::Table& table,
+                           const study::MissingPattern& pattern, WeightedRows rows) {
   for (const std::string& name : study.modelled) {
     const bool missing = std::find(pattern.begin(), pattern.end(), name) != pattern.end();
     const std::vector<uint8_t> present = data::CompleteRows(table, std::vector<std::string>{name});
@@ -114,7 +114,7 @@ std::vector<stats::PatternMoments> PatternMomentsOf(const MleStudy& study,
       std::vector<const double*> own;
       for (const size_t v : observed) own.push_back(columns[v]);
       stats::GroupMoments of_pattern =
-          MomentsOf(OfPattern(study, table, study.file.design.patterns[k], rows),
+          MomentsOf(RowsOfPattern(study, table, study.file.design.patterns[k], rows),
                     static_cast<int32_t>(g), false, own);
       if (of_pattern.n > 0 && !observed.empty())
         moments.push_back({g, {observed.begin(), observed.end()}, std::move(of_pattern)});
@@ -136,7 +136,7 @@ std::vector<methods::mle::MleResult> FitPooled(const MleStudy& study, data::Tabl
     std::vector<const double*> columns;
     for (const data::DesignColumn& variable : analysis.variables)
       columns.push_back(pooled.Get(variable.schema.name).numbers.data());
-    const WeightedRows rows = RowsOf(study, a, pooled, row_blocks);
+    const WeightedRows rows = PooledRowsOf(study, a, pooled, row_blocks);
     methods::mle::MleResult result;
     result.name = analysis.options.name;
     result.table = analysis.table;

@@ -11,14 +11,6 @@
 namespace partita::runtime {
 namespace {
 
-[[noreturn]] void Refuse(const MleStudy& study, const study::Position& position,
-                         const std::string& what, const std::string& hint) {
-  throw Error(
-      ErrorCode::kBadInput,
-      fmt::format("{}:{}:{}: {}", study.file.file_name, position.line, position.column, what),
-      hint);
-}
-
 const study::PrivacySpec& Promise(const MleStudy& study) {
   return *study.file.analyses.front().privacy;
 }
@@ -69,7 +61,7 @@ void RequireMethod(const MleStudy& study, const study::AnalysisSpec& spec) {
   }
 }
 
-void RequireDesign(const MleStudy& study) {
+void RequirePrivateDesign(const MleStudy& study) {
   const study::DesignSpec& design = study.file.design;
   if (!design.weights.empty()) {
     Refuse(study, design.position,
@@ -106,7 +98,7 @@ bool HasPrivacy(const study::StudyFile& file) {
 void RequireSupportedPrivacy(const MleStudy& study) {
   if (!HasPrivacy(study.file)) return;
   RequireOneRelease(study);
-  RequireDesign(study);
+  RequirePrivateDesign(study);
   RequireHiddenCount(study);
   for (size_t a = 0; a < study.file.analyses.size(); ++a) {
     RequireMethod(study, study.file.analyses[a]);

@@ -45,7 +45,7 @@ struct Site {
   std::string Home(const std::string& party) const { return (folder.path() / party).string(); }
 };
 
-void AddLink(const net::LinkModel& link, std::vector<std::string>& arguments) {
+void AddLinkArguments(const net::LinkModel& link, std::vector<std::string>& arguments) {
   if (link.latency.count() > 0) {
     arguments.insert(
         arguments.end(),
@@ -83,7 +83,7 @@ std::vector<std::string> PrepareArguments(const Study& study, const ProcessSimul
                                           const Site& site, size_t i) {
   std::vector<std::string> arguments =
       OwnArguments(study, simulation, site, i, "correlations", "prepare");
-  AddLink(simulation.link, arguments);
+  AddLinkArguments(simulation.link, arguments);
   return arguments;
 }
 
@@ -98,7 +98,7 @@ std::vector<std::string> JoinArguments(const Study& study, const ProcessSimulati
   if (study.parties[i].holder) {
     arguments.insert(arguments.end(), {"--data", simulation.data[i].string()});
   }
-  AddLink(simulation.link, arguments);
+  AddLinkArguments(simulation.link, arguments);
   if (i != study.receiver || simulation.output.empty()) {
     arguments.push_back("--no-output");
   } else {

@@ -35,9 +35,9 @@ void RequirePassed(const std::vector<CheckOutcome>& checks) {
               "`partita data check`");
 }
 
-std::vector<CheckOutcome> RunChecks(mpc::Engine& engine, const MleStudy& study,
-                                    const std::vector<std::vector<SharedMoments>>& shared,
-                                    const study::DisclosureSpec& thresholds) {
+std::vector<CheckOutcome> RunDisclosureChecks(mpc::Engine& engine, const MleStudy& study,
+                                              const std::vector<std::vector<SharedMoments>>& shared,
+                                              const study::DisclosureSpec& thresholds) {
   const std::vector<DisclosureCheck> checks = PlanDisclosureChecks(study, thresholds);
   std::vector<ComputationMoments> moments;
   for (size_t c = 0; c < shared.size(); ++c)
@@ -83,8 +83,8 @@ void FitByOracle(mpc::Engine& engine, const MleStudy& study, size_t computation_
   }
 }
 
-methods::mle::MleResult Fit(const MleStudy& study, size_t index, const ProtocolResult& result,
-                            Progress& progress) {
+methods::mle::MleResult FitAnalysis(const MleStudy& study, size_t index,
+                                    const ProtocolResult& result, Progress& progress) {
   const PreparedAnalysis& analysis = study.analyses[index];
   try {
     if (study.privacy) {
@@ -112,7 +112,7 @@ void FitRobust(mpc::Engine& engine, const MleStudy& study, const LocalRows& loca
     const PreparedAnalysis& analysis = study.analyses[a];
     std::optional<methods::mle::FittedModel> fitted;
     if (engine.self() == study.receiver) {
-      result.results[a] = Fit(study, a, result, progress);
+      result.results[a] = FitAnalysis(study, a, result, progress);
       fitted = methods::mle::FittedModel{
           methods::mle::SampleMomentsOf(
               analysis.analysis, result.moments[a],
@@ -138,15 +138,15 @@ void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& res
       const std::optional<size_t> to = TellsEstimatesTo(study, release);
       if (!to) continue;
       if (engine.self() == study.receiver && !result.results[a])
-        result.results[a] = Fit(study, a, result, progress);
+        result.results[a] = FitAnalysis(study, a, result, progress);
       result.results[a] = methods::mle::PublishResult(engine, study.analyses[a].analysis,
                                                       study.receiver, *to, result.results[a]);
     }
   }
 }
 
-void AddTables(const MleStudy& study, const ProtocolResult& run,
-               std::vector<methods::mle::MleResult>& fitted, Progress& progress) {
+void AddMleTables(const MleStudy& study, const ProtocolResult& run,
+                  std::vector<methods::mle::MleResult>& fitted, Progress& progress) {
   std::vector<const methods::mle::MleAnalysis*> analyses;
   std::vector<std::vector<stats::GroupMoments>> moments;
   for (size_t a = 0; a < fitted.size(); ++a) {
@@ -183,7 +183,7 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   if (!study.privacy) {
     progress.Phase("disclosure checks");
     engine.BeginPhase("disclosure");
-    result.checks = RunChecks(engine, study, shared, input.disclosure);
+    result.checks = RunDisclosureChecks(engine, study, shared, input.disclosure);
     RequirePassed(result.checks);
   }
 
@@ -223,13 +223,14 @@ std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
                                                  const ProtocolResult& result, Progress& progress) {
   std::vector<methods::mle::MleResult> fitted;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    fitted.push_back(result.results[a] ? *result.results[a] : Fit(study, a, result, progress));
+    fitted.push_back(result.results[a] ? *result.results[a]
+                                       : FitAnalysis(study, a, result, progress));
     for (const CheckOutcome& check : result.checks) {
       if (!check.passed && check.analysis == study.file.analyses[a].name)
         fitted.back().notes.push_back("Warning: this does not hold: " + check.rule + ".");
     }
   }
-  AddTables(study, result, fitted, progress);
+  AddMleTables(study, result, fitted, progress);
   return fitted;
 }
 

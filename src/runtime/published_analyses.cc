@@ -9,7 +9,6 @@
 #include "methods/mle/families.h"
 #include "methods/mle/public_scale.h"
 #include "methods/mle/published/published.h"
-#include "runtime/supported.h"
 
 namespace partita::runtime {
 namespace {

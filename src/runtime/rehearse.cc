@@ -50,7 +50,7 @@ Links CountedLinks(const std::vector<PartyEnd>& ends) {
   return links;
 }
 
-CostTotals Sum(const Links& links, uint64_t rounds) {
+CostTotals SumOfLinks(const Links& links, uint64_t rounds) {
   CostTotals totals{rounds, 0, 0};
   for (const auto& [link, cost] : links) {
     totals.messages += cost.first;
@@ -106,8 +106,8 @@ void CompareFits(const methods::mle::MleResult& secure, const methods::mle::MleR
 void CompareCosts(const std::vector<PartyEnd>& ends, Rehearsal& rehearsal) {
   const study::Plan& plan = ends.front().outcome->plan;
   const Links planned = PlannedLinks(plan), counted = CountedLinks(ends);
-  rehearsal.planned = Sum(planned, study::Totals(plan).rounds);
-  rehearsal.counted = Sum(counted, DeepestRounds(ends));
+  rehearsal.planned = SumOfLinks(planned, study::Totals(plan).rounds);
+  rehearsal.counted = SumOfLinks(counted, DeepestRounds(ends));
   rehearsal.costs_agree =
       planned == counted && rehearsal.planned.rounds == rehearsal.counted.rounds;
 }

@@ -7,34 +7,34 @@
 
 namespace partita::runtime {
 
-using methods::dca::Verdict;
+namespace dca = methods::dca;
 
 std::string RoundPath(const study::CollectionFile& collection, std::string_view what) {
   return fmt::format("/v1/rounds/{}/{}/{}", ToHex(collection.contract.study), collection.epoch,
                      what);
 }
 
-unsigned StatusOf(Verdict verdict) {
+unsigned StatusOf(dca::Verdict verdict) {
   switch (verdict) {
-    case Verdict::kAccepted:
-    case Verdict::kRetried:
+    case dca::Verdict::kAccepted:
+    case dca::Verdict::kRetried:
       return 200;
-    case Verdict::kMalformed:
+    case dca::Verdict::kMalformed:
       return 400;
-    case Verdict::kOversized:
+    case dca::Verdict::kOversized:
       return 413;
-    case Verdict::kWrongStudy:
-    case Verdict::kWrongNode:
+    case dca::Verdict::kWrongStudy:
+    case dca::Verdict::kWrongNode:
       return 422;
-    case Verdict::kReplay:
-    case Verdict::kLate:
+    case dca::Verdict::kReplay:
+    case dca::Verdict::kLate:
       return 410;
-    case Verdict::kEarly:
+    case dca::Verdict::kEarly:
       return 425;
-    case Verdict::kUnknownClient:
-    case Verdict::kUnauthentic:
+    case dca::Verdict::kUnknownClient:
+    case dca::Verdict::kUnauthentic:
       return 403;
-    case Verdict::kDuplicate:
+    case dca::Verdict::kDuplicate:
       return 409;
   }
   throw Error(ErrorCode::kInternal, "an upload has an unknown verdict");

@@ -56,9 +56,10 @@ Charge ChargeAgainst(const study::CollectionFile& collection, uint32_t accepted,
           MechanismOf(collection, accepted, kind), 1};
 }
 
-privacy::ledger::ReservationRequest RequestOf(const study::CollectionFile& collection,
-                                              uint32_t accepted, const crypto::Digest& agreed_set,
-                                              const privacy::ledger::Policy& policy) {
+privacy::ledger::ReservationRequest ReservationRequestOf(const study::CollectionFile& collection,
+                                                         uint32_t accepted,
+                                                         const crypto::Digest& agreed_set,
+                                                         const privacy::ledger::Policy& policy) {
   if (policy.outside.adjacency != Adjacency::kReplace) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("the budget of table {} is for the adjacency add-remove, but who takes "
@@ -123,8 +124,8 @@ RoundCharge ChargeRound(const study::CollectionFile& collection,
   std::optional<Earlier> earlier =
       FindCharge(ledger, charge.table, RunIdOf(collection, closing.set_hash));
   if (!earlier) {
-    const auto request = RequestOf(collection, closing.count, closing.set_hash,
-                                   ledger.StandingOf(charge.table).policy);
+    const auto request = ReservationRequestOf(collection, closing.count, closing.set_hash,
+                                              ledger.StandingOf(charge.table).policy);
     earlier = Earlier{ledger.Reserve(request, stamp).number, false};
   }
   if (!earlier->spent) ledger.Spend(charge.table, earlier->reservation, stamp);
@@ -137,8 +138,8 @@ void CheckRoundCharge(const study::CollectionFile& collection, const LedgerOptio
   privacy::ledger::SqliteLedger ledger = OpenLedger(options.file);
   const std::string table = ChosenTable(ledger, options);
   if (HasCharge(ledger, table, collection)) return;
-  ledger.Price(RequestOf(collection, methods::dca::MinAccepted(collection.contract), {},
-                         ledger.StandingOf(table).policy));
+  ledger.Price(ReservationRequestOf(collection, methods::dca::MinAccepted(collection.contract), {},
+                                    ledger.StandingOf(table).policy));
 }
 
 bool IsSpent(const study::CollectionFile& collection, const crypto::Digest& agreed_set,

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kRequestTime{60'000};
 constexpr size_t kBytesPerSecond = size_t{1} << 16;
 constexpr milliseconds kLongestPause{5'000};
-constexpr milliseconds kSlice{50};
+constexpr milliseconds kRequestSlice{50};
 
 }  // namespace
 
@@ -65,7 +65,7 @@ milliseconds RequestTime(size_t bytes) {
 void PauseFor(milliseconds time, Progress& progress) {
   for (const Deadline end = Deadline::After(time); !end.passed();) {
     progress.CheckCancelled();
-    std::this_thread::sleep_for(std::min(kSlice, end.remaining()));
+    std::this_thread::sleep_for(std::min(kRequestSlice, end.remaining()));
   }
 }
 

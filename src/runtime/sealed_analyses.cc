@@ -6,11 +6,10 @@
 
 #include "base/error.h"
 #include "methods/mle/sealed_patterns.h"
+#include "runtime/leakage.h"
 
 namespace partita::runtime {
 namespace {
-
-constexpr char kParameters[] = "parameters";  // leakage.h
 
 const study::ReleaseSpec* FindRelease(const study::AnalysisSpec& spec, const std::string& what) {
   const auto found =
@@ -30,7 +29,7 @@ methods::mle::SealedSums SumsOf(const MleStudy& study, size_t analysis) {
   return sums;
 }
 
-uint64_t OpenedNumbers(const MleStudy& study, size_t analysis) {
+uint64_t NumOpened(const MleStudy& study, size_t analysis) {
   uint64_t opened = 0;
   for (const mpc::Release& release : SealedReleasesOf(study, analysis)) {
     // The bit is no real number.
@@ -127,7 +126,7 @@ study::PlanExposure SealedExposure(const MleStudy& study, const Computation& com
   std::string names, variables;
   bool means = false, fit = false, errors = false;
   for (const size_t a : rows.analyses) {
-    exposure.opened += OpenedNumbers(study, a);
+    exposure.opened += NumOpened(study, a);
     names += (names.empty() ? "" : ", ") + study.file.analyses[a].name;
     means |= study.analyses[a].analysis.table.meanstructure;
     fit |= SealedOpeningsOf(study, a).fit;

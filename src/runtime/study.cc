@@ -109,4 +109,12 @@ size_t PartyByName(const Study& study, const std::string& name) {
   return static_cast<size_t>(found - names.begin());
 }
 
+void Refuse(const Study& study, const study::Position& position, const std::string& what,
+            const std::string& hint) {
+  throw Error(
+      ErrorCode::kBadInput,
+      fmt::format("{}:{}:{}: {}", study.file.file_name, position.line, position.column, what),
+      hint);
+}
+
 }  // namespace partita::runtime

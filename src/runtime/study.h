@@ -203,4 +203,8 @@ int IntegerBits(const Study& study);
 // The variable of the dictionary that `name` (of the dictionary or derived) is computed from.
 std::string SourceVariable(const Study& study, const std::string& name);
 
+// Throws kBadInput at a place of the study file.
+[[noreturn]] void Refuse(const Study& study, const study::Position& position,
+                         const std::string& what, const std::string& hint);
+
 }  // namespace partita::runtime

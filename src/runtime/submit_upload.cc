@@ -32,7 +32,7 @@ constexpr size_t kMaxUploadBytes = size_t{1} << 30;
 constexpr size_t kMaxRowBytes = size_t{1} << 30;
 
 template <size_t kSize>
-std::array<uint8_t, kSize> Take(ByteReader& reader) {
+std::array<uint8_t, kSize> TakeArray(ByteReader& reader) {
   std::array<uint8_t, kSize> out{};
   const ByteView raw = reader.Raw(kSize);
   std::copy(raw.begin(), raw.end(), out.begin());
@@ -191,9 +191,9 @@ KeptUpload ParseUpload(ByteView bytes) {
     throw Error(ErrorCode::kPeerFault, "this is no kept upload");
   }
   KeptUpload upload;
-  upload.study = Take<32>(reader);
+  upload.study = TakeArray<32>(reader);
   upload.epoch = reader.U64();
-  upload.client = Take<16>(reader);
+  upload.client = TakeArray<16>(reader);
   const uint16_t count = reader.U16();
   for (uint16_t i = 0; i < count; ++i) upload.envelopes.push_back(reader.Blob(kMaxUploadBytes));
   reader.ExpectEnd();

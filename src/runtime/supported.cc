@@ -220,7 +220,7 @@ void RequireNested(const MleStudy& study, size_t index) {
   }
 }
 
-void RequireRows(const MleStudy& study, size_t index) {
+void RequireMoreRowsThanVariables(const MleStudy& study, size_t index) {
   const std::optional<uint64_t> rows = study.partition.TotalRows();
   const size_t variables = study.analyses[index].variables.size();
   if (rows && *rows <= variables) {
@@ -232,14 +232,6 @@ void RequireRows(const MleStudy& study, size_t index) {
 }
 
 }  // namespace
-
-void Refuse(const MleStudy& study, const study::Position& position, const std::string& what,
-            const std::string& hint) {
-  throw Error(
-      ErrorCode::kBadInput,
-      fmt::format("{}:{}:{}: {}", study.file.file_name, position.line, position.column, what),
-      hint);
-}
 
 void RequireSupportedDesign(const MleStudy& study) {
   RequireSite(study);
@@ -257,7 +249,7 @@ void RequireSupportedAnalyses(const MleStudy& study) {
     RequireReleases(study, study.file.analyses[a]);
     RequireExtras(study, study.file.analyses[a]);
     RequireNested(study, a);
-    RequireRows(study, a);
+    RequireMoreRowsThanVariables(study, a);
     if (study.file.analyses[a].protocol == kSealed) RequireSupportedSealed(study, a);
     if (IsPublished(study.file.analyses[a].protocol)) RequireSupportedPublished(study, a);
   }

@@ -14,8 +14,4 @@ void RequireSupportedDesign(const MleStudy& study);
 // Every analysis against design, partition and its releases. Needs the computations.
 void RequireSupportedAnalyses(const MleStudy& study);
 
-// Throws kBadInput at a place of the study file.
-[[noreturn]] void Refuse(const MleStudy& study, const study::Position& position,
-                         const std::string& what, const std::string& hint);
-
 }  // namespace partita::runtime

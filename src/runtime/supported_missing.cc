@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "runtime/imputed_analyses.h"
-#include "runtime/supported.h"
 
 namespace partita::runtime {
 

@@ -11,10 +11,9 @@
 namespace partita::study {
 namespace {
 
-constexpr char kKind[] = "partita_approval";
-constexpr char kSecretKind[] = "partita_approval_secret";
-constexpr char kDomain[] = "partita approval v1";
-constexpr size_t kMaxVersionBytes = 32;
+constexpr char kApprovalKind[] = "partita_approval";
+constexpr char kApprovalSecretKind[] = "partita_approval_secret";
+constexpr char kApprovalDomain[] = "partita approval v1";
 constexpr char kApproveAgain[] =
     "Read the plan again and approve it: partita study approve STUDY --party PARTY.";
 
@@ -22,7 +21,7 @@ std::string_view DecisionName(Decision decision) {
   return decision == Decision::kApprove ? "approve" : "reject";
 }
 
-Bytes Fields(const Approval& approval) {
+Bytes ApprovalFields(const Approval& approval) {
   ByteWriter writer;
   writer.String(approval.party);
   writer.String(DecisionName(approval.decision));
@@ -47,14 +46,15 @@ Decision ReadDecision(const DocumentReader& reader) {
   return Decision::kReject;
 }
 
-[[noreturn]] void Refuse(const std::string& message, const std::string& hint = kApproveAgain) {
+[[noreturn]] void RefuseApproval(const std::string& message,
+                                 const std::string& hint = kApproveAgain) {
   throw Error(ErrorCode::kRefused, message, hint);
 }
 
 void RequireHash(const Digest& theirs, const Digest& ours, const std::string& party,
                  std::string_view what) {
   if (theirs == ours) return;
-  Refuse(
+  RefuseApproval(
       fmt::format("the approval of party {} is for another {}: it names the hash {}..., here it "
                   "is {}...",
                   party, what, ToHex(theirs).substr(0, 16), ToHex(ours).substr(0, 16)));
@@ -63,21 +63,21 @@ void RequireHash(const Digest& theirs, const Digest& ours, const std::string& pa
 void RequireThreshold(uint64_t theirs, uint64_t least, const std::string& party,
                       std::string_view what) {
   if (theirs >= least) return;
-  Refuse(fmt::format("the approval of party {} asks for {} = {}, below the study's {}", party, what,
-                     theirs, least));
+  RefuseApproval(fmt::format("the approval of party {} asks for {} = {}, below the study's {}",
+                             party, what, theirs, least));
 }
 
 }  // namespace
 
 SignedApproval SignApproval(Approval approval, const crypto::Identity& identity) {
-  Signature signature = SignFields(identity, kDomain, Fields(approval));
+  Signature signature = SignFields(identity, kApprovalDomain, ApprovalFields(approval));
   return {std::move(approval), std::move(signature)};
 }
 
 std::string RenderApproval(const SignedApproval& document) {
   const Approval& approval = document.approval;
   nlohmann::ordered_json object;
-  object[kKind] = 1;
+  object[kApprovalKind] = 1;
   object["party"] = approval.party;
   object["decision"] = DecisionName(approval.decision);
   object["reason"] = approval.reason;
@@ -95,7 +95,7 @@ std::string RenderApproval(const SignedApproval& document) {
 }
 
 SignedApproval ParseApproval(std::string_view text, std::string_view file) {
-  const DocumentReader reader(text, file, kKind);
+  const DocumentReader reader(text, file, kApprovalKind);
   SignedApproval document;
   Approval& approval = document.approval;
   approval.party = reader.PartyName("party");
@@ -141,7 +141,7 @@ SignedApproval DecodeApproval(ByteView bytes, std::string_view party) {
 
 std::string RenderSecret(const ApprovalSecret& secret) {
   nlohmann::ordered_json object;
-  object[kSecretKind] = 1;
+  object[kApprovalSecretKind] = 1;
   object["party"] = secret.party;
   object["snapshot_commitment"] = HashJson(secret.commitment);
   object["salt"] = ToHex(secret.salt.Expose());
@@ -149,7 +149,7 @@ std::string RenderSecret(const ApprovalSecret& secret) {
 }
 
 ApprovalSecret ParseSecret(std::string_view text, std::string_view file) {
-  const DocumentReader reader(text, file, kSecretKind);
+  const DocumentReader reader(text, file, kApprovalSecretKind);
   ApprovalSecret secret;
   secret.party = reader.PartyName("party");
   secret.commitment = reader.Hash("snapshot_commitment");
@@ -161,32 +161,35 @@ ApprovalSecret ParseSecret(std::string_view text, std::string_view file) {
 
 void RequireSigned(const SignedApproval& document, const std::string& party,
                    const std::string& fingerprint) {
-  RequireSignature(document.signature, kDomain, Fields(document.approval),
+  RequireSignature(document.signature, kApprovalDomain, ApprovalFields(document.approval),
                    "the approval of party " + party, party, fingerprint);
 }
 
 void RequireApproves(const Approval& approval, const std::string& party, const ApprovalTerms& terms,
                      int64_t now) {
   const std::string what = "the approval of party " + party;
-  if (approval.party != party) Refuse(what + " was made by party " + approval.party);
+  if (approval.party != party) RefuseApproval(what + " was made by party " + approval.party);
   if (approval.study != terms.study)
-    Refuse(what + " is for the study '" + approval.study + "', not for '" + terms.study + "'");
+    RefuseApproval(what + " is for the study '" + approval.study + "', not for '" + terms.study +
+                   "'");
   RequireHash(approval.study_file_hash, terms.study_file_hash, party, "study file or roster");
   RequireHash(approval.plan_hash, terms.plan_hash, party, "plan");
   if (approval.decision == Decision::kReject) {
-    Refuse("party " + party + " rejected the study: " + approval.reason,
-           "Talk to its steward, change the study file, and let everybody approve the new one.");
+    RefuseApproval(
+        "party " + party + " rejected the study: " + approval.reason,
+        "Talk to its steward, change the study file, and let everybody approve the new one.");
   }
   if (approval.approved_at > now + kClockSkewSeconds) {
-    Refuse(what + " was made at " + FormatUtc(approval.approved_at) + ", but here it is only " +
-               FormatUtc(now),
-           "Set the clocks of both parties right.");
+    RefuseApproval(what + " was made at " + FormatUtc(approval.approved_at) +
+                       ", but here it is only " + FormatUtc(now),
+                   "Set the clocks of both parties right.");
   }
-  if (approval.valid_until <= now) Refuse(what + " expired at " + FormatUtc(approval.valid_until));
+  if (approval.valid_until <= now)
+    RefuseApproval(what + " expired at " + FormatUtc(approval.valid_until));
   RequireThreshold(approval.disclosure.min_cell, terms.disclosure.min_cell, party, "min_cell");
   RequireThreshold(approval.disclosure.min_rows, terms.disclosure.min_rows, party, "min_rows");
   if (terms.disclosure.refuse_small_samples && !approval.disclosure.refuse_small_samples)
-    Refuse(what + " does not refuse small samples, which the study does");
+    RefuseApproval(what + " does not refuse small samples, which the study does");
 }
 
 DisclosureSpec StrictestDisclosure(DisclosureSpec disclosure,

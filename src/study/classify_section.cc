@@ -14,10 +14,10 @@ namespace {
 
 using methods::classify::Evaluation;
 using methods::classify::Protocol;
-using methods::classify::Spec;
+using ClassifySpec = methods::classify::Spec;
 
-constexpr size_t kMaxColumns = 1000, kMaxLevels = 50;
-constexpr int64_t kMaxIterations = 1000000;
+constexpr size_t kMaxClassifyColumns = 1000, kMaxOutcomeLevels = 50;
+constexpr int64_t kMaxClassifyIterations = 1000000;
 
 double Within(const TableReader& reader, const std::string& key, double otherwise, double low,
               double high, const std::string& hint) {
@@ -30,7 +30,7 @@ double Within(const TableReader& reader, const std::string& key, double otherwis
               hint);
 }
 
-void ReadOutcome(const TableReader& reader, const StudyFile& study, Spec& spec) {
+void ReadClassifyOutcome(const TableReader& reader, const StudyFile& study, ClassifySpec& spec) {
   const LocatedText outcome = reader.Text("outcome", "outcome = \"relapse\"");
   const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
   const data::ColumnSchema& variable = FindVariable(reader, outcome, "outcome", factors);
@@ -41,11 +41,11 @@ void ReadOutcome(const TableReader& reader, const StudyFile& study, Spec& spec) 
                 "an outcome is a factor: make one of this variable by [[derived]] with transform = "
                 "\"cut\"");
   }
-  if (variable.levels.size() > kMaxLevels) {
+  if (variable.levels.size() > kMaxOutcomeLevels) {
     reader.Fail(
         outcome.position,
         fmt::format("the outcome {} has {} levels", Quote(variable.name), variable.levels.size()),
-        fmt::format("there is one classifier for each level; have at most {}", kMaxLevels));
+        fmt::format("there is one classifier for each level; have at most {}", kMaxOutcomeLevels));
   }
   spec.outcome = variable.name;
   spec.levels = variable.levels;
@@ -68,7 +68,7 @@ void ReadOutcome(const TableReader& reader, const StudyFile& study, Spec& spec) 
 }
 
 // Every column of the variables that are named, numbers and contrasts.
-void ReadPredictors(const TableReader& reader, const StudyFile& study, Spec& spec) {
+void ReadClassifyPredictors(const TableReader& reader, const StudyFile& study, ClassifySpec& spec) {
   const auto names = reader.Texts("predictors", "predictors = [\"age\", \"sex\"]");
   CheckDistinct(reader, names, "predictor");
   std::vector<std::string> known = Names(study.dictionary);
@@ -97,10 +97,10 @@ void ReadPredictors(const TableReader& reader, const StudyFile& study, Spec& spe
     reader.Fail(reader.PositionOf("predictors"), "a classifier without predictors",
                 "name a variable");
   }
-  if (spec.columns.size() > kMaxColumns) {
+  if (spec.columns.size() > kMaxClassifyColumns) {
     reader.Fail(reader.PositionOf("predictors"),
                 fmt::format("the predictors have {} columns", spec.columns.size()),
-                fmt::format("have at most {}", kMaxColumns));
+                fmt::format("have at most {}", kMaxClassifyColumns));
   }
   const double longest = std::sqrt(static_cast<double>(spec.dimension()));
   spec.row_norm = Within(reader, "row_norm", longest, 0.01, longest,
@@ -108,7 +108,7 @@ void ReadPredictors(const TableReader& reader, const StudyFile& study, Spec& spe
                          "shortened to it. Choose it without looking at the data");
 }
 
-void ReadLoss(const TableReader& reader, Spec& spec) {
+void ReadLoss(const TableReader& reader, ClassifySpec& spec) {
   if (const auto loss = reader.OptionalText("loss")) {
     if (reader.Choice(*loss, "loss", {"logistic", "huber"}) == "huber") spec.huber_width = 0.5;
   }
@@ -129,7 +129,7 @@ void ReadLoss(const TableReader& reader, Spec& spec) {
                        "the penalty lambda/2 |w|^2 beside the mean loss; 0.001 to 0.1 is usual");
 }
 
-void ReadSteps(const TableReader& reader, Spec& spec) {
+void ReadSteps(const TableReader& reader, ClassifySpec& spec) {
   const bool descent = spec.protocol == Protocol::kDescent;
   const bool steps =
       descent || spec.protocol == Protocol::kPsgd || spec.protocol == Protocol::kFederated;
@@ -143,7 +143,7 @@ void ReadSteps(const TableReader& reader, Spec& spec) {
   refuse("iterations", steps);
   for (const char* key : {"step", "sampling_rate", "clip_norm", "optimiser"}) refuse(key, descent);
   if (const auto iterations = reader.OptionalInteger("iterations")) {
-    if (iterations->value < 1 || iterations->value > kMaxIterations) {
+    if (iterations->value < 1 || iterations->value > kMaxClassifyIterations) {
       reader.Fail(iterations->position, "'iterations' must be from 1 to 1000000",
                   "every one of them opens a sum; 30 to 1000 is usual");
     }
@@ -161,7 +161,7 @@ void ReadSteps(const TableReader& reader, Spec& spec) {
   }
 }
 
-void ReadEvaluation(const TableReader& reader, Spec& spec) {
+void ReadEvaluation(const TableReader& reader, ClassifySpec& spec) {
   if (const auto evaluation = reader.OptionalText("evaluation")) {
     const std::string how = reader.Choice(*evaluation, "evaluation", {"none", "local", "private"});
     spec.evaluation = how == "local"     ? Evaluation::kLocal
@@ -201,7 +201,7 @@ void ReadEvaluation(const TableReader& reader, Spec& spec) {
   }
 }
 
-void ReadIntervals(const TableReader& reader, Spec& spec) {
+void ReadIntervals(const TableReader& reader, ClassifySpec& spec) {
   const auto share = reader.OptionalNumber("interval_share");
   if (share && (!spec.binary() || spec.huber_width > 0)) {
     reader.Fail(share->position, "intervals are for the logistic loss and outcomes of two levels",
@@ -224,7 +224,7 @@ void ReadIntervals(const TableReader& reader, Spec& spec) {
 }
 
 // What opens without cover has to be named, so that nobody opens it by mistake.
-void ReadUncovered(const TableReader& reader, const Spec& spec, AnalysisSpec& analysis) {
+void ReadUncovered(const TableReader& reader, const ClassifySpec& spec, AnalysisSpec& analysis) {
   const std::string uncovered(methods::classify::UncoveredRelease(spec.protocol));
   const std::string_view protocol = methods::classify::ProtocolName(spec.protocol);
   if (uncovered.empty()) {
@@ -264,21 +264,21 @@ const std::vector<std::string> kClassifyKeys = {
     "clip_norm", "optimiser",   "evaluation", "test_share", "score_bins", "interval_share",
     "level",     "privacy",     "release"};
 
-Spec ReadClassify(const TableReader& reader, const StudyFile& study) {
-  Spec spec;
+ClassifySpec ReadClassify(const TableReader& reader, const StudyFile& study) {
+  ClassifySpec spec;
   const std::vector<std::string> names = methods::classify::ProtocolNames();
   const std::string protocol =
       reader.Choice(reader.Text("protocol", "protocol = \"dp-sgd\""), "protocol", names);
   spec.protocol =
       static_cast<Protocol>(std::find(names.begin(), names.end(), protocol) - names.begin());
-  ReadOutcome(reader, study, spec);
+  ReadClassifyOutcome(reader, study, spec);
   if (!spec.binary() && spec.protocol != Protocol::kDescent) {
     reader.Fail(reader.PositionOf("outcome"),
                 fmt::format("the outcome {} has {} levels, which protocol \"dp-sgd\" alone takes",
                             Quote(spec.outcome), spec.levels.size()),
                 "use protocol = \"dp-sgd\"");
   }
-  ReadPredictors(reader, study, spec);
+  ReadClassifyPredictors(reader, study, spec);
   ReadLoss(reader, spec);
   ReadSteps(reader, spec);
   ReadEvaluation(reader, spec);

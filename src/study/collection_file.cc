@@ -15,33 +15,10 @@ namespace partita::study {
 namespace {
 
 constexpr int kCollectionFormat = 1;
-constexpr size_t kMaxTitleBytes = 200;
 
-const std::vector<std::string> kRootKeys = {"collection", "name",   "title",      "epoch",
-                                            "deadline",   "sum",    "clients",    "privacy",
-                                            "node",       "reader", "regression", "variable"};
-
-void CheckFormat(const TableReader& root) {
-  const auto format = root.OptionalInteger("collection");
-  if (!format) root.FailMissing("collection", "collection = 1");
-  if (format->value != kCollectionFormat) {
-    root.Fail(format->position,
-              "this version of Partita cannot read format " + std::to_string(format->value),
-              "write collection = " + std::to_string(kCollectionFormat) +
-                  ", or use the version of Partita that the file was written for");
-  }
-}
-
-void ReadNames(const TableReader& root, CollectionFile& collection) {
-  const LocatedText name = root.Text("name", "name = \"steps-2026\"");
-  CheckName(root, name, kStudyName);
-  collection.name = name.value;
-  collection.title = collection.name;
-  if (const auto title = root.OptionalText("title")) {
-    CheckPlainText(root, *title, "title", kMaxTitleBytes);
-    collection.title = title->value;
-  }
-}
+const std::vector<std::string> kCollectionKeys = {"collection", "name",   "title",      "epoch",
+                                                  "deadline",   "sum",    "clients",    "privacy",
+                                                  "node",       "reader", "regression", "variable"};
 
 void ReadRound(const TableReader& root, CollectionFile& collection) {
   if (const auto epoch = root.OptionalInteger("epoch")) {
@@ -79,9 +56,11 @@ CollectionFile ParseCollectionFile(std::string text, std::string file_name) {
   collection.file_name = std::move(file_name);
   collection.text = std::move(text);
   const toml::table tree = ParseToml(collection.text, collection.file_name);
-  const TableReader root(collection.file_name, tree, "the collection file", kRootKeys);
-  CheckFormat(root);
-  ReadNames(root, collection);
+  const TableReader root(collection.file_name, tree, "the collection file", kCollectionKeys);
+  CheckFormat(root, "collection", kCollectionFormat);
+  FileNames names = ReadNames(root, "name = \"steps-2026\"");
+  collection.name = std::move(names.name);
+  collection.title = std::move(names.title);
   ReadRound(root, collection);
   ReadClients(root, collection);
   collection.regression = ReadRegression(root);

@@ -5,6 +5,7 @@
 #include "methods/dca/calibrate.h"
 #include "methods/dca/sum_statement.h"
 #include "study/collection_sections.h"
+#include "study/limits.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -15,8 +16,6 @@ using methods::dca::Contract;
 
 constexpr int64_t kMaxClients = 100'000'000;
 constexpr int64_t kDefaultFractionBits = 24;
-constexpr double kMinEpsilon = 1e-4, kMaxEpsilon = 100;
-constexpr double kMinDelta = 1e-15, kMaxDelta = 0.01;
 
 int64_t WithinOr(const TableReader& reader, std::string_view key, std::optional<int64_t> otherwise,
                  int64_t low, int64_t high, const std::string& example, const std::string& hint) {

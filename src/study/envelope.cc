@@ -11,17 +11,15 @@
 namespace partita::study {
 namespace {
 
-constexpr char kKind[] = "partita_envelope";
-constexpr char kDomain[] = "partita envelope v1";
-constexpr size_t kMaxVersionBytes = 32;
-constexpr size_t kMaxNameBytes = 64;
+constexpr char kEnvelopeKind[] = "partita_envelope";
+constexpr char kEnvelopeDomain[] = "partita envelope v1";
 
-using Names = std::vector<std::string>;
+using NameList = std::vector<std::string>;
 
 // The lists in the order in which they are signed and shown.
 struct ListField {
   const char* key;
-  Names Envelope::*names;
+  NameList Envelope::*names;
 };
 constexpr ListField kLists[] = {
     {"methods", &Envelope::methods},     {"protocols", &Envelope::protocols},
@@ -30,7 +28,7 @@ constexpr ListField kLists[] = {
     {"variables", &Envelope::variables},
 };
 
-Bytes Fields(const Envelope& envelope) {
+Bytes EnvelopeFields(const Envelope& envelope) {
   ByteWriter writer;
   writer.String(envelope.party);
   writer.String(envelope.name);
@@ -50,28 +48,28 @@ Bytes Fields(const Envelope& envelope) {
 class Outside {
  public:
   // what: "the engine".
-  void Check(const Names& allowed, const std::string& what, const std::string& name) {
+  void Check(const NameList& allowed, const std::string& what, const std::string& name) {
     if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) return;
     const std::string line = what + " " + Quote(name);
     if (std::find(found_.begin(), found_.end(), line) == found_.end()) found_.push_back(line);
   }
-  const Names& found() const { return found_; }
+  const NameList& found() const { return found_; }
 
  private:
-  Names found_;
+  NameList found_;
 };
 
 // What an analysis opens.
-Names ReleasesOf(const AnalysisSpec& analysis) {
-  Names releases;
+NameList ReleasesOf(const AnalysisSpec& analysis) {
+  NameList releases;
   for (const ReleaseSpec& release : analysis.releases) releases.push_back(release.what);
   if (analysis.robust) releases.push_back("robust");
   return releases;
 }
 
 // variables: of the envelope, and those derived from them.
-void CheckAnalysis(const AnalysisSpec& analysis, const Envelope& envelope, const Names& variables,
-                   Outside& outside) {
+void CheckAnalysis(const AnalysisSpec& analysis, const Envelope& envelope,
+                   const NameList& variables, Outside& outside) {
   const std::string of = " of analysis '" + analysis.name + "'";
   outside.Check(envelope.methods, "the method" + of, analysis.method);
   outside.Check(envelope.protocols, "the protocol" + of, analysis.protocol);
@@ -89,7 +87,7 @@ void CheckAnalysis(const AnalysisSpec& analysis, const Envelope& envelope, const
 
 // Whatever is in the dictionary may be read and may stand in a model, so all of it counts.
 void CheckVariables(const StudyFile& study, const Envelope& envelope, Outside& outside) {
-  const Names& allowed = envelope.variables;
+  const NameList& allowed = envelope.variables;
   for (const data::ColumnSchema& column : study.dictionary.columns) {
     outside.Check(allowed, "the variable", column.name);
     for (const std::string& read : {column.time_column, column.event_column}) {
@@ -107,21 +105,21 @@ void CheckVariables(const StudyFile& study, const Envelope& envelope, Outside& o
 }  // namespace
 
 SignedEnvelope SignEnvelope(Envelope envelope, const crypto::Identity& identity) {
-  Signature signature = SignFields(identity, kDomain, Fields(envelope));
+  Signature signature = SignFields(identity, kEnvelopeDomain, EnvelopeFields(envelope));
   return {std::move(envelope), std::move(signature)};
 }
 
 Digest EnvelopeDigest(const Envelope& envelope) {
   ByteWriter writer;
-  writer.String(kDomain);
-  writer.Blob(Fields(envelope));
+  writer.String(kEnvelopeDomain);
+  writer.Blob(EnvelopeFields(envelope));
   return crypto::Sha256Of(writer.bytes());
 }
 
 std::string RenderEnvelope(const SignedEnvelope& document) {
   const Envelope& envelope = document.envelope;
   nlohmann::ordered_json object;
-  object[kKind] = 1;
+  object[kEnvelopeKind] = 1;
   object["party"] = envelope.party;
   object["name"] = envelope.name;
   for (const ListField& list : kLists) object[list.key] = envelope.*list.names;
@@ -135,12 +133,13 @@ std::string RenderEnvelope(const SignedEnvelope& document) {
 }
 
 SignedEnvelope ParseEnvelope(std::string_view text, std::string_view file) {
-  const DocumentReader reader(text, file, kKind);
+  const DocumentReader reader(text, file, kEnvelopeKind);
   SignedEnvelope document;
   Envelope& envelope = document.envelope;
   envelope.party = reader.PartyName("party");
   envelope.name = reader.StudyName("name");
-  for (const ListField& list : kLists) envelope.*list.names = reader.Texts(list.key, kMaxNameBytes);
+  for (const ListField& list : kLists)
+    envelope.*list.names = reader.Texts(list.key, kMaxEnvelopeNameBytes);
   envelope.max_results = reader.Number("max_results", 1, kMaxEnvelopeResults);
   envelope.disclosure = reader.Disclosure();
   envelope.approved_at = reader.Time("approved_at");
@@ -153,12 +152,12 @@ SignedEnvelope ParseEnvelope(std::string_view text, std::string_view file) {
 
 bool IsEnvelope(std::string_view text) {
   const nlohmann::json object = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return object.is_object() && object.contains(kKind);
+  return object.is_object() && object.contains(kEnvelopeKind);
 }
 
 void RequireSigned(const SignedEnvelope& document, const std::string& party,
                    const std::string& fingerprint) {
-  RequireSignature(document.signature, kDomain, Fields(document.envelope),
+  RequireSignature(document.signature, kEnvelopeDomain, EnvelopeFields(document.envelope),
                    "the envelope of party " + party, party, fingerprint);
 }
 
@@ -188,7 +187,7 @@ void RequireInside(const StudyFile& study, const Envelope& envelope) {
     if (party.receiver) outside.Check(envelope.receivers, "the receiver", party.name);
   }
   // What is derived is as good as its source, which CheckVariables looks at.
-  Names variables = envelope.variables;
+  NameList variables = envelope.variables;
   for (const data::DerivedVariable& derived : study.derived) variables.push_back(derived.name);
   for (const AnalysisSpec& analysis : study.analyses)
     CheckAnalysis(analysis, envelope, variables, outside);

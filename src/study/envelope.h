@@ -32,6 +32,7 @@
 namespace partita::study {
 
 inline constexpr uint64_t kMaxEnvelopeResults = 10'000;
+inline constexpr size_t kMaxEnvelopeNameBytes = 64;  // of what a list names
 
 struct Envelope {
   std::string party;

@@ -9,12 +9,11 @@
 namespace partita::study {
 namespace {
 
-constexpr size_t kMaxNameBytes = 64;
 constexpr size_t kMaxEnvelopeFileBytes = size_t{1} << 20;
 
 // A list that has to be there and to name something.
-std::vector<std::string> ReadList(const TableReader& root, std::string_view key,
-                                  const std::string& example) {
+std::vector<std::string> ReadEnvelopeList(const TableReader& root, std::string_view key,
+                                          const std::string& example) {
   const std::vector<LocatedText> texts =
       root.Texts(key, std::string(key) + " = [\"" + example + "\"]");
   if (texts.empty()) {
@@ -24,14 +23,14 @@ std::vector<std::string> ReadList(const TableReader& root, std::string_view key,
   CheckDistinct(root, texts, key);
   std::vector<std::string> names;
   for (const LocatedText& text : texts) {
-    CheckPlainText(root, text, key, kMaxNameBytes);
+    CheckPlainText(root, text, key, kMaxEnvelopeNameBytes);
     names.push_back(text.value);
   }
   return names;
 }
 
-uint64_t ReadCount(const TableReader& root, std::string_view key, uint64_t least, uint64_t most,
-                   uint64_t otherwise) {
+uint64_t ReadEnvelopeCount(const TableReader& root, std::string_view key, uint64_t least,
+                           uint64_t most, uint64_t otherwise) {
   const auto number = root.OptionalInteger(key);
   if (!number) return otherwise;
   if (number->value < 0 || static_cast<uint64_t>(number->value) < least ||
@@ -43,7 +42,7 @@ uint64_t ReadCount(const TableReader& root, std::string_view key, uint64_t least
   return static_cast<uint64_t>(number->value);
 }
 
-void CheckFormat(const TableReader& root) {
+void CheckEnvelopeFormat(const TableReader& root) {
   const auto format = root.OptionalInteger("partita_envelope");
   if (!format) root.FailMissing("partita_envelope", "partita_envelope = 1");
   if (format->value != 1) {
@@ -74,24 +73,24 @@ Envelope ParseEnvelopeFile(const std::string& text, const std::string& file) {
                          {"partita_envelope", "name", "methods", "protocols", "functions",
                           "engines", "receivers", "releases", "variables", "max_results",
                           "valid_until", "min_cell", "min_rows", "refuse_small_samples"});
-  CheckFormat(root);
+  CheckEnvelopeFormat(root);
   Envelope envelope;
   const LocatedText name = root.Text("name", "name = \"asthma\"");
   CheckName(root, name, kStudyName);
   envelope.name = name.value;
-  envelope.methods = ReadList(root, "methods", "mle");
-  envelope.protocols = ReadList(root, "protocols", "pooled-moments");
-  envelope.functions = ReadList(root, "functions", "sem");
-  envelope.engines = ReadList(root, "engines", "dealer");
-  envelope.receivers = ReadList(root, "receivers", "north");
-  envelope.releases = ReadList(root, "releases", "moments");
-  envelope.variables = ReadList(root, "variables", "age");
+  envelope.methods = ReadEnvelopeList(root, "methods", "mle");
+  envelope.protocols = ReadEnvelopeList(root, "protocols", "pooled-moments");
+  envelope.functions = ReadEnvelopeList(root, "functions", "sem");
+  envelope.engines = ReadEnvelopeList(root, "engines", "dealer");
+  envelope.receivers = ReadEnvelopeList(root, "receivers", "north");
+  envelope.releases = ReadEnvelopeList(root, "releases", "moments");
+  envelope.variables = ReadEnvelopeList(root, "variables", "age");
   if (!root.Has("max_results")) root.FailMissing("max_results", "max_results = 10");
-  envelope.max_results = ReadCount(root, "max_results", 1, kMaxEnvelopeResults, 1);
+  envelope.max_results = ReadEnvelopeCount(root, "max_results", 1, kMaxEnvelopeResults, 1);
   envelope.valid_until = ReadUntil(root);
   DisclosureSpec& disclosure = envelope.disclosure;
-  disclosure.min_cell = ReadCount(root, "min_cell", 1, kMaxThreshold, disclosure.min_cell);
-  disclosure.min_rows = ReadCount(root, "min_rows", 1, kMaxThreshold, disclosure.min_rows);
+  disclosure.min_cell = ReadEnvelopeCount(root, "min_cell", 1, kMaxThreshold, disclosure.min_cell);
+  disclosure.min_rows = ReadEnvelopeCount(root, "min_rows", 1, kMaxThreshold, disclosure.min_rows);
   disclosure.refuse_small_samples = root.OptionalBool("refuse_small_samples").value_or(false);
   return envelope;
 }

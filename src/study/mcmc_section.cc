@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "data/design.h"
 #include "methods/accept/spec.h"
+#include "study/limits.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -20,19 +21,18 @@ using methods::accept::ChainSpec;
 using methods::accept::Rule;
 using stats::mcmc::Acceptance;
 
-constexpr size_t kMaxPredictors = 200;
 constexpr double kMaxDecisions = 1e9;
 
 // What each protocol opens: the entry that its release list must have.
-struct Protocol {
+struct ChainProtocol {
   const char* name;
   Rule rule;
   const char* release;
 };
-constexpr Protocol kProtocols[] = {{"decisions", Rule::kBit, "decisions"},
-                                   {"noisy-sums", Rule::kSum, "noisy-sums"},
-                                   {"noisy-products", Rule::kProduct, "noisy-sums"},
-                                   {"penalty", Rule::kPenalty, "noisy-log-ratios"}};
+constexpr ChainProtocol kChainProtocols[] = {{"decisions", Rule::kBit, "decisions"},
+                                             {"noisy-sums", Rule::kSum, "noisy-sums"},
+                                             {"noisy-products", Rule::kProduct, "noisy-sums"},
+                                             {"penalty", Rule::kPenalty, "noisy-log-ratios"}};
 
 template <typename List, typename NameOf>
 std::vector<std::string> NamesOf(const List& list, NameOf name_of) {
@@ -41,14 +41,15 @@ std::vector<std::string> NamesOf(const List& list, NameOf name_of) {
   return names;
 }
 
-const Protocol& ReadProtocol(const TableReader& reader, AnalysisSpec& analysis) {
-  analysis.protocol = reader.Choice(reader.Text("protocol", "protocol = \"decisions\""), "protocol",
-                                    NamesOf(kProtocols, [](const Protocol& p) { return p.name; }));
-  return *std::find_if(std::begin(kProtocols), std::end(kProtocols),
-                       [&](const Protocol& p) { return analysis.protocol == p.name; });
+const ChainProtocol& ReadProtocol(const TableReader& reader, AnalysisSpec& analysis) {
+  analysis.protocol =
+      reader.Choice(reader.Text("protocol", "protocol = \"decisions\""), "protocol",
+                    NamesOf(kChainProtocols, [](const ChainProtocol& p) { return p.name; }));
+  return *std::find_if(std::begin(kChainProtocols), std::end(kChainProtocols),
+                       [&](const ChainProtocol& p) { return analysis.protocol == p.name; });
 }
 
-void ReadRule(const TableReader& reader, const Protocol& protocol, ChainSpec& spec) {
+void ReadRule(const TableReader& reader, const ChainProtocol& protocol, ChainSpec& spec) {
   spec.rule = protocol.rule;
   const bool bits = protocol.rule == Rule::kBit;
   spec.options.acceptance = bits ? Acceptance::kBarker : Acceptance::kMetropolis;
@@ -75,8 +76,8 @@ const data::DesignColumn& FindColumn(const TableReader& reader, const LocatedTex
   });
 }
 
-void ReadOutcome(const TableReader& reader, const StudyFile& study,
-                 const std::vector<data::DesignColumn>& columns, ChainSpec& spec) {
+void ReadChainOutcome(const TableReader& reader, const StudyFile& study,
+                      const std::vector<data::DesignColumn>& columns, ChainSpec& spec) {
   const LocatedText outcome = reader.Text("outcome", "outcome = \"blood_pressure\"");
   spec.outcome = outcome.value;
   if (methods::accept::IsSurvival(spec.model)) {
@@ -106,8 +107,8 @@ void ReadOutcome(const TableReader& reader, const StudyFile& study,
   }
 }
 
-void ReadPredictors(const TableReader& reader, const std::vector<data::DesignColumn>& columns,
-                    ChainSpec& spec) {
+void ReadChainPredictors(const TableReader& reader, const std::vector<data::DesignColumn>& columns,
+                         ChainSpec& spec) {
   const auto predictors = reader.Texts("predictors", "predictors = [\"age\", \"sex.male\"]");
   CheckDistinct(reader, predictors, "predictor");
   if (predictors.size() > kMaxPredictors) {
@@ -134,8 +135,8 @@ void ReadPredictors(const TableReader& reader, const std::vector<data::DesignCol
   }
 }
 
-size_t ReadCount(const TableReader& reader, std::string_view key, int64_t least, int64_t most,
-                 size_t otherwise) {
+size_t ReadChainCount(const TableReader& reader, std::string_view key, int64_t least, int64_t most,
+                      size_t otherwise) {
   const auto count = reader.OptionalInteger(key);
   if (!count) return otherwise;
   if (count->value < least || count->value > most) {
@@ -147,11 +148,11 @@ size_t ReadCount(const TableReader& reader, std::string_view key, int64_t least,
 
 void ReadChains(const TableReader& reader, ChainSpec& spec) {
   stats::mcmc::ChainOptions& options = spec.options;
-  options.chains = ReadCount(reader, "chains", 1, 1000, 4);
-  options.warmup = ReadCount(reader, "warmup", 0, 1000000, 1000);
-  options.draws = ReadCount(reader, "draws", 4, 1000000, 1000);
-  options.thin = ReadCount(reader, "thin", 1, 10000, 1);
-  options.speculation = ReadCount(reader, "speculation", 1, 8, 1);
+  options.chains = ReadChainCount(reader, "chains", 1, 1000, 4);
+  options.warmup = ReadChainCount(reader, "warmup", 0, 1000000, 1000);
+  options.draws = ReadChainCount(reader, "draws", 4, 1000000, 1000);
+  options.thin = ReadChainCount(reader, "thin", 1, 10000, 1);
+  options.speculation = ReadChainCount(reader, "speculation", 1, 8, 1);
   const auto decisions = static_cast<double>(stats::mcmc::DecisionsOf(options));
   if (decisions * static_cast<double>(options.chains) > kMaxDecisions) {
     reader.Fail(reader.PositionOf("draws"), "there are more than 1e9 decisions",
@@ -332,7 +333,8 @@ void ReadChainPrivacy(const TableReader& analysis, const std::vector<data::Desig
 }
 
 // Everybody sees what opens, so an entry has no addressee.
-void ReadMcmcReleases(const TableReader& reader, const Protocol& protocol, AnalysisSpec& analysis) {
+void ReadMcmcReleases(const TableReader& reader, const ChainProtocol& protocol,
+                      AnalysisSpec& analysis) {
   const auto releases =
       reader.Texts("release", fmt::format("release = [\"{}\"]", protocol.release));
   CheckDistinct(reader, releases, "release");
@@ -366,7 +368,7 @@ const std::vector<std::string>& McmcKeys() {
 
 void ReadMcmc(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis) {
   ChainSpec spec;
-  const Protocol& protocol = ReadProtocol(reader, analysis);
+  const ChainProtocol& protocol = ReadProtocol(reader, analysis);
   ReadRule(reader, protocol, spec);
   const std::vector<std::string>& models = methods::accept::ChainModelNames();
   const std::string model =
@@ -379,8 +381,8 @@ void ReadMcmc(const TableReader& reader, const StudyFile& study, AnalysisSpec& a
   } catch (const Error& error) {
     FailWith(reader, reader.position(), error);
   }
-  ReadOutcome(reader, study, columns, spec);
-  ReadPredictors(reader, columns, spec);
+  ReadChainOutcome(reader, study, columns, spec);
+  ReadChainPredictors(reader, columns, spec);
   ReadChains(reader, spec);
   ReadPriors(reader, spec);
   ReadChainPrivacy(reader, columns, spec);

@@ -25,7 +25,7 @@ const std::vector<std::string> kMixtureKeys = {
 
 namespace {
 
-constexpr int64_t kMaxComponents = 1000, kMaxIterations = 10'000'000, kMaxBins = 1000,
+constexpr int64_t kMaxComponents = 1000, kMaxMixtureIterations = 10'000'000, kMaxBins = 1000,
                   kMaxSyntheticRows = 10'000'000, kMaxSyntheticSets = 100;
 constexpr std::string_view kColumnExample =
     "\"age\", {variable = \"income\", family = \"categorical\", bins = 12}";
@@ -310,8 +310,8 @@ void ReadBatch(const TableReader& analysis, uint32_t rows, MixtureSpec& spec) {
 }
 
 void ReadLength(const TableReader& analysis, uint32_t rows, MixtureSpec& spec) {
-  const auto iterations =
-      OptionalWhole(analysis, "iterations", 1, kMaxIterations, "for example: iterations = 20000");
+  const auto iterations = OptionalWhole(analysis, "iterations", 1, kMaxMixtureIterations,
+                                        "for example: iterations = 20000");
   const auto epochs = OptionalWithin(analysis, "epochs", 1e-3, 1e6, "for example: epochs = 20");
   if (iterations.has_value() == epochs.has_value()) {
     analysis.Fail(analysis.PositionOf(epochs ? "epochs" : "iterations"),
@@ -326,10 +326,10 @@ void ReadLength(const TableReader& analysis, uint32_t rows, MixtureSpec& spec) {
   }
   const double batches = std::ceil(static_cast<double>(rows) / spec.batch_size);
   const double steps = std::ceil(*epochs * batches - 1e-9);
-  if (steps > static_cast<double>(kMaxIterations)) {
+  if (steps > static_cast<double>(kMaxMixtureIterations)) {
     analysis.Fail(analysis.PositionOf("epochs"),
                   fmt::format("so many epochs are {:.0f} iterations", steps),
-                  fmt::format("use at most {} iterations", kMaxIterations));
+                  fmt::format("use at most {} iterations", kMaxMixtureIterations));
   }
   spec.iterations = static_cast<uint64_t>(steps);
 }
@@ -356,7 +356,7 @@ void ReadNoiseParty(const TableReader& reader, const StudyFile& study, MixtureSp
   }
 }
 
-void ReadNoise(const TableReader& analysis, const StudyFile& study, MixtureSpec& spec) {
+void ReadMixtureNoise(const TableReader& analysis, const StudyFile& study, MixtureSpec& spec) {
   const auto reader = analysis.OptionalTable(
       "privacy",
       {"clip", "noise_multiplier", "epsilon", "against", "delta", "adjacency", "noise_from"},
@@ -442,7 +442,7 @@ MixtureSpec ReadMixture(const TableReader& analysis, const StudyFile& study) {
       OptionalWithin(analysis, "learning_rate", 1e-5, 1, "0.01 is usual: learning_rate = 0.01")
           .value_or(spec.learning_rate);
   spec.checkpoint_every = static_cast<uint64_t>(
-      OptionalWhole(analysis, "checkpoint_every", 1, kMaxIterations,
+      OptionalWhole(analysis, "checkpoint_every", 1, kMaxMixtureIterations,
                     "so many iterations are lost at most when a run stops; 100 is usual")
           .value_or(static_cast<int64_t>(spec.checkpoint_every)));
   const uint32_t all = RequireRows(analysis, study, spec);
@@ -451,7 +451,7 @@ MixtureSpec ReadMixture(const TableReader& analysis, const StudyFile& study) {
   CheckComponents(analysis, rows, spec);
   ReadBatch(analysis, rows, spec);
   ReadLength(analysis, rows, spec);
-  ReadNoise(analysis, study, spec);
+  ReadMixtureNoise(analysis, study, spec);
   ReadSynthetic(analysis, spec);
   return spec;
 }

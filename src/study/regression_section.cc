@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "study/limits.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -14,15 +15,14 @@ namespace {
 
 using methods::regression::Collects;
 using methods::regression::Estimator;
-using methods::regression::Spec;
+using RegressionSpec = methods::regression::Spec;
 
-constexpr size_t kMaxPredictors = 200;
-constexpr double kMaxNorm = 100, kMinNorm = 0.01;
+const std::vector<std::string> kRegressionKeys = {"outcome", "predictors", "intercept", "row_norm",
+                                                  "noise",   "collects",   "estimator", "level",
+                                                  "clip",    "prior"};
 
-const std::vector<std::string> kKeys = {"outcome",  "predictors", "intercept", "row_norm", "noise",
-                                        "collects", "estimator",  "level",     "clip",     "prior"};
-
-void ReadModel(const TableReader& reader, const Dictionary& dictionary, Spec& spec) {
+void ReadRegressionModel(const TableReader& reader, const Dictionary& dictionary,
+                         RegressionSpec& spec) {
   const LocatedText outcome = reader.Text("outcome", "outcome = \"blood_pressure\"");
   const data::ColumnSchema& target = FindVariable(reader, outcome, "outcome", dictionary.schema);
   const auto predictors = reader.Texts("predictors", "predictors = [\"age\", \"sex\"]");
@@ -47,7 +47,7 @@ void ReadModel(const TableReader& reader, const Dictionary& dictionary, Spec& sp
   }
 }
 
-void ReadChoices(const TableReader& reader, Spec& spec) {
+void ReadChoices(const TableReader& reader, RegressionSpec& spec) {
   if (const auto noise = reader.OptionalText("noise"))
     spec.laplace = reader.Choice(*noise, "noise", {"gaussian", "laplace"}) == "laplace";
   if (const auto what = reader.OptionalText("collects")) {
@@ -92,7 +92,7 @@ methods::regression::ClipRange ReadRange(const TableReader& reader, const std::s
   return {values[0].value, values[1].value};
 }
 
-void ReadClip(const TableReader& regression, Spec& spec) {
+void ReadClip(const TableReader& regression, RegressionSpec& spec) {
   std::vector<std::string> names;
   for (const data::ColumnSchema& variable : spec.variables.columns) names.push_back(variable.name);
   const auto reader = regression.OptionalTable("clip", names, "[regression.clip]");
@@ -131,7 +131,7 @@ stats::blr::Range SquaredRange(const TableReader& reader, const std::string& key
   return {range.lower * range.lower, range.upper * range.upper};
 }
 
-void ReadPrior(const TableReader& regression, Spec& spec) {
+void ReadPrior(const TableReader& regression, RegressionSpec& spec) {
   const auto reader =
       regression.OptionalTable("prior", {"slope_sd", "noise_sd"}, "[regression.prior]");
   if (!reader) return;
@@ -145,8 +145,8 @@ void ReadPrior(const TableReader& regression, Spec& spec) {
 
 }  // namespace
 
-std::optional<Spec> ReadRegression(const TableReader& root) {
-  const auto reader = root.OptionalTable("regression", kKeys);
+std::optional<RegressionSpec> ReadRegression(const TableReader& root) {
+  const auto reader = root.OptionalTable("regression", kRegressionKeys);
   if (!reader) {
     if (root.Has("variable")) {
       root.Fail(root.PositionOf("variable"), "[[variable]] belongs to a regression",
@@ -154,9 +154,9 @@ std::optional<Spec> ReadRegression(const TableReader& root) {
     }
     return std::nullopt;
   }
-  Spec spec;
+  RegressionSpec spec;
   const Dictionary dictionary = ReadDictionary(root);
-  ReadModel(*reader, dictionary, spec);
+  ReadRegressionModel(*reader, dictionary, spec);
   ReadChoices(*reader, spec);
   ReadClip(*reader, spec);
   ReadPrior(*reader, spec);
@@ -168,7 +168,7 @@ std::optional<Spec> ReadRegression(const TableReader& root) {
   return spec;
 }
 
-std::string CanonicalRegression(const Spec& spec) {
+std::string CanonicalRegression(const RegressionSpec& spec) {
   ByteWriter bytes;
   bytes.U8(spec.collects == Collects::kSpread);
   bytes.U8(spec.intercept);

@@ -12,6 +12,8 @@
 
 namespace partita::study {
 
+inline constexpr size_t kMaxVersionBytes = 32;  // of `software_version`
+
 // Reads the members of one JSON object by name. Errors are kBadInput "FILE: what".
 class DocumentReader {
  public:

@@ -65,7 +65,7 @@ Position ContentStart(std::string_view text, Position quotes) {
   return {quotes.line, quotes.column + 3};
 }
 
-void ReadModel(const TableReader& reader, const std::string& text, AnalysisSpec& analysis) {
+void ReadModelText(const TableReader& reader, const std::string& text, AnalysisSpec& analysis) {
   const LocatedText model = reader.Text("model", "model = \"\"\" f =~ x1 + x2 + x3 \"\"\"");
   if (model.value.find_first_not_of(" \t\r\n") == std::string::npos) {
     reader.Fail(model.position, "the model is empty",
@@ -258,7 +258,7 @@ void ReadMle(const TableReader& reader, const StudyFile& study, AnalysisSpec& an
   ReadPublished(reader, analysis);
   analysis.function =
       reader.Choice(reader.Text("function", "function = \"cfa\""), "function", kFunctions);
-  ReadModel(reader, study.text, analysis);
+  ReadModelText(reader, study.text, analysis);
   ReadReleases(reader, study.parties, analysis);
   analysis.subset = ReadSubset(reader, study.dictionary, study.derived);
   ReadGroups(reader, study, analysis);
@@ -305,7 +305,7 @@ const AnalysisMethod& MethodOf(const std::string& name) {
   return AnalysisMethods().front();
 }
 
-std::vector<std::string> KeysOf(const std::string& name) {
+std::vector<std::string> KeysOfMethod(const std::string& name) {
   std::vector<std::string> keys = {"name", "method"};
   const std::vector<std::string>& more = MethodOf(name).keys;
   keys.insert(keys.end(), more.begin(), more.end());
@@ -331,7 +331,7 @@ AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study, siz
 }  // namespace
 
 std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile& study) {
-  const auto tables = root.Tables("analysis", "method", KeysOf);
+  const auto tables = root.Tables("analysis", "method", KeysOfMethod);
   if (tables.empty()) root.FailMissing("analysis", "[[analysis]] method = \"mle\"");
   if (tables.size() > kMaxAnalyses) {
     root.Fail(tables[kMaxAnalyses].position(), "there are too many analyses",

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = data::Condition::Kind;
 
-constexpr std::string_view kExample = "{variable = \"age\", at_least = 18}";
+constexpr std::string_view kConditionExample = "{variable = \"age\", at_least = 18}";
 
 struct NamedKind {
   const char* key;
@@ -101,7 +101,7 @@ std::vector<data::Condition> ReadSubset(const TableReader& reader, const data::S
                                         const std::vector<data::DerivedVariable>& derived) {
   static const std::vector<std::string> kKeys = ConditionKeys();
   std::vector<data::Condition> conditions;
-  for (const TableReader& entry : reader.Entries("subset", kKeys, kExample)) {
+  for (const TableReader& entry : reader.Entries("subset", kKeys, kConditionExample)) {
     conditions.push_back(ReadCondition(entry, dictionary, derived));
     for (size_t i = 0; i + 1 < conditions.size(); ++i) {
       if (conditions[i] != conditions.back()) continue;

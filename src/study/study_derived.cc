@@ -34,7 +34,7 @@ TransformKind ReadTransform(const TableReader& reader) {
   return TransformKind::kLog;
 }
 
-std::vector<std::string> KeysOf(TransformKind kind) {
+std::vector<std::string> KeysOfTransform(TransformKind kind) {
   switch (kind) {
     case TransformKind::kScale:
       return {"centre", "scale"};
@@ -66,7 +66,7 @@ std::string_view DecisiveKey(TransformKind kind) {
 
 // Keys of other transforms.
 void CheckKeys(const TableReader& reader, TransformKind kind) {
-  const std::vector<std::string> own = KeysOf(kind);
+  const std::vector<std::string> own = KeysOfTransform(kind);
   const std::string name(data::TransformName(kind));
   for (size_t i = 3; i < kDerivedKeys.size(); ++i) {
     const std::string& key = kDerivedKeys[i];

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "data/contrasts.h"
+#include "study/limits.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -11,7 +12,6 @@ namespace {
 
 constexpr size_t kMaxMissingCodes = 100;
 constexpr size_t kMaxCellBytes = 256;
-constexpr size_t kMaxColumnNameBytes = 128;
 constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
 
 const std::vector<std::string> kVariableKeys = {"name",      "type",          "lower",  "upper",
@@ -61,8 +61,8 @@ data::ColumnType ReadType(const TableReader& reader) {
   return ColumnType::kSurvival;
 }
 
-void Refuse(const TableReader& reader, const std::vector<std::string>& keys,
-            const std::string& why) {
+void RefuseKeys(const TableReader& reader, const std::vector<std::string>& keys,
+                const std::string& why) {
   for (const std::string& key : keys) {
     if (!reader.Has(key)) continue;
     reader.Fail(reader.PositionOf(key), why, "remove '" + key + "' or change 'type'");
@@ -87,8 +87,8 @@ void CheckBound(const TableReader& reader, const Located<double>& bound, data::C
 }
 
 void ReadBounds(const TableReader& reader, data::ColumnSchema& column) {
-  Refuse(reader, {"levels", "reference", "contrasts"},
-         "only factors and ordered variables have levels");
+  RefuseKeys(reader, {"levels", "reference", "contrasts"},
+             "only factors and ordered variables have levels");
   const bool date = column.type == data::ColumnType::kDate;
   const auto lower =
       reader.Value("lower", date, date ? std::string_view("lower = 2000-01-01") : kLowerExample);
@@ -102,7 +102,7 @@ void ReadBounds(const TableReader& reader, data::ColumnSchema& column) {
   }
   column.lower = lower.value;
   column.upper = upper.value;
-  if (date) Refuse(reader, {"unit"}, "a date has no unit");
+  if (date) RefuseKeys(reader, {"unit"}, "a date has no unit");
   if (const auto unit = reader.OptionalText("unit")) {
     CheckPlainText(reader, *unit, "unit", kMaxCellBytes);
     column.unit = unit->value;
@@ -168,7 +168,8 @@ void ReadReference(const TableReader& reader, data::ColumnSchema& column) {
 }
 
 void ReadLevels(const TableReader& reader, data::ColumnSchema& column) {
-  Refuse(reader, {"lower", "upper", "unit"}, "a factor has levels instead of bounds and a unit");
+  RefuseKeys(reader, {"lower", "upper", "unit"},
+             "a factor has levels instead of bounds and a unit");
   column.levels =
       ReadLevelList(reader, "levels", reader.Texts("levels", "levels = [\"no\", \"yes\"]"));
   ReadContrasts(reader, column);
@@ -199,7 +200,7 @@ data::ColumnSchema ReadVariable(const TableReader& reader, const std::string& na
   column.name = name;
   column.type = ReadType(reader);
   const bool survival = column.type == data::ColumnType::kSurvival;
-  if (!survival) Refuse(reader, {"time", "event"}, "only a survival variable has two columns");
+  if (!survival) RefuseKeys(reader, {"time", "event"}, "only a survival variable has two columns");
   if (data::HasLevels(column.type)) {
     ReadLevels(reader, column);
   } else if (survival) {

@@ -9,33 +9,9 @@
 namespace partita::study {
 namespace {
 
-constexpr size_t kMaxTitleBytes = 200;
-
-const std::vector<std::string> kRootKeys = {
+const std::vector<std::string> kStudyKeys = {
     "partita",  "name",    "title",  "party",      "rows",   "table",   "population",
     "variable", "derived", "design", "disclosure", "engine", "network", "analysis"};
-
-void CheckFormat(const TableReader& root) {
-  const auto format = root.OptionalInteger("partita");
-  if (!format) root.FailMissing("partita", "partita = 1");
-  if (format->value != kStudyFormat) {
-    root.Fail(format->position,
-              "this version of Partita cannot read format " + std::to_string(format->value),
-              "write partita = " + std::to_string(kStudyFormat) +
-                  ", or use the version of Partita that the file was written for");
-  }
-}
-
-void ReadNames(const TableReader& root, StudyFile& study) {
-  const LocatedText name = root.Text("name", "name = \"three-factor\"");
-  CheckName(root, name, kStudyName);
-  study.name = name.value;
-  study.title = study.name;
-  if (const auto title = root.OptionalText("title")) {
-    CheckPlainText(root, *title, "title", kMaxTitleBytes);
-    study.title = title->value;
-  }
-}
 
 }  // namespace
 
@@ -48,9 +24,11 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
   study.file_name = std::move(file_name);
   study.text = std::move(text);
   const toml::table tree = ParseToml(study.text, study.file_name);
-  const TableReader root(study.file_name, tree, "the study file", kRootKeys);
-  CheckFormat(root);
-  ReadNames(root, study);
+  const TableReader root(study.file_name, tree, "the study file", kStudyKeys);
+  CheckFormat(root, "partita", kStudyFormat);
+  FileNames names = ReadNames(root, "name = \"three-factor\"");
+  study.name = std::move(names.name);
+  study.title = std::move(names.title);
   const Dictionary dictionary = ReadDictionary(root);
   study.dictionary = dictionary.schema;
   study.blocks = ReadBlocks(root);

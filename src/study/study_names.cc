@@ -1,5 +1,6 @@
 #include <unordered_map>
 
+#include "study/limits.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -43,6 +44,28 @@ void CheckName(const TableReader& reader, const LocatedText& name, const NameRul
   if (good) return;
   reader.Fail(name.position, Quote(text) + " is no " + rule.kind + " name",
               "use 1 to " + std::to_string(rule.max_length) + " characters: " + rule.description);
+}
+
+FileNames ReadNames(const TableReader& root, std::string_view example) {
+  const LocatedText name = root.Text("name", example);
+  CheckName(root, name, kStudyName);
+  FileNames names = {name.value, name.value};
+  if (const auto title = root.OptionalText("title")) {
+    CheckPlainText(root, *title, "title", kMaxTitleBytes);
+    names.title = title->value;
+  }
+  return names;
+}
+
+void CheckFormat(const TableReader& root, const std::string& key, int64_t format) {
+  const auto found = root.OptionalInteger(key);
+  const std::string line = key + " = " + std::to_string(format);
+  if (!found) root.FailMissing(key, line);
+  if (found->value != format) {
+    root.Fail(found->position,
+              "this version of Partita cannot read format " + std::to_string(found->value),
+              "write " + line + ", or use the version of Partita that the file was written for");
+  }
 }
 
 void CheckPlainText(const TableReader& reader, const LocatedText& text, std::string_view key,

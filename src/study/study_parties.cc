@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "study/limits.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -9,7 +10,6 @@ namespace partita::study {
 namespace {
 
 constexpr int64_t kMaxRows = 10'000'000'000;
-constexpr size_t kMaxColumnNameBytes = 128;
 
 void ReadRoles(const TableReader& reader, Party& party) {
   const auto roles = reader.Texts("roles", "roles = [\"holder\"]");

@@ -2,18 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "study/limits.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
 namespace partita::study {
 namespace {
-
-constexpr double kMaxEpsilon = 100;
-constexpr double kMinEpsilon = 1e-4;
-constexpr double kMinDelta = 1e-15;
-constexpr double kMaxDelta = 0.01;
-constexpr double kMinNorm = 0.01;
-constexpr double kMaxNorm = 100;
 
 const std::vector<std::string> kPrivacyKeys = {
     "epsilon", "delta", "adjacency", "norm", "known_shares", "planning_sd", "planning_rows"};

@@ -54,6 +54,17 @@ struct NameRule {
 extern const NameRule kStudyName, kPartyName, kBlockName, kVariableName, kAnalysisName;
 void CheckName(const TableReader& reader, const LocatedText& name, const NameRule& rule);
 
+// `name` and `title` of a file; the title is the name where it is left out.
+struct FileNames {
+  std::string name, title;
+};
+// example: a line with a name.
+FileNames ReadNames(const TableReader& root, std::string_view example);
+
+// Throws unless `key`, which says what kind of file it is, has the format that this version of
+// Partita reads.
+void CheckFormat(const TableReader& root, const std::string& key, int64_t format);
+
 // A text that people or tables hold: not empty, at most max_bytes, no control characters.
 void CheckPlainText(const TableReader& reader, const LocatedText& text, std::string_view key,
                     size_t max_bytes);

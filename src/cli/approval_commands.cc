@@ -87,7 +87,7 @@ std::string DigestText(const crypto::Digest& digest) {
   return digest == crypto::Digest{} ? "none" : ToHex(digest);
 }
 
-std::string Text(const study::Approval& approval) {
+std::string ApprovalText(const study::Approval& approval) {
   const bool approved = approval.decision == study::Decision::kApprove;
   return fmt::format(
       "party         {}\ndecision      {}{}\nstudy         {}\nstudy file    {}\nplan          {}\n"
@@ -109,7 +109,7 @@ nlohmann::ordered_json Described(const study::Envelope& envelope) {
           {"valid_until", study::FormatUtc(envelope.valid_until)}};
 }
 
-std::string Text(const study::Envelope& envelope) {
+std::string ApprovalText(const study::Envelope& envelope) {
   return fmt::format(
       "party         {}\nenvelope      {}\nmethods       {}\nprotocols     {}\nfunctions     {}\n"
       "engines       {}\nreceivers     {}\nreleases      {}\nvariables     {}\n"
@@ -121,7 +121,7 @@ std::string Text(const study::Envelope& envelope) {
       Thresholds(envelope.disclosure), study::FormatUtc(envelope.valid_until));
 }
 
-std::string ReadText(const std::string& file) {
+std::string ReadTextToSign(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (!in.is_open() || in.bad()) {
@@ -132,12 +132,13 @@ std::string ReadText(const std::string& file) {
 }
 
 int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
-  study::Envelope envelope = study::ParseEnvelopeFile(ReadText(options.envelope), options.envelope);
+  study::Envelope envelope =
+      study::ParseEnvelopeFile(ReadTextToSign(options.envelope), options.envelope);
   envelope.party = options.party;
   const crypto::Identity identity = LoadOwnIdentity(options);
   const fs::path file =
       OutputFolder(options, options.envelope) / ("envelope-" + options.party + ".json");
-  Confirm(output, Text(envelope) + "\n",
+  Confirm(output, ApprovalText(envelope) + "\n",
           fmt::format("Approve as party {}, without being asked again, every study within this "
                       "envelope?",
                       options.party));
@@ -187,7 +188,7 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
     Confirm(output,
             fmt::format("{}\n{}{}What will be signed\n{}\n",
                         study::RenderPlanText(plan, study::DefaultNetworks()), price,
-                        price.empty() ? "" : "\n", Text(approval)),
+                        price.empty() ? "" : "\n", ApprovalText(approval)),
             fmt::format("Approve this study as party {} until {}?", options.party,
                         study::FormatUtc(approval.valid_until)));
   }
@@ -320,12 +321,13 @@ int ShowEnvelope(const OutputOptions& output, const ShowOptions& options, const 
       runtime::EnvelopeUses(runtime::UsesPath(options.file), study::EnvelopeDigest(envelope));
   nlohmann::ordered_json data = Described(envelope);
   data["uses"] = uses;
-  return PrintShown(output, options, fmt::format("{}used          {} runs\n", Text(envelope), uses),
-                    data, fingerprint);
+  return PrintShown(output, options,
+                    fmt::format("{}used          {} runs\n", ApprovalText(envelope), uses), data,
+                    fingerprint);
 }
 
 int Show(const OutputOptions& output, const ShowOptions& options) {
-  const std::string text = ReadText(options.file);
+  const std::string text = ReadTextToSign(options.file);
   if (study::IsEnvelope(text)) return ShowEnvelope(output, options, text);
   const study::SignedApproval document = study::ParseApproval(text, options.file);
   const study::Approval& approval = document.approval;
@@ -345,7 +347,7 @@ int Show(const OutputOptions& output, const ShowOptions& options) {
         prepared, runtime::StudyIdentityOf(prepared, fingerprints), runtime::BuildPlan(prepared));
     study::RequireApproves(approval, approval.party, terms, study::NowUtc());
   }
-  return PrintShown(output, options, Text(approval), Described(approval), fingerprint);
+  return PrintShown(output, options, ApprovalText(approval), Described(approval), fingerprint);
 }
 
 void AddShow(CLI::App& study, Invocation& invocation) {

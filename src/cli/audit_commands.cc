@@ -32,14 +32,6 @@ using privacy::ShareSampler;
 
 constexpr uint64_t kMostRuns = 10'000'000;
 
-CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& what,
-                     Invocation& invocation, std::function<int()> run) {
-  CLI::App* command = parent->add_subcommand(name, what);
-  AddOutputOptions(*command, invocation, "audit " + name);
-  command->callback([&invocation, run = std::move(run)] { invocation.run = run; });
-  return command;
-}
-
 // --- the claim, for all of them ------------------------------------------------------------------
 
 struct ClaimOptions {
@@ -113,7 +105,7 @@ void CheckMechanism(const MechanismCommand& command) {
   }
 }
 
-std::string MechanismText(const MechanismCommand& command) {
+std::string MechanismLine(const MechanismCommand& command) {
   return fmt::format(
       "{}, {} {:g} grid units{}, {} number{} that a person moves by {}", command.mechanism,
       command.mechanism.find("gaussian") != std::string::npos ? "sigma" : "scale", command.scale,
@@ -124,7 +116,7 @@ std::string MechanismText(const MechanismCommand& command) {
 int RunMechanism(const OutputOptions& output, const MechanismCommand& command) {
   AuditReport report = NewReport(command.claim);
   CheckMechanism(command);
-  report.what = MechanismText(command);
+  report.what = MechanismLine(command);
   report.runs = command.runs;
   privacy::SharedRelease release;
   release.shares.assign(command.parties, SamplerOf(command));
@@ -150,8 +142,9 @@ int RunMechanism(const OutputOptions& output, const MechanismCommand& command) {
 void AddMechanism(CLI::App* audit, Invocation& invocation) {
   auto options = std::make_shared<MechanismCommand>();
   CLI::App* command = AddCommand(
-      audit, "mechanism", "Audit a noise mechanism of this program, from outside or as a coalition",
-      invocation, [&invocation, options] { return RunMechanism(invocation.output, *options); });
+      audit, "mechanism", "audit mechanism",
+      "Audit a noise mechanism of this program, from outside or as a coalition", invocation,
+      [&invocation, options] { return RunMechanism(invocation.output, *options); });
   command->add_option("--mechanism", options->mechanism, "Which noise")
       ->required()
       ->check(CLI::IsMember(
@@ -231,8 +224,8 @@ int RunOutputs(const OutputOptions& output, const OutputsCommand& command) {
 void AddOutputs(CLI::App* audit, Invocation& invocation) {
   auto options = std::make_shared<OutputsCommand>();
   CLI::App* command = AddCommand(
-      audit, "outputs", "Audit anybody's mechanism from two tables of its outputs", invocation,
-      [&invocation, options] { return RunOutputs(invocation.output, *options); });
+      audit, "outputs", "audit outputs", "Audit anybody's mechanism from two tables of its outputs",
+      invocation, [&invocation, options] { return RunOutputs(invocation.output, *options); });
   command->add_option("WITH", options->with, "Outputs with a person's data (CSV, one run a line)")
       ->required();
   command
@@ -281,8 +274,8 @@ int RunStudy(const OutputOptions& output, const StudyCommand& command) {
 void AddStudy(CLI::App* audit, Invocation& invocation) {
   auto options = std::make_shared<StudyCommand>();
   CLI::App* command = AddCommand(
-      audit, "study", "Audit the noisy release of a private study on mock data", invocation,
-      [&invocation, options] { return RunStudy(invocation.output, *options); });
+      audit, "study", "audit study", "Audit the noisy release of a private study on mock data",
+      invocation, [&invocation, options] { return RunStudy(invocation.output, *options); });
   command->add_option("STUDY", options->study, "The study file")->required();
   command
       ->add_option("--rows", options->options.rows_per_block,
@@ -339,7 +332,7 @@ int RunRuns(const OutputOptions& output, const RunsCommand& command) {
 void AddRuns(CLI::App* audit, Invocation& invocation) {
   auto options = std::make_shared<RunsCommand>();
   CLI::App* command =
-      AddCommand(audit, "runs", "How many runs an audit needs", invocation,
+      AddCommand(audit, "runs", "audit runs", "How many runs an audit needs", invocation,
                  [&invocation, options] { return RunRuns(invocation.output, *options); });
   command->add_option("--epsilon", options->epsilon, "The claimed epsilon, of Laplace noise")
       ->check(CLI::PositiveNumber);

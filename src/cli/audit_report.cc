@@ -28,7 +28,7 @@ Json FindingJson(const AuditFinding& finding) {
           {"first", CountJson(finding.first)}, {"second", CountJson(finding.second)}};
 }
 
-std::string Number(const std::optional<double>& value) {
+std::string NumberOrNull(const std::optional<double>& value) {
   return value ? fmt::format("{:.4g}", *value) : "-";
 }
 
@@ -61,7 +61,7 @@ std::string Verdict(const AuditReport& report) {
       report.alpha);
 }
 
-std::string Text(const AuditReport& report) {
+std::string AuditText(const AuditReport& report) {
   std::string text = WrapText(report.what, 0);
   text += WrapText(fmt::format("claimed: {}; {} runs in each world; error rate {:g}",
                                ClaimText(report.claim), FormatCount(report.runs), report.alpha),
@@ -78,8 +78,8 @@ std::string Text(const AuditReport& report) {
       {2, 3, 5, 6},
       {}};
   for (const AuditFinding& finding : report.findings) {
-    table.rows.push_back({finding.adversary, finding.measure, Number(finding.claimed),
-                          Number(finding.at_least), finding.event, CountText(finding.first),
+    table.rows.push_back({finding.adversary, finding.measure, NumberOrNull(finding.claimed),
+                          NumberOrNull(finding.at_least), finding.event, CountText(finding.first),
                           CountText(finding.second), finding.violated ? "VIOLATED" : "ok"});
   }
   return text + "\n" + RenderTable(table, 0) + "\n" + WrapText(Verdict(report), 0);
@@ -160,7 +160,7 @@ void AddFindings(const std::string& adversary, const Outputs& with, const Output
 
 int PrintAudit(const OutputOptions& output, const AuditReport& report) {
   const bool violated = report.violated();
-  PrintResult(output, Text(report), ReportJson(report).dump(), violated ? "problems" : "done");
+  PrintResult(output, AuditText(report), ReportJson(report).dump(), violated ? "problems" : "done");
   return violated ? kFailed : kDone;
 }
 

@@ -27,7 +27,7 @@ struct BenchCommand {
   std::string output;
 };
 
-runtime::MpcBenchOptions OptionsOf(const BenchCommand& command) {
+runtime::MpcBenchOptions BenchOptionsOf(const BenchCommand& command) {
   runtime::MpcBenchOptions options;
   options.operations = command.operations;
   options.repetitions = command.repetitions;
@@ -50,7 +50,7 @@ double Milliseconds(std::chrono::microseconds latency) {
   return std::chrono::duration<double, std::milli>(latency).count();
 }
 
-std::string Text(const std::vector<MpcBenchRow>& rows, double load, size_t repetitions) {
+std::string BenchText(const std::vector<MpcBenchRow>& rows, double load, size_t repetitions) {
   TextTable table;
   table.header = {"operation", "size",   "engine", "latency",       "median",       "best",
                   "offline",   "online", "rounds", "offline bytes", "online bytes", "entries/s"};
@@ -75,8 +75,8 @@ std::string Text(const std::vector<MpcBenchRow>& rows, double load, size_t repet
                   0);
 }
 
-nlohmann::ordered_json Data(const std::vector<MpcBenchRow>& rows, double load,
-                            const BenchCommand& command) {
+nlohmann::ordered_json BenchData(const std::vector<MpcBenchRow>& rows, double load,
+                                 const BenchCommand& command) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const MpcBenchRow& row : rows) {
     list.push_back({{"operation", row.operation},
@@ -102,11 +102,11 @@ int RunBench(const OutputOptions& output, const BenchCommand& command) {
                                     &Interrupted());
   CancellableProgress quiet;
   const std::vector<MpcBenchRow> rows = runtime::BenchMpc(
-      OptionsOf(command), output.quiet ? static_cast<Progress&>(quiet) : terminal);
+      BenchOptionsOf(command), output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
-  const std::string data = Data(rows, load, command).dump();
+  const std::string data = BenchData(rows, load, command).dump();
   if (!command.output.empty()) report::WriteFileAtomically(command.output, data + "\n");
-  PrintResult(output, Text(rows, load, command.repetitions), data);
+  PrintResult(output, BenchText(rows, load, command.repetitions), data);
   return kDone;
 }
 

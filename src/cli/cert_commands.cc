@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Describe(const crypto::CertificateInfo& info) {
+std::string DescribeCertificate(const crypto::CertificateInfo& info) {
   return fmt::format("party        {}\nvalid        {} to {}\nfingerprint  {}", info.name,
                      info.valid_from, info.valid_until, info.fingerprint);
 }
@@ -26,7 +26,7 @@ std::string DescribeJson(const crypto::CertificateInfo& info) {
       .dump();
 }
 
-void AddNew(CLI::App* cert, Invocation& invocation) {
+void AddNewIdentity(CLI::App* cert, Invocation& invocation) {
   struct Options {
     std::string party, folder = ".";
     int days = 365;
@@ -49,7 +49,7 @@ void AddNew(CLI::App* cert, Invocation& invocation) {
           crypto::MakeIdentity({.name = options->party, .days = options->days});
       crypto::SaveIdentity(identity, folder / "cert.pem", folder / "key.pem");
       const crypto::CertificateInfo info = crypto::Describe(*identity.certificate);
-      PrintResult(invocation.output, Describe(info), DescribeJson(info));
+      PrintResult(invocation.output, DescribeCertificate(info), DescribeJson(info));
       PrintNote(invocation.output,
                 fmt::format(
                     "\nwrote {} (keep it here, show it to nobody) and {} (give it to the others);\n"
@@ -61,7 +61,7 @@ void AddNew(CLI::App* cert, Invocation& invocation) {
   });
 }
 
-void AddShow(CLI::App* cert, Invocation& invocation) {
+void AddShowCertificate(CLI::App* cert, Invocation& invocation) {
   auto file = std::make_shared<std::string>();
   CLI::App* command =
       cert->add_subcommand("show", "Show whose a certificate is, its validity and its fingerprint");
@@ -70,7 +70,7 @@ void AddShow(CLI::App* cert, Invocation& invocation) {
   command->callback([&invocation, file] {
     invocation.run = [&invocation, file] {
       const crypto::CertificateInfo info = crypto::Describe(*crypto::LoadCertificate(*file));
-      PrintResult(invocation.output, Describe(info), DescribeJson(info));
+      PrintResult(invocation.output, DescribeCertificate(info), DescribeJson(info));
       return kDone;
     };
   });
@@ -132,8 +132,8 @@ void AddRoster(CLI::App* cert, Invocation& invocation) {
 void AddCertCommands(CLI::App& app, Invocation& invocation) {
   CLI::App* cert = app.add_subcommand("cert", "Make and show keys, certificates and rosters");
   cert->require_subcommand(1);
-  AddNew(cert, invocation);
-  AddShow(cert, invocation);
+  AddNewIdentity(cert, invocation);
+  AddShowCertificate(cert, invocation);
   AddRoster(cert, invocation);
 }
 

@@ -28,14 +28,6 @@ using Json = nlohmann::ordered_json;
 using runtime::AdmissionList;
 using runtime::AdmittedClient;
 
-CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& description,
-                     Invocation& invocation, std::function<int()> run) {
-  CLI::App* command = parent->add_subcommand(name, description);
-  AddOutputOptions(*command, invocation, "client " + name);
-  command->callback([&invocation, run = std::move(run)] { invocation.run = run; });
-  return command;
-}
-
 int RunKeygen(const OutputOptions& output, const fs::path& folder) {
   fs::create_directories(folder);
   crypto::SystemRandom random;
@@ -269,18 +261,18 @@ int RunSubmit(const OutputOptions& output, const SubmitCommand& command) {
 
 void AddKeygen(CLI::App* group, Invocation& invocation) {
   auto folder = std::make_shared<std::string>(".");
-  CLI::App* command =
-      AddCommand(group, "keygen", "Make the key of a registered client", invocation,
-                 [&invocation, folder] { return RunKeygen(invocation.output, *folder); });
+  CLI::App* command = AddCommand(
+      group, "keygen", "client keygen", "Make the key of a registered client", invocation,
+      [&invocation, folder] { return RunKeygen(invocation.output, *folder); });
   command->add_option("--folder", *folder, "Where client.key and client.pub go")
       ->capture_default_str();
 }
 
 void AddRegister(CLI::App* group, Invocation& invocation) {
   auto options = std::make_shared<RegisterCommand>();
-  CLI::App* command =
-      AddCommand(group, "register", "Admit clients: add them to a node's list", invocation,
-                 [&invocation, options] { return RunRegister(invocation.output, *options); });
+  CLI::App* command = AddCommand(
+      group, "register", "client register", "Admit clients: add them to a node's list", invocation,
+      [&invocation, options] { return RunRegister(invocation.output, *options); });
   command->add_option("LIST", options->list, "The list of clients, made if it is missing")
       ->required();
   CLI::Option* keys =
@@ -293,9 +285,10 @@ void AddRegister(CLI::App* group, Invocation& invocation) {
 
 void AddInvite(CLI::App* group, Invocation& invocation) {
   auto options = std::make_shared<InviteCommand>();
-  CLI::App* command = AddCommand(
-      group, "invite", "Make tokens for unregistered clients, and the lists of the nodes",
-      invocation, [&invocation, options] { return RunInvite(invocation.output, *options); });
+  CLI::App* command =
+      AddCommand(group, "invite", "client invite",
+                 "Make tokens for unregistered clients, and the lists of the nodes", invocation,
+                 [&invocation, options] { return RunInvite(invocation.output, *options); });
   command->add_option("COLLECTION", options->collection, "The collection file")->required();
   command->add_option("--count", options->count, "How many")
       ->check(CLI::Range(1, 10000000))
@@ -307,9 +300,10 @@ void AddInvite(CLI::App* group, Invocation& invocation) {
 
 void AddSubmit(CLI::App* group, Invocation& invocation) {
   auto options = std::make_shared<SubmitCommand>();
-  CLI::App* command = AddCommand(
-      group, "submit", "Send one client's row, noised and split, to the compute nodes", invocation,
-      [&invocation, options] { return RunSubmit(invocation.output, *options); });
+  CLI::App* command =
+      AddCommand(group, "submit", "client submit",
+                 "Send one client's row, noised and split, to the compute nodes", invocation,
+                 [&invocation, options] { return RunSubmit(invocation.output, *options); });
   command->add_option("COLLECTION", options->collection, "The collection file")->required();
   command->add_option("--row", options->row,
                       "The numbers of the row; not needed to send a kept upload again");

@@ -42,16 +42,7 @@ Json CollectionData(const study::CollectionFile& collection) {
           {"nodes", nodes}};
 }
 
-CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& schema,
-                     const std::string& description, Invocation& invocation,
-                     std::function<int()> run) {
-  CLI::App* command = parent->add_subcommand(name, description);
-  AddOutputOptions(*command, invocation, schema);
-  command->callback([&invocation, run = std::move(run)] { invocation.run = run; });
-  return command;
-}
-
-void AddCheck(CLI::App* group, Invocation& invocation) {
+void AddCollectionCheck(CLI::App* group, Invocation& invocation) {
   auto file = std::make_shared<std::string>();
   CLI::App* command =
       AddCommand(group, "check", "collection check",
@@ -64,7 +55,7 @@ void AddCheck(CLI::App* group, Invocation& invocation) {
   command->add_option("COLLECTION", *file, "The collection file")->required();
 }
 
-void AddPlan(CLI::App* group, Invocation& invocation) {
+void AddCollectionPlan(CLI::App* group, Invocation& invocation) {
   auto file = std::make_shared<std::string>();
   CLI::App* command = AddCommand(
       group, "plan", "collection plan", "Say what a collection promises to whom, and what it costs",
@@ -224,8 +215,8 @@ void AddCollectionCommands(CLI::App& app, Invocation& invocation) {
       "collection", "Prepare a private sum from very many clients (docs/private-sums.md)");
   group->require_subcommand(1);
   AddNode(group, invocation);
-  AddCheck(group, invocation);
-  AddPlan(group, invocation);
+  AddCollectionCheck(group, invocation);
+  AddCollectionPlan(group, invocation);
 
   auto options = std::make_shared<AggregateCommand>();
   CLI::App* command = AddCommand(

@@ -20,6 +20,10 @@ struct Invocation {
 // (cli/schemas.h).
 void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::string& name);
 
+// A subcommand with these options that does run(); its schema is called `schema`.
+CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& schema,
+                     const std::string& what, Invocation& invocation, std::function<int()> run);
+
 void AddStudyCommands(CLI::App& app, Invocation& invocation);
 // approve, reject, approval: below `study`.
 void AddApprovalCommands(CLI::App& study, Invocation& invocation);

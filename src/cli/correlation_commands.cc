@@ -25,14 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& description,
-                     Invocation& invocation, std::function<int()> run) {
-  CLI::App* command = parent->add_subcommand(name, description);
-  AddOutputOptions(*command, invocation, "correlations " + name);
-  command->callback([&invocation, run = std::move(run)] { invocation.run = run; });
-  return command;
-}
-
 // --- prepare
 
 struct PrepareCommand {
@@ -126,8 +118,9 @@ int RunPrepare(const OutputOptions& output, const PrepareCommand& command) {
 void AddPrepare(CLI::App* parent, Invocation& invocation) {
   auto options = std::make_shared<PrepareCommand>();
   CLI::App* command = AddCommand(
-      parent, "prepare", "Make and store what later runs of a study use up, with all its parties",
-      invocation, [&invocation, options] { return RunPrepare(invocation.output, *options); });
+      parent, "prepare", "correlations prepare",
+      "Make and store what later runs of a study use up, with all its parties", invocation,
+      [&invocation, options] { return RunPrepare(invocation.output, *options); });
   command->add_option("STUDY", options->study_file, "The study file")->required();
   command->add_option("--party,--as", options->party, "Which party of the study this is")
       ->required();
@@ -199,8 +192,8 @@ int RunList(const OutputOptions& output, const std::string& folder) {
 void AddList(CLI::App* parent, Invocation& invocation) {
   auto folder = std::make_shared<std::string>(".");
   CLI::App* command =
-      AddCommand(parent, "list", "List the stores of correlations in a folder", invocation,
-                 [&invocation, folder] { return RunList(invocation.output, *folder); });
+      AddCommand(parent, "list", "correlations list", "List the stores of correlations in a folder",
+                 invocation, [&invocation, folder] { return RunList(invocation.output, *folder); });
   command->add_option("FOLDER", *folder, "Where they are")->capture_default_str();
 }
 
@@ -219,15 +212,16 @@ std::string StoreText(const std::string& file, const mpc::CorrelationStore& stor
   return text + "Unspent, each for one run\n" + RenderTable(table, 2);
 }
 
-void AddShow(CLI::App* parent, Invocation& invocation) {
+void AddShowStore(CLI::App* parent, Invocation& invocation) {
   auto file = std::make_shared<std::string>();
-  CLI::App* command = AddCommand(
-      parent, "show", "Show what a store of correlations is for and what is left in it", invocation,
-      [&invocation, file] {
-        const mpc::CorrelationStore store = OpenAnyStore(*file);
-        PrintResult(invocation.output, StoreText(*file, store), StoreJson(*file, store).dump());
-        return kDone;
-      });
+  CLI::App* command = AddCommand(parent, "show", "correlations show",
+                                 "Show what a store of correlations is for and what is left in it",
+                                 invocation, [&invocation, file] {
+                                   const mpc::CorrelationStore store = OpenAnyStore(*file);
+                                   PrintResult(invocation.output, StoreText(*file, store),
+                                               StoreJson(*file, store).dump());
+                                   return kDone;
+                                 });
   command->add_option("FILE", *file, "The store")->required();
 }
 
@@ -254,11 +248,12 @@ void AddDiscard(CLI::App* parent, Invocation& invocation) {
     bool remove = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
-      parent, "discard", "Spend and overwrite all packages of a store without using them",
-      invocation, [&invocation, options] {
-        return RunDiscard(invocation.output, options->file, options->remove);
-      });
+  CLI::App* command =
+      AddCommand(parent, "discard", "correlations discard",
+                 "Spend and overwrite all packages of a store without using them", invocation,
+                 [&invocation, options] {
+                   return RunDiscard(invocation.output, options->file, options->remove);
+                 });
   command->add_option("FILE", options->file, "The store")->required();
   command->add_flag("--remove", options->remove,
                     "Also remove the file, to begin anew; the other parties do the same");
@@ -272,7 +267,7 @@ void AddCorrelationCommands(CLI::App& app, Invocation& invocation) {
   correlations->require_subcommand(1);
   AddPrepare(correlations, invocation);
   AddList(correlations, invocation);
-  AddShow(correlations, invocation);
+  AddShowStore(correlations, invocation);
   AddDiscard(correlations, invocation);
 }
 

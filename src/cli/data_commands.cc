@@ -24,14 +24,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr mode_t kForOwner = 0600, kForOthers = 0644;
 
-CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& description,
-                     Invocation& invocation, std::function<int()> run) {
-  CLI::App* command = parent->add_subcommand(name, description);
-  AddOutputOptions(*command, invocation, "data " + name);
-  command->callback([&invocation, run = std::move(run)] { invocation.run = run; });
-  return command;
-}
-
 std::string_view DraftTypeName(data::DraftType type) {
   switch (type) {
     case data::DraftType::kNumeric:
@@ -61,7 +53,7 @@ struct DescribeCommand {
   bool draft = false;
 };
 
-std::string ProfileText(const data::TableProfile& profile) {
+std::string TableProfileText(const data::TableProfile& profile) {
   TextTable table{{"column", "looks like", "cells", "missing", "different"}, {2, 3, 4}, {}};
   for (const data::ColumnProfile& column : profile.columns) {
     table.rows.push_back({column.name, std::string(DraftTypeName(data::GuessType(column))),
@@ -73,7 +65,7 @@ std::string ProfileText(const data::TableProfile& profile) {
                      FormatCount(profile.num_rows), RenderTable(table, 0));
 }
 
-Json ProfileJson(const data::TableProfile& profile) {
+Json TableProfileJson(const data::TableProfile& profile) {
   Json columns = Json::array();
   for (const data::ColumnProfile& column : profile.columns) {
     columns.push_back({{"name", column.name},
@@ -94,9 +86,9 @@ int RunDescribe(const OutputOptions& output, const DescribeCommand& command) {
   if (!command.separator.empty())
     separator = command.separator == "tab" ? '\t' : command.separator[0];
   const data::TableProfile profile = data::ProfileTableFile(command.file, separator);
-  Json json = ProfileJson(profile);
+  Json json = TableProfileJson(profile);
   if (!command.draft && command.output.empty()) {
-    PrintResult(output, ProfileText(profile), json.dump());
+    PrintResult(output, TableProfileText(profile), json.dump());
     return kDone;
   }
   const std::string draft = data::DraftDictionary(profile);
@@ -117,9 +109,10 @@ int RunDescribe(const OutputOptions& output, const DescribeCommand& command) {
 
 void AddDescribe(CLI::App* data, Invocation& invocation) {
   auto options = std::make_shared<DescribeCommand>();
-  CLI::App* command = AddCommand(
-      data, "describe", "Say what the columns of a table look like, and draft its dictionary",
-      invocation, [&invocation, options] { return RunDescribe(invocation.output, *options); });
+  CLI::App* command =
+      AddCommand(data, "describe", "data describe",
+                 "Say what the columns of a table look like, and draft its dictionary", invocation,
+                 [&invocation, options] { return RunDescribe(invocation.output, *options); });
   command->add_option("FILE", options->file, "A table (CSV)")->required();
   command->add_flag("--draft", options->draft,
                     "Print a draft of the [[variable]] entries, without bounds: they must come "
@@ -218,11 +211,12 @@ int RunCheck(const OutputOptions& output, const CheckCommand& command) {
   return check.usable() ? kDone : kBadData;
 }
 
-void AddCheck(CLI::App* data, Invocation& invocation) {
+void AddTableCheck(CLI::App* data, Invocation& invocation) {
   auto options = std::make_shared<CheckCommand>();
-  CLI::App* command = AddCommand(
-      data, "check", "Check a table against the study's dictionary: all problems at once",
-      invocation, [&invocation, options] { return RunCheck(invocation.output, *options); });
+  CLI::App* command =
+      AddCommand(data, "check", "data check",
+                 "Check a table against the study's dictionary: all problems at once", invocation,
+                 [&invocation, options] { return RunCheck(invocation.output, *options); });
   command->add_option("FILE", options->file, "The table (CSV)")->required();
   command->add_option("--study", options->study, "The study file")->required();
   command->add_option("--party", options->party, "Whose table it is")->required();
@@ -259,7 +253,7 @@ std::string Joined(const std::vector<std::string>& texts) {
   return joined;
 }
 
-int RunCompare(const OutputOptions& output, const std::vector<std::string>& files) {
+int RunTableComparison(const OutputOptions& output, const std::vector<std::string>& files) {
   std::vector<data::ShareSummary> summaries;
   for (const std::string& file : files) summaries.push_back(ReadShare(file));
   const std::vector<data::HarmonyProblem> problems = data::Compare(summaries);
@@ -284,11 +278,12 @@ int RunCompare(const OutputOptions& output, const std::vector<std::string>& file
   return usable ? kDone : kBadData;
 }
 
-void AddCompare(CLI::App* data, Invocation& invocation) {
+void AddTableComparison(CLI::App* data, Invocation& invocation) {
   auto files = std::make_shared<std::vector<std::string>>();
   CLI::App* command = AddCommand(
-      data, "compare", "Find what the tables of several parties mean differently, from summaries",
-      invocation, [&invocation, files] { return RunCompare(invocation.output, *files); });
+      data, "compare", "data compare",
+      "Find what the tables of several parties mean differently, from summaries", invocation,
+      [&invocation, files] { return RunTableComparison(invocation.output, *files); });
   command->add_option("SUMMARY", *files, "Summaries of data check --share, one per party")
       ->required();
   command->footer(
@@ -324,8 +319,8 @@ int RunMock(const OutputOptions& output, const MockCommand& command) {
 void AddMock(CLI::App* data, Invocation& invocation) {
   auto options = std::make_shared<MockCommand>();
   CLI::App* command = AddCommand(
-      data, "mock", "Make a mock table for every holder, from the study file alone", invocation,
-      [&invocation, options] { return RunMock(invocation.output, *options); });
+      data, "mock", "data mock", "Make a mock table for every holder, from the study file alone",
+      invocation, [&invocation, options] { return RunMock(invocation.output, *options); });
   command->add_option("--study", options->study, "The study file")->required();
   command->add_option("--output", options->output, "The folder to write PARTY/data.csv in")
       ->required();
@@ -348,8 +343,8 @@ void AddDataCommands(CLI::App& app, Invocation& invocation) {
   CLI::App* data = app.add_subcommand("data", "Prepare, check, compare and imitate tables");
   data->require_subcommand(1);
   AddDescribe(data, invocation);
-  AddCheck(data, invocation);
-  AddCompare(data, invocation);
+  AddTableCheck(data, invocation);
+  AddTableComparison(data, invocation);
   AddMock(data, invocation);
 }
 

@@ -28,33 +28,33 @@ struct DoctorCommand {
 };
 
 // What was named, or what `study join` would take from the folder if it is there.
-fs::path InFolder(const DoctorCommand& command, const std::string& given, const char* name) {
+fs::path InPartyFolder(const DoctorCommand& command, const std::string& given, const char* name) {
   if (!given.empty()) return given;
   const fs::path usual = fs::path(command.folder) / name;
   return fs::exists(usual) ? usual : fs::path();
 }
 
-std::chrono::milliseconds Milliseconds(const std::string& duration) {
+std::chrono::milliseconds MillisecondsOf(const std::string& duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(duration));
 }
 
-runtime::DoctorOptions OptionsOf(const DoctorCommand& command) {
+runtime::DoctorOptions DoctorOptionsOf(const DoctorCommand& command) {
   runtime::DoctorOptions options;
   options.study = command.study;
   options.party = command.party;
   options.folder = command.folder;
-  options.key = InFolder(command, command.key, "key.pem");
-  options.certificate = InFolder(command, command.certificate, "cert.pem");
-  options.roster = InFolder(command, command.roster, "roster.toml");
-  options.data = InFolder(command, command.data, "data.csv");
+  options.key = InPartyFolder(command, command.key, "key.pem");
+  options.certificate = InPartyFolder(command, command.certificate, "cert.pem");
+  options.roster = InPartyFolder(command, command.roster, "roster.toml");
+  options.data = InPartyFolder(command, command.data, "data.csv");
   options.listen_address = command.listen;
   options.with_peers = command.with_peers;
-  options.wait = Milliseconds(command.wait);
-  options.peer_timeout = Milliseconds(command.peer_timeout);
+  options.wait = MillisecondsOf(command.wait);
+  options.peer_timeout = MillisecondsOf(command.peer_timeout);
   return options;
 }
 
-std::string Text(const std::vector<DoctorCheck>& checks) {
+std::string DoctorText(const std::vector<DoctorCheck>& checks) {
   size_t warnings = 0, problems = 0;
   std::string text;
   for (const DoctorCheck& check : checks) {
@@ -72,8 +72,8 @@ int RunDoctor(const OutputOptions& output, const DoctorCommand& command) {
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;
-  const std::vector<DoctorCheck> checks =
-      runtime::Doctor(OptionsOf(command), output.quiet ? static_cast<Progress&>(quiet) : terminal);
+  const std::vector<DoctorCheck> checks = runtime::Doctor(
+      DoctorOptionsOf(command), output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   bool healthy = true;
@@ -84,7 +84,7 @@ int RunDoctor(const OutputOptions& output, const DoctorCommand& command) {
                     {"found", check.found},
                     {"fix", check.fix}});
   }
-  PrintResult(output, Text(checks), nlohmann::ordered_json{{"checks", list}}.dump(),
+  PrintResult(output, DoctorText(checks), nlohmann::ordered_json{{"checks", list}}.dump(),
               healthy ? "done" : "problems");
   return healthy ? kDone : kFailed;
 }

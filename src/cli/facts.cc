@@ -18,7 +18,7 @@ namespace {
 std::string Now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 // Local work, in the order of the run: the fit comes last.
-void AddSteps(const runtime::PartyOutcome& outcome, bool fit, report::RunFacts& facts) {
+void AddStepFacts(const runtime::PartyOutcome& outcome, bool fit, report::RunFacts& facts) {
   for (const runtime::LocalStep& step : outcome.local_steps) {
     if ((step.name == "fit") != fit) continue;
     report::PhaseFacts phase;
@@ -195,9 +195,9 @@ report::RunFacts FactsOf(const runtime::PartyOutcome& outcome) {
   facts.min_cell = outcome.disclosure.min_cell;
   facts.libraries = {OpenSSL_version(OPENSSL_VERSION),
                      std::string("libsodium ") + sodium_version_string()};
-  AddSteps(outcome, false, facts);
+  AddStepFacts(outcome, false, facts);
   AddTraffic(outcome, facts);
-  AddSteps(outcome, true, facts);
+  AddStepFacts(outcome, true, facts);
   AddReleases(outcome, facts);
   facts.corrected = outcome.corrected;
   AddApprovals(outcome, facts);

@@ -242,9 +242,10 @@ void AddPolicyOptions(CLI::App* command, PolicyOptions& policy) {
       ->capture_default_str();
 }
 
-CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& description,
-                     Invocation& invocation, const std::shared_ptr<LedgerCommand>& options,
-                     int (*run)(const OutputOptions&, const LedgerCommand&)) {
+CLI::App* AddLedgerCommand(CLI::App* parent, const std::string& name,
+                           const std::string& description, Invocation& invocation,
+                           const std::shared_ptr<LedgerCommand>& options,
+                           int (*run)(const OutputOptions&, const LedgerCommand&)) {
   CLI::App* command = parent->add_subcommand(name, description);
   AddOutputOptions(*command, invocation, "ledger " + name);
   command->add_option("LEDGER", options->file, "The ledger file")->required();
@@ -267,7 +268,7 @@ void AddLedgerCommands(CLI::App& app, Invocation& invocation) {
   const auto add = [&](const char* name, const char* description,
                        int (*run)(const OutputOptions&, const LedgerCommand&)) {
     auto options = std::make_shared<LedgerCommand>();
-    CLI::App* command = AddCommand(group, name, description, invocation, options, run);
+    CLI::App* command = AddLedgerCommand(group, name, description, invocation, options, run);
     return std::pair{command, options};
   };
   {

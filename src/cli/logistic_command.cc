@@ -57,9 +57,9 @@ runtime::LogisticRound RoundOf(const LogisticCommand& command,
   return round;
 }
 
-std::string TextOf(const regression::Spec& spec, const regression::LogisticViOptions& options,
-                   const std::vector<regression::LogisticCoefficient>& coefficients,
-                   const runtime::SimulatedLogistic& fit) {
+std::string LogisticText(const regression::Spec& spec, const regression::LogisticViOptions& options,
+                         const std::vector<regression::LogisticCoefficient>& coefficients,
+                         const runtime::SimulatedLogistic& fit) {
   TextTable table;
   table.header = {"log odds of " + spec.outcome().name, "mean", "sd", "lower", "upper"};
   table.right = {1, 2, 3, 4};
@@ -166,7 +166,7 @@ int RunLogistic(const OutputOptions& output, const LogisticCommand& command) {
                     {"lower", c.lower},
                     {"upper", c.upper}});
   }
-  PrintResult(output, TextOf(spec, options, coefficients, fit),
+  PrintResult(output, LogisticText(spec, options, coefficients, fit),
               Json{{"outcome", spec.outcome().name},
                    {"trainer", command.trainer},
                    {"rows", rows.count},

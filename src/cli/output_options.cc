@@ -23,4 +23,12 @@ void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::stri
                      "Stop after this long, for example 5m");
 }
 
+CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& schema,
+                     const std::string& what, Invocation& invocation, std::function<int()> run) {
+  CLI::App* command = parent->add_subcommand(name, what);
+  AddOutputOptions(*command, invocation, schema);
+  command->callback([&invocation, run = std::move(run)] { invocation.run = run; });
+  return command;
+}
+
 }  // namespace partita::cli

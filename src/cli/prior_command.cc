@@ -54,7 +54,7 @@ std::string OutcomesText(const PriorPredictive& prior) {
   return text;
 }
 
-std::string Text(const PriorPredictive& prior) {
+std::string PriorText(const PriorPredictive& prior) {
   TextTable parameters{{"parameter", "prior", "2.5 %", "median", "97.5 %"}, {2, 3, 4}, {}};
   for (const PriorPredictive::Parameter& parameter : prior.parameters) {
     parameters.rows.push_back({parameter.name, parameter.prior});
@@ -76,15 +76,15 @@ std::string Text(const PriorPredictive& prior) {
 }
 
 // Infinities are null.
-Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+Json PriorNumber(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json QuantilesJson(const Quantiles& quantiles) {
-  return {{"2.5%", Number(quantiles.lower)},
-          {"50%", Number(quantiles.median)},
-          {"97.5%", Number(quantiles.upper)}};
+  return {{"2.5%", PriorNumber(quantiles.lower)},
+          {"50%", PriorNumber(quantiles.median)},
+          {"97.5%", PriorNumber(quantiles.upper)}};
 }
 
-Json Data(const PriorPredictive& prior, uint64_t seed) {
+Json PriorData(const PriorPredictive& prior, uint64_t seed) {
   Json parameters = Json::array(), rows = Json::array();
   for (const PriorPredictive::Parameter& parameter : prior.parameters) {
     parameters.push_back({{"name", parameter.name},
@@ -117,7 +117,7 @@ Json Data(const PriorPredictive& prior, uint64_t seed) {
 int RunPrior(const OutputOptions& output, const PriorCommand& command) {
   const PriorPredictive prior =
       runtime::SimulatePriors(study::LoadStudyFile(command.study), command.options);
-  PrintResult(output, Text(prior), Data(prior, command.options.seed).dump());
+  PrintResult(output, PriorText(prior), PriorData(prior, command.options.seed).dump());
   return kDone;
 }
 

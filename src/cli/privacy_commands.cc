@@ -426,8 +426,8 @@ int RunCompare(const OutputOptions& output, const PrivacyOptions& options) {
 
 // -------------------------------------------------------------------------------------- commands
 
-CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& help,
-                     Invocation& invocation, PrivacyOptions& options) {
+CLI::App* AddPrivacyCommand(CLI::App* parent, const std::string& name, const std::string& help,
+                            Invocation& invocation, PrivacyOptions& options) {
   CLI::App* command = parent->add_subcommand(name, help);
   AddOutputOptions(*command, invocation, "privacy " + name);
   AddCommonOptions(*command, options);
@@ -436,8 +436,8 @@ CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::strin
 
 void AddEps(CLI::App* privacy, Invocation& invocation) {
   auto options = std::make_shared<PrivacyOptions>();
-  CLI::App* command = AddCommand(privacy, "eps", "What a mechanism costs: epsilon at a delta",
-                                 invocation, *options);
+  CLI::App* command = AddPrivacyCommand(
+      privacy, "eps", "What a mechanism costs: epsilon at a delta", invocation, *options);
   AddMechanismOptions(*command, *options);
   AddUsesOption(*command, *options);
   AddDeltaOption(*command, *options, true);
@@ -452,7 +452,7 @@ void AddEps(CLI::App* privacy, Invocation& invocation) {
 void AddSigma(CLI::App* privacy, Invocation& invocation) {
   auto options = std::make_shared<PrivacyOptions>();
   CLI::App* command =
-      AddCommand(privacy, "sigma", "How much noise a budget needs", invocation, *options);
+      AddPrivacyCommand(privacy, "sigma", "How much noise a budget needs", invocation, *options);
   AddMechanismOptions(*command, *options);
   AddBudgetOptions(*command, *options);
   command->footer("Example: partita privacy sigma gaussian --epsilon 1 --delta 1e-6");
@@ -464,7 +464,7 @@ void AddSigma(CLI::App* privacy, Invocation& invocation) {
 void AddSteps(CLI::App* privacy, Invocation& invocation) {
   auto options = std::make_shared<PrivacyOptions>();
   auto max_steps = std::make_shared<std::string>("1e9");
-  CLI::App* command = AddCommand(
+  CLI::App* command = AddPrivacyCommand(
       privacy, "steps", "How often a mechanism may be used within a budget", invocation, *options);
   AddMechanismOptions(*command, *options);
   AddBudgetOptions(*command, *options);
@@ -481,9 +481,9 @@ void AddSteps(CLI::App* privacy, Invocation& invocation) {
 void AddCurve(CLI::App* privacy, Invocation& invocation) {
   auto options = std::make_shared<PrivacyOptions>();
   auto curve = std::make_shared<CurveOptions>();
-  CLI::App* command =
-      AddCommand(privacy, "curve", "All pairs of epsilon and delta, and the trade-off function",
-                 invocation, *options);
+  CLI::App* command = AddPrivacyCommand(
+      privacy, "curve", "All pairs of epsilon and delta, and the trade-off function", invocation,
+      *options);
   AddMechanismOptions(*command, *options);
   AddCompositionOptions(*command, *options, "--composition");
   AddUsesOption(*command, *options);
@@ -503,8 +503,8 @@ void AddCurve(CLI::App* privacy, Invocation& invocation) {
 
 void AddCompose(CLI::App* privacy, Invocation& invocation) {
   auto options = std::make_shared<PrivacyOptions>();
-  CLI::App* command =
-      AddCommand(privacy, "compose", "What several mechanisms cost together", invocation, *options);
+  CLI::App* command = AddPrivacyCommand(privacy, "compose", "What several mechanisms cost together",
+                                        invocation, *options);
   AddCompositionOptions(*command, *options, "FILE");
   AddDeltaOption(*command, *options, false);
   command->footer(
@@ -517,8 +517,8 @@ void AddCompose(CLI::App* privacy, Invocation& invocation) {
 
 void AddCompare(CLI::App* privacy, Invocation& invocation) {
   auto options = std::make_shared<PrivacyOptions>();
-  CLI::App* command = AddCommand(privacy, "compare", "The same composition by all accountants",
-                                 invocation, *options);
+  CLI::App* command = AddPrivacyCommand(
+      privacy, "compare", "The same composition by all accountants", invocation, *options);
   AddMechanismOptions(*command, *options);
   AddCompositionOptions(*command, *options, "--composition");
   AddDeltaOption(*command, *options, false);

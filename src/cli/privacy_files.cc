@@ -11,7 +11,7 @@
 namespace partita::cli {
 namespace {
 
-std::string ReadText(const std::string& file) {
+std::string ReadPrivacyText(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   if (!in.is_open() || in.bad()) {
@@ -29,7 +29,7 @@ std::string ValueText(const study::TableReader& table, const std::string& key) {
 }  // namespace
 
 CompositionFile LoadCompositionFile(const std::string& file) {
-  const toml::table root = study::ParseToml(ReadText(file), file);
+  const toml::table root = study::ParseToml(ReadPrivacyText(file), file);
   const study::TableReader reader(file, root, "the file", {"adjacency", "delta", "mechanism"});
   CompositionFile composition;
   if (const auto adjacency = reader.OptionalText("adjacency"))
@@ -54,7 +54,7 @@ CompositionFile LoadCompositionFile(const std::string& file) {
 }
 
 void LoadPmfPair(const std::string& file, std::vector<double>& p, std::vector<double>& q) {
-  const toml::table root = study::ParseToml(ReadText(file), file);
+  const toml::table root = study::ParseToml(ReadPrivacyText(file), file);
   const study::TableReader reader(file, root, "the file", {"p", "q"});
   const auto read = [&](const char* key) {
     std::vector<double> law;

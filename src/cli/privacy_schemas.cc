@@ -52,7 +52,7 @@ Json Compose() {
   return Answer({{"parts", ListOf(part)}});
 }
 
-Json Compare() {
+Json PrivacyComparison() {
   const Json accountant = Object({{"name", Type("string")},
                                   {"applicable", Type("boolean")},
                                   {"is_bound", Type("boolean")},
@@ -78,7 +78,7 @@ std::optional<Json> PrivacySchema(const std::string& command) {
                    {"statement", {{"type", {"object", "null"}}}}});
   }
   if (command == "privacy curve") return Curve();
-  if (command == "privacy compare") return Compare();
+  if (command == "privacy compare") return PrivacyComparison();
   return std::nullopt;
 }
 

@@ -24,7 +24,7 @@ namespace {
 namespace regression = methods::regression;
 using Json = nlohmann::ordered_json;
 
-constexpr mode_t kForOwner = 0600;
+constexpr mode_t kSumForOwner = 0600;
 
 struct RegressionCommand {
   std::string file, collection, sum, output, html;
@@ -63,8 +63,8 @@ regression::Fit FitOf(const study::CollectionFile& collection, const regression:
 }
 
 // The report file, if asked for, and the text.
-std::string Report(const RegressionCommand& command, const study::CollectionFile& collection,
-                   const regression::Fit& fit) {
+std::string ReportRegression(const RegressionCommand& command,
+                             const study::CollectionFile& collection, const regression::Fit& fit) {
   if (!command.html.empty()) {
     report::WriteFileAtomically(command.html,
                                 report::RenderRegressionHtml(fit.result, collection.name));
@@ -83,7 +83,7 @@ int RunEncode(const OutputOptions& output, const RegressionCommand& command) {
       EncodeRowOfTable(collection, {command.file, command.row, command.format});
   std::string text;
   for (const double value : encoded.vector) text += fmt::format("{}\n", value);
-  runtime::WriteNewFile(command.output, text, kForOwner);
+  runtime::WriteNewFile(command.output, text, kSumForOwner);
   TellClipping(output, encoded.row, *collection.regression);
   PrintResult(output,
               fmt::format("wrote {}: submit it with 'partita client submit'", command.output),
@@ -122,7 +122,7 @@ int RunSimulate(const OutputOptions& output, const RegressionCommand& command) {
   }
   const regression::Fit fit = FitOf(collection, simulated.sum);
   PrintResult(
-      output, Report(command, collection, fit),
+      output, ReportRegression(command, collection, fit),
       Json{{"rows", rows.count}, {"sum", command.sum}, {"fit", Json::parse(ResultJson(fit.result))}}
           .dump());
   return kDone;
@@ -130,10 +130,10 @@ int RunSimulate(const OutputOptions& output, const RegressionCommand& command) {
 
 // -------------------------------------------------------------------------- fit, predict
 
-int RunFit(const OutputOptions& output, const RegressionCommand& command) {
+int RunRegressionFit(const OutputOptions& output, const RegressionCommand& command) {
   const study::CollectionFile collection = LoadRegression(command.collection);
   const regression::Fit fit = FitOf(collection, ReadSumFile(command.file, collection));
-  PrintResult(output, Report(command, collection, fit), ResultJson(fit.result));
+  PrintResult(output, ReportRegression(command, collection, fit), ResultJson(fit.result));
   return kDone;
 }
 
@@ -159,7 +159,7 @@ int RunPredict(const OutputOptions& output, const RegressionCommand& command) {
                           fmt::format("{:.4g}", p.lower), fmt::format("{:.4g}", p.upper)});
   }
   for (const std::string& note : regression::ClippingNotes(rows, spec)) PrintNote(output, note);
-  if (!command.output.empty()) runtime::WriteNewFile(command.output, lines, kForOwner);
+  if (!command.output.empty()) runtime::WriteNewFile(command.output, lines, kSumForOwner);
   PrintResult(
       output, RenderTable(table, 0),
       Json{{"outcome", spec.outcome().name}, {"level", spec.level}, {"predictions", list}}.dump());
@@ -204,15 +204,16 @@ int RunBounds(const OutputOptions& output, const RegressionCommand& command) {
 
 // ---------------------------------------------------------------------------------- parser
 
-using Run = int (*)(const OutputOptions&, const RegressionCommand&);
+using RegressionRun = int (*)(const OutputOptions&, const RegressionCommand&);
 
 struct Added {
   CLI::App* command;
   std::shared_ptr<RegressionCommand> options;
 };
 
-Added AddCommand(CLI::App* parent, const std::string& name, const std::string& description,
-                 const std::string& file_description, Invocation& invocation, Run run) {
+Added AddRegressionCommand(CLI::App* parent, const std::string& name,
+                           const std::string& description, const std::string& file_description,
+                           Invocation& invocation, RegressionRun run) {
   auto options = std::make_shared<RegressionCommand>();
   CLI::App* command = parent->add_subcommand(name, description);
   AddOutputOptions(*command, invocation, "regression " + name);
@@ -231,35 +232,35 @@ void AddRegressionCommands(CLI::App& app, Invocation& invocation) {
       app.add_subcommand("regression", "Regressions on private sums of many clients");
   parent->require_subcommand(1);
 
-  const Added encode =
-      AddCommand(parent, "encode", "Turn a row of a table into the vector that a client submits",
-                 "A table (CSV) of this client", invocation, RunEncode);
+  const Added encode = AddRegressionCommand(
+      parent, "encode", "Turn a row of a table into the vector that a client submits",
+      "A table (CSV) of this client", invocation, RunEncode);
   encode.command->add_option("--row", encode.options->row, "Which row, from 1")
       ->capture_default_str();
   encode.command->add_option("--output", encode.options->output, "Write the vector to this file")
       ->required();
   AddTableFormat(*encode.command, encode.options->format);
 
-  const Added simulate =
-      AddCommand(parent, "simulate",
-                 "Run a collection in one process, one client per row of a table, and fit it",
-                 "A table (CSV) of all clients", invocation, RunSimulate);
+  const Added simulate = AddRegressionCommand(
+      parent, "simulate",
+      "RegressionRun a collection in one process, one client per row of a table, and fit it",
+      "A table (CSV) of all clients", invocation, RunSimulate);
   simulate.command->add_option("--sum", simulate.options->sum, "Write the opened sum here (JSON)");
   simulate.command->add_option("--html", simulate.options->html, "Write the report here");
   AddTableFormat(*simulate.command, simulate.options->format);
 
-  const Added fit = AddCommand(parent, "fit", "Fit the regression to an opened sum",
-                               "The opened sum (JSON)", invocation, RunFit);
+  const Added fit = AddRegressionCommand(parent, "fit", "Fit the regression to an opened sum",
+                                         "The opened sum (JSON)", invocation, RunRegressionFit);
   fit.command->add_option("--html", fit.options->html, "Write the report here");
 
   const Added predict =
-      AddCommand(parent, "predict", "Predict the outcome of new rows, with intervals",
-                 "A table (CSV) of predictors", invocation, RunPredict);
+      AddRegressionCommand(parent, "predict", "Predict the outcome of new rows, with intervals",
+                           "A table (CSV) of predictors", invocation, RunPredict);
   predict.command->add_option("--sum", predict.options->sum, "The opened sum (JSON)")->required();
   predict.command->add_option("--output", predict.options->output, "Write the predictions as CSV");
   AddTableFormat(*predict.command, predict.options->format);
 
-  const Added bounds = AddCommand(
+  const Added bounds = AddRegressionCommand(
       parent, "bounds", "Choose tighter bounds from a sum of the spread of the columns",
       "The opened sum (JSON) of a collection with collects = \"spread\"", invocation, RunBounds);
   bounds.command->add_option("--epsilon", bounds.options->epsilon, "Epsilon of the next collection")

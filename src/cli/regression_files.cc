@@ -17,7 +17,7 @@ using methods::regression::ReleasedSum;
 
 constexpr size_t kMaxSumBytes = size_t{1} << 26;
 
-[[noreturn]] void Refuse(const std::string& path, const std::string& what) {
+[[noreturn]] void RefuseSum(const std::string& path, const std::string& what) {
   throw Error(ErrorCode::kBadInput, path + " " + what,
               "give the file that 'partita aggregate' or 'partita regression simulate' wrote for "
               "this collection file");
@@ -29,7 +29,7 @@ Int128 ParseInteger(const std::string& path, const std::string& text) {
   const std::string digits = text.substr(negative ? 1 : 0);
   if (digits.empty() || digits.size() > 38 ||
       digits.find_first_not_of("0123456789") != std::string::npos) {
-    Refuse(path, "holds an entry that is no integer");
+    RefuseSum(path, "holds an entry that is no integer");
   }
   // 38 digits are below 2^127.
   Int128 value = 0;
@@ -37,7 +37,7 @@ Int128 ParseInteger(const std::string& path, const std::string& text) {
   return negative ? -value : value;
 }
 
-std::string ReadText(const std::string& path) {
+std::string ReadSumText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text(kMaxSumBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -45,7 +45,7 @@ std::string ReadText(const std::string& path) {
     throw Error(ErrorCode::kBadInput, "cannot read the sum " + path,
                 "check the path and that you may read it");
   }
-  if (static_cast<size_t>(file.gcount()) > kMaxSumBytes) Refuse(path, "is larger than 64 MiB");
+  if (static_cast<size_t>(file.gcount()) > kMaxSumBytes) RefuseSum(path, "is larger than 64 MiB");
   text.resize(static_cast<size_t>(file.gcount()));
   return text;
 }
@@ -67,30 +67,30 @@ std::string SumJson(const study::CollectionFile& collection, const ReleasedSum& 
 }
 
 ReleasedSum ReadSumFile(const std::string& path, const study::CollectionFile& collection) {
-  Json json = Json::parse(ReadText(path), nullptr, /*allow_exceptions=*/false);
+  Json json = Json::parse(ReadSumText(path), nullptr, /*allow_exceptions=*/false);
   // The commands' envelope, if it was written by --format json.
   if (json.is_object() && json.contains("data")) json = Json(json["data"]);
   if (!json.is_object() || !json.contains("grid") || !json["grid"].is_array() ||
       !json.contains("clients") || !json["clients"].is_number_unsigned() ||
       !json.contains("study") || !json["study"].is_string()) {
-    Refuse(path, "is no private sum");
+    RefuseSum(path, "is no private sum");
   }
   const methods::dca::Contract& contract = collection.contract;
   if (json["study"].get<std::string>() != ToHex(contract.study)) {
-    Refuse(path, "is the sum of another collection, or of another version of its file");
+    RefuseSum(path, "is the sum of another collection, or of another version of its file");
   }
   const auto accepted = json["clients"].get<uint64_t>();
   if (accepted < MinAccepted(contract) || accepted > contract.clients) {
-    Refuse(path, fmt::format("says that {} clients took part, between {} and {} may", accepted,
-                             MinAccepted(contract), contract.clients));
+    RefuseSum(path, fmt::format("says that {} clients took part, between {} and {} may", accepted,
+                                MinAccepted(contract), contract.clients));
   }
   if (json["grid"].size() != contract.dimension) {
-    Refuse(path, fmt::format("has {} entries, and this collection adds up {}", json["grid"].size(),
-                             contract.dimension));
+    RefuseSum(path, fmt::format("has {} entries, and this collection adds up {}",
+                                json["grid"].size(), contract.dimension));
   }
   std::vector<Int128> grid;
   for (const Json& entry : json["grid"]) {
-    if (!entry.is_string()) Refuse(path, "holds an entry that is no text");
+    if (!entry.is_string()) RefuseSum(path, "holds an entry that is no text");
     grid.push_back(ParseInteger(path, entry.get<std::string>()));
   }
   return runtime::ReleasedOf(contract, static_cast<uint32_t>(accepted), std::move(grid));

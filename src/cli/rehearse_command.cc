@@ -38,7 +38,8 @@ std::string NameOf(const RehearsedParameter& parameter) {
                      parameter.rhs);
 }
 
-std::string Text(const runtime::Rehearsal& rehearsal, const runtime::RehearsalOptions& options) {
+std::string RehearsalText(const runtime::Rehearsal& rehearsal,
+                          const runtime::RehearsalOptions& options) {
   TextTable table{{"analysis", "parameter", "group", "secure", "plain", "digits", "of its s.e."},
                   {2, 3, 4, 5, 6},
                   {}};
@@ -112,7 +113,7 @@ int RunRehearse(const OutputOptions& output, const RehearseCommand& command) {
       study, command.options, output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
   const bool passed = rehearsal.passed(command.options.min_digits);
-  PrintResult(output, Text(rehearsal, command.options),
+  PrintResult(output, RehearsalText(rehearsal, command.options),
               RehearsalJson(rehearsal, command.options).dump(), passed ? "done" : "problems");
   if (passed) return kDone;
   return rehearsal.secure_converged && rehearsal.plain_converged ? kFailed : kNotConverged;

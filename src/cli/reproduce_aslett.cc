@@ -21,8 +21,9 @@ namespace accept = methods::accept;
 using accept::FigureLine;
 
 constexpr int kPoints = 200;  // of a plotted line
-constexpr const char* kTitle = "Confidential accept-reject: what decisions tell about one person";
-constexpr const char* kWhatItIs =
+constexpr const char* kAslettTitle =
+    "Confidential accept-reject: what decisions tell about one person";
+constexpr const char* kAslettIs =
     "Type II error of the best test of one data set against its neighbour, for every type I error; "
     "a "
     "larger curve is more privacy. Lines at a pair of log ratios are exact for that pair and "
@@ -51,7 +52,7 @@ const char* SideName(privacy::CurveSide side) {
 
 double PointOf(int k) { return static_cast<double>(k) / kPoints; }
 
-std::string Csv(const std::vector<FigureLine>& lines) {
+std::string AslettCsv(const std::vector<FigureLine>& lines) {
   std::string csv = "decisions,sensitivity,adversary,line,side,alpha,beta\n";
   for (const FigureLine& line : lines) {
     for (int k = 0; k <= kPoints; ++k) {
@@ -73,10 +74,10 @@ std::string PlotTitle(const FigureLine& line) {
                      line.adversary == "outside" ? "outsiders" : line.adversary);
 }
 
-std::string Html(const std::vector<FigureLine>& lines) {
+std::string AslettHtml(const std::vector<FigureLine>& lines) {
   report::HtmlPage page;
-  page.title = kTitle;
-  page.header = report::Element("h1", report::Escape(kTitle));
+  page.title = kAslettTitle;
+  page.header = report::Element("h1", report::Escape(kAslettTitle));
   for (size_t first = 0; first < lines.size();) {
     report::LinePlot plot{"type II against type I error", "type I error", "type II error", {}, 0};
     plot.lines.push_back({"no loss", {{0, 1}, {1, 0}}});
@@ -92,12 +93,12 @@ std::string Html(const std::vector<FigureLine>& lines) {
                                  report::Element("figure", report::LinePlotSvg(plot)));
     first = last;
   }
-  page.footer = report::Paragraph(kWhatItIs) +
+  page.footer = report::Paragraph(kAslettIs) +
                 report::Paragraph("Formulas: L. Aslett, Confidential accept-reject, 2025.");
   return report::RenderHtmlPage(page);
 }
 
-std::string Text(const std::vector<FigureLine>& lines) {
+std::string AslettText(const std::vector<FigureLine>& lines) {
   TextTable table;
   table.header = {"decisions", "Delta", "seen by", "line", "side", "advantage", "beta at 5 %"};
   table.right = {0, 1, 5, 6};
@@ -113,10 +114,10 @@ std::string Text(const std::vector<FigureLine>& lines) {
              "Advantage: the largest 1 - type I - type II error. Where the side is 'at least', "
              "so is the curve, and the advantage is at most this.",
              0) +
-         WrapText(kWhatItIs, 0);
+         WrapText(kAslettIs, 0);
 }
 
-nlohmann::ordered_json Data(const std::vector<FigureLine>& lines) {
+nlohmann::ordered_json AslettData(const std::vector<FigureLine>& lines) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const FigureLine& line : lines) {
     list.push_back({{"decisions", line.decisions},
@@ -130,7 +131,7 @@ nlohmann::ordered_json Data(const std::vector<FigureLine>& lines) {
   return {{"lines", list}};
 }
 
-int Run(const OutputOptions& output, const AslettCommand& command) {
+int RunAslett(const OutputOptions& output, const AslettCommand& command) {
   if (command.settings.coalition >= command.settings.parties) {
     throw Error(ErrorCode::kBadInput, "a coalition of all parties protects from nobody",
                 "give --coalition a smaller number than --parties");
@@ -140,9 +141,10 @@ int Run(const OutputOptions& output, const AslettCommand& command) {
   const std::vector<FigureLine> lines =
       accept::TradeOffFigures(command.settings, progress.progress());
   progress.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, Csv(lines));
-  if (!command.html.empty()) report::WriteFileAtomically(command.html, Html(lines));
-  PrintResult(output, std::string(kTitle) + "\n\n" + Text(lines), Data(lines).dump());
+  if (!command.output.empty()) report::WriteFileAtomically(command.output, AslettCsv(lines));
+  if (!command.html.empty()) report::WriteFileAtomically(command.html, AslettHtml(lines));
+  PrintResult(output, std::string(kAslettTitle) + "\n\n" + AslettText(lines),
+              AslettData(lines).dump());
   return kDone;
 }
 
@@ -174,7 +176,7 @@ void AddReproduceAslett(CLI::App& reproduce, Invocation& invocation) {
   app->add_option("--output", command->output, "Also write the curves as CSV to this file");
   app->add_option("--html", command->html, "Also write the plots to this HTML file");
   app->callback([&invocation, command] {
-    invocation.run = [&invocation, command] { return Run(invocation.output, *command); };
+    invocation.run = [&invocation, command] { return RunAslett(invocation.output, *command); };
   });
 }
 

@@ -74,7 +74,7 @@ CellSummary Summarise(const std::vector<blr::Figure2Cell>& cells, const blr::Fig
           blr::Quantile(Flat(cell.rmse), 0.5), median / MeanPredictor(cells, cell)};
 }
 
-std::string Csv(const std::vector<blr::Figure2Cell>& cells) {
+std::string BlrCsv(const std::vector<blr::Figure2Cell>& cells) {
   std::string csv =
       "table,epsilon,method,median_mae,q25_mae,q75_mae,median_coefficient_rmse,"
       "mean_interval_width,ratio_to_mean_predictor,threshold_features,threshold_target\n";
@@ -88,7 +88,7 @@ std::string Csv(const std::vector<blr::Figure2Cell>& cells) {
   return csv;
 }
 
-std::string Text(const std::vector<blr::Figure2Cell>& cells) {
+std::string BlrText(const std::vector<blr::Figure2Cell>& cells) {
   TextTable table;
   table.header = {"table",     "epsilon", "method", "median MAE",
                   "quartiles", "RMSE",    "width",  "to mean"};
@@ -172,7 +172,7 @@ std::string PlotSvg(const std::vector<blr::Figure2Cell>& cells, const std::strin
   return svg;
 }
 
-std::string Html(const std::vector<blr::Figure2Cell>& cells) {
+std::string BlrHtml(const std::vector<blr::Figure2Cell>& cells) {
   report::HtmlPage page;
   page.title = "Private linear regression: error against epsilon";
   page.header = "<h1>Private linear regression: error against epsilon</h1>";
@@ -191,7 +191,7 @@ std::string Html(const std::vector<blr::Figure2Cell>& cells) {
   return report::RenderHtmlPage(page);
 }
 
-nlohmann::ordered_json Data(const std::vector<blr::Figure2Cell>& cells) {
+nlohmann::ordered_json BlrData(const std::vector<blr::Figure2Cell>& cells) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const blr::Figure2Cell& cell : cells) {
     const CellSummary s = Summarise(cells, cell);
@@ -234,9 +234,9 @@ int RunFigure2(const OutputOptions& output, const ReproduceCommand& command) {
       cells.push_back(std::move(cell));
   }
   terminal.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, Csv(cells));
-  if (!command.html.empty()) report::WriteFileAtomically(command.html, Html(cells));
-  PrintResult(output, Text(cells), Data(cells).dump());
+  if (!command.output.empty()) report::WriteFileAtomically(command.output, BlrCsv(cells));
+  if (!command.html.empty()) report::WriteFileAtomically(command.html, BlrHtml(cells));
+  PrintResult(output, BlrText(cells), BlrData(cells).dump());
   return kDone;
 }
 

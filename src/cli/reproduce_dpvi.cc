@@ -73,7 +73,7 @@ Adult ReadTables(const DpviCommand& command) {
   return adult;
 }
 
-mixture::ExperimentOptions OptionsOf(const DpviCommand& command, const Adult& adult) {
+mixture::ExperimentOptions DpviOptions(const DpviCommand& command, const Adult& adult) {
   mixture::ExperimentOptions options;
   options.variational.steps = command.steps;
   options.noise = {command.clip, command.noise, 30};
@@ -87,7 +87,7 @@ mixture::ExperimentOptions OptionsOf(const DpviCommand& command, const Adult& ad
 
 dpvi::RunPlan PlanOf(const DpviCommand& command, const Adult& adult) {
   return SecureArmPlan(adult.layout, static_cast<uint32_t>(adult.train.num_rows),
-                       OptionsOf(command, adult));
+                       DpviOptions(command, adult));
 }
 
 // A line of a figure: how sums are computed, and the schedule.
@@ -121,7 +121,7 @@ struct Outcome {
 
 std::vector<Outcome> RunLines(const OutputOptions& output, const DpviCommand& command,
                               const Adult& adult, const std::vector<Line>& lines) {
-  mixture::ExperimentOptions options = OptionsOf(command, adult);
+  mixture::ExperimentOptions options = DpviOptions(command, adult);
   // The protocol pads batches; all lines draw the same.
   if (!command.secure.empty()) options.max_batch = PlanOf(command, adult).max_batch;
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
@@ -226,7 +226,7 @@ privacy::Statement StatementOf(const DpviCommand& command, const Adult& adult,
   return statement;
 }
 
-std::string Csv(const std::vector<Outcome>& outcomes) {
+std::string DpviCsv(const std::vector<Outcome>& outcomes) {
   std::string csv =
       "line,schedule,repeat,step,epochs,test_negative_log_likelihood,difference,"
       "active_components\n";
@@ -272,7 +272,7 @@ std::vector<std::pair<std::string, LineSummary>> Summaries(const std::vector<Out
   return all;
 }
 
-std::string Text(const std::vector<Outcome>& outcomes, const privacy::Statement& statement) {
+std::string DpviText(const std::vector<Outcome>& outcomes, const privacy::Statement& statement) {
   TextTable table;
   table.header = {"line", "median", "best", "worst", "predictive", "active", "per step"};
   table.right = {1, 2, 3, 4, 5, 6};
@@ -295,8 +295,8 @@ std::string Text(const std::vector<Outcome>& outcomes, const privacy::Statement&
          "\n" + PairingText(outcomes) + "\n" + privacy::StatementText(statement);
 }
 
-std::string Html(const std::string& title, const std::vector<Outcome>& outcomes,
-                 const privacy::Statement& statement) {
+std::string DpviHtml(const std::string& title, const std::vector<Outcome>& outcomes,
+                     const privacy::Statement& statement) {
   report::LinePlot plot;
   plot.title = "test negative log-likelihood against epochs";
   plot.x_label = "epochs";
@@ -321,8 +321,8 @@ std::string Html(const std::string& title, const std::vector<Outcome>& outcomes,
   return report::RenderHtmlPage(page);
 }
 
-nlohmann::ordered_json Data(const std::vector<Outcome>& outcomes,
-                            const privacy::Statement& statement) {
+nlohmann::ordered_json DpviData(const std::vector<Outcome>& outcomes,
+                                const privacy::Statement& statement) {
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   for (const Outcome& outcome : outcomes) {
     const Pairing pairing = PairingOf(outcomes, outcome);
@@ -348,13 +348,13 @@ nlohmann::ordered_json Data(const std::vector<Outcome>& outcomes,
           {"privacy", nlohmann::ordered_json::parse(privacy::StatementJson(statement))}};
 }
 
-int Report(const OutputOptions& output, const DpviCommand& command, const std::string& title,
-           const Adult& adult, const std::vector<Line>& lines) {
+int ReportDpvi(const OutputOptions& output, const DpviCommand& command, const std::string& title,
+               const Adult& adult, const std::vector<Line>& lines) {
   const std::vector<Outcome> outcomes = RunLines(output, command, adult, lines);
   const privacy::Statement statement = StatementOf(command, adult, outcomes);
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, Csv(outcomes));
+  if (!command.output.empty()) report::WriteFileAtomically(command.output, DpviCsv(outcomes));
   if (!command.html.empty())
-    report::WriteFileAtomically(command.html, Html(title, outcomes, statement));
+    report::WriteFileAtomically(command.html, DpviHtml(title, outcomes, statement));
   if (!command.model.empty()) {
     const mixture::VariationalState& state = outcomes.back().run.state;
     report::WriteFileAtomically(command.model, dpvi::ModelJson({{"demographic", "financial"},
@@ -364,7 +364,7 @@ int Report(const OutputOptions& output, const DpviCommand& command, const std::s
                                                                 state.step,
                                                                 {}}));
   }
-  PrintResult(output, Text(outcomes, statement), Data(outcomes, statement).dump());
+  PrintResult(output, DpviText(outcomes, statement), DpviData(outcomes, statement).dump());
   return kDone;
 }
 
@@ -380,7 +380,7 @@ void AddSecure(const DpviCommand& command, const Adult& adult, const std::string
       {SecureArm(command.secure, adult.layout, adult.train, PlanOf(command, adult)), schedule});
 }
 
-int RunFigure2(const OutputOptions& output, const DpviCommand& command) {
+int RunDpviFigure2(const OutputOptions& output, const DpviCommand& command) {
   const Adult adult = ReadTables(command);
   std::vector<Line> lines;
   for (const std::string& schedule : Schedules(command)) {
@@ -389,8 +389,8 @@ int RunFigure2(const OutputOptions& output, const DpviCommand& command) {
     lines.push_back({Partitioned(adult, false), schedule});
     AddSecure(command, adult, schedule, lines);
   }
-  return Report(output, command, "DPVI on partitioned data, with and without renormalisation",
-                adult, lines);
+  return ReportDpvi(output, command, "DPVI on partitioned data, with and without renormalisation",
+                    adult, lines);
 }
 
 int RunFigure3(const OutputOptions& output, const DpviCommand& command) {
@@ -401,10 +401,10 @@ int RunFigure3(const OutputOptions& output, const DpviCommand& command) {
     lines.push_back({Partitioned(adult, true), schedule});
     AddSecure(command, adult, schedule, lines);
   }
-  return Report(output, command, "DPVI on partitioned and on whole data", adult, lines);
+  return ReportDpvi(output, command, "DPVI on partitioned and on whole data", adult, lines);
 }
 
-void AddOptions(CLI::App& app, DpviCommand& command) {
+void AddDpviOptions(CLI::App& app, DpviCommand& command) {
   std::vector<std::string> names;
   for (const dpvi::ModelColumn& column : dpvi::AdultColumns())
     names.push_back(column.encoding.column.name);
@@ -455,16 +455,16 @@ void AddReproduceDpvi(CLI::App& reproduce, Invocation& invocation) {
   CLI::App* figure2 = reproduce.add_subcommand(
       "dpvi-figure2", "A mixture model learned in fixed point, with and without renormalisation");
   AddOutputOptions(*figure2, invocation, "reproduce dpvi-figure2");
-  AddOptions(*figure2, *second);
+  AddDpviOptions(*figure2, *second);
   figure2->callback([&invocation, second] {
-    invocation.run = [&invocation, second] { return RunFigure2(invocation.output, *second); };
+    invocation.run = [&invocation, second] { return RunDpviFigure2(invocation.output, *second); };
   });
 
   auto third = std::make_shared<DpviCommand>();
   CLI::App* figure3 = reproduce.add_subcommand(
       "dpvi-figure3", "A mixture model learned from partitioned and from whole data");
   AddOutputOptions(*figure3, invocation, "reproduce dpvi-figure3");
-  AddOptions(*figure3, *third);
+  AddDpviOptions(*figure3, *third);
   figure3->callback([&invocation, third] {
     invocation.run = [&invocation, third] { return RunFigure3(invocation.output, *third); };
   });

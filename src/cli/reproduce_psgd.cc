@@ -30,7 +30,7 @@ namespace erm = stats::erm;
 
 constexpr size_t kDimension = 10, kSimulatedRows = 1000;
 constexpr size_t kFolds = 5;
-constexpr const char* kWhatItIs =
+constexpr const char* kPsgdIs =
     "Mean share of test rows that are classified wrongly, over data sets, with its standard error. "
     "The paper names no lambda. Noise is drawn in floating point: the runs compare errors and "
     "protect nobody. delta = 0.05 is the paper's and far too large for real use. The printed "
@@ -64,15 +64,15 @@ erm::UnitBallScaling ScalingOfRows(const Eigen::MatrixXd& x) {
 }
 
 erm::LabelledRows ReadBreastCancer(const PsgdCommand& command) {
-  constexpr double kWide = 1e6;
+  constexpr double wide = 1e6;
   data::Schema schema;
   std::vector<std::string> names = erm::BreastCancerColumns();
   names.emplace_back("benign");
   for (const std::string& name : names) {
     data::ColumnSchema column;
     column.name = name;
-    column.lower = -kWide;
-    column.upper = kWide;
+    column.lower = -wide;
+    column.upper = wide;
     schema.columns.push_back(std::move(column));
   }
   const data::CsvContents csv =
@@ -118,7 +118,7 @@ const char* PanelName(erm::Panel panel) {
   return panel == erm::Panel::kParties ? "parties" : "skew";
 }
 
-std::string Csv(const std::vector<erm::FigureCell>& cells) {
+std::string PsgdCsv(const std::vector<erm::FigureCell>& cells) {
   std::string csv = "panel,position,epsilon,line,mean_error,standard_error,data_sets\n";
   for (const erm::FigureCell& cell : cells) {
     const erm::Mean mean = erm::MeanOf(cell.errors);
@@ -130,21 +130,21 @@ std::string Csv(const std::vector<erm::FigureCell>& cells) {
 }
 
 // Local aggregation against what it is compared with.
-struct Comparison {
+struct PsgdComparison {
   erm::Panel panel = erm::Panel::kParties;
   double epsilon = 0;
   erm::FigureLine other;
   erm::PairedSlope slope = {};
 };
 
-std::vector<Comparison> Comparisons(const PsgdCommand& command,
-                                    const std::vector<erm::FigureCell>& cells) {
+std::vector<PsgdComparison> Comparisons(const PsgdCommand& command,
+                                        const std::vector<erm::FigureCell>& cells) {
   const erm::FigureLine aggregation{erm::Method::kLocalAggregation, {}};
-  std::vector<Comparison> comparisons;
+  std::vector<PsgdComparison> comparisons;
   for (const erm::Panel panel : {erm::Panel::kParties, erm::Panel::kSkew}) {
     for (const double epsilon : command.figure.epsilons) {
       for (const erm::Method method : {erm::Method::kPsgd, erm::Method::kObjectivePerturbation}) {
-        Comparison one{panel, epsilon, {method, erm::NoiseRule::kCorrected}};
+        PsgdComparison one{panel, epsilon, {method, erm::NoiseRule::kCorrected}};
         one.slope = erm::SlopeOfDifference(cells, panel, epsilon, aggregation, one.other);
         comparisons.push_back(one);
       }
@@ -153,8 +153,8 @@ std::vector<Comparison> Comparisons(const PsgdCommand& command,
   return comparisons;
 }
 
-std::string Text(const std::vector<erm::FigureCell>& cells,
-                 const std::vector<Comparison>& comparisons) {
+std::string PsgdText(const std::vector<erm::FigureCell>& cells,
+                     const std::vector<PsgdComparison>& comparisons) {
   std::string text;
   for (const erm::Panel panel : {erm::Panel::kParties, erm::Panel::kSkew}) {
     TextTable table;
@@ -182,7 +182,7 @@ std::string Text(const std::vector<erm::FigureCell>& cells,
   TextTable slopes;
   slopes.header = {"panel", "epsilon", "local aggregation minus", "slope", "95 %", "detectable"};
   slopes.right = {1, 3, 4, 5};
-  for (const Comparison& one : comparisons) {
+  for (const PsgdComparison& one : comparisons) {
     slopes.rows.push_back({PanelName(one.panel), fmt::format("{}", one.epsilon),
                            erm::LineName(one.other), fmt::format("{:.4f}", one.slope.slope),
                            fmt::format("{:.4f} {:.4f}", one.slope.lower, one.slope.upper),
@@ -194,11 +194,11 @@ std::string Text(const std::vector<erm::FigureCell>& cells,
              "and for every tenfold smaller share of the smallest party. Detectable: found in 80 % "
              "of repetitions.",
              0) +
-         WrapText(kWhatItIs, 0);
+         WrapText(kPsgdIs, 0);
 }
 
-std::string Html(const std::string& title, const PsgdCommand& command,
-                 const std::vector<erm::FigureCell>& cells) {
+std::string PsgdHtml(const std::string& title, const PsgdCommand& command,
+                     const std::vector<erm::FigureCell>& cells) {
   report::HtmlPage page;
   page.title = title;
   page.header = report::Element("h1", report::Escape(title));
@@ -228,15 +228,15 @@ std::string Html(const std::string& title, const PsgdCommand& command,
     }
   }
   page.footer =
-      report::Paragraph(kWhatItIs) +
+      report::Paragraph(kPsgdIs) +
       report::Paragraph(
           "Experiment: Rajkumar and Agarwal, A differentially private stochastic gradient descent "
           "algorithm for multiparty classification, AISTATS 2012.");
   return report::RenderHtmlPage(page);
 }
 
-nlohmann::ordered_json Data(const std::vector<erm::FigureCell>& cells,
-                            const std::vector<Comparison>& comparisons) {
+nlohmann::ordered_json PsgdData(const std::vector<erm::FigureCell>& cells,
+                                const std::vector<PsgdComparison>& comparisons) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const erm::FigureCell& cell : cells) {
     const erm::Mean mean = erm::MeanOf(cell.errors);
@@ -249,7 +249,7 @@ nlohmann::ordered_json Data(const std::vector<erm::FigureCell>& cells,
                     {"data_sets", cell.errors.size()}});
   }
   nlohmann::ordered_json slopes = nlohmann::ordered_json::array();
-  for (const Comparison& one : comparisons) {
+  for (const PsgdComparison& one : comparisons) {
     slopes.push_back({{"panel", PanelName(one.panel)},
                       {"epsilon", one.epsilon},
                       {"against", erm::LineName(one.other)},
@@ -261,7 +261,7 @@ nlohmann::ordered_json Data(const std::vector<erm::FigureCell>& cells,
   return {{"rows", rows}, {"slopes", slopes}};
 }
 
-int Run(const OutputOptions& output, const PsgdCommand& command, bool simulated) {
+int RunPsgd(const OutputOptions& output, const PsgdCommand& command, bool simulated) {
   crypto::SystemRandom random;
   blr::Variates variates(random);
   const std::vector<erm::SimulatedData> sets = simulated
@@ -275,23 +275,23 @@ int Run(const OutputOptions& output, const PsgdCommand& command, bool simulated)
   const std::vector<erm::FigureCell> cells =
       erm::RunFigure(sets, command.figure, variates, progress);
   terminal.Finish();
-  const std::vector<Comparison> comparisons = Comparisons(command, cells);
+  const std::vector<PsgdComparison> comparisons = Comparisons(command, cells);
   std::string title = simulated ? "Private classifiers of several parties: simulated rows"
                                 : "Private classifiers of several parties: breast cancer";
   if (!simulated && command.scaling == "rows") {
     title += " (scaled by the rows themselves: NOT private, for comparison with the paper)";
   }
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, Csv(cells));
+  if (!command.output.empty()) report::WriteFileAtomically(command.output, PsgdCsv(cells));
   if (!command.html.empty()) {
-    report::WriteFileAtomically(command.html, Html(title, command, cells));
+    report::WriteFileAtomically(command.html, PsgdHtml(title, command, cells));
   }
-  nlohmann::ordered_json json = Data(cells, comparisons);
+  nlohmann::ordered_json json = PsgdData(cells, comparisons);
   json["title"] = title;
-  PrintResult(output, title + "\n\n" + Text(cells, comparisons), json.dump());
+  PrintResult(output, title + "\n\n" + PsgdText(cells, comparisons), json.dump());
   return kDone;
 }
 
-void AddOptions(CLI::App& app, PsgdCommand& command) {
+void AddPsgdOptions(CLI::App& app, PsgdCommand& command) {
   app.add_option("--epsilon", command.figure.epsilons, "Only this epsilon (may be repeated)")
       ->check(CLI::PositiveNumber);
   app.add_option("--lambda", command.figure.lambda, "Penalty")
@@ -314,19 +314,19 @@ void AddReproducePsgd(CLI::App& reproduce, Invocation& invocation) {
   CLI::App* figure1 = reproduce.add_subcommand(
       "psgd-figure1", "Private classifiers of several parties on simulated rows");
   AddOutputOptions(*figure1, invocation, "reproduce psgd-figure1");
-  AddOptions(*figure1, *first);
+  AddPsgdOptions(*figure1, *first);
   figure1->add_option("--sets", first->data_sets, "Data sets")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   figure1->callback([&invocation, first] {
-    invocation.run = [&invocation, first] { return Run(invocation.output, *first, true); };
+    invocation.run = [&invocation, first] { return RunPsgd(invocation.output, *first, true); };
   });
 
   auto second = std::make_shared<PsgdCommand>();
   CLI::App* figure2 = reproduce.add_subcommand(
       "psgd-figure2", "Private classifiers of several parties on breast cancer data");
   AddOutputOptions(*figure2, invocation, "reproduce psgd-figure2");
-  AddOptions(*figure2, *second);
+  AddPsgdOptions(*figure2, *second);
   figure2->add_option("--data", second->data, "Folder with breast_cancer_wdbc.csv")->required();
   figure2
       ->add_option("--scaling", second->scaling,
@@ -334,7 +334,7 @@ void AddReproducePsgd(CLI::App& reproduce, Invocation& invocation) {
       ->check(CLI::IsMember({"public", "rows"}))
       ->capture_default_str();
   figure2->callback([&invocation, second] {
-    invocation.run = [&invocation, second] { return Run(invocation.output, *second, false); };
+    invocation.run = [&invocation, second] { return RunPsgd(invocation.output, *second, false); };
   });
 }
 

@@ -23,8 +23,9 @@ namespace {
 namespace accept = methods::accept;
 using accept::RegistryRow;
 
-constexpr const char* kTitle = "Seven registries of a rare disease: one stage against two";
-constexpr const char* kWhatItIs =
+constexpr const char* kRegistriesTitle =
+    "Seven registries of a rare disease: one stage against two";
+constexpr const char* kRegistriesIs =
     "Log hazard ratio of treatment, of Cox's model stratified by registry. One stage: posterior "
     "mean "
     "and quantiles of chains by Barker's rule, prior normal(0, 2.5), computed in the clear; under "
@@ -40,7 +41,7 @@ struct RegistriesCommand {
   std::string output, html;
 };
 
-std::string Csv(const std::vector<RegistryRow>& rows) {
+std::string RegistriesCsv(const std::vector<RegistryRow>& rows) {
   std::string csv =
       "events_per_registry,analysis,data_sets,estimates,bias,bias_error,rmse,coverage,"
       "coverage_error,mean_width,registries_used\n";
@@ -52,7 +53,7 @@ std::string Csv(const std::vector<RegistryRow>& rows) {
   return csv;
 }
 
-std::string Text(const accept::RegistryResults& results) {
+std::string RegistriesText(const accept::RegistryResults& results) {
   TextTable table;
   table.header = {"events", "analysis", "estimates", "bias", "RMSE", "coverage", "width", "used"};
   table.right = {0, 2, 3, 4, 5, 6, 7};
@@ -64,14 +65,14 @@ std::string Text(const accept::RegistryResults& results) {
          fmt::format("{:.3f} ({:.3f})", row.coverage, row.coverage_error),
          fmt::format("{:.3f}", row.mean_width), fmt::format("{:.1f}", row.registries_used)});
   }
-  return RenderTable(table, 0) + WrapText(kWhatItIs, 0) +
+  return RenderTable(table, 0) + WrapText(kRegistriesIs, 0) +
          WrapText(fmt::format("In brackets standard errors. Used: registries. Largest R-hat of all "
                               "chains: {:.3f}.",
                               results.largest_rhat),
                   0);
 }
 
-nlohmann::ordered_json Data(const accept::RegistryResults& results) {
+nlohmann::ordered_json RegistriesData(const accept::RegistryResults& results) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const RegistryRow& row : results.rows) {
     rows.push_back({{"events_per_registry", row.events},
@@ -89,8 +90,8 @@ nlohmann::ordered_json Data(const accept::RegistryResults& results) {
   return {{"rows", rows}, {"largest_rhat", results.largest_rhat}};
 }
 
-std::string Plot(const std::vector<RegistryRow>& rows, const char* name,
-                 double RegistryRow::*value) {
+std::string PlotRegistries(const std::vector<RegistryRow>& rows, const char* name,
+                           double RegistryRow::*value) {
   report::LinePlot plot{name, "events per registry", name, {}, 0};
   for (const RegistryRow& row : rows) {
     auto line = std::find_if(plot.lines.begin(), plot.lines.end(),
@@ -101,18 +102,18 @@ std::string Plot(const std::vector<RegistryRow>& rows, const char* name,
   return report::Section(name, name, report::Element("figure", report::LinePlotSvg(plot)));
 }
 
-std::string Html(const std::vector<RegistryRow>& rows) {
+std::string RegistriesHtml(const std::vector<RegistryRow>& rows) {
   report::HtmlPage page;
-  page.title = kTitle;
-  page.header = report::Element("h1", report::Escape(kTitle));
-  page.main = Plot(rows, "bias", &RegistryRow::bias) +
-              Plot(rows, "coverage", &RegistryRow::coverage) +
-              Plot(rows, "RMSE", &RegistryRow::rmse);
-  page.footer = report::Paragraph(kWhatItIs);
+  page.title = kRegistriesTitle;
+  page.header = report::Element("h1", report::Escape(kRegistriesTitle));
+  page.main = PlotRegistries(rows, "bias", &RegistryRow::bias) +
+              PlotRegistries(rows, "coverage", &RegistryRow::coverage) +
+              PlotRegistries(rows, "RMSE", &RegistryRow::rmse);
+  page.footer = report::Paragraph(kRegistriesIs);
   return report::RenderHtmlPage(page);
 }
 
-int Run(const OutputOptions& output, const RegistriesCommand& command) {
+int RunRegistries(const OutputOptions& output, const RegistriesCommand& command) {
   // Reproducible: a simulation protects nobody.
   std::array<uint8_t, 32> key{};
   for (size_t k = 0; k < 8; ++k) key[k] = static_cast<uint8_t>(command.seed >> (8 * k));
@@ -122,9 +123,12 @@ int Run(const OutputOptions& output, const RegistriesCommand& command) {
   const accept::RegistryResults results =
       accept::SimulateRegistries(command.settings, random, progress.progress());
   progress.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, Csv(results.rows));
-  if (!command.html.empty()) report::WriteFileAtomically(command.html, Html(results.rows));
-  PrintResult(output, std::string(kTitle) + "\n\n" + Text(results), Data(results).dump());
+  if (!command.output.empty())
+    report::WriteFileAtomically(command.output, RegistriesCsv(results.rows));
+  if (!command.html.empty())
+    report::WriteFileAtomically(command.html, RegistriesHtml(results.rows));
+  PrintResult(output, std::string(kRegistriesTitle) + "\n\n" + RegistriesText(results),
+              RegistriesData(results).dump());
   return kDone;
 }
 
@@ -146,7 +150,7 @@ void AddReproduceRegistries(CLI::App& reproduce, Invocation& invocation) {
   app->add_option("--output", command->output, "Also write the numbers as CSV to this file");
   app->add_option("--html", command->html, "Also write the plots to this HTML file");
   app->callback([&invocation, command] {
-    invocation.run = [&invocation, command] { return Run(invocation.output, *command); };
+    invocation.run = [&invocation, command] { return RunRegistries(invocation.output, *command); };
   });
 }
 

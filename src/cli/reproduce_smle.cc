@@ -21,7 +21,7 @@ namespace {
 using methods::mle::published::Masks;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kWhatItIs =
+constexpr const char* kProtocolsIs =
     "All parties are threads of this process; time is theirs together, without a network. Off: "
     "largest difference from a fit of the pooled rows in the clear, estimates in standard errors, "
     "standard errors relative. Told: the rank of what the central node was told, of what "
@@ -45,7 +45,7 @@ struct ProtocolsCommand {
   bool rows_may_leak = false, quick = false;
 };
 
-struct Comparison {
+struct ProtocolComparison {
   SmleSample sample;
   stats::SemFit plain;
   std::vector<SmleRun> runs;
@@ -73,13 +73,13 @@ SmleSample SampleFor(const ProtocolsCommand& command) {
   return FactorSample(rows, random);
 }
 
-bool IsWanted(const ProtocolsCommand& command, const std::string& protocol) {
+bool IsWantedProtocol(const ProtocolsCommand& command, const std::string& protocol) {
   return command.protocols.empty() || std::find(command.protocols.begin(), command.protocols.end(),
                                                 protocol) != command.protocols.end();
 }
 
-Comparison CompareAll(const ProtocolsCommand& command, Progress& progress) {
-  Comparison out;
+ProtocolComparison CompareAll(const ProtocolsCommand& command, Progress& progress) {
+  ProtocolComparison out;
   out.sample = SampleFor(command);
   AttackOptions options;
   options.run.masks = command.masks == "ring" ? Masks::kRing : Masks::kPaper;
@@ -92,7 +92,7 @@ Comparison CompareAll(const ProtocolsCommand& command, Progress& progress) {
   const SmleSetting columns = SplitColumns(out.sample.rows, command.nodes);
   const SmleSetting whole = SplitRows(out.sample.rows, command.nodes);
   for (const std::string protocol : kSmleProtocols) {
-    if (!IsWanted(command, protocol)) continue;
+    if (!IsWantedProtocol(command, protocol)) continue;
     progress.Phase(protocol);
     progress.CheckCancelled();
     const SmleSetting& setting = NeedsWholeRows(protocol) ? whole : columns;
@@ -111,7 +111,7 @@ Comparison CompareAll(const ProtocolsCommand& command, Progress& progress) {
 
 std::string Small(double value) { return fmt::format("{:.1e}", value); }
 
-std::string ProtocolsText(const Comparison& comparison) {
+std::string ProtocolsText(const ProtocolComparison& comparison) {
   TextTable table;
   table.header = {"protocol", "estimates off", "errors off", "time",
                   "rounds",   "bytes",         "questions",  "told"};
@@ -127,7 +127,7 @@ std::string ProtocolsText(const Comparison& comparison) {
   return RenderTable(table, 0);
 }
 
-std::string NotConverged(const Comparison& comparison) {
+std::string NotConverged(const ProtocolComparison& comparison) {
   std::string names;
   for (const SmleRun& run : comparison.runs) {
     if (!run.fit.converged) names += (names.empty() ? "" : ", ") + run.protocol;
@@ -145,7 +145,7 @@ std::string ReferenceText(const SmleAttack& attack) {
   return text;
 }
 
-std::string AttacksText(const Comparison& comparison, bool with_reference) {
+std::string AttacksText(const ProtocolComparison& comparison, bool with_reference) {
   std::string text;
   TextTable table;
   table.header = {"attack by", "on", "asked", "found", "error"};
@@ -167,15 +167,15 @@ std::string AttacksText(const Comparison& comparison, bool with_reference) {
   return RenderTable(table, 0);
 }
 
-std::string Text(const Comparison& comparison, bool with_reference) {
+std::string ProtocolsText(const ProtocolComparison& comparison, bool with_reference) {
   return fmt::format("Protocols of maximum likelihood on one data set: {}\n\n",
                      comparison.sample.name) +
-         ProtocolsText(comparison) + NotConverged(comparison) + WrapText(kWhatItIs, 0) +
+         ProtocolsText(comparison) + NotConverged(comparison) + WrapText(kProtocolsIs, 0) +
          "\nWhat parties can work out\n\n" + AttacksText(comparison, with_reference) +
          WrapText(kWhatAttacksAre, 0);
 }
 
-std::string ProtocolsCsv(const Comparison& comparison) {
+std::string ProtocolsCsv(const ProtocolComparison& comparison) {
   std::string csv =
       "protocol,estimates_off,standard_errors_off,seconds,rounds,bytes,questions,told,of\n";
   for (size_t i = 0; i < comparison.runs.size(); ++i) {
@@ -187,7 +187,7 @@ std::string ProtocolsCsv(const Comparison& comparison) {
   return csv;
 }
 
-std::string AttacksCsv(const Comparison& comparison) {
+std::string AttacksCsv(const ProtocolComparison& comparison) {
   std::string csv = "protocol,attacker,target,questions,found,of,error,stored_error\n";
   for (const SmleAttack& attack : comparison.attacks) {
     csv += fmt::format("{},\"{}\",\"{}\",{},{},{},{},{}\n", attack.protocol, attack.attacker,
@@ -199,7 +199,7 @@ std::string AttacksCsv(const Comparison& comparison) {
 
 Json Optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
-Json Data(const Comparison& comparison) {
+Json ProtocolsData(const ProtocolComparison& comparison) {
   Json protocols = Json::array(), attacks = Json::array();
   for (size_t i = 0; i < comparison.runs.size(); ++i) {
     const SmleRun& run = comparison.runs[i];
@@ -232,9 +232,9 @@ Json Data(const Comparison& comparison) {
   return {{"data_set", comparison.sample.name}, {"protocols", protocols}, {"attacks", attacks}};
 }
 
-int Run(const OutputOptions& output, const ProtocolsCommand& command) {
+int RunProtocols(const OutputOptions& output, const ProtocolsCommand& command) {
   CommandProgress progress(output);
-  const Comparison comparison = CompareAll(command, progress.progress());
+  const ProtocolComparison comparison = CompareAll(command, progress.progress());
   progress.Finish();
   if (!command.output.empty()) {
     report::WriteFileAtomically(command.output, ProtocolsCsv(comparison));
@@ -242,7 +242,8 @@ int Run(const OutputOptions& output, const ProtocolsCommand& command) {
   if (!command.attacks.empty()) {
     report::WriteFileAtomically(command.attacks, AttacksCsv(comparison));
   }
-  PrintResult(output, Text(comparison, !command.reference.empty()), Data(comparison).dump());
+  PrintResult(output, ProtocolsText(comparison, !command.reference.empty()),
+              ProtocolsData(comparison).dump());
   return kDone;
 }
 
@@ -292,7 +293,7 @@ void AddSmleProtocols(CLI::App& reproduce, Invocation& invocation) {
   app->add_option("--attacks", command->attacks, "Also write the attacks as CSV to this file");
   app->add_flag("--quick", command->quick, "Few rows");
   app->callback([&invocation, command] {
-    invocation.run = [&invocation, command] { return Run(invocation.output, *command); };
+    invocation.run = [&invocation, command] { return RunProtocols(invocation.output, *command); };
   });
 }
 

@@ -21,7 +21,7 @@ using Eigen::Index;
 using methods::mle::published::Masks;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kWhatItIs =
+constexpr const char* kAccuracyIs =
     "Differences of estimates from a fit of the pooled rows in the clear, over all parameters of "
     "all data sets: growth curves of made-up rows, columns split over nodes. The paper reports "
     "differences below 0.01 between its partitioned estimates and standard software.";
@@ -86,7 +86,7 @@ std::vector<Accuracy> Simulate(const AccuracyCommand& command, Progress& progres
   return all;
 }
 
-std::string Text(const std::vector<Accuracy>& all) {
+std::string AccuracyText(const std::vector<Accuracy>& all) {
   TextTable table;
   table.header = {"protocol", "data sets", "converged", "largest difference", "in standard errors"};
   table.right = {1, 2, 3, 4};
@@ -95,10 +95,10 @@ std::string Text(const std::vector<Accuracy>& all) {
                           fmt::format("{}", one.converged), fmt::format("{:.1e}", one.largest),
                           fmt::format("{:.1e}", one.largest_errors)});
   }
-  return RenderTable(table, 0) + WrapText(kWhatItIs, 0);
+  return RenderTable(table, 0) + WrapText(kAccuracyIs, 0);
 }
 
-std::string Csv(const std::vector<Accuracy>& all) {
+std::string AccuracyCsv(const std::vector<Accuracy>& all) {
   std::string csv = "protocol,data_sets,converged,largest_difference,largest_in_standard_errors\n";
   for (const Accuracy& one : all) {
     csv += fmt::format("{},{},{},{},{}\n", one.protocol, one.sets, one.converged, one.largest,
@@ -107,7 +107,7 @@ std::string Csv(const std::vector<Accuracy>& all) {
   return csv;
 }
 
-Json Data(const std::vector<Accuracy>& all) {
+Json AccuracyData(const std::vector<Accuracy>& all) {
   Json rows = Json::array();
   for (const Accuracy& one : all) {
     rows.push_back({{"protocol", one.protocol},
@@ -119,12 +119,12 @@ Json Data(const std::vector<Accuracy>& all) {
   return {{"rows", rows}};
 }
 
-int Run(const OutputOptions& output, const AccuracyCommand& command) {
+int RunAccuracy(const OutputOptions& output, const AccuracyCommand& command) {
   CommandProgress progress(output);
   const std::vector<Accuracy> all = Simulate(command, progress.progress());
   progress.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, Csv(all));
-  PrintResult(output, Text(all), Data(all).dump());
+  if (!command.output.empty()) report::WriteFileAtomically(command.output, AccuracyCsv(all));
+  PrintResult(output, AccuracyText(all), AccuracyData(all).dump());
   return kDone;
 }
 
@@ -150,7 +150,7 @@ void AddSmleAccuracy(CLI::App& reproduce, Invocation& invocation) {
   app->add_option("--seed", command->seed, "Of the made-up rows")->capture_default_str();
   app->add_option("--output", command->output, "Also write the numbers as CSV to this file");
   app->callback([&invocation, command] {
-    invocation.run = [&invocation, command] { return Run(invocation.output, *command); };
+    invocation.run = [&invocation, command] { return RunAccuracy(invocation.output, *command); };
   });
 }
 

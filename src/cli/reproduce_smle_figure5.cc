@@ -24,8 +24,9 @@ namespace {
 using Eigen::Index;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kTitle = "Secure maximum likelihood: time against rows, waves and nodes";
-constexpr const char* kWhatItIs =
+constexpr const char* kFigure5Title =
+    "Secure maximum likelihood: time against rows, waves and nodes";
+constexpr const char* kFigure5Is =
     "A linear growth curve of p waves, n made-up rows, columns split over K nodes; all parties are "
     "threads of this process, no network. Evaluation: of pooled-moments one log-likelihood once "
     "moments are open; of the others the fit divided by the questions asked, which of likelihood "
@@ -105,7 +106,7 @@ double SecondsOfDiscrepancy(const SmleSample& sample, const stats::SemFit& fit) 
   return std::isfinite(sum) ? seconds.count() / kRepeats : std::nan("");
 }
 
-std::vector<Timing> Measure(const Figure5Command& command, Progress& progress) {
+std::vector<Timing> MeasureFigure5(const Figure5Command& command, Progress& progress) {
   std::vector<Timing> timings;
   const std::vector<Point> grid = Grid(command.quick);
   progress.Phase("grid");
@@ -130,7 +131,7 @@ std::vector<Timing> Measure(const Figure5Command& command, Progress& progress) {
   return timings;
 }
 
-std::string Text(const std::vector<Timing>& timings) {
+std::string Figure5Text(const std::vector<Timing>& timings) {
   TextTable table;
   table.header = {"varies", "n",   "p",         "K",     "protocol",          "evaluation",
                   "fit",    "all", "questions", "bytes", "stored evaluation", "fit"};
@@ -147,10 +148,10 @@ std::string Text(const std::vector<Timing>& timings) {
                           stored != nullptr ? fmt::format("{} s", stored->evaluation) : "",
                           stored != nullptr ? fmt::format("{} s", stored->fit) : ""});
   }
-  return std::string(kTitle) + "\n\n" + RenderTable(table, 0) + WrapText(kWhatItIs, 0);
+  return std::string(kFigure5Title) + "\n\n" + RenderTable(table, 0) + WrapText(kFigure5Is, 0);
 }
 
-Json Data(const std::vector<Timing>& timings) {
+Json Figure5Data(const std::vector<Timing>& timings) {
   Json rows = Json::array();
   for (const Timing& timing : timings) {
     const Stored* stored = StoredAt(timing.point);
@@ -171,7 +172,7 @@ Json Data(const std::vector<Timing>& timings) {
   return {{"rows", rows}};
 }
 
-std::string Csv(const std::vector<Timing>& timings) {
+std::string Figure5Csv(const std::vector<Timing>& timings) {
   std::string csv =
       "varies,n,p,nodes,protocol,evaluation_seconds,fit_seconds,all_seconds,questions,bytes\n";
   for (const Timing& timing : timings) {
@@ -187,7 +188,7 @@ double Along(const Point& point, const std::string& axis) {
   return axis == "p" ? static_cast<double>(point.p) : static_cast<double>(point.nodes);
 }
 
-std::string Plot(const std::vector<Timing>& timings, const std::string& axis) {
+std::string PlotFigure5(const std::vector<Timing>& timings, const std::string& axis) {
   report::LinePlot plot{"time against " + axis, axis, "log10 of seconds", {}, 0};
   for (const Timing& timing : timings) {
     if (timing.point.axis != axis) continue;
@@ -202,22 +203,22 @@ std::string Plot(const std::vector<Timing>& timings, const std::string& axis) {
                          report::Element("figure", report::LinePlotSvg(plot)));
 }
 
-std::string Html(const std::vector<Timing>& timings) {
+std::string Figure5Html(const std::vector<Timing>& timings) {
   report::HtmlPage page;
-  page.title = kTitle;
-  page.header = report::Element("h1", report::Escape(kTitle));
-  for (const char* axis : {"n", "p", "K"}) page.main += Plot(timings, axis);
-  page.footer = report::Paragraph(kWhatItIs);
+  page.title = kFigure5Title;
+  page.header = report::Element("h1", report::Escape(kFigure5Title));
+  for (const char* axis : {"n", "p", "K"}) page.main += PlotFigure5(timings, axis);
+  page.footer = report::Paragraph(kFigure5Is);
   return report::RenderHtmlPage(page);
 }
 
-int Run(const OutputOptions& output, const Figure5Command& command) {
+int RunFigure5(const OutputOptions& output, const Figure5Command& command) {
   CommandProgress progress(output);
-  const std::vector<Timing> timings = Measure(command, progress.progress());
+  const std::vector<Timing> timings = MeasureFigure5(command, progress.progress());
   progress.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, Csv(timings));
-  if (!command.html.empty()) report::WriteFileAtomically(command.html, Html(timings));
-  PrintResult(output, Text(timings), Data(timings).dump());
+  if (!command.output.empty()) report::WriteFileAtomically(command.output, Figure5Csv(timings));
+  if (!command.html.empty()) report::WriteFileAtomically(command.html, Figure5Html(timings));
+  PrintResult(output, Figure5Text(timings), Figure5Data(timings).dump());
   return kDone;
 }
 
@@ -233,7 +234,7 @@ void AddSmleFigure5(CLI::App& reproduce, Invocation& invocation) {
   app->add_option("--html", command->html, "Also write the plots to this HTML file");
   app->add_flag("--quick", command->quick, "A small grid");
   app->callback([&invocation, command] {
-    invocation.run = [&invocation, command] { return Run(invocation.output, *command); };
+    invocation.run = [&invocation, command] { return RunFigure5(invocation.output, *command); };
   });
 }
 

@@ -66,7 +66,7 @@ constexpr Column kOpenMxFiml = {{{0.5941, 0.0421},
                                  {2.1097, 0.0483},
                                  {-0.0697, 0.0129}}};
 
-constexpr const char* kWhatItIs =
+constexpr const char* kTable1Is =
     "Made-up rows of a normal population with the paper's OpenMx estimates under marginal "
     "imputation: not the paper's rows, so that numbers are not equal. Three holders: wave 1 of 158 "
     "rows, wave 1 of the other 86, waves 2 to 7. As in the paper sigmas are the lower triangular "
@@ -243,7 +243,7 @@ std::string CellText(const Cell& cell) {
   return fmt::format("{} ({})", text(cell.estimate), text(cell.error));
 }
 
-std::string Text(const std::vector<Panel>& panels) {
+std::string Table1Text(const std::vector<Panel>& panels) {
   std::string text = "Latent growth curve of seven waves over three holders\n";
   for (const Panel& panel : panels) {
     TextTable table;
@@ -267,12 +267,12 @@ std::string Text(const std::vector<Panel>& panels) {
                           protocol, off);
     }
   }
-  return text + "\n" + WrapText(kWhatItIs, 0) + WrapText(kBias, 0);
+  return text + "\n" + WrapText(kTable1Is, 0) + WrapText(kBias, 0);
 }
 
-Json Number(double value) { return std::isnan(value) ? Json(nullptr) : Json(value); }
+Json Table1Number(double value) { return std::isnan(value) ? Json(nullptr) : Json(value); }
 
-Json Data(const std::vector<Panel>& panels) {
+Json Table1Data(const std::vector<Panel>& panels) {
   Json rows = Json::array(), off = Json::array();
   for (const Panel& panel : panels) {
     for (const auto& [name, cells] : panel.columns) {
@@ -280,8 +280,8 @@ Json Data(const std::vector<Panel>& panels) {
         rows.push_back({{"panel", panel.name},
                         {"column", name},
                         {"parameter", kParameters[k]},
-                        {"estimate", Number(cells[k].estimate)},
-                        {"standard_error", Number(cells[k].error)}});
+                        {"estimate", Table1Number(cells[k].estimate)},
+                        {"standard_error", Table1Number(cells[k].error)}});
       }
     }
     for (const auto& [protocol, difference] : panel.off) {
@@ -291,7 +291,7 @@ Json Data(const std::vector<Panel>& panels) {
   return {{"rows", rows}, {"differences", off}, {"warning", kBias}};
 }
 
-std::string Csv(const std::vector<Panel>& panels) {
+std::string Table1Csv(const std::vector<Panel>& panels) {
   std::string csv = "panel,column,parameter,estimate,standard_error\n";
   for (const Panel& panel : panels) {
     for (const auto& [name, cells] : panel.columns) {
@@ -304,12 +304,12 @@ std::string Csv(const std::vector<Panel>& panels) {
   return csv;
 }
 
-int Run(const OutputOptions& output, const Table1Command& command) {
+int RunTable1(const OutputOptions& output, const Table1Command& command) {
   CommandProgress progress(output);
   const std::vector<Panel> panels = Panels(command, progress.progress());
   progress.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, Csv(panels));
-  PrintResult(output, Text(panels), Data(panels).dump());
+  if (!command.output.empty()) report::WriteFileAtomically(command.output, Table1Csv(panels));
+  PrintResult(output, Table1Text(panels), Table1Data(panels).dump());
   return kDone;
 }
 
@@ -327,7 +327,7 @@ void AddSmleTable1(CLI::App& reproduce, Invocation& invocation) {
   app->add_option("--output", command->output, "Also write the numbers as CSV to this file");
   app->add_flag("--quick", command->quick, "Without the protocol sealed");
   app->callback([&invocation, command] {
-    invocation.run = [&invocation, command] { return Run(invocation.output, *command); };
+    invocation.run = [&invocation, command] { return RunTable1(invocation.output, *command); };
   });
 }
 

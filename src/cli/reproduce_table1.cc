@@ -32,14 +32,14 @@ constexpr std::array<std::array<double, 4>, 4> kPaperSeconds = {{{1.72, 1.89, 2.
                                                                  {3.43, 10.56, 101.2, 610.55},
                                                                  {15.30, 84.95, 994.96, 1592.29}}};
 
-struct Table1Command {
+struct DcaCommand {
   std::string output, html, transport = "none";
   std::vector<uint32_t> clients, lengths;
   uint32_t nodes = 10;
   unsigned threads = 2;
 };
 
-struct Cell {
+struct DcaCell {
   uint32_t clients = 0, length = 0;
   double wall_seconds = 0, cpu_seconds = 0;
   uint64_t upload_bytes = 0;
@@ -47,7 +47,7 @@ struct Cell {
   std::optional<double> paper_seconds;
 };
 
-dca::Contract ContractOf(const Table1Command& command, uint32_t clients, uint32_t length) {
+dca::Contract ContractOf(const DcaCommand& command, uint32_t clients, uint32_t length) {
   dca::Contract contract;
   contract.dimension = length;
   contract.nodes = static_cast<uint16_t>(command.nodes);
@@ -78,8 +78,7 @@ bool IsSumOfRows(const dca::Contract& contract, const std::vector<Int128>& sum) 
   return sum.size() == contract.dimension;
 }
 
-std::optional<double> PaperSeconds(const Table1Command& command, uint32_t clients,
-                                   uint32_t length) {
+std::optional<double> PaperSeconds(const DcaCommand& command, uint32_t clients, uint32_t length) {
   for (size_t d = 0; d < kLengths.size(); ++d) {
     for (size_t n = 0; n < kClients.size(); ++n) {
       if (command.nodes == 10 && kLengths[d] == length && kClients[n] == clients)
@@ -89,7 +88,7 @@ std::optional<double> PaperSeconds(const Table1Command& command, uint32_t client
   return std::nullopt;
 }
 
-Cell Measure(const Table1Command& command, uint32_t clients, uint32_t length) {
+DcaCell MeasureDca(const DcaCommand& command, uint32_t clients, uint32_t length) {
   dca::Simulation simulation;
   simulation.contract = ContractOf(command, clients, length);
   simulation.transport = command.transport == "none"         ? dca::SimulatedTransport::kNone
@@ -111,16 +110,16 @@ Cell Measure(const Table1Command& command, uint32_t clients, uint32_t length) {
           PaperSeconds(command, clients, length)};
 }
 
-std::string TimesFaster(const Cell& cell) {
+std::string TimesFaster(const DcaCell& cell) {
   if (!cell.paper_seconds) return "";
   return fmt::format("{:.0f}", *cell.paper_seconds / cell.wall_seconds);
 }
 
-std::string Text(const Table1Command& command, const std::vector<Cell>& cells) {
+std::string DcaText(const DcaCommand& command, const std::vector<DcaCell>& cells) {
   TextTable table;
   table.header = {"N", "d", "wall s", "CPU s", "paper s", "times faster", "uploaded"};
   table.right = {0, 1, 2, 3, 4, 5, 6};
-  for (const Cell& cell : cells) {
+  for (const DcaCell& cell : cells) {
     table.rows.push_back(
         {FormatCount(cell.clients), FormatCount(cell.length),
          fmt::format("{:.4g}", cell.wall_seconds), fmt::format("{:.4g}", cell.cpu_seconds),
@@ -142,11 +141,11 @@ std::string Text(const Table1Command& command, const std::vector<Cell>& cells) {
                   0);
 }
 
-std::string Csv(const Table1Command& command, const std::vector<Cell>& cells) {
+std::string DcaCsv(const DcaCommand& command, const std::vector<DcaCell>& cells) {
   std::string csv =
       "clients,length,nodes,transport,wall_seconds,cpu_seconds,upload_bytes,"
       "paper_seconds\n";
-  for (const Cell& cell : cells) {
+  for (const DcaCell& cell : cells) {
     csv += fmt::format("{},{},{},{},{},{},{},{}\n", cell.clients, cell.length, command.nodes,
                        command.transport, cell.wall_seconds, cell.cpu_seconds, cell.upload_bytes,
                        cell.paper_seconds ? fmt::format("{}", *cell.paper_seconds) : "");
@@ -154,9 +153,9 @@ std::string Csv(const Table1Command& command, const std::vector<Cell>& cells) {
   return csv;
 }
 
-nlohmann::ordered_json Json(const std::vector<Cell>& cells) {
+nlohmann::ordered_json DcaJson(const std::vector<DcaCell>& cells) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const Cell& cell : cells) {
+  for (const DcaCell& cell : cells) {
     nlohmann::ordered_json row = {
         {"clients", cell.clients},           {"length", cell.length},
         {"wall_seconds", cell.wall_seconds}, {"cpu_seconds", cell.cpu_seconds},
@@ -168,7 +167,7 @@ nlohmann::ordered_json Json(const std::vector<Cell>& cells) {
 }
 
 // Seconds against clients on logarithmic axes; a pair of lines per length, the paper's dashed.
-std::string PlotSvg(const std::vector<Cell>& cells) {
+std::string DcaPlotSvg(const std::vector<DcaCell>& cells) {
   constexpr double kWidth = 640, kHeight = 400, kLeft = 60, kRight = 150, kTop = 15, kBottom = 40;
   constexpr double kLowX = 2, kHighX = 5, kLowY = -4, kHighY = 3.5;
   static constexpr std::array<const char*, 4> kColours = {"#1f77b4", "#2ca02c", "#ff7f0e",
@@ -197,7 +196,7 @@ std::string PlotSvg(const std::vector<Cell>& cells) {
   double key = kTop + 10;
   for (size_t d = 0; d < kLengths.size(); ++d) {
     std::string ours, paper;
-    for (const Cell& cell : cells) {
+    for (const DcaCell& cell : cells) {
       if (cell.length != kLengths[d] || !cell.paper_seconds) continue;
       ours += fmt::format("{:.1f},{:.1f} ", x(cell.clients), y(cell.wall_seconds));
       paper += fmt::format("{:.1f},{:.1f} ", x(cell.clients), y(*cell.paper_seconds));
@@ -216,11 +215,11 @@ std::string PlotSvg(const std::vector<Cell>& cells) {
                            (kWidth - kRight + kLeft) / 2, kHeight - 5);
 }
 
-std::string Html(const Table1Command& command, const std::vector<Cell>& cells) {
+std::string DcaHtml(const DcaCommand& command, const std::vector<DcaCell>& cells) {
   report::HtmlTable table;
   table.header = {"N", "d", "wall s", "paper s", "times faster"};
   table.numbers = {0, 1, 2, 3, 4};
-  for (const Cell& cell : cells) {
+  for (const DcaCell& cell : cells) {
     table.Add({FormatCount(cell.clients), FormatCount(cell.length),
                fmt::format("{:.4g}", cell.wall_seconds),
                cell.paper_seconds ? fmt::format("{}", *cell.paper_seconds) : "",
@@ -231,13 +230,13 @@ std::string Html(const Table1Command& command, const std::vector<Cell>& cells) {
   page.header = "<h1>Private sums: seconds</h1>";
   page.main = report::Section(
       "seconds", fmt::format("{} compute nodes, transport: {}", command.nodes, command.transport),
-      PlotSvg(cells) + report::Paragraph("Dashed: the paper's cluster, without encryption.") +
+      DcaPlotSvg(cells) + report::Paragraph("Dashed: the paper's cluster, without encryption.") +
           report::RenderHtmlTable(table));
   page.footer = "<p>Protocol: Heikkil&auml; et al., NIPS 2017, Table 1.</p>";
   return report::RenderHtmlPage(page);
 }
 
-int RunTable1(const OutputOptions& output, const Table1Command& command) {
+int RunDcaTable1(const OutputOptions& output, const DcaCommand& command) {
   const std::vector<uint32_t> all_clients(kClients.begin(), kClients.end());
   const std::vector<uint32_t> all_lengths(kLengths.begin(), kLengths.end());
   const auto& clients = command.clients.empty() ? all_clients : command.clients;
@@ -247,11 +246,11 @@ int RunTable1(const OutputOptions& output, const Table1Command& command) {
   CancellableProgress quiet;
   Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
   progress.Phase("private sums");
-  std::vector<Cell> cells;
+  std::vector<DcaCell> cells;
   for (const uint32_t length : lengths) {
     for (const uint32_t n : clients) {
       progress.CheckCancelled();
-      cells.push_back(Measure(command, n, length));
+      cells.push_back(MeasureDca(command, n, length));
       if (!cells.back().exact) {
         throw Error(ErrorCode::kInternal,
                     fmt::format("the sum of {} rows of length {} came out wrong", n, length));
@@ -260,16 +259,16 @@ int RunTable1(const OutputOptions& output, const Table1Command& command) {
     }
   }
   terminal.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, Csv(command, cells));
-  if (!command.html.empty()) report::WriteFileAtomically(command.html, Html(command, cells));
-  PrintResult(output, Text(command, cells), Json(cells).dump());
+  if (!command.output.empty()) report::WriteFileAtomically(command.output, DcaCsv(command, cells));
+  if (!command.html.empty()) report::WriteFileAtomically(command.html, DcaHtml(command, cells));
+  PrintResult(output, DcaText(command, cells), DcaJson(cells).dump());
   return kDone;
 }
 
 }  // namespace
 
 void AddTable1(CLI::App& reproduce, Invocation& invocation) {
-  auto options = std::make_shared<Table1Command>();
+  auto options = std::make_shared<DcaCommand>();
   CLI::App* command = reproduce.add_subcommand(
       "dca-table1", "Seconds of private sums of N clients and length d, beside the paper's");
   AddOutputOptions(*command, invocation, "reproduce dca-table1");
@@ -293,7 +292,7 @@ void AddTable1(CLI::App& reproduce, Invocation& invocation) {
   command->add_option("--output", options->output, "Also write the numbers as CSV to this file");
   command->add_option("--html", options->html, "Also write the plot to this HTML file");
   command->callback([&invocation, options] {
-    invocation.run = [&invocation, options] { return RunTable1(invocation.output, *options); };
+    invocation.run = [&invocation, options] { return RunDcaTable1(invocation.output, *options); };
   });
 }
 

@@ -140,7 +140,7 @@ Json Regression() {
                  {"warnings", ListOf(Type("string"))}});
 }
 
-Json Data(const std::string& command) {
+Json DataSchema(const std::string& command) {
   if (command == "study new") return Object({{"file", Type("string")}});
   if (command == "study validate") {
     return Object({{"study", Type("string")},
@@ -311,7 +311,7 @@ std::string OutputSchema(const std::string& command) {
   const Json version = {{"const", kEnvelopeSchemaVersion}};
   const Json success = Object({{"schema_version", version},
                                {"status", {{"enum", {"done", "not-converged", "problems"}}}},
-                               {"data", Data(command)}});
+                               {"data", DataSchema(command)}});
   const Json failure = Object({{"schema_version", version},
                                {"status", {{"const", "error"}}},
                                {"error_code", Type("string")},

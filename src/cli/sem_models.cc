@@ -15,36 +15,36 @@
 namespace partita::cli {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 constexpr const char* kGroup = ".group";  // no name of a variable
 
-std::string ReadText(const std::string& path) {
+std::string ReadModelText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (file.is_open() && !file.bad()) return text;
   throw Error(ErrorCode::kBadInput, "cannot read " + path, "check the path");
 }
 
-[[noreturn]] void Refuse(const std::string& path, const std::string& what) {
+[[noreturn]] void RefuseMoments(const std::string& path, const std::string& what) {
   throw Error(
       ErrorCode::kBadInput, path + ": " + what,
       R"(write {"variables": ["x", "y"], "groups": [{"label": "", "n": 100, "mean": [0, 0], )"
       R"("covariance": [[1, 0.5], [0.5, 1]]}]}, covariances with divisor n)");
 }
 
-stats::GroupMoments ReadGroup(const Json& json, size_t p) {
+stats::GroupMoments ReadGroup(const PlainJson& json, size_t p) {
   const auto size = static_cast<Eigen::Index>(p);
   const auto mean = json.at("mean").get<std::vector<double>>();
   const auto rows = json.at("covariance").get<std::vector<std::vector<double>>>();
   stats::GroupMoments moments{json.at("n"), Eigen::VectorXd(size), Eigen::MatrixXd(size, size)};
   if (mean.size() != p || rows.size() != p)
-    throw Json::other_error::create(501, "there is not one mean and row for each variable",
-                                    nullptr);
+    throw PlainJson::other_error::create(501, "there is not one mean and row for each variable",
+                                         nullptr);
   for (Eigen::Index i = 0; i < size; ++i) {
     const std::vector<double>& row = rows[static_cast<size_t>(i)];
     if (row.size() != p)
-      throw Json::other_error::create(501, "the covariances are not a square", nullptr);
+      throw PlainJson::other_error::create(501, "the covariances are not a square", nullptr);
     moments.mean[i] = mean[static_cast<size_t>(i)];
     for (Eigen::Index j = 0; j < size; ++j) moments.covariance(i, j) = row[static_cast<size_t>(j)];
   }
@@ -85,20 +85,20 @@ data::Schema DictionaryOf(const MomentsFile& moments) {
 MomentsFile ReadMomentsFile(const std::string& path) {
   MomentsFile file;
   try {
-    const Json json = Json::parse(ReadText(path));
+    const PlainJson json = PlainJson::parse(ReadModelText(path));
     file.variables = json.at("variables").get<std::vector<std::string>>();
-    for (const Json& group : json.at("groups")) {
+    for (const PlainJson& group : json.at("groups")) {
       file.labels.push_back(group.value("label", ""));
       file.groups.push_back(ReadGroup(group, file.variables.size()));
     }
-  } catch (const Json::exception& error) {
-    Refuse(path, std::string("these are no moments: ") + error.what());
+  } catch (const PlainJson::exception& error) {
+    RefuseMoments(path, std::string("these are no moments: ") + error.what());
   }
   const std::set<std::string> names(file.variables.begin(), file.variables.end());
   const std::set<std::string> labels(file.labels.begin(), file.labels.end());
-  if (names.size() != file.variables.size()) Refuse(path, "a variable is there twice");
-  if (file.groups.empty()) Refuse(path, "it has no group");
-  if (labels.size() != file.labels.size()) Refuse(path, "two groups have the same label");
+  if (names.size() != file.variables.size()) RefuseMoments(path, "a variable is there twice");
+  if (file.groups.empty()) RefuseMoments(path, "it has no group");
+  if (labels.size() != file.labels.size()) RefuseMoments(path, "two groups have the same label");
   return file;
 }
 
@@ -107,7 +107,7 @@ methods::mle::MleResult FitModelFile(const SemModelSpec& spec, const MomentsFile
   methods::mle::MleOptions options;
   options.name = spec.name;
   options.function = spec.function;
-  options.model = ReadText(spec.file);
+  options.model = ReadModelText(spec.file);
   options.group = moments.groups.size() > 1 ? kGroup : "";
   options.group_equal = spec.group_equal;
   options.std_lv = spec.std_lv;

@@ -73,7 +73,7 @@ NamedColumns Around(std::vector<std::string> names, const VectorXd& mean, const 
   return {std::move(names), mean - kBoundDeviations * sd, mean + kBoundDeviations * sd};
 }
 
-std::string ReadText(const std::string& path) {
+std::string ReadSampleText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (file.is_open() && !file.bad()) return text;
@@ -82,7 +82,7 @@ std::string ReadText(const std::string& path) {
 
 // The names in the first line of a file without quotes.
 std::vector<std::string> HeaderOf(const std::string& path) {
-  std::string line = ReadText(path);
+  std::string line = ReadSampleText(path);
   line.resize(std::min(line.find_first_of("\r\n"), line.size()));
   std::vector<std::string> names;
   for (size_t begin = 0; begin <= line.size();) {
@@ -207,7 +207,7 @@ SmleSample FactorSample(Index rows, crypto::RandomSource& random) {
 SmleSample ReadSample(const std::string& csv_file, const std::string& model_file,
                       const std::string& function) {
   const std::vector<std::string> header = HeaderOf(csv_file);
-  const std::string model = ReadText(model_file);
+  const std::string model = ReadSampleText(model_file);
   // Which columns the model needs; a column that it does not use may hold anything.
   NamedColumns columns{header, VectorXd::Constant(static_cast<Index>(header.size()), -1),
                        VectorXd::Constant(static_cast<Index>(header.size()), 1)};

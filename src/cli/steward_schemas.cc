@@ -4,7 +4,7 @@
 namespace partita::cli {
 namespace {
 
-Json Describe() {
+Json TableDescription() {
   const Json column = Object({{"name", Type("string")},
                               {"type", Type("string")},
                               {"cells", Type("integer")},
@@ -31,7 +31,7 @@ Json Check() {
                  {"share", Nullable("string")}});
 }
 
-Json Compare() {
+Json TableComparison() {
   const Json problem = Object({{"severity", Type("string")},
                                {"column", Type("string")},
                                {"parties", ListOf(Type("string"))},
@@ -102,9 +102,9 @@ Json Rehearse() {
 }  // namespace
 
 std::optional<Json> StewardSchema(const std::string& command) {
-  if (command == "data describe") return Describe();
+  if (command == "data describe") return TableDescription();
   if (command == "data check") return Check();
-  if (command == "data compare") return Compare();
+  if (command == "data compare") return TableComparison();
   if (command == "data mock") return Mock();
   if (command == "doctor") return Doctor();
   if (command == "study rehearse") return Rehearse();

@@ -40,14 +40,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& description,
-                     Invocation& invocation, std::function<int()> run) {
-  CLI::App* command = parent->add_subcommand(name, description);
-  AddOutputOptions(*command, invocation, "study " + name);
-  command->callback([&invocation, run = std::move(run)] { invocation.run = run; });
-  return command;
-}
-
 // A study file is for sharing: readable by others as the user's mask allows, and never over an
 // existing one.
 void WriteNewFile(const std::string& path, const std::string& text) {
@@ -69,7 +61,7 @@ void AddNew(CLI::App* study, Invocation& invocation) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
-      study, "new", "Write a commented study file to start from", invocation,
+      study, "new", "study new", "Write a commented study file to start from", invocation,
       [&invocation, options] {
         const bool vertical = options->partition == "vertical";
         const bool mixture = options->method == "mixture";
@@ -103,8 +95,8 @@ void AddNew(CLI::App* study, Invocation& invocation) {
 void AddValidate(CLI::App* study, Invocation& invocation) {
   auto file = std::make_shared<std::string>();
   CLI::App* command = AddCommand(
-      study, "validate", "Check a study file and its model, without any data", invocation,
-      [&invocation, file] {
+      study, "validate", "study validate", "Check a study file and its model, without any data",
+      invocation, [&invocation, file] {
         const std::unique_ptr<const runtime::Study> prepared =
             runtime::PrepareStudy(study::LoadStudyFile(*file));
         const std::string_view kind = data::PartitionKindName(prepared->partition.kind);
@@ -131,8 +123,9 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
-      study, "plan", "Say who sends what to whom, what it costs, and what each role learns",
-      invocation, [&invocation, options] {
+      study, "plan", "study plan",
+      "Say who sends what to whom, what it costs, and what each role learns", invocation,
+      [&invocation, options] {
         const study::Plan plan =
             runtime::BuildPlan(*runtime::PrepareStudy(study::LoadStudyFile(options->file)));
         std::vector<study::NetworkModel> networks = study::DefaultNetworks();
@@ -167,8 +160,8 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
 void AddSimulate(CLI::App* study, Invocation& invocation) {
   auto options = std::make_shared<SimulateOptions>();
   CLI::App* command = AddCommand(
-      study, "simulate", "Run all parties on this machine, as processes over TLS", invocation,
-      [&invocation, options] { return Simulate(invocation.output, *options); });
+      study, "simulate", "study simulate", "Run all parties on this machine, as processes over TLS",
+      invocation, [&invocation, options] { return Simulate(invocation.output, *options); });
   command->add_option("STUDY", options->study_file, "The study file")->required();
   command->add_option(
       "--data", options->data,
@@ -257,7 +250,7 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
 void AddJoin(CLI::App* study, Invocation& invocation) {
   auto options = std::make_shared<JoinCommand>();
   CLI::App* command =
-      AddCommand(study, "join", "Run one role of a study on this host", invocation,
+      AddCommand(study, "join", "study join", "Run one role of a study on this host", invocation,
                  [&invocation, options] { return RunJoin(invocation.output, *options); });
   command->add_option("STUDY", options->study_file, "The study file")->required();
   command->add_option("--party", options->party, "Which party of the study this is")->required();
@@ -309,7 +302,8 @@ void AddReport(CLI::App* study, Invocation& invocation) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
-      study, "report", "Show the report of a result.json again, as text, page or table", invocation,
+      study, "report", "study report",
+      "Show the report of a result.json again, as text, page or table", invocation,
       [&invocation, options] {
         const report::StoredResult stored = report::LoadResultJson(options->file);
         if (stored.document) {

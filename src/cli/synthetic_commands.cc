@@ -336,7 +336,7 @@ void AddDraw(CLI::App& synthetic, Invocation& invocation) {
   });
 }
 
-void AddReport(CLI::App& synthetic, Invocation& invocation) {
+void AddSyntheticReport(CLI::App& synthetic, Invocation& invocation) {
   auto options = std::make_shared<ReportCommand>();
   CLI::App* report = synthetic.add_subcommand(
       "report",
@@ -431,7 +431,7 @@ void AddSyntheticCommands(CLI::App& app, Invocation& invocation) {
       app.add_subcommand("synthetic", "Draw and judge synthetic data of a fitted mixture model");
   synthetic->require_subcommand(1);
   AddDraw(*synthetic, invocation);
-  AddReport(*synthetic, invocation);
+  AddSyntheticReport(*synthetic, invocation);
   AddCoverage(*synthetic, invocation);
 }
 

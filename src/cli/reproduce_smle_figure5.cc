@@ -49,7 +49,7 @@ struct Timing {
   uint64_t bytes = 0;
 };
 
-// The authors' program, n = 1000 (methods.md 1; secure_mle_speed.json).
+// The authors' program, n = 1000 (its own timings).
 struct Stored {
   Index n, p;
   size_t nodes;

@@ -3,6 +3,8 @@
 // out of band (telephone, signed mail); there is no certificate authority to trust or to attack.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -49,6 +51,10 @@ Identity MakeIdentity(const CertificateRequest& request);
 // half-written file stays. Throws kUsage.
 void SaveIdentity(const Identity& identity, const std::filesystem::path& certificate_file,
                   const std::filesystem::path& key_file);
+
+// Whether a key's file, as stat() describes it, is private to the user `reader`: theirs or the
+// superuser's, and not readable by others. Throws kBadInput.
+void CheckKeyFile(const struct stat& status, uid_t reader, const std::filesystem::path& file);
 
 // Throws kBadInput if a file is missing, damaged, readable by others (the key), or if the two do
 // not belong together.

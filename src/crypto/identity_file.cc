@@ -87,7 +87,21 @@ void CheckPrivate(BIO* bio, const fs::path& file) {
                 fmt::format("cannot tell who may read the private key {}", file.string()),
                 "Keep the key in an ordinary file of this machine.");
   }
-  if (status.st_uid != geteuid() && status.st_uid != 0) {
+  CheckKeyFile(status, geteuid(), file);
+}
+
+std::shared_ptr<EVP_PKEY> LoadKey(const fs::path& file) {
+  Bio bio = OpenFile(file, "private key");
+  CheckPrivate(bio.get(), file);
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr);
+  if (key == nullptr) NotPem(file, "private key");
+  return {key, EVP_PKEY_free};
+}
+
+}  // namespace
+
+void CheckKeyFile(const struct stat& status, uid_t reader, const fs::path& file) {
+  if (status.st_uid != reader && status.st_uid != 0) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("the private key {} belongs to another user (number {})", file.string(),
                             status.st_uid),
@@ -100,16 +114,6 @@ void CheckPrivate(BIO* bio, const fs::path& file) {
                 fmt::format("Run: chmod 600 {}", file.string()));
   }
 }
-
-std::shared_ptr<EVP_PKEY> LoadKey(const fs::path& file) {
-  Bio bio = OpenFile(file, "private key");
-  CheckPrivate(bio.get(), file);
-  EVP_PKEY* key = PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr);
-  if (key == nullptr) NotPem(file, "private key");
-  return {key, EVP_PKEY_free};
-}
-
-}  // namespace
 
 void SaveIdentity(const Identity& identity, const fs::path& certificate_file,
                   const fs::path& key_file) {

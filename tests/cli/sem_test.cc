@@ -19,8 +19,6 @@ using Json = nlohmann::json;
 constexpr const char* kThreeFactors =
     "visual =~ x1 + x2 + x3\ntextual =~ x4 + x5 + x6\nspeed =~ x7 + x8 + x9\n";
 
-std::filesystem::path Shared() { return std::filesystem::path(SourcePath()) / "../shared"; }
-
 Json DataOf(const std::vector<std::string>& arguments, int exit_code = 0) {
   std::vector<std::string> all = arguments;
   all.insert(all.end(), {"--format", "jsonl"});
@@ -35,7 +33,7 @@ class SemTest : public ::testing::Test {
   std::string Moments(const std::string& id) {
     const std::string path = folder_.path() + "/" + id + ".json";
     const Json reference =
-        Json::parse(StudyFolder::Read((Shared() / "reference/sem" / (id + ".json")).string()));
+        Json::parse(StudyFolder::Read(FixturePath("references/sem/" + id + ".json")));
     Json groups = Json::array();
     for (const Json& group : reference["moments"]) {
       Json mean = group["sample_mean"];
@@ -54,12 +52,10 @@ class SemTest : public ::testing::Test {
     StudyFolder::Write(path, text);
     return path;
   }
-  static bool HasReferences() { return std::filesystem::exists(Shared()); }
   StudyFolder folder_;
 };
 
 TEST_F(SemTest, InvarianceIsTestedStepByStep) {
-  if (!HasReferences()) GTEST_SKIP() << "the reference fits are not beside the repository";
   const Json data = DataOf({"sem", "anova", "--moments", Moments("hs_cfa3_group"), "--model",
                             Model("hs", kThreeFactors), "--function", "cfa", "--invariance"});
   const Json& rows = data["data"]["comparison"]["rows"];
@@ -81,7 +77,6 @@ TEST_F(SemTest, InvarianceIsTestedStepByStep) {
 }
 
 TEST_F(SemTest, ModificationIndicesAndMeasures) {
-  if (!HasReferences()) GTEST_SKIP() << "the reference fits are not beside the repository";
   const std::string moments = Moments("hs_cfa3"), model = Model("hs", kThreeFactors);
   const Json data =
       DataOf({"sem", "modindices", "--moments", moments, "--model", model, "--function", "cfa"});
@@ -105,7 +100,6 @@ TEST_F(SemTest, ModificationIndicesAndMeasures) {
 }
 
 TEST_F(SemTest, FitOfAMediationHasItsTables) {
-  if (!HasReferences()) GTEST_SKIP() << "the reference fits are not beside the repository";
   const std::string model =
       Model("med", "x4 ~ a*x1 + x2\nx7 ~ b*x4 + c*x1\nx9 ~ d*x7 + f*x4\nab := a*b\n");
   const Json data = DataOf({"sem", "fit", "--moments", Moments("path_indirect"), "--model", model,

@@ -250,7 +250,7 @@ TEST(SmleAttacksTest, TheCentreSolvesForTheMomentsOfAFactor) {
   }
 }
 
-// And not those of a growth curve (../shared/reference/secure_mle_leakage.json: 6 of 14).
+// And not those of a growth curve (tests/references/secure_mle_leakage.json: 6 of 14).
 TEST(SmleAttacksTest, AGrowthCurveTellsSixOfFourteen) {
   const SmleSample sample = Growth();
   for (const std::string protocol : {"likelihood", "conditional", "plain-passing"}) {
@@ -315,11 +315,9 @@ TEST(SmleAttacksTest, ProductsGiveRowsAway) {
 }
 
 TEST(SmleAttacksTest, StoredNumbersStandBeside) {
-  const auto file =
-      std::filesystem::path(SourcePath()) / "../shared/reference/secure_mle_leakage.json";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no stored measurements here";
+  const std::string file = FixturePath("references/secure_mle_leakage.json");
   std::vector<SmleAttack> attacks = AttacksOn("conditional", Factor(), Masks::kPaper);
-  AddReference(file.string(), "onefactor", attacks);
+  AddReference(file, "onefactor", attacks);
   EXPECT_EQ(attacks[0].reference_recovered, 20);
   EXPECT_LT(*attacks[1].reference_error, 1e-10);
   EXPECT_FALSE(attacks[2].reference_error);

@@ -149,13 +149,10 @@ TEST_F(SyntheticTest, BadInputIsNamed) {
 }
 
 TEST_F(SyntheticTest, FiguresWriteNumbersPlotsAndAModel) {
-  const auto shared = std::filesystem::path(SourcePath()) / ".." / "shared";
-  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no reference tables here";
   const std::string csv = folder_.path() + "/f.csv", html = folder_.path() + "/f.html";
-  const ProcessResult run =
-      Partita({"reproduce", "dpvi-figure2", "--data", (shared / "data").string(), "--steps", "60",
-               "--components", "4", "--output", csv, "--html", html, "--model", model_, "--format",
-               "jsonl"});
+  const ProcessResult run = Partita({"reproduce", "dpvi-figure2", "--data", FixturePath("tables"),
+                                     "--steps", "60", "--components", "4", "--output", csv,
+                                     "--html", html, "--model", model_, "--format", "jsonl"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const auto data = nlohmann::json::parse(run.out)["data"];
   ASSERT_EQ(data["runs"].size(), 3);
@@ -176,11 +173,9 @@ TEST_F(SyntheticTest, FiguresWriteNumbersPlotsAndAModel) {
 // Sums differ by less than 2^-13 of the clipping norm per row (step.h: rows are shortened by up to
 // 2^-17, and weights rounded), beside noise of twice the norm.
 TEST_F(SyntheticTest, TheProtocolIsOneMoreLine) {
-  const auto shared = std::filesystem::path(SourcePath()) / ".." / "shared";
-  if (!std::filesystem::exists(shared)) GTEST_SKIP() << "no reference tables here";
   for (const std::string engine : {"dealer", "replicated"}) {
     const ProcessResult run = Partita({"reproduce",    "dpvi-figure3",
-                                       "--data",       (shared / "data").string(),
+                                       "--data",       FixturePath("tables"),
                                        "--steps",      "12",
                                        "--runs",       "1",
                                        "--components", "3",

@@ -24,7 +24,7 @@ using stats::testing::Number;
 using ::testing::HasSubstr;
 
 std::filesystem::path Reference(const std::string& name) {
-  return std::filesystem::path(SourcePath()) / "../shared/reference/sem" / (name + ".json");
+  return FixturePath("references/sem/" + name + ".json");
 }
 
 data::Schema Dictionary(const std::vector<std::string>& names) {
@@ -87,13 +87,7 @@ std::string Name(const CellTable& table, size_t row, size_t column = 0) {
   return std::get<std::string>(table.rows.at(row).at(column));
 }
 
-class FamilyTablesTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(Reference("hs_cfa3")))
-      GTEST_SKIP() << "the reference fits are not beside the repository";
-  }
-};
+class FamilyTablesTest : public ::testing::Test {};
 
 TEST(FamilyNameTest, IsReadOffTheModel) {
   EXPECT_EQ(FamilyOf("sem", "x1 ~ x2 + x3"), "linear regression");

@@ -16,8 +16,6 @@ using stats::testing::Json;
 using stats::testing::Number;
 using testing::Outcome;
 
-const std::filesystem::path kShared = std::filesystem::path(SourcePath()) / "../shared";
-
 // Bounds that somebody might write down: off centre, unlike from column to column.
 stats::StatisticsScale Bounds(const std::vector<stats::GroupMoments>& moments, double width = 1) {
   const Eigen::Index p = moments.front().mean.size();
@@ -144,7 +142,7 @@ struct Reference {
 
 Reference Load(const std::string& name) {
   Reference out;
-  out.json = stats::testing::ReadJson(kShared / "reference/sem" / (name + ".json"));
+  out.json = stats::testing::ReadJson(FixturePath("references/sem/" + name + ".json"));
   out.table = stats::testing::TableOf(out.json);
   out.moments = stats::testing::SampleMoments(out.json);
   out.rows = stats::testing::KeptRows(out.json);
@@ -167,9 +165,6 @@ void ExpectReference(const MleResult& result, const Reference& reference) {
 
 class LikelihoodReference : public ::testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(kShared)) GTEST_SKIP() << "no reference fits on this machine";
-  }
   void Check(const std::string& engine, size_t num_parties, size_t centre) {
     const Reference reference = Load(GetParam());
     Case test = MakeCase(reference.table, reference.moments);

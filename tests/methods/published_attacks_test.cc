@@ -1,5 +1,5 @@
 // What the parties of the published protocols can work out, with the numbers of
-// ../shared/reference/secure_mle_leakage.json; and that `sealed` gives the same attacks nothing.
+// tests/references/secure_mle_leakage.json; and that `sealed` gives the same attacks nothing.
 #include <Eigen/Eigenvalues>
 #include <Eigen/SVD>
 #include <algorithm>
@@ -69,17 +69,10 @@ class Family {
 };
 
 Json Leakage() {
-  return stats::testing::ReadJson(testing::Shared() / "reference/secure_mle_leakage.json");
+  return stats::testing::ReadJson(FixturePath("references/secure_mle_leakage.json"));
 }
 
-class MomentAttack : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(testing::Shared())) {
-      GTEST_SKIP() << "no reference fits on this machine";
-    }
-  }
-};
+class MomentAttack : public ::testing::TestWithParam<std::string> {};
 
 // How far solved moments may be off (as RelativeError counts) if the answers, divided by n, are off
 // by errors of this length: in whitened coordinates least squares magnifies it, the triangle of the
@@ -199,7 +192,6 @@ Transcript<T> AskMany(const Setting& setting, const std::vector<NormalParameters
 
 // Questions through the real protocol, uniform masks: rank and moments.
 TEST(ConditionalAttack, TheCentreSolvesForTheMoments) {
-  if (!std::filesystem::exists(testing::Shared())) GTEST_SKIP() << "no reference fits";
   testing::Reference reference = testing::LoadReference("onefactor");
   const stats::GroupMoments& truth = reference.moments[0];
   Family family(reference);
@@ -248,7 +240,6 @@ void ExpectRowsOfNodeOne(Index n, Index p, Index spare) {
 
 // Shapes and numbers of questions of the reference.
 TEST(ConditionalAttack, TheNextNodeSolvesForRowsFromPaperMasks) {
-  if (!std::filesystem::exists(testing::Shared())) GTEST_SKIP() << "no reference";
   const Json results = Leakage()["next_node_regression"]["results"];
   size_t shapes = 0;
   for (const Json& result : results) {
@@ -435,7 +426,6 @@ struct SealedWorlds {
 // No attack tells the worlds apart, by what it sees on the way or by what is released: moments are
 // not determined, let alone rows.
 TEST(SealedAttack, TheSameTranscriptsAndEstimatesBelongToOtherMoments) {
-  if (!std::filesystem::exists(testing::Shared())) GTEST_SKIP() << "no reference fits";
   const SealedWorlds worlds;
   const SealedRun one = RecordSealed(worlds.sample, worlds.model, true);
   const SealedRun other = RecordSealed(worlds.implied, worlds.model, true);
@@ -458,7 +448,6 @@ TEST(SealedAttack, TheSameTranscriptsAndEstimatesBelongToOtherMoments) {
 }
 
 TEST(SealedAttack, MissingMasksWouldBeSeen) {
-  if (!std::filesystem::exists(testing::Shared())) GTEST_SKIP() << "no reference fits";
   SealedWorlds worlds;
   worlds.model.iterations = 1;
   EXPECT_GT(mpc::testing::CompareLinks(RecordSealed(worlds.sample, worlds.model, false).links,
@@ -470,7 +459,6 @@ TEST(SealedAttack, MissingMasksWouldBeSeen) {
 // The fit scalars, where a study opens them, are the log-likelihood at the estimates: one equation
 // for twenty unknown moments.
 TEST(SealedAttack, FitScalarsAreOneEquation) {
-  if (!std::filesystem::exists(testing::Shared())) GTEST_SKIP() << "no reference fits";
   const testing::Reference reference = testing::LoadReference("growth_openmx5");
   const NormalParameters implied = Family(reference).AtEstimates();
   const double n = reference.moments[0].n;

@@ -180,11 +180,9 @@ struct Reference {
   std::vector<stats::testing::Json> rows;
 };
 
-inline std::filesystem::path Shared() { return std::filesystem::path(SourcePath()) / "../shared"; }
-
 inline Reference LoadReference(const std::string& name) {
   Reference out;
-  out.json = stats::testing::ReadJson(Shared() / "reference/sem" / (name + ".json"));
+  out.json = stats::testing::ReadJson(FixturePath("references/sem/" + name + ".json"));
   out.table = stats::testing::TableOf(out.json);
   out.moments = stats::testing::SampleMoments(out.json);
   out.rows = stats::testing::KeptRows(out.json);

@@ -238,14 +238,7 @@ struct FitCase {
   double tolerance = 1e-4;    // of estimates, in standard errors
 };
 
-class PublishedFit : public ::testing::TestWithParam<FitCase> {
- protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(testing::Shared())) {
-      GTEST_SKIP() << "no reference fits on this machine";
-    }
-  }
-};
+class PublishedFit : public ::testing::TestWithParam<FitCase> {};
 
 Setting SettingOf(const testing::Reference& reference, const std::vector<Index>& widths) {
   std::vector<MatrixXd> groups;

@@ -22,13 +22,7 @@ using testing::RunPatterns;
 using testing::SharePatterns;
 using testing::Twin;
 
-class SealedPatterns : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(stats::testing::Shared()))
-      GTEST_SKIP() << "the reference fits are not beside the repository";
-  }
-};
+class SealedPatterns : public ::testing::Test {};
 
 // A factor that predicts, and a covariate that is missing too: cells of all kinds, and four
 // patterns.

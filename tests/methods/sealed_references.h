@@ -31,8 +31,7 @@ struct Case {
 
 inline Case Load(const std::string& name, bool one_width = false) {
   Case c;
-  c.reference = stats::testing::ReadJson(std::filesystem::path(SourcePath()) /
-                                         "../shared/reference/sem" / (name + ".json"));
+  c.reference = stats::testing::ReadJson(FixturePath("references/sem/" + name + ".json"));
   c.table = stats::testing::TableOf(c.reference);
   c.moments = stats::testing::SampleMoments(c.reference);
   const Index p = c.moments[0].mean.size();

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <future>
@@ -107,13 +109,27 @@ bool Reaches(const std::string& host, const Listener& listener, std::string& rem
   return poll(&waiting, 1, 10'000) == 1 && Accept(listener, remote).valid();
 }
 
+// Whether this host has the address ::1: containers often do not.
+bool HasIpv6() {
+  const int descriptor = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return false;
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  const bool bound =
+      ::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(descriptor);
+  return bound;
+}
+
 TEST(ListenTest, EveryAddressMeansBothFamilies) {
   std::string remote;
-  if (!Reaches("::1", Listen("::1", "0"), remote)) GTEST_SKIP() << "no IPv6 here";
+  const bool has_ipv6 = HasIpv6();
   for (const char* any : {"", "0.0.0.0", "::"}) {
     const Listener listener = Listen(any, "0");
     EXPECT_TRUE(Reaches("127.0.0.1", listener, remote)) << any;
     EXPECT_THAT(remote, testing::StartsWith("127.0.0.1:"));
+    if (!has_ipv6) continue;
     EXPECT_TRUE(Reaches("::1", listener, remote)) << any;
     EXPECT_THAT(remote, testing::StartsWith("[::1]:"));
   }

@@ -100,10 +100,8 @@ TEST(ResultJsonTest, SaysThatAFitDidNotConverge) {
 
 TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   std::vector<methods::mle::MleResult> results = {SmallResult()};
-  if (HasReferences()) {
-    for (const char* name : {"hs_cfa3", "hs_cfa3_group", "reg_multiple_fixedx"}) {
-      results.push_back(ReferenceResult(name));
-    }
+  for (const char* name : {"hs_cfa3", "hs_cfa3_group", "reg_multiple_fixedx"}) {
+    results.push_back(ReferenceResult(name));
   }
   for (const methods::mle::MleResult& result : results) {
     const std::string text = ResultJson(One(result), SamplePlan(), SampleFacts());

@@ -25,16 +25,14 @@ inline std::string ReadText(const std::string& path) {
   return text.str();
 }
 
-inline std::string ReferenceFolder() { return SourcePath("../shared/reference/sem"); }
-inline bool HasReferences() { return std::filesystem::exists(SourcePath("../shared")); }
-
 inline double NumberOrNan(const nlohmann::json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
 
 // lavaan's fit as this project would hand it to the report.
 inline methods::mle::MleResult ReferenceResult(const std::string& name) {
-  const auto json = nlohmann::json::parse(ReadText(ReferenceFolder() + "/" + name + ".json"));
+  const auto json =
+      nlohmann::json::parse(ReadText(FixturePath("references/sem/" + name + ".json")));
   methods::mle::MleResult result;
   result.function = json.at("lavaan_function");
   result.fit.converged = true;

@@ -151,7 +151,7 @@ const study::DocumentFile& FileOf(const runtime::PartyEnd& end, const std::strin
 // Means within 5.5 combined Monte Carlo standard errors for 12 comparisons: a false alarm below
 // 1e-6.
 TEST(McmcStudyTest, PosteriorIsTheReference) {
-  std::ifstream file(SourcePath("../shared/reference/glm/posteriors.json"));
+  std::ifstream file(FixturePath("references/glm/posteriors.json"));
   const auto reference = nlohmann::json::parse(file)["birthwt_logit"];
   for (const std::string engine : {"dealer", "replicated"}) {
     Options options;

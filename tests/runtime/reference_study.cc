@@ -129,11 +129,6 @@ std::string MissingLines(const CsvTable& table, const std::vector<PartyRows>& pa
 
 }  // namespace
 
-std::string SharedFolder() {
-  const std::string folder = SourcePath("../shared");
-  return std::filesystem::exists(folder) ? folder : "";
-}
-
 std::vector<std::string> CompleteDataReferences() {
   return {"growth_linear6",      "growth_openmx5", "growth_predictors", "hs_cfa3",
           "hs_cfa3_group",       "hs_cfa3_mean",   "hs_cfa3_stdlv",     "onefactor",
@@ -142,9 +137,7 @@ std::vector<std::string> CompleteDataReferences() {
 }
 
 json LoadReference(const std::string& id) {
-  std::ifstream file(SharedFolder() + "/reference/sem/" + id + ".json");
-  EXPECT_TRUE(file.good()) << id;
-  return json::parse(file);
+  return json::parse(std::ifstream(FixturePath("references/sem/" + id + ".json")));
 }
 
 std::string MakeTemporaryFolder(const std::string& name) {
@@ -156,7 +149,7 @@ std::string MakeTemporaryFolder(const std::string& name) {
 std::string WriteReferenceStudy(const json& reference, const json& partition,
                                 const std::string& folder, const ReferenceStudyOptions& options) {
   const std::string data = reference["data"];
-  const CsvTable table = ReadPlainCsv(SharedFolder() + "/../" + data);
+  const CsvTable table = ReadPlainCsv(SourcePath(data));
   const size_t num_rows = table.rows.size();
   std::vector<PartyRows> parties = ReadParties(partition, table);
   if (options.reverse_parties) std::reverse(parties.begin(), parties.end());

@@ -1,4 +1,4 @@
-// Turns a reference fit (shared/reference/sem) and one of its partitions into a study folder: a
+// Turns a reference fit (tests/references/sem) and one of its partitions into a study folder: a
 // study file and one table per party, rows shuffled, as institutions would bring them.
 #pragma once
 
@@ -20,9 +20,6 @@ struct ReferenceStudyOptions {
   bool last_holder_groups = false;  // who holds the grouping factor of a split block: the last
                                     // holder instead of the first
 };
-
-// Path of shared/, or empty where it does not exist.
-std::string SharedFolder();
 
 // Ids of the complete-data references, without pca_hs9.
 std::vector<std::string> CompleteDataReferences();

@@ -23,13 +23,7 @@ using testing::Receiver;
 using testing::ReferenceStudyOptions;
 using testing::RunReference;
 
-class ReferenceTest : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    if (testing::SharedFolder().empty())
-      GTEST_SKIP() << "the reference fits are not beside the repository";
-  }
-};
+class ReferenceTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ReferenceTest, EveryPartitionAndEngineGivesTheReference) {
   const json reference = testing::LoadReference(GetParam());
@@ -75,10 +69,8 @@ INSTANTIATE_TEST_SUITE_P(IncompleteData, ReferenceTest,
 
 // Robust standard errors, rows or columns or both split: lavaan's MLR.
 TEST(RobustReferenceTest, EveryPartitionAndEngineGivesTheReference) {
-  if (testing::SharedFolder().empty())
-    GTEST_SKIP() << "the reference fits are not beside the repository";
   const json reference = testing::LoadReference("hs_cfa3_mean");
-  const stats::testing::RobustCase robust = *stats::testing::LoadRobustCase("hs_means");
+  const stats::testing::RobustCase robust = stats::testing::LoadRobustCase("hs_means");
   for (const json& partition : reference["partitions"]) {
     for (const std::string engine : {"dealer", "replicated", "ot", "shamir"}) {
       const size_t holders = partition["parties"].size();

@@ -4,13 +4,7 @@
 namespace partita::sealed_study_references_test {
 namespace {
 
-class SealedReferences : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    if (testing::SharedFolder().empty())
-      GTEST_SKIP() << "the reference fits are not beside the repository";
-  }
-};
+class SealedReferences : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SealedReferences, EveryPartitionAndEngineGivesTheReference) {
   const nlohmann::json reference = testing::LoadReference(GetParam());

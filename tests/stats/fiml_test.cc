@@ -33,13 +33,7 @@ SemFitOptions Observed() {
   return options;
 }
 
-class FimlReference : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(testing::Shared()))
-      GTEST_SKIP() << "the reference fits are not beside the repository";
-  }
-};
+class FimlReference : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(FimlReference, EqualsLavaan) {
   const auto [reference, table, patterns] = testing::LoadIncomplete(GetParam());

@@ -18,8 +18,6 @@
 
 namespace partita::stats::testing {
 
-inline std::filesystem::path Shared() { return std::filesystem::path(SourcePath()) / "../shared"; }
-
 // The named columns of a table; empty cells are missing.
 inline Eigen::MatrixXd ReadColumns(const std::filesystem::path& file,
                                    const std::vector<std::string>& names) {
@@ -60,12 +58,11 @@ struct IncompleteReference {
 
 inline IncompleteReference LoadIncomplete(const std::string& name) {
   IncompleteReference loaded;
-  loaded.reference = ReadJson(Shared() / "reference/sem" / (name + ".json"));
+  loaded.reference = ReadJson(FixturePath("references/sem/" + name + ".json"));
   loaded.table = TableOf(loaded.reference);
-  loaded.patterns =
-      PatternsOf(ReadColumns(Shared() / ".." / loaded.reference["data"].get<std::string>(),
-                             loaded.table.observed),
-                 0);
+  loaded.patterns = PatternsOf(
+      ReadColumns(SourcePath(loaded.reference["data"].get<std::string>()), loaded.table.observed),
+      0);
   return loaded;
 }
 

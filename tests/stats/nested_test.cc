@@ -22,8 +22,7 @@ constexpr char kThreeFactors[] =
     "visual =~ x1 + x2 + x3\ntextual =~ x4 + x5 + x6\nspeed =~ x7 + x8 + x9\n";
 
 Json Reference(const std::string& name) {
-  return testing::ReadJson(std::filesystem::path(SourcePath()) / "../shared/reference/sem" /
-                           (name + ".json"));
+  return testing::ReadJson(FixturePath("references/sem/" + name + ".json"));
 }
 
 struct Fitted {
@@ -42,13 +41,7 @@ Fitted FitTo(const Json& reference, const SemModelOptions& options) {
   return fitted;
 }
 
-class Tutorial : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(std::filesystem::path(SourcePath()) / "../shared"))
-      GTEST_SKIP() << "the reference fits are not beside the repository";
-  }
-};
+class Tutorial : public ::testing::Test {};
 
 // The printed digits of chi-square, its difference, and p.
 TEST_F(Tutorial, ComparesInvarianceAcrossSchools) {

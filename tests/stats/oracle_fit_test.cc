@@ -22,9 +22,6 @@ namespace {
 using testing::Json;
 using testing::Number;
 
-const std::filesystem::path kShared = std::filesystem::path(SourcePath()) / "../shared";
-const std::filesystem::path kFolder = kShared / "reference/sem";
-
 // Bounds as somebody would write them down who knows the columns roughly: off centre by more than a
 // standard deviation, and unlike from column to column.
 StatisticsScale RoughScale(const std::vector<GroupMoments>& moments) {
@@ -60,8 +57,7 @@ void MakeInput(const ParameterTable& table, const std::vector<GroupMoments>& mom
 class OracleReference : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kShared)) GTEST_SKIP() << "no reference fits on this machine";
-    reference_ = testing::ReadJson(kFolder / (GetParam() + ".json"));
+    reference_ = testing::ReadJson(FixturePath("references/sem/" + GetParam() + ".json"));
     table_ = testing::TableOf(reference_);
     moments_ = testing::SampleMoments(reference_);
     rows_ = testing::KeptRows(reference_);
@@ -108,10 +104,9 @@ TEST_P(OracleReference, EstimatesErrorsAndLikelihood) {
 class WeightRank : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kShared)) GTEST_SKIP() << "no reference fits on this machine";
-    reference_ = testing::ReadJson(kFolder / (GetParam() + ".json"));
-    expected_ = testing::ReadJson(
-        kShared / "reference/secure_mle_leakage.json")["likelihood_oracle"]["models"][GetParam()];
+    reference_ = testing::ReadJson(FixturePath("references/sem/" + GetParam() + ".json"));
+    expected_ = testing::ReadJson(FixturePath(
+        "references/secure_mle_leakage.json"))["likelihood_oracle"]["models"][GetParam()];
     moments_ = testing::SampleMoments(reference_);
     const ParameterTable table = testing::TableOf(reference_);
     model_ = BuildRamModel(table, moments_);

@@ -114,8 +114,7 @@ TEST(LavaanTables, AgreeInEveryRow) {
 }
 
 TEST(ReferenceFits, HaveTheSameRows) {
-  const std::filesystem::path folder = SourcePath("../shared/reference/sem");
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not here";
+  const std::filesystem::path folder = FixturePath("references/sem");
   int models = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".json") continue;

@@ -15,14 +15,10 @@ namespace {
 using testing::Json;
 using testing::Number;
 
-const std::filesystem::path kShared = std::filesystem::path(SourcePath()) / "../shared";
-const std::filesystem::path kFolder = kShared / "reference/sem";
-
 class SemReference : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kShared)) GTEST_SKIP() << "no reference fits on this machine";
-    reference_ = testing::ReadJson(kFolder / (GetParam() + ".json"));
+    reference_ = testing::ReadJson(FixturePath("references/sem/" + GetParam() + ".json"));
     table_ = testing::TableOf(reference_);
     moments_ = testing::SampleMoments(reference_);
     rows_ = testing::KeptRows(reference_);
@@ -168,7 +164,7 @@ TEST_P(SemReference, ImpliedMoments) {
 // The same from the rows of the CSV: divisor n, groups in order of appearance.
 std::vector<GroupMoments> MomentsFromCsv(const Json& reference, const ParameterTable& table) {
   const std::string data = reference["data"];
-  std::ifstream file(kShared / data.substr(std::string("shared/").size()));
+  std::ifstream file(SourcePath(data));
   if (!file) throw std::runtime_error("cannot open " + data);
   const auto split = [](const std::string& line) {
     std::vector<std::string> cells;
@@ -231,9 +227,8 @@ INSTANTIATE_TEST_SUITE_P(Complete, SemReference,
                          [](const auto& test) { return test.param; });
 
 TEST(SemReferenceFolder, HoldsNoOtherCompleteDataFit) {
-  if (!std::filesystem::exists(kShared)) GTEST_SKIP() << "no reference fits on this machine";
   int fits = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(FixturePath("references/sem"))) {
     const std::string name = entry.path().stem();
     if (entry.path().extension() != ".json" || name == "pca_hs9") continue;
     if (name.size() > 5 && name.substr(name.size() - 5) == "_fiml") continue;

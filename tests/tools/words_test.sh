@@ -59,5 +59,19 @@ rm -f "$work/t/tests/file.cc"
 echo '#include <random>' >"$work/t/src/a/b/deep.h"
 expect 1 "$check" "$work/t"
 expect_output 'src/a/b/deep.h:1:'
+rm "$work/t/src/a/b/deep.h"
+expect 0 "$check" "$work/t"
+
+# Nothing leads out of the repository, whatever kind of file says so.
+mkdir -p "$work/t/docs" "$work/t/build/release"
+echo 'SourcePath("../shared/data/lung.csv")' >"$work/t/build/release/ignored.cc"
+echo 'shares are shared, shared/split alike' >"$work/t/docs/good.md"
+expect 0 "$check" "$work/t"
+echo 'values of shared/reference/sem' >"$work/t/docs/bad.md"
+echo '{"data": "../shared"}' >"$work/t/tests/bad.json"
+expect 1 "$check" "$work/t"
+expect_output 'docs/bad.md:1:'
+expect_output 'tests/bad.json:1:'
+expect_no_output 'good.md'
 expect 2 "$check" "$work/nowhere"
 finish

@@ -35,7 +35,7 @@ inline mpc::testing::RunOptions OptionsFor(const EngineCase& engine_case,
 }
 
 inline nlohmann::json BirthwtReference() {
-  std::ifstream file(SourcePath("../shared/reference/glm/posteriors.json"));
+  std::ifstream file(FixturePath("references/glm/posteriors.json"));
   return nlohmann::json::parse(file)["birthwt_logit"];
 }
 

@@ -1,19 +1,16 @@
-// ../shared/reference/dpvi_adult.json (another implementation, in NumPy) and its tables.
+// tests/references/dpvi_adult.json (another implementation, in NumPy) and its tables.
 #pragma once
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <vector>
 
 #include "methods/dpvi/adult.h"
 #include "tests/paths.h"
 
 namespace partita::methods::dpvi {
-
-inline const std::filesystem::path kShared = std::filesystem::path(SourcePath()) / ".." / "shared";
 
 struct AdultReference {
   nlohmann::json json;
@@ -22,16 +19,14 @@ struct AdultReference {
   stats::mixture::Rows train, test;
 };
 
-// Empty where the reference data are not there.
-inline std::optional<AdultReference> ReadAdultReference() {
-  std::ifstream in(kShared / "reference" / "dpvi_adult.json");
-  if (!in) return std::nullopt;
+inline AdultReference ReadAdultReference() {
+  std::ifstream in(FixturePath("references/dpvi_adult.json"));
   AdultReference reference;
   reference.json = nlohmann::json::parse(in);
   reference.train = EncodeRows(reference.columns, reference.layout,
-                               ReadAdult(kShared / "data" / "adult_train.csv.gz"));
+                               ReadAdult(FixturePath("tables/adult_train.csv.gz")));
   reference.test = EncodeRows(reference.columns, reference.layout,
-                              ReadAdult(kShared / "data" / "adult_test.csv.gz"));
+                              ReadAdult(FixturePath("tables/adult_test.csv.gz")));
   return reference;
 }
 

@@ -64,7 +64,6 @@ TEST(ClaimsTest, DpviVpdAgainstTheOtherParty) {
 // --- DCA: 1 / (N - T - 1) ------------------------------------------------------------------------
 
 TEST(ClaimsTest, DcaScaling) {
-  PARTITA_NEED_REFERENCE();
   for (const auto& row : Table("G_distributed_gaussian_factor")) {
     const double clients = row["inputs"]["N"], colluders = row["inputs"]["T"];
     const double share = 1 / (clients - colluders - 1);
@@ -104,7 +103,6 @@ double CorrectedSigma(double quantile, double epsilon) {
 }
 
 TEST(ClaimsTest, PsgdSigmaStarPrintedAndCorrected) {
-  PARTITA_NEED_REFERENCE();
   for (const auto& row : Table("F_rajkumar_agarwal_sigma_star")) {
     const auto& in = row["inputs"];
     const auto& exact = row["exact"];
@@ -138,7 +136,6 @@ TEST(ClaimsTest, PsgdTrueDeltasInOneDimension) {
 // --- Confidential accept-reject ------------------------------------------------------------------
 
 TEST(ClaimsTest, AslettVersionOneProfileIsConstant) {
-  PARTITA_NEED_REFERENCE();
   int compared = 0;
   for (const auto& row : Table("E_gamma_v1_eps_delta")) {
     const auto& in = row["inputs"];
@@ -194,7 +191,6 @@ double ProductCdf(double rho, double xi) {
 }
 
 TEST(ClaimsTest, AslettVersionTwoDistribution) {
-  PARTITA_NEED_REFERENCE();
   for (const char* table : {"E_product_v2_cdf", "E_product_v2_cdf_rho_positive"}) {
     for (const auto& row : Table(table)) {
       const double exact = Number(row["exact"]["F"]);

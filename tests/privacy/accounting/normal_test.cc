@@ -42,7 +42,6 @@ TEST(NormalTest, EndsAndTails) {
 }
 
 TEST(NormalTest, GaussianDeltaTable) {
-  PARTITA_NEED_REFERENCE();
   for (const auto& row : Table("C_gaussian_delta")) {
     const double mu =
         row["inputs"]["sensitivity"].get<double>() / row["inputs"]["sigma"].get<double>();

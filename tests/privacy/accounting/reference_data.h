@@ -1,4 +1,4 @@
-// Rows of ../shared/reference/dp_accounting.json.
+// Rows of tests/references/dp_accounting.json.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,12 +13,8 @@
 
 namespace partita::privacy::testing {
 
-inline bool ReferenceIsThere() {
-  return std::filesystem::exists(SourcePath("../shared/reference"));
-}
-
 inline nlohmann::json Table(const std::string& name) {
-  std::ifstream file(SourcePath("../shared/reference/dp_accounting.json"));
+  std::ifstream file(FixturePath("references/dp_accounting.json"));
   EXPECT_TRUE(file.good()) << "dp_accounting.json is missing";
   return nlohmann::json::parse(file).at("tables").at(name);
 }
@@ -36,6 +32,3 @@ inline double Near(const nlohmann::json& row, double value) {
 }
 
 }  // namespace partita::privacy::testing
-
-#define PARTITA_NEED_REFERENCE() \
-  if (!::partita::privacy::testing::ReferenceIsThere()) GTEST_SKIP() << "no ../shared/reference"

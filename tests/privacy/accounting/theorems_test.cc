@@ -19,7 +19,6 @@ TEST(TheoremsTest, BasicAndAdvanced) {
 }
 
 TEST(TheoremsTest, OptimalCompositionTable) {
-  PARTITA_NEED_REFERENCE();
   for (const auto& row : Table("D_epsdelta_homogeneous_optimal_composition")) {
     const auto& in = row["inputs"];
     const double exact = row["exact"]["total_delta"];
@@ -31,7 +30,6 @@ TEST(TheoremsTest, OptimalCompositionTable) {
 }
 
 TEST(TheoremsTest, CentralLimitTable) {
-  PARTITA_NEED_REFERENCE();
   for (const auto& row : Table("D_clt_mu")) {
     const auto& in = row["inputs"];
     EXPECT_NEAR(CltMuPoisson(in["sigma"], in["q"], in["T"]),

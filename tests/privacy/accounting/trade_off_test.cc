@@ -8,7 +8,6 @@ namespace partita::privacy::testing::trade_off_test {
 namespace {
 
 TEST(TradeOffTest, ExactCurvesOfTheTable) {
-  PARTITA_NEED_REFERENCE();
   for (const auto& row : Table("D_gdp"))
     EXPECT_NEAR(GaussianTradeOff(row["inputs"]["mu"]).beta(row["inputs"]["alpha"]),
                 Number(row["exact"]), 5e-12);
@@ -33,7 +32,6 @@ TEST(TradeOffTest, ExactCurvesOfTheTable) {
 }
 
 TEST(TradeOffTest, EstimationFromPoints) {
-  PARTITA_NEED_REFERENCE();
   const auto row = Table("D_fdp_estimation")[0];
   std::vector<OperatingPoint> points;
   for (size_t i = 0; i < row["inputs"]["alpha"].size(); ++i)

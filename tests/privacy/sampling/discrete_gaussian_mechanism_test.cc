@@ -46,8 +46,7 @@ double HockeyStick(const std::vector<double>& masses, int shift, double epsilon)
 }
 
 TEST(DiscreteGaussianMechanismTest, StoredProfiles) {
-  if (!std::ifstream(SourcePath("../shared"))) GTEST_SKIP();
-  std::ifstream file(SourcePath("../shared/reference/dp_accounting.json"));
+  std::ifstream file(FixturePath("references/dp_accounting.json"));
   ASSERT_TRUE(file);
   int compared = 0;
   const auto json = nlohmann::json::parse(file);
@@ -256,8 +255,7 @@ TEST(DistributedNoiseTest, AnyRemainingSharesSuffice) {
 // Heikkila et al. 2017, Theorem 1: sigma_j^2 = s/(N - T - 1) protects a party among T + 1 who know
 // their shares.
 TEST(DistributedNoiseTest, StoredFactors) {
-  if (!std::ifstream(SourcePath("../shared"))) GTEST_SKIP();
-  std::ifstream file(SourcePath("../shared/reference/dp_accounting.json"));
+  std::ifstream file(FixturePath("references/dp_accounting.json"));
   ASSERT_TRUE(file);
   const auto json = nlohmann::json::parse(file);
   const auto& rows = json["tables"]["G_distributed_gaussian_factor"];

@@ -1,5 +1,5 @@
 // Figure 2 in full: 25 splits and 20 noise draws, three tables, six epsilons, against
-// ../shared/reference/blr.json, variant `clean`. Skips where the reference data are not there.
+// tests/references/blr.json, variant `clean`.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,8 +20,7 @@ std::string Text(const RatioInterval& ratio) {
 }
 
 nlohmann::json Reference() {
-  std::ifstream in(kShared / "reference" / "blr.json");
-  if (!in) return {};
+  std::ifstream in(FixturePath("references/blr.json"));
   return nlohmann::json::parse(in)["results"]["clean"];
 }
 
@@ -44,7 +43,6 @@ class Figure2FullTest : public ::testing::TestWithParam<Cell> {};
 // the whole interval lies above it. Several processes share the cells with GTEST_TOTAL_SHARDS.
 TEST_P(Figure2FullTest, ReachesTheBars) {
   const nlohmann::json reference = Reference();
-  if (reference.is_null()) GTEST_SKIP() << "no reference data beside the sources";
   const Case& c = GetParam().table;
   const auto& expected = reference[c.name]["by_epsilon"][GetParam().epsilon];
   ASSERT_EQ(reference[c.name]["by_epsilon"].size(), 6U);

@@ -1,4 +1,4 @@
-// The experiment of Figure 2 against ../shared/reference/blr.json, variant `clean` (another
+// The experiment of Figure 2 against tests/references/blr.json, variant `clean` (another
 // implementation, other noise). Skips where the reference data are not there.
 #include "stats/blr/figure2.h"
 
@@ -17,8 +17,7 @@ namespace {
 class Figure2Test : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::ifstream in(kShared / "reference" / "blr.json");
-    if (!in) GTEST_SKIP() << "no reference data beside the sources";
+    std::ifstream in(FixturePath("references/blr.json"));
     reference_ = nlohmann::json::parse(in)["results"]["clean"];
   }
 

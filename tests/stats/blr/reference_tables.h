@@ -1,4 +1,4 @@
-// The UCI tables and the splits of ../shared/reference/blr.json.
+// The UCI tables and the splits of tests/references/blr.json.
 #pragma once
 
 #include <filesystem>
@@ -13,11 +13,9 @@
 
 namespace partita::stats::blr {
 
-inline const std::filesystem::path kShared = std::filesystem::path(SourcePath()) / ".." / "shared";
-
 inline Table ReadTable(const std::string& name, const std::string& file, size_t train,
                        size_t test) {
-  std::ifstream in(kShared / "data" / file);
+  std::ifstream in(FixturePath("tables/" + file));
   std::string line;
   std::getline(in, line);
   std::vector<double> values;

@@ -30,7 +30,7 @@ constexpr double kDelta = 1e-3;
 constexpr size_t kParties = 5, kSplits = 50;
 
 LabelledRows BreastCancer(size_t* clipped_rows) {
-  std::ifstream file(SourcePath("../shared/data/breast_cancer_wdbc.csv"));
+  std::ifstream file(FixturePath("tables/breast_cancer_wdbc.csv"));
   std::string line;
   std::getline(file, line);
   Eigen::MatrixXd x(569, 30);

@@ -1,4 +1,4 @@
-// Figures 1 and 2 against ../shared/reference/psgd.json: every cell that both have within 4
+// Figures 1 and 2 against tests/references/psgd.json: every cell that both have within 4
 // combined standard errors (20 data sets there, 10 here; about 6e-5 of false alarm each, 6e-3 over
 // the 96 cells, which share data sets; the seed is fixed). The slopes against a mixed model that is
 // solved in closed form.

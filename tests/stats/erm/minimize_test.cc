@@ -77,7 +77,7 @@ TEST(Minimize, EqualsTheReference) {
 
 // Independent folds of a fit with an intercept that is not penalised, columns standardised.
 TEST(Minimize, EqualsTheBreastCancerFits) {
-  std::ifstream file(SourcePath("../shared/data/breast_cancer_wdbc.csv"));
+  std::ifstream file(FixturePath("tables/breast_cancer_wdbc.csv"));
   std::string line;
   ASSERT_TRUE(std::getline(file, line));
   const auto reference = Reference("logistic.json")["breast_cancer"];

@@ -1,4 +1,4 @@
-// ../shared/reference/psgd.json and its small deterministic table.
+// tests/references/psgd.json and its small deterministic table.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace partita::stats::erm::testing {
 
 inline nlohmann::json Reference(const std::string& name) {
-  std::ifstream file(SourcePath("../shared/reference/") + name);
+  std::ifstream file(FixturePath("references/" + name));
   return nlohmann::json::parse(file);
 }
 

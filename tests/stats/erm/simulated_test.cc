@@ -1,4 +1,4 @@
-// Mean test errors on simulated data against ../shared/reference/psgd.json: within 4 combined
+// Mean test errors on simulated data against tests/references/psgd.json: within 4 combined
 // standard errors (20 data sets there, 10 here). The seed is fixed, so the outcome is too.
 #include "stats/erm/simulated.h"
 

@@ -1,7 +1,7 @@
 // Local aggregation against PSGD and objective perturbation: how the paired difference of the test
 // errors changes with K and with the skew, over 50 data sets, at full size. Prints slopes, 95 %
 // intervals and the slope that would be found in 80 % of repetitions. Each slope is that of the
-// mean errors of ../shared/reference/psgd.json within 4 combined standard errors: 6e-5 of false
+// mean errors of tests/references/psgd.json within 4 combined standard errors: 6e-5 of false
 // alarm each, 5e-4 over the eight; the seed is fixed.
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Maxima of the targets against R's fits (../shared/reference/glm/fits.json): coefficients within a
+// Maxima of the targets against R's fits (tests/references/glm/fits.json): coefficients within a
 // thousandth of their standard errors, these within a thousandth. And maxima that do not exist.
 #include "stats/mcmc/maximum.h"
 
@@ -32,7 +32,7 @@ double Sd(const VectorXd& values) {
 }
 
 nlohmann::json FitOf(const std::string& name) {
-  std::ifstream file(SourcePath("../shared/reference/glm/fits.json"));
+  std::ifstream file(FixturePath("references/glm/fits.json"));
   return nlohmann::json::parse(file)[name];
 }
 

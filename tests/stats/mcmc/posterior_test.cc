@@ -18,7 +18,7 @@ using testing::Registry;
 class Posterior : public ::testing::TestWithParam<Acceptance> {};
 
 void ExpectReference(const Registry& registry, Acceptance acceptance) {
-  std::ifstream file(SourcePath("../shared/reference/glm/posteriors.json"));
+  std::ifstream file(FixturePath("references/glm/posteriors.json"));
   const auto all = nlohmann::json::parse(file);
   const auto& reference = all[registry.name];
   std::vector<TargetPtr> parties;

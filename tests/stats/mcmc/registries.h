@@ -1,4 +1,4 @@
-// The three tables of ../shared/reference/glm/posteriors.json, standardised as there.
+// The three tables of tests/references/glm/posteriors.json, standardised as there.
 #pragma once
 
 #include <Eigen/Core>
@@ -18,7 +18,7 @@ namespace partita::stats::mcmc::testing {
 using Columns = std::map<std::string, std::vector<std::string>>;
 
 inline Columns ReadColumns(const std::string& name) {
-  std::ifstream file(SourcePath("../shared/data/") + name);
+  std::ifstream file(FixturePath("tables/" + name));
   const auto cells = [](std::string line) {
     std::vector<std::string> row;
     std::erase(line, '"');
@@ -77,7 +77,7 @@ struct Registry {
 };
 
 inline Registry Birthwt() {
-  Columns c = ReadColumns("birthwt.csv");
+  Columns c = ReadColumns("gpl/birthwt.csv");
   return {"birthwt_logit",
           Standardised({Numbers(c["age"]), Numbers(c["lwt"]), Numbers(c["smoke"]), Numbers(c["ht"]),
                         Numbers(c["ui"])}),
@@ -86,7 +86,7 @@ inline Registry Birthwt() {
 }
 
 inline Registry Quine() {
-  Columns c = ReadColumns("quine.csv");
+  Columns c = ReadColumns("gpl/quine.csv");
   return {
       "quine_poisson",
       Standardised({Indicator(c["Sex"], "M"), Indicator(c["Eth"], "N"), Indicator(c["Lrn"], "SL")}),
@@ -96,7 +96,7 @@ inline Registry Quine() {
 
 // Rows with a missing cell are left out.
 inline Registry Lung() {
-  Columns c = ReadColumns("lung.csv");
+  Columns c = ReadColumns("lgpl/lung.csv");
   const std::vector<Eigen::VectorXd> all = {Numbers(c["age"]), Numbers(c["sex"]),
                                             Numbers(c["ph.ecog"]), Numbers(c["time"]),
                                             Numbers(c["status"])};

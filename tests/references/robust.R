@@ -81,7 +81,7 @@ poldem <- paste("ind60 =~ x1 + x2 + x3", "dem60 =~ y1 + d1*y2 + d2*y3 + d3*y4",
 wine <- paste("quality ~ volatile_acidity + chlorides + sulphates",
   "sulphates ~ alcohol", sep = "\n")
 growth_model <- "i =~ 1*t1 + 1*t2 + 1*t3 + 1*t4\ns =~ 0*t1 + 1*t2 + 2*t3 + 3*t4"
-hs <- "../shared/data/holzinger_swineford_1939.csv"
+hs <- "tests/tables/gpl/holzinger_swineford_1939.csv"
 example <- "examples/three_factor/pooled.csv"
 
 cases <- list(
@@ -94,11 +94,11 @@ cases <- list(
   case("hs_group", "cfa", cfa3, hs, group = "school", group.equal = "loadings"),
   case("hs_group_clusters", "cfa", cfa3, hs, group = "school", group.equal = "loadings",
     cluster_size = 7),
-  case("poldem_eq", "sem", poldem, "../shared/data/political_democracy.csv", meanstructure = TRUE),
-  case("wine_fixed_x", "sem", wine, "../shared/data/winequality_red.csv"),
-  case("wine_fixed_x_means", "sem", wine, "../shared/data/winequality_red.csv",
+  case("poldem_eq", "sem", poldem, "tests/tables/gpl/political_democracy.csv", meanstructure = TRUE),
+  case("wine_fixed_x", "sem", wine, "tests/tables/winequality_red.csv"),
+  case("wine_fixed_x_means", "sem", wine, "tests/tables/winequality_red.csv",
     meanstructure = TRUE),
-  case("growth", "growth", growth_model, "../shared/data/demo_growth.csv"),
+  case("growth", "growth", growth_model, "tests/tables/gpl/demo_growth.csv"),
   case("saturated", "sem", "x1 ~~ x2 + x3\nx2 ~~ x3", hs, meanstructure = TRUE))
 writeLines(json(list(lavaan = as.character(packageVersion("lavaan")), cases = cases)),
   commandArgs(trailingOnly = TRUE)[1])

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text_table.h"
+#include "cli/json.h"
 
 namespace partita::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using privacy::AuditOptions;
 using privacy::Outputs;
 
@@ -44,7 +44,7 @@ std::string ClaimText(const AuditClaim& claim) {
   return text;
 }
 
-std::string Verdict(const AuditReport& report) {
+std::string VerdictText(const AuditReport& report) {
   if (!report.violated()) {
     return "Nothing contradicts the claim. That is no proof of it: rare faults and faults in the "
            "tails need the exact checks (docs/audit.md).";
@@ -82,7 +82,7 @@ std::string AuditText(const AuditReport& report) {
                           NumberOrNull(finding.at_least), finding.event, CountText(finding.first),
                           CountText(finding.second), finding.violated ? "VIOLATED" : "ok"});
   }
-  return text + "\n" + RenderTable(table, 0) + "\n" + WrapText(Verdict(report), 0);
+  return text + "\n" + RenderTable(table, 0) + "\n" + WrapText(VerdictText(report), 0);
 }
 
 Json ReportJson(const AuditReport& report) {

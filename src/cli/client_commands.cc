@@ -9,9 +9,11 @@
 #include "base/atomic_file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/json.h"
 #include "cli/regression_row.h"
 #include "cli/round_options.h"
 #include "cli/simulate.h"
+#include "cli/units.h"
 #include "crypto/hash.h"
 #include "runtime/admission_list.h"
 #include "runtime/box_key_file.h"
@@ -24,7 +26,6 @@ namespace partita::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 using runtime::AdmissionList;
 using runtime::AdmittedClient;
 

@@ -7,6 +7,7 @@
 #include "base/atomic_file.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/json.h"
 #include "cli/round_options.h"
 #include "cli/simulate.h"
 #include "cli/units.h"
@@ -21,7 +22,6 @@ namespace partita::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 Json CollectionData(const study::CollectionFile& collection) {
   const methods::dca::Contract& contract = collection.contract;

@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/json.h"
 #include "cli/round_options.h"
 #include "cli/simulate.h"
+#include "cli/units.h"
 #include "runtime/compute_run.h"
 #include "study/collection_file.h"
 
@@ -14,7 +16,6 @@ namespace partita::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct ComputeCommand {
   std::string collection, node, folder, clients, spool, listen, import, ledger, table, linger,

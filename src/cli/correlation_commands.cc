@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/correlation_files.h"
 #include "cli/interrupt.h"
+#include "cli/json.h"
 #include "cli/simulate.h"
 #include "cli/units.h"
 #include "report/progress.h"
@@ -23,7 +24,6 @@ namespace partita::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 // --- prepare
 

@@ -8,6 +8,7 @@
 
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/json.h"
 #include "data/describe.h"
 #include "data/harmonise.h"
 #include "data/table_check.h"
@@ -20,7 +21,6 @@ namespace partita::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 constexpr mode_t kForOwner = 0600, kForOthers = 0644;
 

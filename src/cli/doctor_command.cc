@@ -34,10 +34,6 @@ fs::path InPartyFolder(const DoctorCommand& command, const std::string& given, c
   return fs::exists(usual) ? usual : fs::path();
 }
 
-std::chrono::milliseconds MillisecondsOf(const std::string& duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(duration));
-}
-
 runtime::DoctorOptions DoctorOptionsOf(const DoctorCommand& command) {
   runtime::DoctorOptions options;
   options.study = command.study;

@@ -8,6 +8,7 @@
 
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/json.h"
 #include "cli/ledger_price.h"
 #include "privacy/ledger/audit.h"
 #include "privacy/ledger/sqlite_ledger.h"
@@ -21,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace ledger = privacy::ledger;
-
-using Json = nlohmann::ordered_json;
 
 struct PolicyOptions {
   std::string table, epsilon, delta, approximate_delta = "0", adjacency = "replace";

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/text_table.h"
+#include "cli/json.h"
 #include "cli/regression_row.h"
 #include "methods/regression/logistic_fit.h"
 #include "runtime/logistic_sums.h"
@@ -14,7 +15,6 @@ namespace partita::cli {
 namespace {
 
 namespace regression = methods::regression;
-using Json = nlohmann::ordered_json;
 
 struct LogisticCommand {
   std::string table, collection;

@@ -11,6 +11,7 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/json.h"
 #include "cli/privacy_words.h"
 #include "privacy/accounting/accountant.h"
 #include "privacy/accounting/guarantee.h"
@@ -24,7 +25,6 @@ namespace {
 using privacy::Interval;
 using privacy::PldOptions;
 using privacy::PldResult;
-using Json = nlohmann::ordered_json;
 
 constexpr int kNoiseDigits = 6;
 constexpr double kPartWidth = 1e-2;  // of the parts' own epsilons, which are shown to two digits

@@ -5,6 +5,7 @@
 
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/json.h"
 #include "cli/logistic_command.h"
 #include "cli/regression_files.h"
 #include "cli/regression_row.h"
@@ -22,7 +23,6 @@ namespace partita::cli {
 namespace {
 
 namespace regression = methods::regression;
-using Json = nlohmann::ordered_json;
 
 constexpr mode_t kSumForOwner = 0600;
 

@@ -7,12 +7,12 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "cli/json.h"
 #include "runtime/regression_sum.h"
 
 namespace partita::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using methods::regression::ReleasedSum;
 
 constexpr size_t kMaxSumBytes = size_t{1} << 26;

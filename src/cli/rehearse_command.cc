@@ -8,6 +8,7 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/json.h"
 #include "cli/simulate.h"
 #include "report/progress.h"
 #include "runtime/prepare_study.h"
@@ -17,7 +18,6 @@ namespace partita::cli {
 namespace {
 
 using runtime::RehearsedParameter;
-using Json = nlohmann::ordered_json;
 
 struct RehearseCommand {
   std::string study;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/text_table.h"
 #include "cli/command_progress.h"
+#include "cli/json.h"
 #include "cli/smle_attacks.h"
 #include "report/atomic_file.h"
 
@@ -19,7 +20,6 @@ namespace partita::cli {
 namespace {
 
 using methods::mle::published::Masks;
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kProtocolsIs =
     "All parties are threads of this process; time is theirs together, without a network. Off: "

@@ -10,6 +10,7 @@
 
 #include "base/text_table.h"
 #include "cli/command_progress.h"
+#include "cli/json.h"
 #include "cli/reproduce_smle.h"
 #include "cli/smle_protocols.h"
 #include "report/atomic_file.h"
@@ -19,7 +20,6 @@ namespace {
 
 using Eigen::Index;
 using methods::mle::published::Masks;
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kAccuracyIs =
     "Differences of estimates from a fit of the pooled rows in the clear, over all parameters of "
@@ -50,7 +50,7 @@ double LargestDifference(const stats::SemFit& fit, const stats::SemFit& plain) {
   return largest;
 }
 
-std::vector<Accuracy> Simulate(const AccuracyCommand& command, Progress& progress) {
+std::vector<Accuracy> SimulateAccuracy(const AccuracyCommand& command, Progress& progress) {
   struct Arm {
     const char* protocol;
     Masks masks;
@@ -121,7 +121,7 @@ Json AccuracyData(const std::vector<Accuracy>& all) {
 
 int RunAccuracy(const OutputOptions& output, const AccuracyCommand& command) {
   CommandProgress progress(output);
-  const std::vector<Accuracy> all = Simulate(command, progress.progress());
+  const std::vector<Accuracy> all = SimulateAccuracy(command, progress.progress());
   progress.Finish();
   if (!command.output.empty()) report::WriteFileAtomically(command.output, AccuracyCsv(all));
   PrintResult(output, AccuracyText(all), AccuracyData(all).dump());

@@ -10,6 +10,7 @@
 
 #include "base/text_table.h"
 #include "cli/command_progress.h"
+#include "cli/json.h"
 #include "cli/reproduce_smle.h"
 #include "cli/smle_protocols.h"
 #include "report/atomic_file.h"
@@ -22,7 +23,6 @@ namespace partita::cli {
 namespace {
 
 using Eigen::Index;
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kFigure5Title =
     "Secure maximum likelihood: time against rows, waves and nodes";

@@ -11,6 +11,7 @@
 
 #include "base/text_table.h"
 #include "cli/command_progress.h"
+#include "cli/json.h"
 #include "cli/reproduce_smle.h"
 #include "cli/smle_protocols.h"
 #include "report/atomic_file.h"
@@ -22,7 +23,6 @@ namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-using Json = nlohmann::ordered_json;
 
 // The Family Needs Scale: 244 families, of which the first holder has wave 1 of 158.
 constexpr Index kRows = 244, kFirst = 158, kWaves = 7;

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "cli/units.h"
 #include "study/utc_time.h"
 
 namespace partita::cli {
@@ -19,10 +18,6 @@ crypto::Identity IdentityIn(const std::string& folder, const std::string& key,
 std::optional<runtime::LedgerOptions> LedgerOf(const std::string& file, const std::string& table) {
   if (file.empty()) return std::nullopt;
   return runtime::LedgerOptions{file, table};
-}
-
-std::chrono::milliseconds MillisecondsOf(const std::string& duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(duration));
 }
 
 runtime::RoundLog LogTo(const OutputOptions& output) {

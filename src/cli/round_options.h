@@ -1,7 +1,6 @@
 // What the commands of private sums have in common.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 
@@ -17,8 +16,6 @@ crypto::Identity IdentityIn(const std::string& folder, const std::string& key,
                             const std::string& certificate);
 // Empty without a file.
 std::optional<runtime::LedgerOptions> LedgerOf(const std::string& file, const std::string& table);
-// "2m". Throws kUsage.
-std::chrono::milliseconds MillisecondsOf(const std::string& duration);
 // Lines with the time, to standard error, unless quiet.
 runtime::RoundLog LogTo(const OutputOptions& output);
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-namespace partita::cli {
+#include "cli/json.h"
 
-using Json = nlohmann::ordered_json;
+namespace partita::cli {
 
 inline Json Type(const char* type) { return {{"type", type}}; }
 inline Json ListOf(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }

@@ -15,8 +15,6 @@
 namespace partita::cli {
 namespace {
 
-using PlainJson = nlohmann::json;
-
 constexpr const char* kGroup = ".group";  // no name of a variable
 
 std::string ReadModelText(const std::string& path) {
@@ -33,18 +31,18 @@ std::string ReadModelText(const std::string& path) {
       R"("covariance": [[1, 0.5], [0.5, 1]]}]}, covariances with divisor n)");
 }
 
-stats::GroupMoments ReadGroup(const PlainJson& json, size_t p) {
+stats::GroupMoments ReadGroup(const nlohmann::json& json, size_t p) {
   const auto size = static_cast<Eigen::Index>(p);
   const auto mean = json.at("mean").get<std::vector<double>>();
   const auto rows = json.at("covariance").get<std::vector<std::vector<double>>>();
   stats::GroupMoments moments{json.at("n"), Eigen::VectorXd(size), Eigen::MatrixXd(size, size)};
   if (mean.size() != p || rows.size() != p)
-    throw PlainJson::other_error::create(501, "there is not one mean and row for each variable",
-                                         nullptr);
+    throw nlohmann::json::other_error::create(
+        501, "there is not one mean and row for each variable", nullptr);
   for (Eigen::Index i = 0; i < size; ++i) {
     const std::vector<double>& row = rows[static_cast<size_t>(i)];
     if (row.size() != p)
-      throw PlainJson::other_error::create(501, "the covariances are not a square", nullptr);
+      throw nlohmann::json::other_error::create(501, "the covariances are not a square", nullptr);
     moments.mean[i] = mean[static_cast<size_t>(i)];
     for (Eigen::Index j = 0; j < size; ++j) moments.covariance(i, j) = row[static_cast<size_t>(j)];
   }
@@ -85,13 +83,13 @@ data::Schema DictionaryOf(const MomentsFile& moments) {
 MomentsFile ReadMomentsFile(const std::string& path) {
   MomentsFile file;
   try {
-    const PlainJson json = PlainJson::parse(ReadModelText(path));
+    const nlohmann::json json = nlohmann::json::parse(ReadModelText(path));
     file.variables = json.at("variables").get<std::vector<std::string>>();
-    for (const PlainJson& group : json.at("groups")) {
+    for (const nlohmann::json& group : json.at("groups")) {
       file.labels.push_back(group.value("label", ""));
       file.groups.push_back(ReadGroup(group, file.variables.size()));
     }
-  } catch (const PlainJson::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     RefuseMoments(path, std::string("these are no moments: ") + error.what());
   }
   const std::set<std::string> names(file.variables.begin(), file.variables.end());

@@ -387,26 +387,25 @@ std::vector<SmleAttack> AttackProtocol(const std::string& protocol, const SmleRu
 
 void AddReference(const std::string& file, const std::string& model,
                   std::vector<SmleAttack>& attacks) {
-  using PlainJson = nlohmann::json;
   try {
-    const PlainJson json = PlainJson::parse(std::ifstream(file, std::ios::binary));
-    const PlainJson models = json.at("likelihood_oracle").at("models");
-    const PlainJson averaging = json.at("averaging_of_uniform_masks").at("results");
+    const nlohmann::json json = nlohmann::json::parse(std::ifstream(file, std::ios::binary));
+    const nlohmann::json models = json.at("likelihood_oracle").at("models");
+    const nlohmann::json averaging = json.at("averaging_of_uniform_masks").at("results");
     // Its rows have a standard deviation of 2.
     constexpr double kReferenceDeviation = 2;
     for (SmleAttack& attack : attacks) {
       if (attack.kind == AttackKind::kMoments && !model.empty() && attack.questions > 0 &&
           attack.attacker == kCentre) {
-        const PlainJson& one = models.at(model);
+        const nlohmann::json& one = models.at(model);
         attack.reference_recovered = one.at("rank_over_model_family").get<double>();
         attack.reference_of = one.at("unknown_moments").get<double>();
-        const PlainJson& error = one.at("relative_error_random_theta");
+        const nlohmann::json& error = one.at("relative_error_random_theta");
         if (error.is_number()) attack.reference_error = error.get<double>();
         attack.reference_questions = one.at("n_random_theta").get<int>();
       }
       if (attack.kind == AttackKind::kNextNode) {
         double worst = 0;
-        for (const PlainJson& one : json.at("next_node_regression").at("results")) {
+        for (const nlohmann::json& one : json.at("next_node_regression").at("results")) {
           if (one.at("theta_jitter").get<double>() > 0) continue;
           worst = std::max(worst, one.at("rmse_over_sd").get<double>());
           attack.reference_questions = one.at("evaluations").get<int>();
@@ -414,17 +413,19 @@ void AddReference(const std::string& file, const std::string& model,
         attack.reference_error = worst;
       }
       if (attack.kind == AttackKind::kMasks) {
-        const auto distance = [&](const PlainJson& one) {
+        const auto distance = [&](const nlohmann::json& one) {
           return std::abs(std::log(one.at("T").get<double>() / attack.questions));
         };
-        const auto nearest = std::min_element(
-            averaging.begin(), averaging.end(),
-            [&](const PlainJson& a, const PlainJson& b) { return distance(a) < distance(b); });
+        const auto nearest =
+            std::min_element(averaging.begin(), averaging.end(),
+                             [&](const nlohmann::json& a, const nlohmann::json& b) {
+                               return distance(a) < distance(b);
+                             });
         attack.reference_error = nearest->at("rmse_midrange").get<double>() / kReferenceDeviation;
         attack.reference_questions = nearest->at("T").get<int>();
       }
     }
-  } catch (const PlainJson::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("{} holds no leakage measurements: {}", file, error.what()),
                 "give --reference the file secure_mle_leakage.json");

@@ -32,6 +32,10 @@ std::chrono::microseconds ParseDuration(const std::string& text) {
   return std::chrono::microseconds(std::llround(microseconds));
 }
 
+std::chrono::milliseconds MillisecondsOf(const std::string& duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(duration));
+}
+
 double ParseBandwidth(const std::string& text) {
   const double bytes = Parse(
       text, {{"bit/s", 1.0 / 8}, {"kbit/s", 1e3 / 8}, {"Mbit/s", 1e6 / 8}, {"Gbit/s", 1e9 / 8}},

@@ -1,5 +1,5 @@
 // The experiment of Figure 2 against tests/references/blr.json, variant `clean` (another
-// implementation, other noise). Skips where the reference data are not there.
+// implementation, other noise).
 #include "stats/blr/figure2.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
 # Writes robust.json: fits by lavaan with estimator = "MLR" (robust standard errors and the scaled
 # test statistic), some with clusters. Run in this folder as: Rscript robust.R robust.json
-# Needs the folder shared/ beside the repository.
 suppressMessages(library(lavaan))
 
 json <- function(x) {
@@ -40,7 +39,7 @@ polish <- function(fit) {
 
 # cluster_size k: rows 1..k of the table are cluster 1, and so on; 0: no clusters.
 case <- function(id, wrapper, model, path, ..., group = NULL, cluster_size = 0) {
-  data <- read.csv(file.path("../../..", path))
+  data <- read.csv(file.path("../..", path))
   options <- list(...)
   if (is.null(options$fixed.x)) options$fixed.x <- TRUE
   if (!is.null(group)) options$group <- group

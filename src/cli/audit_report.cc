@@ -15,20 +15,24 @@ namespace {
 using privacy::AuditOptions;
 using privacy::Outputs;
 
-Json Maybe(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+Json NumberOrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 Json CountJson(const privacy::Count& count) {
   return {{"hits", count.hits}, {"runs", count.trials}};
 }
 
 Json FindingJson(const AuditFinding& finding) {
-  return {{"adversary", finding.adversary},    {"measure", finding.measure},
-          {"claimed", Maybe(finding.claimed)}, {"at_least", Maybe(finding.at_least)},
-          {"violated", finding.violated},      {"event", finding.event},
-          {"first", CountJson(finding.first)}, {"second", CountJson(finding.second)}};
+  return {{"adversary", finding.adversary},
+          {"measure", finding.measure},
+          {"claimed", NumberOrNull(finding.claimed)},
+          {"at_least", NumberOrNull(finding.at_least)},
+          {"violated", finding.violated},
+          {"event", finding.event},
+          {"first", CountJson(finding.first)},
+          {"second", CountJson(finding.second)}};
 }
 
-std::string NumberOrNull(const std::optional<double>& value) {
+std::string NumberOrDash(const std::optional<double>& value) {
   return value ? fmt::format("{:.4g}", *value) : "-";
 }
 
@@ -78,8 +82,8 @@ std::string AuditText(const AuditReport& report) {
       {2, 3, 5, 6},
       {}};
   for (const AuditFinding& finding : report.findings) {
-    table.rows.push_back({finding.adversary, finding.measure, NumberOrNull(finding.claimed),
-                          NumberOrNull(finding.at_least), finding.event, CountText(finding.first),
+    table.rows.push_back({finding.adversary, finding.measure, NumberOrDash(finding.claimed),
+                          NumberOrDash(finding.at_least), finding.event, CountText(finding.first),
                           CountText(finding.second), finding.violated ? "VIOLATED" : "ok"});
   }
   return text + "\n" + RenderTable(table, 0) + "\n" + WrapText(VerdictText(report), 0);
@@ -88,9 +92,9 @@ std::string AuditText(const AuditReport& report) {
 Json ReportJson(const AuditReport& report) {
   Json findings = Json::array();
   for (const AuditFinding& finding : report.findings) findings.push_back(FindingJson(finding));
-  const Json claim = {{"epsilon", Maybe(report.claim.epsilon)},
+  const Json claim = {{"epsilon", NumberOrNull(report.claim.epsilon)},
                       {"delta", report.claim.epsilon ? Json(report.claim.delta) : Json()},
-                      {"mu", Maybe(report.claim.mu)}};
+                      {"mu", NumberOrNull(report.claim.mu)}};
   Json json = {{"what", report.what},   {"claim", claim},       {"runs", report.runs},
                {"alpha", report.alpha}, {"findings", findings}, {"violated", report.violated()}};
   if (report.replay) json["replay"] = *report.replay;

@@ -197,7 +197,9 @@ std::string AttacksCsv(const ProtocolComparison& comparison) {
   return csv;
 }
 
-Json Optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+Json ReferenceNumber(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 Json ProtocolsData(const ProtocolComparison& comparison) {
   Json protocols = Json::array(), attacks = Json::array();
@@ -224,8 +226,8 @@ Json ProtocolsData(const ProtocolComparison& comparison) {
          {"of", attack.of},
          {"unit", attack.rows ? "rows" : "moments"},
          {"error", attack.error},
-         {"stored_found", Optional(attack.reference_recovered)},
-         {"stored_error", Optional(attack.reference_error)},
+         {"stored_found", ReferenceNumber(attack.reference_recovered)},
+         {"stored_error", ReferenceNumber(attack.reference_error)},
          {"stored_questions",
           attack.reference_questions ? Json(*attack.reference_questions) : Json(nullptr)}});
   }

@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Mlr, RobustCases,
 
 // The protocol equals its twin in the clear far below the tolerance against lavaan.
 TEST(RobustProtocolTest, EqualsThePlaintext) {
-  const Study study = Deal(*LoadRobustCase("example_clusters"), 3, 1);
+  const Study study = Deal(LoadRobustCase("example_clusters"), 3, 1);
   const RobustRun run = RunStudy(study, "dealer");
   ASSERT_EQ(net::Describe(run.outcome.errors), "");
   const stats::StatisticsScale scale = PublicScale(study.analysis);
@@ -143,7 +143,7 @@ TEST(RobustProtocolTest, EqualsThePlaintext) {
 
 // A row that counts twice is two rows.
 TEST(RobustProtocolTest, WeightsCountRows) {
-  Study twice = Deal(*LoadRobustCase("example"), 2, 0);
+  Study twice = Deal(LoadRobustCase("example"), 2, 0);
   Study weighted = twice;
   for (size_t party = 0; party < 2; ++party) {
     std::vector<Int128>& cells = twice.cells[party][party];
@@ -163,7 +163,7 @@ TEST(RobustProtocolTest, WeightsCountRows) {
 }
 
 TEST(RobustProtocolTest, FixedEffectsAreRefused) {
-  Study study = Deal(*LoadRobustCase("example"), 2, 0);
+  Study study = Deal(LoadRobustCase("example"), 2, 0);
   mpc::PlanEngine plan("dealer", 2);
   study.task.moments.centred = {true};
   EXPECT_THROW(RobustStandardErrors(plan, study.analysis, study.task, {}, nullptr), Error);
@@ -171,7 +171,7 @@ TEST(RobustProtocolTest, FixedEffectsAreRefused) {
 
 // A single cell as far out as the bounds of the encoding: refused by its holder alone.
 TEST(RobustProtocolTest, RowsTooFarFromTheModelAreTheHoldersError) {
-  Study study = Deal(*LoadRobustCase("example"), 2, 0);
+  Study study = Deal(LoadRobustCase("example"), 2, 0);
   study.cells[1][1][1] = Int128{1} << 62;  // 4096 half widths
   const RobustRun run = RunStudy(study, "dealer");
   ASSERT_TRUE(run.outcome.errors[1]);

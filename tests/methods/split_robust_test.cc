@@ -207,7 +207,7 @@ TEST(SplitRobustTest, SelectorsOfSeveralHolders) {
 
 // Scores do not depend on the point about which rows are taken.
 TEST(SplitRobustTest, ColumnFramesGiveTheSameMeat) {
-  const RobustCase source = *LoadRobustCase("example");
+  const RobustCase source = LoadRobustCase("example");
   SilentProgress progress;
   const stats::SemFit fit = stats::FitSem(source.table, source.moments, {}, progress);
   const stats::ScorePoint point = stats::PointOf(source.table, source.scale, fit, source.moments);
@@ -223,7 +223,7 @@ TEST(SplitRobustTest, ColumnFramesGiveTheSameMeat) {
 }
 
 TEST(SplitRobustTest, ClustersAndWeightsAreRefused) {
-  const Study study = Deal(*LoadRobustCase("example"), {});
+  const Study study = Deal(LoadRobustCase("example"), {});
   mpc::PlanEngine plan("dealer", 2);
   RobustTask clustered = study.task, weighted = study.task;
   clustered.clustered = true;
@@ -242,7 +242,7 @@ TEST(SplitRobustTest, ClustersAndWeightsAreRefused) {
 
 // A single cell as far out as the bounds of the encoding: refused by its holder alone.
 TEST(SplitRobustTest, RowsTooFarFromTheModelAreTheHoldersError) {
-  Study study = Deal(*LoadRobustCase("example"), {});
+  Study study = Deal(LoadRobustCase("example"), {});
   study.cells[1][0][1] = Int128{1} << 62;  // 4096 half widths
   const RobustRun run = RunStudy(study, "dealer");
   ASSERT_TRUE(run.outcome.errors[1]);

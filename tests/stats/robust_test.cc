@@ -80,17 +80,16 @@ TEST(RobustTest, NothingIsScaledWithoutDegreesOfFreedom) {
 
 // The sums are additive over rows, so that holders may add up their own and the rest is addition.
 TEST(RobustTest, ProductsOfPartsAddUp) {
-  const std::optional<RobustCase> example = testing::LoadRobustCase("example_clusters");
-  ASSERT_TRUE(example);
+  const RobustCase example = testing::LoadRobustCase("example_clusters");
   SilentProgress progress;
-  const SemFit fit = FitSem(example->table, example->moments, {}, progress);
-  const ScorePoint point = PointOf(example->table, example->scale, fit, example->moments);
+  const SemFit fit = FitSem(example.table, example.moments, {}, progress);
+  const ScorePoint point = PointOf(example.table, example.scale, fit, example.moments);
   for (const bool clustered : {false, true}) {
     FeatureProducts whole(FrameOf(point, 0)), first(FrameOf(point, 0)), second(FrameOf(point, 0));
-    for (Eigen::Index r = 0; r < example->rows[0].rows(); ++r) {
+    for (Eigen::Index r = 0; r < example.rows[0].rows(); ++r) {
       FeatureProducts& part = r < 100 ? first : second;  // a border between two clusters
-      const Eigen::VectorXd row = example->rows[0].row(r);
-      const std::uint64_t cluster = example->clusters[0][static_cast<std::size_t>(r)];
+      const Eigen::VectorXd row = example.rows[0].row(r);
+      const std::uint64_t cluster = example.clusters[0][static_cast<std::size_t>(r)];
       for (FeatureProducts* to : {&whole, &part}) {
         clustered ? to->AddClusteredRow(row, cluster) : to->AddRow(row);
       }
@@ -105,14 +104,13 @@ TEST(RobustTest, ProductsOfPartsAddUp) {
 
 // At the maximum the scores add up to zero; A_g t is their casewise value.
 TEST(RobustTest, ScoresAddUpToZeroAtTheMaximum) {
-  const std::optional<RobustCase> example = testing::LoadRobustCase("example");
-  ASSERT_TRUE(example);
+  const RobustCase example = testing::LoadRobustCase("example");
   SilentProgress progress;
-  const SemFit fit = FitSem(example->table, example->moments, {}, progress);
-  const ScorePoint point = PointOf(example->table, example->scale, fit, example->moments);
+  const SemFit fit = FitSem(example.table, example.moments, {}, progress);
+  const ScorePoint point = PointOf(example.table, example.scale, fit, example.moments);
   FeatureProducts products(FrameOf(point, 0));
-  for (Eigen::Index r = 0; r < example->rows[0].rows(); ++r)
-    products.AddRow(example->rows[0].row(r));
+  for (Eigen::Index r = 0; r < example.rows[0].rows(); ++r)
+    products.AddRow(example.rows[0].row(r));
   const Eigen::MatrixXd q = products.Products(), map = ScoreMap(point, 0);
   const Eigen::VectorXd sums = map * q.col(0);  // sum of t
   const Eigen::VectorXd sizes = (map * q * map.transpose()).diagonal().cwiseSqrt();

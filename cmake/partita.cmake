@@ -48,13 +48,22 @@ function(partita_unity out name base)
   set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
+# Half of what a compiler spends on a unit is optimisation: -O1 where nothing is hot, -Og for tests
+# (docs/decisions/0208). Both come after the flags of the build type and win.
+set(PARTITA_COLD_OPTIONS $<$<CONFIG:Release>:-O1>)
+set(PARTITA_TEST_OPTIONS $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Og>)
+
 # partita_module(NAME SOURCES a.cc b.cc DEPENDS partita_base ... [PRIVATE_DEPENDS Eigen3::Eigen ...]
-#                [ALONE c.cc]): ALONE are sources with compile options of their own.
+#                [ALONE c.cc] [COLD]): ALONE are sources with compile options of their own; COLD is a
+# module in whose code no time is spent.
 function(partita_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;ALONE;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;ALONE;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   partita_unity(sources ${name} ${CMAKE_SOURCE_DIR}/src ${ARG_SOURCES})
   add_library(partita_${name} STATIC ${sources} ${ARG_ALONE})
   target_link_libraries(partita_${name} PUBLIC partita_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+  if(ARG_COLD)
+    target_compile_options(partita_${name} PRIVATE ${PARTITA_COLD_OPTIONS})
+  endif()
 endfunction()
 
 # The kinds of tests (see CONTRIBUTING.md). `tests_LABEL` builds the tests of one label.
@@ -145,6 +154,8 @@ function(partita_test_programs module)
     endif()
     if(program MATCHES "_slow$")
       set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL ON)
+    else()
+      target_compile_options(${program} PRIVATE ${PARTITA_TEST_OPTIONS})
     endif()
     foreach(name IN LISTS names)
       add_dependencies(${name} ${program})

@@ -175,7 +175,7 @@ Counts FlipEverything(const std::string& kind, const Computation& computation) {
   for (const auto& [message, size] : sizes) {
     const auto [from, to, number] = message;
     for (size_t byte = 0; byte<size; byte += size> kLong ? kStride : 1) {
-      for (const uint8_t mask : {1, 0x80}) {
+      for (const uint8_t mask : {uint8_t{1}, uint8_t{0x80}}) {
         const Ending ending = Run(kind, computation, {from, to, number, byte, mask}, nullptr);
         ++counts.flips;
         if (ending.aborted) {

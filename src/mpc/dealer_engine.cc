@@ -6,6 +6,7 @@
 #include "mpc/dealer_bits.h"
 #include "mpc/dealer_node.h"
 #include "mpc/dealer_oracle.h"
+#include "mpc/release_ok.h"
 
 namespace partita::mpc {
 
@@ -526,6 +527,11 @@ void DealerEngine<R>::OpenTapes(const TapeFactory& tapes) {
 }
 
 template <typename R>
+void DealerEngine<R>::AgreeToOpen() {
+  mpc::AgreeToOpen(channel_, gate_, this->num_parties());
+}
+
+template <typename R>
 FixedOperand DealerEngine<R>::Register(PrivateMatrix matrix) {
   CheckPrivate(matrix, this->facts());
   FixedOperand operand{std::move(matrix), ++num_registered_};
@@ -568,7 +574,7 @@ template class DealerEngine<Ring4>;
 std::unique_ptr<Engine> MakeDealerEngine(net::Channel& channel, ReleaseGate& gate) {
   TapeFactory tapes = ChannelTapes(channel, kDealerTapes);
   if (channel.self() + 1 == channel.num_parties()) {
-    return std::make_unique<DealerNode<Ring128>>(channel, tapes);
+    return std::make_unique<DealerNode<Ring128>>(channel, tapes, DealerOptions{}, &gate);
   }
   return std::make_unique<DealerEngine<Ring128>>(channel, gate, tapes);
 }

@@ -42,6 +42,7 @@ class DealerEngine : public LinearEngine<R, 1> {
 
   const Capabilities& capabilities() const override { return DealerCapabilities(); }
   void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }
+  void AgreeToOpen() override;
   FixedOperand Register(PrivateMatrix matrix) override;
   OracleUse RunOracle(const Shared& values, const OracleTask& task,
                       const OracleQueries& queries) override;
@@ -73,7 +74,7 @@ class DealerEngine : public LinearEngine<R, 1> {
 };
 
 // The engine of this process over Z_2^128: a DealerEngine, or the dealer's node if the channel's
-// last party is this one (which never asks the gate: it opens nothing).
+// last party is this one (which opens nothing).
 std::unique_ptr<Engine> MakeDealerEngine(net::Channel& channel, ReleaseGate& gate);
 
 }  // namespace partita::mpc

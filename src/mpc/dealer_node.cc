@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "mpc/dealer_bits.h"
 #include "mpc/oracle_session.h"
+#include "mpc/release_ok.h"
 
 namespace partita::mpc {
 
@@ -24,12 +25,18 @@ bool IsWholeCrossProduct(const ScheduledProduct& product) {
 
 template <typename R>
 DealerNode<R>::DealerNode(net::Channel& channel, const TapeFactory& tapes,
-                          const DealerOptions& options)
+                          const DealerOptions& options, ReleaseGate* gate)
     : ShapeEngine({channel.num_parties() - 1, {}, R::kBits}),
       channel_(channel),
+      gate_(gate),
       options_(options),
       schedule_(channel.num_parties() - 1, R::kBytes, options) {
   for (PartyIndex party = 0; party < num_parties(); ++party) tapes_.push_back(tapes(party));
+}
+
+template <typename R>
+void DealerNode<R>::AgreeToOpen() {
+  if (gate_ != nullptr) mpc::AgreeToOpen(channel_, *gate_, num_parties());
 }
 
 template <typename R>

@@ -24,11 +24,14 @@ template <typename R>
 class DealerNode : public ShapeEngine {
  public:
   // The channel must outlive the node; this process is its last party. The dealer is there, so
-  // options.dealt_ahead is false.
-  DealerNode(net::Channel& channel, const TapeFactory& tapes, const DealerOptions& options = {});
+  // options.dealt_ahead is false. gate: of a run whose parties agree before they open, so that the
+  // dealer knows of the phase; it opens nothing. Borrowed.
+  DealerNode(net::Channel& channel, const TapeFactory& tapes, const DealerOptions& options = {},
+             ReleaseGate* gate = nullptr);
 
   const Capabilities& capabilities() const override { return DealerCapabilities(); }
   void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }
+  void AgreeToOpen() override;
   FixedOperand Register(PrivateMatrix matrix) override;
   OracleUse RunOracle(const Shared& values, const OracleTask& task,
                       const OracleQueries& queries) override;
@@ -57,6 +60,7 @@ class DealerNode : public ShapeEngine {
                       uint64_t num_rows);
 
   net::Channel& channel_;
+  ReleaseGate* gate_;
   DealerOptions options_;
   DealerSchedule schedule_;
   std::vector<std::unique_ptr<Tape>> tapes_;  // by party

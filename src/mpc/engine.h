@@ -126,6 +126,11 @@ class Engine {
   // Names the phase for counters (channel phases follow).
   virtual void BeginPhase(std::string_view name) = 0;
 
+  // Before the first opening of a run, once, between two phases: a phase of its own in which all
+  // computing parties make their charges durable and say so to each other (release_ok.h). The gate
+  // of a run refuses every opening before it.
+  virtual void AgreeToOpen() = 0;
+
   // Secret-shares private matrices.
   std::vector<Shared> Input(std::span<const PrivateMatrix> inputs);
   // No communication; the matrix gets an id, its masked opening travels with the first product that

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "mpc/dealer_schedule.h"
 #include "mpc/ot/ot_engine.h"
+#include "mpc/release_ok.h"
 #include "mpc/replicated_schedule.h"
 #include "mpc/shamir_schedule.h"
 
@@ -85,6 +86,21 @@ FixedOperand PlanEngine::Register(PrivateMatrix matrix) {
   FixedOperand operand{std::move(matrix), ++num_registered_};
   costs_->Register(operand);
   return operand;
+}
+
+void PlanEngine::AgreeToOpen() {
+  if (gate_ == nullptr) return;
+  const Bytes ok = gate_->Commit();
+  if (ok.empty()) return;
+  BeginPhase(kReleaseOkPhase);
+  ExecutionCost cost{1, {}, {}};
+  for (PartyIndex from = 0; from < num_parties(); ++from) {
+    for (PartyIndex to = 0; to < num_parties(); ++to) {
+      if (from != to) cost.parts.push_back({0, from, to, ok.size()});
+    }
+  }
+  AddSteps(cost);
+  gate_->Agreed();
 }
 
 void PlanEngine::AddStep(const ExecutionCost& cost, size_t step) {

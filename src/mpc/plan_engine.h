@@ -47,6 +47,7 @@ class PlanEngine : public ShapeEngine {
   // Depths of all processes before the engine is made, when the engine's phases follow others.
   void StartAt(std::vector<uint64_t> depths);
   void BeginPhase(std::string_view name) override;
+  void AgreeToOpen() override;
   FixedOperand Register(PrivateMatrix matrix) override;
   // Adds every evaluation that the task allows, one kind after the other: an upper limit. What a
   // run with fewer evaluations costs is OracleTraffic of oracles().

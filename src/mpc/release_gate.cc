@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "crypto/hash.h"
 
 namespace partita::mpc {
 
@@ -61,5 +62,36 @@ void CountingReleaseGate::Opening(std::string_view release_id, size_t to_party,
 }
 
 void CountingReleaseGate::Finish() { finished_ = true; }
+
+Bytes AgreedReleaseGate::Commit() {
+  if (!reserved() || committed_) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("the parties were to agree to open {}",
+                            committed_ ? "a second time" : "before anything was reserved"),
+                "this is a defect of the method: please report it");
+  }
+  committed_ = true;
+  crypto::Sha256 hash;
+  hash.Field("partita release ok").Field(run_id_).U64(counts().size());
+  for (const Count& count : counts()) {
+    const Release& release = count.release;
+    hash.Field(release.id).Field(release.what).Field(release.to).Field(release.mechanism);
+    hash.U64(release.max_count);
+    hash.U64(release.to_party.value_or(UINT64_MAX)).U64(release.num_values.value_or(UINT64_MAX));
+  }
+  const crypto::Digest digest = hash.Finish();
+  static_assert(std::tuple_size_v<crypto::Digest> == kOkBytes);
+  return {digest.begin(), digest.end()};
+}
+
+void AgreedReleaseGate::Opening(std::string_view release_id, size_t to_party, uint64_t num_values) {
+  if (!agreed_) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("release '{}' was about to be opened before all parties agreed to it",
+                            release_id),
+                "this is a defect of the method: please report it");
+  }
+  CountingReleaseGate::Opening(release_id, to_party, num_values);
+}
 
 }  // namespace partita::mpc

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "mpc/bit_kernels.h"
+#include "mpc/release_ok.h"
 #include "mpc/replicated_execution.h"
 #include "mpc/replicated_oracle.h"
 
@@ -23,6 +24,11 @@ ReplicatedEngine<R>::ReplicatedEngine(net::Channel& channel, ReleaseGate& gate,
   }
   own_tape_ = tapes(replicated::Next(channel.self()));
   previous_tape_ = tapes(replicated::Previous(channel.self()));
+}
+
+template <typename R>
+void ReplicatedEngine<R>::AgreeToOpen() {
+  mpc::AgreeToOpen(channel_, gate_, replicated::kParties);
 }
 
 template <typename R>

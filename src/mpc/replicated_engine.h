@@ -45,6 +45,7 @@ class ReplicatedEngine : public LinearEngine<R, 2> {
 
   const Capabilities& capabilities() const override { return replicated::ReplicatedCapabilities(); }
   void BeginPhase(std::string_view name) override { channel_.BeginPhase(name); }
+  void AgreeToOpen() override;
   FixedOperand Register(PrivateMatrix matrix) override;
   OracleUse RunOracle(const Shared& values, const OracleTask& task,
                       const OracleQueries& queries) override;

@@ -4,6 +4,7 @@
 
 #include "crypto/random.h"
 #include "mpc/bit_rules.h"
+#include "mpc/release_ok.h"
 #include "mpc/shamir_execution.h"
 #include "mpc/shamir_oracle.h"
 
@@ -53,6 +54,11 @@ ShamirEngine<F, kSlices>::ShamirEngine(net::Channel& channel, ReleaseGate& gate,
     throw Error(ErrorCode::kUsage, "the engine shamir was made for another number of parties",
                 "use MakeShamirEngine");
   }
+}
+
+template <typename F, size_t kSlices>
+void ShamirEngine<F, kSlices>::AgreeToOpen() {
+  mpc::AgreeToOpen(party_.channel(), gate_, this->num_parties());
 }
 
 template <typename F, size_t kSlices>

@@ -78,6 +78,7 @@ class ShamirEngine : public LinearEngine<F, 1, kSlices> {
 
   const Capabilities& capabilities() const override { return shamir::ShamirCapabilities(); }
   void BeginPhase(std::string_view name) override { party_.channel().BeginPhase(name); }
+  void AgreeToOpen() override;
   FixedOperand Register(PrivateMatrix matrix) override;
   OracleUse RunOracle(const Shared& values, const OracleTask& task,
                       const OracleQueries& queries) override;

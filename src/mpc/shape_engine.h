@@ -12,6 +12,7 @@ class ShapeEngine : public Engine {
   size_t num_parties() const override { return facts_.num_parties; }
   int ring_bits() const override { return facts_.ring_bits; }
   std::optional<PartyIndex> self() const override { return {}; }
+  void AgreeToOpen() override {}
 
   Shared Public(const PublicMatrix& value) override;
   Shared Add(const Shared& a, const Shared& b) override;

@@ -154,7 +154,7 @@ void AddMethodAgreement(const Study& study, PhaseBuilder& builder, study::Plan& 
 }
 
 void AddProtocol(const Study& study, PhaseBuilder& builder, study::Plan& plan) {
-  mpc::CountingReleaseGate gate;
+  mpc::AgreedReleaseGate gate(ByteView{});
   gate.Reserve(study.releases);
   mpc::PlanEngine engine = study.file.engine.stored_correlations
                                ? mpc::PlanEngine(StoredCostModel(study), &gate)

@@ -235,6 +235,7 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   accept::ChainInputs inputs;
   if (session != nullptr) inputs.record = session->record;
   crypto::Key seed = inputs.record.seed;
+  engine.AgreeToOpen();
   if (inputs.record.may_be_open == 0) {
     progress.Phase("common seed");
     engine.BeginPhase("seed");

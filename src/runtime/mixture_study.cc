@@ -215,6 +215,7 @@ std::unique_ptr<MethodResult> MixtureStudy::Run(mpc::Engine& engine, const RunIn
                                                 Progress& progress) const {
   auto result = std::make_unique<MixtureResult>();
   progress.Phase(kIterations);
+  engine.AgreeToOpen();
   engine.BeginPhase(kFirstIteration);
   if (input.session == nullptr) {
     const std::vector<dpvi::StatisticReader> nobody(plan.holders.size());

@@ -11,12 +11,13 @@
 
 namespace partita::runtime {
 
-privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) {
+privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file,
+                                         const std::string& vfs) {
+  if (vfs.empty() && !std::filesystem::exists(file)) {
     throw Error(ErrorCode::kUsage, fmt::format("there is no ledger {}", file.string()),
                 "make one with partita ledger open FILE --table NAME --epsilon E --delta D");
   }
-  return privacy::ledger::SqliteLedger({.file = file});
+  return privacy::ledger::SqliteLedger({.file = file, .vfs = vfs});
 }
 
 std::string ChosenTable(privacy::ledger::SqliteLedger& ledger, const LedgerOptions& options) {

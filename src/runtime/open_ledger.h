@@ -10,11 +10,13 @@ namespace partita::runtime {
 
 struct LedgerOptions {
   std::filesystem::path file;
-  std::string table;  // empty: the only account of the file
+  std::string table;     // empty: the only account of the file
+  std::string vfs = {};  // privacy::ledger::LedgerOptions
 };
 
 // Throws kUsage, saying how to make one, if the file is not there.
-privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file);
+privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file,
+                                         const std::string& vfs = {});
 // Throws kUsage, naming the accounts that there are, if it is not clear which is meant.
 std::string ChosenTable(privacy::ledger::SqliteLedger& ledger, const LedgerOptions& options);
 

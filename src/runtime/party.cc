@@ -25,14 +25,13 @@ std::unique_ptr<mpc::Engine> MakeRunEngine(const Study& study, StoredCorrelation
 // Everything between the hello and the last message.
 std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& local,
                                           StoredCorrelations* stored, net::Channel& channel,
-                                          RunLedger* ledger, crypto::RandomSource& random,
+                                          LedgerGate& gate, crypto::RandomSource& random,
                                           Progress& progress, PartyOutcome& outcome,
                                           const std::filesystem::path& state) {
   if (stored != nullptr) {
     progress.Phase("stored correlations");
     stored->Agree(channel);
   }
-  LedgerGate gate(ledger);
   gate.Reserve(study.releases);
   if (!study.shared_blocks.empty()) {
     progress.Phase("row order");
@@ -76,6 +75,20 @@ OwnProblem Disallowed(const Error& own, const std::string& by) {
   return {own, Error(ErrorCode::kRefused, by + " does not allow this run")};
 }
 
+// Takes the charge back if this party did not yet say ok; else says that it stays.
+Error EndOfCharge(const Error& error, RunLedger* ledger) {
+  if (ledger == nullptr) return error;
+  if (!ledger->spent()) {
+    ledger->Refund("the run ended before this party said that anything may be opened");
+    return error;
+  }
+  return {error.code(),
+          error.message() +
+              "; the charge of this run stays in the ledger, whether or not anything was opened, "
+              "because this party had said that it may be",
+          error.hint()};
+}
+
 // Connects, says hello and runs the protocol. If anything fails after the hello, a table that
 // failed its checks beforehand included, the peers are told that this party stops.
 std::unique_ptr<MethodResult> ConnectAndRun(
@@ -104,15 +117,14 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     outcome.disclosure = study::StrictestDisclosure(terms.disclosure, outcome.approvals);
     outcome.ledger.parties =
         ExchangeLedgers(channel, ledger, {session.run_id, hello.study_hash}, outcome.approvals);
-    return RunProtocol(study, local, stored, channel, ledger, random, progress, outcome, state);
+    LedgerGate gate(ledger, session.run_id);
+    return RunProtocol(study, local, stored, channel, gate, random, progress, outcome, state);
   } catch (const Error& error) {
     channel.Abort(problem ? problem->told : error);
-    if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
-    throw;
+    throw EndOfCharge(error, ledger);
   } catch (const std::exception& error) {
     channel.Abort(Error(ErrorCode::kInternal, "an internal error"));
-    if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
-    throw Error(ErrorCode::kInternal, error.what(), "please report this");
+    throw EndOfCharge({ErrorCode::kInternal, error.what(), "please report this"}, ledger);
   }
 }
 

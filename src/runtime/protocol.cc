@@ -180,6 +180,7 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
                        engine.self() ? local.blocks[c] : std::vector<methods::mle::LocalBlock>{}));
   }
 
+  engine.AgreeToOpen();  // the answers of the checks are the first that opens
   if (!study.privacy) {
     progress.Phase("disclosure checks");
     engine.BeginPhase("disclosure");

@@ -35,10 +35,10 @@ struct LocalRows : MethodRows {
 
 // local: ignored where engine.self() is empty. noise: this party's own share, in a private study
 // (private_moments.h). Phases: "moments",
-// "disclosure", "release", "imputation", "likelihood NAME", "sealed NAME" and "robust NAME" of
-// every such analysis, "results"; a private study has no "disclosure". Throws kRefused at every
-// computing party if a disclosure check fails, naming variable and rule; nothing but the answers of
-// the checks is opened then.
+// mpc::kReleaseOkPhase, "disclosure", "release", "imputation", "likelihood NAME", "sealed NAME" and
+// "robust NAME" of every such analysis, "results"; a private study has no "disclosure". Throws
+// kRefused at every computing party if a disclosure check fails, naming variable and rule; nothing
+// but the answers of the checks is opened then.
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
                            const std::vector<Int128>& noise, const RunInput& input,
                            Progress& progress);

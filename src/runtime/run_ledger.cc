@@ -82,7 +82,9 @@ auto Privately(net::Channel& channel, F work) {
 }  // namespace
 
 RunLedger::RunLedger(const LedgerOptions& options, crypto::Identity identity)
-    : options_(options), ledger_(OpenLedger(options.file)), identity_(std::move(identity)) {}
+    : options_(options),
+      ledger_(OpenLedger(options.file, options.vfs)),
+      identity_(std::move(identity)) {}
 
 void RunLedger::Prepare(const Study& study, size_t party, const crypto::Digest* going_on) {
   party_ = study.parties[party].name;
@@ -180,9 +182,10 @@ std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledge
   return accounts;
 }
 
-void LedgerGate::Opening(std::string_view release_id, size_t to_party, uint64_t num_values) {
-  CountingReleaseGate::Opening(release_id, to_party, num_values);
+Bytes LedgerGate::Commit() {
+  Bytes ok = AgreedReleaseGate::Commit();
   if (ledger_ != nullptr) ledger_->Spend();
+  return ok;
 }
 
 }  // namespace partita::runtime

@@ -8,9 +8,10 @@
 //   2. Each process that keeps a ledger checks the heads that it saw against the last ones it was
 //      shown, stores them durably and returns a signature. kReceiptBytes to every other.
 // A restored backup is refused in step 2 by any peer that saw the newer ledger (methods.md, R-m).
-// The reservation is spent, durably, before the first opening of the run (LedgerGate), and refunded
-// if the run ends without one. A process that dies in between leaves the reservation open, which
-// counts as spent until its steward says otherwise (`partita ledger refund`).
+// The reservation is spent, durably, right before this party says ok to the others (LedgerGate,
+// mpc/release_ok.h), and refunded if the run ends before that: nobody opens anything without every
+// party's ok. A process that dies in between leaves the reservation open, which counts as spent
+// until its steward says otherwise (`partita ledger refund`).
 //
 // Who keeps no ledger shows zeros, returns zeros, and everybody's report says so. Revealed to the
 // peers: that it is the same account as in an earlier study, its number of entries, and the number
@@ -85,6 +86,7 @@ class RunLedger {
                    const Bytes& certificate, const Bytes& signature);
   // If there is a reservation: durable on return; from here on it stays charged.
   void Spend();
+  bool spent() const { return spent_; }
   // If nothing was spent: takes the reservation back. why: words for the entry. Never throws: what
   // cannot be refunded stays charged.
   void Refund(const std::string& why) noexcept;
@@ -113,11 +115,12 @@ std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledge
                                          const RunIdentity& run,
                                          const std::vector<study::SignedApproval>& approvals);
 
-// Counts openings, and spends the reservation before the first.
-class LedgerGate : public mpc::CountingReleaseGate {
+// Spends the reservation before this party says that it may be opened; counts openings.
+class LedgerGate : public mpc::AgreedReleaseGate {
  public:
-  explicit LedgerGate(RunLedger* ledger) : ledger_(ledger) {}
-  void Opening(std::string_view release_id, size_t to_party, uint64_t num_values) override;
+  // ledger: null: this party keeps none, and says ok like the others; borrowed.
+  LedgerGate(RunLedger* ledger, ByteView run_id) : AgreedReleaseGate(run_id), ledger_(ledger) {}
+  Bytes Commit() override;
 
  private:
   RunLedger* ledger_;

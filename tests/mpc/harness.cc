@@ -28,6 +28,14 @@ EngineMaker MakeKind(const std::string& kind) {
   return MakeDealerEngine;
 }
 
+std::unique_ptr<CountingReleaseGate> MakeGate(const RunOptions& options) {
+  std::unique_ptr<CountingReleaseGate> gate;
+  if (options.agrees) gate = std::make_unique<AgreedReleaseGate>(AsBytes("run of a test"));
+  if (gate == nullptr) gate = std::make_unique<CountingReleaseGate>();
+  gate->Reserve(options.releases);
+  return gate;
+}
+
 void RunProcess(const RunOptions& options, const Body& body,
                 std::unique_ptr<net::Transport> transport, RunResult& result) {
   const size_t process = transport->self();
@@ -35,12 +43,11 @@ void RunProcess(const RunOptions& options, const Body& body,
   net::Channel channel(std::move(transport), AsBytes("run of a test"), 1);
   try {
     if (options.prepare) options.prepare(channel);
-    CountingReleaseGate gate;
-    gate.Reserve(options.releases);
+    const std::unique_ptr<CountingReleaseGate> gate = MakeGate(options);
     auto engine =
-        options.make ? options.make(channel, gate) : MakeKind(options.kind)(channel, gate);
+        options.make ? options.make(channel, *gate) : MakeKind(options.kind)(channel, *gate);
     body(*engine, process);
-    gate.Finish();
+    gate->Finish();
   } catch (const Error& error) {
     result.errors[process] = std::current_exception();
     channel.Abort(error);
@@ -91,8 +98,9 @@ RunResult RunAll(const RunOptions& options, const Body& body) {
 RunResult RunAndComparePlan(const RunOptions& options, const Body& body) {
   RunResult result = RunAll(options, body);
   result.ThrowIfFailed();
-  PlanEngine plan = options.plan ? PlanEngine(options.plan(options.num_parties), nullptr)
-                                 : PlanEngine(options.kind, options.num_parties);
+  const std::unique_ptr<CountingReleaseGate> gate = options.agrees ? MakeGate(options) : nullptr;
+  PlanEngine plan = options.plan ? PlanEngine(options.plan(options.num_parties), gate.get())
+                                 : PlanEngine(options.kind, options.num_parties, gate.get());
   body(plan, NumProcesses(options));
   const std::vector<PhaseCost> phases = plan.phases();
   for (size_t self = 0; self < result.traffic.size(); ++self) {

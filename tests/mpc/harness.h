@@ -27,6 +27,7 @@ struct RunOptions {
   EngineMaker make = {};   // default: what `kind` names
   // Releases declared at every gate; by default any id that the body of the tests uses.
   std::vector<Release> releases = {{"out", "test output", "all", "exact", 1000}};
+  bool agrees = false;  // the gate is that of a run, so the body has an AgreeToOpen
   std::function<std::unique_ptr<CostModel>(size_t num_parties)> plan = {};  // default: `kind`'s
   // Puts a decorator around a process's transport.
   std::function<std::unique_ptr<net::Transport>(std::unique_ptr<net::Transport>)> wrap = {};

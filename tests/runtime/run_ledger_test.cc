@@ -272,35 +272,39 @@ TEST_F(RunLedgerTest, SaysWhoKeepsNoLedger) {
   EXPECT_FALSE(seen[1].kept);
 }
 
-// The reservation is spent when the gate lets the first opening through, not later.
-TEST_F(RunLedgerTest, SpendsBeforeTheFirstOpening) {
+// The reservation is spent when this party is about to say ok, not later.
+TEST_F(RunLedgerTest, SpendsBeforeItSaysOk) {
   MakePrivate();
   OpenLedgers(PolicyFor("5"));
   const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
   RunLedger ledger({File("north"), ""}, {});
   ledger.Prepare(study, 0);
   ledger.Reserve({});
-  LedgerGate gate(&ledger);
+  LedgerGate gate(&ledger, crypto::Digest{});
   gate.Reserve(study.releases);
   EXPECT_EQ(StandingAt("north").studies_spent, 0u);
-  const mpc::Release& release = study.releases.front();
-  gate.Opening(release.id, *release.to_party, *release.num_values);
+  EXPECT_FALSE(ledger.spent());
+  EXPECT_EQ(gate.Commit().size(), LedgerGate::kOkBytes);
+  EXPECT_TRUE(ledger.spent());
   EXPECT_EQ(StandingAt("north").studies_spent, 1u);
   ledger.Refund("too late");
   EXPECT_EQ(StandingAt("north").studies_spent, 1u);
 }
 
-// An opening that the plan does not list costs nothing: it does not happen.
-TEST_F(RunLedgerTest, ARefusedOpeningSpendsNothing) {
+// No opening happens before the parties agreed to it, and one that does not happen costs nothing.
+TEST_F(RunLedgerTest, AnOpeningBeforeTheOkSpendsNothing) {
   MakePrivate();
   OpenLedgers(PolicyFor("5"));
   const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
   RunLedger ledger({File("north"), ""}, {});
   ledger.Prepare(study, 0);
   ledger.Reserve({});
-  LedgerGate gate(&ledger);
+  LedgerGate gate(&ledger, crypto::Digest{});
   gate.Reserve(study.releases);
-  EXPECT_TRUE(ThrownBy([&] { gate.Opening("nothing", 0, 1); }).has_value());
+  const mpc::Release& release = study.releases.front();
+  EXPECT_TRUE(ThrownBy([&] {
+                gate.Opening(release.id, *release.to_party, *release.num_values);
+              }).has_value());
   EXPECT_EQ(StandingAt("north").studies_spent, 0u);
   ledger.Refund("nothing was opened");
   EXPECT_EQ(StandingAt("north").reserved, privacy::ledger::Totals{});

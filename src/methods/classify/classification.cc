@@ -240,6 +240,8 @@ MatrixXd RunFit(mpc::Engine& engine, const Classification& design,
                 const std::optional<OwnClassification>& own, crypto::RandomSource& random,
                 Progress& progress) {
   const FitDesign& fit = design.fit;
+  // A minimum is found on shares before anything opens, and what stays at its owner opens never.
+  if (!fit.minimum && design.spec.protocol != Protocol::kOwn) engine.AgreeToOpen();
   if (!design.spec.binary()) {
     std::optional<LevelRows> rows;
     if (own) rows = own->train;

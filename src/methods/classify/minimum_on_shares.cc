@@ -220,6 +220,8 @@ class Minimum {
 
   PerturbedMinimum Open(const Shared& w) {
     const SharedBits certificate = Certificate(Gradient(w));
+    engine_.AgreeToOpen();
+    engine_.BeginPhase("opening");
     const mpc::BitMatrix bit =
         engine_.RevealBits(kCertificateRelease, std::span(&certificate, 1), mpc::kEverybody)
             .front();

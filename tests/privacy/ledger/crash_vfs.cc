@@ -87,7 +87,10 @@ int FileSize(sqlite3_file* file, sqlite3_int64* size) {
   return SQLITE_OK;
 }
 
-int Lock(sqlite3_file*, int) { return SQLITE_OK; }
+int Lock(sqlite3_file* file, int level) {
+  return level != SQLITE_LOCK_RESERVED || Of(file).disk->LockIsFree() ? SQLITE_OK : SQLITE_BUSY;
+}
+int Unlock(sqlite3_file*, int) { return SQLITE_OK; }
 int CheckReservedLock(sqlite3_file*, int* locked) {
   *locked = 0;
   return SQLITE_OK;
@@ -104,7 +107,7 @@ constexpr sqlite3_io_methods kMethods = {1,
                                          Sync,
                                          FileSize,
                                          Lock,
-                                         Lock,
+                                         Unlock,
                                          CheckReservedLock,
                                          FileControl,
                                          SectorSize,
@@ -170,6 +173,9 @@ int FullPathname(sqlite3_vfs*, const char* name, int size, char* out) {
   return SQLITE_OK;
 }
 
+// SQLite adds up how long it slept, so its patience ends as fast as it can ask.
+int Sleep(sqlite3_vfs*, int microseconds) { return microseconds; }
+
 // The content after a crash.
 std::vector<uint8_t> Survive(const File& file, CrashDisk::Survivors survivors,
                              std::mt19937_64& random) {
@@ -211,7 +217,7 @@ CrashDisk::CrashDisk(std::string name) : registration_(std::make_unique<Registra
   sqlite3_vfs* standard = sqlite3_vfs_find(nullptr);
   registration_->name = std::move(name);
   sqlite3_vfs& vfs = registration_->vfs;
-  // Randomness, sleep and time of the standard one; its own data are not used by those.
+  // Randomness and time of the standard one; its own data are not used by those.
   vfs = *standard;
   vfs.iVersion = 1;
   vfs.pNext = nullptr;
@@ -222,6 +228,7 @@ CrashDisk::CrashDisk(std::string name) : registration_(std::make_unique<Registra
   vfs.xDelete = Delete;
   vfs.xAccess = Access;
   vfs.xFullPathname = FullPathname;
+  vfs.xSleep = Sleep;
   sqlite3_vfs_register(&vfs, 0);
 }
 
@@ -232,6 +239,16 @@ void CrashDisk::FailAt(uint64_t operation, Failure failure) {
   fail_at_ = operation;
   failure_ = failure;
   fired_ = false;
+}
+
+void CrashDisk::HoldAt(uint64_t request) {
+  lock_requests_ = 0;
+  hold_at_ = request;
+}
+
+bool CrashDisk::LockIsFree() {
+  ++lock_requests_;
+  return hold_at_ == 0 || lock_requests_ < hold_at_;
 }
 
 int CrashDisk::Operation() {
@@ -282,6 +299,7 @@ void CrashDisk::Load(const Image& image) {
   removed_.clear();
   dead_ = report_failure_after_ = false;
   failure_ = Failure::kNone;
+  hold_at_ = 0;
   for (const auto& [name, bytes] : image) {
     auto file = std::make_shared<File>();
     file->now = file->durable = bytes;

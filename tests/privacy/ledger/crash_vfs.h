@@ -36,6 +36,13 @@ class CrashDisk {
   bool failed() const { return fired_; }
 
   enum class Survivors { kNothing, kEverything, kPart };
+  // Another process holds every file from the `request`-th request for a write lock from now on
+  // (the first is 1); 0: never. Waiting for it takes no time here.
+  void HoldAt(uint64_t request);
+  uint64_t lock_requests() const { return lock_requests_; }
+  // For the SQLite callbacks.
+  bool LockIsFree();
+
   // What is on the disk after power is back. kPart: each un-synced operation whole, torn at 512
   // bytes, torn at 4096 bytes, or not at all; in lost parts of a grown file there is garbage.
   void Crash(Survivors survivors, uint64_t seed);
@@ -73,6 +80,7 @@ class CrashDisk {
   std::map<std::string, std::shared_ptr<File>> files_;
   std::map<std::string, std::shared_ptr<File>> removed_;  // deleted, but not durably
   uint64_t operations_ = 0, fail_at_ = 0;
+  uint64_t lock_requests_ = 0, hold_at_ = 0;
   Failure failure_ = Failure::kNone;
   bool fired_ = false, dead_ = false, report_failure_after_ = false;
   bool ignore_directory_syncs_ = false;

@@ -173,7 +173,7 @@ class ThrowingProgress : public Progress {
 
 constexpr uint64_t kNever = UINT64_MAX;
 
-struct Run {
+struct Faults {
   size_t failing_party = 0;
   uint64_t throw_at = kNever;  // of the failing party's progress
   size_t throw_kind = 0;
@@ -255,7 +255,7 @@ class NothingLocalTest : public ::testing::Test {
   }
 
   // All parties as threads. Returns how many ended with an error. progress: the failing party's.
-  size_t RunAll(const Study& study, const Run& how, uint64_t* calls = nullptr) {
+  size_t RunAll(const Study& study, const Faults& how, uint64_t* calls = nullptr) {
     const std::vector<std::string> names = OnlineNames(study);
     RecordedStreams streams(names.size());
     std::vector<std::unique_ptr<net::Transport>> transports =
@@ -410,7 +410,7 @@ TEST_F(NothingLocalTest, WhateverIsThrownNothingOfItIsSent) {
     const std::unique_ptr<const Study> study = Prepared(of.text);
     for (size_t party = 0; party < OnlineNames(*study).size(); ++party) {
       uint64_t calls = 0;
-      Run how{.failing_party = party};
+      Faults how{.failing_party = party};
       ASSERT_EQ(RunAll(*study, how, &calls), 0u) << ends_;
       ASSERT_GT(calls, 0u);
       constexpr uint64_t kPlaces = 8;
@@ -436,7 +436,7 @@ TEST_F(NothingLocalTest, FilesThatAreWrong) {
   const std::unique_ptr<const Study> study = Prepared(Columns("dealer") + kMoments + kPrivate);
   const auto fails = [&](const std::string& what, const std::function<void()>& before_connect) {
     SCOPED_TRACE(what);
-    Run how{.failing_party = 1};
+    Faults how{.failing_party = 1};
     how.before_connect = before_connect;
     EXPECT_GT(RunAll(*study, how), 0u);
   };
@@ -486,7 +486,7 @@ TEST_F(NothingLocalTest, LedgersThatFail) {
   CrashDisk disk(kDisk);
   sqlite3_vfs_register(sqlite3_vfs_find(kDisk), 1);
   const std::unique_ptr<const Study> study = Prepared(Columns("dealer") + kMoments + kPrivate);
-  Run how{.failing_party = 1};
+  Faults how{.failing_party = 1};
 
   OpenAccount("south", "0.001");
   EXPECT_GT(RunAll(*study, how), 0u);
@@ -526,7 +526,7 @@ TEST_F(NothingLocalTest, StoresOfCorrelations) {
   std::string text = Columns("dealer") + kMoments;
   text.insert(text.find("[[analysis]]"), "correlations = \"stored\"\n");
   const std::unique_ptr<const Study> study = Prepared(text);
-  Run how{.failing_party = 1};
+  Faults how{.failing_party = 1};
   EXPECT_GT(RunAll(*study, how), 0u) << "no store";
   EXPECT_EQ(reasons_, std::set{net::StopReason::kCorrelations});
   std::ofstream(Store("south")) << std::string(5000, 'M');

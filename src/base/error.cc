@@ -34,26 +34,4 @@ std::string_view ErrorCodeName(ErrorCode code) {
   return "internal";
 }
 
-std::string Error::PublicMessage() const {
-  switch (code_) {
-    case ErrorCode::kUnreachable:
-    case ErrorCode::kUntrusted:
-    case ErrorCode::kPeerFault:
-    case ErrorCode::kTimeout:
-    case ErrorCode::kRefused:
-    case ErrorCode::kPeerLost:
-    case ErrorCode::kCancelled:
-      return message();
-    case ErrorCode::kBadData:
-      return "its data failed a check (details are shown to the owner only)";
-    case ErrorCode::kUsage:
-    case ErrorCode::kBadInput:
-    case ErrorCode::kBudget:
-    case ErrorCode::kNotConverged:
-    case ErrorCode::kInternal:
-      break;
-  }
-  return "it failed (its own message says why)";
-}
-
 }  // namespace partita

@@ -1,4 +1,5 @@
-// The one exception type of Partita: what happened, where, and what to do about it.
+// The one exception type of Partita: what happened, where, and what to do about it. Its texts are
+// for the own terminal: a peer is told a reason of a fixed list at most (net/stop.h).
 #pragma once
 
 #include <stdexcept>
@@ -37,11 +38,6 @@ class Error : public std::runtime_error {
   ErrorCode code() const { return code_; }
   std::string message() const { return what(); }
   const std::string& hint() const { return hint_; }
-
-  // What a peer may be told (methods.md, R-i). Messages about the network and about peers are made
-  // of public facts; every other may speak of data, files or results, so peers get a generic
-  // sentence instead.
-  std::string PublicMessage() const;
 
  private:
   ErrorCode code_;

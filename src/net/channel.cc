@@ -10,6 +10,7 @@
 #include "net/frame.h"
 #include "net/frame_pump.h"
 #include "net/hello.h"
+#include "net/stop.h"
 #include "net/transport.h"
 
 namespace partita::net {
@@ -204,10 +205,12 @@ void Channel::Exchange(std::span<const Send> sends, std::span<const Receive> rec
   }
 }
 
-void Channel::Abort(const Error& reason) noexcept {
+void Channel::Abort(const Error& own) noexcept { Abort(own, ReasonFor(own.code())); }
+
+void Channel::Abort(const Error& own, StopReason told) noexcept {
   try {
-    state_->pump.SendAborts(state_->run_tag, reason);
-    if (!state_->poison) state_->poison = reason;
+    state_->pump.SendAborts(state_->run_tag, told);
+    if (!state_->poison) state_->poison = own;
   } catch (...) {
     // Out of memory while stopping: the peers will see the connection close.
   }

@@ -74,7 +74,8 @@ struct PhaseTraffic {
 inline constexpr uint64_t kFrameHeaderBytes = 64;
 
 class Transport;
-struct Session;  // hello.h
+struct Session;                    // hello.h
+enum class StopReason : uint16_t;  // stop.h
 
 // Not thread-safe: one thread per party.
 class Channel {
@@ -96,8 +97,8 @@ class Channel {
   // Sends and receives all messages at once, in one thread, so both sides may send any size.
   // Several messages to (or from) one peer keep their order. Every frame carries (run, attempt,
   // phase, sequence, depth, length); anything unexpected is a kPeerFault naming peer and phase.
-  // Throws kTimeout, kPeerLost (closed, or the peer's Abort reason). After an exception the channel
-  // is poisoned: every later call throws.
+  // Throws kTimeout, kPeerLost (closed, or the peer's reason to stop). After an exception the
+  // channel is poisoned: every later call throws.
   void Exchange(std::span<const Send> sends, std::span<const Receive> receives, Deadline deadline);
   // As above without a deadline, but for `timeout` (SetTimeout, 60 s): a long stream may take its
   // time, a dead peer may not. kTimeout when for so long no message moved and a peer that this
@@ -115,9 +116,11 @@ class Channel {
   // asks.
   void SetProgress(Progress* progress);
 
-  // Tells every peer, best effort and without waiting long, that this party stops and why (public
-  // facts only), then poisons the channel. Never throws.
-  void Abort(const Error& reason) noexcept;
+  // Tells every peer, best effort and without waiting long, that this party stops and why, then
+  // poisons the channel with `own`. Told is one reason of a fixed list (stop.h), the one of the
+  // error's code where none is given; of the error's text nothing leaves this host. Never throws.
+  void Abort(const Error& own, StopReason told) noexcept;
+  void Abort(const Error& own) noexcept;
 
   // Starts a phase: public name, at most 64 characters, the same at every party and in the same
   // order.

@@ -71,7 +71,7 @@ FrameHeader DecodeHeader(const HeaderBytes& bytes, std::string_view peer) {
                              version, kWireVersion));
   }
   const uint16_t type = reader.U16();
-  if (type < 1 || type > 6) Refuse(peer, fmt::format("a message of unknown type {}", type));
+  if (type < 1 || type > 5) Refuse(peer, fmt::format("a message of unknown type {}", type));
   FrameHeader header;
   header.type = static_cast<FrameType>(type);
   header.run_tag = Take<16>(reader);

@@ -24,22 +24,20 @@
 
 namespace partita::net {
 
-inline constexpr uint16_t kWireVersion = 1;
+inline constexpr uint16_t kWireVersion = 2;
 // Depths from here on are nonsense; the bound keeps depth arithmetic from wrapping.
 inline constexpr uint64_t kMaxDepth = uint64_t{1} << 48;
-// Longest reason that an abort frame carries.
-inline constexpr uint64_t kMaxAbortBytes = 4096;
 
-// kAbort: the sender stops for a reason of its own; kRelayedAbort: because another party was lost
-// or stopped, which the text says. kKeepAlive: the sender still takes part and waits in an
-// Exchange; no payload, phase tag, sequence number and depth zero, may stand wherever a header may.
+// kAbort: the sender stops, for a reason of its own or because another party did (stop.h); phase
+// tag, sequence number and depth zero. kKeepAlive: the sender still takes part and waits in an
+// Exchange; no payload, phase tag, sequence number and depth zero. Both may stand wherever a header
+// may.
 enum class FrameType : uint16_t {
   kData = 1,
   kAbort = 2,
   kHello = 3,
   kHelloAck = 4,
-  kRelayedAbort = 5,
-  kKeepAlive = 6,
+  kKeepAlive = 5,
 };
 
 using RunTag = std::array<uint8_t, 16>;

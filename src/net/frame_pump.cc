@@ -20,18 +20,6 @@ constexpr milliseconds kAbortTime{250};
 // byte at a time would hold us for ever.
 constexpr size_t kProgressBytes = 1024;
 
-// What a peer says goes to a terminal: printable ASCII only, which names and messages are made of.
-// Anything else (control characters of any plane, changes of the writing direction) is replaced.
-std::string Printable(ByteView bytes) {
-  std::string text(bytes.begin(), bytes.end());
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = ' ';
-    if (byte >= 0x80) c = '?';
-  }
-  return text;
-}
-
 // Where the payload of the current incoming frame goes.
 enum class Sink { kStore, kStream, kReason, kSkip };
 
@@ -311,30 +299,27 @@ bool FramePump::ReadHeader(Peer& peer) {
     return true;
   }
   frame_done_ = true;
-  if (peer.header.type == FrameType::kAbort || peer.header.type == FrameType::kRelayedAbort) {
-    CheckShort(peer, kMaxAbortBytes);
-    peer.reason.resize(peer.header.length);
+  if (peer.header.type == FrameType::kAbort) {
+    CheckShort(peer, kStopBytes);
+    peer.reason.resize(kStopBytes);
     peer.store = peer.reason;
     peer.sink = Sink::kReason;
     peer.in_payload = true;
-    if (peer.header.length == 0) FinishFrame(peer);
   }
   return true;
 }
 
-// Aborts and keep-alives. A peer may stop in any phase, and before or after the hello; nothing else
-// is left open.
-void FramePump::CheckShort(const Peer& peer, uint64_t max_length) const {
+// Aborts and keep-alives. A peer may stop before or after the hello, so an abort may be of any run;
+// nothing else is left open.
+void FramePump::CheckShort(const Peer& peer, uint64_t length) const {
   FrameExpectation expected;
   expected.header = peer.header;
-  if (peer.header.type == FrameType::kKeepAlive) {
-    expected.header.run_tag = *keep_alive_;
-    expected.header.phase_tag = {};
-    expected.header.sequence = 0;
-  }
+  if (peer.header.type == FrameType::kKeepAlive) expected.header.run_tag = *keep_alive_;
+  expected.header.phase_tag = {};
+  expected.header.sequence = 0;
   expected.header.from = peer.index;
   expected.header.to = transport_.self();
-  expected.max_length = max_length;
+  expected.min_length = expected.max_length = length;
   CheckHeader(peer.header, expected, Name(peer), phase_);
 }
 
@@ -384,17 +369,7 @@ bool FramePump::ReadPayload(Peer& peer) {
 
 void FramePump::FinishFrame(Peer& peer) {
   frame_done_ = true;
-  if (peer.sink == Sink::kReason) {
-    const std::string reason = Printable(peer.reason);
-    if (peer.header.type == FrameType::kRelayedAbort) {
-      throw Error(ErrorCode::kPeerLost, fmt::format("{} (as {} says)", reason, Name(peer)),
-                  "Settle it with that party, then start the study again at every party.");
-    }
-    throw Error(
-        ErrorCode::kPeerLost,
-        fmt::format("party {} stopped (phase '{}'): {}", Name(peer), phase_, reason),
-        fmt::format("Settle it with {}, then start the study again at every party.", Name(peer)));
-  }
+  if (peer.sink == Sink::kReason) Stopped(peer);
   if (peer.sink != Sink::kSkip) {
     InFrame& frame = in_[peer.in_frames[peer.in_next]];
     frame.received = peer.header;
@@ -405,9 +380,29 @@ void FramePump::FinishFrame(Peer& peer) {
   peer.header_read = 0;
 }
 
+// The peer's reason to stop is complete. Only words of our own follow from it.
+void FramePump::Stopped(const Peer& peer) {
+  const std::optional<Stop> stop = DecodeStop(peer.reason, peers_.size());
+  if (!stop) {
+    throw Error(ErrorCode::kPeerFault,
+                fmt::format("party {} stopped and gives an unknown reason (phase '{}')", Name(peer),
+                            phase_),
+                "Install the same release of Partita at every party and start again.");
+  }
+  heard_ = stop;
+  const std::string& who = transport_.names()[stop->party];
+  const std::string hearsay =
+      stop->party == peer.index ? "" : fmt::format(", as {} says", Name(peer));
+  throw Error(ErrorCode::kPeerLost,
+              fmt::format("party {} stopped (phase '{}'{}): {}", who, phase_, hearsay,
+                          ReasonText(stop->reason)),
+              fmt::format("Settle it with {}, then start the study again at every party.", who));
+}
+
 // The peer closed a stream on which something was still to be sent or received.
 void FramePump::Lost(Peer& peer) {
   if (!peer.in_closed) LookForAbort(peer);
+  heard_ = Stop{StopReason::kClosed, peer.index};
   const bool middle = peer.in_payload || peer.header_read != 0 || peer.mid_frame_out();
   throw Error(
       ErrorCode::kPeerLost,
@@ -480,28 +475,23 @@ void FramePump::CheckTime(const WaitLimits& limits, SteadyClock::time_point now)
               "of the study file if its work simply takes longer.");
 }
 
-void FramePump::SendAborts(const RunTag& run_tag, const Error& error) noexcept {
+void FramePump::SendAborts(const RunTag& run_tag, StopReason reason) noexcept {
   try {
-    const bool relayed = error.code() == ErrorCode::kPeerLost;
-    std::string reason = error.PublicMessage();
-    // A text that was relayed already names its first teller only.
-    if (const size_t teller = reason.find(" (as "); relayed && teller != std::string::npos) {
-      reason.resize(teller);
-    }
-    reason.resize(std::min<size_t>(reason.size(), kMaxAbortBytes));
+    const Stop own{reason, transport_.self()};
+    const Bytes body = EncodeStop(reason == StopReason::kLost ? heard_.value_or(own) : own);
     const Deadline deadline = Deadline::After(kAbortTime);
     interests_.clear();
     for (Peer& peer : peers_) {
       if (peer.index == transport_.self() || peer.out_closed || peer.mid_frame_out()) continue;
       FrameHeader header;
-      header.type = relayed ? FrameType::kRelayedAbort : FrameType::kAbort;
+      header.type = FrameType::kAbort;
       header.run_tag = run_tag;
-      header.length = reason.size();
+      header.length = body.size();
       header.from = transport_.self();
       header.to = peer.index;
       const HeaderBytes bytes = EncodeHeader(header);
       peer.staged.assign(bytes.begin(), bytes.end());
-      peer.staged.insert(peer.staged.end(), reason.begin(), reason.end());
+      peer.staged.insert(peer.staged.end(), body.begin(), body.end());
       peer.staged_begin = 0;
       interests_.push_back({peer.index, false, true});
     }

@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "net/channel.h"
 #include "net/frame.h"
+#include "net/stop.h"
 #include "net/transport.h"
 
 namespace partita::net {
@@ -64,9 +65,10 @@ class FramePump {
   void Run(std::span<const OutFrame> out, std::span<InFrame> in, const WaitLimits& limits,
            std::string_view phase, Progress* progress);
 
-  // Best effort, at most a quarter of a second: an abort frame with the error's public message to
-  // every peer whose stream does not stand in the middle of another frame.
-  void SendAborts(const RunTag& run_tag, const Error& error) noexcept;
+  // Best effort, at most a quarter of a second: an abort frame with the reason to every peer whose
+  // stream does not stand in the middle of another frame. For kLost after a Run that heard of a
+  // stop, or saw a connection closed: whose, and the reason that was heard.
+  void SendAborts(const RunTag& run_tag, StopReason reason) noexcept;
 
  private:
   struct Peer;
@@ -81,10 +83,11 @@ class FramePump {
   void Stage(Peer& peer, const OutFrame& frame);
   bool PumpIn(Peer& peer, bool watch);
   bool ReadHeader(Peer& peer);
-  void CheckShort(const Peer& peer, uint64_t max_length) const;
+  void CheckShort(const Peer& peer, uint64_t length) const;
   void StartPayload(Peer& peer);
   bool ReadPayload(Peer& peer);
   void FinishFrame(Peer& peer);
+  [[noreturn]] void Stopped(const Peer& peer);
   [[noreturn]] void Lost(Peer& peer);
   void LookForAbort(Peer& peer);
   void Wait(const WaitLimits& limits);
@@ -103,6 +106,7 @@ class FramePump {
   SteadyClock::time_point now_, last_progress_;
   size_t moved_bytes_ = 0;
   bool frame_done_ = false;
+  std::optional<Stop> heard_;  // of which party's stop
 };
 
 }  // namespace partita::net

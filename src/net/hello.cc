@@ -8,6 +8,7 @@
 #include "crypto/kdf.h"
 #include "net/frame.h"
 #include "net/frame_pump.h"
+#include "net/stop.h"
 
 namespace partita::net {
 namespace {
@@ -75,7 +76,7 @@ class Conversation {
       ExchangeHellos(deadline, progress);
       ExchangeAcks(deadline, progress);
     } catch (const Error& error) {
-      pump_.SendAborts(RunTag{}, error);
+      pump_.SendAborts(RunTag{}, ReasonFor(error.code()));
       throw;
     }
     traffic_.rounds = 2;

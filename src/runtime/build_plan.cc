@@ -351,6 +351,10 @@ study::Plan BuildPlan(const Study& study) {
   plan.assumptions.push_back(
       "All parties follow the protocol; one that deviates can spoil the result or learn more, and "
       "is not detected.");
+  plan.assumptions.push_back(
+      "Beside what is listed here everybody sees who takes part, all approvals, how many entries "
+      "each holder's privacy ledger has and how many exact results it counts, when messages come, "
+      "and whether a party stops, for which reason of a fixed list.");
   study.Describe(plan);
   plan.predictions = Predictions(study, plan);
   return plan;

@@ -336,10 +336,10 @@ PrepareOutcome PrepareCorrelations(const Study& study, const PrepareInput& input
   try {
     Preparation(study, input, channel, random, progress, outcome).Run(std::move(store));
   } catch (const Error& error) {
-    channel.Abort(Error(error.code(), "the preparation of correlations failed there"));
+    channel.Abort(error);
     throw;
   } catch (const std::exception& error) {
-    channel.Abort(Error(ErrorCode::kInternal, "an internal error"));
+    channel.Abort(Error(ErrorCode::kInternal, error.what()));
     throw Error(ErrorCode::kInternal, error.what(), "please report this");
   }
   outcome.traffic = channel.traffic();

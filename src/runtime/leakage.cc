@@ -202,8 +202,8 @@ std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
     }
     rows.push_back(
         {study.parties[p].name, "",
-         fmt::format("nothing from the run but the answers of the checks{}; no bound "
-                     "once it is told the results",
+         fmt::format("nothing from the run but the answers of the checks and what the plan lists "
+                     "for it{}; no bound once it is told the results",
                      IsImputed(study)
                          ? ", the number of rows of each pattern (of each group), and whether "
                            "numbers stayed within their bounds"

@@ -1,6 +1,8 @@
 // What the plan says of method `mle`.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "methods/mle/split_products.h"
 #include "runtime/computations.h"
 #include "runtime/leakage.h"
@@ -86,6 +88,12 @@ size_t OtherHolders(const MleStudy& study) {
   for (const data::Holder& holder : study.partition.holders)
     others += holder.party != study.receiver ? 1 : 0;
   return others;
+}
+
+bool AsksOracle(const MleStudy& study) {
+  return std::any_of(
+      study.computations.begin(), study.computations.end(),
+      [](const Computation& computation) { return computation.protocol == kLikelihood; });
 }
 
 void AddMissingAssumptions(const MleStudy& study, study::Plan& plan) {
@@ -181,8 +189,22 @@ void MleStudy::Describe(study::Plan& plan) const {
 
 std::vector<std::string> MleStudy::AlsoLearns(size_t party) const {
   if (party != receiver) {
-    if (!IsImputed(*this) || !parties[party].holder) return {};
-    return {"by subtracting its own rows, how many rows of the others have each pattern"};
+    std::vector<std::string> learns;
+    // The oracle's other parties answer each question; its dealer hands out masks for it.
+    if (AsksOracle(*this)) {
+      learns.emplace_back(
+          parties[party].dealer
+              ? "about how many likelihoods and gradients the receiver asked for, which depends on "
+                "the data, but none of their values"
+              : "how many likelihoods and gradients of which analysis the receiver asked for, "
+                "which "
+                "depends on the data, but none of their values");
+    }
+    if (IsImputed(*this) && parties[party].holder) {
+      learns.emplace_back(
+          "by subtracting its own rows, how many rows of the others have each pattern");
+    }
+    return learns;
   }
   std::vector<std::string> learns = {"with them the fitted models"};
   if (privacy) {

@@ -6,6 +6,7 @@
 #include "net/channel.h"
 #include "net/frame.h"
 #include "net/hello.h"
+#include "net/stop.h"
 #include "runtime/build_plan.h"
 #include "runtime/finish.h"
 #include "runtime/local_data.h"
@@ -64,15 +65,31 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
   return result;
 }
 
-// Why this party cannot take part, known before anybody is connected. What went wrong with its
-// table, its approval or its ledger, places included, is its own business.
+// Why this party cannot take part, known before anybody is connected.
 struct OwnProblem {
-  Error own, told;
+  Error own;
+  net::StopReason told;
 };
 
-OwnProblem TableProblem(const Error& own) { return {own, Error(ErrorCode::kBadData, "")}; }
-OwnProblem Disallowed(const Error& own, const std::string& by) {
-  return {own, Error(ErrorCode::kRefused, by + " does not allow this run")};
+// In a study that promises privacy peers are not told even that it is the table (stop.h).
+net::StopReason Told(const Study& study, net::StopReason reason) {
+  const bool of_table = reason == net::StopReason::kData || reason == net::StopReason::kApproval ||
+                        reason == net::StopReason::kCorrelations;
+  return study.IsPrivate() && of_table ? net::StopReason::kNoPart : reason;
+}
+
+// What `step` throws, as a problem of which the peers are told `told`.
+template <typename F>
+std::optional<OwnProblem> ProblemOf(net::StopReason told, F step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCancelled) throw;
+    return OwnProblem{error, told};
+  } catch (const std::exception& error) {
+    return OwnProblem{Error(ErrorCode::kInternal, error.what(), "please report this"), told};
+  }
+  return std::nullopt;
 }
 
 // Takes the charge back if this party did not yet say ok; else says that it stays.
@@ -120,10 +137,10 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     LedgerGate gate(ledger, session.run_id);
     return RunProtocol(study, local, stored, channel, gate, random, progress, outcome, state);
   } catch (const Error& error) {
-    channel.Abort(problem ? problem->told : error);
+    channel.Abort(error, Told(study, problem ? problem->told : net::ReasonFor(error.code())));
     throw EndOfCharge(error, ledger);
   } catch (const std::exception& error) {
-    channel.Abort(Error(ErrorCode::kInternal, "an internal error"));
+    channel.Abort(Error(ErrorCode::kInternal, error.what()));
     throw EndOfCharge({ErrorCode::kInternal, error.what(), "please report this"}, ledger);
   }
 }
@@ -151,41 +168,31 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   std::optional<OwnProblem> problem;
   if (study.parties[input.party].holder) {
     progress.Phase("read data");
-    try {
+    problem = ProblemOf(net::StopReason::kData, [&] {
       local = LoadLocalData(study, input.party, input.data, input.approvals->salt(), progress);
       outcome.rows = local.rows;
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::kCancelled) throw;
-      problem = TableProblem(error);
-    } catch (const std::exception& error) {
-      problem = TableProblem(Error(ErrorCode::kInternal, error.what(), "please report this"));
-    }
+    });
     outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }
   hello.commitment = local.snapshot.commitment;
+  // A commitment to nothing would tell that it is the table.
+  if (problem) random.Fill(hello.commitment);
   if (!problem && input.ledger != nullptr) {
-    try {
+    problem = ProblemOf(net::StopReason::kLedger, [&] {
       const bool goes_on = local.method != nullptr && study.GoesOn(*local.method, input.state);
       input.ledger->Prepare(study, input.party, goes_on ? &hello.study_hash : nullptr);
-    } catch (const Error& error) {
-      problem = Disallowed(error, "its own privacy ledger");
-    }
+    });
   }
   std::optional<StoredCorrelations> stored;
   if (!problem && uses_store) {
-    try {
+    problem = ProblemOf(net::StopReason::kCorrelations, [&] {
       stored.emplace(study, input.party, input.fingerprints, input.correlations);
-    } catch (const Error& error) {
-      problem = Disallowed(error, "its own store of correlations");
-    }
+    });
   }
   study::SignedApproval own;
   if (!problem) {
-    try {
-      own = input.approvals->Show(hello.commitment);
-    } catch (const Error& error) {
-      problem = Disallowed(error, "its own approval");
-    }
+    problem = ProblemOf(net::StopReason::kApproval,
+                        [&] { own = input.approvals->Show(hello.commitment); });
   }
 
   std::vector<crypto::Digest> commitments;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "crypto/signature.h"
 #include "net/frame.h"
+#include "net/stop.h"
 #include "net/swap.h"
 #include "privacy/ledger/receipts.h"
 #include "runtime/ledger_charges.h"
@@ -73,8 +74,8 @@ template <typename F>
 auto Privately(net::Channel& channel, F work) {
   try {
     return work();
-  } catch (const Error&) {
-    channel.Abort(Error(ErrorCode::kRefused, "its own privacy ledger does not allow this run"));
+  } catch (const Error& error) {
+    channel.Abort(error, net::StopReason::kLedger);
     throw;
   }
 }

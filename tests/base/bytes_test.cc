@@ -67,14 +67,5 @@ TEST(Int128Test, Decimal) {
             "-170141183460469231731687303715884105728");
 }
 
-TEST(ErrorTest, DataErrorsAreGenericForPeers) {
-  Error data(ErrorCode::kBadData, "row 17 of column age is -4");
-  EXPECT_EQ(data.PublicMessage().find("17"), std::string::npos);
-  Error fit(ErrorCode::kBadInput, "column 'x3' is constant in group B");
-  EXPECT_EQ(fit.PublicMessage().find("x3"), std::string::npos);
-  Error peer(ErrorCode::kTimeout, "no message from south for 60 s (phase 'moments')");
-  EXPECT_EQ(peer.PublicMessage(), peer.message());
-}
-
 }  // namespace
 }  // namespace partita::bytes_test

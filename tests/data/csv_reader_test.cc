@@ -317,8 +317,6 @@ TEST(CheckReportTest, CountsAndFirstPlaces) {
       "has 3 cells without a value (first at line 2, character 5); column 'y' has 2 cells outside "
       "its bounds [0, 5] (first '6' at line 3, character 4); column 'f' has 1 cell without a value "
       "(first at line 4, character 8)");
-  // Peers learn nothing of this.
-  EXPECT_EQ(error->PublicMessage().find("column"), std::string::npos);
   ExpectError(ErrorCode::kBadData, "t.csv: column 'y' has 2 cells outside", "wider bounds",
               [&] { RequireClean(contents.report, {.allow_missing = true}); });
 }

@@ -32,7 +32,7 @@ TEST(FrameTest, LayoutIsFixed) {
   header.phase_tag.fill(0xbb);
   EXPECT_EQ(ToHex(EncodeHeader(header)),
             "50545441"
-            "0100"
+            "0200"
             "0100"
             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
             "bbbbbbbbbbbbbbbb"
@@ -45,7 +45,7 @@ TEST(FrameTest, LayoutIsFixed) {
 
 TEST(FrameTest, RoundTrip) {
   for (FrameType type : {FrameType::kData, FrameType::kAbort, FrameType::kHello,
-                         FrameType::kHelloAck, FrameType::kRelayedAbort, FrameType::kKeepAlive}) {
+                         FrameType::kHelloAck, FrameType::kKeepAlive}) {
     FrameHeader header = Example();
     header.type = type;
     EXPECT_EQ(DecodeHeader(EncodeHeader(header), "south"), header);

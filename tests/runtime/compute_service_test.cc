@@ -196,6 +196,42 @@ TEST_F(ComputeServiceTest, AClientIsToldOfClocksThatDisagree) {
   EXPECT_EQ(asked, 2);
 }
 
+// Whatever is asked, by whomever, while the disk fails or not: what is refused is refused by one
+// word, which names nothing of the node's host.
+TEST_F(ComputeServiceTest, EveryRefusalIsOneWord) {
+  Node0 node(folder_, {});
+  const study::CollectionNode& at = folder_.collection().nodes[0];
+  const std::string round = RoundPath(folder_.collection(), "");
+  SilentProgress progress;
+  uint64_t refused = 0;
+  const Bytes good = folder_.Keep(0).envelopes[0];
+  for (const crypto::Identity& who :
+       {crypto::Identity(), folder_.node_identity(1), folder_.reader_identity()}) {
+    for (const std::string method : {"GET", "POST", "DELETE"}) {
+      for (const std::string& target :
+           {round + "uploads", round + "set", round + "closing", round + "publication",
+            round + "freeze", round + "etc/passwd", std::string("/v1/rounds/x/1/set")}) {
+        for (const Bytes& body : {Bytes(), Bytes(100, 'x'), good}) {
+          disk_.FailAt(1, CrashDisk::Failure::kNoSpace);
+          net::HttpsClient to({at.name, at.address, at.fingerprint}, who);
+          net::HttpRequest request;
+          request.method = method;
+          request.target = target;
+          request.body = body;
+          const net::HttpResponse response =
+              to.Send(request, std::chrono::minutes(10), kMaxWordBytes, progress);
+          if (response.status == 200) continue;
+          ++refused;
+          EXPECT_THAT(net::BodyText(response), ::testing::MatchesRegex("[a-z-]+"))
+              << method << " " << target;
+          EXPECT_EQ(response.content_type, "text/plain");
+        }
+      }
+    }
+  }
+  EXPECT_GE(refused, 100U);
+}
+
 // Before anything of a body is read.
 TEST_F(ComputeServiceTest, UploadsWithoutCredentialAreScreened) {
   const partita::testing::SumFolder folder(

@@ -13,7 +13,8 @@ struct LedgerOptions {
   std::string table;  // empty: the only account of the file
 };
 
-// Throws kUsage, saying how to make one, if the file is not there.
+// Opens the ledger and verifies everything in it, so that nothing is read from or done with one
+// that does not hold. Throws kUsage, saying how to make one, if the file is not there.
 privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file);
 // Throws kUsage, naming the accounts that there are, if it is not clear which is meant.
 std::string ChosenTable(privacy::ledger::SqliteLedger& ledger, const LedgerOptions& options);

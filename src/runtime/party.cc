@@ -9,6 +9,7 @@
 #include "runtime/build_plan.h"
 #include "runtime/finish.h"
 #include "runtime/local_data.h"
+#include "runtime/own_error.h"
 #include "runtime/run_ledger.h"
 #include "runtime/study_engine.h"
 #include "study/hashes.h"
@@ -25,14 +26,13 @@ std::unique_ptr<mpc::Engine> MakeRunEngine(const Study& study, StoredCorrelation
 // Everything between the hello and the last message.
 std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& local,
                                           StoredCorrelations* stored, net::Channel& channel,
-                                          RunLedger* ledger, crypto::RandomSource& random,
+                                          LedgerGate& gate, crypto::RandomSource& random,
                                           Progress& progress, PartyOutcome& outcome,
                                           const std::filesystem::path& state) {
   if (stored != nullptr) {
     progress.Phase("stored correlations");
     stored->Agree(channel);
   }
-  LedgerGate gate(ledger);
   gate.Reserve(study.releases);
   if (!study.shared_blocks.empty()) {
     progress.Phase("row order");
@@ -52,6 +52,8 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
   }
   std::unique_ptr<MethodResult> result = study.Run(*engine, run, progress);
   gate.Finish();
+  // A dealer may have had no part in any opening; it has no charge, but an approval.
+  if (!study.parties[channel.self()].holder) gate.Spend();
   if (study.ComparesResults()) {
     const crypto::Digest common = result->Common();
     ConfirmFinish(channel, study.num_computing, {common.begin(), common.end()});
@@ -76,12 +78,22 @@ OwnProblem Disallowed(const Error& own, const std::string& by) {
   return {own, Error(ErrorCode::kRefused, by + " does not allow this run")};
 }
 
+constexpr char kOwnApproval[] = "its own approval";
+
+// A party without rows has nothing to go on from: it takes the word of all that have.
+bool HoldersGoOn(const Study& study, const std::vector<PeerAccount>& parties) {
+  bool all = true;
+  for (size_t party = 0; party < parties.size(); ++party)
+    all = all && (parties[party].goes_on || !study.parties[party].holder);
+  return all;
+}
+
 // Connects, says hello and runs the protocol. If anything fails after the hello, a table that
 // failed its checks beforehand included, the peers are told that this party stops.
 std::unique_ptr<MethodResult> ConnectAndRun(
     const Study& study, const Connector& connect, const net::HelloInput& hello,
-    const study::ApprovalTerms& terms, const study::SignedApproval& own, const Approvals& approvals,
-    RunLedger* ledger, const LocalData& local, StoredCorrelations* stored,
+    const study::ApprovalTerms& terms, const study::SignedApproval& own, Approvals& approvals,
+    RunLedger* ledger, const LocalData& local, bool goes_on, StoredCorrelations* stored,
     const std::optional<OwnProblem>& problem, crypto::RandomSource& random, Progress& progress,
     PartyOutcome& outcome, std::vector<crypto::Digest>& commitments,
     const std::filesystem::path& state) {
@@ -102,9 +114,19 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     if (problem) throw Error(problem->own);
     outcome.approvals = ExchangeApprovals(channel, study, terms, own, commitments, approvals);
     outcome.disclosure = study::StrictestDisclosure(terms.disclosure, outcome.approvals);
-    outcome.ledger.parties =
-        ExchangeLedgers(channel, ledger, {session.run_id, hello.study_hash}, outcome.approvals);
-    return RunProtocol(study, local, stored, channel, ledger, random, progress, outcome, state);
+    outcome.ledger.parties = ExchangeLedgers(
+        channel, ledger, {session.run_id, hello.study_hash, goes_on}, outcome.approvals);
+    bool continues = goes_on;
+    if (!study.parties[channel.self()].holder) {
+      continues = HoldersGoOn(study, outcome.ledger.parties);
+      KeepToOwner(kOwnApproval, [&] { approvals.RequireRunLeft(ledger, continues); });
+    }
+    LedgerGate gate(ledger, &approvals, {session.run_id, continues});
+    return RunProtocol(study, local, stored, channel, gate, random, progress, outcome, state);
+  } catch (const OwnError& error) {
+    channel.Abort(error.told());
+    if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
+    throw;
   } catch (const Error& error) {
     channel.Abort(problem ? problem->told : error);
     if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
@@ -151,9 +173,10 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
     outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }
   hello.commitment = local.snapshot.commitment;
+  const bool goes_on =
+      !problem && local.method != nullptr && study.GoesOn(*local.method, input.state);
   if (!problem && input.ledger != nullptr) {
     try {
-      const bool goes_on = local.method != nullptr && study.GoesOn(*local.method, input.state);
       input.ledger->Prepare(study, input.party, goes_on ? &hello.study_hash : nullptr);
     } catch (const Error& error) {
       problem = Disallowed(error, "its own privacy ledger");
@@ -170,9 +193,11 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   study::SignedApproval own;
   if (!problem) {
     try {
+      // Whether the run goes on, a party without rows learns from the others.
+      if (study.parties[input.party].holder) input.approvals->RequireRunLeft(input.ledger, goes_on);
       own = input.approvals->Show(hello.commitment);
     } catch (const Error& error) {
-      problem = Disallowed(error, "its own approval");
+      problem = Disallowed(error, kOwnApproval);
     }
   }
 
@@ -180,7 +205,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   std::unique_ptr<MethodResult> result;
   try {
     result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
-                           stored ? &*stored : nullptr, problem, random, progress, outcome,
+                           goes_on, stored ? &*stored : nullptr, problem, random, progress, outcome,
                            commitments, input.state);
   } catch (const Error&) {
     if (problem) throw Error(problem->own);

@@ -1,10 +1,12 @@
-// What the ledger reads from outside: heads and receipts of peers, entries of a file, exported
-// chains. Each has exactly one encoding, or is refused. The first byte says which it is.
+// What the ledger reads from outside: heads and receipts of peers, entries and rows of the journal
+// of a file, exported chains. Each has exactly one encoding, or is refused. The first byte says
+// which it is.
 #include <cstdlib>
 #include <string>
 
 #include "base/error.h"
 #include "privacy/ledger/audit.h"
+#include "privacy/ledger/journal.h"
 
 namespace {
 
@@ -21,7 +23,7 @@ void Require(bool promise) {
 bool Same(const Bytes& a, ByteView b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 void ReadOne(uint8_t kind, ByteView bytes) {
-  switch (kind % 4) {
+  switch (kind % 5) {
     case 0:
       Require(Same(ledger::EncodeHead(ledger::DecodeHead(bytes, "north")), bytes));
       break;
@@ -38,9 +40,18 @@ void ReadOne(uint8_t kind, ByteView bytes) {
       }
       break;
     }
-    default:
+    case 3:
       ledger::ReadChainJson({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
                             "fuzz.json");
+      break;
+    default: {
+      const ledger::JournalRow row = ledger::DecodeJournalRow(bytes);
+      try {
+        Require(Same(ledger::EncodeJournalRow(row), bytes));
+      } catch (const Error& error) {
+        Require(error.code() == ErrorCode::kUsage);
+      }
+    }
   }
 }
 

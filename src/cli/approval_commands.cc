@@ -11,6 +11,7 @@
 #include "cli/ledger_price.h"
 #include "crypto/signature.h"
 #include "runtime/approval_files.h"
+#include "runtime/approval_uses.h"
 #include "runtime/approvals.h"
 #include "runtime/build_plan.h"
 #include "runtime/envelope_uses.h"
@@ -29,6 +30,7 @@ struct SignOptions {
   std::string study_file, party, folder = ".", data, key, certificate, roster, until, envelope,
                                  output, reason, ledger, table;
   std::optional<uint64_t> min_cell, min_rows;
+  uint64_t runs = 1;
   bool refuse_small_samples = false, accept_useless = false;
 };
 
@@ -75,6 +77,7 @@ nlohmann::ordered_json Described(const study::Approval& approval) {
           {"decision", approval.decision == study::Decision::kApprove ? "approve" : "reject"},
           {"reason", approval.reason},
           {"study", approval.study},
+          {"runs", approval.runs},
           {"valid_until", study::FormatUtc(approval.valid_until)}};
 }
 
@@ -82,6 +85,8 @@ std::string Thresholds(const study::DisclosureSpec& disclosure) {
   return fmt::format("min_cell {}, min_rows {}{}", disclosure.min_cell, disclosure.min_rows,
                      disclosure.refuse_small_samples ? ", small samples are refused" : "");
 }
+
+std::string RunsText(uint64_t runs) { return runs == 1 ? "one run" : fmt::format("{} runs", runs); }
 
 std::string DigestText(const crypto::Digest& digest) {
   return digest == crypto::Digest{} ? "none" : ToHex(digest);
@@ -91,12 +96,12 @@ std::string ApprovalText(const study::Approval& approval) {
   const bool approved = approval.decision == study::Decision::kApprove;
   return fmt::format(
       "party         {}\ndecision      {}{}\nstudy         {}\nstudy file    {}\nplan          {}\n"
-      "table         {}\ndisclosure    {}\napproved at   {}\nvalid until   {}\nsoftware      {}\n"
-      "envelope      {}\n",
+      "table         {}\ndisclosure    {}\ngood for      {}\napproved at   {}\nvalid until   {}\n"
+      "software      {}\nenvelope      {}\n",
       approval.party, approved ? "approve" : "reject",
       approval.reason.empty() ? "" : ": " + approval.reason, approval.study,
       DigestText(approval.study_file_hash), DigestText(approval.plan_hash),
-      DigestText(approval.commitment), Thresholds(approval.disclosure),
+      DigestText(approval.commitment), Thresholds(approval.disclosure), RunsText(approval.runs),
       study::FormatUtc(approval.approved_at), study::FormatUtc(approval.valid_until),
       approval.software_version, DigestText(approval.envelope));
 }
@@ -171,6 +176,7 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   request.min_cell = options.min_cell;
   request.min_rows = options.min_rows;
   request.refuse_small_samples = options.refuse_small_samples;
+  request.runs = options.runs;
   if (!options.until.empty()) request.valid_until = UntilOf(options.until);
   const study::Plan plan = runtime::BuildPlan(prepared);
   if (decision == study::Decision::kApprove) runtime::RequireUseful(plan, options.accept_useless);
@@ -189,8 +195,8 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
             fmt::format("{}\n{}{}What will be signed\n{}\n",
                         study::RenderPlanText(plan, study::DefaultNetworks()), price,
                         price.empty() ? "" : "\n", ApprovalText(approval)),
-            fmt::format("Approve this study as party {} until {}?", options.party,
-                        study::FormatUtc(approval.valid_until)));
+            fmt::format("Approve this study as party {} until {}, for {}?", options.party,
+                        study::FormatUtc(approval.valid_until), RunsText(approval.runs)));
   }
   runtime::SaveApproval(made, file);
   nlohmann::ordered_json data = Described(approval);
@@ -202,6 +208,10 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   if (made.salt) {
     PrintNote(output, fmt::format("keep {} beside it and show it to nobody",
                                   runtime::SecretPath(file).string()));
+  }
+  if (approve) {
+    PrintNote(output, fmt::format("it is good for {}, counted in {}: keep that beside it as well",
+                                  RunsText(approval.runs), runtime::UsesPath(file).string()));
   }
   return kDone;
 }
@@ -238,6 +248,12 @@ void AddApprove(CLI::App& study, Invocation& invocation) {
   command->add_option("--min-cell", options->min_cell, "Raise the study's min_cell")
       ->excludes(envelope);
   command->add_option("--min-rows", options->min_rows, "Raise the study's min_rows")
+      ->excludes(envelope);
+  command
+      ->add_option("--runs", options->runs,
+                   "How many runs it is for; one that was interrupted and goes on is one run")
+      ->check(CLI::Range(uint64_t{1}, study::kMaxApprovedRuns))
+      ->capture_default_str()
       ->excludes(envelope);
   command
       ->add_flag("--refuse-small-samples", options->refuse_small_samples,
@@ -347,7 +363,15 @@ int Show(const OutputOptions& output, const ShowOptions& options) {
         prepared, runtime::StudyIdentityOf(prepared, fingerprints), runtime::BuildPlan(prepared));
     study::RequireApproves(approval, approval.party, terms, study::NowUtc());
   }
-  return PrintShown(output, options, ApprovalText(approval), Described(approval), fingerprint);
+  std::string page = ApprovalText(approval);
+  nlohmann::ordered_json data = Described(approval);
+  // Where its owner looks at it; the others have the document alone.
+  const fs::path record = runtime::UsesPath(options.file);
+  if (fs::exists(record)) {
+    data["uses"] = runtime::ApprovalUses(record, approval);
+    page += fmt::format("used for      {}\n", RunsText(data["uses"].get<uint64_t>()));
+  }
+  return PrintShown(output, options, page, data, fingerprint);
 }
 
 void AddShow(CLI::App& study, Invocation& invocation) {

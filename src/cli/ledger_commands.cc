@@ -1,4 +1,4 @@
-// partita ledger open | show | history | price | change | refund | verify | export
+// partita ledger open | show | history | price | change | refund | verify | export | upgrade
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -83,6 +83,11 @@ ledger::Policy PolicyOf(const PolicyOptions& options) {
   return policy;
 }
 
+// What is no UTF-8 in a text of somebody's is shown as such.
+std::string LedgerJson(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 Json StandingData(const ledger::Standing& standing) {
   Json data = Json::parse(ledger::StandingJson(standing));
   data["open_reservations"] = Json::array();
@@ -105,14 +110,14 @@ std::string StandingPage(const ledger::Standing& standing) {
 void PrintStanding(const OutputOptions& output, ledger::SqliteLedger& book,
                    const std::string& table) {
   const ledger::Standing standing = book.StandingOf(table);
-  PrintResult(output, StandingPage(standing), StandingData(standing).dump());
+  PrintResult(output, StandingPage(standing), LedgerJson(StandingData(standing)));
 }
 
 int RunOpen(const OutputOptions& output, const LedgerCommand& command) {
   const ledger::Policy policy = PolicyOf(command.policy);
   const ledger::LedgerOptions options{.file = command.file};
-  if (!fs::exists(command.file)) ledger::SqliteLedger::Create(options);
-  ledger::SqliteLedger book(options);
+  ledger::SqliteLedger::CreateUnlessThere(options);
+  ledger::SqliteLedger book = Open(command);
   crypto::SystemRandom random;
   book.OpenAccount(policy, random, StampOf(command));
   PrintStanding(output, book, policy.table);
@@ -134,7 +139,7 @@ int RunShow(const OutputOptions& output, const LedgerCommand& command) {
     list.push_back(StandingData(standing));
   }
   if (tables.empty()) text = "no table has an account in this ledger";
-  PrintResult(output, text, Json{{"tables", list}}.dump());
+  PrintResult(output, text, LedgerJson(Json{{"tables", list}}));
   return kDone;
 }
 
@@ -185,17 +190,48 @@ int RunRefund(const OutputOptions& output, const LedgerCommand& command) {
   return kDone;
 }
 
-int RunVerify(const OutputOptions& output, const LedgerCommand& command) {
-  ledger::SqliteLedger book = Open(command);
-  book.Verify();
+void PrintWhole(const OutputOptions& output, ledger::SqliteLedger& book, const std::string& file,
+                const std::string& what) {
   size_t entries = 0;
   const std::vector<std::string> tables = book.Tables();
   for (const std::string& table : tables) entries += book.Entries(table).size();
-  PrintResult(output,
-              fmt::format("{} is whole: {} tables, {} entries; hashes, costs, budgets and "
-                          "signatures agree",
-                          command.file, tables.size(), entries),
-              Json{{"file", command.file}, {"tables", tables.size()}, {"entries", entries}}.dump());
+  const ledger::JournalSummary journal = book.Summary();
+  std::string text = fmt::format(
+      "{} {}: {} tables, {} entries, a journal of {} rows with {} receipts for other ledgers; "
+      "hashes, costs, budgets and signatures agree",
+      file, what, tables.size(), entries, journal.rows, journal.receipts);
+  if (journal.taken_over) {
+    text +=
+        ". The ledger is older than its journal: receipts that were deleted before it was taken "
+        "over are missing without a trace";
+  }
+  if (!journal.seen) {
+    text += fmt::format(
+        ". {}.seen lacks its end: an old copy of the ledger would not be noticed on this host "
+        "until "
+        "something is written again",
+        file);
+  }
+  PrintResult(output, text,
+              LedgerJson(Json{{"file", file},
+                              {"tables", tables.size()},
+                              {"entries", entries},
+                              {"journal_rows", journal.rows},
+                              {"receipts", journal.receipts},
+                              {"taken_over", journal.taken_over},
+                              {"seen", journal.seen}}));
+}
+
+int RunVerify(const OutputOptions& output, const LedgerCommand& command) {
+  ledger::SqliteLedger book = Open(command);  // verifies
+  PrintWhole(output, book, command.file, "is whole");
+  return kDone;
+}
+
+int RunUpgrade(const OutputOptions& output, const LedgerCommand& command) {
+  ledger::SqliteLedger::Upgrade({.file = command.file}, StampOf(command));
+  ledger::SqliteLedger book = Open(command);
+  PrintWhole(output, book, command.file, "is of this version now, and whole");
   return kDone;
 }
 
@@ -307,6 +343,12 @@ void AddLedgerCommands(CLI::App& app, Invocation& invocation) {
     command->add_option("--by", options->by, "Who states it (default: the user's name)");
   }
   add("verify", "Check every hash, cost, budget and signature", RunVerify);
+  {
+    auto [command, options] =
+        add("upgrade", "Take over, once, a ledger that an earlier version of Partita wrote",
+            RunUpgrade);
+    command->add_option("--by", options->by, "Who does it (default: the user's name)");
+  }
   {
     auto [command, options] =
         add("export", "Write the entries of a table for an auditor", RunExport);

@@ -45,9 +45,14 @@ std::optional<Json> LedgerSchema(const std::string& command) {
                    {"exact_releases", Type("integer")},
                    {"studies_left", Nullable("integer")}});
   }
-  if (command == "ledger verify") {
-    return Object(
-        {{"file", Type("string")}, {"tables", Type("integer")}, {"entries", Type("integer")}});
+  if (command == "ledger verify" || command == "ledger upgrade") {
+    return Object({{"file", Type("string")},
+                   {"tables", Type("integer")},
+                   {"entries", Type("integer")},
+                   {"journal_rows", Type("integer")},
+                   {"receipts", Type("integer")},
+                   {"taken_over", Type("boolean")},
+                   {"seen", Type("boolean")}});
   }
   if (command == "ledger export")
     return Object({{"table", Type("string")}, {"file", Type("string")}});

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "data/utf8.h"
+
 namespace partita::cli {
 namespace {
 
@@ -11,7 +13,9 @@ std::string Dump(const OutputOptions& output, const nlohmann::ordered_json& enve
   return envelope.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-void WriteLine(std::FILE* stream, const std::string& text) {
+// Texts of files, damaged ones included, are shown to people: what is no UTF-8 is replaced.
+void WriteLine(std::FILE* stream, const std::string& given) {
+  const std::string text = data::ReplaceMalformed(given);
   std::fwrite(text.data(), 1, text.size(), stream);
   if (text.empty() || text.back() != '\n') std::fputc('\n', stream);
   std::fflush(stream);

@@ -144,7 +144,9 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
           report::WriteFileAtomically(options->html, report::RenderPlanHtml(plan, networks, hash));
         }
         PrintResult(invocation.output,
-                    fmt::format("{}\nPlan hash (the parties compare it when they connect)\n  {}\n",
+                    fmt::format("{}\nPlan hash (the parties compare it when they connect)\n  {}\n"
+                                "A party's approval of it is for one run, or for as many as its "
+                                "steward says\n",
                                 study::RenderPlanText(plan, networks), hash),
                     data.dump());
         return kDone;

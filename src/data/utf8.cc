@@ -47,6 +47,16 @@ size_t CountCodePoints(std::string_view text) {
   return count;
 }
 
+std::string ReplaceMalformed(std::string_view text) {
+  std::string whole;
+  while (!text.empty()) {
+    const size_t length = SequenceLength(text);
+    whole += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return whole;
+}
+
 std::string Printable(std::string_view text) {
   constexpr size_t kMaxShown = 40;
   std::string shown;

@@ -17,4 +17,7 @@ size_t CountCodePoints(std::string_view text);
 // as '?'.
 std::string Printable(std::string_view text);
 
+// The text with every byte that continues no code point as U+FFFD: what may be printed.
+std::string ReplaceMalformed(std::string_view text);
+
 }  // namespace partita::data

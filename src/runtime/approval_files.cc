@@ -13,6 +13,7 @@
 #include "data/snapshot.h"
 #include "data/utf8.h"
 #include "net/socket.h"
+#include "runtime/approval_uses.h"
 #include "runtime/envelope_uses.h"
 #include "study/text.h"
 #include "study/utc_time.h"
@@ -86,6 +87,12 @@ void RequireReason(const ApprovalRequest& request) {
               fmt::format("Write 1 to {} bytes of text on one line.", study::kMaxReasonBytes));
 }
 
+void RequireRuns(uint64_t runs) {
+  if (runs >= 1 && runs <= study::kMaxApprovedRuns) return;
+  throw Error(ErrorCode::kUsage, fmt::format("an approval for {} runs", runs),
+              fmt::format("Write --runs 1 to {}.", study::kMaxApprovedRuns));
+}
+
 void RequireOwnCertificate(const crypto::Identity& identity, const std::string& party,
                            const std::string& fingerprint) {
   const auto problem = crypto::CertificateProblem(*identity.certificate, party, fingerprint);
@@ -103,7 +110,7 @@ fs::path DefaultApprovalPath(const fs::path& study_file, const std::string& part
 
 fs::path SecretPath(const fs::path& approval) { return Beside(approval, ".secret.json"); }
 
-fs::path UsesPath(const fs::path& envelope) { return Beside(envelope, ".uses"); }
+fs::path UsesPath(const fs::path& document) { return Beside(document, ".uses"); }
 
 std::string ReadApprovalFile(const fs::path& file, const std::string& party) {
   if (auto text = ReadFile(file, /*is_private=*/false)) return *std::move(text);
@@ -134,6 +141,7 @@ MadeApproval MakeApproval(const Study& study, const study::ApprovalTerms& terms,
   const size_t party = PartyByName(study, request.party);
   RequireOwnCertificate(request.identity, request.party, request.fingerprints[party]);
   RequireReason(request);
+  RequireRuns(request.runs);
   MadeApproval made;
   study::Approval approval;
   approval.party = request.party;
@@ -151,6 +159,8 @@ MadeApproval MakeApproval(const Study& study, const study::ApprovalTerms& terms,
       request.valid_until.value_or(approval.approved_at + study::kApprovalSeconds);
   RequireFuture(approval.valid_until, approval.approved_at);
   approval.software_version = kVersion;
+  approval.runs = request.runs;
+  random.Fill(approval.nonce);
   if (study.parties[party].holder && request.decision == study::Decision::kApprove) {
     const data::Snapshot snapshot = data::TakeSnapshot(request.data, random);
     approval.commitment = snapshot.commitment;
@@ -162,11 +172,12 @@ MadeApproval MakeApproval(const Study& study, const study::ApprovalTerms& terms,
 
 void SaveApproval(const MadeApproval& made, const fs::path& file) {
   const study::Approval& approval = made.document.approval;
-  // If only one of the two gets written, they do not fit together and count for nothing.
+  // If not all of them get written, they do not fit together and count for nothing.
   if (made.salt) {
     WriteFileAtomically(SecretPath(file).string(),
                         study::RenderSecret({approval.party, approval.commitment, *made.salt}));
   }
+  StartApprovalUses(UsesPath(file), approval);
   WriteFileAtomically(file.string(), study::RenderApproval(made.document));
   if (!made.salt) {
     std::error_code ignored;  // of an earlier approval, worth nothing without it

@@ -19,8 +19,8 @@ std::filesystem::path DefaultApprovalPath(const std::filesystem::path& study_fil
                                           const std::string& party);
 // X.json -> X.secret.json: the salt; mode 0600, never leaves its owner.
 std::filesystem::path SecretPath(const std::filesystem::path& approval);
-// X.json -> X.uses: the runs that the envelope has paid for.
-std::filesystem::path UsesPath(const std::filesystem::path& envelope);
+// X.json -> X.uses: the runs that the approval or envelope has paid for.
+std::filesystem::path UsesPath(const std::filesystem::path& document);
 
 // The text of an approval or envelope. Throws kRefused if there is none, kBadInput if it cannot be
 // read or is larger than any such document.
@@ -40,6 +40,7 @@ struct ApprovalRequest {
   std::optional<uint64_t> min_cell, min_rows;
   bool refuse_small_samples = false;
   std::optional<int64_t> valid_until;  // default: kApprovalSeconds from now
+  uint64_t runs = 1;                   // that it is for
 };
 
 struct MadeApproval {
@@ -52,7 +53,8 @@ struct MadeApproval {
 // party; kBadInput if the table cannot be read.
 MadeApproval MakeApproval(const Study& study, const study::ApprovalTerms& terms,
                           const ApprovalRequest& request, crypto::RandomSource& random);
-// Writes the document and its secret part in place of earlier ones. Throws kUsage.
+// Writes the document and its secret part in place of earlier ones, and starts the count of its
+// runs at zero. Throws kUsage.
 void SaveApproval(const MadeApproval& made, const std::filesystem::path& file);
 
 // Signs an envelope and starts its count at zero, in place of an earlier one. party, name, lists

@@ -9,6 +9,8 @@
 #include "net/swap.h"
 #include "runtime/approval_files.h"
 #include "runtime/envelope_uses.h"
+#include "runtime/own_error.h"
+#include "runtime/run_ledger.h"
 #include "study/utc_time.h"
 
 namespace partita::runtime {
@@ -34,6 +36,12 @@ study::Approval ApprovalOf(const study::ApprovalTerms& terms, const std::string&
   return approval;
 }
 
+ApprovalLedger LedgerOf(RunLedger* ledger) {
+  if (ledger == nullptr) return {};
+  return {[ledger](const crypto::Digest& approval) { return ledger->RunsOf(approval); },
+          [ledger](const std::optional<privacy::ledger::Used>& use) { ledger->Spend(use); }};
+}
+
 class Signed : public Approvals {
  public:
   explicit Signed(ApprovalSources sources) : sources_(std::move(sources)) {}
@@ -51,6 +59,25 @@ class Signed : public Approvals {
   }
 
   const crypto::Key& salt() const override { return salt_; }
+
+  void RequireRunLeft(RunLedger* ledger, bool goes_on) override {
+    if (envelope_) return;  // counted when it is shown
+    RequireApprovalLeft(UsesPath(sources_.document), approval_.approval, {{}, goes_on},
+                        LedgerOf(ledger));
+  }
+
+  void Spend(RunLedger* ledger, const ApprovedRun& run) override {
+    if (spent_) return;
+    if (envelope_) {
+      Approvals::Spend(ledger, run);
+    } else {
+      KeepToOwner(net::StopReason::kApproval, [&] {
+        CountApprovalUse(UsesPath(sources_.document), approval_.approval, run, LedgerOf(ledger),
+                         study::NowUtc());
+      });
+    }
+    spent_ = true;
+  }
 
   study::SignedApproval Show(const crypto::Digest& commitment) override {
     if (envelope_) return ShowUnderEnvelope(commitment);
@@ -104,6 +131,7 @@ class Signed : public Approvals {
   crypto::Key salt_;
   study::SignedApproval approval_;
   std::optional<study::Envelope> envelope_;  // instead of an approval
+  bool spent_ = false;
 };
 
 class Unsigned : public Approvals {
@@ -144,6 +172,12 @@ void RequireTable(const Study& study, size_t party, const study::Approval& appro
 }
 
 }  // namespace
+
+void Approvals::RequireRunLeft(RunLedger* /*ledger*/, bool /*goes_on*/) {}
+
+void Approvals::Spend(RunLedger* ledger, const ApprovedRun& /*run*/) {
+  if (ledger != nullptr) ledger->Spend();
+}
 
 std::unique_ptr<Approvals> SignedApprovals(ApprovalSources sources) {
   return std::make_unique<Signed>(std::move(sources));

@@ -15,12 +15,15 @@
 #include "crypto/certificate.h"
 #include "crypto/random.h"
 #include "net/channel.h"
+#include "runtime/approval_uses.h"
 #include "runtime/study.h"
 #include "study/approval.h"
 #include "study/hashes.h"
 #include "study/plan.h"
 
 namespace partita::runtime {
+
+class RunLedger;
 
 inline constexpr char kApprovalsPhase[] = "approvals";
 
@@ -41,10 +44,19 @@ class Approvals {
   virtual void Open(const Study& study, size_t party, const study::ApprovalTerms& terms) = 0;
   // Under which the party commits to its table.
   virtual const crypto::Key& salt() const = 0;
+  // Whether the approval has a run left, before anybody is connected. ledger: null: this party
+  // keeps none. goes_on: with a run that was interrupted. Throws kRefused; counts nothing. By
+  // default approvals are not counted.
+  virtual void RequireRunLeft(RunLedger* ledger, bool goes_on);
   // The document to show, once the table is read and just before the first message leaves. Throws
   // kRefused if it is not the approved table (commitment: zero without a table), or if the envelope
   // is used up; counts a use of the envelope durably.
   virtual study::SignedApproval Show(const crypto::Digest& commitment) = 0;
+  // Spends the reservation of the ledger, if there is one, and counts the run against the approval,
+  // in one transaction: durable on return, so before the first message without which nobody can
+  // open anything. More calls do nothing. Throws kRefused, and spends nothing, if another run was
+  // faster and the approval is used up.
+  virtual void Spend(RunLedger* ledger, const ApprovedRun& run);
   // Throws kRefused unless the document is signed as it must be by the party of that channel index.
   virtual void RequireSigner(size_t party, const study::SignedApproval& document) const = 0;
 };

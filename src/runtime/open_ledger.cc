@@ -17,7 +17,9 @@ privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file,
     throw Error(ErrorCode::kUsage, fmt::format("there is no ledger {}", file.string()),
                 "make one with partita ledger open FILE --table NAME --epsilon E --delta D");
   }
-  return privacy::ledger::SqliteLedger({.file = file, .vfs = vfs});
+  privacy::ledger::SqliteLedger ledger({.file = file, .vfs = vfs});
+  ledger.Verify();
+  return ledger;
 }
 
 std::string ChosenTable(privacy::ledger::SqliteLedger& ledger, const LedgerOptions& options) {

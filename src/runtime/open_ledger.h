@@ -14,7 +14,8 @@ struct LedgerOptions {
   std::string vfs = {};  // privacy::ledger::LedgerOptions
 };
 
-// Throws kUsage, saying how to make one, if the file is not there.
+// Opens the ledger and verifies everything in it, so that nothing is read from or done with one
+// that does not hold. Throws kUsage, saying how to make one, if the file is not there.
 privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file,
                                          const std::string& vfs = {});
 // Throws kUsage, naming the accounts that there are, if it is not clear which is meant.

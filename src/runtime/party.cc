@@ -10,6 +10,7 @@
 #include "runtime/build_plan.h"
 #include "runtime/finish.h"
 #include "runtime/local_data.h"
+#include "runtime/own_error.h"
 #include "runtime/run_ledger.h"
 #include "runtime/study_engine.h"
 #include "study/hashes.h"
@@ -106,12 +107,20 @@ Error EndOfCharge(const Error& error, RunLedger* ledger) {
           error.hint()};
 }
 
+// A party without rows has nothing to go on from: it takes the word of all that have.
+bool HoldersGoOn(const Study& study, const std::vector<PeerAccount>& parties) {
+  bool all = true;
+  for (size_t party = 0; party < parties.size(); ++party)
+    all = all && (parties[party].goes_on || !study.parties[party].holder);
+  return all;
+}
+
 // Connects, says hello and runs the protocol. If anything fails after the hello, a table that
 // failed its checks beforehand included, the peers are told that this party stops.
 std::unique_ptr<MethodResult> ConnectAndRun(
     const Study& study, const Connector& connect, const net::HelloInput& hello,
-    const study::ApprovalTerms& terms, const study::SignedApproval& own, const Approvals& approvals,
-    RunLedger* ledger, const LocalData& local, StoredCorrelations* stored,
+    const study::ApprovalTerms& terms, const study::SignedApproval& own, Approvals& approvals,
+    RunLedger* ledger, const LocalData& local, bool goes_on, StoredCorrelations* stored,
     const std::optional<OwnProblem>& problem, crypto::RandomSource& random, Progress& progress,
     PartyOutcome& outcome, std::vector<crypto::Digest>& commitments,
     const std::filesystem::path& state) {
@@ -132,10 +141,19 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     if (problem) throw Error(problem->own);
     outcome.approvals = ExchangeApprovals(channel, study, terms, own, commitments, approvals);
     outcome.disclosure = study::StrictestDisclosure(terms.disclosure, outcome.approvals);
-    outcome.ledger.parties =
-        ExchangeLedgers(channel, ledger, {session.run_id, hello.study_hash}, outcome.approvals);
-    LedgerGate gate(ledger, session.run_id);
+    outcome.ledger.parties = ExchangeLedgers(
+        channel, ledger, {session.run_id, hello.study_hash, goes_on}, outcome.approvals);
+    bool continues = goes_on;
+    if (!study.parties[channel.self()].holder) {
+      continues = HoldersGoOn(study, outcome.ledger.parties);
+      KeepToOwner(net::StopReason::kApproval,
+                  [&] { approvals.RequireRunLeft(ledger, continues); });
+    }
+    LedgerGate gate(ledger, session.run_id, &approvals, {session.run_id, continues});
     return RunProtocol(study, local, stored, channel, gate, random, progress, outcome, state);
+  } catch (const OwnError& error) {
+    channel.Abort(error, Told(study, error.told()));
+    throw EndOfCharge(error, ledger);
   } catch (const Error& error) {
     channel.Abort(error, Told(study, problem ? problem->told : net::ReasonFor(error.code())));
     throw EndOfCharge(error, ledger);
@@ -177,9 +195,10 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   hello.commitment = local.snapshot.commitment;
   // A commitment to nothing would tell that it is the table.
   if (problem) random.Fill(hello.commitment);
+  const bool goes_on =
+      !problem && local.method != nullptr && study.GoesOn(*local.method, input.state);
   if (!problem && input.ledger != nullptr) {
     problem = ProblemOf(net::StopReason::kLedger, [&] {
-      const bool goes_on = local.method != nullptr && study.GoesOn(*local.method, input.state);
       input.ledger->Prepare(study, input.party, goes_on ? &hello.study_hash : nullptr);
     });
   }
@@ -191,15 +210,18 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   }
   study::SignedApproval own;
   if (!problem) {
-    problem = ProblemOf(net::StopReason::kApproval,
-                        [&] { own = input.approvals->Show(hello.commitment); });
+    problem = ProblemOf(net::StopReason::kApproval, [&] {
+      // Whether the run goes on, a party without rows learns from the others.
+      if (study.parties[input.party].holder) input.approvals->RequireRunLeft(input.ledger, goes_on);
+      own = input.approvals->Show(hello.commitment);
+    });
   }
 
   std::vector<crypto::Digest> commitments;
   std::unique_ptr<MethodResult> result;
   try {
     result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
-                           stored ? &*stored : nullptr, problem, random, progress, outcome,
+                           goes_on, stored ? &*stored : nullptr, problem, random, progress, outcome,
                            commitments, input.state);
   } catch (const Error&) {
     if (problem) throw Error(problem->own);

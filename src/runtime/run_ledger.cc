@@ -11,7 +11,9 @@
 #include "net/stop.h"
 #include "net/swap.h"
 #include "privacy/ledger/receipts.h"
+#include "runtime/approvals.h"
 #include "runtime/ledger_charges.h"
+#include "runtime/own_error.h"
 #include "study/utc_time.h"
 
 namespace partita::runtime {
@@ -26,31 +28,42 @@ bool IsZero(ByteView bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
 }
 
-Bytes EncodeShown(const std::optional<Head>& head, uint64_t exact_before) {
-  ByteWriter writer;
-  writer.U64(head ? 1 : 0);
-  writer.Raw(head ? EncodeHead(*head) : Bytes(kHeadBytes));
-  writer.U64(exact_before);
-  return writer.Take();
-}
+// The first word of what is shown: of an account, of a journal without accounts, or of nothing; and
+// beside it whether the run goes on.
+constexpr uint64_t kNothingShown = 0, kAccountShown = 1, kJournalShown = 2, kGoesOn = 4;
 
 struct ShownAccount {
   std::optional<Head> head;
+  bool account = false;  // the head is that of the account of a table
   uint64_t exact_before = 0;
+  bool goes_on = false;
 };
+
+Bytes EncodeShown(const ShownAccount& shown) {
+  const uint64_t kind = !shown.head ? kNothingShown : shown.account ? kAccountShown : kJournalShown;
+  ByteWriter writer;
+  writer.U64(kind | (shown.goes_on ? kGoesOn : 0));
+  writer.Raw(shown.head ? EncodeHead(*shown.head) : Bytes(kHeadBytes));
+  writer.U64(shown.account ? shown.exact_before : 0);
+  return writer.Take();
+}
 
 ShownAccount DecodeShown(ByteView bytes, const std::string& party) {
   ByteReader reader(bytes);
-  const uint64_t flag = reader.U64();
+  const uint64_t word = reader.U64();
+  const uint64_t kind = word & ~kGoesOn;
   const ByteView head = reader.Raw(kHeadBytes);
   ShownAccount shown;
   shown.exact_before = reader.U64();
-  if (flag > 1 || (flag == 0 && (!IsZero(head) || shown.exact_before != 0))) {
+  shown.account = kind == kAccountShown;
+  shown.goes_on = (word & kGoesOn) != 0;
+  if (kind > kJournalShown || (kind == kNothingShown && !IsZero(head)) ||
+      (!shown.account && shown.exact_before != 0)) {
     throw Error(ErrorCode::kPeerFault,
                 fmt::format("what party {} shows of its ledger is damaged", party),
                 "ask that party to update Partita");
   }
-  if (flag == 1) shown.head = privacy::ledger::DecodeHead(head, party);
+  if (kind != kNothingShown) shown.head = privacy::ledger::DecodeHead(head, party);
   return shown;
 }
 
@@ -67,17 +80,6 @@ uint64_t SpentFor(privacy::ledger::SqliteLedger& ledger, const std::string& tabl
     }
   }
   return spent;
-}
-
-// The peers are told that the own ledger said no, not why.
-template <typename F>
-auto Privately(net::Channel& channel, F work) {
-  try {
-    return work();
-  } catch (const Error& error) {
-    channel.Abort(error, net::StopReason::kLedger);
-    throw;
-  }
 }
 
 }  // namespace
@@ -105,17 +107,21 @@ void RunLedger::Reserve(const RunIdentity& run) {
   if (!request_) return;
   request_->run_id = run.run_id;
   request_->study_file_hash = run.study_file_hash;
-  reservation_ = ledger_.Reserve(*request_, Now());
+  reservation_ = KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.Reserve(*request_, Now()); });
 }
 
 std::optional<Head> RunLedger::Shown() {
+  if (!has_table()) return KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.JournalHead(); });
   if (!reservation_ && covered_by_ == 0) return std::nullopt;
-  return ledger_.HeadOf(table_);
+  return KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.HeadOf(table_); });
 }
 
 Bytes RunLedger::Witness(const Head& head, const RunIdentity& run, const std::string& owner) {
   const Receipt receipt{head, run.run_id, run.study_file_hash};
-  ledger_.Witness(receipt, owner, Now());
+  const auto last =
+      KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.LastReceipt(receipt.head.pseudonym); });
+  CheckShownHead(last, receipt, owner);
+  KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.Witness(receipt, owner, Now()); });
   if (!identity_.key) return {};
   return privacy::ledger::SignReceipt(identity_, receipt);
 }
@@ -123,13 +129,25 @@ Bytes RunLedger::Witness(const Head& head, const RunIdentity& run, const std::st
 void RunLedger::Countersign(const Head& head, const std::string& peer, const Bytes& certificate,
                             const Bytes& signature) {
   if (!reservation_) return;  // the charge of a run that goes on was countersigned when it was made
-  ledger_.Countersign(table_, reservation_->number, {peer, head, certificate, signature}, Now());
+  KeepToOwner(net::StopReason::kLedger, [&] {
+    return ledger_.Countersign(table_, reservation_->number, {peer, head, certificate, signature},
+                               Now());
+  });
 }
 
-void RunLedger::Spend() {
-  if (!reservation_ || spent_) return;
-  ledger_.Spend(table_, reservation_->number, Now());
-  spent_ = true;
+void RunLedger::Spend(const std::optional<privacy::ledger::Used>& use) {
+  KeepToOwner(net::StopReason::kLedger, [&] {
+    if (reservation_ && !spent_) {
+      ledger_.Spend(table_, reservation_->number, Now(), use);
+      spent_ = true;
+    } else if (use) {
+      ledger_.Use(*use, Now());
+    }
+  });
+}
+
+std::vector<crypto::Digest> RunLedger::RunsOf(const crypto::Digest& approval) {
+  return KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.RunsOf(approval); });
 }
 
 void RunLedger::Refund(const std::string& why) noexcept {
@@ -155,28 +173,32 @@ std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledge
                                          const std::vector<study::SignedApproval>& approvals) {
   channel.BeginPhase(kLedgerPhase);
   const size_t self = channel.self(), count = channel.num_parties();
-  std::optional<Head> head;
+  ShownAccount own;
+  own.goes_on = run.goes_on;
   if (ledger != nullptr) {
-    Privately(channel, [&] { ledger->Reserve(run); });
-    head = ledger->Shown();
+    ledger->Reserve(run);
+    own.head = ledger->Shown();
+    own.account = own.head && ledger->has_table();
+    own.exact_before = ledger->exact_before();
   }
-  const std::vector<Bytes> shown =
-      net::Swap(channel, EncodeShown(head, head ? ledger->exact_before() : 0));
+  const std::vector<Bytes> shown = net::Swap(channel, EncodeShown(own));
   std::vector<PeerAccount> accounts(count);
   std::vector<Bytes> receipts(count, Bytes(kReceiptBytes));
   for (size_t peer = 0; peer < count; ++peer) {
     accounts[peer].party = channel.names()[peer];
     const ShownAccount account = DecodeShown(shown[peer], accounts[peer].party);
-    accounts[peer].kept = account.head.has_value();
+    accounts[peer].kept = account.account;
     accounts[peer].exact_before = account.exact_before;
+    accounts[peer].goes_on = account.goes_on;
     if (peer == self || ledger == nullptr || !account.head) continue;
     const Bytes signature = ledger->Witness(*account.head, run, accounts[peer].party);
-    if (!signature.empty()) receipts[peer] = privacy::ledger::EncodeSignature(signature);
+    if (account.account && !signature.empty())
+      receipts[peer] = privacy::ledger::EncodeSignature(signature);
   }
   const std::vector<Bytes> signatures = net::Swap(channel, receipts, kReceiptBytes);
-  for (size_t peer = 0; head && peer < count; ++peer) {
+  for (size_t peer = 0; own.account && peer < count; ++peer) {
     if (peer == self || IsZero(signatures[peer])) continue;
-    ledger->Countersign(*head, accounts[peer].party, approvals[peer].signature.certificate,
+    ledger->Countersign(*own.head, accounts[peer].party, approvals[peer].signature.certificate,
                         privacy::ledger::DecodeSignature(signatures[peer], accounts[peer].party));
     accounts[peer].countersigned = true;
   }
@@ -185,7 +207,11 @@ std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledge
 
 Bytes LedgerGate::Commit() {
   Bytes ok = AgreedReleaseGate::Commit();
-  if (ledger_ != nullptr) ledger_->Spend();
+  if (approvals_ != nullptr) {
+    approvals_->Spend(ledger_, run_);
+  } else if (ledger_ != nullptr) {
+    ledger_->Spend();
+  }
   return ok;
 }
 

@@ -4,18 +4,21 @@
 // Phase "ledger", right after the approvals, two rounds among all processes of the study:
 //   1. Each holder that keeps a ledger reserves what the study costs its table (ledger_charges.h)
 //      and shows the head of its account, and how many exact results were released from the table
-//      before. kShownLedgerBytes to every other.
+//      before. A party without a table that keeps a ledger shows the head of its journal. Everybody
+//      says whether it goes on with a run that was interrupted. kShownLedgerBytes to every other.
 //   2. Each process that keeps a ledger checks the heads that it saw against the last ones it was
-//      shown, stores them durably and returns a signature. kReceiptBytes to every other.
+//      shown, stores them durably and returns a signature for accounts. kReceiptBytes to every
+//      other.
 // A restored backup is refused in step 2 by any peer that saw the newer ledger (methods.md, R-m).
 // The reservation is spent, durably, right before this party says ok to the others (LedgerGate,
 // mpc/release_ok.h), and refunded if the run ends before that: nobody opens anything without every
 // party's ok. A process that dies in between leaves the reservation open, which counts as spent
 // until its steward says otherwise (`partita ledger refund`).
 //
-// Who keeps no ledger shows zeros, returns zeros, and everybody's report says so. Revealed to the
-// peers: that it is the same account as in an earlier study, its number of entries, and the number
-// of exact results.
+// Who keeps no ledger shows no head, returns zeros, and everybody's report says so. Revealed to the
+// peers: that it is the same account or journal as in an earlier study, its number of entries, the
+// number of exact results, and whether a run goes on. What fails in the own ledger is told to the
+// peers in general words (own_error.h).
 #pragma once
 
 #include <filesystem>
@@ -28,11 +31,14 @@
 #include "mpc/release_gate.h"
 #include "net/channel.h"
 #include "privacy/ledger/sqlite_ledger.h"
+#include "runtime/approval_uses.h"
 #include "runtime/open_ledger.h"
 #include "runtime/study.h"
 #include "study/approval.h"
 
 namespace partita::runtime {
+
+class Approvals;
 
 inline constexpr char kLedgerPhase[] = "ledger";
 inline constexpr size_t kShownLedgerBytes = 8 + privacy::ledger::kHeadBytes + 8;
@@ -43,6 +49,7 @@ struct PeerAccount {
   bool kept = false;           // whether it keeps an account of its table
   uint64_t exact_before = 0;   // exact results released from the table before this study
   bool countersigned = false;  // whether it countersigned the charge of the party that reports
+  bool goes_on = false;        // whether it goes on with a run that was interrupted
 };
 
 // What the ledger did in a run.
@@ -58,6 +65,7 @@ struct LedgerOutcome {
 struct RunIdentity {
   crypto::Digest run_id{};
   crypto::Digest study_file_hash{};
+  bool goes_on = false;  // this party goes on with a run that was interrupted; in no receipt
 };
 
 // This party's ledger. The calls come in this order; errors are those of SqliteLedger.
@@ -74,19 +82,24 @@ class RunLedger {
   void Prepare(const Study& study, size_t party, const crypto::Digest* going_on = nullptr);
   // Holders. Durable on return, and counts against the budget.
   void Reserve(const RunIdentity& run);
-  // The head of the account, if there is a reservation; asked for just before it is shown.
+  // The head of the account, if there is a reservation, or that of the journal of a party without a
+  // table; asked for just before it is shown.
   std::optional<privacy::ledger::Head> Shown();
+  bool has_table() const { return !table_.empty(); }
   uint64_t exact_before() const { return exact_before_; }
   // Stores the head that `owner` shows and signs it; empty without a key. Throws kRefused for an
-  // older head than before.
+  // older head than before, which everybody may know.
   Bytes Witness(const privacy::ledger::Head& head, const RunIdentity& run,
                 const std::string& owner);
   // A peer's signature over the head that was shown to it.
   void Countersign(const privacy::ledger::Head& head, const std::string& peer,
                    const Bytes& certificate, const Bytes& signature);
-  // If there is a reservation: durable on return; from here on it stays charged.
-  void Spend();
+  // If there is a reservation: durable on return; from here on it stays charged. use: of the own
+  // approval, counted in the same transaction, with or without a reservation.
+  void Spend(const std::optional<privacy::ledger::Used>& use = {});
   bool spent() const { return spent_; }
+  // The runs that an approval was used for.
+  std::vector<crypto::Digest> RunsOf(const crypto::Digest& approval);
   // If nothing was spent: takes the reservation back. why: words for the entry. Never throws: what
   // cannot be refunded stays charged.
   void Refund(const std::string& why) noexcept;
@@ -109,21 +122,26 @@ class RunLedger {
 };
 
 // The phase. ledger: null: this party keeps none. approvals: of all parties, by channel index, for
-// their certificates. Returns what everybody showed. What fails in the own ledger is told to the
-// peers in general words.
+// their certificates. Returns what everybody showed.
 std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledger,
                                          const RunIdentity& run,
                                          const std::vector<study::SignedApproval>& approvals);
 
-// Spends the reservation before this party says that it may be opened; counts openings.
+// Before this party says that it may be opened: spends the reservation and counts the run against
+// this party's approval (Approvals::Spend). Counts openings.
 class LedgerGate : public mpc::AgreedReleaseGate {
  public:
-  // ledger: null: this party keeps none, and says ok like the others; borrowed.
-  LedgerGate(RunLedger* ledger, ByteView run_id) : AgreedReleaseGate(run_id), ledger_(ledger) {}
+  // ledger: null: this party keeps none, and says ok like the others. approvals: null: there is
+  // none. Both borrowed.
+  LedgerGate(RunLedger* ledger, ByteView run_id, Approvals* approvals = nullptr,
+             const ApprovedRun& run = {})
+      : AgreedReleaseGate(run_id), ledger_(ledger), approvals_(approvals), run_(run) {}
   Bytes Commit() override;
 
  private:
   RunLedger* ledger_;
+  Approvals* approvals_;
+  ApprovedRun run_;
 };
 
 }  // namespace partita::runtime

@@ -12,8 +12,9 @@ namespace partita::study {
 namespace {
 
 constexpr char kApprovalKind[] = "partita_approval";
+constexpr uint64_t kApprovalFormat = 2;
 constexpr char kApprovalSecretKind[] = "partita_approval_secret";
-constexpr char kApprovalDomain[] = "partita approval v1";
+constexpr char kApprovalDomain[] = "partita approval v2";
 constexpr char kApproveAgain[] =
     "Read the plan again and approve it: partita study approve STUDY --party PARTY.";
 
@@ -31,6 +32,8 @@ Bytes ApprovalFields(const Approval& approval) {
   writer.Raw(approval.plan_hash);
   writer.Raw(approval.commitment);
   WriteDisclosure(approval.disclosure, writer);
+  writer.U64(approval.runs);
+  writer.Raw(approval.nonce);
   writer.U64(static_cast<uint64_t>(approval.approved_at));
   writer.U64(static_cast<uint64_t>(approval.valid_until));
   writer.String(approval.software_version);
@@ -74,10 +77,14 @@ SignedApproval SignApproval(Approval approval, const crypto::Identity& identity)
   return {std::move(approval), std::move(signature)};
 }
 
+Digest ApprovalDigest(const Approval& approval) {
+  return crypto::Sha256().Field(kApprovalDomain).Field(ApprovalFields(approval)).Finish();
+}
+
 std::string RenderApproval(const SignedApproval& document) {
   const Approval& approval = document.approval;
   nlohmann::ordered_json object;
-  object[kApprovalKind] = 1;
+  object[kApprovalKind] = kApprovalFormat;
   object["party"] = approval.party;
   object["decision"] = DecisionName(approval.decision);
   object["reason"] = approval.reason;
@@ -86,6 +93,8 @@ std::string RenderApproval(const SignedApproval& document) {
   object["plan_hash"] = HashJson(approval.plan_hash);
   object["snapshot_commitment"] = HashJson(approval.commitment);
   AddDisclosure(approval.disclosure, object);
+  object["runs"] = approval.runs;
+  object["nonce"] = HashJson(approval.nonce);
   object["approved_at"] = FormatUtc(approval.approved_at);
   object["valid_until"] = FormatUtc(approval.valid_until);
   object["software_version"] = approval.software_version;
@@ -95,7 +104,7 @@ std::string RenderApproval(const SignedApproval& document) {
 }
 
 SignedApproval ParseApproval(std::string_view text, std::string_view file) {
-  const DocumentReader reader(text, file, kApprovalKind);
+  const DocumentReader reader(text, file, kApprovalKind, kApprovalFormat);
   SignedApproval document;
   Approval& approval = document.approval;
   approval.party = reader.PartyName("party");
@@ -108,6 +117,8 @@ SignedApproval ParseApproval(std::string_view text, std::string_view file) {
   approval.plan_hash = reader.Hash("plan_hash");
   approval.commitment = reader.Hash("snapshot_commitment");
   approval.disclosure = reader.Disclosure();
+  approval.runs = reader.Number("runs", 1, kMaxApprovedRuns);
+  approval.nonce = reader.Hash("nonce");
   approval.approved_at = reader.Time("approved_at");
   approval.valid_until = reader.Time("valid_until");
   approval.software_version = reader.Text("software_version", kMaxVersionBytes);

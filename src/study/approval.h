@@ -25,7 +25,8 @@ using crypto::Digest;
 // A document on the wire: its text, padded with blanks.
 inline constexpr size_t kApprovalBytes = 4096;
 inline constexpr size_t kMaxReasonBytes = 400;
-inline constexpr uint64_t kMaxThreshold = 1'000'000'000;           // of min_cell and min_rows
+inline constexpr uint64_t kMaxThreshold = 1'000'000'000;  // of min_cell and min_rows
+inline constexpr uint64_t kMaxApprovedRuns = 1'000'000;
 inline constexpr int64_t kApprovalSeconds = int64_t{90} * 86'400;  // of validity, by default
 // How far the clocks of two parties may be apart.
 inline constexpr int64_t kClockSkewSeconds = 300;
@@ -43,6 +44,10 @@ struct Approval {
   Digest plan_hash{};         // PlanHash
   Digest commitment{};        // of the party's table; zero for one that holds nothing, or rejects
   DisclosureSpec disclosure;  // what this party demands: at least what the study says
+  // How many runs it is for, from 1 to kMaxApprovedRuns. A run that goes on where it was
+  // interrupted is one run; one that ends before anything can be opened is none.
+  uint64_t runs = 1;
+  Digest nonce{};                            // random: two approvals of the same are two
   int64_t approved_at = 0, valid_until = 0;  // utc_time.h
   std::string software_version;
   Digest envelope{};  // EnvelopeDigest of the envelope that it was made under; zero: none
@@ -60,6 +65,9 @@ struct SignedApproval {
 };
 
 SignedApproval SignApproval(Approval approval, const crypto::Identity& identity);
+
+// Of all fields: by what an approval is known where its runs are counted.
+Digest ApprovalDigest(const Approval& approval);
 
 // Ends with a line break. Throws kInternal if a field is longer than it may be.
 std::string RenderApproval(const SignedApproval& document);

@@ -23,12 +23,13 @@ Bytes SignedBytes(ByteView fields, ByteView certificate) {
 }  // namespace
 
 DocumentReader::DocumentReader(std::string_view text, std::string_view file,
-                               const std::string& kind)
+                               const std::string& kind, uint64_t format)
     : text_(text), file_(file) {
   object_ = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object_.is_object()) Fail("it is not a JSON object");
   if (!object_.contains(kind)) Fail("it has no key '" + kind + "'");
-  if (Number(kind, 0, UINT64_MAX) != 1) Fail("its format is not 1, the one that is read here");
+  if (Number(kind, 0, UINT64_MAX) != format)
+    Fail("its format is not " + std::to_string(format) + ", the one that is read here");
 }
 
 void DocumentReader::Fail(const std::string& what) const {

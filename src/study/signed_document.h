@@ -17,8 +17,9 @@ inline constexpr size_t kMaxVersionBytes = 32;  // of `software_version`
 // Reads the members of one JSON object by name. Errors are kBadInput "FILE: what".
 class DocumentReader {
  public:
-  // kind: the key that says what the document is, with its format version.
-  DocumentReader(std::string_view text, std::string_view file, const std::string& kind);
+  // kind: the key that says what the document is, with its format version, which must be `format`.
+  DocumentReader(std::string_view text, std::string_view file, const std::string& kind,
+                 uint64_t format = 1);
 
   [[noreturn]] void Fail(const std::string& what) const;
   // Valid UTF-8 of at most max_bytes on one line, without control characters.

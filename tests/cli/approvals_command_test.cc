@@ -34,6 +34,7 @@ class ApprovalsCommandTest : public ::testing::Test {
   std::string Home(const std::string& party) { return folder_.path() + "/" + party; }
   std::string Roster() { return folder_.path() + "/roster.toml"; }
   std::string File() { return folder_.path() + "/approval-south.json"; }
+  std::string Uses() { return folder_.path() + "/approval-south.uses"; }
   std::string Secret() { return folder_.path() + "/approval-south.secret.json"; }
 
   std::vector<std::string> Approve(std::vector<std::string> more = {}) {
@@ -122,6 +123,23 @@ TEST_F(ApprovalsCommandTest, WritesWhatTheStewardAskedFor) {
   EXPECT_EQ(secret["snapshot_commitment"], written["snapshot_commitment"]);
   EXPECT_THAT(StudyFolder::Read(file), Not(HasSubstr(secret["salt"].get<std::string>())));
   EXPECT_THAT(result.out + result.err, Not(HasSubstr(secret["salt"].get<std::string>())));
+}
+
+TEST_F(ApprovalsCommandTest, SaysForHowManyRunsItIs) {
+  const ProcessResult one = AtTerminal(Approve(), "yes\n");
+  EXPECT_THAT(one.out, AllOf(HasSubstr("good for      one run"), HasSubstr("for one run? Type yes"),
+                             HasSubstr("it is good for one run, counted in " + Uses())));
+  EXPECT_EQ(Written()["runs"], 1);
+  ASSERT_EQ(Partita(Approve({"--yes", "--runs", "3"})).exit_code, 0);
+  EXPECT_EQ(Written()["runs"], 3);
+  EXPECT_TRUE(std::filesystem::exists(Uses()));
+  const ProcessResult shown = Partita({"study", "approval", File(), "--format", "json"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.out;
+  const auto data = nlohmann::json::parse(shown.out)["data"];
+  EXPECT_EQ(data["runs"], 3);
+  EXPECT_EQ(data["uses"], 0);
+  for (const char* runs : {"0", "1000001", "-1", "many"})
+    EXPECT_EQ(Partita(Approve({"--yes", "--runs", runs})).exit_code, 2) << runs;
 }
 
 TEST_F(ApprovalsCommandTest, TheDealerApprovesWithoutATable) {

@@ -231,5 +231,109 @@ TEST_F(LedgerCommandTest, BadInputIsNamed) {
   EXPECT_NE(Open("north").exit_code, 0) << "the table has an account";
 }
 
+// Eight stewards at the same moment, on a ledger that is not there yet.
+TEST_F(LedgerCommandTest, OpenedByManyAtOnceItIsMadeOnce) {
+  std::filesystem::create_directories(Home("north"));
+  for (int round = 0; round < 4; ++round) {
+    const std::string file = Home("north") + "/new" + std::to_string(round);
+    std::vector<std::unique_ptr<Process>> processes;
+    for (int i = 0; i < 8; ++i) {
+      const std::string table = round % 2 == 0 ? "visits" : "visits" + std::to_string(i);
+      processes.push_back(std::make_unique<Process>(
+          std::vector<std::string>{PartitaProgram(), "ledger", "open", file, "--table", table,
+                                   "--epsilon", "3", "--delta", "1e-6", "--by", "Ada"}));
+    }
+    int opened = 0;
+    for (const auto& process : processes) {
+      const ProcessResult result = process->Wait();
+      opened += result.exit_code == 0 ? 1 : 0;
+      if (result.exit_code == 0) continue;
+      EXPECT_EQ(result.exit_code, kUsageExit) << result.err;
+      EXPECT_THAT(result.err, HasSubstr("table visits has an account already"));
+    }
+    EXPECT_EQ(opened, round % 2 == 0 ? 1 : 8);
+    EXPECT_EQ(Partita({"ledger", "verify", file}).exit_code, 0);
+  }
+  // Nothing is left beside the ledgers but what was seen of them.
+  for (const auto& entry : std::filesystem::directory_iterator(Home("north")))
+    EXPECT_THAT(entry.path().filename().string(), ::testing::Not(HasSubstr(".new-")));
+}
+
+std::string ReadBytes(const std::string& file) { return StudyFolder::Read(file); }
+
+// Everything that reads refuses a ledger in which one byte is another, and what it prints can be
+// read: bytes of the damaged file are no text.
+TEST_F(LedgerCommandTest, EveryCommandRefusesADamagedLedger) {
+  MakePrivate();
+  MakeIdentities();
+  ASSERT_EQ(Open("north").exit_code, 0);
+  const std::string good = ReadBytes(Ledger("north"));
+  size_t places = 0;
+  for (const std::string& what : {std::string("visits"), std::string("CREATE TABLE entries"),
+                                  std::string("accounts"), std::string("journal_head")}) {
+    for (size_t at = good.find(what); at != std::string::npos; at = good.find(what, at + 1)) {
+      ++places;
+      std::string bad = good;
+      bad[at + 1] = '\xff';
+      StudyFolder::Write(Ledger("north"), bad);
+      const std::string export_to = Home("north") + "/chain.json";
+      const std::vector<std::vector<std::string>> commands = {
+          {"ledger", "show", Ledger("north")},
+          {"ledger", "history", Ledger("north")},
+          {"ledger", "price", Ledger("north"), folder_.study_file()},
+          {"ledger", "verify", Ledger("north")},
+          {"ledger", "export", Ledger("north"), "--output", export_to},
+          {"ledger", "refund", Ledger("north"), "--reservation", "2", "--why", "no",
+           "--nothing-was-sent"},
+          {"ledger", "change", Ledger("north"), "--table", "visits", "--epsilon", "2", "--delta",
+           "1e-6"},
+          {"ledger", "open", Ledger("north"), "--table", "more", "--epsilon", "2", "--delta",
+           "1e-6"},
+          {"study", "approve", folder_.study_file(), "--party", "north", "--folder", Home("north"),
+           "--yes", "--accept-useless", "--roster", Roster(), "--ledger", Ledger("north")},
+          {"study", "join", folder_.study_file(), "--party", "north", "--folder", Home("north"),
+           "--roster", Roster(), "--accept-useless", "--ledger", Ledger("north")}};
+      for (std::vector<std::string> command : commands) {
+        for (const bool json : {false, true}) {
+          if (json) command.insert(command.end(), {"--format", "json"});
+          const ProcessResult result = Partita(command);
+          EXPECT_EQ(result.exit_code, 5)
+              << command[0] << " " << command[1] << ", byte " << at << ": " << result.err;
+          // Throws for bytes that are not UTF-8.
+          EXPECT_NO_THROW(nlohmann::json(result.out + result.err).dump());
+        }
+      }
+      EXPECT_FALSE(std::filesystem::exists(export_to));
+    }
+  }
+  EXPECT_GE(places, 6u);
+}
+
+// An approval is for one run: the second is refused before anybody is connected.
+TEST_F(LedgerCommandTest, AnApprovalIsNotUsedTwice) {
+  MakePrivate();
+  MakeIdentities();
+  for (const std::string party : {"north", "south"}) ASSERT_EQ(Open(party).exit_code, 0);
+  for (const std::string& party : parties_) ASSERT_EQ(Approve(party).exit_code, 0);
+  for (const auto& [party, result] : RunAll())
+    EXPECT_EQ(result.exit_code, 0) << party << ": " << result.err;
+  const nlohmann::json before = Show("south");
+  const std::map<std::string, ProcessResult> again = RunAll();
+  for (const std::string party : {"north", "south"}) {
+    EXPECT_EQ(again.at(party).exit_code, 5) << again.at(party).err;
+    EXPECT_THAT(
+        again.at(party).err,
+        AllOf(HasSubstr("the approval of party " + party + " is used up"), HasSubstr("--runs")));
+  }
+  EXPECT_NE(again.at("dealer").exit_code, 0);
+  EXPECT_EQ(Show("south"), before);
+  // The record beside the approval set back: the ledger knows.
+  const std::string record = folder_.path() + "/approval-south.uses";
+  std::string text = StudyFolder::Read(record);
+  StudyFolder::Write(record, text.substr(0, text.find('\n') + 1));
+  EXPECT_EQ(RunAll().at("south").exit_code, 5);
+  EXPECT_EQ(Show("south"), before);
+}
+
 }  // namespace
 }  // namespace partita::testing::ledger_command_test

@@ -13,6 +13,7 @@
 #include "data/snapshot.h"
 #include "net/memory_transport.h"
 #include "runtime/approval_files.h"
+#include "runtime/approval_uses.h"
 #include "runtime/build_plan.h"
 #include "runtime/envelope_uses.h"
 #include "runtime/party.h"
@@ -71,8 +72,17 @@ class ApprovalsTest : public ::testing::Test {
   MadeApproval Make(const std::string& party) {
     return MakeApproval(study_, terms_, Request(party), random_);
   }
-  void SaveAll() {
-    for (const std::string& party : PartyNames(study_)) SaveApproval(Make(party), File(party));
+  void SaveAll(uint64_t runs = 1) {
+    for (const std::string& party : PartyNames(study_)) {
+      ApprovalRequest request = Request(party);
+      request.runs = runs;
+      SaveApproval(MakeApproval(study_, terms_, request, random_), File(party));
+    }
+  }
+  uint64_t Uses(const std::string& party) {
+    const fs::path file = File(party);
+    const std::string text = partita::testing::StudyFolder::Read(file.string());
+    return ApprovalUses(UsesPath(file), study::ParseApproval(text, file.string()).approval);
   }
   // Signs again after a change, as the party itself could.
   void Resave(const std::string& party, const std::function<void(study::Approval&)>& change) {
@@ -346,6 +356,7 @@ TEST_F(ApprovalsTest, BadRequestsAreRefused) {
             "usage: min_cell = 4 is not from the study's 5 to 1000000000");
   EXPECT_EQ(problem([](auto& r) { r.min_rows = 0; }),
             "usage: min_rows = 0 is not from the study's 20 to 1000000000");
+  EXPECT_EQ(problem([](auto& r) { r.runs = 0; }), "usage: an approval for 0 runs");
   EXPECT_THAT(problem([](auto& r) { r.valid_until = 0; }),
               HasSubstr("usage: it would have expired at 1970-01-01T00:00:00Z, now it is"));
   EXPECT_EQ(problem([](auto& r) { r.decision = study::Decision::kReject; }),
@@ -431,12 +442,127 @@ TEST_F(ApprovalsTest, UnsignedApprovalsCountInOneProcessOnly) {
               [&] { unsigned_approvals->RequireSigner(Index("south"), Make("south").document); });
 }
 
+TEST_F(ApprovalsTest, AnApprovalIsForOneRun) {
+  SaveAll();
+  for (const auto& [party, end] : Run())
+    ASSERT_FALSE(end.error.has_value()) << party << ": " << end.error->message();
+  for (const std::string& party : PartyNames(study_)) EXPECT_EQ(Uses(party), 1u) << party;
+  std::map<std::string, End> ends = Run();
+  for (const char* holder : {"north", "south"}) {
+    ASSERT_TRUE(ends[holder].error.has_value()) << holder << " ran again";
+    EXPECT_EQ(ends[holder].error->code(), ErrorCode::kRefused);
+    EXPECT_EQ(ends[holder].error->message(),
+              UsesPath(File(holder)).string() + ": the approval of party " + holder +
+                  " is used up: it is for one run, and that has been");
+    EXPECT_THAT(ends[holder].error->hint(), HasSubstr("approve again"));
+  }
+  // Others learn that, and no path.
+  EXPECT_THAT(ends["dealer"].error->message(),
+              HasSubstr("its own approval does not allow this run"));
+  EXPECT_THAT(ends["dealer"].error->message(), ::testing::Not(HasSubstr(folder_.path())));
+  // Approved again, it runs again.
+  SaveAll();
+  for (const auto& [party, end] : Run())
+    EXPECT_FALSE(end.error.has_value()) << party << ": " << end.error->message();
+}
+
+TEST_F(ApprovalsTest, AnApprovalForTwoRunsIsForTwo) {
+  SaveAll(2);
+  for (uint64_t run = 1; run <= 2; ++run) {
+    for (const auto& [party, end] : Run())
+      ASSERT_FALSE(end.error.has_value()) << party << ": " << end.error->message();
+    for (const std::string& party : PartyNames(study_)) EXPECT_EQ(Uses(party), run) << party;
+  }
+  EXPECT_THAT(Run()["south"].error->message(),
+              HasSubstr("it is for 2 runs, and as many have been"));
+}
+
+// The dealer alone has approved one run less: it cannot know before the others are there.
+TEST_F(ApprovalsTest, TheDealersApprovalIsUsedUpAsWell) {
+  SaveAll(2);
+  SaveApproval(Make("dealer"), File("dealer"));
+  for (const auto& [party, end] : Run())
+    ASSERT_FALSE(end.error.has_value()) << party << ": " << end.error->message();
+  std::map<std::string, End> ends = Run();
+  ASSERT_TRUE(ends["dealer"].error.has_value());
+  EXPECT_THAT(ends["dealer"].error->message(),
+              HasSubstr("the approval of party dealer is used up"));
+  EXPECT_FALSE(ends["north"].outcome.has_value());
+  for (const char* holder : {"north", "south"}) {
+    EXPECT_THAT(ends[holder].error->message(), ::testing::Not(HasSubstr(folder_.path())));
+  }
+}
+
+// South's rows are others than north's, which is found out after the approvals were shown.
+TEST_F(ApprovalsTest, ARunThatOpensNothingDoesNotUseAnApproval) {
+  folder_.Edit(folder_.data("south"), "p007", "p907");
+  SaveAll();
+  for (const auto& [party, end] : Run()) EXPECT_TRUE(end.error.has_value()) << party;
+  for (const std::string& party : PartyNames(study_)) EXPECT_EQ(Uses(party), 0u) << party;
+}
+
+// Both have looked, and find one run left; the one that is faster takes it.
+TEST_F(ApprovalsTest, OfTwoRunsAtTheSameTimeOneIsRefused) {
+  SaveAll();
+  const auto one = Own("south", File("south")), other = Own("south", File("south"));
+  for (const auto* run : {&one, &other}) {
+    (*run)->Open(study_, Index("south"), terms_);
+    (*run)->RequireRunLeft(nullptr, false);
+  }
+  one->Spend(nullptr, {{1}, false});
+  one->Spend(nullptr, {{1}, false});  // counted once
+  ExpectError(ErrorCode::kRefused, "the approval of party south is used up", "approve again", [&] {
+    other->Spend(nullptr, {{2}, false});
+  });
+  EXPECT_EQ(Uses("south"), 1u);
+}
+
+// The whole of it: two runs of all parties at once never both open.
+TEST_F(ApprovalsTest, TwoRunsOfAllPartiesAtTheSameTimeDoNotBothOpen) {
+  SaveAll();
+  std::map<std::string, End> first, second;
+  std::thread beside([&] { second = Run(); });
+  first = Run();
+  beside.join();
+  for (const std::string& party : PartyNames(study_)) {
+    EXPECT_FALSE(first[party].outcome.has_value() && second[party].outcome.has_value()) << party;
+    EXPECT_LE(Uses(party), 1u);
+  }
+}
+
+// With a copy of the approval and its record from before the run it is as if it had not been; the
+// ledger, where there is one, knows better.
+TEST_F(ApprovalsTest, ACopyOfTheRecordIsFoundOutByTheLedgerOnly) {
+  SaveAll();
+  const fs::path ledger_file = fs::path(folder_.path()) / "south.ledger";
+  privacy::ledger::SqliteLedger::Create({.file = ledger_file});
+  const std::string record = UsesPath(File("south")).string();
+  const std::string before = partita::testing::StudyFolder::Read(record);
+  const auto spend = [&](uint8_t run, bool with_ledger) {
+    RunLedger ledger({ledger_file, ""}, {});
+    const auto approvals = Own("south", File("south"));
+    approvals->Open(study_, Index("south"), terms_);
+    RunLedger* const kept = with_ledger ? &ledger : nullptr;
+    approvals->RequireRunLeft(kept, false);
+    approvals->Spend(kept, {{run}, false});
+  };
+  spend(1, /*with_ledger=*/true);
+  partita::testing::StudyFolder::Write(record, before);
+  ExpectError(ErrorCode::kRefused, "the approval of party south is used up", "approve again",
+              [&] { spend(2, /*with_ledger=*/true); });
+  EXPECT_NO_THROW(spend(3, /*with_ledger=*/false));  // nothing is left that would know
+  fs::remove(record);
+  ExpectError(ErrorCode::kRefused, "the record of the approval's uses is missing", "Approve again",
+              [&] { spend(4, /*with_ledger=*/false); });
+}
+
 TEST_F(ApprovalsTest, AnEnvelopeApprovesStudiesUntilItIsUsedUp) {
   SaveAll();
   const study::SignedEnvelope envelope =
       SaveEnvelope(Envelope(), IdentityOf("south"), EnvelopeFile());
   const crypto::Digest digest = study::EnvelopeDigest(envelope.envelope);
   for (uint64_t run = 1; run <= 2; ++run) {
+    SaveAll();  // the others approve every run
     std::map<std::string, std::unique_ptr<Approvals>> given;
     given["south"] = Own("south", EnvelopeFile());
     std::map<std::string, End> ends = Run(std::move(given));
@@ -447,6 +573,7 @@ TEST_F(ApprovalsTest, AnEnvelopeApprovesStudiesUntilItIsUsedUp) {
     EXPECT_EQ(ends["north"].outcome->disclosure.min_cell, 9u);
     EXPECT_EQ(EnvelopeUses(UsesPath(EnvelopeFile()), digest), run);
   }
+  SaveAll();
   std::map<std::string, std::unique_ptr<Approvals>> given;
   given["south"] = Own("south", EnvelopeFile());
   std::map<std::string, End> ends = Run(std::move(given));

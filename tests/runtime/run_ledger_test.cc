@@ -13,7 +13,9 @@
 
 #include "net/memory_transport.h"
 #include "privacy/ledger/audit.h"
+#include "privacy/ledger/seen_heads.h"
 #include "runtime/ledger_charges.h"
+#include "runtime/own_error.h"
 #include "runtime/party.h"
 #include "tests/cli/study_folder.h"
 #include "tests/data/expect_error.h"
@@ -250,6 +252,9 @@ TEST_F(RunLedgerTest, ARestoredBackupIsFoundOut) {
   fs::copy_file(File("south"), backup);
   ExpectAllDone(Run());
   fs::copy_file(backup, File("south"), fs::copy_options::overwrite_existing);
+  // The own host knows it first.
+  EXPECT_EQ(ThrownBy([&] { RunLedger({File("south"), ""}, {}); })->code(), ErrorCode::kRefused);
+  fs::remove(privacy::ledger::SeenHeads::PathOf(File("south")));  // set back as a whole
   auto ends = Run();
   // Whoever sees it first says it; the others hear it from that party.
   bool named = false;
@@ -260,6 +265,55 @@ TEST_F(RunLedgerTest, ARestoredBackupIsFoundOut) {
   EXPECT_TRUE(named);
   EXPECT_EQ(StandingAt("north").studies_spent, 2u);
   EXPECT_EQ(StandingAt("north").reserved, privacy::ledger::Totals{});
+}
+
+// A dealer has no account, but receipts: it shows the head of its journal.
+TEST_F(RunLedgerTest, ARestoredLedgerWithoutATableIsFoundOut) {
+  MakePrivate();
+  OpenLedgers(PolicyFor("50"));
+  ExpectAllDone(Run());
+  const fs::path backup = fs::path(folder_.path()) / "backup";
+  fs::copy_file(File("dealer"), backup);
+  ExpectAllDone(Run());
+  ExpectAllDone(Run());
+  fs::copy_file(backup, File("dealer"), fs::copy_options::overwrite_existing);
+  fs::remove(privacy::ledger::SeenHeads::PathOf(File("dealer")));
+  auto ends = Run();
+  bool named = false;
+  for (const auto& [party, end] : ends) {
+    ASSERT_TRUE(end.error.has_value()) << party;
+    named =
+        named || end.error->message().find("dealer shows a privacy ledger") != std::string::npos;
+  }
+  EXPECT_TRUE(named);
+  EXPECT_EQ(StandingAt("north").studies_spent, 3u);
+}
+
+// What fails in the own file during a run has its path for the owner and none for the peers.
+TEST_F(RunLedgerTest, PeersAreToldOfTheLedgerInGeneralWords) {
+  MakePrivate();
+  OpenLedgers(PolicyFor("5"));
+  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  RunLedger ledger({File("north"), ""}, {});
+  ledger.Prepare(study, 0);
+  partita::testing::StudyFolder::Write(File("north"), std::string(9000, 'x'));
+  const std::vector<std::function<void()>> calls = {
+      [&] { ledger.Reserve({}); }, [&] { ledger.RunsOf({}); },
+      [&] {
+        ledger.Spend(privacy::ledger::Used{{1}, 1, {2}});
+      },
+      [&] {
+        ledger.Witness({{1}, 1, {2}}, {}, "south");
+      }};
+  for (size_t i = 0; i < calls.size(); ++i) {
+    try {
+      calls[i]();
+      ADD_FAILURE() << "call " << i << " went well";
+    } catch (const OwnError& error) {
+      EXPECT_THAT(error.message(), HasSubstr(File("north").string()));
+      EXPECT_EQ(error.told(), net::StopReason::kLedger);
+    }
+  }
 }
 
 // A party without a ledger is told apart from one whose table has no exact results.

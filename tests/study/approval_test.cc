@@ -41,6 +41,8 @@ Approval Example() {
   approval.approved_at = kNow;
   approval.valid_until = kNow + 100;
   approval.software_version = "0.1.0";
+  approval.runs = 2;
+  approval.nonce = Filled(4);
   return approval;
 }
 
@@ -70,6 +72,8 @@ TEST(ApprovalTest, ReadsBackWhatItWrites) {
   EXPECT_EQ(back.approval.reason, approval.reason);
   EXPECT_EQ(back.approval.envelope, approval.envelope);
   EXPECT_EQ(back.approval.valid_until, approval.valid_until);
+  EXPECT_EQ(back.approval.runs, 2u);
+  EXPECT_EQ(ApprovalDigest(back.approval), ApprovalDigest(approval));
   EXPECT_NO_THROW(RequireSigned(back, "north", NorthFingerprint()));
   EXPECT_THAT(text, HasSubstr("\"decision\": \"approve\""));
   EXPECT_THAT(text, HasSubstr("\"approved_at\": \"2026-09-21T"));
@@ -94,6 +98,8 @@ TEST(ApprovalTest, EveryFieldIsSigned) {
       [](auto& a) { a.valid_until += 1; },
       [](auto& a) { a.software_version = "0.1.1"; },
       [](auto& a) { a.envelope[0] = 1; },
+      [](auto& a) { a.runs = 3; },
+      [](auto& a) { a.nonce[9] ^= 1; },
       [](auto& a) { std::swap(a.study_file_hash, a.plan_hash); },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
@@ -105,6 +111,17 @@ TEST(ApprovalTest, EveryFieldIsSigned) {
                 "approve again", [&] { RequireSigned(forged, "north", NorthFingerprint()); });
   }
   EXPECT_NO_THROW(RequireSigned(good, "north", NorthFingerprint()));
+}
+
+// What runs are counted by: another one after any change, and for every new approval of the same.
+TEST(ApprovalTest, EveryApprovalHasADigestOfItsOwn) {
+  Approval again = Example();
+  EXPECT_EQ(ApprovalDigest(again), ApprovalDigest(Example()));
+  again.nonce[0] ^= 1;
+  EXPECT_NE(ApprovalDigest(again), ApprovalDigest(Example()));
+  again = Example();
+  again.runs = 3;
+  EXPECT_NE(ApprovalDigest(again), ApprovalDigest(Example()));
 }
 
 // No character of the document can change without notice, those that say nothing included.
@@ -233,6 +250,7 @@ TEST(ApprovalTest, TheLongestOneFitsTheMessage) {
   approval.valid_until = kMaxUtc;
   approval.software_version = std::string(32, 'v');
   approval.envelope = Filled(255);
+  approval.runs = kMaxApprovedRuns;
   document.signature.certificate.resize(crypto::kMaxCertificateBytes);
   document.signature.signature.resize(crypto::kMaxSignatureBytes);
   const Bytes bytes = EncodeApproval(document);
@@ -267,8 +285,10 @@ TEST(ApprovalTest, BadDocumentsAreRefusedByName) {
   EXPECT_EQ(problem("[]"), "a.json: it is not a JSON object");
   EXPECT_EQ(problem(std::string(100'000, '[')), "a.json: it is not a JSON object");
   EXPECT_EQ(problem("{}"), "a.json: it has no key 'partita_approval'");
-  EXPECT_EQ(problem(Edited(good, "_approval\": 1", "_approval\": 2")),
-            "a.json: its format is not 1, the one that is read here");
+  EXPECT_EQ(problem(Edited(good, "_approval\": 2", "_approval\": 1")),
+            "a.json: its format is not 2, the one that is read here");
+  EXPECT_EQ(problem(Edited(good, "\"runs\": 2", "\"runs\": 0")),
+            "a.json: 'runs' is not a whole number from 1 to 1000000");
   EXPECT_EQ(problem(Edited(good, "\"reason\": \"\",", "")), "a.json: it has no key 'reason'");
   EXPECT_EQ(problem(Edited(good, "\"north\"", "\"No rth\"")),
             "a.json: 'party' is not the name of a party");

@@ -246,12 +246,13 @@ void AccountState::Check(const EntryBody& body) const {
   std::visit(Checker{*this}, body);
 }
 
-Entry AccountState::Append(const Stamp& stamp, EntryBody body) {
+Entry AccountState::Append(const Stamp& stamp, EntryBody body, std::optional<JournalMark> mark) {
   Check(body);
-  Entry entry{head_.sequence + 1, stamp, std::move(body), {}};
+  Entry entry{head_.sequence + 1, stamp, std::move(body), {}, mark};
   entry.hash = ChainNext(head_.hash, EncodeEntry(entry));
   Apply(entry.sequence, entry.body);
   head_.hash = entry.hash;
+  if (mark) mark_ = mark;
   return entry;
 }
 
@@ -261,7 +262,10 @@ void AccountState::Replay(ByteView entry_bytes, const Digest& hash) {
     const Entry entry = DecodeEntry(entry_bytes);
     if (entry.sequence != head_.sequence + 1) ThrowBroken(policy_.table);
     Check(entry.body);
+    const bool backwards = entry.mark && mark_ && entry.mark->number < mark_->number;
+    if (backwards) ThrowBroken(policy_.table);
     Apply(entry.sequence, entry.body);
+    if (entry.mark) mark_ = entry.mark;
   } catch (const Error&) {
     ThrowBroken(policy_.table);
   }

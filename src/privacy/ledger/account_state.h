@@ -49,9 +49,9 @@ class AccountState {
 
   // Checks (without computing any cost again: costs and filters are taken from the entry; the audit
   // recomputes them) and appends; returns the entry with its number and hash.
-  Entry Append(const Stamp& stamp, EntryBody body);
+  Entry Append(const Stamp& stamp, EntryBody body, std::optional<JournalMark> mark = {});
   // Folds the next entry as it was stored. Throws kRefused naming the table if the number, the hash
-  // or the entry is not the next one of this chain.
+  // or the entry is not the next one of this chain, or its mark is before that of another.
   void Replay(ByteView entry_bytes, const Digest& hash);
 
   // The charges of a request at this account's orders, as an entry to be appended.
@@ -67,6 +67,8 @@ class AccountState {
   const Totals& spent() const { return spent_; }
   // Of the open reservations.
   const Totals& reserved() const { return reserved_; }
+  // Of the newest entry that has one.
+  const std::optional<JournalMark>& mark() const { return mark_; }
   uint64_t policy_changes() const { return policy_changes_; }
   uint64_t studies_spent() const { return studies_spent_; }
 
@@ -74,6 +76,7 @@ class AccountState {
   void Apply(uint64_t sequence, const EntryBody& body);
 
   Head head_;
+  std::optional<JournalMark> mark_;
   Policy policy_;
   Filter outside_;
   std::optional<Filter> insider_;

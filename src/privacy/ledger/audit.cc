@@ -36,6 +36,8 @@ class Verifier {
     for (const Entry& entry : entries_) {
       try {
         std::visit([&](const auto& body) { VerifyClaims(entry.sequence, body); }, entry.body);
+        if (state_.mark() && !entry.mark)
+          Distrust(entry.sequence, "it names no row of the journal");
         state_.Replay(EncodeEntry(entry), entry.hash);
       } catch (const Error& error) {
         if (error.code() == ErrorCode::kRefused) throw;

@@ -111,6 +111,8 @@ Json EntryJson(const Entry& entry) {
   json["by"] = entry.stamp.by;
   json["kind"] = EntryKind(entry.body);
   std::visit(BodyJson{json}, entry.body);
+  if (entry.mark)
+    json["journal"] = {{"row", entry.mark->number}, {"hash", ToHex(entry.mark->hash)}};
   json["bytes"] = ToHex(EncodeEntry(entry));
   json["hash"] = ToHex(entry.hash);
   return json;
@@ -189,7 +191,7 @@ std::string StandingJson(const Standing& standing) {
   json["sequence"] = standing.head.sequence;
   json["hash"] = ToHex(standing.head.hash);
   json["qualifications"] = Qualifications(standing);
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace partita::privacy::ledger

@@ -13,6 +13,8 @@ namespace {
 
 constexpr uint8_t kOpened = 1, kReserved = 2, kSpent = 3, kRefunded = 4, kCountersigned = 5,
                   kPolicyChanged = 6;
+// Beside the kind: a mark of the journal follows the body.
+constexpr uint8_t kMarked = 0x80;
 constexpr size_t kMaxBlob = 4096;
 
 [[noreturn]] void ThrowDamagedEntry() {
@@ -22,18 +24,6 @@ constexpr size_t kMaxBlob = 4096;
 
 // --- writing
 // --------------------------------------------------------------------------------------
-
-void WriteText(ByteWriter& writer, const std::string& text) {
-  const bool printable = std::none_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
-  if (text.size() > kMaxText || !printable) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("a text of {} bytes cannot be kept in the ledger", text.size()),
-                fmt::format("use one line of at most {} bytes", kMaxText));
-  }
-  writer.String(text);
-}
 
 uint32_t CountOf(size_t items) {
   if (items > kMaxItems) {
@@ -131,15 +121,16 @@ void WriteExact(ByteWriter& writer, const ExactRelease& exact) {
 
 struct BodyWriter {
   ByteWriter& writer;
+  uint8_t marked;  // kMarked or 0
 
   void operator()(const Opened& opened) const {
-    writer.U8(kOpened);
+    Kind(kOpened);
     WritePolicy(writer, opened.policy);
     WriteFilter(writer, opened.outside);
     WriteFilter(writer, opened.insider);
   }
   void operator()(const Reserved& reserved) const {
-    writer.U8(kReserved);
+    Kind(kReserved);
     writer.Raw(reserved.run_id);
     writer.Raw(reserved.study_file_hash);
     WriteText(writer, reserved.study);
@@ -151,16 +142,16 @@ struct BodyWriter {
     WriteCost(writer, reserved.insider);
   }
   void operator()(const Spent& spent) const {
-    writer.U8(kSpent);
+    Kind(kSpent);
     writer.U64(spent.reservation);
   }
   void operator()(const Refunded& refunded) const {
-    writer.U8(kRefunded);
+    Kind(kRefunded);
     writer.U64(refunded.reservation);
     WriteText(writer, refunded.why);
   }
   void operator()(const Countersigned& signed_by) const {
-    writer.U8(kCountersigned);
+    Kind(kCountersigned);
     writer.U64(signed_by.reservation);
     WriteText(writer, signed_by.peer);
     writer.U64(signed_by.head);
@@ -171,7 +162,7 @@ struct BodyWriter {
     }
   }
   void operator()(const PolicyChanged& changed) const {
-    writer.U8(kPolicyChanged);
+    Kind(kPolicyChanged);
     WritePolicy(writer, changed.policy);
     WriteFilter(writer, changed.outside_filter);
     WriteFilter(writer, changed.insider_filter);
@@ -179,6 +170,8 @@ struct BodyWriter {
     WriteCost(writer, changed.insider);
     WriteText(writer, changed.why);
   }
+
+  void Kind(uint8_t kind) const { writer.U8(static_cast<uint8_t>(kind | marked)); }
 };
 
 // --- reading: exactly what is written above, so that an entry has one encoding
@@ -332,8 +325,8 @@ PolicyChanged ReadPolicyChanged(ByteReader& reader) {
   return changed;
 }
 
-EntryBody ReadBody(ByteReader& reader) {
-  switch (reader.U8()) {
+EntryBody ReadBody(uint8_t kind, ByteReader& reader) {
+  switch (kind) {
     case kOpened: {
       Opened opened;
       opened.policy = ReadPolicy(reader);
@@ -365,6 +358,12 @@ EntryBody ReadBody(ByteReader& reader) {
   }
 }
 
+JournalMark ReadMark(ByteReader& reader) {
+  const uint64_t number = reader.U64();
+  if (number < 1) ThrowDamagedEntry();
+  return {number, ReadDigest(reader)};
+}
+
 }  // namespace
 
 AdversaryClass ClassOf(const Adversary& adversary) {
@@ -388,12 +387,28 @@ Cost CostAgainst(const std::vector<Charge>& charges, AdversaryClass adversary_cl
   return largest;
 }
 
+void WriteText(ByteWriter& writer, const std::string& text) {
+  const bool printable = std::none_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (text.size() > kMaxText || !printable) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("a text of {} bytes cannot be kept in the ledger", text.size()),
+                fmt::format("use one line of at most {} bytes", kMaxText));
+  }
+  writer.String(text);
+}
+
 Bytes EncodeEntry(const Entry& entry) {
   ByteWriter writer;
   writer.U64(entry.sequence);
   WriteText(writer, entry.stamp.by);
   writer.U64(static_cast<uint64_t>(entry.stamp.at));
-  std::visit(BodyWriter{writer}, entry.body);
+  std::visit(BodyWriter{writer, entry.mark ? kMarked : uint8_t{0}}, entry.body);
+  if (entry.mark) {
+    writer.U64(entry.mark->number);
+    writer.Raw(entry.mark->hash);
+  }
   if (writer.bytes().size() > kMaxEntryBytes) {
     throw Error(ErrorCode::kUsage, fmt::format("a ledger entry of {} bytes", writer.bytes().size()),
                 fmt::format("an entry has at most {} bytes: charge several releases as one",
@@ -409,7 +424,9 @@ Entry DecodeEntry(ByteView bytes) {
     entry.sequence = reader.U64();
     entry.stamp.by = ReadText(reader);
     entry.stamp.at = static_cast<int64_t>(reader.U64());
-    entry.body = ReadBody(reader);
+    const uint8_t kind = reader.U8();
+    entry.body = ReadBody(static_cast<uint8_t>(kind & ~kMarked), reader);
+    if ((kind & kMarked) != 0) entry.mark = ReadMark(reader);
     reader.ExpectEnd();
     return entry;
   } catch (const Error& error) {

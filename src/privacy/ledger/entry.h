@@ -4,10 +4,14 @@
 // the table, its account stays. hash_n = SHA-256("partita ledger entry", hash_(n-1), entry bytes),
 // all length-prefixed; hash_0 = SHA-256("partita ledger account", pseudonym), the pseudonym 32
 // random bytes made with the account. Peers see pseudonym, number and hash, never the entries.
+//
+// An entry names the newest row of the file's journal (journal.h) as it was when the entry was
+// made: whoever holds the head of an account holds the journal up to there as well.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -99,11 +103,20 @@ struct Stamp {
   int64_t at = 0;  // seconds since 1970, UTC
 };
 
+// A place in the journal of the file.
+struct JournalMark {
+  uint64_t number = 0;  // of its row: 1, 2, ...
+  Digest hash{};        // of the journal up to and including it
+  bool operator==(const JournalMark&) const = default;
+};
+
 struct Entry {
   uint64_t sequence = 0;  // 1, 2, ...
   Stamp stamp;
   EntryBody body;
   Digest hash{};  // of the chain up to and including this entry
+  // Of the journal when the entry was made; none in entries that were made before ledgers had one.
+  std::optional<JournalMark> mark = {};
 };
 
 AdversaryClass ClassOf(const Adversary& adversary);
@@ -112,11 +125,14 @@ AdversaryClass ClassOf(const Adversary& adversary);
 Cost CostAgainst(const std::vector<Charge>& charges, AdversaryClass adversary_class,
                  uint64_t order);
 
-// The canonical bytes of number, stamp and body; the hash is not part of them. Throws kUsage if a
-// text is too long or holds control characters, or a list is too long.
+// The canonical bytes of number, stamp, body and mark; the hash is not part of them. Throws kUsage
+// if a text is too long or holds control characters, or a list is too long.
 Bytes EncodeEntry(const Entry& entry);
 // Throws kRefused unless the bytes are exactly what EncodeEntry writes. Leaves the hash zero.
 Entry DecodeEntry(ByteView bytes);
+
+// One text of an entry or of a row of the journal. Throws kUsage as EncodeEntry.
+void WriteText(ByteWriter& writer, const std::string& text);
 
 Digest ChainStart(const Pseudonym& pseudonym);
 Digest ChainNext(const Digest& previous, ByteView entry_bytes);

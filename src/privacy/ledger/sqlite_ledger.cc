@@ -1,190 +1,35 @@
 #include "privacy/ledger/sqlite_ledger.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <type_traits>
 
 #include "base/error.h"
 #include "crypto/signature.h"
 #include "privacy/ledger/audit.h"
+#include "privacy/ledger/journal.h"
+#include "privacy/ledger/ledger_file.h"
+#include "privacy/ledger/seen_heads.h"
 #include "privacy/ledger/sqlite.h"
 
 namespace partita::privacy::ledger {
-namespace {
-
-// "Part" in ASCII, and the version of the tables below.
-constexpr char kApplicationId[] = "1348563572";
-constexpr char kSchemaVersion[] = "1";
-
-// In the order of their names, as sqlite_schema keeps them.
-constexpr const char* kTables[] = {
-    "CREATE TABLE accounts(id INTEGER PRIMARY KEY, name TEXT NOT NULL, pseudonym BLOB NOT NULL) "
-    "STRICT",
-    "CREATE TABLE entries(account INTEGER NOT NULL REFERENCES accounts(id), sequence INTEGER NOT "
-    "NULL, body BLOB NOT NULL, hash BLOB NOT NULL, PRIMARY KEY(account, sequence)) STRICT, WITHOUT "
-    "ROWID",
-    "CREATE TABLE heads(account INTEGER PRIMARY KEY REFERENCES accounts(id), sequence INTEGER NOT "
-    "NULL, hash BLOB NOT NULL) STRICT",
-    "CREATE TABLE receipts(pseudonym BLOB NOT NULL, sequence INTEGER NOT NULL, run BLOB NOT NULL, "
-    "study BLOB NOT NULL, hash BLOB NOT NULL, owner TEXT NOT NULL, made_by TEXT NOT NULL, made_at "
-    "INTEGER NOT NULL, digest BLOB NOT NULL, PRIMARY KEY(pseudonym, sequence, run)) STRICT, "
-    "WITHOUT "
-    "ROWID"};
-
-[[noreturn]] void ThrowDamaged(const std::string& file, const std::string& what) {
-  throw Error(ErrorCode::kRefused, fmt::format("the privacy ledger {} is damaged: {}", file, what),
-              "let nobody use it, keep the file, and find the newest intact copy");
-}
-
-void RequireSetting(Database& database, const char* pragma, const char* expected) {
-  const std::string found = database.Pragma(pragma);
-  if (found == expected) return;
-  throw Error(ErrorCode::kRefused,
-              fmt::format("the privacy ledger {}: {} is '{}' instead of '{}'", database.file(),
-                          pragma, found, expected),
-              "use a file of this version of Partita, on a local disk");
-}
-
-// R35: what makes commits durable is set, and read back.
-void Configure(Database& database) {
-  if (database.Pragma("PRAGMA journal_mode") == "wal") {
-    throw Error(ErrorCode::kRefused,
-                fmt::format("the privacy ledger {} has a write-ahead log", database.file()),
-                "something else changed the file: use a ledger that only Partita writes");
-  }
-  RequireSetting(database, "PRAGMA journal_mode=DELETE", "delete");
-  database.Execute(
-      "PRAGMA synchronous=EXTRA; PRAGMA foreign_keys=ON; PRAGMA mmap_size=0; "
-      "PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF;");
-  RequireSetting(database, "PRAGMA synchronous", "3");
-  RequireSetting(database, "PRAGMA foreign_keys", "1");
-}
-
-// The tables are those that Create made, to the letter.
-void RequireSchema(Database& database) {
-  RequireSetting(database, "PRAGMA application_id", kApplicationId);
-  RequireSetting(database, "PRAGMA user_version", kSchemaVersion);
-  Statement found = database.Prepare("SELECT sql FROM sqlite_schema ORDER BY name");
-  for (const char* table : kTables) {
-    if (!found.Step() || found.Text(0) != table)
-      ThrowDamaged(database.file(), "its tables are not those of a ledger");
-  }
-  if (found.Step()) ThrowDamaged(database.file(), "it has tables that a ledger does not have");
-}
-
-Digest DigestFrom(ByteView bytes, const std::string& file) {
-  Digest digest{};
-  if (bytes.size() != digest.size()) ThrowDamaged(file, "a hash has the wrong length");
-  std::copy(bytes.begin(), bytes.end(), digest.begin());
-  return digest;
-}
-
-struct StoredReceipt {
-  Receipt receipt;
-  std::string owner, by;
-  int64_t at = 0;
-};
-
-Digest DigestOf(const StoredReceipt& stored) {
-  return crypto::Sha256()
-      .Field("partita ledger witness")
-      .Field(EncodeHead(stored.receipt.head))
-      .Field(stored.receipt.run_id)
-      .Field(stored.receipt.study_file_hash)
-      .Field(stored.owner)
-      .Field(stored.by)
-      .U64(static_cast<uint64_t>(stored.at))
-      .Finish();
-}
-
-constexpr char kReceiptColumns[] =
-    "SELECT pseudonym, sequence, run, study, hash, owner, made_by, made_at, digest FROM receipts";
-constexpr char kNewestReceipt[] =
-    "SELECT pseudonym, sequence, run, study, hash, owner, made_by, made_at, digest FROM receipts "
-    "WHERE pseudonym = ? ORDER BY sequence DESC LIMIT 1";
-
-// From a row of kReceiptColumns.
-StoredReceipt ReadReceipt(Statement& row, const std::string& file) {
-  StoredReceipt stored;
-  stored.receipt.head.pseudonym = DigestFrom(row.Blob(0), file);
-  stored.receipt.head.sequence = static_cast<uint64_t>(row.Integer(1));
-  stored.receipt.run_id = DigestFrom(row.Blob(2), file);
-  stored.receipt.study_file_hash = DigestFrom(row.Blob(3), file);
-  stored.receipt.head.hash = DigestFrom(row.Blob(4), file);
-  stored.owner = row.Text(5);
-  stored.by = row.Text(6);
-  stored.at = row.Integer(7);
-  if (DigestFrom(row.Blob(8), file) != DigestOf(stored))
-    ThrowDamaged(file, "a receipt that was given has changed");
-  return stored;
-}
-
-// An empty file that only its owner may read, whose name is on the disk.
-void MakeFile(const std::filesystem::path& file) {
-  const auto fail = [&] {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("the privacy ledger {} cannot be made: {}", file.string(),
-                            std::strerror(errno)),
-                "name a new file in a folder that you may write to");
-  };
-  const int made = ::open(file.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (made < 0) fail();
-  ::close(made);
-  const std::filesystem::path folder = file.parent_path().empty() ? "." : file.parent_path();
-  const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) fail();
-  const int synced = ::fsync(directory);
-  ::close(directory);
-  if (synced != 0) fail();
-}
-
-void InsertEntry(Database& database, int64_t account, const Entry& entry) {
-  const Bytes body = EncodeEntry(entry);
-  database.Prepare("INSERT INTO entries VALUES(?, ?, ?, ?)")
-      .Bind(1, account)
-      .Bind(2, static_cast<int64_t>(entry.sequence))
-      .Bind(3, ByteView(body))
-      .Bind(4, ByteView(entry.hash))
-      .Step();
-  database.Prepare("INSERT OR REPLACE INTO heads VALUES(?, ?, ?)")
-      .Bind(1, account)
-      .Bind(2, static_cast<int64_t>(entry.sequence))
-      .Bind(3, ByteView(entry.hash))
-      .Step();
-}
-
-// A receipt that is given again, for the same run, is stored once.
-void InsertReceipt(Database& database, const StoredReceipt& stored) {
-  const Digest digest = DigestOf(stored);
-  const Receipt& receipt = stored.receipt;
-  database.Prepare("INSERT OR IGNORE INTO receipts VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)")
-      .Bind(1, ByteView(receipt.head.pseudonym))
-      .Bind(2, static_cast<int64_t>(receipt.head.sequence))
-      .Bind(3, ByteView(receipt.run_id))
-      .Bind(4, ByteView(receipt.study_file_hash))
-      .Bind(5, ByteView(receipt.head.hash))
-      .Bind(6, stored.owner)
-      .Bind(7, stored.by)
-      .Bind(8, stored.at)
-      .Bind(9, ByteView(digest))
-      .Step();
-}
-
-}  // namespace
 
 struct SqliteLedger::Impl {
   struct Account {
     int64_t id = 0;
     AccountState state;
+    std::vector<Digest> hashes = {};  // of its entries, by number - 1
+
+    Digest HashAt(uint64_t sequence) const {
+      return sequence >= 1 && sequence <= hashes.size() ? hashes[sequence - 1] : Digest{};
+    }
   };
 
   explicit Impl(const LedgerOptions& options)
-      : database(options.file.string(), options.vfs, false, options.patience) {}
+      : database(options.file.string(), options.vfs, false, options.patience),
+        keeps_seen(options.vfs.empty()),
+        seen(options.file) {}
 
   // Work with the file. One that is merely in use is no failure: nothing was read or written.
   template <typename Work>
@@ -208,8 +53,10 @@ struct SqliteLedger::Impl {
     }
     Transaction transaction = Begin(kind);
     Refresh();
+    appended.clear();
     auto result = call();
     Commit(transaction);
+    if (keeps_seen && !appended.empty()) seen.Append(appended);
     return result;
   }
 
@@ -223,9 +70,30 @@ struct SqliteLedger::Impl {
 
   void Refresh() {
     Watch([&] {
+      ReadNewRows(journal);
       ReadNewAccounts();
       for (auto& [table, account] : accounts) ReadNewEntries(account);
+      if (accounts.size() != journal.accounts().size())
+        ThrowDamaged(database.file(), "an account is missing that its journal names");
     });
+  }
+
+  // Into `known`, which holds what was read before.
+  void ReadNewRows(Journal& known) {
+    Statement row =
+        database.Prepare("SELECT number, body, hash FROM journal WHERE number > ? ORDER BY number");
+    row.Bind(1, static_cast<int64_t>(known.head().sequence));
+    while (row.Step()) {
+      known.Replay(row.Blob(1), DigestFrom(row.Blob(2), database.file()));
+      if (row.Integer(0) != static_cast<int64_t>(known.head().sequence))
+        ThrowDamaged(database.file(), "a row of its journal has another number than its place");
+    }
+    // The last number is kept a second time, as that of every account is.
+    Statement head = database.Prepare("SELECT id, number, hash FROM journal_head");
+    if (!head.Step() || head.Integer(0) != 1 ||
+        head.Integer(1) != static_cast<int64_t>(known.head().sequence) ||
+        DigestFrom(head.Blob(2), database.file()) != known.head().hash || head.Step())
+      ThrowDamaged(database.file(), "its journal does not end where it should");
   }
 
   void ReadNewAccounts() {
@@ -238,6 +106,9 @@ struct SqliteLedger::Impl {
       ReadNewEntries(account);
       if (!account.state.opened() || account.state.policy().table != row.Text(1))
         ThrowDamaged(database.file(), "an account has another name than its first entry says");
+      const auto named = journal.accounts().find(row.Text(1));
+      if (named == journal.accounts().end() || named->second != account.state.head().pseudonym)
+        ThrowDamaged(database.file(), "an account is not the one that its journal names");
       if (!accounts.emplace(row.Text(1), std::move(account)).second)
         ThrowDamaged(database.file(), "two accounts have the same name");
     }
@@ -251,8 +122,11 @@ struct SqliteLedger::Impl {
     row.Bind(1, account.id).Bind(2, static_cast<int64_t>(state.head().sequence));
     while (row.Step()) {
       state.Replay(row.Blob(1), DigestFrom(row.Blob(2), database.file()));
+      account.hashes.push_back(state.head().hash);
       if (row.Integer(0) != static_cast<int64_t>(state.head().sequence))
         ThrowDamaged(database.file(), "an entry has another number than its place");
+      if (state.mark() && !journal.Holds(*state.mark()))
+        ThrowDamaged(database.file(), "rows of its journal are missing that an entry names");
     }
     // The number of the last entry is kept a second time: entries missing at the end are noticed.
     Statement head = database.Prepare("SELECT sequence, hash FROM heads WHERE account = ?");
@@ -276,11 +150,20 @@ struct SqliteLedger::Impl {
 
   // In a write transaction. The account's own state learns of the entry at the next call, by
   // reading it like one of another process: so it never holds what is not durable.
-  Head Append(const Account& account, const Stamp& stamp, EntryBody body) {
+  Head Append(const Account& account, const Stamp& stamp, EntryBody body, const JournalMark& mark) {
     AccountState next = account.state;
-    const Entry entry = next.Append(stamp, std::move(body));
+    const Entry entry = next.Append(stamp, std::move(body), mark);
     Watch([&] { InsertEntry(database, account.id, entry); });
+    appended.push_back(next.head());
     return next.head();
+  }
+
+  // In a write transaction, at most once. Returns the place of the new row.
+  JournalMark AppendRow(const Stamp& stamp, JournalBody body) {
+    const JournalRow row = journal.Next(stamp, std::move(body));
+    Watch([&] { InsertJournalRow(database, row); });
+    appended.push_back({journal.head().pseudonym, row.number, row.hash});
+    return {row.number, row.hash};
   }
 
   // A transaction that appends one entry.
@@ -288,7 +171,7 @@ struct SqliteLedger::Impl {
   Head Write(const std::string& table, const Stamp& stamp, MakeBody&& make_body) {
     return In(Transaction::Kind::kWrite, [&] {
       const Account& account = Find(table);
-      return Append(account, stamp, make_body(account));
+      return Append(account, stamp, make_body(account), journal.mark());
     });
   }
 
@@ -304,47 +187,106 @@ struct SqliteLedger::Impl {
     return entries;
   }
 
-  // The newest that was given for this account of somebody else.
-  std::optional<Receipt> LastReceipt(const Pseudonym& pseudonym) {
-    return Watch([&]() -> std::optional<Receipt> {
-      Statement row = database.Prepare(kNewestReceipt);
-      row.Bind(1, ByteView(pseudonym));
-      if (!row.Step()) return std::nullopt;
-      return ReadReceipt(row, database.file()).receipt;
+  // In a read transaction, from the disk alone.
+  void Verify() {
+    RequireSetting(database, "PRAGMA integrity_check", "ok");
+    if (!database.Pragma("PRAGMA foreign_key_check").empty())
+      ThrowDamaged(database.file(), "entries belong to no account");
+    Journal whole;
+    ReadNewRows(whole);
+    for (const auto& [table, account] : accounts) {
+      const std::vector<Entry> entries = ReadEntries(account);
+      VerifyEntries(account.state.head().pseudonym, entries);
+      if (entries.empty() || entries.back().hash != account.state.head().hash)
+        ThrowDamaged(database.file(), "an account does not end where it should");
+      for (const Entry& entry : entries) {
+        if (entry.mark && !whole.Holds(*entry.mark))
+          ThrowDamaged(database.file(), "rows of its journal are missing that an entry names");
+      }
+    }
+  }
+
+  bool Holds(const Head& head) const {
+    if (head.pseudonym == journal.head().pseudonym)
+      return journal.Holds({head.sequence, head.hash});
+    for (const auto& [table, account] : accounts) {
+      if (account.state.head().pseudonym == head.pseudonym)
+        return account.HashAt(head.sequence) == head.hash;
+    }
+    return false;
+  }
+
+  // heads: as this host saw them before the ledger was read.
+  void RequireSeen(const std::vector<Head>& heads) const {
+    for (const Head& head : heads) {
+      if (Holds(head)) continue;
+      throw Error(
+          ErrorCode::kRefused,
+          fmt::format("the privacy ledger {} lacks entries that it had on this host: it was "
+                      "put back from an old copy",
+                      database.file()),
+          fmt::format("find the newest copy; if it is lost, count what was spent since, "
+                      "start a new account, and remove {}",
+                      seen.file().string()));
+    }
+  }
+
+  std::vector<Head> AllHeads() const {
+    std::vector<Head> heads = {journal.head()};
+    for (const auto& [table, account] : accounts) heads.push_back(account.state.head());
+    return heads;
+  }
+
+  // Whether this host has seen all that is there. A ledger that has only begun has nothing to miss.
+  bool IsSeen() const {
+    const std::vector<Head> lines = seen.Read();
+    const std::vector<Head> heads = AllHeads();
+    return std::all_of(heads.begin(), heads.end(), [&](const Head& head) {
+      const bool begun = head.pseudonym == journal.head().pseudonym && head.sequence == 1;
+      return begun || std::find(lines.begin(), lines.end(), head) != lines.end();
     });
   }
 
-  Digest HashOfEntry(const Account& account, uint64_t sequence) {
-    Statement row = database.Prepare("SELECT hash FROM entries WHERE account = ? AND sequence = ?");
-    row.Bind(1, account.id).Bind(2, static_cast<int64_t>(sequence));
-    if (!row.Step()) return {};
-    return DigestFrom(row.Blob(0), database.file());
-  }
-
   Database database;
+  bool keeps_seen;  // not on a file system of a test's own
+  SeenHeads seen;
+  std::vector<Head> appended;  // by the call that is under way
+  Journal journal;
   std::map<std::string, Account> accounts;
   int64_t newest_account = 0;
   bool broken = false;
 };
 
+bool SqliteLedger::CreateUnlessThere(const LedgerOptions& options) {
+  return MakeLedgerFile(options);
+}
+
 void SqliteLedger::Create(const LedgerOptions& options) {
-  if (options.vfs.empty()) MakeFile(options.file);
-  Database database(options.file.string(), options.vfs, !options.vfs.empty(), options.patience);
-  Configure(database);
-  Transaction transaction(database, Transaction::Kind::kWrite);
-  for (const char* table : kTables) database.Execute(table);
-  database.Execute(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", kApplicationId,
-                               kSchemaVersion)
-                       .c_str());
+  if (CreateUnlessThere(options)) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("the privacy ledger {} cannot be made: it exists", options.file.string()),
+              "name a new file");
+}
+
+void SqliteLedger::Upgrade(const LedgerOptions& options, const Stamp& stamp) {
+  Impl impl(options);
+  Configure(impl.database);
+  Transaction transaction(impl.database, Transaction::Kind::kWrite);
+  TakeOver(impl.database, stamp);
+  impl.Refresh();
+  impl.Verify();
   transaction.Commit();
+  impl.seen.Append(impl.AllHeads());
 }
 
 SqliteLedger::SqliteLedger(const LedgerOptions& options) : impl_(std::make_unique<Impl>(options)) {
+  const std::vector<Head> seen = impl_->keeps_seen ? impl_->seen.Read() : std::vector<Head>();
   Configure(impl_->database);
   Transaction transaction(impl_->database, Transaction::Kind::kRead);
   RequireSchema(impl_->database);
   impl_->Refresh();
   transaction.Commit();
+  impl_->RequireSeen(seen);
 }
 
 SqliteLedger::~SqliteLedger() = default;
@@ -373,7 +315,8 @@ Head SqliteLedger::OpenAccount(const Policy& policy, crypto::RandomSource& rando
           .Bind(3, ByteView(pseudonym))
           .Step();
     });
-    return impl_->Append(account, stamp, std::move(opened));
+    const JournalMark mark = impl_->AppendRow(stamp, AccountMade{policy.table, pseudonym});
+    return impl_->Append(account, stamp, std::move(opened), mark);
   });
 }
 
@@ -404,7 +347,7 @@ Head SqliteLedger::Countersign(const std::string& table, uint64_t reservation,
     const bool good =
         open != account.state.reservations().end() && certificate != nullptr &&
         shown.head.pseudonym == account.state.head().pseudonym &&
-        shown.head.hash == impl_->HashOfEntry(account, shown.head.sequence) &&
+        shown.head.hash == account.HashAt(shown.head.sequence) &&
         VerifyReceipt(*certificate, {shown.head, open->second.run_id, open->second.study_file_hash},
                       shown.signature);
     if (!good) {
@@ -420,8 +363,13 @@ Head SqliteLedger::Countersign(const std::string& table, uint64_t reservation,
   });
 }
 
-Head SqliteLedger::Spend(const std::string& table, uint64_t reservation, const Stamp& stamp) {
-  return impl_->Write(table, stamp, [&](const Impl::Account&) { return Spent{reservation}; });
+Head SqliteLedger::Spend(const std::string& table, uint64_t reservation, const Stamp& stamp,
+                         const std::optional<Used>& use) {
+  return impl_->In(Transaction::Kind::kWrite, [&] {
+    const Impl::Account& account = impl_->Find(table);
+    const JournalMark mark = use ? impl_->AppendRow(stamp, *use) : impl_->journal.mark();
+    return impl_->Append(account, stamp, Spent{reservation}, mark);
+  });
 }
 
 Head SqliteLedger::Refund(const std::string& table, uint64_t reservation,
@@ -433,11 +381,34 @@ Head SqliteLedger::Refund(const std::string& table, uint64_t reservation,
 
 bool SqliteLedger::Witness(const Receipt& receipt, const std::string& owner, const Stamp& stamp) {
   return impl_->In(Transaction::Kind::kWrite, [&] {
-    const StoredReceipt stored{receipt, owner, stamp.by, stamp.at};
-    const std::optional<Receipt> last = impl_->LastReceipt(receipt.head.pseudonym);
-    CheckShownHead(last, receipt, owner);
-    impl_->Watch([&] { InsertReceipt(impl_->database, stored); });
+    const std::optional<Receipt> last = impl_->journal.LastReceipt(receipt.head.pseudonym);
+    // One that is given again, for the same run, is stored once.
+    if (last != receipt) impl_->AppendRow(stamp, Witnessed{receipt, owner});
     return !last.has_value();
+  });
+}
+
+void SqliteLedger::Use(const Used& use, const Stamp& stamp) {
+  impl_->In(Transaction::Kind::kWrite, [&] { return impl_->AppendRow(stamp, use); });
+}
+
+Head SqliteLedger::JournalHead() {
+  return impl_->In(Transaction::Kind::kRead, [&] { return impl_->journal.head(); });
+}
+
+std::optional<Receipt> SqliteLedger::LastReceipt(const Pseudonym& pseudonym) {
+  return impl_->In(Transaction::Kind::kRead, [&] { return impl_->journal.LastReceipt(pseudonym); });
+}
+
+std::vector<Digest> SqliteLedger::RunsOf(const Digest& approval) {
+  return impl_->In(Transaction::Kind::kRead, [&] { return impl_->journal.RunsOf(approval); });
+}
+
+JournalSummary SqliteLedger::Summary() {
+  return impl_->In(Transaction::Kind::kRead, [&] {
+    const Journal& journal = impl_->journal;
+    return JournalSummary{journal.head().sequence, journal.receipts(), journal.taken_over(),
+                          impl_->IsSeen()};
   });
 }
 
@@ -479,13 +450,7 @@ Reserved SqliteLedger::Price(const ReservationRequest& request) {
 
 void SqliteLedger::Verify() {
   impl_->In(Transaction::Kind::kRead, [&] {
-    RequireSetting(impl_->database, "PRAGMA integrity_check", "ok");
-    if (!impl_->database.Pragma("PRAGMA foreign_key_check").empty())
-      ThrowDamaged(impl_->database.file(), "entries belong to no account");
-    for (const auto& [table, account] : impl_->accounts)
-      VerifyEntries(account.state.head().pseudonym, impl_->ReadEntries(account));
-    Statement row = impl_->database.Prepare(kReceiptColumns);
-    while (row.Step()) ReadReceipt(row, impl_->database.file());
+    impl_->Verify();
     return true;
   });
 }

@@ -1,12 +1,14 @@
-// The ledger file of one institution: the accounts of its tables, and the receipts that it gave.
+// The ledger file of one institution: the accounts of its tables, and a journal of the receipts
+// that it gave and the approvals that it used (journal.h).
 //
 // One SQLite file, rollback journal, synchronous EXTRA (FULL alone leaves the deletion of the
 // journal, which is the commit, to chance after a power failure), every call one BEGIN IMMEDIATE
 // transaction: what a call returned is durable, what it refused left no trace, and any number of
 // processes may use the file at once. Costs one transaction (4 to 5 syncs) per call that writes.
 //
-// Opening verifies the hash chain of every account. Before each call the object reads what other
-// processes appended since.
+// Opening verifies the hash chains of the journal and of every account, and that they have what
+// this host has seen of them (seen_heads.h). Before each call the object reads what other processes
+// appended since.
 //
 // Errors beside those of AccountState: kUsage for a file that cannot be opened, read or written
 // (the object then refuses all further calls: after a failed sync nothing is known), kRefused for a
@@ -25,6 +27,7 @@
 #include "crypto/random.h"
 #include "privacy/ledger/account_state.h"
 #include "privacy/ledger/entry.h"
+#include "privacy/ledger/journal.h"
 #include "privacy/ledger/receipts.h"
 
 namespace partita::privacy::ledger {
@@ -73,10 +76,26 @@ struct Standing {
   std::map<uint64_t, OpenReservation> reservations;  // by number
 };
 
+// Of the journal.
+struct JournalSummary {
+  uint64_t rows = 0;
+  uint64_t receipts = 0;    // given to other parties
+  bool taken_over = false;  // Began::taken_over
+  // Whether this host would miss the newest of what is there (seen_heads.h).
+  bool seen = false;
+};
+
 class SqliteLedger {
  public:
-  // Makes the file (mode 0600, in an existing folder). Throws kUsage if it exists.
+  // Makes the file (mode 0600, in an existing folder), whole or not at all. Throws kUsage if it
+  // exists, kRefused if another one was there before and is missing.
   static void Create(const LedgerOptions& options);
+  // As above; returns false if it exists, made by another process at the same moment or before.
+  static bool CreateUnlessThere(const LedgerOptions& options);
+  // Takes over a ledger of version 1, once, in one transaction: accounts as they are, receipts into
+  // the journal. Throws kUsage if it is of this version, kRefused, and changes nothing, if it does
+  // not verify. Receipts that were deleted before cannot be noticed, and the journal says so.
+  static void Upgrade(const LedgerOptions& options, const Stamp& stamp);
   // Opens and verifies.
   explicit SqliteLedger(const LedgerOptions& options);
   ~SqliteLedger();
@@ -100,8 +119,11 @@ class SqliteLedger {
   // account not before the reservation, for the reservation's run and study.
   Head Countersign(const std::string& table, uint64_t reservation,
                    const Countersignature& countersignature, const Stamp& stamp);
-  // Before the first own message leaves that could let anybody open a result.
-  Head Spend(const std::string& table, uint64_t reservation, const Stamp& stamp);
+  // Before the first own message leaves that could let anybody open a result. use: of the owner's
+  // approval, counted in the same transaction; throws kRefused, and spends nothing, if that is used
+  // up.
+  Head Spend(const std::string& table, uint64_t reservation, const Stamp& stamp,
+             const std::optional<Used>& use = {});
   // Instead, if the run ended before that. Never possible after Spend.
   Head Refund(const std::string& table, uint64_t reservation, const NothingSent& nothing_sent,
               const Stamp& stamp);
@@ -110,6 +132,14 @@ class SqliteLedger {
   // Checks (CheckShownHead) and stores durably. Sign only after it returned. `owner`: the party
   // that shows the head. Returns whether this pseudonym was never seen before.
   bool Witness(const Receipt& receipt, const std::string& owner, const Stamp& stamp);
+  std::optional<Receipt> LastReceipt(const Pseudonym& pseudonym);
+
+  // --- calls of a run that spends nothing ------------------------------------------------------
+  // Counts a run against the owner's approval. Throws kRefused if that is used up.
+  void Use(const Used& use, const Stamp& stamp);
+  std::vector<Digest> RunsOf(const Digest& approval);
+  // What the owner of a ledger without tables shows to its peers.
+  Head JournalHead();
 
   // --- reading ---------------------------------------------------------------------------------
   std::vector<std::string> Tables();
@@ -118,8 +148,10 @@ class SqliteLedger {
   std::vector<Entry> Entries(const std::string& table);
   // Prices a request without reserving anything; throws what Reserve would.
   Reserved Price(const ReservationRequest& request);
+  JournalSummary Summary();
   // Everything that can be verified: SQLite's integrity check, chains, states, costs computed again
-  // from the mechanisms, signatures. Throws kRefused saying what is wrong.
+  // from the mechanisms, signatures, and that the entries name rows that the journal has. Throws
+  // kRefused saying what is wrong.
   void Verify();
 
  private:

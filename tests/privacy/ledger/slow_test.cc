@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "tests/privacy/ledger/crash_scenario.h"
 #include "tests/privacy/ledger/race_cases.h"
+#include "tests/privacy/ledger/tamper_cases.h"
 
 namespace partita::privacy::ledger::slow_test {
 namespace {
@@ -19,6 +20,26 @@ TEST(SlowRaceTest, AHundredRoundsAtFullSize) {
     RaceForTheBudget(8, 200, 500);
     ASSERT_FALSE(HasFailure()) << "round " << round;
   }
+}
+
+// Every bit of every cell of three ledgers after three runs.
+TEST(SlowTamperTest, EveryFlippedBitIsNoticed) {
+  Institutions institutions;
+  for (uint64_t run = 1; run <= 3; ++run) institutions.Run(run);
+  TamperCount all;
+  for (const std::string& name : institutions.names()) {
+    const TamperCount count =
+        FlipEveryByte(institutions, name, {1, 2, 4, 8, 0x10, 0x20, 0x40, 0x80});
+    EXPECT_EQ(count.accepted, 0u) << name << ": " << count.first_accepted;
+    all.refused += count.refused;
+    all.unchanged += count.unchanged;
+    all.impossible += count.impossible;
+  }
+  std::printf("[ COUNTED  ] %llu refused, %llu without meaning, %llu impossible\n",
+              static_cast<unsigned long long>(all.refused),
+              static_cast<unsigned long long>(all.unchanged),
+              static_cast<unsigned long long>(all.impossible));
+  EXPECT_GT(all.refused, 100'000u);
 }
 
 TEST(SlowCrashTest, TenThousandPowerFailures) {

@@ -28,6 +28,8 @@ std::string_view ErrorCodeName(ErrorCode code) {
       return "peer-lost";
     case ErrorCode::kCancelled:
       return "cancelled";
+    case ErrorCode::kStorage:
+      return "storage";
     case ErrorCode::kInternal:
       return "internal";
   }
@@ -50,6 +52,7 @@ std::string Error::PublicMessage() const {
     case ErrorCode::kBadInput:
     case ErrorCode::kBudget:
     case ErrorCode::kNotConverged:
+    case ErrorCode::kStorage:
     case ErrorCode::kInternal:
       break;
   }

@@ -69,4 +69,22 @@ std::optional<Bytes> ReadState(const StateKind& kind, const std::filesystem::pat
   return Bytes(std::istreambuf_iterator<char>(in), {});
 }
 
+uint64_t CountFile::LoadOrMake() const {
+  const Bytes head = EncodeState(kind_, binding_, {});
+  const std::optional<Bytes> bytes = ReadState(kind_, file_);
+  if (!bytes) {
+    WriteState(file_, head);
+    return 0;
+  }
+  if (bytes->size() < head.size()) throw DamagedState(kind_);
+  DecodeState(kind_, ByteView(*bytes).first(head.size()), binding_, [](ByteReader&) {});
+  return bytes->size() - head.size();
+}
+
+void CountFile::Raise(uint64_t count) const {
+  const uint64_t target = EncodeState(kind_, binding_, {}).size() + count;
+  const uint64_t size = std::filesystem::file_size(file_);
+  if (size < target) AppendDurably(file_.string(), std::string(target - size, '+'));
+}
+
 }  // namespace partita::crypto

@@ -32,4 +32,21 @@ void WriteState(const std::filesystem::path& file, ByteView bytes);
 // Empty if there is no such file. Throws kBadInput for more than 4 GiB.
 std::optional<Bytes> ReadState(const StateKind& kind, const std::filesystem::path& file);
 
+// A number that only grows: a file with one byte for each, after a head that says what it belongs
+// to. A byte is there or not, so that no failure leaves another number than the last or the next.
+class CountFile {
+ public:
+  CountFile(StateKind kind, std::filesystem::path file, const Digest& binding)
+      : kind_(std::move(kind)), file_(std::move(file)), binding_(binding) {}
+  // The number; 0 where there was no file, which is there afterwards. Throws as DecodeState.
+  uint64_t LoadOrMake() const;
+  // At least `count` from now on; durable on return. The file must be there.
+  void Raise(uint64_t count) const;
+
+ private:
+  StateKind kind_;
+  std::filesystem::path file_;
+  Digest binding_;
+};
+
 }  // namespace partita::crypto

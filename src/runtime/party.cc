@@ -27,7 +27,7 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
                                           StoredCorrelations* stored, net::Channel& channel,
                                           RunLedger* ledger, crypto::RandomSource& random,
                                           Progress& progress, PartyOutcome& outcome,
-                                          const std::filesystem::path& state) {
+                                          const PartyInput& input) {
   if (stored != nullptr) {
     progress.Phase("stored correlations");
     stored->Agree(channel);
@@ -40,8 +40,9 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
     match::CompareRowOrder(channel, study.shared_blocks, local.row_order, OnlineNames(study),
                            random);
   }
-  RunInput run{local.method.get(), outcome.disclosure, &random, state};
+  RunInput run{local.method.get(), outcome.disclosure, &random, input.state, input.accept_useless};
   const std::unique_ptr<MethodSession> session = study.Agree(channel, run);
+  if (ledger != nullptr && session != nullptr && session->MayHaveOpened()) ledger->Spend();
   run.session = session.get();
   run.channel = &channel;
   run.gate = &gate;
@@ -83,8 +84,7 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     const study::ApprovalTerms& terms, const study::SignedApproval& own, const Approvals& approvals,
     RunLedger* ledger, const LocalData& local, StoredCorrelations* stored,
     const std::optional<OwnProblem>& problem, crypto::RandomSource& random, Progress& progress,
-    PartyOutcome& outcome, std::vector<crypto::Digest>& commitments,
-    const std::filesystem::path& state) {
+    PartyOutcome& outcome, std::vector<crypto::Digest>& commitments, const PartyInput& input) {
   progress.Phase(problem ? "the table failed its checks; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(problem.has_value());
@@ -104,7 +104,7 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     outcome.disclosure = study::StrictestDisclosure(terms.disclosure, outcome.approvals);
     outcome.ledger.parties =
         ExchangeLedgers(channel, ledger, {session.run_id, hello.study_hash}, outcome.approvals);
-    return RunProtocol(study, local, stored, channel, ledger, random, progress, outcome, state);
+    return RunProtocol(study, local, stored, channel, ledger, random, progress, outcome, input);
   } catch (const Error& error) {
     channel.Abort(problem ? problem->told : error);
     if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
@@ -151,10 +151,13 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
     outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }
   hello.commitment = local.snapshot.commitment;
+  std::optional<ChargedRun> charged;
   if (!problem && input.ledger != nullptr) {
     try {
+      if (!input.state.empty() && study.parties[input.party].holder)
+        charged.emplace(input.state, hello.study_hash);
       const bool goes_on = local.method != nullptr && study.GoesOn(*local.method, input.state);
-      input.ledger->Prepare(study, input.party, goes_on ? &hello.study_hash : nullptr);
+      input.ledger->Prepare(study, input.party, charged ? &*charged : nullptr, goes_on);
     } catch (const Error& error) {
       problem = Disallowed(error, "its own privacy ledger");
     }
@@ -181,12 +184,15 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   try {
     result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
                            stored ? &*stored : nullptr, problem, random, progress, outcome,
-                           commitments, input.state);
+                           commitments, input);
   } catch (const Error&) {
     if (problem) throw Error(problem->own);
     throw;
   }
-  if (input.ledger != nullptr) input.ledger->Describe(outcome.ledger);
+  if (input.ledger != nullptr) {
+    input.ledger->Refund("the run opened nothing");
+    input.ledger->Describe(outcome.ledger);
+  }
   commitments.resize(study.parties.size());  // a dealer that was not there has no table
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));
 

@@ -9,8 +9,9 @@
 //      shown, stores them durably and returns a signature. kReceiptBytes to every other.
 // A restored backup is refused in step 2 by any peer that saw the newer ledger (methods.md, R-m).
 // The reservation is spent, durably, before the first opening of the run (LedgerGate), and refunded
-// if the run ends without one. A process that dies in between leaves the reservation open, which
-// counts as spent until its steward says otherwise (`partita ledger refund`).
+// if the run ends without one. A process that dies in between leaves the reservation open; its next
+// attempt, in the same folder, takes it up (charged_run.h). Until then, and where there is none, it
+// counts as spent unless its steward says otherwise (`partita ledger refund`).
 //
 // Who keeps no ledger shows zeros, returns zeros, and everybody's report says so. Revealed to the
 // peers: that it is the same account as in an earlier study, its number of entries, and the number
@@ -27,6 +28,7 @@
 #include "mpc/release_gate.h"
 #include "net/channel.h"
 #include "privacy/ledger/sqlite_ledger.h"
+#include "runtime/charged_run.h"
 #include "runtime/open_ledger.h"
 #include "runtime/study.h"
 #include "study/approval.h"
@@ -66,11 +68,12 @@ class RunLedger {
   RunLedger(const LedgerOptions& options, crypto::Identity identity);
 
   // Before anybody is connected: chooses the account and prices the study. A party without a table
-  // only countersigns. going_on: of a run that goes on where an earlier attempt stopped, the hash
-  // of its study file; if the account has a spent reservation for it, that one covers this run and
-  // nothing is reserved or shown. Throws kBudget or kRefused if it does not fit, kUsage if it is
+  // only countersigns. run: borrowed; null: this attempt is a run of its own. The reservation that
+  // was made for it is taken up if it is still open; if it was spent it covers this attempt where
+  // `goes_on` (Study::GoesOn). Then nothing is reserved, and no new countersignature is taken.
+  // Throws kBudget or kRefused if it does not fit, kUsage if it is
   // not clear which account is meant.
-  void Prepare(const Study& study, size_t party, const crypto::Digest* going_on = nullptr);
+  void Prepare(const Study& study, size_t party, ChargedRun* run = nullptr, bool goes_on = false);
   // Holders. Durable on return, and counts against the budget.
   void Reserve(const RunIdentity& run);
   // The head of the account, if there is a reservation; asked for just before it is shown.
@@ -80,8 +83,9 @@ class RunLedger {
   // older head than before.
   Bytes Witness(const privacy::ledger::Head& head, const RunIdentity& run,
                 const std::string& owner);
-  // A peer's signature over the head that was shown to it.
-  void Countersign(const privacy::ledger::Head& head, const std::string& peer,
+  // A peer's signature over the head that was shown to it. False if it is not kept: a reservation
+  // that was taken up is bound to an earlier attempt.
+  bool Countersign(const privacy::ledger::Head& head, const std::string& peer,
                    const Bytes& certificate, const Bytes& signature);
   // If there is a reservation: durable on return; from here on it stays charged.
   void Spend();
@@ -103,7 +107,9 @@ class RunLedger {
   std::optional<privacy::ledger::Reservation> reservation_;
   uint64_t exact_before_ = 0;
   bool spent_ = false;
-  uint64_t covered_by_ = 0;  // the reservation of an earlier attempt; 0: none
+  ChargedRun* run_ = nullptr;
+  bool taken_up_ = false;    // reservation_ is of an earlier attempt
+  uint64_t covered_by_ = 0;  // the spent reservation of an earlier attempt; 0: none
 };
 
 // The phase. ledger: null: this party keeps none. approvals: of all parties, by channel index, for

@@ -58,29 +58,21 @@ class Recorder {
   Recorder(const ChainPlan& plan, const ChainInputs& inputs)
       : block_(plan.options.speculation),
         stretch_(plan.stretch * block_),
-        total_(mcmc::DecisionsOf(plan.options)),
+        mark_(inputs.mark),
         store_(inputs.store),
         record_(inputs.record) {
     if (inputs.public_key != nullptr) record_.seed = *inputs.public_key;
   }
 
   void BeforeBlock() {
-    if (record_.decisions.size() + block_ > record_.may_be_open) {
-      record_.may_be_open = std::min<uint64_t>(record_.decisions.size() + stretch_, total_);
-      Store();
-    }
-    begun_ = record_.decisions.size() + block_;
+    record_.may_be_open = record_.decisions.size() + block_;
+    if (mark_) mark_(record_.may_be_open);
   }
   void AfterBlock(const Bits& bits) {
     for (const std::vector<bool>& accepted : bits) record_.decisions.push_back({false, accepted});
+    if (record_.decisions.size() % stretch_ == 0) Store();
   }
-  // What was not begun is not open.
-  void Finish() {
-    if (record_.decisions.size() < record_.may_be_open && begun_ > 0) {
-      record_.may_be_open = std::max<uint64_t>(begun_, record_.decisions.size());
-    }
-    Store();
-  }
+  void Finish() { Store(); }
   const ChainRecord& record() const { return record_; }
 
  private:
@@ -88,10 +80,10 @@ class Recorder {
     if (store_) store_(record_);
   }
 
-  uint64_t block_, stretch_, total_;
+  uint64_t block_, stretch_;
+  const std::function<void(uint64_t)>& mark_;
   const std::function<void(const ChainRecord&)>& store_;
   ChainRecord record_;
-  uint64_t begun_ = 0;
 };
 
 // Bits of a block that was decided in an earlier attempt.
@@ -216,7 +208,11 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
   try {
     result.draws = mcmc::RunChains(plan.start, options, in_turn, proposals, progress);
   } catch (...) {
-    recorder.Finish();
+    // What this party knows is all that the others may have to go on with.
+    try {
+      recorder.Finish();
+    } catch (const Error&) {  // the error that ended the run says more
+    }
     throw;
   }
   recorder.Finish();

@@ -81,10 +81,13 @@ uint64_t CountFile::LoadOrMake() const {
   return bytes->size() - head.size();
 }
 
-void CountFile::Raise(uint64_t count) const {
-  const uint64_t target = EncodeState(kind_, binding_, {}).size() + count;
-  const uint64_t size = std::filesystem::file_size(file_);
+void CountFile::Set(uint64_t count) const {
+  Bytes bytes = EncodeState(kind_, binding_, {});
+  const uint64_t target = bytes.size() + count, size = std::filesystem::file_size(file_);
   if (size < target) AppendDurably(file_.string(), std::string(target - size, '+'));
+  if (size <= target) return;
+  bytes.resize(target, '+');
+  WriteState(file_, bytes);
 }
 
 }  // namespace partita::crypto

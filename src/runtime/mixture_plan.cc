@@ -76,8 +76,9 @@ std::string RestartText(const MixtureStudy& study) {
   const uint64_t reserve = study.plan.request.reserve;
   const std::string lost =
       "A run that is interrupted goes on where all parties join again, and opens nothing twice: an "
-      "opening that may have happened without anybody having kept it is lost, which is one at most "
-      "where one party stops. ";
+      "opening that may have happened without anybody having kept it is lost, which is one at "
+      "most, "
+      "or a thousandth of those before it, where one party is killed. ";
   if (reserve == 0) {
     return lost +
            "None is in reserve: a model that lost any is called not trained, and no synthetic "

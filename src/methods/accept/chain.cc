@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
+#include "crypto/state_file.h"
 #include "methods/accept/noisy_sums.h"
 #include "stats/mcmc/stages.h"
 
@@ -58,6 +59,7 @@ class Recorder {
   Recorder(const ChainPlan& plan, const ChainInputs& inputs)
       : block_(plan.options.speculation),
         stretch_(plan.stretch * block_),
+        total_(mcmc::DecisionsOf(plan.options)),
         mark_(inputs.mark),
         store_(inputs.store),
         record_(inputs.record) {
@@ -65,14 +67,21 @@ class Recorder {
   }
 
   void BeforeBlock() {
-    record_.may_be_open = record_.decisions.size() + block_;
-    if (mark_) mark_(record_.may_be_open);
+    const uint64_t done = record_.decisions.size();
+    record_.may_be_open = done + block_;
+    if (record_.may_be_open <= marked_) return;
+    const uint64_t blocks = std::max<uint64_t>(1, crypto::StepsToCount(done) / block_);
+    marked_ = std::min(done + blocks * block_, total_);
+    if (mark_) mark_(marked_);
   }
   void AfterBlock(const Bits& bits) {
     for (const std::vector<bool>& accepted : bits) record_.decisions.push_back({false, accepted});
     if (record_.decisions.size() % stretch_ == 0) Store();
   }
-  void Finish() { Store(); }
+  void Finish() {
+    Store();
+    if (marked_ > record_.may_be_open && mark_) mark_(record_.may_be_open);
+  }
   const ChainRecord& record() const { return record_; }
 
  private:
@@ -80,10 +89,11 @@ class Recorder {
     if (store_) store_(record_);
   }
 
-  uint64_t block_, stretch_;
+  uint64_t block_, stretch_, total_;
   const std::function<void(uint64_t)>& mark_;
   const std::function<void(const ChainRecord&)>& store_;
   ChainRecord record_;
+  uint64_t marked_ = 0;
 };
 
 // Bits of a block that was decided in an earlier attempt.

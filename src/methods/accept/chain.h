@@ -57,8 +57,8 @@ struct ChainInputs {
   const crypto::Key* public_key = nullptr;  // parties: the seed that all of them made
   crypto::RandomSource* random = nullptr;   // parties: own
   ChainRecord record;                       // agreed; empty: from the beginning
-  // Before a block: so many decisions may be open from now on. Both durable on return, and may be
-  // empty in tests.
+  // So many decisions may be open from now on: more before they are, fewer only at the end of a
+  // run. Both durable on return, and may be empty in tests.
   std::function<void(uint64_t decisions)> mark;
   std::function<void(const ChainRecord&)> store;
   // Every process: variates of Version 3 that were made ahead, one per block (Decisions::Use); what

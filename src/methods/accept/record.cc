@@ -186,7 +186,7 @@ crypto::CountFile RecordFile::Marks() const {
   return {kind, file_.string() + ".marks", binding_};
 }
 
-void RecordFile::Mark(uint64_t decisions) const { Marks().Raise(decisions); }
+void RecordFile::Mark(uint64_t decisions) const { Marks().Set(decisions); }
 
 bool RecordFile::Exists() const {
   return std::filesystem::exists(file_) && std::filesystem::exists(file_.string() + ".marks");

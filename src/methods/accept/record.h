@@ -2,10 +2,11 @@
 // of its seed and of these bits, so the record is all that a resume needs.
 //
 // Nothing is revealed twice (R-d). Before a block of decisions every party marks, durably, that
-// they may be open from now on; it stores the record every stretch of blocks, at the end, and when
-// a run ends with an error. Where a run ended, the marked decisions that nobody holds the bits of
-// are skipped: the chain stays where it was for so many steps, which leaves its target invariant,
-// they count as made, and their proposals are never asked about again.
+// they may be open from now on (of a long chain several blocks at a time: a thousandth of it); it
+// stores the record every stretch of blocks, at the end, and when a run ends with an error, and
+// then takes back the marks of what it did not begin. Where a run ended, the marked decisions that
+// nobody holds the bits of are skipped: the chain stays where it was for so many steps, which
+// leaves its target invariant, they count as made, and their proposals are never asked about again.
 #pragma once
 
 #include <filesystem>

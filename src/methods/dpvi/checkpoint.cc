@@ -150,7 +150,8 @@ void ShareState(net::Channel& channel, const std::vector<Stand>& stands, size_t 
   mixture::VariationalState received = ReadVariational(in);
   const crypto::Digest digest = DigestOf(received);
   if (!std::equal(digest.begin(), digest.end(), stands[sender].digest.begin()) ||
-      received.mean.rows() != state.mean.rows() || received.mean.cols() != state.mean.cols()) {
+      received.mean.rows() != state.mean.rows() || received.mean.cols() != state.mean.cols() ||
+      !received.mean.allFinite() || !received.log_scale.allFinite()) {
     throw Error(ErrorCode::kPeerFault,
                 fmt::format("{} sent another state than it had announced", channel.names()[sender]),
                 "compare versions; start the study anew, as a new release");
@@ -190,7 +191,7 @@ void CheckpointFiles::Store(const Checkpoint& checkpoint) const {
 }
 
 void CheckpointFiles::Mark(uint64_t openings) const {
-  crypto::CountFile(MarksKind(), folder_ / kMarksFile, binding_).Raise(openings);
+  crypto::CountFile(MarksKind(), folder_ / kMarksFile, binding_).Set(openings);
 }
 
 Checkpoint CheckpointFiles::Load(const mixture::VariationalState& first) const {

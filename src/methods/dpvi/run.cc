@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
+#include "crypto/state_file.h"
 #include "privacy/sampling/discrete_gaussian.h"
 
 namespace partita::methods::dpvi {
@@ -159,8 +160,16 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
   for (uint64_t i = 0; i < at.openings; ++i) batches.Next();
 
   double step_seconds = 0;
+  uint64_t begun = at.openings, marked = at.openings;
+  const auto mark = [&](uint64_t openings) {
+    if (inputs.mark && knows) inputs.mark(openings);
+    marked = openings;
+  };
   const std::function<void()> before_opening = [&] {
-    if (inputs.mark && knows) inputs.mark(at.openings + 1);
+    begun = at.openings + 1;
+    if (begun > marked) {
+      mark(std::min(at.openings + crypto::StepsToCount(at.openings), plan.request.max_openings()));
+    }
   };
   const auto timed_step = [&](const StepParameters& parameters,
                               const std::optional<HolderValues>& values,
@@ -205,6 +214,10 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
   const auto store = [&] {
     if (inputs.store && knows) inputs.store(at);
   };
+  const auto leave = [&] {
+    store();
+    if (marked > begun) mark(begun);
+  };
   const uint64_t to_go =
       std::min(options.steps - at.state.step, plan.request.max_openings() - at.openings);
   try {
@@ -219,12 +232,12 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
   } catch (...) {
     // What this party knows is all that the others may have to go on with.
     try {
-      store();
+      leave();
     } catch (const Error&) {  // the error that ended the run says more
     }
     throw;
   }
-  store();
+  leave();
   return {std::move(at.state), at.openings, batches.max_uses()};
 }
 

@@ -9,15 +9,18 @@
 // analyst never sees. eta and the starting point: a stream under `public_key`.
 //
 // Stop and resume (R-d). Openings are numbered from 0. Before the shares of a sum leave it, each
-// party marks, durably, that this opening may happen; it stores the state every `checkpoint_every`
-// openings, at the end, and when a run ends with an error. Attempts to go on begin with the newest
-// state that any party holds, behind the last opening that any party marked: an opening in between
-// is lost to the training, counted as released, and never made again; its batch is skipped and its
-// noise was never stored. Where one party is killed the others hold the state, so that at most one
-// opening is lost; where all are at once, at most `checkpoint_every` and one. A plan of T steps and
-// R openings in reserve releases at most T + R sums however often it is interrupted, and no two of
-// them share noise or a batch of the stream. A run that lost more than the reserve trains fewer
-// than T steps: the caller must say so (RunResult::state.step).
+// party marks, durably, that this opening may happen (after 1000 of them several at a time: a
+// thousandth of those that were made); it stores the state every `checkpoint_every` openings, at
+// the end, and when a run ends with an error, and then takes back the marks of openings that it did
+// not begin. Attempts to go on begin with the newest state that any party holds, behind the last
+// opening that any party marked: an opening in between is lost to the training, counted as
+// released, and never made again; its batch is skipped and its noise was never stored. Where one
+// party is killed the others hold the state, so that its marks beyond it are lost, one of the first
+// 2000 openings and a thousandth of more; where all are at once, also what was opened since the
+// last stored state. A plan of T steps and R openings in reserve releases at most T + R sums
+// however often it is interrupted, and no two of them share noise or a batch of the stream. A run
+// that lost more than the reserve trains fewer than T steps: the caller must say so
+// (RunResult::state.step).
 #pragma once
 
 #include <filesystem>
@@ -94,8 +97,8 @@ struct RunInputs {
   const crypto::Key* public_key = nullptr;  // computing parties
   crypto::RandomSource* random = nullptr;   // noise parties
   std::optional<Checkpoint> start;          // none: from the beginning
-  // Before an opening: so many may have happened from now on. Both durable on return, called at
-  // computing parties only, and may be empty in tests.
+  // So many openings may have happened from now on: more before they do, fewer only at the end of a
+  // run. Both durable on return, called at computing parties only, and may be empty in tests.
   std::function<void(uint64_t openings)> mark;
   std::function<void(const Checkpoint&)> store;
   std::function<void(const RunProgress&)> after_opening;  // may be empty

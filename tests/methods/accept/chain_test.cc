@@ -242,8 +242,8 @@ TEST(Record, FilesAreBoundAndChecked) {
   record.may_be_open = 5;
   file.Store(record);
   EXPECT_EQ(file.LoadOrMake().may_be_open, 5u);
+  file.Mark(8);
   file.Mark(6);
-  file.Mark(4);
   const ChainRecord read = file.LoadOrMake();
   EXPECT_EQ(read.may_be_open, 6u);
   ASSERT_EQ(read.decisions.size(), 2u);

@@ -77,8 +77,14 @@ uint64_t CountFile::LoadOrMake() const {
     return 0;
   }
   if (bytes->size() < head.size()) throw DamagedState(kind_);
-  DecodeState(kind_, ByteView(*bytes).first(head.size()), binding_, [](ByteReader&) {});
-  return bytes->size() - head.size();
+  const uint64_t count = bytes->size() - head.size();
+  try {
+    DecodeState(kind_, ByteView(*bytes).first(head.size()), binding_, [](ByteReader&) {});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRefused || count > 0) throw;
+    WriteState(file_, head);
+  }
+  return count;
 }
 
 void CountFile::Set(uint64_t count) const {

@@ -40,7 +40,8 @@ class CountFile {
  public:
   CountFile(StateKind kind, std::filesystem::path file, const Digest& binding)
       : kind_(std::move(kind)), file_(std::move(file)), binding_(binding) {}
-  // The number; 0 where there was no file, which is there afterwards. Throws as DecodeState.
+  // The number; 0 where there was no file, which is there afterwards. 0 of another binding counts
+  // nothing and is bound anew. Throws as DecodeState.
   uint64_t LoadOrMake() const;
   // Durable on return. The file must be there.
   void Set(uint64_t count) const;

@@ -111,7 +111,7 @@ Document ReadDocument(const Json& json) {
   document.json = json.at("result").dump();
   for (const study::Ending ending : {study::Ending::kConverged, study::Ending::kNotTrained}) {
     document.ending = ending;
-    if (json.at("status") == study::EndingName(ending)) return document;
+    if (json.at("status").get<std::string>() == study::EndingName(ending)) return document;
   }
   document.ending = study::Ending::kNotConverged;
   return document;

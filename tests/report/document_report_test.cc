@@ -65,6 +65,10 @@ TEST(DocumentReportTest, WhatIsNoNumberReadsBackToo) {
   document.sections[0].plots[0].series[0].y[1] = std::numeric_limits<double>::infinity();
   const StoredResult stored = Stored(document);
   EXPECT_EQ(stored.document->ending, study::Ending::kNotTrained);
+  // Said before anything else.
+  EXPECT_THAT(DocumentSummary(document, FullPlan(), FullFacts()), HasSubstr("NOT TRAINED"));
+  EXPECT_THAT(RenderDocumentHtml(document, FullPlan(), FullFacts()), HasSubstr("NOT TRAINED"));
+  EXPECT_THAT(DocumentSummary(Sample(), FullPlan(), FullFacts()), Not(HasSubstr("NOT TRAINED")));
   EXPECT_EQ(DocumentJson(*stored.document, stored.plan, stored.facts),
             DocumentJson(document, FullPlan(), FullFacts()));
 }

@@ -70,6 +70,7 @@ class Recorder {
     const uint64_t done = record_.decisions.size();
     record_.may_be_open = done + block_;
     if (record_.may_be_open <= marked_) return;
+    if (marked_ == 0) Store();  // with the seed, which marks mean nothing without
     const uint64_t blocks = std::max<uint64_t>(1, crypto::StepsToCount(done) / block_);
     marked_ = std::min(done + blocks * block_, total_);
     if (mark_) mark_(marked_);

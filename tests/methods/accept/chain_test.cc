@@ -198,14 +198,16 @@ TEST(Chain, StoresBeforeAnythingOpens) {
                                                                          size_t process) {
     parties.Run(engine, process, plan);
   }).ThrowIfFailed();
-  // Every decision is marked before it, and what fell is stored every stretch and at the end.
+  // Every decision is marked before it; the seed is stored before the first, and what fell every
+  // stretch and at the end.
   EXPECT_EQ(parties.marked[0], (std::vector<uint64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
   const auto& stored = parties.stored[0];
-  ASSERT_EQ(stored.size(), 3u);
-  const uint64_t known[] = {5, 10, 12};
-  for (size_t k = 0; k < 3; ++k) {
+  ASSERT_EQ(stored.size(), 4u);
+  const uint64_t known[] = {0, 5, 10, 12}, open[] = {1, 5, 10, 12};
+  for (size_t k = 0; k < 4; ++k) {
     EXPECT_EQ(stored[k].decisions.size(), known[k]);
-    EXPECT_EQ(stored[k].may_be_open, known[k]);
+    EXPECT_EQ(stored[k].may_be_open, open[k]);
+    EXPECT_EQ(stored[k].seed.Expose(), parties.key().Expose());
   }
 }
 

@@ -13,6 +13,24 @@
 namespace partita {
 namespace {
 
+[[noreturn]] void FailToWrite(const std::string& path, int error) {
+  const std::string message = "cannot write " + path + ": " + std::strerror(error);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO) {
+    throw Error(ErrorCode::kStorage, message, "make room, or name a place on another disk");
+  }
+  throw Error(ErrorCode::kUsage, message,
+              "check that the folder exists, that you may write to it and that the disk has room");
+}
+
+void WriteAll(int descriptor, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) FailToWrite(path, errno);
+    content.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
 // A temporary file that is removed unless it was renamed to its final name.
 class TemporaryFile {
  public:
@@ -29,12 +47,7 @@ class TemporaryFile {
   }
 
   void Write(std::string_view content) {
-    while (!content.empty()) {
-      const ssize_t written = ::write(descriptor_, content.data(), content.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) Fail();
-      content.remove_prefix(static_cast<size_t>(written));
-    }
+    WriteAll(descriptor_, content, target_);
     if (::fsync(descriptor_) != 0) Fail();
   }
 
@@ -47,13 +60,8 @@ class TemporaryFile {
   }
 
  private:
-  [[noreturn]] void Fail() {
-    const std::string reason = std::strerror(errno);
-    // The destructor does not run if the constructor throws, but then there is no file.
-    throw Error(
-        ErrorCode::kUsage, "cannot write " + target_ + ": " + reason,
-        "check that the folder exists, that you may write to it and that the disk has room");
-  }
+  // The destructor does not run if the constructor throws, but then there is no file.
+  [[noreturn]] void Fail() { FailToWrite(target_, errno); }
 
   std::string target_, name_;
   int descriptor_ = -1;
@@ -78,6 +86,35 @@ void WriteFileAtomically(const std::string& path, std::string_view content) {
   file.Write(content);
   file.Rename();
   SyncFolder(path);
+}
+
+void AppendDurably(const std::string& path, std::string_view content) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor < 0) FailToWrite(path, errno);
+  try {
+    WriteAll(descriptor, content, path);
+    if (::fdatasync(descriptor) != 0) FailToWrite(path, errno);
+  } catch (...) {
+    ::close(descriptor);
+    throw;
+  }
+  if (::close(descriptor) != 0) FailToWrite(path, errno);
+}
+
+RoomOnDisk::RoomOnDisk(const std::string& path, uint64_t bytes) : name_(path + ".XXXXXX") {
+  descriptor_ = ::mkstemp(name_.data());
+  if (descriptor_ < 0) FailToWrite(path, errno);
+  ::fcntl(descriptor_, F_SETFD, FD_CLOEXEC);
+  const int error = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
+  if (error == 0) return;
+  ::close(descriptor_);
+  ::unlink(name_.c_str());
+  FailToWrite(path, error);
+}
+
+RoomOnDisk::~RoomOnDisk() {
+  ::close(descriptor_);
+  ::unlink(name_.c_str());
 }
 
 }  // namespace partita

@@ -28,6 +28,8 @@ std::string_view ErrorCodeName(ErrorCode code) {
       return "peer-lost";
     case ErrorCode::kCancelled:
       return "cancelled";
+    case ErrorCode::kStorage:
+      return "storage";
     case ErrorCode::kInternal:
       return "internal";
   }

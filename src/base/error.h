@@ -22,6 +22,7 @@ enum class ErrorCode {
   kNotConverged,  // finished, but the optimiser did not converge
   kPeerLost,      // a required peer went away during the run, or told us that it stops
   kCancelled,     // interrupted by the user
+  kStorage,       // a file could not be written: the disk is full, or it failed
   kInternal,      // a bug in Partita
 };
 

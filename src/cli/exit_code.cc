@@ -26,6 +26,8 @@ ExitCode ExitCodeOf(ErrorCode code) {
       return kPartyLost;
     case ErrorCode::kCancelled:
       return kInterrupted;
+    case ErrorCode::kStorage:
+      return kStorage;
     case ErrorCode::kInternal:
       return kInternal;
   }

@@ -16,6 +16,7 @@ enum ExitCode : int {
   kBadData = 7,
   kNotConverged = 8,
   kPartyLost = 9,
+  kStorage = 10,
   kInternal = 70,
   kInterrupted = 130,
 };

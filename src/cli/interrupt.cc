@@ -40,6 +40,7 @@ void PrepareProcess() {
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGALRM, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file beyond its limit is an error of its write
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
   // Neither a debugger nor a core dump handler of the same user reads its memory.

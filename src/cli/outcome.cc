@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -45,7 +46,7 @@ namespace {
 // A result as it is shown and kept.
 struct Rendered {
   std::string text, json, html;
-  bool converged = true;
+  study::Ending ending = study::Ending::kConverged;
   std::vector<study::DocumentFile> files;
 };
 
@@ -54,7 +55,7 @@ Rendered Render(const runtime::PartyOutcome& outcome, const report::RunFacts& fa
     const study::Document& document = *outcome.document;
     return {report::DocumentSummary(document, outcome.plan, facts),
             report::DocumentJson(document, outcome.plan, facts),
-            report::RenderDocumentHtml(document, outcome.plan, facts), document.converged,
+            report::RenderDocumentHtml(document, outcome.plan, facts), document.ending,
             document.files};
   }
   const bool converged =
@@ -63,7 +64,7 @@ Rendered Render(const runtime::PartyOutcome& outcome, const report::RunFacts& fa
   return {report::TerminalSummary(outcome.results, outcome.plan, facts),
           report::ResultJson(outcome.results, outcome.plan, facts),
           report::RenderReportHtml(outcome.results, outcome.plan, facts),
-          converged,
+          converged ? study::Ending::kConverged : study::Ending::kNotConverged,
           {}};
 }
 
@@ -79,33 +80,97 @@ std::vector<std::string> Write(const Rendered& rendered, const std::string& resu
   return written;
 }
 
+// Whether something is released to a party, so that it has a result.
+bool IsTold(const runtime::Study& study, size_t party) {
+  return std::any_of(study.releases.begin(), study.releases.end(),
+                     [&](const mpc::Release& release) {
+                       return release.to == "all" || release.to == study.parties[party].name;
+                     });
+}
+
+// Where the files of a result are that could not be written to their place; empty: nowhere.
+std::string KeepElsewhere(const Rendered& rendered, const std::string& result_file) {
+  std::error_code none;
+  std::string folder =
+      (std::filesystem::temp_directory_path(none) / "partita-result-XXXXXX").string();
+  if (none || ::mkdtemp(folder.data()) == nullptr) return "";
+  try {
+    Write(rendered,
+          (std::filesystem::path(folder) / std::filesystem::path(result_file).filename()).string());
+    return folder;
+  } catch (const Error&) {
+    std::filesystem::remove_all(folder, none);
+    return "";
+  }
+}
+
+// A failing disk must not lose a result that took a run of several parties.
+int PrintUnwritten(const OutputOptions& output, const Rendered& rendered,
+                   const std::string& result_file, const Error& error) {
+  const std::string folder = KeepElsewhere(rendered, result_file);
+  if (folder.empty() && !output.json()) {
+    PrintResult(output, rendered.json, rendered.json);
+    for (const study::DocumentFile& file : rendered.files)
+      PrintResult(output, fmt::format("{}:\n{}", file.name, file.contents), "{}");
+  }
+  OutputOptions text;  // standard output has its object already
+  return PrintError(
+      text,
+      Error(ErrorCode::kStorage, error.message(),
+            folder.empty()
+                ? fmt::format("{} printed above and kept nowhere: copy it. What was opened stays "
+                              "charged, and a new run would be charged again",
+                              output.json() ? "the result, without the files beside it, is"
+                                            : "the result is")
+                : fmt::format("the result is kept in {}: move it away. What was opened stays "
+                              "charged, and a new run would be charged again",
+                              folder)));
+}
+
 }  // namespace
 
+std::unique_ptr<RoomOnDisk> RoomForResult(const runtime::Study& study, size_t party,
+                                          const std::string& result_file) {
+  if (result_file.empty() || (party != study.receiver && !IsTold(study, party))) return nullptr;
+  // A page with its plots takes below 2 MB; so does what result.json says beside the files.
+  constexpr uint64_t kReportBytes = uint64_t{8} << 20;
+  try {
+    return std::make_unique<RoomOnDisk>(result_file, kReportBytes + study.FileBytes());
+  } catch (const Error& error) {
+    throw Error(error.code(), error.message() + "; nothing was opened and nothing is charged",
+                "make room, or name a file on another disk with --output");
+  }
+}
+
 int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
-                 const std::string& result_file) {
+                 const std::string& result_file, std::unique_ptr<RoomOnDisk> room) {
   const report::RunFacts facts = FactsOf(outcome);
   if (outcome.results.empty() && !outcome.document) {
     PrintResult(
         output,
-        fmt::format("{}: study '{}' is finished; this party learned nothing beyond the plan.\n\n{}",
-                    outcome.party, outcome.plan.study, report::RunSummary(outcome.plan, facts)),
-        report::RunJson(outcome.plan, facts));
-    return kDone;
+        fmt::format(
+            "{}: study '{}' is finished{}; this party learned nothing beyond the plan.\n\n{}",
+            outcome.party, outcome.plan.study,
+            outcome.not_trained
+                ? ", and its model is NOT TRAINED: interruptions took openings from it"
+                : "",
+            report::RunSummary(outcome.plan, facts)),
+        report::RunJson(outcome.plan, facts), outcome.not_trained ? "not-trained" : "done");
+    return outcome.not_trained ? kNotConverged : kDone;
   }
   const Rendered rendered = Render(outcome, facts);
-  // A failing disk must not lose a result that took a run of several parties: it is printed too.
   std::optional<Error> not_written;
+  room.reset();
   std::vector<std::string> written;
   try {
     if (!result_file.empty()) written = Write(rendered, result_file);
   } catch (const Error& error) {
     not_written = error;
   }
-  PrintResult(output, rendered.text, rendered.json, rendered.converged ? "done" : "not-converged");
-  if (not_written) {
-    OutputOptions text;  // standard output has its object already
-    return PrintError(text, *not_written);
-  }
+  const bool converged = rendered.ending == study::Ending::kConverged;
+  PrintResult(output, rendered.text, rendered.json,
+              converged ? "done" : std::string(study::EndingName(rendered.ending)));
+  if (not_written) return PrintUnwritten(output, rendered, result_file, *not_written);
   for (size_t i = 0; i < written.size(); ++i) {
     PrintNote(output, fmt::format("{}written to {}",
                                   i == 0   ? "result "
@@ -113,7 +178,7 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
                                            : "",
                                   written[i]));
   }
-  return rendered.converged ? kDone : kNotConverged;
+  return converged ? kDone : kNotConverged;
 }
 
 }  // namespace partita::cli

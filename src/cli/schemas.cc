@@ -309,9 +309,10 @@ Json DataSchema(const std::string& command) {
 
 std::string OutputSchema(const std::string& command) {
   const Json version = {{"const", kEnvelopeSchemaVersion}};
-  const Json success = Object({{"schema_version", version},
-                               {"status", {{"enum", {"done", "not-converged", "problems"}}}},
-                               {"data", DataSchema(command)}});
+  const Json success =
+      Object({{"schema_version", version},
+              {"status", {{"enum", {"done", "not-converged", "not-trained", "problems"}}}},
+              {"data", DataSchema(command)}});
   const Json failure = Object({{"schema_version", version},
                                {"status", {{"const", "error"}}},
                                {"error_code", Type("string")},

@@ -51,6 +51,7 @@ std::string Indented(const std::string& party, std::string text) {
 int RunThreads(const OutputOptions& output, const SimulateOptions& options,
                const runtime::Study& study, const std::vector<fs::path>& data,
                const net::LinkModel& link) {
+  std::unique_ptr<RoomOnDisk> room = RoomForResult(study, study.receiver, options.output);
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;
@@ -61,7 +62,7 @@ int RunThreads(const OutputOptions& output, const SimulateOptions& options,
     throw Error(cause->error->code(), fmt::format("{}: {}", cause->party, cause->error->message()),
                 cause->error->hint());
   }
-  return PrintOutcome(output, *ends[study.receiver].outcome, options.output);
+  return PrintOutcome(output, *ends[study.receiver].outcome, options.output, std::move(room));
 }
 
 bool Failed(int exit_code) { return exit_code != kDone && exit_code != kNotConverged; }

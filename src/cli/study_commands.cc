@@ -171,7 +171,8 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
   command->add_flag("--in-process", options->in_process, "Run the parties as threads, without TLS");
   command->add_flag("--accept-useless", options->accept_useless,
                     "Go on although the plan foresees standard errors that the privacy noise makes "
-                    "more than five times as large");
+                    "more than five times as large; draw synthetic tables of a model that is not "
+                    "trained");
   command->add_option("--latency", options->latency, "Add one-way latency, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Cap the bandwidth of every link, for example 100Mbit/s");
@@ -214,6 +215,7 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
                          : fs::path(command.approval);
   if (!command.ledger.empty()) options.ledger = {command.ledger, command.table};
   options.unrecorded = command.unrecorded;
+  options.accept_useless = command.accept_useless;
   if (study.file.engine.stored_correlations) {
     options.correlations = StorePath(command.correlations, command.folder, study.file.name);
   } else if (!command.correlations.empty()) {
@@ -236,6 +238,8 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   if (!result_file.empty() && study.parties[runtime::PartyByName(study, command.party)].receiver) {
     RequireNewFile(result_file, command.force);
   }
+  std::unique_ptr<RoomOnDisk> room =
+      RoomForResult(study, runtime::PartyByName(study, command.party), result_file);
   // A party of a simulation does not outlive it.
   if (command.listen_descriptor >= 0) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   CancellableProgress quiet;
@@ -246,7 +250,7 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
     PrintNote(output, fmt::format("stored correlations: package {} is used up, {} left for runs",
                                   *outcome.package, outcome.packages_left));
   }
-  return PrintOutcome(output, outcome, result_file);
+  return PrintOutcome(output, outcome, result_file, std::move(room));
 }
 
 void AddJoin(CLI::App* study, Invocation& invocation) {
@@ -289,7 +293,8 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   command->add_flag("--force", options->force, "Overwrite an earlier result");
   command->add_flag("--accept-useless", options->accept_useless,
                     "Go on although the plan foresees standard errors that the privacy noise makes "
-                    "more than five times as large");
+                    "more than five times as large; draw synthetic tables of a model that is not "
+                    "trained");
   // What `study simulate` passes to its processes.
   command->add_option("--listen-descriptor", options->listen_descriptor)->group("");
   command->add_option("--latency", options->latency)->group("");

@@ -43,6 +43,7 @@ constexpr const char* kRealRows =
 struct DrawCommand {
   std::string model, folder;
   size_t rows = 1000, sets = 1;
+  bool accept_useless = false;
 };
 
 std::string StatementNote(const dpvi::FittedModel& model) {
@@ -52,6 +53,15 @@ std::string StatementNote(const dpvi::FittedModel& model) {
 
 int RunDraw(const OutputOptions& output, const DrawCommand& command) {
   const dpvi::FittedModel model = dpvi::ReadModelFile(command.model);
+  if (!model.trained() && !command.accept_useless) {
+    throw Error(
+        ErrorCode::kNotConverged,
+        fmt::format("the model is not trained: {} of {} iterations were made before what its "
+                    "run may open was used up",
+                    model.steps, model.planned_steps),
+        "its tables would look like data and say little of the real ones; draw them all the "
+        "same with --accept-useless");
+  }
   crypto::SystemRandom random;
   nlohmann::ordered_json files = nlohmann::ordered_json::array();
   std::string text;
@@ -331,6 +341,8 @@ void AddDraw(CLI::App& synthetic, Invocation& invocation) {
   draw->add_option("--sets", options->sets, "Tables; combining rules need two or more")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  draw->add_flag("--accept-useless", options->accept_useless,
+                 "Draw from a model that is not trained");
   draw->callback([&invocation, options] {
     invocation.run = [&invocation, options] { return RunDraw(invocation.output, *options); };
   });

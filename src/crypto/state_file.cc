@@ -69,4 +69,31 @@ std::optional<Bytes> ReadState(const StateKind& kind, const std::filesystem::pat
   return Bytes(std::istreambuf_iterator<char>(in), {});
 }
 
+uint64_t CountFile::LoadOrMake() const {
+  const Bytes head = EncodeState(kind_, binding_, {});
+  const std::optional<Bytes> bytes = ReadState(kind_, file_);
+  if (!bytes) {
+    WriteState(file_, head);
+    return 0;
+  }
+  if (bytes->size() < head.size()) throw DamagedState(kind_);
+  const uint64_t count = bytes->size() - head.size();
+  try {
+    DecodeState(kind_, ByteView(*bytes).first(head.size()), binding_, [](ByteReader&) {});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRefused || count > 0) throw;
+    WriteState(file_, head);
+  }
+  return count;
+}
+
+void CountFile::Set(uint64_t count) const {
+  Bytes bytes = EncodeState(kind_, binding_, {});
+  const uint64_t target = bytes.size() + count, size = std::filesystem::file_size(file_);
+  if (size < target) AppendDurably(file_.string(), std::string(target - size, '+'));
+  if (size <= target) return;
+  bytes.resize(target, '+');
+  WriteState(file_, bytes);
+}
+
 }  // namespace partita::crypto

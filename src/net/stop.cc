@@ -49,6 +49,7 @@ StopReason ReasonFor(ErrorCode code) {
     case ErrorCode::kUsage:
     case ErrorCode::kBadInput:
     case ErrorCode::kNotConverged:
+    case ErrorCode::kStorage:
     case ErrorCode::kInternal:
       break;
   }

@@ -109,7 +109,11 @@ Document ReadDocument(const Json& json) {
   }
   for (const Json& file : body.at("files")) document.files.push_back({file.get<std::string>(), ""});
   document.json = json.at("result").dump();
-  document.converged = json.at("status") == "converged";
+  for (const study::Ending ending : {study::Ending::kConverged, study::Ending::kNotTrained}) {
+    document.ending = ending;
+    if (json.at("status").get<std::string>() == study::EndingName(ending)) return document;
+  }
+  document.ending = study::Ending::kNotConverged;
   return document;
 }
 

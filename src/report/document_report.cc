@@ -49,6 +49,13 @@ std::string SectionHtml(const DocumentSection& section, size_t index) {
   return Section(fmt::format("section-{}", index + 1), section.heading, html);
 }
 
+// What must be read before anything else; empty where all went well or the sections say it.
+std::string Caution(const Document& document) {
+  if (document.ending != study::Ending::kNotTrained) return "";
+  return "NOT TRAINED. The run was interrupted, and some of what it may open was lost: this result "
+         "is made from less than was planned. Do not use it as if it were the planned one.";
+}
+
 std::string Software(const RunFacts& facts) {
   std::string software = "Software: Partita " + facts.software_version;
   for (const std::string& library : facts.libraries) software += ", " + library;
@@ -60,13 +67,15 @@ std::string Software(const RunFacts& facts) {
 std::string DocumentSummary(const Document& document, const study::Plan& plan,
                             const RunFacts& facts) {
   std::string text = WrapText("Study " + plan.study + ": " + document.title, 0);
+  if (const std::string caution = Caution(document); !caution.empty())
+    text += "\n" + WrapText(caution, 0);
   for (const DocumentSection& section : document.sections) text += SectionText(section);
   return text + RunSummary(plan, facts);
 }
 
 std::string DocumentJson(const Document& document, const study::Plan& plan, const RunFacts& facts) {
   nlohmann::ordered_json json =
-      HeadJson(document.converged ? "converged" : "not-converged", plan, facts);
+      HeadJson(std::string(study::EndingName(document.ending)), plan, facts);
   AppendDocument(document, json);
   AppendFacts(plan, facts, json);
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -80,6 +89,8 @@ std::string RenderDocumentHtml(const Document& document, const study::Plan& plan
   if (!facts.started_at.empty()) about += ", run of " + facts.started_at;
   page.header = Paragraph("Partita study " + plan.study, "kicker") +
                 Element("h1", Escape(document.title)) + "\n" + Paragraph(about, "about");
+  if (const std::string caution = Caution(document); !caution.empty())
+    page.main += Paragraph(caution, "caution");
   for (size_t i = 0; i < document.sections.size(); ++i) {
     if (!document.sections[i].own_rows) page.main += SectionHtml(document.sections[i], i);
   }

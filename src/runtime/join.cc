@@ -83,6 +83,7 @@ PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& prog
   input.approvals = approvals.get();
   input.correlations = options.correlations;
   input.state = options.state;
+  input.accept_useless = options.accept_useless;
   tls.roster = roster;
   tls.roster.resize(OnlineNames(study).size());
   tls.self = input.party;

@@ -21,6 +21,7 @@ struct JoinOptions {
   // a holder unless `unrecorded`.
   std::optional<LedgerOptions> ledger;
   bool unrecorded = false;
+  bool accept_useless = false;              // RunInput::accept_useless
   std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
   std::filesystem::path state = {};         // RunInput::state
   // How long to wait for the others to come up.

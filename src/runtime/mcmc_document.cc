@@ -111,7 +111,7 @@ study::DocumentSection SensitivitySection(const accept::PriorSensitivity& sensit
   return section;
 }
 
-std::string ChainJson(const McmcStudy& study, const accept::ChainSummary& summary,
+std::string ChainJson(const McmcStudy& study, const accept::ChainSummary& summary, uint64_t lost,
                       const accept::PriorSensitivity& sensitivity) {
   nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
   for (const accept::ParameterResult& p : summary.parameters) {
@@ -130,6 +130,7 @@ std::string ChainJson(const McmcStudy& study, const accept::ChainSummary& summar
       {"parameters", parameters},
       {"acceptance_rate", summary.acceptance_rate},
       {"decisions", summary.decisions},
+      {"lost_openings", lost},
       {"ess_per_decision", summary.ess_per_decision},
       {"converged", summary.converged},
       {"warnings", summary.warnings},
@@ -194,14 +195,28 @@ study::Document McmcDocument(const McmcStudy& study, const accept::ChainResult& 
     plots.plots.push_back(Ranks(study.parameters[j], j, result.draws));
   }
   document.sections.push_back(std::move(plots));
-  document.json = ChainJson(study, summary, sensitivity);
+  document.json = ChainJson(study, summary, result.skipped, sensitivity);
   document.files.push_back({"draws.csv", accept::DrawsCsv(study.parameters, result.draws)});
   for (size_t c = 0; c < result.draws.chains.size(); ++c) {
     document.files.push_back(
         {fmt::format("stan-{}.csv", c + 1), accept::StanCsv(study.parameters, result.draws, c)});
   }
-  document.converged = summary.converged;
+  // A chain that stood still now and then is still one of its posterior; of one that did so for
+  // long the diagnostics speak of other decisions than the study asked for.
+  constexpr uint64_t kLostShare = 100;
+  if (result.skipped * kLostShare > summary.decisions) {
+    document.ending = study::Ending::kNotTrained;
+  } else if (!summary.converged) {
+    document.ending = study::Ending::kNotConverged;
+  }
   return document;
+}
+
+uint64_t McmcStudy::FileBytes() const {
+  // Each draw stands in draws.csv and in the file of its chain, with what Stan's files say of it.
+  constexpr uint64_t kNumber = 26, kOfADraw = 10;
+  const stats::mcmc::ChainOptions& options = chain.options;
+  return 2 * kNumber * options.chains * options.draws * (parameters.size() + kOfADraw);
 }
 
 std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study,

@@ -27,6 +27,7 @@ struct McmcRows : MethodRows {
 };
 
 struct McmcSession final : MethodSession {
+  bool MayHaveOpened() const override { return record.may_be_open > 0; }
   accept::ChainRecord record;  // agreed
   std::optional<accept::RecordFile> file;
 };
@@ -199,7 +200,7 @@ std::unique_ptr<MethodSession> McmcStudy::Agree(net::Channel& channel,
   if (input.rows != nullptr && !input.state.empty()) {
     std::filesystem::create_directories(input.state);
     session->file = RecordIn(*this, input.state, *static_cast<const McmcRows*>(input.rows));
-    own = session->file->Load().value_or(accept::ChainRecord{});
+    own = session->file->LoadOrMake();  // GoesOn from now on
   }
   session->record = accept::AgreeOnRecord(channel, num_computing, chain.options.chains,
                                           stats::mcmc::DecisionsOf(chain.options), own);
@@ -214,13 +215,7 @@ std::optional<AgreementCost> McmcStudy::CostOfAgreement() const {
 }
 
 bool McmcStudy::GoesOn(const MethodRows& rows, const std::filesystem::path& state) const {
-  if (state.empty()) return false;
-  try {
-    const auto record = RecordIn(*this, state, static_cast<const McmcRows&>(rows)).Load();
-    return record && accept::HasDecisions(*record);
-  } catch (const Error&) {
-    return false;  // Agree says what is wrong with it
-  }
+  return !state.empty() && RecordIn(*this, state, static_cast<const McmcRows&>(rows)).Exists();
 }
 
 std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput& input,
@@ -263,6 +258,7 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
     inputs.random = &random;
   }
   if (session != nullptr && session->file) {
+    inputs.mark = [session](uint64_t decisions) { session->file->Mark(decisions); };
     inputs.store = [session](const accept::ChainRecord& record) { session->file->Store(record); };
   }
   result->chain = accept::RunSecureChains(engine, chain, inputs, progress);

@@ -7,7 +7,8 @@
 // Stop and resume: with a folder for its state (RunInput::state) a party keeps the record of its
 // chains there, bound to the study and its rows. A run that was interrupted goes on behind the last
 // decision that may have opened, without a bit opened twice and without another charge
-// (methods/accept/record.h). If no bit of it had opened for certain, it is charged again.
+// (methods/accept/record.h). A chain that lost more than one decision in a hundred is "not
+// trained".
 #pragma once
 
 #include <string>
@@ -52,6 +53,7 @@ struct McmcStudy final : Study {
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
   uint64_t NumbersPerRow() const override { return 1; }
+  uint64_t FileBytes() const override;
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;
   void DeriveColumns(data::Table& table) const override;

@@ -72,6 +72,25 @@ std::string BatchText(const MixtureStudy& study) {
       plan.sampling_rate, plan.max_batch, plan.request.redraw_probability);
 }
 
+std::string RestartText(const MixtureStudy& study) {
+  const uint64_t reserve = study.plan.request.reserve;
+  const std::string lost =
+      "A run that is interrupted goes on where all parties join again, and opens nothing twice: an "
+      "opening that may have happened without anybody having kept it is lost, which is one at "
+      "most, "
+      "or a thousandth of those before it, where one party is killed. ";
+  if (reserve == 0) {
+    return lost +
+           "None is in reserve: a model that lost any is called not trained, and no synthetic "
+           "tables are drawn from it unless the receiver asks for them.";
+  }
+  return lost + fmt::format(
+                    "{} openings beyond the {} iterations are charged with them and made only in "
+                    "the place of lost ones; a model that lost more is called not trained, and no "
+                    "synthetic tables are drawn from it unless the receiver asks for them.",
+                    reserve, study.spec().iterations);
+}
+
 std::string TestRowsText(const MixtureStudy& study) {
   const study::MixtureUtility& utility = study.spec().utility;
   std::string text = fmt::format(
@@ -129,6 +148,7 @@ void MixtureStudy::Describe(study::Plan& described) const {
   for (const dpvi::BatchChoice& choice : choices)
     described.notes.push_back(ChoiceText(*this, choice));
   described.notes.push_back(MaskingText(*this));
+  described.notes.push_back(RestartText(*this));
 }
 
 std::vector<std::string> MixtureStudy::AlsoLearns(size_t party) const {
@@ -149,7 +169,7 @@ std::vector<study::PlanExposure> MixtureStudy::Exposures() const {
   study::PlanExposure exposure;
   exposure.of = dpvi::kGradientRelease;
   exposure.to = "all";
-  exposure.opened = plan.step.num_values() * spec().iterations;
+  exposure.opened = plan.step.num_values() * max_openings();
   exposure.statistics = uint64_t{plan.request.num_rows} * columns.size();
   exposure.level = kNoisedStatistics;
   exposure.exposes = {fmt::format(

@@ -61,12 +61,22 @@ study::DocumentSection MixturePrivacySection(const privacy::Statement& statement
   return section;
 }
 
-std::string Lost(const dpvi::RunResult& run, bool went_on) {
-  if (!went_on) return "The run was not interrupted.";
-  return fmt::format(
-      "The run went on where an earlier attempt stopped; {} of the iterations that may have been "
-      "opened then were lost, and are counted below.",
-      run.openings - run.state.step);
+std::string LostText(const MixtureStudy& study, const dpvi::RunResult& run, bool went_on) {
+  const uint64_t lost = run.openings - run.state.step, planned = study.spec().iterations;
+  std::string text = went_on ? "The run went on where an earlier attempt stopped."
+                             : "The run was not interrupted.";
+  if (lost > 0) {
+    text += fmt::format(
+        " Lost: {} of the openings that may have happened then. Nobody has them, they are counted "
+        "below, and {} were in reserve for them.",
+        lost, study.plan.request.reserve);
+  }
+  if (run.state.step < planned) {
+    text += fmt::format(
+        " {} of the {} planned iterations are missing: the model is not trained as the study says.",
+        planned - run.state.step, planned);
+  }
+  return text;
 }
 
 // How often rows were used tells of the batches, which hide a row from outsiders: the parties know
@@ -211,6 +221,7 @@ dpvi::FittedModel ModelOf(const MixtureStudy& study, const dpvi::RunResult& run,
   model.mean = run.state.mean;
   model.log_scale = run.state.log_scale;
   model.steps = run.state.step;
+  model.planned_steps = study.spec().iterations;
   model.privacy = privacy::StatementJson(statement);
   return model;
 }
@@ -235,7 +246,7 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
       "Model",
       {fmt::format("{} iterations went into the model; {} components have a weight above 0.02.",
                    run.state.step, weights.active),
-       Lost(run, result.went_on),
+       LostText(study, run, result.went_on),
        fmt::format("Sums opened: {}; the statement holds for rows in up to {} batches.",
                    run.openings, max_uses)}};
   fitted.tables = {WeightTable(weights), ColumnTable(study)};
@@ -243,7 +254,10 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
   document.sections = {std::move(fitted), MixturePrivacySection(statement)};
   document.files.push_back({"model.json", dpvi::ModelJson(model)});
   nlohmann::ordered_json tables = nlohmann::ordered_json::array();
-  if (party == study.receiver) tables = AddMixtureTables(study, model, random, document);
+  const bool trained = run.state.step >= study.spec().iterations;
+  if (!trained) document.ending = study::Ending::kNotTrained;
+  if (party == study.receiver && (trained || result.accept_useless))
+    tables = AddMixtureTables(study, model, random, document);
   if (result.own) document.sections.push_back(OwnColumns(study, party, model, *result.own, random));
   if (study.plan.request.batch_mode == stats::mixture::BatchMode::kPoisson)
     document.sections.push_back(UsesSection(study, run));
@@ -251,7 +265,10 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
                                          {"weights", weights.weights},
                                          {"active_components", weights.active},
                                          {"iterations", run.state.step},
+                                         {"planned_iterations", study.spec().iterations},
+                                         {"reserve", study.plan.request.reserve},
                                          {"openings", run.openings},
+                                         {"lost_openings", run.openings - run.state.step},
                                          {"max_uses", max_uses},
                                          {"noise_multiplier", study.plan.request.noise_multiplier},
                                          {"model", "model.json"},

@@ -18,6 +18,7 @@ namespace mixture = stats::mixture;
 namespace {
 
 struct MixtureSession final : MethodSession {
+  bool MayHaveOpened() const override { return session.start.openings > 0; }
   dpvi::Session session;
 };
 
@@ -86,6 +87,7 @@ dpvi::RunRequest RunRequestOf(const MixtureStudy& study) {
   for (const std::string& name : study.audience.parties)
     request.noise_parties.push_back(PartyByName(study, name));
   request.checkpoint_every = spec.checkpoint_every;
+  request.reserve = spec.reserve;
   return request;
 }
 
@@ -116,7 +118,7 @@ MixtureStudy PrepareMixtureStudy(study::StudyFile file) {
                          outside ? dpvi::Against::kOutside : dpvi::Against::kParty);
     }
     study.plan = dpvi::PlanRun(std::move(request));
-    study.statement = study.StateOf({study.spec().iterations, {}});
+    study.statement = study.StateOf({study.max_openings(), {}});
     study.choices = dpvi::CompareBatches(study.plan, study.audience);
   } catch (const Error& error) {
     throw Error(error.code(),
@@ -203,8 +205,21 @@ std::optional<AgreementCost> MixtureStudy::CostOfAgreement() const {
                         bytes(dpvi::kStandBytes, dpvi::kStandBytes)}};
 }
 
+uint64_t MixtureStudy::FileBytes() const {
+  // Cells are numbers of up to 24 characters, or levels.
+  uint64_t row = 0;
+  for (const dpvi::ModelColumn& column : columns) {
+    size_t longest = 24;
+    for (const std::string& level : column.encoding.column.levels)
+      longest = std::max(longest, level.size() + 2);
+    row += longest + 1;
+  }
+  const uint64_t model = 2 * 26 * plan.step.num_values();
+  return model + row * (spec().synthetic_rows + 1) * spec().synthetic_sets;
+}
+
 bool MixtureStudy::GoesOn(const MethodRows& /*rows*/, const std::filesystem::path& state) const {
-  return dpvi::HasCheckpoint(state);
+  return dpvi::HasRunFiles(state);
 }
 
 uint64_t MixtureStudy::Repeats(std::string_view phase) const {
@@ -228,7 +243,7 @@ std::unique_ptr<MethodResult> MixtureStudy::Run(mpc::Engine& engine, const RunIn
   }
   const dpvi::Session& session = static_cast<const MixtureSession*>(input.session)->session;
   const auto* rows = static_cast<const MixtureRows*>(input.rows);
-  std::optional<dpvi::CheckpointFiles> files = session.files;
+  const std::optional<dpvi::CheckpointFiles>& files = session.files;
   dpvi::RunInputs inputs;
   if (rows != nullptr && !rows->rows.features.empty()) inputs.rows = &rows->rows;
   inputs.batch_key = &session.keys.batch;
@@ -236,25 +251,28 @@ std::unique_ptr<MethodResult> MixtureStudy::Run(mpc::Engine& engine, const RunIn
   inputs.random = input.random;
   inputs.start = session.start;
   if (files) {
+    inputs.mark = [&](uint64_t openings) { files->Mark(openings); };
     inputs.store = [&](const dpvi::Checkpoint& checkpoint) { files->Store(checkpoint); };
   }
   bool first = true;
   inputs.after_opening = [&](const dpvi::RunProgress& done) {
     if (first) engine.BeginPhase(kIterations);
     first = false;
-    progress.Step(done.openings, spec().iterations);
+    progress.Step(done.steps, spec().iterations);
     progress.CheckCancelled();
   };
   if (rows != nullptr) result->own = rows->values;
   result->went_on = session.start.openings > 0;
+  result->accept_useless = input.accept_useless;
   result->run = dpvi::RunSecureDpvi(engine, plan, inputs);
   if (first) engine.BeginPhase(kIterations);
-  if (files) files->Store({result->run.openings, result->run.state});
   return result;
 }
 
 void MixtureStudy::Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
                             Progress& progress) const {
+  outcome.not_trained =
+      static_cast<const MixtureResult&>(result).run.state.step < spec().iterations;
   if (party >= num_computing) return;
   progress.Phase("synthetic data");
   crypto::SystemRandom random;

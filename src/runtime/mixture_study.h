@@ -5,9 +5,12 @@
 // and synthetic rows are functions of these sums and of public randomness. The dealer learns which
 // rows a batch has.
 //
-// Stop and resume: with a folder for its state (RunInput::state) a party keeps its key shares and
-// its checkpoints there, and a run with the same study file and table goes on behind all iterations
-// that may have been opened, without another charge. A run that is over gives its result again.
+// Stop and resume: with a folder for its state (RunInput::state) a party keeps its key shares, its
+// checkpoint and a count of openings there, and a run with the same study file and table goes on
+// behind all iterations that may have been opened, without another charge. Iterations that were
+// lost are made up from the openings in reserve; where these are too few the model is "not
+// trained", and synthetic tables of it are drawn for a receiver only that asks for them
+// (RunInput::accept_useless). A run that is over gives its result again.
 #pragma once
 
 #include "methods/dpvi/columns.h"
@@ -20,7 +23,7 @@
 namespace partita::runtime {
 
 inline constexpr char kMixtureMethod[] = "mixture";
-inline constexpr uint32_t kMixtureVersion = 2;
+inline constexpr uint32_t kMixtureVersion = 3;
 // Phases of the protocol: the first iteration of an attempt also masks the statistics.
 inline constexpr char kFirstIteration[] = "first iteration", kIterations[] = "iterations";
 
@@ -31,6 +34,7 @@ struct MixtureStudy final : Study {
   privacy::Statement statement;                     // of the whole plan, before a run
   std::vector<methods::dpvi::BatchChoice> choices;  // of batches, for comparison
 
+  uint64_t max_openings() const { return plan.request.max_openings(); }
   // After so many openings, or before; what rows set aside ask of it is among its caveats.
   privacy::Statement StateOf(const methods::dpvi::Made& made) const;
 
@@ -44,6 +48,7 @@ struct MixtureStudy final : Study {
   std::vector<study::PlanExposure> Exposures() const override;
   ComputeSeconds Compute() const override;
   uint64_t NumbersPerRow() const override { return plan.step.num_columns(); }
+  uint64_t FileBytes() const override;
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;
   std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
@@ -77,7 +82,8 @@ struct MixtureRows final : MethodRows {
 struct MixtureResult final : MethodResult {
   crypto::Digest Common() const override { return methods::dpvi::DigestOf(run.state); }
   methods::dpvi::RunResult run;                        // computing parties
-  bool went_on = false;                                // from a checkpoint of an earlier attempt
+  bool went_on = false;                                // from what an earlier attempt left
+  bool accept_useless = false;                         // RunInput::accept_useless
   std::shared_ptr<const methods::dpvi::RealRows> own;  // MixtureRows::values
 };
 

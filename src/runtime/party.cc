@@ -29,7 +29,7 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
                                           StoredCorrelations* stored, net::Channel& channel,
                                           LedgerGate& gate, crypto::RandomSource& random,
                                           Progress& progress, PartyOutcome& outcome,
-                                          const std::filesystem::path& state) {
+                                          const PartyInput& input) {
   if (stored != nullptr) {
     progress.Phase("stored correlations");
     stored->Agree(channel);
@@ -41,8 +41,9 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
     match::CompareRowOrder(channel, study.shared_blocks, local.row_order, OnlineNames(study),
                            random);
   }
-  RunInput run{local.method.get(), outcome.disclosure, &random, state};
+  RunInput run{local.method.get(), outcome.disclosure, &random, input.state, input.accept_useless};
   const std::unique_ptr<MethodSession> session = study.Agree(channel, run);
+  if (session != nullptr && session->MayHaveOpened()) gate.Spend();
   run.session = session.get();
   run.channel = &channel;
   run.gate = &gate;
@@ -122,8 +123,7 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     const study::ApprovalTerms& terms, const study::SignedApproval& own, Approvals& approvals,
     RunLedger* ledger, const LocalData& local, bool goes_on, StoredCorrelations* stored,
     const std::optional<OwnProblem>& problem, crypto::RandomSource& random, Progress& progress,
-    PartyOutcome& outcome, std::vector<crypto::Digest>& commitments,
-    const std::filesystem::path& state) {
+    PartyOutcome& outcome, std::vector<crypto::Digest>& commitments, const PartyInput& input) {
   progress.Phase(problem ? "the table failed its checks; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(problem.has_value());
@@ -150,7 +150,7 @@ std::unique_ptr<MethodResult> ConnectAndRun(
                   [&] { approvals.RequireRunLeft(ledger, continues); });
     }
     LedgerGate gate(ledger, session.run_id, &approvals, {session.run_id, continues});
-    return RunProtocol(study, local, stored, channel, gate, random, progress, outcome, state);
+    return RunProtocol(study, local, stored, channel, gate, random, progress, outcome, input);
   } catch (const OwnError& error) {
     channel.Abort(error, Told(study, error.told()));
     throw EndOfCharge(error, ledger);
@@ -197,9 +197,12 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   if (problem) random.Fill(hello.commitment);
   const bool goes_on =
       !problem && local.method != nullptr && study.GoesOn(*local.method, input.state);
+  std::optional<ChargedRun> charged;
   if (!problem && input.ledger != nullptr) {
     problem = ProblemOf(net::StopReason::kLedger, [&] {
-      input.ledger->Prepare(study, input.party, goes_on ? &hello.study_hash : nullptr);
+      if (!input.state.empty() && study.parties[input.party].holder)
+        charged.emplace(input.state, hello.study_hash);
+      input.ledger->Prepare(study, input.party, charged ? &*charged : nullptr, goes_on);
     });
   }
   std::optional<StoredCorrelations> stored;
@@ -222,12 +225,15 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   try {
     result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
                            goes_on, stored ? &*stored : nullptr, problem, random, progress, outcome,
-                           commitments, input.state);
+                           commitments, input);
   } catch (const Error&) {
     if (problem) throw Error(problem->own);
     throw;
   }
-  if (input.ledger != nullptr) input.ledger->Describe(outcome.ledger);
+  if (input.ledger != nullptr) {
+    input.ledger->Refund("the run opened nothing");
+    input.ledger->Describe(outcome.ledger);
+  }
   commitments.resize(study.parties.size());  // a dealer that was not there has no table
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));
 

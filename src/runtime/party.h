@@ -52,6 +52,8 @@ struct PartyOutcome {
       results;  // by analysis: at the receiver, and where a release tells them
   // The same of methods beside `mle`.
   std::optional<study::Document> document;
+  // Interruptions took openings that the result was to be made from; at parties without one too.
+  bool not_trained = false;
 };
 
 struct PartyInput {
@@ -62,7 +64,8 @@ struct PartyInput {
   Approvals* approvals = nullptr;  // this party's own, and how the others' are verified; borrowed
   RunLedger* ledger = nullptr;     // null: this party keeps none; borrowed
   std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
-  std::filesystem::path state = {};         // RunInput::state
+  std::filesystem::path state = {};         // RunInput::state, and the id of the charged run
+  bool accept_useless = false;              // RunInput::accept_useless
 };
 
 // Makes the connection; called once the party's own table has been read and checked.

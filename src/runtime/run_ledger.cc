@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "crypto/signature.h"
@@ -67,19 +66,18 @@ ShownAccount DecodeShown(ByteView bytes, const std::string& party) {
   return shown;
 }
 
-// The number of the last spent reservation for a study file; 0: none.
+// The number of the spent reservation of a run; 0: none.
 uint64_t SpentFor(privacy::ledger::SqliteLedger& ledger, const std::string& table,
-                  const crypto::Digest& study_file_hash) {
-  std::set<uint64_t> reserved;
-  uint64_t spent = 0;
+                  const crypto::Digest& run_id) {
+  uint64_t reserved = 0;
   for (const privacy::ledger::Entry& entry : ledger.Entries(table)) {
     if (const auto* made = std::get_if<privacy::ledger::Reserved>(&entry.body)) {
-      if (made->study_file_hash == study_file_hash) reserved.insert(entry.sequence);
+      if (made->run_id == run_id) reserved = entry.sequence;
     } else if (const auto* used = std::get_if<privacy::ledger::Spent>(&entry.body)) {
-      if (reserved.count(used->reservation) > 0) spent = used->reservation;
+      if (reserved != 0 && used->reservation == reserved) return reserved;
     }
   }
-  return spent;
+  return 0;
 }
 
 }  // namespace
@@ -89,13 +87,23 @@ RunLedger::RunLedger(const LedgerOptions& options, crypto::Identity identity)
       ledger_(OpenLedger(options.file, options.vfs)),
       identity_(std::move(identity)) {}
 
-void RunLedger::Prepare(const Study& study, size_t party, const crypto::Digest* going_on) {
+void RunLedger::Prepare(const Study& study, size_t party, ChargedRun* run, bool goes_on) {
   party_ = study.parties[party].name;
   if (!study.parties[party].holder) return;
   table_ = ChosenTable(ledger_, options_);
   const privacy::ledger::Standing standing = ledger_.StandingOf(table_);
   exact_before_ = standing.spent.exact + standing.reserved.exact;
-  if (going_on != nullptr && (covered_by_ = SpentFor(ledger_, table_, *going_on)) != 0) return;
+  run_ = run;
+  if (run != nullptr && run->run_id()) {
+    for (const auto& [number, open] : standing.reservations) {
+      if (open.run_id != *run->run_id()) continue;
+      reservation_ = privacy::ledger::Reservation{number, standing.head};
+      taken_up_ = true;
+      exact_before_ -= open.exact;
+      return;
+    }
+    if (goes_on && (covered_by_ = SpentFor(ledger_, table_, *run->run_id())) != 0) return;
+  }
   if (study.releases.empty()) return;  // nothing leaves its holder
   request_ = ChargesOf(study, standing.policy);
   ledger_.Price(*request_);
@@ -107,7 +115,10 @@ void RunLedger::Reserve(const RunIdentity& run) {
   if (!request_) return;
   request_->run_id = run.run_id;
   request_->study_file_hash = run.study_file_hash;
-  reservation_ = KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.Reserve(*request_, Now()); });
+  reservation_ = KeepToOwner(net::StopReason::kLedger, [&] {
+    if (run_ != nullptr) run_->Begin(run.run_id);
+    return ledger_.Reserve(*request_, Now());
+  });
 }
 
 std::optional<Head> RunLedger::Shown() {
@@ -126,13 +137,15 @@ Bytes RunLedger::Witness(const Head& head, const RunIdentity& run, const std::st
   return privacy::ledger::SignReceipt(identity_, receipt);
 }
 
-void RunLedger::Countersign(const Head& head, const std::string& peer, const Bytes& certificate,
+bool RunLedger::Countersign(const Head& head, const std::string& peer, const Bytes& certificate,
                             const Bytes& signature) {
-  if (!reservation_) return;  // the charge of a run that goes on was countersigned when it was made
+  if (!reservation_) return true;  // a spent charge was countersigned when it was made
+  if (taken_up_) return false;
   KeepToOwner(net::StopReason::kLedger, [&] {
     return ledger_.Countersign(table_, reservation_->number, {peer, head, certificate, signature},
                                Now());
   });
+  return true;
 }
 
 void RunLedger::Spend(const std::optional<privacy::ledger::Used>& use) {
@@ -198,21 +211,25 @@ std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledge
   const std::vector<Bytes> signatures = net::Swap(channel, receipts, kReceiptBytes);
   for (size_t peer = 0; own.account && peer < count; ++peer) {
     if (peer == self || IsZero(signatures[peer])) continue;
-    ledger->Countersign(*own.head, accounts[peer].party, approvals[peer].signature.certificate,
-                        privacy::ledger::DecodeSignature(signatures[peer], accounts[peer].party));
-    accounts[peer].countersigned = true;
+    accounts[peer].countersigned = ledger->Countersign(
+        *own.head, accounts[peer].party, approvals[peer].signature.certificate,
+        privacy::ledger::DecodeSignature(signatures[peer], accounts[peer].party));
   }
   return accounts;
 }
 
 Bytes LedgerGate::Commit() {
   Bytes ok = AgreedReleaseGate::Commit();
+  Spend();
+  return ok;
+}
+
+void LedgerGate::Spend() {
   if (approvals_ != nullptr) {
     approvals_->Spend(ledger_, run_);
   } else if (ledger_ != nullptr) {
     ledger_->Spend();
   }
-  return ok;
 }
 
 }  // namespace partita::runtime

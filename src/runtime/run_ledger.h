@@ -12,8 +12,9 @@
 // A restored backup is refused in step 2 by any peer that saw the newer ledger (methods.md, R-m).
 // The reservation is spent, durably, right before this party says ok to the others (LedgerGate,
 // mpc/release_ok.h), and refunded if the run ends before that: nobody opens anything without every
-// party's ok. A process that dies in between leaves the reservation open, which counts as spent
-// until its steward says otherwise (`partita ledger refund`).
+// party's ok. A process that dies in between leaves the reservation open; its next attempt, in the
+// same folder, takes it up (charged_run.h). Until then, and where there is none, it counts as spent
+// unless its steward says otherwise (`partita ledger refund`).
 //
 // Who keeps no ledger shows no head, returns zeros, and everybody's report says so. Revealed to the
 // peers: that it is the same account or journal as in an earlier study, its number of entries, the
@@ -32,6 +33,7 @@
 #include "net/channel.h"
 #include "privacy/ledger/sqlite_ledger.h"
 #include "runtime/approval_uses.h"
+#include "runtime/charged_run.h"
 #include "runtime/open_ledger.h"
 #include "runtime/study.h"
 #include "study/approval.h"
@@ -75,11 +77,11 @@ class RunLedger {
   RunLedger(const LedgerOptions& options, crypto::Identity identity);
 
   // Before anybody is connected: chooses the account and prices the study. A party without a table
-  // only countersigns. going_on: of a run that goes on where an earlier attempt stopped, the hash
-  // of its study file; if the account has a spent reservation for it, that one covers this run and
-  // nothing is reserved or shown. Throws kBudget or kRefused if it does not fit, kUsage if it is
-  // not clear which account is meant.
-  void Prepare(const Study& study, size_t party, const crypto::Digest* going_on = nullptr);
+  // only countersigns. run: borrowed; null: this attempt is a run of its own. The reservation that
+  // was made for it is taken up if it is still open; if it was spent it covers this attempt where
+  // `goes_on` (Study::GoesOn). Then nothing is reserved, and no new countersignature is taken.
+  // Throws kBudget or kRefused if it does not fit, kUsage if it is not clear which account is meant.
+  void Prepare(const Study& study, size_t party, ChargedRun* run = nullptr, bool goes_on = false);
   // Holders. Durable on return, and counts against the budget.
   void Reserve(const RunIdentity& run);
   // The head of the account, if there is a reservation, or that of the journal of a party without a
@@ -91,8 +93,9 @@ class RunLedger {
   // older head than before, which everybody may know.
   Bytes Witness(const privacy::ledger::Head& head, const RunIdentity& run,
                 const std::string& owner);
-  // A peer's signature over the head that was shown to it.
-  void Countersign(const privacy::ledger::Head& head, const std::string& peer,
+  // A peer's signature over the head that was shown to it. False if it is not kept: a reservation
+  // that was taken up is bound to an earlier attempt.
+  bool Countersign(const privacy::ledger::Head& head, const std::string& peer,
                    const Bytes& certificate, const Bytes& signature);
   // If there is a reservation: durable on return; from here on it stays charged. use: of the own
   // approval, counted in the same transaction, with or without a reservation.
@@ -118,7 +121,9 @@ class RunLedger {
   std::optional<privacy::ledger::Reservation> reservation_;
   uint64_t exact_before_ = 0;
   bool spent_ = false;
-  uint64_t covered_by_ = 0;  // the reservation of an earlier attempt; 0: none
+  ChargedRun* run_ = nullptr;
+  bool taken_up_ = false;    // reservation_ is of an earlier attempt
+  uint64_t covered_by_ = 0;  // the spent reservation of an earlier attempt; 0: none
 };
 
 // The phase. ledger: null: this party keeps none. approvals: of all parties, by channel index, for
@@ -137,6 +142,8 @@ class LedgerGate : public mpc::AgreedReleaseGate {
              const ApprovedRun& run = {})
       : AgreedReleaseGate(run_id), ledger_(ledger), approvals_(approvals), run_(run) {}
   Bytes Commit() override;
+  // Of a run in which something may have opened before: at once. More calls do nothing.
+  void Spend();
 
  private:
   RunLedger* ledger_;

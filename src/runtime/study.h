@@ -54,6 +54,9 @@ struct OwnRows {
 // What one process keeps of the agreement before the protocol.
 struct MethodSession {
   virtual ~MethodSession() = default;
+  // Whether something of this run may have opened in an earlier attempt, here or elsewhere: then
+  // this party's charge is spent before anything else happens.
+  virtual bool MayHaveOpened() const { return false; }
 };
 
 // One phase before the protocol; bytes(from, to) of each of its rounds, empty where nothing is
@@ -71,6 +74,8 @@ struct RunInput {
   // A folder of this party alone where the run may leave what it needs to go on after it was
   // interrupted; empty: it leaves nothing.
   std::filesystem::path state = {};
+  // Whether this party wants what would be left out because it is of no use (--accept-useless).
+  bool accept_useless = false;
   const MethodSession* session = nullptr;  // of Agree; null on the plan engine
   // For protocols that compute without the engine: what they show goes through this gate first.
   // Null on the plan engine.
@@ -135,6 +140,8 @@ struct Study {
   virtual ComputeSeconds Compute() const { return {}; }
   // Shared numbers that a row takes at most, for an estimate of memory.
   virtual uint64_t NumbersPerRow() const = 0;
+  // Bytes of the files beside result.json and its report that a party may write, at most.
+  virtual uint64_t FileBytes() const { return 0; }
   // Variables of the dictionary that mock tables make correlated.
   virtual std::vector<std::vector<std::string>> MockClusters() const { return {}; }
 
@@ -159,7 +166,9 @@ struct Study {
   }
   // Its messages.
   virtual std::optional<AgreementCost> CostOfAgreement() const { return {}; }
-  // Whether a party with these rows goes on with a run that was charged before (RunInput::state).
+  // Whether the state (RunInput::state) of a party with these rows has what keeps a run from
+  // opening anything twice. It is left by Agree, before anything can open; a charge that was spent
+  // for the run covers a party that has it, and no other.
   virtual bool GoesOn(const MethodRows& /*rows*/, const std::filesystem::path& /*state*/) const {
     return false;
   }

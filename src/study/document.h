@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/cell_table.h"
@@ -38,12 +39,31 @@ struct DocumentFile {
   std::string contents;
 };
 
+// How a result ended.
+enum class Ending {
+  kConverged,
+  kNotConverged,
+  kNotTrained,  // interruptions took openings that it was to be made from
+};
+// "converged", "not-converged", "not-trained".
+inline std::string_view EndingName(Ending ending) {
+  switch (ending) {
+    case Ending::kConverged:
+      return "converged";
+    case Ending::kNotConverged:
+      return "not-converged";
+    case Ending::kNotTrained:
+      break;
+  }
+  return "not-trained";
+}
+
 struct Document {
   std::string title;
   std::vector<DocumentSection> sections;
   std::string json;  // one object of the method's own, for programs
   std::vector<DocumentFile> files;
-  bool converged = true;  // false: the exit code says so
+  Ending ending = Ending::kConverged;  // anything else: the exit code says so
 };
 
 }  // namespace partita::study

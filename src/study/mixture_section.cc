@@ -21,12 +21,13 @@ using data::EncodingKind;
 const std::vector<std::string> kMixtureKeys = {
     "columns",        "components",     "iterations",       "epochs", "schedule",
     "formulation",    "learning_rate",  "checkpoint_every", "batch",  "privacy",
-    "synthetic_rows", "synthetic_sets", "utility"};
+    "synthetic_rows", "synthetic_sets", "utility",          "reserve"};
 
 namespace {
 
 constexpr int64_t kMaxComponents = 1000, kMaxMixtureIterations = 10'000'000, kMaxBins = 1000,
-                  kMaxSyntheticRows = 10'000'000, kMaxSyntheticSets = 100;
+                  kMaxSyntheticRows = 10'000'000, kMaxSyntheticSets = 100,
+                  kIterationsPerReserved = 1000;
 constexpr std::string_view kColumnExample =
     "\"age\", {variable = \"income\", family = \"categorical\", bins = 12}";
 
@@ -443,7 +444,7 @@ MixtureSpec ReadMixture(const TableReader& analysis, const StudyFile& study) {
           .value_or(spec.learning_rate);
   spec.checkpoint_every = static_cast<uint64_t>(
       OptionalWhole(analysis, "checkpoint_every", 1, kMaxMixtureIterations,
-                    "so many iterations are lost at most when a run stops; 100 is usual")
+                    "so many iterations are lost at most when all parties stop; 100 is usual")
           .value_or(static_cast<int64_t>(spec.checkpoint_every)));
   const uint32_t all = RequireRows(analysis, study, spec);
   ReadUtility(analysis, study, all, spec);
@@ -451,6 +452,11 @@ MixtureSpec ReadMixture(const TableReader& analysis, const StudyFile& study) {
   CheckComponents(analysis, rows, spec);
   ReadBatch(analysis, rows, spec);
   ReadLength(analysis, rows, spec);
+  spec.reserve = static_cast<uint64_t>(
+      OptionalWhole(analysis, "reserve", 0, static_cast<int64_t>(spec.iterations),
+                    "openings in the place of those that a stopped run loses: one for each time "
+                    "that it may stop")
+          .value_or(static_cast<int64_t>(spec.iterations) / kIterationsPerReserved));
   ReadMixtureNoise(analysis, study, spec);
   ReadSynthetic(analysis, spec);
   return spec;

@@ -54,6 +54,7 @@ struct MixtureSpec {
   bool paper_formulation = false;  // every entry of every gradient on shares
   double learning_rate = 0.01;
   uint64_t checkpoint_every = 100;
+  uint64_t reserve = 0;  // openings beyond the iterations, in the place of lost ones
   MixturePrivacy privacy;
   MixtureUtility utility;
   uint64_t synthetic_rows = 0;  // of each table that the receiver draws; 0: none

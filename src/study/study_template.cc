@@ -241,7 +241,8 @@ epochs = 30                        # passes through the rows; or iterations = 12
 learning_rate = 0.05
 synthetic_rows = 300
 synthetic_sets = 2
-# checkpoint_every = 100           # so many iterations are lost at most when a run stops
+# checkpoint_every = 100           # so many iterations are lost at most when all parties stop at once
+# reserve = 2                      # openings in the place of lost ones, charged with the others
 
 # Every row in one batch of each pass, or mode = "poisson": by chance, which hides from outsiders and
 # not from the parties; or "full". `partita study plan` compares them.

@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "base/error.h"
 #include "tests/report/sample_run.h"
@@ -63,6 +66,60 @@ TEST_F(AtomicFileTest, LeavesNothingBehindWhenItFails) {
   EXPECT_EQ(NumFiles(), 1U);
   EXPECT_TRUE(fs::is_directory(path));
   EXPECT_THROW(WriteFileAtomically(folder_ / "missing" / "result.json", "x"), Error);
+}
+
+// A disk without room: what was there stays, and nothing is left beside it.
+TEST_F(AtomicFileTest, AFullDiskIsAnErrorOfItsOwn) {
+  const std::string path = folder_ / "result.json";
+  WriteFileAtomically(path, "first");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto on_signal = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1 << 16, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto code = [](const std::function<void()>& write) {
+    try {
+      write();
+    } catch (const Error& error) {
+      return std::string(ErrorCodeName(error.code()));
+    }
+    return std::string("written");
+  };
+  const std::string large(1 << 17, 'x');
+  const std::string written = code([&] { WriteFileAtomically(path, large); });
+  const std::string appended = code([&] { partita::AppendDurably(path, large); });
+  const std::string reserved = code([&] { partita::RoomOnDisk room(path, 1 << 17); });
+  const std::string fits = code([&] { partita::RoomOnDisk room(path, 1 << 15); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, on_signal);
+  EXPECT_EQ(written, "storage");
+  EXPECT_EQ(appended, "storage");
+  EXPECT_EQ(reserved, "storage");
+  EXPECT_EQ(fits, "written");
+  EXPECT_EQ(ReadText(path).substr(0, 5), "first");
+  EXPECT_EQ(NumFiles(), 1U);
+}
+
+TEST_F(AtomicFileTest, RoomIsTakenAndGivenBack) {
+  const std::string path = folder_ / "result.json";
+  {
+    const partita::RoomOnDisk room(path, 1 << 20);
+    ASSERT_EQ(NumFiles(), 1U);
+    struct stat status {};
+    ASSERT_EQ(::stat(fs::directory_iterator(folder_)->path().c_str(), &status), 0);
+    EXPECT_GE(status.st_blocks * 512, 1 << 20);  // not a hole
+  }
+  EXPECT_EQ(NumFiles(), 0U);
+  EXPECT_THROW(partita::RoomOnDisk(folder_ / "missing" / "x", 1), Error);
+}
+
+TEST_F(AtomicFileTest, AppendsToWhatIsThere) {
+  const std::string path = folder_ / "marks";
+  EXPECT_THROW(partita::AppendDurably(path, "x"), Error);
+  WriteFileAtomically(path, "a");
+  partita::AppendDurably(path, "bc");
+  partita::AppendDurably(path, "");
+  EXPECT_EQ(ReadText(path), "abc");
 }
 
 }  // namespace

@@ -60,11 +60,15 @@ TEST(DocumentReportTest, JsonHoldsTheNumbersInFullAndReadsBack) {
 
 TEST(DocumentReportTest, WhatIsNoNumberReadsBackToo) {
   study::Document document = Sample();
-  document.converged = false;
+  document.ending = study::Ending::kNotTrained;
   document.sections[0].tables[0].rows[0][1] = std::numeric_limits<double>::quiet_NaN();
   document.sections[0].plots[0].series[0].y[1] = std::numeric_limits<double>::infinity();
   const StoredResult stored = Stored(document);
-  EXPECT_FALSE(stored.document->converged);
+  EXPECT_EQ(stored.document->ending, study::Ending::kNotTrained);
+  // Said before anything else.
+  EXPECT_THAT(DocumentSummary(document, FullPlan(), FullFacts()), HasSubstr("NOT TRAINED"));
+  EXPECT_THAT(RenderDocumentHtml(document, FullPlan(), FullFacts()), HasSubstr("NOT TRAINED"));
+  EXPECT_THAT(DocumentSummary(Sample(), FullPlan(), FullFacts()), Not(HasSubstr("NOT TRAINED")));
   EXPECT_EQ(DocumentJson(*stored.document, stored.plan, stored.facts),
             DocumentJson(document, FullPlan(), FullFacts()));
 }

@@ -78,6 +78,7 @@ class InterruptedRuns : public ::testing::Test {
           input.approvals = approvals.get();
           input.ledger = ledger ? &*ledger : nullptr;
           if (with_state) input.state = State(names[i]);
+          input.accept_useless = accept_useless_;
           end.outcome = runtime::RunParty(
               study, input, [&](bool) { return std::move(transport); }, random, progress);
         } catch (const Error& error) {
@@ -110,6 +111,7 @@ class InterruptedRuns : public ::testing::Test {
 
   std::string folder_;
   crypto::SystemRandom random_;
+  bool accept_useless_ = false;
 
  private:
   std::filesystem::path Path(const std::string& party, const std::string& ending) const {

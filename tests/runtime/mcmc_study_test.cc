@@ -229,7 +229,7 @@ TEST(McmcStudyTest, EveryProtocolRunsAsPlanned) {
       ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
     ExpectPlannedTraffic(ends);
     // 20 draws are too few, and the result says so.
-    EXPECT_FALSE(ends[0].outcome->document->converged);
+    EXPECT_EQ(ends[0].outcome->document->ending, study::Ending::kNotConverged);
     EXPECT_THAT(ends[0].outcome->document->sections[0].paragraphs,
                 Contains(HasSubstr("have not converged")));
     // What is claimed travels with the numbers, and where nothing is, that does.
@@ -470,7 +470,7 @@ TEST(McmcStudyTest, ChainsThatNeverMoveAndFlatPriorsAreWarnedOf) {
   const auto ends = RunStudy(options);
   for (const auto& end : ends) ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
   const study::Document& document = *ends[0].outcome->document;
-  EXPECT_FALSE(document.converged);
+  EXPECT_EQ(document.ending, study::Ending::kNotConverged);
   const auto warnings = nlohmann::json::parse(document.json)["warnings"].dump();
   EXPECT_THAT(warnings, HasSubstr("The prior of z_age is flat"));
   EXPECT_THAT(warnings, HasSubstr("Chain 2 accepted no proposal"));

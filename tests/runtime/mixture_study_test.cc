@@ -521,8 +521,8 @@ TEST_F(MixtureStudyTest, AThirdPartyAddsTheNoise) {
             (std::map<std::string, bool>{{"north", false}, {"south", false}, {"west", true}}));
 }
 
-// South stops in the second block. The run goes on behind it, without another charge, and a run
-// that is over gives its result again.
+// South stops in the second block. The run goes on behind it, without another charge and with
+// nothing lost, and a run that is over gives its result again.
 TEST_F(MixtureStudyTest, StopsAndGoesOn) {
   Options options;
   WriteTables(options);
@@ -539,8 +539,11 @@ TEST_F(MixtureStudyTest, StopsAndGoesOn) {
   ASSERT_FALSE(HasFailure());
   const nlohmann::json result = ResultOf(ends.at("north"));
   EXPECT_EQ(result["openings"], 12);
-  EXPECT_EQ(result["iterations"], 8);  // the second block was lost
-  EXPECT_EQ(ends.at("north").outcome->releases.at(0).opened, 4u);
+  EXPECT_EQ(result["iterations"], 12);
+  EXPECT_EQ(result["lost_openings"], 0);
+  EXPECT_EQ(ends.at("north").outcome->document->ending, study::Ending::kConverged);
+  EXPECT_FALSE(ends.at("helper").outcome->not_trained);
+  EXPECT_EQ(ends.at("north").outcome->releases.at(0).opened, 6u);
   EXPECT_EQ(StudiesSpent("north"), 1u);
   EXPECT_EQ(StudiesSpent("south"), 1u);
   EXPECT_TRUE(ends.at("north").outcome->ledger.spent);
@@ -560,8 +563,8 @@ TEST_F(MixtureStudyTest, StopsAndGoesOn) {
   EXPECT_EQ(StudiesSpent("south"), 1u);
 }
 
-// What stopped before its first block was over may have opened nothing: it is charged again.
-TEST_F(MixtureStudyTest, TheFirstBlockIsChargedAgain) {
+// What stopped before its first block was over: the charge is the same, and nothing is lost.
+TEST_F(MixtureStudyTest, TheFirstBlockIsNotChargedAgain) {
   WriteTables({});
   for (const std::string party : {"north", "south"}) OpenLedger(party, "10000");
   const auto study = Prepare({});
@@ -569,9 +572,66 @@ TEST_F(MixtureStudyTest, TheFirstBlockIsChargedAgain) {
   EXPECT_EQ(StudiesSpent("north"), 1u);
   const auto ends = Run(*study, true);
   ExpectAllDone(ends);
-  EXPECT_EQ(StudiesSpent("north"), 2u);
+  EXPECT_EQ(StudiesSpent("north"), 1u);
   EXPECT_EQ(ResultOf(ends.at("north"))["openings"], 12);
-  EXPECT_EQ(ResultOf(ends.at("north"))["iterations"], 8);
+  EXPECT_EQ(ResultOf(ends.at("north"))["iterations"], 12);
+}
+
+// Openings that were marked and that nobody kept, as after a failure of all machines before their
+// first checkpoint: announced, no synthetic tables, and a status of its own at every process.
+TEST_F(MixtureStudyTest, LostOpeningsAreAnnounced) {
+  struct Case {
+    uint64_t lost, reserve;
+    bool accept_useless;
+  };
+  for (const Case& c :
+       {Case{12, 0, false}, {2, 0, false}, {2, 0, true}, {2, 2, false}, {4, 1, false}}) {
+    SCOPED_TRACE(fmt::format("{} lost, {} in reserve", c.lost, c.reserve));
+    Options options;
+    options.analysis += fmt::format("reserve = {}\n", c.reserve);
+    WriteTables(options);
+    for (const std::string party : {"north", "south"}) {
+      fs::remove_all(State(party));
+      fs::remove(Ledger(party));
+      OpenLedger(party, "10000");
+    }
+    const auto study = Prepare(options);
+    Run(*study, true, "south", 2);
+    for (const std::string party : {"north", "south"}) {
+      ASSERT_TRUE(fs::exists(State(party) / "openings")) << party;
+      fs::remove(State(party) / "checkpoint");
+    }
+    std::ofstream(State("south") / "openings", std::ios::binary | std::ios::app)
+        << std::string(c.lost - 2, '+');
+    accept_useless_ = c.accept_useless;
+    const auto ends = Run(*study, true);
+    ExpectAllDone(ends);
+    ASSERT_FALSE(HasFailure());
+    const uint64_t made = std::min<uint64_t>(12, 12 + c.reserve - c.lost);
+    const bool trained = made == 12;
+    for (const std::string party : {"north", "south"}) {
+      const nlohmann::json result = ResultOf(ends.at(party));
+      EXPECT_EQ(result["iterations"], made);
+      EXPECT_EQ(result["planned_iterations"], 12);
+      EXPECT_EQ(result["openings"], made + c.lost);
+      EXPECT_EQ(result["lost_openings"], c.lost);
+      EXPECT_EQ(result["reserve"], c.reserve);
+      EXPECT_EQ(ends.at(party).outcome->document->ending,
+                trained ? study::Ending::kConverged : study::Ending::kNotTrained);
+      const study::DocumentSection* model = SectionOf(ends.at(party), "Model");
+      ASSERT_NE(model, nullptr);
+      EXPECT_THAT(model->paragraphs.at(1), HasSubstr(fmt::format("Lost: {} of", c.lost)));
+      EXPECT_EQ(
+          methods::dpvi::ParseModelJson(FileOf(ends.at(party), "model.json").contents).trained(),
+          trained);
+      EXPECT_EQ(StudiesSpent(party), 1u);
+    }
+    EXPECT_EQ(ends.at("helper").outcome->not_trained, !trained);
+    EXPECT_EQ(ends.at("north").outcome->document->files.size(),
+              trained || c.accept_useless ? 3u : 1u);
+    EXPECT_EQ(ResultOf(ends.at("north"))["synthetic"].size(),
+              trained || c.accept_useless ? 2u : 0u);
+  }
 }
 
 // A table that changed between the attempts.

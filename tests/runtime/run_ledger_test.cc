@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <thread>
@@ -343,6 +344,97 @@ TEST_F(RunLedgerTest, SpendsBeforeItSaysOk) {
   EXPECT_EQ(StandingAt("north").studies_spent, 1u);
   ledger.Refund("too late");
   EXPECT_EQ(StandingAt("north").studies_spent, 1u);
+}
+
+// What a restart does with the charge of the attempt before (charged_run.h). `ends`: how that one
+// ended, with its reservation open if it does nothing.
+class ChargedRunTest : public RunLedgerTest {
+ protected:
+  void SetUp() override {
+    MakePrivate();
+    OpenLedgers(PolicyFor("5"));
+    study_.emplace(PrepareMleStudy(study::LoadStudyFile(folder_.study_file())));
+  }
+  fs::path Folder() const { return fs::path(folder_.path()) / "north.run"; }
+  // One attempt up to its reservation; then `ends`.
+  template <typename F>
+  void Attempt(uint8_t id, bool goes_on, F ends) {
+    ChargedRun run(Folder(), study_hash_);
+    RunLedger ledger({File("north"), ""}, {});
+    ledger.Prepare(*study_, 0, &run, goes_on);
+    RunIdentity identity;
+    identity.run_id[0] = id;
+    identity.study_file_hash = study_hash_;
+    ledger.Reserve(identity);
+    ends(ledger);
+  }
+  std::vector<std::string> Kinds() const {
+    std::vector<std::string> kinds;
+    for (const auto& entry : SqliteLedger({.file = File("north")}).Entries("visits"))
+      kinds.emplace_back(privacy::ledger::EntryKind(entry.body));
+    return kinds;
+  }
+  using Words = std::vector<std::string>;
+  static void Killed(RunLedger&) {}
+  static void Spends(RunLedger& ledger) { ledger.Spend(); }
+  static void Fails(RunLedger& ledger) { ledger.Refund("it failed"); }
+
+  crypto::Digest study_hash_{7};
+  std::optional<MleStudy> study_;
+};
+
+TEST_F(ChargedRunTest, AnOpenReservationIsTakenUp) {
+  Attempt(1, false, Killed);
+  Attempt(2, false, Killed);
+  EXPECT_EQ(Kinds(), (Words{"opened", "reserved"}));
+  Attempt(3, false, Spends);
+  EXPECT_EQ(Kinds(), (Words{"opened", "reserved", "spent"}));
+  EXPECT_EQ(StandingAt("north").studies_spent, 1u);
+}
+
+TEST_F(ChargedRunTest, ATakenUpReservationCanBeRefunded) {
+  Attempt(1, false, Killed);
+  Attempt(2, false, Fails);
+  EXPECT_EQ(Kinds(), (Words{"opened", "reserved", "refunded"}));
+  Attempt(3, false, Spends);
+  EXPECT_EQ(StandingAt("north").studies_spent, 1u);
+}
+
+// A spent charge covers who kept what prevents a second opening, and nobody else.
+TEST_F(ChargedRunTest, ASpentChargeCoversWhoGoesOn) {
+  Attempt(1, false, Spends);
+  Attempt(2, true, Spends);
+  Attempt(3, true, Fails);
+  EXPECT_EQ(Kinds(), (Words{"opened", "reserved", "spent"}));
+  Attempt(4, false, Spends);
+  EXPECT_EQ(StandingAt("north").studies_spent, 2u);
+  Attempt(5, true, Spends);
+  EXPECT_EQ(StandingAt("north").studies_spent, 2u);
+}
+
+// Another study, or the same in another folder, is another run.
+TEST_F(ChargedRunTest, AChargeIsOfItsStudyAndFolder) {
+  Attempt(1, false, Killed);
+  study_hash_[5] = 1;
+  Attempt(2, true, Spends);
+  EXPECT_EQ(Kinds(), (Words{"opened", "reserved", "reserved", "spent"}));
+  fs::remove_all(Folder());
+  Attempt(3, true, Spends);
+  EXPECT_EQ(StandingAt("north").studies_spent, 2u);
+}
+
+TEST_F(ChargedRunTest, TwoProcessesDoNotShareAFolder) {
+  std::optional<ChargedRun> first(std::in_place, Folder(), study_hash_);
+  const auto error = ThrownBy([&] { ChargedRun(Folder(), study_hash_); });
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code(), ErrorCode::kRefused);
+  EXPECT_THAT(error->message(), HasSubstr("another process runs this study"));
+  first.reset();
+  Attempt(1, false, Killed);
+  std::ofstream(Folder() / "charge", std::ios::app) << "x";
+  const auto damaged = ThrownBy([&] { ChargedRun(Folder(), study_hash_); });
+  ASSERT_TRUE(damaged.has_value());
+  EXPECT_EQ(damaged->code(), ErrorCode::kBadInput);
 }
 
 // No opening happens before the parties agreed to it, and one that does not happen costs nothing.

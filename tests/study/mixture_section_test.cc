@@ -114,6 +114,11 @@ TEST(MixtureSectionTest, ReadsEveryKey) {
   EXPECT_TRUE(spec.paper_formulation);
   EXPECT_EQ(spec.learning_rate, 0.02);
   EXPECT_EQ(spec.checkpoint_every, 50u);
+  EXPECT_EQ(spec.reserve, 2u);  // one for every 1000
+  EXPECT_EQ(Parse(std::string(kSection).replace(std::string(kSection).find("checkpoint_every"), 0,
+                                                "reserve = 0\n"))
+                .reserve,
+            0u);
   EXPECT_EQ(spec.batch, MixtureBatch::kPoisson);
   EXPECT_EQ(spec.batch_size, 20u);
   EXPECT_EQ(spec.privacy.clip, 0.5);
@@ -144,6 +149,7 @@ adjacency = "replace"
   EXPECT_FALSE(spec.paper_formulation);
   EXPECT_EQ(spec.learning_rate, 0.01);
   EXPECT_EQ(spec.checkpoint_every, 100u);
+  EXPECT_EQ(spec.reserve, spec.iterations / 1000);
   EXPECT_EQ(spec.privacy.clip, 1);
   EXPECT_EQ(spec.privacy.epsilon, 2);
   EXPECT_EQ(spec.privacy.against, MixtureAgainst::kOutside);
@@ -258,6 +264,8 @@ TEST(MixtureSectionTest, EveryMistakeHasItsPlaceAndARemedy) {
       {"formulation = \"paper\"", "formulation = \"fast\"", "6:15", "cannot be 'fast'", "default"},
       {"learning_rate = 0.02", "learning_rate = 0", "7:17", "from 1e-05 to 1", "0.01 is usual"},
       {"checkpoint_every = 50", "checkpoint_every = 0", "8:20", "from 1", "are lost"},
+      {"checkpoint_every = 50", "checkpoint_every = 50\nreserve = 2001", "9:11", "from 0 to 2000",
+       "each time"},
       {"synthetic_rows = 1000", "synthetic_rows = 0", "9:18", "from 1", "how many rows"},
       {"synthetic_rows = 1000\n", "", "9:18", "without 'synthetic_rows'", "synthetic_rows ="},
       {"synthetic_sets = 3", "synthetic_sets = 101", "10:18", "from 1 to 100", "anew"},

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
+#include "crypto/state_file.h"
 #include "methods/accept/noisy_sums.h"
 #include "stats/mcmc/stages.h"
 
@@ -59,27 +60,28 @@ class Recorder {
       : block_(plan.options.speculation),
         stretch_(plan.stretch * block_),
         total_(mcmc::DecisionsOf(plan.options)),
+        mark_(inputs.mark),
         store_(inputs.store),
         record_(inputs.record) {
     if (inputs.public_key != nullptr) record_.seed = *inputs.public_key;
   }
 
   void BeforeBlock() {
-    if (record_.decisions.size() + block_ > record_.may_be_open) {
-      record_.may_be_open = std::min<uint64_t>(record_.decisions.size() + stretch_, total_);
-      Store();
-    }
-    begun_ = record_.decisions.size() + block_;
+    const uint64_t done = record_.decisions.size();
+    record_.may_be_open = done + block_;
+    if (record_.may_be_open <= marked_) return;
+    if (marked_ == 0) Store();  // with the seed, which marks mean nothing without
+    const uint64_t blocks = std::max<uint64_t>(1, crypto::StepsToCount(done) / block_);
+    marked_ = std::min(done + blocks * block_, total_);
+    if (mark_) mark_(marked_);
   }
   void AfterBlock(const Bits& bits) {
     for (const std::vector<bool>& accepted : bits) record_.decisions.push_back({false, accepted});
+    if (record_.decisions.size() % stretch_ == 0) Store();
   }
-  // What was not begun is not open.
   void Finish() {
-    if (record_.decisions.size() < record_.may_be_open && begun_ > 0) {
-      record_.may_be_open = std::max<uint64_t>(begun_, record_.decisions.size());
-    }
     Store();
+    if (marked_ > record_.may_be_open && mark_) mark_(record_.may_be_open);
   }
   const ChainRecord& record() const { return record_; }
 
@@ -89,9 +91,10 @@ class Recorder {
   }
 
   uint64_t block_, stretch_, total_;
+  const std::function<void(uint64_t)>& mark_;
   const std::function<void(const ChainRecord&)>& store_;
   ChainRecord record_;
-  uint64_t begun_ = 0;
+  uint64_t marked_ = 0;
 };
 
 // Bits of a block that was decided in an earlier attempt.
@@ -216,7 +219,11 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
   try {
     result.draws = mcmc::RunChains(plan.start, options, in_turn, proposals, progress);
   } catch (...) {
-    recorder.Finish();
+    // What this party knows is all that the others may have to go on with.
+    try {
+      recorder.Finish();
+    } catch (const Error&) {  // the error that ended the run says more
+    }
     throw;
   }
   recorder.Finish();

@@ -57,8 +57,9 @@ struct ChainInputs {
   const crypto::Key* public_key = nullptr;  // parties: the seed that all of them made
   crypto::RandomSource* random = nullptr;   // parties: own
   ChainRecord record;                       // agreed; empty: from the beginning
-  // Durable on return; called before anything of a stretch opens, at the end, and when a run ends
-  // with an error. May be empty in tests.
+  // So many decisions may be open from now on: more before they are, fewer only at the end of a
+  // run. Both durable on return, and may be empty in tests.
+  std::function<void(uint64_t decisions)> mark;
   std::function<void(const ChainRecord&)> store;
   // Every process: variates of Version 3 that were made ahead, one per block (Decisions::Use); what
   // is missing is made in the run.

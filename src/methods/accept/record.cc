@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "crypto/state_file.h"
 
 namespace partita::methods::accept {
 namespace {
@@ -181,15 +180,27 @@ void RecordFile::Store(const ChainRecord& record) const {
   crypto::WriteState(file_, EncodeRecord(record, chains_, binding_));
 }
 
-std::optional<ChainRecord> RecordFile::Load() const {
-  const std::optional<Bytes> bytes = crypto::ReadState(Kind(), file_);
-  if (!bytes) return std::nullopt;
-  return DecodeRecord(*bytes, chains_, binding_);
+crypto::CountFile RecordFile::Marks() const {
+  static const crypto::StateKind kind = {"partita chain marks 1",
+                                         "the count of a chain's decisions", Kind().remedy};
+  return {kind, file_.string() + ".marks", binding_};
 }
 
-bool HasDecisions(const ChainRecord& record) {
-  return std::any_of(record.decisions.begin(), record.decisions.end(),
-                     [](const Decision& decision) { return !decision.skipped; });
+void RecordFile::Mark(uint64_t decisions) const { Marks().Set(decisions); }
+
+bool RecordFile::Exists() const {
+  return std::filesystem::exists(file_) && std::filesystem::exists(file_.string() + ".marks");
+}
+
+ChainRecord RecordFile::LoadOrMake() const {
+  ChainRecord record;
+  if (const std::optional<Bytes> bytes = crypto::ReadState(Kind(), file_)) {
+    record = DecodeRecord(*bytes, chains_, binding_);
+  } else {
+    Store(record);
+  }
+  record.may_be_open = std::max(record.may_be_open, Marks().LoadOrMake());
+  return record;
 }
 
 ChainRecord AgreeOnRecord(net::Channel& channel, size_t num_computing, size_t chains, uint64_t most,

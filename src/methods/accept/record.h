@@ -1,19 +1,21 @@
 // The public record of a chain: which decisions were made and how they fell. A chain is a function
 // of its seed and of these bits, so the record is all that a resume needs.
 //
-// Nothing is revealed twice (R-d). Before the first opening of a stretch of decisions every party
-// stores that all of the stretch may be open. Where a run ended within one, the decisions that
+// Nothing is revealed twice (R-d). Before a block of decisions every party marks, durably, that
+// they may be open from now on (of a long chain several blocks at a time: a thousandth of it); it
+// stores the record every stretch of blocks, at the end, and when a run ends with an error, and
+// then takes back the marks of what it did not begin. Where a run ended, the marked decisions that
 // nobody holds the bits of are skipped: the chain stays where it was for so many steps, which
 // leaves its target invariant, they count as made, and their proposals are never asked about again.
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <vector>
 
 #include "base/bytes.h"
 #include "crypto/hash.h"
 #include "crypto/random.h"
+#include "crypto/state_file.h"
 #include "net/channel.h"
 
 namespace partita::methods::accept {
@@ -30,25 +32,28 @@ struct ChainRecord {
   crypto::Key seed;  // of the proposals; means nothing at a dealer, and while nothing may be open
 };
 
-// Whether a bit was opened for certain, so that the chain was charged before.
-bool HasDecisions(const ChainRecord& record);
-
 // binding: a digest of what must not change between attempts (study file, table snapshots, plan).
 Bytes EncodeRecord(const ChainRecord& record, size_t chains, const crypto::Digest& binding);
 // Throws kBadInput for anything that EncodeRecord did not write, kRefused for another binding.
 ChainRecord DecodeRecord(ByteView bytes, size_t chains, const crypto::Digest& binding);
 
-// A party's record in a file of its own.
+// A party's record in a file of its own, and its marks beside it.
 class RecordFile {
  public:
   RecordFile(std::filesystem::path file, size_t chains, const crypto::Digest& binding)
       : file_(std::move(file)), chains_(chains), binding_(binding) {}
   // Durable on return.
   void Store(const ChainRecord& record) const;
-  // Empty if there is none. Throws as DecodeRecord.
-  std::optional<ChainRecord> Load() const;
+  // That so many decisions may be open; after LoadOrMake.
+  void Mark(uint64_t decisions) const;
+  bool Exists() const;
+  // With all that was marked; makes both files, of nothing, if there are none. Throws as
+  // DecodeRecord.
+  ChainRecord LoadOrMake() const;
 
  private:
+  crypto::CountFile Marks() const;
+
   std::filesystem::path file_;
   size_t chains_;
   crypto::Digest binding_;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "crypto/state_file.h"
 #include "methods/dpvi/run.h"
+#include "methods/dpvi/run_keys.h"
 
 namespace partita::methods::dpvi {
 
@@ -14,13 +15,19 @@ namespace mixture = stats::mixture;
 
 namespace {
 
-constexpr char kNewest[] = "checkpoint", kBefore[] = "checkpoint.before";
+constexpr char kStateFile[] = "checkpoint", kMarksFile[] = "openings";
 constexpr uint32_t kMaxSide = 1u << 20;
 
 const crypto::StateKind& Kind() {
   static const crypto::StateKind kind = {
       "partita dpvi checkpoint 1", "a checkpoint",
       "remove the whole folder at every party and run anew, as a new release"};
+  return kind;
+}
+
+const crypto::StateKind& MarksKind() {
+  static const crypto::StateKind kind = {"partita dpvi openings 1", "the count of openings",
+                                         Kind().remedy};
   return kind;
 }
 
@@ -45,6 +52,113 @@ void WriteState(ByteWriter& out, const mixture::VariationalState& state) {
   }
 }
 
+uint64_t StateBytes(uint64_t rows, uint64_t cols) { return 6 * rows * cols * sizeof(double); }
+
+// The inverse of WriteState; all that is left of `in`. Throws kPeerFault as ByteReader does, and if
+// it is not a state of these sides.
+mixture::VariationalState ReadVariational(ByteReader& in) {
+  mixture::VariationalState state;
+  state.step = in.U64();
+  const uint32_t rows = in.U32(), cols = in.U32();
+  if (rows > kMaxSide || cols > kMaxSide || in.remaining() != StateBytes(rows, cols)) {
+    throw Error(ErrorCode::kPeerFault, "the state of a run is damaged");
+  }
+  for (ArrayXXd* matrix :
+       {&state.mean, &state.log_scale, &state.of_mean.first, &state.of_mean.second,
+        &state.of_log_scale.first, &state.of_log_scale.second}) {
+    *matrix = ReadMatrix(in, rows, cols);
+  }
+  return state;
+}
+
+// What a party says of itself.
+struct Stand {
+  uint64_t openings = 0, step = 0;
+  Bytes digest;  // of its state
+};
+
+// One round. Empty at places of processes that do not compute.
+std::vector<Stand> ExchangeStands(net::Channel& channel, const RunPlan& plan, size_t num_computing,
+                                  const Checkpoint& own, const crypto::Digest& run) {
+  const size_t self = channel.self(), processes = channel.num_parties();
+  std::vector<Bytes> said(processes, Bytes(kStandBytes));
+  ByteWriter out;
+  out.Raw(run);
+  out.U64(own.openings);
+  out.U64(own.state.step);
+  out.Raw(DigestOf(own.state));
+  said[self] = out.Take();
+  std::vector<net::Send> sends;
+  std::vector<net::Receive> receives;
+  for (size_t peer = 0; peer < processes; ++peer) {
+    if (peer == self) continue;
+    if (self < num_computing) sends.push_back({peer, said[self], 0, nullptr});
+    if (peer >= num_computing) continue;
+    net::Receive receive;
+    receive.from = peer;
+    receive.into = said[peer];
+    receives.push_back(receive);
+  }
+  channel.Exchange(sends, receives);
+  std::vector<Stand> stands(num_computing);
+  for (size_t party = 0; party < num_computing; ++party) {
+    ByteReader in(said[party]);
+    const ByteView theirs = in.Raw(run.size());
+    if (!std::equal(theirs.begin(), theirs.end(), run.begin(), run.end())) {
+      throw Error(ErrorCode::kPeerFault,
+                  fmt::format("party {} has other keys of this run than {}", channel.names()[party],
+                              channel.names()[self]),
+                  "start the study again at every party; if it stays so, compare versions");
+    }
+    Stand& stand = stands[party];
+    stand.openings = in.U64();
+    stand.step = in.U64();
+    const ByteView digest = in.Raw(crypto::Digest{}.size());
+    stand.digest.assign(digest.begin(), digest.end());
+    if (stand.openings > plan.request.max_openings() || stand.step > stand.openings ||
+        stand.step > plan.request.variational.steps) {
+      throw Error(ErrorCode::kPeerFault,
+                  fmt::format("{} says that it is where a run of this plan cannot be",
+                              channel.names()[party]));
+    }
+  }
+  return stands;
+}
+
+// One round among the computing parties: `sender` gives its state to whoever holds an older one.
+void ShareState(net::Channel& channel, const std::vector<Stand>& stands, size_t sender,
+                mixture::VariationalState& state) {
+  const size_t self = channel.self();
+  ByteWriter out;
+  WriteState(out, state);
+  Bytes body = out.Take();  // as long everywhere
+  std::vector<net::Send> sends;
+  std::vector<net::Receive> receives;
+  for (size_t party = 0; party < stands.size(); ++party) {
+    if (stands[party].step == stands[sender].step) continue;
+    if (self == sender) sends.push_back({party, body, 0, nullptr});
+    if (self != party) continue;
+    net::Receive receive;
+    receive.from = sender;
+    receive.into = body;
+    receives.push_back(receive);
+  }
+  if (sends.empty() && receives.empty()) return;
+  channel.Exchange(sends, receives);
+  if (receives.empty()) return;
+  ByteReader in(body);
+  mixture::VariationalState received = ReadVariational(in);
+  const crypto::Digest digest = DigestOf(received);
+  if (!std::equal(digest.begin(), digest.end(), stands[sender].digest.begin()) ||
+      received.mean.rows() != state.mean.rows() || received.mean.cols() != state.mean.cols() ||
+      !received.mean.allFinite() || !received.log_scale.allFinite()) {
+    throw Error(ErrorCode::kPeerFault,
+                fmt::format("{} sent another state than it had announced", channel.names()[sender]),
+                "compare versions; start the study anew, as a new release");
+  }
+  state = std::move(received);
+}
+
 }  // namespace
 
 crypto::Digest DigestOf(const mixture::VariationalState& state) {
@@ -64,18 +178,7 @@ Checkpoint DecodeCheckpoint(ByteView bytes, const crypto::Digest& binding) {
   Checkpoint checkpoint;
   crypto::DecodeState(Kind(), bytes, binding, [&](ByteReader& in) {
     checkpoint.openings = in.U64();
-    mixture::VariationalState& state = checkpoint.state;
-    state.step = in.U64();
-    const uint32_t rows = in.U32(), cols = in.U32();
-    if (rows > kMaxSide || cols > kMaxSide ||
-        in.remaining() != uint64_t{6} * rows * cols * sizeof(double)) {
-      throw crypto::DamagedState(Kind());
-    }
-    for (ArrayXXd* matrix :
-         {&state.mean, &state.log_scale, &state.of_mean.first, &state.of_mean.second,
-          &state.of_log_scale.first, &state.of_log_scale.second}) {
-      *matrix = ReadMatrix(in, rows, cols);
-    }
+    checkpoint.state = ReadVariational(in);
   });
   return checkpoint;
 }
@@ -83,121 +186,51 @@ Checkpoint DecodeCheckpoint(ByteView bytes, const crypto::Digest& binding) {
 CheckpointFiles::CheckpointFiles(std::filesystem::path folder, const crypto::Digest& binding)
     : folder_(std::move(folder)), binding_(binding) {}
 
-void CheckpointFiles::Store(const Checkpoint& checkpoint) {
-  // A peer may not have come as far: the generation before is kept.
-  if (const auto newest = crypto::ReadState(Kind(), folder_ / kNewest)) {
-    crypto::WriteState(folder_ / kBefore, *newest);
-  }
-  crypto::WriteState(folder_ / kNewest, EncodeCheckpoint(checkpoint, binding_));
+void CheckpointFiles::Store(const Checkpoint& checkpoint) const {
+  crypto::WriteState(folder_ / kStateFile, EncodeCheckpoint(checkpoint, binding_));
 }
 
-bool HasCheckpoint(const std::filesystem::path& folder) {
-  if (folder.empty()) return false;
-  try {
-    const auto bytes = crypto::ReadState(Kind(), folder / kNewest);
-    if (!bytes) return false;
-    ByteReader in(*bytes);
-    in.String(Kind().magic.size());
-    in.Raw(crypto::Digest{}.size());
-    in.U64();
-    return in.U64() > 0;
-  } catch (const Error&) {
-    return false;  // Load says what is wrong with it
-  }
+void CheckpointFiles::Mark(uint64_t openings) const {
+  crypto::CountFile(MarksKind(), folder_ / kMarksFile, binding_).Set(openings);
 }
 
-std::vector<Checkpoint> CheckpointFiles::Load() const {
-  std::vector<Checkpoint> checkpoints;
-  for (const char* name : {kNewest, kBefore}) {
-    if (const auto bytes = crypto::ReadState(Kind(), folder_ / name)) {
-      checkpoints.push_back(DecodeCheckpoint(*bytes, binding_));
-    }
-  }
-  return checkpoints;
+Checkpoint CheckpointFiles::Load(const mixture::VariationalState& first) const {
+  Checkpoint checkpoint{0, first};
+  if (const auto bytes = crypto::ReadState(Kind(), folder_ / kStateFile))
+    checkpoint = DecodeCheckpoint(*bytes, binding_);
+  crypto::CountFile marks(MarksKind(), folder_ / kMarksFile, binding_);
+  checkpoint.openings = std::max(checkpoint.openings, marks.LoadOrMake());
+  return checkpoint;
 }
 
-Checkpoint AgreeOnCheckpoint(net::Channel& channel, size_t num_computing,
-                             const std::vector<Checkpoint>& own, const Checkpoint& first,
-                             const crypto::Digest& run) {
-  constexpr size_t kGenerations = 2;
-  ByteWriter out;
-  uint64_t openings = 0;
-  for (const Checkpoint& checkpoint : own) openings = std::max(openings, checkpoint.openings);
-  out.Raw(run);
-  out.U64(openings);
-  for (size_t g = 0; g < kGenerations; ++g) {
-    const bool there = g < own.size();
-    out.U8(there ? 1 : 0);
-    out.U64(there ? own[g].state.step : 0);
-    out.Raw(there ? DigestOf(own[g].state) : crypto::Digest{});
-  }
-  const size_t self = channel.self(), processes = channel.num_parties();
-  std::vector<Bytes> said(processes, Bytes(kStandBytes));
-  said[self] = out.Take();
-  std::vector<net::Send> sends;
-  std::vector<net::Receive> receives;
-  for (size_t peer = 0; peer < processes; ++peer) {
-    if (peer == self) continue;
-    if (self < num_computing) sends.push_back({peer, said[self], 0, nullptr});
-    if (peer >= num_computing) continue;
-    net::Receive receive;
-    receive.from = peer;
-    receive.into = said[peer];
-    receives.push_back(receive);
-  }
-  channel.Exchange(sends, receives);
+bool HasRunFiles(const std::filesystem::path& folder) {
+  return !folder.empty() && std::filesystem::exists(folder / kMarksFile) && HasKeyShares(folder);
+}
 
-  struct Held {
-    uint64_t step = 0;
-    Bytes digest;
-  };
-  std::vector<std::vector<Held>> held(num_computing);
-  Checkpoint agreed = first;
+Checkpoint AgreeOnCheckpoint(net::Channel& channel, const RunPlan& plan, size_t num_computing,
+                             const Checkpoint& own, const crypto::Digest& run) {
+  const std::vector<Stand> stands = ExchangeStands(channel, plan, num_computing, own, run);
+  size_t newest = 0;
+  Checkpoint agreed = own;
   for (size_t party = 0; party < num_computing; ++party) {
-    ByteReader in(said[party]);
-    const ByteView theirs = in.Raw(32);
-    if (!std::equal(theirs.begin(), theirs.end(), run.begin(), run.end())) {
+    if (stands[party].step > stands[newest].step) newest = party;
+    agreed.openings = std::max(agreed.openings, stands[party].openings);
+  }
+  bool older = false;
+  for (size_t party = 0; party < num_computing; ++party) {
+    if (stands[party].step != stands[newest].step) {
+      older = true;
+    } else if (stands[party].digest != stands[newest].digest) {
       throw Error(ErrorCode::kPeerFault,
-                  fmt::format("party {} has other keys of this run than {}", channel.names()[party],
-                              channel.names()[self]),
-                  "start the study again at every party; if it stays so, compare versions");
-    }
-    agreed.openings = std::max(agreed.openings, in.U64());
-    for (size_t g = 0; g < kGenerations; ++g) {
-      const bool there = in.U8() == 1;
-      Held one{in.U64(), {}};
-      const ByteView digest = in.Raw(32);
-      one.digest.assign(digest.begin(), digest.end());
-      if (there) held[party].push_back(std::move(one));
+                  fmt::format("{} and {} hold different states of step {}", channel.names()[newest],
+                              channel.names()[party], stands[party].step),
+                  "compare versions; start the study anew, as a new release");
     }
   }
-  // The newest step that everybody holds.
-  const auto find = [&](size_t party, uint64_t step) -> const Held* {
-    for (const Held& one : held[party]) {
-      if (one.step == step) return &one;
-    }
-    return nullptr;
-  };
-  const Held* best = nullptr;
-  std::optional<Error> differ;
-  for (const Held& candidate : held[0]) {
-    bool everybody = best == nullptr || candidate.step > best->step;
-    for (size_t party = 1; everybody && party < num_computing; ++party) {
-      const Held* other = find(party, candidate.step);
-      everybody = other != nullptr && other->digest == candidate.digest;
-      if (other != nullptr && !everybody) {
-        differ = Error(ErrorCode::kPeerFault,
-                       fmt::format("{} and {} hold different states of step {}", channel.names()[0],
-                                   channel.names()[party], candidate.step),
-                       "compare versions; start the study anew, as a new release");
-      }
-    }
-    if (everybody) best = &candidate;
-  }
-  if (best == nullptr && differ) throw Error(*differ);
-  if (best == nullptr) return agreed;
-  for (const Checkpoint& checkpoint : own) {
-    if (checkpoint.state.step == best->step) agreed.state = checkpoint.state;
+  if (channel.self() >= num_computing) {
+    agreed.state.step = stands[newest].step;
+  } else if (older) {
+    ShareState(channel, stands, newest, agreed.state);
   }
   return agreed;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -115,6 +116,7 @@ FittedModel Parse(const Json& json) {
   FittedModel model;
   model.parties = json.at("parties").get<std::vector<std::string>>();
   model.steps = json.at("steps").get<uint64_t>();
+  model.planned_steps = json.value("planned_steps", model.steps);  // none in older files
   const Json& columns = json.at("columns");
   if (!columns.is_array() || columns.size() > kMostParts) RefuseModel("it has too many columns");
   for (const Json& column : columns)
@@ -161,6 +163,7 @@ std::string ModelJson(const FittedModel& model) {
   const Json json = {{"format", kFormat},
                      {"parties", model.parties},
                      {"steps", model.steps},
+                     {"planned_steps", std::max(model.planned_steps, model.steps)},
                      {"columns", columns},
                      {"mean", MatrixJson(model.mean)},
                      {"log_scale", MatrixJson(model.log_scale)},

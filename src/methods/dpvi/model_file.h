@@ -17,6 +17,9 @@ struct FittedModel {
   std::vector<ModelColumn> columns;
   Eigen::ArrayXXd mean, log_scale;  // K x (1 + J)
   uint64_t steps = 0;
+  uint64_t planned_steps = 0;  // more than steps: the model is not trained as its study says
+
+  bool trained() const { return steps >= planned_steps; }
   std::string privacy;  // a privacy statement as JSON (privacy::StatementJson); empty: none claimed
 
   // For drawing: moments are not stored.

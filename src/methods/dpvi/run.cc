@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
+#include "crypto/state_file.h"
 #include "privacy/sampling/discrete_gaussian.h"
 
 namespace partita::methods::dpvi {
@@ -91,8 +92,8 @@ RunPlan PlanRun(RunRequest request) {
   switch (plan.request.batch_mode) {
     case mixture::BatchMode::kPoisson:
       plan.max_batch =
-          mixture::MaxBatch(plan.request.num_rows, plan.sampling_rate,
-                            plan.request.variational.steps, plan.request.redraw_probability);
+          mixture::MaxBatch(plan.request.num_rows, plan.sampling_rate, plan.request.max_openings(),
+                            plan.request.redraw_probability);
       break;
     case mixture::BatchMode::kDisjoint:
       plan.max_batch =
@@ -120,7 +121,7 @@ mpc::Release GradientRelease(const RunPlan& plan) {
           "noisy sums of clipped gradients of a mixture model",
           "all",
           "discrete-gaussian",
-          plan.request.variational.steps,
+          plan.request.max_openings(),
           mpc::kEverybody,
           plan.step.num_values()};
 }
@@ -150,32 +151,44 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
   } else if (knows) {
     at.state = FirstState(plan, *inputs.public_key);
   }
+  if (at.state.step > options.steps || at.state.step > at.openings ||
+      at.openings > plan.request.max_openings()) {
+    throw Error(ErrorCode::kBadInput, "the checkpoint of a run does not fit its plan");
+  }
   crypto::Prg batch_prg(crypto::DeriveKey(*inputs.batch_key, "dpvi batches"));
   mixture::Batches batches = MakeBatches(plan, batch_prg);
   for (uint64_t i = 0; i < at.openings; ++i) batches.Next();
 
   double step_seconds = 0;
+  uint64_t begun = at.openings, marked = at.openings;
+  const auto mark = [&](uint64_t openings) {
+    if (inputs.mark && knows) inputs.mark(openings);
+    marked = openings;
+  };
+  const std::function<void()> before_opening = [&] {
+    begun = at.openings + 1;
+    if (begun > marked) {
+      mark(std::min(at.openings + crypto::StepsToCount(at.openings), plan.request.max_openings()));
+    }
+  };
   const auto timed_step = [&](const StepParameters& parameters,
                               const std::optional<HolderValues>& values,
                               std::span<const Int128> share) {
     const auto begin = SteadyClock::now();
-    ArrayXXd sum = step.Run(parameters, values, share);
+    ArrayXXd sum = step.Run(parameters, values, share, before_opening);
     step_seconds += SecondsSince(begin);
     return sum;
   };
-  uint64_t stored = at.openings;
-  for (; at.openings < options.steps; ++at.openings) {
-    if (at.openings == stored) {
-      stored = std::min(stored + plan.request.checkpoint_every, options.steps);
-      if (inputs.store && knows) inputs.store({stored, at.state});
-    }
+  // One opening, and what follows from it. If it throws, `at` is as before.
+  const auto iterate = [&] {
     const std::vector<uint32_t>& batch = batches.Next();
     if (!knows) {
       StepParameters parameters = NoParameters(plan.holders, plan.request.components);
       parameters.batch = batch;
       timed_step(parameters, {}, {});
-      if (inputs.after_opening) inputs.after_opening({at.openings + 1, nullptr, step_seconds});
-      continue;
+      ++at.state.step;
+      ++at.openings;
+      return;
     }
     // A stream of its own for every opening: a resume needs no other.
     ByteWriter number;
@@ -192,10 +205,39 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
     model.parameters.batch = batch;
     const ArrayXXd sum =
         InModelOrder(plan.holders, timed_step(model.parameters, values, noise.Draw()));
+    mixture::VariationalState next = at.state;
     mixture::Advance(plan.request.layout, options, plan.request.num_rows, plan.sampling_rate, eta,
-                     theta, sum, at.state);
-    if (inputs.after_opening) inputs.after_opening({at.openings + 1, &at.state, step_seconds});
+                     theta, sum, next);
+    at = {at.openings + 1, std::move(next)};
+  };
+
+  const auto store = [&] {
+    if (inputs.store && knows) inputs.store(at);
+  };
+  const auto leave = [&] {
+    store();
+    if (marked > begun) mark(begun);
+  };
+  const uint64_t to_go =
+      std::min(options.steps - at.state.step, plan.request.max_openings() - at.openings);
+  try {
+    for (uint64_t i = 1; i <= to_go; ++i) {
+      iterate();
+      if (i % plan.request.checkpoint_every == 0) store();
+      if (inputs.after_opening) {
+        inputs.after_opening(
+            {at.openings, at.state.step, knows ? &at.state : nullptr, step_seconds});
+      }
+    }
+  } catch (...) {
+    // What this party knows is all that the others may have to go on with.
+    try {
+      leave();
+    } catch (const Error&) {  // the error that ended the run says more
+    }
+    throw;
   }
+  leave();
   return {std::move(at.state), at.openings, batches.max_uses()};
 }
 

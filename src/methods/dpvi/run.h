@@ -8,12 +8,19 @@
 // every opening. Batches: a stream under `batch_key`, which the parties make together and the
 // analyst never sees. eta and the starting point: a stream under `public_key`.
 //
-// Stop and resume (R-d). Openings are numbered from 0. Before the first opening of a block of
-// `checkpoint_every`, each party stores that the whole block may have happened, together with the
-// state. A run that stops inside a block resumes from that state behind the block: the openings in
-// between are lost to the optimisation, counted as released, and never made again; their batches
-// are skipped and their noise was never stored. So a plan of T openings releases at most T sums
-// however often it is interrupted, and no two openings share noise or a batch of the stream.
+// Stop and resume (R-d). Openings are numbered from 0. Before the shares of a sum leave it, each
+// party marks, durably, that this opening may happen (after 1000 of them several at a time: a
+// thousandth of those that were made); it stores the state every `checkpoint_every` openings, at
+// the end, and when a run ends with an error, and then takes back the marks of openings that it did
+// not begin. Attempts to go on begin with the newest state that any party holds, behind the last
+// opening that any party marked: an opening in between is lost to the training, counted as
+// released, and never made again; its batch is skipped and its noise was never stored. Where one
+// party is killed the others hold the state, so that its marks beyond it are lost, one of the first
+// 2000 openings and a thousandth of more; where all are at once, also what was opened since the
+// last stored state. A plan of T steps and R openings in reserve releases at most T + R sums
+// however often it is interrupted, and no two of them share noise or a batch of the stream. A run
+// that lost more than the reserve trains fewer than T steps: the caller must say so
+// (RunResult::state.step).
 #pragma once
 
 #include <filesystem>
@@ -48,6 +55,10 @@ struct RunRequest {
   // into delta.
   double redraw_probability = 1e-9;
   uint64_t checkpoint_every = 100;
+  // Openings beyond the steps that are charged like them and made only in the place of lost ones.
+  uint64_t reserve = 0;
+
+  uint64_t max_openings() const { return variational.steps + reserve; }
 };
 
 // Public, the same at every process.
@@ -68,12 +79,12 @@ mpc::Release GradientRelease(const RunPlan& plan);
 
 // Public, where a run stands.
 struct Checkpoint {
-  uint64_t openings = 0;  // so many may have happened
-  stats::mixture::VariationalState state;
+  uint64_t openings = 0;                   // so many may have happened
+  stats::mixture::VariationalState state;  // at a dealer only its number of steps
 };
 
 struct RunProgress {
-  uint64_t openings = 0;
+  uint64_t openings = 0, steps = 0;                         // of all attempts
   const stats::mixture::VariationalState* state = nullptr;  // null at the dealer
   double step_seconds = 0;  // in the secure steps of this attempt so far, waiting included
 };
@@ -82,16 +93,19 @@ struct RunProgress {
 struct RunInputs {
   // At holders: the rows of the own features, in the agreed order.
   const stats::mixture::Rows* rows = nullptr;
-  const crypto::Key* batch_key = nullptr;        // every process
-  const crypto::Key* public_key = nullptr;       // computing parties
-  crypto::RandomSource* random = nullptr;        // noise parties
-  std::optional<Checkpoint> start;               // none: from the beginning
-  std::function<void(const Checkpoint&)> store;  // durable on return; may be empty in tests
+  const crypto::Key* batch_key = nullptr;   // every process
+  const crypto::Key* public_key = nullptr;  // computing parties
+  crypto::RandomSource* random = nullptr;   // noise parties
+  std::optional<Checkpoint> start;          // none: from the beginning
+  // So many openings may have happened from now on: more before they do, fewer only at the end of a
+  // run. Both durable on return, called at computing parties only, and may be empty in tests.
+  std::function<void(uint64_t openings)> mark;
+  std::function<void(const Checkpoint&)> store;
   std::function<void(const RunProgress&)> after_opening;  // may be empty
 };
 
 struct RunResult {
-  stats::mixture::VariationalState state;  // computing parties
+  stats::mixture::VariationalState state;  // at a dealer only its number of steps
   uint64_t openings = 0;                   // made or counted as made, of all attempts
   uint32_t max_uses = 0;                   // of one record, over all of them
 };
@@ -104,16 +118,18 @@ stats::mixture::VariationalState FirstState(const RunPlan& plan, const crypto::K
 // Of all its numbers, to the last bit.
 crypto::Digest DigestOf(const stats::mixture::VariationalState& state);
 
-// Two generations of a party's checkpoints in a folder of its own, bound to a study: `binding` is a
-// digest of whatever must not change between attempts (study file, table snapshots, plan).
+// What a party keeps of a run in a folder of its own, bound to a study: `binding` is a digest of
+// whatever must not change between attempts (study file, table, keys).
 class CheckpointFiles {
  public:
   CheckpointFiles(std::filesystem::path folder, const crypto::Digest& binding);
   // Durable on return.
-  void Store(const Checkpoint& checkpoint);
-  // The newest first. Throws kBadInput for a file that is not a checkpoint, kRefused for one of
-  // another binding.
-  std::vector<Checkpoint> Load() const;
+  void Store(const Checkpoint& checkpoint) const;
+  void Mark(uint64_t openings) const;
+  // The stored state, or `first`, behind all openings that were marked; leaves the file of marks,
+  // so that HasRunFiles from now on. Throws kBadInput for files that are none of these, kRefused
+  // for those of another binding.
+  Checkpoint Load(const stats::mixture::VariationalState& first) const;
 
  private:
   std::filesystem::path folder_;
@@ -124,23 +140,23 @@ Bytes EncodeCheckpoint(const Checkpoint& checkpoint, const crypto::Digest& bindi
 // Throws kBadInput or kRefused as Load.
 Checkpoint DecodeCheckpoint(ByteView bytes, const crypto::Digest& binding);
 
-// Whether the folder holds a checkpoint, of whatever run, with which sums were opened for certain:
-// its first block was over.
-bool HasCheckpoint(const std::filesystem::path& folder);
+// Whether the folder holds what keeps a run, of whatever study, from opening anything twice: shares
+// of its keys and the file of marks. They are there before anything can open.
+bool HasRunFiles(const std::filesystem::path& folder);
 
-// Sent by every computing party to every other process: a digest of the run, openings, and for two
-// generations whether it is there, its step and its digest.
-inline constexpr size_t kStandBytes = 32 + 8 + 2 * (1 + 8 + 32);
+// Sent by every computing party to every other process: a digest of the run, openings, steps, and a
+// digest of its state.
+inline constexpr size_t kStandBytes = 32 + 8 + 8 + 32;
 
-// Before a resume: all processes of the channel tell each other what they hold, one round, and
-// agree on the newest state that every computing party (the first num_computing processes) holds,
-// or the first one, and on the largest number of openings that any of them counted. run: of what
-// every process, the dealer included, must have the same of, the key of the batches above all:
-// products over other rows would open what the noise does not hide. Throws kPeerFault if a party's
-// run is another one, or if no common state is left because two hold different ones of the same
-// step. first: FirstState; empty at a dealer.
-Checkpoint AgreeOnCheckpoint(net::Channel& channel, size_t num_computing,
-                             const std::vector<Checkpoint>& own, const Checkpoint& first,
-                             const crypto::Digest& run);
+// Before a resume: all processes of the channel tell each other what they hold, one round. The
+// newest state of any computing party (the first num_computing processes) holds, behind the largest
+// number of openings that any of them counted; if somebody has an older one, the first party with
+// the newest sends it, in one more round. run: of what every process, the dealer included, must
+// have the same of, the key of the batches above all: products over other rows would open what the
+// noise does not hide. own: Load, or the first state; not used at a dealer, which is told steps
+// only. Throws kPeerFault if a party's run is another one, if two hold different states of the
+// newest step, or for numbers beyond the plan's.
+Checkpoint AgreeOnCheckpoint(net::Channel& channel, const RunPlan& plan, size_t num_computing,
+                             const Checkpoint& own, const crypto::Digest& run);
 
 }  // namespace partita::methods::dpvi

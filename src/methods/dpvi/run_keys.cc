@@ -57,6 +57,10 @@ KeyShares KeptKeyShares(const std::filesystem::path& folder, const crypto::Diges
   return shares;
 }
 
+bool HasKeyShares(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / kFileName);
+}
+
 RunKeys AgreeOnKeys(net::Channel& channel, size_t num_computing, const KeyShares* own,
                     const crypto::Digest& binding) {
   channel.BeginPhase(kKeysPhase);

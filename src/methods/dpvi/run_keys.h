@@ -41,6 +41,9 @@ KeyShares DrawKeyShares(crypto::RandomSource& random);
 KeyShares KeptKeyShares(const std::filesystem::path& folder, const crypto::Digest& binding,
                         crypto::RandomSource& random);
 
+// Whether there is a file of shares, of whatever study.
+bool HasKeyShares(const std::filesystem::path& folder);
+
 // One round among all processes of the channel, of which the first num_computing compute. own: null
 // at the dealer. Throws kUsage if it is null elsewhere.
 RunKeys AgreeOnKeys(net::Channel& channel, size_t num_computing, const KeyShares* own,

@@ -28,15 +28,14 @@ Session BeginSession(net::Channel& channel, const RunPlan& plan, const SessionIn
   Session session;
   session.keys =
       AgreeOnKeys(channel, input.num_computing, shares ? &*shares : nullptr, input.study);
-  std::vector<Checkpoint> held;
-  Checkpoint first;
-  if (computes) first.state = FirstState(plan, session.keys.public_key);
+  Checkpoint held;
+  if (computes) held.state = FirstState(plan, session.keys.public_key);
   if (keeps) {
     session.files.emplace(input.folder, CheckpointBinding(session.keys, input.own));
-    held = session.files->Load();
+    held = session.files->Load(held.state);
   }
   session.start =
-      AgreeOnCheckpoint(channel, input.num_computing, held, first, DigestOf(session.keys, input));
+      AgreeOnCheckpoint(channel, plan, input.num_computing, held, DigestOf(session.keys, input));
   return session;
 }
 

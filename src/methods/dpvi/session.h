@@ -25,7 +25,8 @@ struct Session {
 };
 
 // Phase kKeysPhase, two rounds: the keys, then what every computing party holds (kStandBytes to
-// every other process). Throws as KeptKeyShares, CheckpointFiles::Load and AgreeOnCheckpoint.
+// every other process); a third where a party lacks the newest state. Throws as KeptKeyShares,
+// CheckpointFiles::Load and AgreeOnCheckpoint.
 Session BeginSession(net::Channel& channel, const RunPlan& plan, const SessionInput& input);
 
 }  // namespace partita::methods::dpvi

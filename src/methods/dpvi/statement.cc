@@ -72,7 +72,7 @@ uint32_t KnownShares(const Audience& audience) { return audience.others.empty() 
 
 // Without the sampling of batches: what the parties know.
 privacy::PrivacyLoss LossOfKnown(const RunPlan& plan, const Audience& audience, uint32_t known) {
-  const privacy::NoisySteps steps = StepsOf(plan, audience, {plan.request.variational.steps, {}});
+  const privacy::NoisySteps steps = StepsOf(plan, audience, {plan.request.max_openings(), {}});
   return privacy::LossOfUses(steps, known, steps.max_uses.value_or(steps.steps));
 }
 
@@ -157,12 +157,11 @@ double NoiseFor(const RunRequest& request, const Audience& audience, double epsi
     const double rate = plan_at(1).sampling_rate;
     const auto events = [&](double noise) {
       return std::vector<privacy::Event>{
-          {privacy::GaussianMechanism(noise, {audience.adjacency, rate}),
-           request.variational.steps}};
+          {privacy::GaussianMechanism(noise, {audience.adjacency, rate}), request.max_openings()}};
     };
     double noise =
         privacy::NoiseForBudget(events, {epsilon, audience.delta * 0.99}, 1e-3).noise_multiplier;
-    while (OutsideEpsilon(StateRun(plan_at(noise), audience, {request.variational.steps, {}})) >
+    while (OutsideEpsilon(StateRun(plan_at(noise), audience, {request.max_openings(), {}})) >
            epsilon)
       noise *= 1.002;
     return noise;
@@ -198,7 +197,11 @@ std::vector<BatchChoice> CompareBatches(const RunPlan& plan, const Audience& aud
     RunRequest request = plan.request;
     request.batch_mode = mode;
     request.variational.steps = steps;
-    if (mode == BatchMode::kFull) request.batch_size = request.num_rows;
+    if (mode == BatchMode::kFull) {
+      request.batch_size = request.num_rows;
+      request.reserve = static_cast<uint64_t>(
+          std::ceil(static_cast<double>(request.reserve) * plan.sampling_rate - 1e-9));
+    }
     return PlanRun(std::move(request));
   };
   const uint64_t steps = plan.request.variational.steps;
@@ -211,11 +214,10 @@ std::vector<BatchChoice> CompareBatches(const RunPlan& plan, const Audience& aud
   plans.push_back(of_rows(BatchMode::kFull, static_cast<uint64_t>(passes)));
   std::vector<BatchChoice> choices;
   for (const RunPlan& each : plans) {
-    const uint64_t openings = each.request.variational.steps;
-    const privacy::NoisySteps of = StepsOf(each, audience, {openings, {}});
+    const privacy::NoisySteps of = StepsOf(each, audience, {each.request.max_openings(), {}});
     BatchChoice choice;
     choice.mode = each.request.batch_mode;
-    choice.steps = openings;
+    choice.steps = each.request.variational.steps;
     choice.max_uses = of.max_uses.value_or(of.steps);
     choice.outside = choice.mode == BatchMode::kPoisson
                          ? OutsideLoss(privacy::StateSteps(of))
@@ -233,8 +235,7 @@ double EpsilonSpent(const RunPlan& plan, const Audience& audience, uint64_t open
 
 std::vector<privacy::ledger::Charge> ChargesOf(const RunPlan& plan, const Audience& audience,
                                                uint32_t coalition) {
-  const privacy::Statement statement =
-      StateRun(plan, audience, {plan.request.variational.steps, {}});
+  const privacy::Statement statement = StateRun(plan, audience, {plan.request.max_openings(), {}});
   std::vector<privacy::ledger::Charge> charges;
   const auto add = [&](const privacy::StatementRow& row) {
     if (row.loss.infinite) {

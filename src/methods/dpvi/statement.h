@@ -20,9 +20,9 @@ struct Audience {
   double delta = 1e-5;
 };
 
-// `openings` of the plan's steps have been made, and no record was used in more than max_uses of
-// them. Before a run: all of them and no uses; then Poisson batches are stated with a number of
-// uses that no record exceeds but with the plan's redraw_probability, taken out of delta.
+// `openings` of the plan's max_openings() have been made, and no record was used in more than
+// max_uses of them. Before a run: all of them and no uses; then Poisson batches are stated with a
+// number of uses that no record exceeds but with the plan's redraw_probability, taken out of delta.
 struct Made {
   uint64_t openings = 0;
   std::optional<uint64_t> max_uses;
@@ -42,7 +42,8 @@ enum class Against { kOutside, kParty };
 double NoiseFor(const RunRequest& request, const Audience& audience, double epsilon,
                 Against against);
 
-// One way to choose batches with the same noise and the same number of passes through the rows.
+// One way to choose batches with the same noise and the same number of passes through the rows;
+// uses and losses count openings in reserve.
 struct BatchChoice {
   stats::mixture::BatchMode mode = stats::mixture::BatchMode::kPoisson;
   uint64_t steps = 0, max_uses = 0;

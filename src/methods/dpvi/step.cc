@@ -240,7 +240,8 @@ Shared SecureStep::SumOfGradients(const StepParameters& parameters,
 
 ArrayXXd SecureStep::Run(const StepParameters& parameters,
                          const std::optional<HolderValues>& own_values,
-                         std::span<const Int128> own_noise) {
+                         std::span<const Int128> own_noise,
+                         const std::function<void()>& before_opening) {
   if (parameters.batch.size() > design_.batch_rows) {
     throw Error(ErrorCode::kUsage, "a batch is larger than its padded size");
   }
@@ -254,6 +255,7 @@ ArrayXXd SecureStep::Run(const StepParameters& parameters,
     gradient = SumOfGradients(parameters, own_values, noise, shares);
   }
   for (const Shared& share : shares) gradient = engine_.Add(gradient, share);
+  if (before_opening) before_opening();
   const std::vector<IntMatrix> opened =
       engine_.Reveal(kGradientRelease, {&gradient, 1}, kEverybody);
   const IntMatrix& values = opened[0];

@@ -44,6 +44,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -139,12 +140,14 @@ class SecureStep {
              const std::vector<StatisticReader>& own);
 
   // One step. own_values: at holders; own_noise: at noise parties, num_values() grid units in the
-  // order of the result. Returns K x (1 + J) real numbers, multiples of 2^-kGridBits rounded to
+  // order of the result. before_opening: called once, before any share of the sum leaves; if it
+  // throws, none does. Returns K x (1 + J) real numbers, multiples of 2^-kGridBits rounded to
   // double, at every computing party; empty at the dealer and in a plan. Throws kBadData, at the
   // holder, for densities or scores that are not finite.
   Eigen::ArrayXXd Run(const StepParameters& parameters,
                       const std::optional<HolderValues>& own_values,
-                      std::span<const Int128> own_noise);
+                      std::span<const Int128> own_noise,
+                      const std::function<void()>& before_opening = {});
 
   const StepDesign& design() const { return design_; }
 

@@ -92,6 +92,7 @@ class Parties {
       : fail_after(count, SIZE_MAX),
         later_fails_after(count, SIZE_MAX),
         stored(count),
+        marked(count),
         records(count + 1),
         results(count),
         registry_(stats::mcmc::testing::Birthwt()),
@@ -122,6 +123,7 @@ class Parties {
     if (plan.staged) inputs.later = &later;
     inputs.public_key = &key_;
     inputs.random = &random;
+    inputs.mark = [this, self](uint64_t decisions) { marked[self].push_back(decisions); };
     inputs.store = [this, self](const ChainRecord& record) { stored[self].push_back(record); };
     results[self] = RunSecureChains(engine, plan, inputs, progress);
   }
@@ -146,6 +148,7 @@ class Parties {
   std::vector<size_t> later_fails_after;         // of the second stage's
   double broken = std::nan("");                  // what it is then
   std::vector<std::vector<ChainRecord>> stored;  // by party, in order
+  std::vector<std::vector<uint64_t>> marked;     // by party, in order
   std::vector<ChainRecord> records;              // to begin with, by process
   std::vector<ChainResult> results;              // by party
 

@@ -75,7 +75,10 @@ TEST(Chain, ResumesWithoutRevealingABitTwice) {
     if (crash) parties.stored[1].pop_back();
 
     std::vector<ChainRecord> before;
-    for (size_t party = 0; party < 3; ++party) before.push_back(parties.stored[party].back());
+    for (size_t party = 0; party < 3; ++party) {
+      before.push_back(parties.stored[party].back());
+      before.back().may_be_open = std::max(before.back().may_be_open, parties.marked[party].back());
+    }
     // 16 decisions are known, or 14 at a party that was told before it had seen the last two. Of
     // the next block some party may have begun to open.
     const size_t known = before[0].decisions.size();
@@ -195,12 +198,16 @@ TEST(Chain, StoresBeforeAnythingOpens) {
                                                                          size_t process) {
     parties.Run(engine, process, plan);
   }).ThrowIfFailed();
+  // Every decision is marked before it; the seed is stored before the first, and what fell every
+  // stretch and at the end.
+  EXPECT_EQ(parties.marked[0], (std::vector<uint64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
   const auto& stored = parties.stored[0];
   ASSERT_EQ(stored.size(), 4u);
-  const uint64_t known[] = {0, 5, 10, 12}, open[] = {5, 10, 12, 12};
+  const uint64_t known[] = {0, 5, 10, 12}, open[] = {1, 5, 10, 12};
   for (size_t k = 0; k < 4; ++k) {
     EXPECT_EQ(stored[k].decisions.size(), known[k]);
     EXPECT_EQ(stored[k].may_be_open, open[k]);
+    EXPECT_EQ(stored[k].seed.Expose(), parties.key().Expose());
   }
 }
 
@@ -227,14 +234,20 @@ TEST(Record, FilesAreBoundAndChecked) {
   std::filesystem::remove(path);
   const crypto::Digest binding = crypto::Sha256Of(AsBytes("study"));
   const RecordFile file(path, 9, binding);
-  EXPECT_FALSE(file.Load().has_value());
+  std::filesystem::remove(path + ".marks");
+  EXPECT_FALSE(file.Exists());
+  EXPECT_EQ(file.LoadOrMake().may_be_open, 0u);
+  EXPECT_TRUE(file.Exists());
   ChainRecord record;
   record.decisions = {{false, {true, false, true, true, false, false, false, true, true}},
                       {true, {}}};
   record.may_be_open = 5;
   file.Store(record);
-  const ChainRecord read = *file.Load();
-  EXPECT_EQ(read.may_be_open, 5u);
+  EXPECT_EQ(file.LoadOrMake().may_be_open, 5u);
+  file.Mark(8);
+  file.Mark(6);
+  const ChainRecord read = file.LoadOrMake();
+  EXPECT_EQ(read.may_be_open, 6u);
   ASSERT_EQ(read.decisions.size(), 2u);
   EXPECT_EQ(read.decisions[0].accepted, record.decisions[0].accepted);
   EXPECT_TRUE(read.decisions[1].skipped);

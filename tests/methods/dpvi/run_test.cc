@@ -10,6 +10,7 @@
 
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
+#include "crypto/state_file.h"
 #include "methods/dpvi/statement.h"
 #include "privacy/sampling/discrete_gaussian.h"
 #include "stats/mixture/dpvi.h"
@@ -72,6 +73,7 @@ mixture::Rows SmallRows(const mixture::Layout& layout) {
 struct Outcome {
   std::vector<RunResult> results;
   std::vector<std::vector<Checkpoint>> stored;      // by process
+  std::vector<std::vector<uint64_t>> marked;        // by process
   std::vector<std::map<uint64_t, ArrayXXd>> means;  // by process, after every opening
   std::vector<std::exception_ptr> errors;
 };
@@ -80,6 +82,7 @@ struct Way {
   Setting setting{"dealer", 2};
   std::vector<std::optional<Checkpoint>> start;  // by process; empty: from the beginning
   uint64_t stop_after = UINT64_MAX;              // party 1 stops after so many openings
+  uint64_t no_mark = UINT64_MAX;                 // party 1 cannot mark this one
 };
 
 Outcome RunAll(const RunPlan& plan, const Way& way) {
@@ -88,6 +91,7 @@ Outcome RunAll(const RunPlan& plan, const Way& way) {
   Outcome outcome;
   outcome.results.resize(processes);
   outcome.stored.resize(processes);
+  outcome.marked.resize(processes);
   outcome.means.resize(processes);
   mpc::testing::RunOptions options = mpc::testing::OptionsOf(way.setting);
   options.releases = {GradientRelease(plan)};
@@ -109,6 +113,12 @@ Outcome RunAll(const RunPlan& plan, const Way& way) {
         if (!way.start.empty()) inputs.start = way.start[self];
         inputs.store = [&](const Checkpoint& checkpoint) {
           outcome.stored[self].push_back(checkpoint);
+        };
+        inputs.mark = [&](uint64_t openings) {
+          if (self == 1 && openings == way.no_mark)
+            throw Error(ErrorCode::kStorage, "no room, says the test");
+          EXPECT_EQ(outcome.means[self].count(openings), 0u);
+          outcome.marked[self].push_back(openings);
         };
         inputs.after_opening = [&](const RunProgress& progress) {
           if (progress.state != nullptr) {
@@ -202,8 +212,24 @@ TEST(DpviRunTest, OtherEngines) {
   }
 }
 
-// Party 1 stops in the second block. Everybody resumes from the state before it, behind it: as many
-// openings as planned, none of a batch that was used.
+// Where all go on, by what parties left: the newest state, behind the last mark.
+std::vector<std::optional<Checkpoint>> GoOn(const Outcome& outcome) {
+  Checkpoint best;
+  for (size_t party : {0, 1}) {
+    const Checkpoint& last = outcome.stored[party].back();
+    const uint64_t openings =
+        std::max({best.openings, last.openings, outcome.marked[party].back()});
+    if (last.state.step >= best.state.step) best.state = last.state;
+    best.openings = openings;
+  }
+  Checkpoint dealer{best.openings, {}};
+  dealer.state.step = best.state.step;
+  return {best, best, dealer};
+}
+
+// Party 1 stops in the second block of four. Every party marks each opening before it happens, and
+// leaves the state where it stopped, so that nothing is lost: as many openings as planned, none of
+// a batch that was used.
 TEST(DpviRunTest, StopsAndResumes) {
   const RunPlan plan = PlanRun(SmallRequest(12));
   Way interrupted;
@@ -211,25 +237,82 @@ TEST(DpviRunTest, StopsAndResumes) {
   const Outcome first = RunAll(plan, interrupted);
   ASSERT_TRUE(first.errors[0]);
   ASSERT_TRUE(first.errors[1]);
-  ASSERT_EQ(first.stored[0].size(), 2u);
-  EXPECT_EQ(first.stored[0][0].openings, 4u);
-  EXPECT_EQ(first.stored[0][0].state.step, 0u);
-  EXPECT_EQ(first.stored[0][1].openings, 8u);
-  EXPECT_EQ(first.stored[0][1].state.step, 4u);
+  EXPECT_EQ(first.marked[1], (std::vector<uint64_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(first.marked[0], first.marked[1]);
+  ASSERT_EQ(first.stored[1].size(), 2u);
+  EXPECT_EQ(first.stored[1][0].openings, 4u);
+  EXPECT_EQ(first.stored[1][0].state.step, 4u);
+  EXPECT_EQ(first.stored[1][1].openings, 6u);
+  EXPECT_EQ(first.stored[1][1].state.step, 6u);
   EXPECT_TRUE(first.stored[2].empty());  // the dealer has nothing to go on from
+  EXPECT_TRUE(first.marked[2].empty());
 
   Way resumed;
-  resumed.start = {first.stored[0].back(), first.stored[1].back(), Checkpoint{8, {}}};
+  resumed.start = GoOn(first);
   const Outcome second = RunAll(plan, resumed);
   ThrowIfFailed(second);
   for (size_t party : {0, 1}) {
     EXPECT_EQ(second.results[party].openings, 12u);
-    EXPECT_EQ(second.results[party].state.step, 8u);  // four were lost
-    EXPECT_EQ(second.means[party].begin()->first, 9u);
+    EXPECT_EQ(second.results[party].state.step, 12u);
+    EXPECT_EQ(second.means[party].begin()->first, 7u);
+    EXPECT_EQ(second.stored[party].back().state.step, 12u);
   }
-  // Uses of records are counted over both attempts, lost openings included.
+  EXPECT_EQ(second.results[2].state.step, 12u);
+  // Uses of records are counted over both attempts.
   const Outcome whole = RunAll(plan, {});
   EXPECT_EQ(second.results[0].max_uses, whole.results[0].max_uses);
+}
+
+// An opening that was marked and that nobody has is lost: to the training, or to the reserve.
+TEST(DpviRunTest, LostOpeningsComeOutOfTheReserve) {
+  for (const uint64_t reserve : {0, 1, 3}) {
+    RunRequest request = SmallRequest(12);
+    request.reserve = reserve;
+    const RunPlan plan = PlanRun(request);
+    EXPECT_EQ(GradientRelease(plan).max_count, 12 + reserve);
+    Way interrupted;
+    interrupted.no_mark = 6;
+    const Outcome first = RunAll(plan, interrupted);
+    ASSERT_TRUE(first.errors[1]);
+    EXPECT_EQ(first.marked[1].back(), 5u);
+    EXPECT_EQ(first.means[0].count(6), 0u);  // party 1 sent no share
+    Way resumed;
+    resumed.start = GoOn(first);
+    EXPECT_EQ(resumed.start[0]->state.step, 5u);
+    // Party 0, which could not know, marked it; or had heard of the stop before.
+    EXPECT_EQ(resumed.start[0]->openings, first.marked[0].back());
+    for (auto& start : resumed.start) start->openings = 6;
+    const Outcome second = RunAll(plan, resumed);
+    ThrowIfFailed(second);
+    for (size_t process : {0, 1, 2}) {
+      EXPECT_EQ(second.results[process].openings, reserve == 0 ? 12u : 13u);
+      EXPECT_EQ(second.results[process].state.step, reserve == 0 ? 11u : 12u);
+    }
+    EXPECT_EQ(second.means[0].begin()->first, 7u);
+  }
+}
+
+// Long runs mark several openings at once: 20000 of them take few syncs, and a kill loses at most a
+// thousandth of what was made, which is what a study keeps in reserve.
+TEST(DpviRunTest, LongRunsMarkAhead) {
+  uint64_t made = 0, syncs = 0;
+  for (; made < 20000; ++syncs) {
+    const uint64_t ahead = crypto::StepsToCount(made);
+    EXPECT_LE(ahead, std::max<uint64_t>(1, made / 1000));
+    made += ahead;
+  }
+  EXPECT_LT(syncs, 4500u);  // 1000 and, of the others, 1000 for each factor e
+  EXPECT_GT(syncs, 3500u);
+}
+
+// An undisturbed run leaves the reserve alone.
+TEST(DpviRunTest, TheReserveIsForLostOpeningsOnly) {
+  RunRequest request = SmallRequest(3);
+  request.reserve = 2;
+  const Outcome outcome = RunAll(PlanRun(request), {});
+  ThrowIfFailed(outcome);
+  EXPECT_EQ(outcome.results[0].openings, 3u);
+  EXPECT_EQ(outcome.results[0].state.step, 3u);
 }
 
 TEST(DpviRunTest, CheckpointsSurviveTheDisk) {
@@ -239,23 +322,41 @@ TEST(DpviRunTest, CheckpointsSurviveTheDisk) {
   std::filesystem::create_directories(folder);
   crypto::Digest binding{};
   binding[3] = 9;
-  CheckpointFiles files(folder, binding);
-  EXPECT_TRUE(files.Load().empty());
-  Checkpoint one{4, FirstState(plan, KeyOf(2))}, two = one;
-  two.openings = 8;
-  two.state.step = 4;
+  const CheckpointFiles files(folder, binding);
+  const mixture::VariationalState first = FirstState(plan, KeyOf(2));
+  EXPECT_FALSE(HasRunFiles(folder));
+  crypto::Digest before = binding;
+  before[1] = 1;
+  CheckpointFiles(folder, before).Load(first);  // marked nothing: other keys may come
+  const Checkpoint nothing = files.Load(first);
+  EXPECT_EQ(nothing.openings, 0u);
+  EXPECT_TRUE((nothing.state.mean == first.mean).all());
+  EXPECT_TRUE(std::filesystem::exists(folder / "openings"));
+  files.Mark(1);
+  files.Mark(3);
+  EXPECT_EQ(files.Load(first).openings, 3u);
+  files.Mark(7);
+  files.Mark(3);  // what was not begun is taken back
+  EXPECT_EQ(files.Load(first).openings, 3u);
+  EXPECT_EQ(files.Load(first).state.step, 0u);
+  Checkpoint two{2, first};
+  two.state.step = 2;
   two.state.mean(1, 2) += 1;
-  files.Store(one);
   files.Store(two);
-  const std::vector<Checkpoint> loaded = files.Load();
-  ASSERT_EQ(loaded.size(), 2u);
-  EXPECT_EQ(loaded[0].openings, 8u);
-  EXPECT_TRUE((loaded[0].state.mean == two.state.mean).all());
-  EXPECT_TRUE((loaded[1].state.log_scale == one.state.log_scale).all());
+  const Checkpoint loaded = files.Load(first);
+  EXPECT_EQ(loaded.openings, 3u);
+  EXPECT_EQ(loaded.state.step, 2u);
+  EXPECT_TRUE((loaded.state.mean == two.state.mean).all());
+  EXPECT_TRUE((loaded.state.log_scale == two.state.log_scale).all());
   crypto::Digest other = binding;
   other[0] = 1;
   ExpectError(ErrorCode::kRefused, "belongs to another study", "",
-              [&] { CheckpointFiles(folder, other).Load(); });
+              [&] { CheckpointFiles(folder, other).Load(first); });
+  std::filesystem::remove(folder / "checkpoint");
+  ExpectError(ErrorCode::kRefused, "belongs to another study", "",
+              [&] { CheckpointFiles(folder, other).Load(first); });
+  std::filesystem::resize_file(folder / "openings", 20);
+  ExpectError(ErrorCode::kBadInput, "count of openings is damaged", "", [&] { files.Load(first); });
   std::filesystem::remove_all(folder);
 
   const Bytes bytes = EncodeCheckpoint(two, binding);
@@ -279,55 +380,57 @@ Checkpoint AtStep(const RunPlan& plan, uint64_t openings, uint64_t step, double 
 
 TEST(DpviRunTest, PartiesAgreeWhereToGoOn) {
   const RunPlan plan = PlanRun(SmallRequest(12));
-  const Checkpoint first{0, FirstState(plan, KeyOf(2))};
   const crypto::Digest run{7};
-  // Party 0 came one block further than party 1; process 2 is the dealer.
-  const std::vector<std::vector<Checkpoint>> held = {
-      {AtStep(plan, 12, 8), AtStep(plan, 8, 4)}, {AtStep(plan, 8, 4), AtStep(plan, 4, 0)}, {}};
-  std::vector<Checkpoint> agreed(3);
-  const auto errors = net::RunChannels(net::MemoryParties(3), [&](net::Channel& channel) {
-    agreed[channel.self()] = AgreeOnCheckpoint(channel, 2, held[channel.self()], first, run);
-  });
-  for (size_t process = 0; process < 3; ++process) {
-    EXPECT_FALSE(errors[process]);
-    EXPECT_EQ(agreed[process].openings, 12u);
-    if (process < 2) {
-      EXPECT_EQ(agreed[process].state.step, 4u);
+  const auto agree = [&](const std::vector<Checkpoint>& held, std::vector<Checkpoint>& agreed) {
+    agreed.resize(held.size());
+    return net::RunChannels(net::MemoryParties(held.size()), [&](net::Channel& channel) {
+      agreed[channel.self()] = AgreeOnCheckpoint(channel, plan, 3, held[channel.self()], run);
+      EXPECT_LE(channel.depth(), 2u);  // who lacks the newest state is sent it
+    });
+  };
+  // Parties 1 and 2 hold the newest state, party 0 marked most; process 3 is the dealer.
+  std::vector<Checkpoint> agreed;
+  auto errors = agree({AtStep(plan, 9, 4), AtStep(plan, 7, 6), AtStep(plan, 6, 6), {}}, agreed);
+  EXPECT_EQ(net::Describe(errors), "");
+  for (size_t process = 0; process < 4; ++process) {
+    EXPECT_EQ(agreed[process].openings, 9u);
+    EXPECT_EQ(agreed[process].state.step, 6u);
+    if (process < 3) {
+      EXPECT_EQ(DigestOf(agreed[process].state), DigestOf(AtStep(plan, 0, 6).state));
     }
   }
-  // Nothing in common: from the beginning, but behind all that may have been opened.
-  const std::vector<std::vector<Checkpoint>> apart = {{AtStep(plan, 12, 8)}, {}, {}};
-  net::RunChannels(net::MemoryParties(3), [&](net::Channel& channel) {
-    agreed[channel.self()] = AgreeOnCheckpoint(channel, 2, apart[channel.self()], first, run);
-  });
-  EXPECT_EQ(agreed[1].openings, 12u);
-  EXPECT_EQ(agreed[0].state.step, 0u);
-  // The same step, other states.
-  const auto faults = net::RunChannels(net::MemoryParties(2), [&](net::Channel& channel) {
-    const double mark = channel.self() == 0 ? 0 : 1;
-    AgreeOnCheckpoint(channel, 2, {AtStep(plan, 8, 4, mark)}, first, run);
-  });
-  ASSERT_TRUE(faults[0]);
-  EXPECT_EQ(faults[0]->code(), ErrorCode::kPeerFault);
-  // Beside an older state that they have in common it does not matter.
-  net::RunChannels(net::MemoryParties(2), [&](net::Channel& channel) {
-    const double mark = channel.self() == 0 ? 0 : 1;
-    agreed[channel.self()] =
-        AgreeOnCheckpoint(channel, 2, {AtStep(plan, 8, 4, mark), AtStep(plan, 4, 2)}, first, run);
-  });
-  EXPECT_EQ(agreed[0].state.step, 2u);
-  EXPECT_EQ(agreed[1].state.step, 2u);
+  // From the beginning.
+  errors = agree({AtStep(plan, 0, 0), AtStep(plan, 0, 0), AtStep(plan, 0, 0), {}}, agreed);
+  EXPECT_EQ(net::Describe(errors), "");
+  EXPECT_EQ(agreed[3].openings, 0u);
+  // The same step, other states: noticed by everybody, if it is the newest.
+  errors = agree({AtStep(plan, 8, 4), AtStep(plan, 8, 4, 1), AtStep(plan, 8, 4), {}}, agreed);
+  for (const auto& error : errors) {
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code(), ErrorCode::kPeerFault);
+  }
+  errors = agree({AtStep(plan, 8, 4), AtStep(plan, 8, 4, 1), AtStep(plan, 8, 5), {}}, agreed);
+  EXPECT_EQ(net::Describe(errors), "");
+  EXPECT_EQ(DigestOf(agreed[1].state), DigestOf(AtStep(plan, 0, 5).state));
+  // What no run of this plan can say.
+  for (const Checkpoint& impossible :
+       {AtStep(plan, 13, 4), AtStep(plan, 4, 5), AtStep(plan, UINT64_MAX, 4)}) {
+    errors = agree({impossible, AtStep(plan, 8, 4), AtStep(plan, 8, 4), {}}, agreed);
+    ASSERT_TRUE(errors[1]);
+    EXPECT_EQ(errors[1]->code(), ErrorCode::kPeerFault);
+    EXPECT_NE(errors[1]->message().find("cannot be"), std::string::npos);
+  }
 }
 
 // A party, or the dealer, with another key of the batches: nobody goes on.
 TEST(DpviRunTest, OtherKeysAreNoticedByEverybody) {
   const RunPlan plan = PlanRun(SmallRequest(12));
-  const Checkpoint first{0, FirstState(plan, KeyOf(2))};
+  const Checkpoint first = AtStep(plan, 0, 0);
   for (size_t stranger = 0; stranger < 3; ++stranger) {
     const auto faults = net::RunChannels(net::MemoryParties(3), [&](net::Channel& channel) {
       crypto::Digest run{7};
       if (channel.self() == stranger) run[31] = 1;
-      AgreeOnCheckpoint(channel, 2, {}, first, run);
+      AgreeOnCheckpoint(channel, plan, 2, first, run);
     });
     // Nobody hears the dealer's; it sees by itself.
     for (size_t process = stranger == 2 ? 2 : 0; process < 3; ++process) {

@@ -81,8 +81,20 @@ std::vector<std::string> Write(const Rendered& rendered, const std::string& resu
 
 }  // namespace
 
+std::string OwnRowsText(const runtime::OwnRows& rows, const data::RepairedCells& cells) {
+  const std::string text = fmt::format(
+      "Your own table, told to you alone and kept in no file: {} rows, of which {} are not in the "
+      "population, {} are incomplete and {} contribute nothing; {} cells moved to their bounds, {} "
+      "without a usable value",
+      rows.observed, rows.not_in_population, rows.incomplete, rows.neutral, cells.clamped,
+      cells.without_value);
+  return text + (cells.where.empty() ? "." : ": " + cells.where + ".");
+}
+
 int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
                  const std::string& result_file) {
+  if (outcome.is_private && outcome.rows.observed > 0)
+    PrintNote(output, OwnRowsText(outcome.rows, outcome.repaired));
   const report::RunFacts facts = FactsOf(outcome);
   if (outcome.results.empty() && !outcome.document) {
     PrintResult(

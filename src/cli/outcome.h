@@ -14,6 +14,9 @@ namespace partita::cli {
 int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
                  const std::string& result_file);
 
+// What became of a holder's own rows in a private study, in one line for its terminal.
+std::string OwnRowsText(const runtime::OwnRows& rows, const data::RepairedCells& cells);
+
 // Where the HTML report of a result file goes: result.json has report.html beside it, any other
 // NAME.json has NAME.html.
 std::string ReportFile(const std::string& result_file);

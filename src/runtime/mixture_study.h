@@ -20,7 +20,7 @@
 namespace partita::runtime {
 
 inline constexpr char kMixtureMethod[] = "mixture";
-inline constexpr uint32_t kMixtureVersion = 2;
+inline constexpr uint32_t kMixtureVersion = 3;
 // Phases of the protocol: the first iteration of an attempt also masks the statistics.
 inline constexpr char kFirstIteration[] = "first iteration", kIterations[] = "iterations";
 
@@ -69,6 +69,8 @@ MixtureStudy PrepareMixtureStudy(study::StudyFile file);
 
 // One party's rows of the model.
 struct MixtureRows final : MethodRows {
+  // By row of `rows`: 1 where it contributes nothing; empty: every row does.
+  std::vector<uint8_t> neutral;
   stats::mixture::Rows rows;  // to train on, of its own columns; without features where it has none
   std::shared_ptr<const methods::dpvi::RealRows> values;  // null at a party without any
   crypto::Digest own{};  // of the study file and all its rows, those set aside included

@@ -41,6 +41,7 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
                            random);
   }
   RunInput run{local.method.get(), outcome.disclosure, &random, state};
+  run.run_id = outcome.run_id;
   const std::unique_ptr<MethodSession> session = study.Agree(channel, run);
   run.session = session.get();
   run.channel = &channel;
@@ -71,7 +72,19 @@ struct OwnProblem {
   Error own, told;
 };
 
-OwnProblem TableProblem(const Error& own) { return {own, Error(ErrorCode::kBadData, "")}; }
+constexpr char kTakesNoPart[] = "it takes no part in this run";
+
+// What the others are told of an error of this party's own during the protocol.
+Error ToldInRun(const Study& study, const Error& error) {
+  const bool of_data = study.IsPrivate() && error.code() == ErrorCode::kBadData;
+  return of_data ? Error(ErrorCode::kRefused, kTakesNoPart) : error;
+}
+
+// In a private study nobody learns even that it is the table.
+OwnProblem TableProblem(const Study& study, const Error& own) {
+  if (study.IsPrivate()) return {own, Error(ErrorCode::kRefused, kTakesNoPart)};
+  return {own, Error(ErrorCode::kBadData, "")};
+}
 OwnProblem Disallowed(const Error& own, const std::string& by) {
   return {own, Error(ErrorCode::kRefused, by + " does not allow this run")};
 }
@@ -85,7 +98,7 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     const std::optional<OwnProblem>& problem, crypto::RandomSource& random, Progress& progress,
     PartyOutcome& outcome, std::vector<crypto::Digest>& commitments,
     const std::filesystem::path& state) {
-  progress.Phase(problem ? "the table failed its checks; telling the others" : "connect");
+  progress.Phase(problem ? "this party cannot take part; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(problem.has_value());
   outcome.local_steps.push_back({"connect", SecondsSince(start)});
@@ -106,7 +119,7 @@ std::unique_ptr<MethodResult> ConnectAndRun(
         ExchangeLedgers(channel, ledger, {session.run_id, hello.study_hash}, outcome.approvals);
     return RunProtocol(study, local, stored, channel, ledger, random, progress, outcome, state);
   } catch (const Error& error) {
-    channel.Abort(problem ? problem->told : error);
+    channel.Abort(problem ? problem->told : ToldInRun(study, error));
     if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
     throw;
   } catch (const std::exception& error) {
@@ -124,6 +137,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   const bool uses_store = study.file.engine.stored_correlations;
   PartyOutcome outcome;
   outcome.party = study.parties[input.party].name;
+  outcome.is_private = study.IsPrivate();
   outcome.plan = BuildPlan(study);
   const study::StudyIdentity identity = StudyIdentityOf(study, input.fingerprints);
   const study::ApprovalTerms terms = TermsOf(study, identity, outcome.plan);
@@ -134,7 +148,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   outcome.study_file_hash = ToHex(hello.study_hash);
   outcome.plan_hash = ToHex(hello.plan_hash);
 
-  // A table that fails its checks is reported after the hello, so that nobody waits for this party.
+  // A table that cannot be used is reported after the hello, so that nobody waits for this party.
   LocalData local = NoLocalData(study);
   std::optional<OwnProblem> problem;
   if (study.parties[input.party].holder) {
@@ -142,11 +156,13 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
     try {
       local = LoadLocalData(study, input.party, input.data, input.approvals->salt(), progress);
       outcome.rows = local.rows;
+      outcome.repaired = local.repaired;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kCancelled) throw;
-      problem = TableProblem(error);
+      problem = TableProblem(study, error);
     } catch (const std::exception& error) {
-      problem = TableProblem(Error(ErrorCode::kInternal, error.what(), "please report this"));
+      problem =
+          TableProblem(study, Error(ErrorCode::kInternal, error.what(), "please report this"));
     }
     outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }

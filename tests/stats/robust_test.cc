@@ -109,8 +109,7 @@ TEST(RobustTest, ScoresAddUpToZeroAtTheMaximum) {
   const SemFit fit = FitSem(example.table, example.moments, {}, progress);
   const ScorePoint point = PointOf(example.table, example.scale, fit, example.moments);
   FeatureProducts products(FrameOf(point, 0));
-  for (Eigen::Index r = 0; r < example.rows[0].rows(); ++r)
-    products.AddRow(example.rows[0].row(r));
+  for (Eigen::Index r = 0; r < example.rows[0].rows(); ++r) products.AddRow(example.rows[0].row(r));
   const Eigen::MatrixXd q = products.Products(), map = ScoreMap(point, 0);
   const Eigen::VectorXd sums = map * q.col(0);  // sum of t
   const Eigen::VectorXd sizes = (map * q * map.transpose()).diagonal().cwiseSqrt();

@@ -97,7 +97,7 @@ void WriteTable(const std::filesystem::path& file, size_t holder,
 }
 
 std::string WriteStudy(const Options& options) {
-  auto columns = stats::mcmc::testing::ReadColumns("birthwt.csv");
+  auto columns = stats::mcmc::testing::ReadColumns("gpl/birthwt.csv");
   const std::string folder = testing::MakeTemporaryFolder("mcmc");
   std::ofstream(folder + "/study.toml") << StudyText(options, columns);
   for (size_t holder = 0; holder < options.holders.size(); ++holder) {
@@ -109,7 +109,7 @@ std::string WriteStudy(const Options& options) {
 }
 
 std::unique_ptr<const runtime::Study> Prepare(const Options& options) {
-  auto columns = stats::mcmc::testing::ReadColumns("birthwt.csv");
+  auto columns = stats::mcmc::testing::ReadColumns("gpl/birthwt.csv");
   return runtime::PrepareStudy(study::ParseStudyFile(StudyText(options, columns), "study.toml"));
 }
 
@@ -484,7 +484,7 @@ class McmcRunsTest : public testing::InterruptedRuns {
 
   void SetUp() override {
     InterruptedRuns::SetUp();
-    auto columns = stats::mcmc::testing::ReadColumns("birthwt.csv");
+    auto columns = stats::mcmc::testing::ReadColumns("gpl/birthwt.csv");
     for (size_t holder = 0; holder < kHolders.size(); ++holder) {
       WriteTable(Data(kHolders[holder]), holder, columns);
       OpenLedger(kHolders[holder], "1000");
@@ -554,7 +554,7 @@ TEST_F(McmcRunsTest, StopAndGoOn) {
 // A holder whose table is another one cannot go on, and nothing opens.
 TEST_F(McmcRunsTest, AnotherTableDoesNotGoOn) {
   Run(*study_, true, "south", 50);
-  auto columns = stats::mcmc::testing::ReadColumns("birthwt.csv");
+  auto columns = stats::mcmc::testing::ReadColumns("gpl/birthwt.csv");
   WriteTable(Data("south"), 0, columns);
   const std::string known = Recorded("north");
   const auto ends = Run(*study_, true);

@@ -57,7 +57,7 @@ void ExpectFit(const nlohmann::json& fit, const Maximum& maximum,
 }
 
 TEST(Maximum, OfLogisticRegression) {
-  Columns c = ReadColumns("birthwt.csv");
+  Columns c = ReadColumns("gpl/birthwt.csv");
   const std::vector<Named> predictors = {{"age", Numbers(c["age"])},
                                          {"lwt", Numbers(c["lwt"])},
                                          {"factor(race)2", Indicator(c["race"], "2")},
@@ -73,7 +73,7 @@ TEST(Maximum, OfLogisticRegression) {
 }
 
 TEST(Maximum, OfRegressionsOfCounts) {
-  Columns c = ReadColumns("quine.csv");
+  Columns c = ReadColumns("gpl/quine.csv");
   const std::vector<Named> predictors = {
       {"SexM", Indicator(c["Sex"], "M")},   {"AgeF1", Indicator(c["Age"], "F1")},
       {"AgeF2", Indicator(c["Age"], "F2")}, {"AgeF3", Indicator(c["Age"], "F3")},
@@ -97,7 +97,7 @@ TEST(Maximum, OfRegressionsOfCounts) {
 
 // Rows of lung without a missing cell in the columns asked for, status 0 or 1.
 std::vector<VectorXd> Lung(const std::vector<std::string>& names) {
-  Columns c = ReadColumns("lung.csv");
+  Columns c = ReadColumns("lgpl/lung.csv");
   std::vector<VectorXd> all;
   for (const std::string& name : names) all.push_back(Numbers(c[name]));
   std::vector<Index> complete;

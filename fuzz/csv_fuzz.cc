@@ -54,8 +54,14 @@ void CheckColumn(const Column& column, size_t num_rows) {
 
 }  // namespace
 
-// The first byte chooses the dialect, the columns and how far the source's bytes are from the end
-// of a block.
+// Where cells are repaired nothing is outside its bounds.
+void CheckRepaired(const Column& column) {
+  const double lower = column.schema.lower, upper = column.schema.upper;
+  for (double x : column.numbers) Require(std::isnan(x) || (x >= lower && x <= upper));
+}
+
+// The first byte chooses the dialect, the columns, whether cells are repaired and how far the
+// source's bytes are from the end of a block.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const partita::data::Schema basic = MakeSchema(4), all = MakeSchema(7);
   if (size == 0) return 0;
@@ -69,6 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     options.separator = ';';
     options.decimal = ',';
   }
+  options.repair = (data[0] & 4) != 0;
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   size_t seen = 0;
   try {
@@ -79,6 +86,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(contents.report.num_rows == contents.table.num_rows);
     for (const Column& column : contents.table.columns)
       CheckColumn(column, contents.table.num_rows);
+    for (const Column& column : contents.table.columns) {
+      if (options.repair) CheckRepaired(column);
+    }
     partita::data::RequireClean(contents.report);
   } catch (const partita::Error& error) {
     Require(partita::data::IsUtf8(error.message()));

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/ledger_price.h"
+#include "cli/outcome.h"
 #include "crypto/signature.h"
 #include "runtime/approval_files.h"
 #include "runtime/approval_uses.h"
@@ -31,7 +32,7 @@ struct SignOptions {
                                  output, reason, ledger, table;
   std::optional<uint64_t> min_cell, min_rows;
   uint64_t runs = 1;
-  bool refuse_small_samples = false, accept_useless = false;
+  bool refuse_small_samples = false, accept_useless = false, accept_faults = false;
 };
 
 fs::path InFolder(const SignOptions& options, const std::string& given, const char* name) {
@@ -160,6 +161,32 @@ int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
   return kDone;
 }
 
+// Of a private study the table is read and prepared as the run will do it, because the run itself
+// can say nothing of it: what would stop there stops here, and the owner decides about the cells
+// that the dictionary does not allow. Returns a line about the rows; empty: nothing was read.
+std::string CheckTable(const runtime::Study& study, const runtime::ApprovalRequest& request,
+                       const runtime::MadeApproval& made, bool accept_faults) {
+  if (!made.salt || !study.IsPrivate()) return "";
+  SilentProgress progress;
+  const runtime::LocalData local = runtime::LoadLocalData(
+      study, runtime::PartyByName(study, request.party), request.data, *made.salt, progress);
+  if (local.snapshot.commitment != made.document.approval.commitment) {
+    throw Error(ErrorCode::kBadInput, "the table changed while it was read",
+                "approve again when nobody writes to it");
+  }
+  const data::RepairedCells& cells = local.repaired;
+  const bool faults =
+      cells.clamped + cells.without_value + cells.ragged_rows + local.rows.neutral > 0;
+  const std::string rows = OwnRowsText(local.rows, cells);
+  if (faults && !accept_faults) {
+    throw Error(ErrorCode::kBadData,
+                "the table has cells or rows that the study cannot take as they are. " + rows,
+                "correct them (partita data check says more), or say --accept-faults: the run "
+                "then goes on with what this line says, and nobody else learns of it");
+  }
+  return rows + "\n\n";
+}
+
 // Signs a decision on one study; the caller has said what and, for an approval, which table.
 int Sign(const OutputOptions& output, const SignOptions& options, study::Decision decision) {
   const std::unique_ptr<const runtime::Study> owner =
@@ -191,12 +218,13 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
       OutputFolder(options, options.study_file) / runtime::DefaultApprovalPath("", options.party);
   const bool approve = decision == study::Decision::kApprove;
   if (approve) {
+    const std::string table = CheckTable(prepared, request, made, options.accept_faults);
     Confirm(output,
-            fmt::format("{}\n{}{}What will be signed\n{}\n",
+            fmt::format("{}\n{}{}{}What will be signed\n{}\n",
                         study::RenderPlanText(plan, study::DefaultNetworks()), price,
-                        price.empty() ? "" : "\n", ApprovalText(approval)),
-            fmt::format("Approve this study as party {} until {}, for {}?", options.party,
-                        study::FormatUtc(approval.valid_until), RunsText(approval.runs)));
+                         price.empty() ? "" : "\n", table, ApprovalText(approval)),
+             fmt::format("Approve this study as party {} until {}, for {}?", options.party,
+                         study::FormatUtc(approval.valid_until), RunsText(approval.runs)));
   }
   runtime::SaveApproval(made, file);
   nlohmann::ordered_json data = Described(approval);
@@ -269,6 +297,9 @@ void AddApprove(CLI::App& study, Invocation& invocation) {
   command->add_flag("--accept-useless", options->accept_useless,
                     "Approve although the plan foresees standard errors that the privacy noise "
                     "makes more than five times as large");
+  command->add_flag("--accept-faults", options->accept_faults,
+                    "Of a study that promises privacy: approve although cells of the table lie "
+                    "outside their bounds or have no usable value");
   command->callback([&invocation, options] {
     invocation.run = [&invocation, options]() -> int {
       if (!options->envelope.empty()) return ApproveEnvelope(invocation.output, *options);

@@ -72,10 +72,11 @@ void AddApprovals(const runtime::PartyOutcome& outcome, report::RunFacts& facts)
   }
 }
 
-// This party's own rows by reason, and all rows that took part.
+// This party's own rows by reason, and all rows that took part. Of a private study the own numbers
+// are exact functions of the rows: shown on the owner's terminal (OwnRowsText), and in no file.
 void AddRows(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
   const runtime::OwnRows& own = outcome.rows;
-  if (own.observed > 0) {
+  if (own.observed > 0 && !outcome.is_private) {
     report::RowFacts rows;
     rows.scope = outcome.party;
     rows.observed = own.observed;

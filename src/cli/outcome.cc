@@ -129,6 +129,16 @@ int PrintUnwritten(const OutputOptions& output, const Rendered& rendered,
 
 }  // namespace
 
+std::string OwnRowsText(const runtime::OwnRows& rows, const data::RepairedCells& cells) {
+  const std::string text = fmt::format(
+      "Your own table, told to you alone and kept in no file: {} rows, of which {} are not in the "
+      "population, {} are incomplete and {} contribute nothing; {} cells moved to their bounds, {} "
+      "without a usable value",
+      rows.observed, rows.not_in_population, rows.incomplete, rows.neutral, cells.clamped,
+      cells.without_value);
+  return text + (cells.where.empty() ? "." : ": " + cells.where + ".");
+}
+
 std::unique_ptr<RoomOnDisk> RoomForResult(const runtime::Study& study, size_t party,
                                           const std::string& result_file) {
   if (result_file.empty() || (party != study.receiver && !IsTold(study, party))) return nullptr;
@@ -144,6 +154,8 @@ std::unique_ptr<RoomOnDisk> RoomForResult(const runtime::Study& study, size_t pa
 
 int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
                  const std::string& result_file, std::unique_ptr<RoomOnDisk> room) {
+  if (outcome.is_private && outcome.rows.observed > 0)
+    PrintNote(output, OwnRowsText(outcome.rows, outcome.repaired));
   const report::RunFacts facts = FactsOf(outcome);
   if (outcome.results.empty() && !outcome.document) {
     PrintResult(

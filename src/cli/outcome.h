@@ -23,6 +23,9 @@ std::unique_ptr<RoomOnDisk> RoomForResult(const runtime::Study& study, size_t pa
 int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
                  const std::string& result_file, std::unique_ptr<RoomOnDisk> room);
 
+// What became of a holder's own rows in a private study, in one line for its terminal.
+std::string OwnRowsText(const runtime::OwnRows& rows, const data::RepairedCells& cells);
+
 // Where the HTML report of a result file goes: result.json has report.html beside it, any other
 // NAME.json has NAME.html.
 std::string ReportFile(const std::string& result_file);

@@ -22,7 +22,10 @@ struct ColumnCheck {
   ColumnType type = ColumnType::kNumeric;
   uint64_t missing = 0;
   CellPosition first_missing;
-  uint64_t out_of_bounds = 0;  // of types with bounds; such cells are kept as read
+  uint64_t unusable =
+      0;  // of those missing: not of the column's type; only where cells are repaired
+  CellPosition first_unusable;
+  uint64_t out_of_bounds = 0;  // of types with bounds; kept as read, unless cells are repaired
   CellPosition first_out_of_bounds;
   std::string first_out_of_bounds_text;
   double lower = 0, upper = 0;      // the schema's bounds
@@ -34,6 +37,8 @@ struct CheckReport {
   std::string source;  // the file's name, for messages
   uint64_t num_rows = 0;
   std::vector<ColumnCheck> columns;  // in the order of the schema
+  // Records with more or fewer fields than the header; only where cells are repaired.
+  uint64_t ragged = 0, first_ragged_line = 0;
 };
 
 // What RequireClean lets pass.
@@ -42,6 +47,8 @@ struct CheckRules {
   bool allow_missing = false;
   // A column may be constant at one holder and vary over all of them when rows are split.
   bool allow_constant = false;
+  // Nothing that depends on what is in a row may stop the study (data/repair.h).
+  bool repaired = false;
 };
 
 // Throws kBadData unless the table has a row, no cell is missing or out of bounds, and no numeric,

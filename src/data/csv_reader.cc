@@ -73,8 +73,12 @@ std::string_view TrimSpaces(std::string_view text) {
 class ColumnReader {
  public:
   // event_index: survival only.
-  ColumnReader(const ColumnSchema& schema, size_t field_index, size_t event_index, char decimal)
-      : field_index_(field_index), event_index_(event_index), decimal_(decimal) {
+  ColumnReader(const ColumnSchema& schema, size_t field_index, size_t event_index,
+               const CsvOptions& options)
+      : field_index_(field_index),
+        event_index_(event_index),
+        decimal_(options.decimal),
+        repair_(options.repair) {
     column_.schema = schema;
     check_.name = schema.name;
     check_.type = schema.type;
@@ -96,6 +100,19 @@ class ColumnReader {
     if (IsMissing(cell.text)) return AppendMissing(cell);
     if (HasLevels(schema.type)) return AppendLevel(cell);
     schema.type == ColumnType::kDate ? AppendDate(cell) : AppendNumber(cell);
+  }
+
+  // Of a record whose fields are not those of the header: its key, and a level where one stands at
+  // the column's place, which may be the block's name.
+  void AppendRagged(const CsvTokenizer& tokenizer) {
+    const ColumnSchema& schema = column_.schema;
+    const bool there = field_index_ < tokenizer.fields().size();
+    const CsvField& field = tokenizer.fields()[there ? field_index_ : 0];
+    const Cell cell{tokenizer, field, schema.name,
+                    there ? CsvTokenizer::Text(field, scratch_) : std::string_view()};
+    if (schema.type == ColumnType::kKey) return AppendKey(cell);
+    if (HasLevels(schema.type) && level_codes_.contains(cell.text)) return AppendLevel(cell);
+    AppendMissing(cell);
   }
 
   Column TakeColumn() { return std::move(column_); }
@@ -121,6 +138,12 @@ class ColumnReader {
     if (HasBounds(type)) column_.numbers.push_back(std::numeric_limits<double>::quiet_NaN());
   }
 
+  // What is not of the column's type, where that does not stop the reader.
+  void AppendUnusable(const Cell& cell) {
+    if (check_.unusable++ == 0) check_.first_unusable = cell.tokenizer.PositionOf(cell.field);
+    AppendMissing(cell);
+  }
+
   void AppendKey(const Cell& cell) {
     const std::string_view text = cell.text;
     if (text.empty()) {
@@ -137,6 +160,7 @@ class ColumnReader {
   void AppendLevel(const Cell& cell) {
     auto found = level_codes_.find(cell.text);
     if (found == level_codes_.end()) {
+      if (repair_) return AppendUnusable(cell);
       cell.RequireUtf8();
       cell.Fail(fmt::format("'{}' is not a level of this factor", Printable(cell.text)),
                 SuggestionHint(cell.text, column_.schema.levels));
@@ -147,8 +171,11 @@ class ColumnReader {
 
   void AppendNumber(const Cell& cell) {
     std::optional<double> number = ParseNumber(cell.text, decimal_);
+    const bool whole = column_.schema.type == ColumnType::kInteger;
+    if (repair_ && (!number || (whole && std::trunc(*number) != *number)))
+      return AppendUnusable(cell);
     if (!number) FailNotANumber(cell);
-    if (column_.schema.type == ColumnType::kInteger && std::trunc(*number) != *number) {
+    if (whole && std::trunc(*number) != *number) {
       cell.Fail(fmt::format("'{}' is not a whole number", Printable(cell.text)),
                 "correct the cell, or make the column numeric");
     }
@@ -158,6 +185,7 @@ class ColumnReader {
   void AppendDate(const Cell& cell) {
     const std::optional<double> days = ParseDate(TrimSpaces(cell.text));
     if (!days) {
+      if (repair_) return AppendUnusable(cell);
       cell.RequireUtf8();
       cell.Fail(fmt::format("'{}' is not a date", Printable(cell.text)),
                 "dates are written year-month-day, for example 2020-01-31, without a time of day");
@@ -173,6 +201,8 @@ class ColumnReader {
     if (IsMissing(time.text)) return AppendMissing(time);
     if (IsMissing(event.text)) return AppendMissing(event);
     const std::optional<double> happened = ParseNumber(event.text, decimal_);
+    if (repair_ && ((happened != 0.0 && happened != 1.0) || !ParseNumber(time.text, decimal_)))
+      return AppendUnusable(time);
     if (happened != 0.0 && happened != 1.0) {
       event.RequireUtf8();
       event.Fail(fmt::format("'{}' is neither 0 nor 1", Printable(event.text)),
@@ -189,6 +219,7 @@ class ColumnReader {
         check_.first_out_of_bounds = cell.tokenizer.PositionOf(cell.field);
         check_.first_out_of_bounds_text = std::string(cell.text);
       }
+      if (repair_) value = std::clamp(value, column_.schema.lower, column_.schema.upper);
     }
     column_.numbers.push_back(value);
     Observe(value);
@@ -222,6 +253,7 @@ class ColumnReader {
   ColumnCheck check_;
   size_t field_index_, event_index_;
   char decimal_;
+  bool repair_;
   bool any_ = false;
   std::unordered_map<std::string_view, int32_t> level_codes_;  // views of the caller's schema
   std::string scratch_, event_scratch_;
@@ -285,13 +317,14 @@ CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Sch
   for (const ColumnSchema& column : schema.columns) {
     const bool survival = column.type == ColumnType::kSurvival;
     readers.emplace_back(column, find(survival ? column.time_column : column.name),
-                         survival ? find(column.event_column) : 0, options.decimal);
+                         survival ? find(column.event_column) : 0, options);
   }
   CsvContents contents;
   contents.report.source = tokenizer.source_name();
   uint64_t num_rows = 0;
   while (tokenizer.Next()) {
-    if (tokenizer.fields().size() != header.size()) {
+    const bool ragged = tokenizer.fields().size() != header.size();
+    if (ragged && !options.repair) {
       throw Error(ErrorCode::kBadData,
                   fmt::format("{}:{}: the record has {} field{}, but the header has {}",
                               tokenizer.source_name(), tokenizer.line(), tokenizer.fields().size(),
@@ -303,8 +336,14 @@ CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Sch
                   fmt::format("{}:{}: the table has more than {} rows", tokenizer.source_name(),
                               tokenizer.line(), options.max_rows));
     }
-    for (ColumnReader& reader : readers) reader.Append(tokenizer);
+    for (ColumnReader& reader : readers)
+      ragged ? reader.AppendRagged(tokenizer) : reader.Append(tokenizer);
+    if (!ragged) continue;
+    if (contents.report.ragged++ == 0) contents.report.first_ragged_line = tokenizer.line();
+    contents.table.neutral.resize(num_rows);
+    contents.table.neutral.back() = 1;
   }
+  if (contents.report.ragged > 0) contents.table.neutral.resize(num_rows);
   contents.table.num_rows = num_rows;
   contents.report.num_rows = num_rows;
   for (ColumnReader& reader : readers) {

@@ -9,12 +9,13 @@
 //            inf, nan and thousands separators are refused. Nearest double.
 // Integers   As numbers, and the value is whole.
 // Dates      ISO 8601, "2020-01-31", spaces around it allowed.
-// Survival   Two columns: the time as a number, the event as 0 or 1; the row is missing if either
-// is. Texts      Levels and keys exactly as written, valid UTF-8. Keys are never missing and
-//            have no space at either end, since such a key would match nobody's.
+// Survival   Two columns: the time as a number, the event as 0 or 1; missing if either is.
+// Texts      Levels and keys exactly as written, valid UTF-8. Keys are never missing and have no
+//            space at either end, since such a key would match nobody's.
 // Errors     kBadData with file, line, column name and character; the reader stops at the first.
 //            Missing and out-of-bounds cells do not stop it: they are counted in the CheckReport,
-//            and RequireClean turns them into an error.
+//            and RequireClean turns them into an error. With CsvOptions::repair a cell never stops
+//            it, only bytes that are no CSV, a header that lacks a column, and a key.
 // Speed      A million rows of a key and ten numbers in 0.5 s (bench/data_bench.cc).
 // Memory     The table, plus one block or the longest record (max_record_bytes at most).
 #pragma once
@@ -33,6 +34,10 @@ namespace partita::data {
 struct CsvOptions {
   char separator = ',';  // any ASCII character but a quote, a line break, a letter or a digit
   char decimal = '.';    // '.' or ','; differs from the separator
+  // Nothing in a row stops the reader but its key: a number out of bounds becomes the nearest
+  // bound, a cell that is not of its type counts as missing, and a record with more or fewer fields
+  // than the header gives a neutral row (Table::neutral). All are counted.
+  bool repair = false;
   uint64_t max_rows = 1'000'000'000;
   uint64_t max_columns = 100'000;
   uint64_t max_field_bytes = 1 << 20;

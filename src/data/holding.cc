@@ -23,9 +23,19 @@ const Holder& RequireHolder(const Partition& partition, size_t party) {
   return *holder;
 }
 
+// Where the row of a private study goes whose block is none of the party's: among rows that are
+// counted by nobody, if there are such.
+size_t BlockOfStrays(const Partition& partition, const std::vector<size_t>& held) {
+  const auto open = std::find_if(held.begin(), held.end(),
+                                 [&](size_t block) { return !partition.blocks[block].count; });
+  return open == held.end() ? held.front() : *open;
+}
+
 // For every block of the partition the rows of the table that belong to it, in the table's order.
-std::vector<std::vector<RowIndex>> RowsByBlock(const Table& table, const Partition& partition,
-                                               size_t party, const std::string& block_column) {
+// Where cells are repaired, a row of no block that the party holds is a neutral one.
+std::vector<std::vector<RowIndex>> RowsByBlock(Table& table, const Partition& partition,
+                                               size_t party, const std::string& block_column,
+                                               bool repaired) {
   std::vector<std::vector<RowIndex>> rows(partition.blocks.size());
   const std::vector<size_t> held = partition.BlocksOf(party);
   if (held.size() == 1) {
@@ -41,6 +51,12 @@ std::vector<std::vector<RowIndex>> RowsByBlock(const Table& table, const Partiti
     const std::string name =
         code < 0 ? std::string() : column.schema.levels[static_cast<size_t>(code)];
     auto found = std::find(held_names.begin(), held_names.end(), name);
+    if (found == held_names.end() && repaired) {
+      table.neutral.resize(table.num_rows);
+      table.neutral[row] = 1;
+      rows[BlockOfStrays(partition, held)].push_back(static_cast<RowIndex>(row));
+      continue;
+    }
     if (found == held_names.end()) {
       throw Error(
           ErrorCode::kBadData,
@@ -67,8 +83,9 @@ void SortByKey(std::vector<RowIndex>& rows, const Column& key, const std::string
       "a shared row block has one row per key");
 }
 
-void RequireRows(size_t num_rows, const RowBlock& block, const std::string& holder) {
-  if (num_rows == 0) {
+void RequireRows(size_t num_rows, const RowBlock& block, const std::string& holder, bool repaired) {
+  // Whether there is a row at all is nobody's business where the number of rows is not.
+  if (num_rows == 0 && !(repaired && !block.count)) {
     throw Error(ErrorCode::kBadData,
                 fmt::format("the table of '{}' has no rows of block '{}'", holder, block.name));
   }
@@ -91,6 +108,7 @@ void Permute(std::vector<T>& values, const std::vector<RowIndex>& order) {
 }
 
 void PermuteTable(Table& table, const std::vector<RowIndex>& order) {
+  Permute(table.neutral, order);
   for (Column& column : table.columns) {
     Permute(column.numbers, order);
     Permute(column.codes, order);
@@ -215,12 +233,12 @@ Holding MakeHolding(Table table, const Partition& partition, size_t party,
   CheckWasClean(table, rules);
   Holding holding{.party = party, .table = nullptr, .blocks = {}, .key_column = {}};
   if (partition.SharesRows(party)) holding.key_column = row_columns.key;
-  auto rows_by_block = RowsByBlock(table, partition, party, row_columns.block);
+  auto rows_by_block = RowsByBlock(table, partition, party, row_columns.block, rules.repaired);
   std::vector<RowIndex> order;
   order.reserve(table.num_rows);
   for (size_t block : partition.BlocksOf(party)) {
     std::vector<RowIndex>& rows = rows_by_block[block];
-    RequireRows(rows.size(), partition.blocks[block], holder.name);
+    RequireRows(rows.size(), partition.blocks[block], holder.name, rules.repaired);
     const bool shared = partition.segments[block].shared();
     if (shared) SortByKey(rows, table.Get(row_columns.key), partition.blocks[block].name);
     holding.blocks.push_back({block, order.size(), rows.size(), shared});

@@ -60,9 +60,11 @@ struct Holding {
 
 // Orders the rows of a table read with SchemaForParty. Throws kBadData, for the owner's eyes, when
 // a row names a block that the party does not hold, a key stands twice in a shared block (naming
-// it), a block has no rows, or its number of rows differs from the declared count. Out-of-bounds
-// cells, and missing ones unless rules.allow_missing, are RequireClean's business and must have
-// been refused before (else kInternal). Design columns may have been added (data/design.h).
+// it), a block has no rows, or its number of rows differs from the declared count. With
+// rules.repaired a row of no block of the party's is a neutral one of its first block without a
+// declared count (else of its first), and such a block may be empty. Out-of-bounds cells, and
+// missing ones unless rules.allow_missing, are RequireClean's business and must have been refused
+// before (else kInternal). Design columns may have been added (data/design.h).
 Holding MakeHolding(Table table, const Partition& partition, size_t party,
                     const RowColumns& row_columns, const CheckRules& rules = {});
 

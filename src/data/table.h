@@ -23,6 +23,9 @@ struct Column {
 struct Table {
   size_t num_rows = 0;
   std::vector<Column> columns;
+  // By row, 1: it is there, and contributes nothing (data/repair.h). Empty: there is no such row.
+  std::vector<uint8_t> neutral = {};
+  bool Neutral(size_t row) const { return !neutral.empty() && neutral[row] != 0; }
   // Throws kBadInput with "did you mean" if there is no such column.
   const Column& Get(std::string_view name) const;
 };

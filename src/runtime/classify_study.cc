@@ -159,6 +159,7 @@ ClassifyStudy PrepareClassifyStudy(study::StudyFile file) {
   } catch (const Error& error) {
     Refuse(study, analysis.position, error.message(), error.hint());
   }
+  if (study.IsPrivate()) AddStudyCaveats(study, *study.design.statement);
   study.releases = study.design.releases;
   if (!study.IsPrivate()) RequireEnoughRows(study);
   return study;
@@ -301,6 +302,9 @@ std::unique_ptr<MethodRows> ClassifyStudy::PrepareRows(size_t /*party*/,
   for (const int32_t code : table.Get(design.spec.outcome).codes) {
     rows->table.level.push_back(static_cast<size_t>(code));
   }
+  rows->table.neutral = table.neutral;
+  counts.neutral =
+      static_cast<uint64_t>(std::count(table.neutral.begin(), table.neutral.end(), uint8_t{1}));
   return rows;
 }
 

@@ -13,19 +13,31 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
   data::CsvOptions csv;
   csv.separator = study.file.table.separator;
   csv.decimal = study.file.table.decimal;
+  csv.repair = study.IsPrivate();
   data::SnapshotHasher snapshot(salt);
   data::CsvContents contents = data::ReadCsvFile(path, schema, csv, [&](ByteView bytes) {
     snapshot.Update(bytes);
     progress.CheckCancelled();
   });
   data::CheckRules rules;
-  rules.allow_missing = study.file.design.missing != study::MissingPolicy::kRefuse;
+  const bool incomplete = study.file.design.missing != study::MissingPolicy::kRefuse;
+  rules.allow_missing = incomplete;
   // A holder of some of the rows may have a constant column where the whole does not.
   rules.allow_constant = study.partition.kind != data::PartitionKind::kVertical;
-  data::RequireClean(contents.report, rules);
+  LocalData local;
+  if (study.IsPrivate()) {
+    rules.repaired = rules.allow_missing = rules.allow_constant = true;
+    local.repaired = data::CountRepaired(contents.report, incomplete);
+    if (!incomplete) {
+      const bool fill = study.file.design.faulty_rows == study::FaultyRowsRule::kFill;
+      data::FillMissing(contents.table, study.used,
+                        fill ? data::FaultyRows::kFill : data::FaultyRows::kNeutral);
+    }
+  } else {
+    data::RequireClean(contents.report, rules);
+  }
   study.DeriveColumns(contents.table);
 
-  LocalData local;
   local.snapshot = snapshot.Finish();
   local.seconds_read = SecondsSince(start);
   local.holding = data::MakeHolding(std::move(contents.table), study.partition, party,

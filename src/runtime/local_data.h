@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "crypto/random.h"
 #include "data/holding.h"
+#include "data/repair.h"
 #include "data/snapshot.h"
 #include "match/row_order.h"
 #include "runtime/study.h"
@@ -19,12 +20,16 @@ struct LocalData {
   match::BlockDigests row_order;
   std::unique_ptr<MethodRows> method;
   OwnRows rows;
+  data::RepairedCells repaired;  // of a private study; for the owner only
   double seconds_read = 0,
          seconds_order = 0;  // CSV and checks; sorting and digests of the row order
 };
 
 // Reads `path` as `party` and commits to its bytes under `salt`. Throws kBadData (details for the
-// owner only), or kBadInput if the file cannot be read.
+// owner only), or kBadInput if the file cannot be read. In a private study what is in a row stops
+// nothing (data/repair.h): what does is a file that is no CSV, a column that the header lacks, keys
+// of shared blocks that are missing or stand twice, and numbers of rows that differ from those
+// declared or are too many for the method.
 LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem::path& path,
                         const crypto::Key& salt, Progress& progress);
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "data/condition.h"
 #include "data/design.h"
 #include "methods/accept/row_checks.h"
+#include "net/joint_draw.h"
 #include "runtime/mcmc_study.h"
 #include "runtime/party.h"
 
@@ -29,6 +31,7 @@ struct McmcRows : MethodRows {
 struct McmcSession final : MethodSession {
   bool MayHaveOpened() const override { return record.may_be_open > 0; }
   accept::ChainRecord record;  // agreed
+  crypto::Key seed;            // at the parties: the record's, or a new one
   std::optional<accept::RecordFile> file;
 };
 
@@ -118,18 +121,6 @@ accept::RecordFile RecordIn(const McmcStudy& study, const std::filesystem::path&
   return {state / kRecordFile, study.chain.options.chains, rows.own};
 }
 
-// Random bits that all parties make together.
-crypto::Key OpenSeed(mpc::Engine& engine, crypto::RandomSource& random) {
-  const mpc::SharedBits bits = engine.RandomBits({1, kSeedBits}, 1, random);
-  const mpc::BitMatrix opened =
-      engine.RevealBits("seed", std::span(&bits, 1), mpc::kEverybody).front();
-  std::array<uint8_t, kSeedBits / 8> key{};
-  for (size_t k = 0; !opened.words.empty() && k < kSeedBits; ++k) {
-    if (mpc::GetBit(opened, 0, k)) key[k / 8] |= static_cast<uint8_t>(1u << (k % 8));
-  }
-  return crypto::Key(key);
-}
-
 void RunChainChecks(mpc::Engine& engine, const McmcStudy& study,
                     const std::vector<uint64_t>& counts, const study::DisclosureSpec& thresholds,
                     McmcResult& result) {
@@ -166,6 +157,12 @@ std::unique_ptr<MethodRows> McmcStudy::PrepareRows(size_t /*party*/, const data:
   if (file.design.missing == study::MissingPolicy::kComplete) {
     complete = data::CompleteRows(table, used);
   }
+  // Of a private study: a row without a usable value, and one whose outcome the model does not
+  // know, adds nothing to any log ratio; no more did a row that a neighbouring table lacks.
+  const std::vector<double>& outcome = table.Get(spec.outcome).numbers;
+  const auto neutral = [&](size_t r) {
+    return table.Neutral(r) || (IsPrivate() && !accept::TakesOutcome(spec.model, outcome[r]));
+  };
   std::vector<size_t> rows;
   counts.observed = table.num_rows;
   for (size_t r = 0; r < table.num_rows; ++r) {
@@ -173,6 +170,8 @@ std::unique_ptr<MethodRows> McmcStudy::PrepareRows(size_t /*party*/, const data:
       ++counts.not_in_population;
     } else if (complete[r] == 0) {
       ++counts.incomplete;
+    } else if (neutral(r)) {
+      ++counts.neutral;
     } else if (subset[r] != 0) {
       rows.push_back(r);
     }
@@ -204,6 +203,14 @@ std::unique_ptr<MethodSession> McmcStudy::Agree(net::Channel& channel,
   }
   session->record = accept::AgreeOnRecord(channel, num_computing, chain.options.chains,
                                           stats::mcmc::DecisionsOf(chain.options), own);
+  session->seed = session->record.seed;
+  if (session->record.may_be_open > 0) return session;
+  std::vector<crypto::Key> share;
+  if (channel.self() < num_computing) share = {crypto::RandomKey(*input.random)};
+  const std::array<net::JointKey, 1> key = {{{"chain seed", num_computing}}};
+  session->seed =
+      net::DrawTogether(channel, num_computing, key, share, AsBytes(input.run_id), input.random)
+          .front();
   return session;
 }
 
@@ -211,7 +218,14 @@ std::optional<AgreementCost> McmcStudy::CostOfAgreement() const {
   const auto lengths = [computing = num_computing](size_t from, size_t) {
     return from < computing ? std::optional<uint64_t>(accept::kLengthBytes) : std::nullopt;
   };
-  return AgreementCost{kRecordPhase, {lengths}};
+  const auto among_parties = [computing = num_computing](uint64_t bytes) {
+    return [=](size_t from, size_t to) {
+      return from < computing && to < computing ? std::optional<uint64_t>(bytes) : std::nullopt;
+    };
+  };
+  return AgreementCost{
+      kRecordPhase,
+      {lengths, among_parties(net::kCommitmentBytes), among_parties(net::kOpeningBytes)}};
 }
 
 bool McmcStudy::GoesOn(const MethodRows& rows, const std::filesystem::path& state) const {
@@ -229,13 +243,8 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   const auto* session = static_cast<const McmcSession*>(input.session);
   accept::ChainInputs inputs;
   if (session != nullptr) inputs.record = session->record;
-  crypto::Key seed = inputs.record.seed;
   engine.AgreeToOpen();
-  if (inputs.record.may_be_open == 0) {
-    progress.Phase("common seed");
-    engine.BeginPhase("seed");
-    seed = OpenSeed(engine, random);
-  }
+  const crypto::Key seed = session != nullptr ? session->seed : crypto::Key();
   if (!IsPrivate()) {
     progress.Phase("disclosure checks");
     engine.BeginPhase("disclosure");

@@ -15,8 +15,6 @@ namespace {
 
 namespace accept = methods::accept;
 
-constexpr char kSeedRelease[] = "seed";
-
 void RequireMcmcDesign(const McmcStudy& study) {
   const study::DesignSpec& design = study.file.design;
   if (study.partition.kind != data::PartitionKind::kHorizontal) {
@@ -75,6 +73,7 @@ void StateChainPrivacy(McmcStudy& study) {
   study.statement =
       accept::StateChain(study.chain, ChainAudienceOf(study, adjacency), study.sensitivity);
   if (!study.spec.privacy) return;
+  AddStudyCaveats(study, study.statement);
   if (adjacency == privacy::Adjacency::kAddRemove && DeclaresCounts(study)) {
     Refuse(study, position,
            "adjacency = \"add-remove\" hides the number of rows, which is declared",
@@ -126,8 +125,6 @@ void FindVariables(McmcStudy& study) {
 }
 
 void PlanMcmcReleases(McmcStudy& study) {
-  study.releases.push_back({kSeedRelease, "a common random seed, which tells nothing of the data",
-                            "all", "random bits", 1, mpc::kEverybody, kSeedBits});
   if (!study.IsPrivate()) {
     study.releases.push_back(
         accept::RowChecksReleaseOf(study.Checks(study.file.disclosure).size()));
@@ -198,7 +195,7 @@ std::vector<McmcCheck> McmcStudy::Checks(const study::DisclosureSpec& thresholds
   return checks;
 }
 
-MethodName McmcStudy::Method() const { return {"mcmc", 2, file.analyses.front().protocol}; }
+MethodName McmcStudy::Method() const { return {"mcmc", 3, file.analyses.front().protocol}; }
 
 StudySize McmcStudy::Size() const { return {spec.predictors.size() + 1, parameters.size()}; }
 

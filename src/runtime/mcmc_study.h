@@ -1,8 +1,8 @@
 // A study of method `mcmc`: one Bayesian regression by confidential accept-reject.
 //
-// Phases: "record" (where to go on), "seed" (a common random seed opens; not where a run goes on),
-// "disclosure" (answers of the checks; not where the study promises privacy), "chain". Everybody
-// who computes sees what opens, and so has the draws.
+// Phases: "record" (where to go on, and a common random seed that nobody chooses, net/joint_draw.h;
+// no seed is drawn where a run goes on), "disclosure" (answers of the checks; not where the study
+// promises privacy), "chain". Everybody who computes sees what opens, and so has the draws.
 //
 // Stop and resume: with a folder for its state (RunInput::state) a party keeps the record of its
 // chains there, bound to the study and its rows. A run that was interrupted goes on behind the last
@@ -20,8 +20,6 @@
 #include "study/document.h"
 
 namespace partita::runtime {
-
-inline constexpr size_t kSeedBits = 256;  // of the common seed
 
 // A count that is compared with its minimum before anything opens.
 struct McmcCheck {

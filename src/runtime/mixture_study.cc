@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "methods/dpvi/test_rows.h"
+#include "net/joint_draw.h"
 #include "runtime/party.h"
 #include "runtime/plan_privacy.h"
 
@@ -91,6 +92,21 @@ dpvi::RunRequest RunRequestOf(const MixtureStudy& study) {
   return request;
 }
 
+// What synthetic rows are compared with, for the owner: the rows with a value of their own in every
+// column. Without rows that were set aside it is all of them.
+std::shared_ptr<const dpvi::RealRows> RowsToJudgeBy(const mixture::Values& values,
+                                                    const dpvi::RowSplit& split,
+                                                    const data::Table& table) {
+  const auto usable = [&](std::vector<uint32_t> rows) {
+    std::erase_if(rows, [&](uint32_t row) { return table.Neutral(row); });
+    return dpvi::SelectRows(values, rows);
+  };
+  auto real = std::make_shared<dpvi::RealRows>();
+  real->test = usable(split.test.empty() ? split.train : split.test);
+  if (!split.test.empty()) real->train = usable(split.train);
+  return real;
+}
+
 crypto::Digest StudyDigest(const MixtureStudy& study) {
   ByteWriter out;
   out.String("partita mixture");
@@ -138,12 +154,14 @@ privacy::Statement MixtureStudy::StateOf(const dpvi::Made& made) const {
         "of rows whose values are replaced while the keys of all rows stay as they are. A row that "
         "is set aside takes no part, and nothing of its values is released.");
   }
+  AddStudyCaveats(*this, of_run);
   return of_run;
 }
 
 std::unique_ptr<MethodRows> MixtureStudy::PrepareRows(size_t party, const data::Holding& holding,
                                                       OwnRows& counts) const {
   counts.observed = holding.table->num_rows;
+  for (const uint8_t neutral : holding.table->neutral) counts.neutral += neutral;
   auto own = std::make_unique<MixtureRows>();
   std::vector<dpvi::ModelColumn> held;
   for (const dpvi::ModelColumn& column : columns) {
@@ -157,17 +175,16 @@ std::unique_ptr<MethodRows> MixtureStudy::PrepareRows(size_t party, const data::
     for (const std::vector<double>& column : values) {
       for (const double value : column) digest.F64(value);
     }
-    auto real = std::make_shared<dpvi::RealRows>();
-    if (const study::MixtureUtility& utility = spec().utility; utility.test_rows > 0) {
-      const dpvi::RowSplit split = dpvi::SplitRows(
-          static_cast<uint32_t>(*partition.blocks.front().count), utility.test_rows, utility.seed);
-      real->train = dpvi::SelectRows(values, split.train);
-      real->test = dpvi::SelectRows(values, split.test);
-    } else {
-      real->test = std::move(values);
+    digest.Raw(holding.table->neutral);
+    const auto num_rows = static_cast<uint32_t>(*partition.blocks.front().count);
+    const dpvi::RowSplit split =
+        dpvi::SplitRows(num_rows, spec().utility.test_rows, spec().utility.seed);
+    own->rows = mixture::MakeRows(dpvi::ModelLayout(held), dpvi::SelectRows(values, split.train));
+    const std::vector<uint8_t>& neutral = holding.table->neutral;
+    for (const uint32_t row : split.train) {
+      if (!neutral.empty()) own->neutral.push_back(neutral[row]);
     }
-    own->rows = mixture::MakeRows(dpvi::ModelLayout(held), real->train ? *real->train : real->test);
-    own->values = std::move(real);
+    own->values = RowsToJudgeBy(values, split, *holding.table);
   }
   own->own = crypto::Sha256Of(digest.bytes());
   return own;
@@ -188,6 +205,7 @@ std::unique_ptr<MethodSession> MixtureStudy::Agree(net::Channel& channel,
   session.own = rows == nullptr ? session.study : rows->own;
   session.folder = input.state;
   session.random = input.random;
+  session.run = input.run_id;
   auto agreed = std::make_unique<MixtureSession>();
   agreed->session = dpvi::BeginSession(channel, plan, session);
   return agreed;
@@ -200,8 +218,14 @@ std::optional<AgreementCost> MixtureStudy::CostOfAgreement() const {
       return to < computing ? to_party : to_dealer;
     };
   };
+  const auto among_parties = [computing = num_computing](size_t from,
+                                                         size_t to) -> std::optional<uint64_t> {
+    if (from >= computing || to >= computing) return std::nullopt;
+    return dpvi::kKeptBytes;
+  };
   return AgreementCost{dpvi::kKeysPhase,
-                       {bytes(dpvi::kKeySharesBytes, dpvi::kBatchShareBytes),
+                       {among_parties, bytes(2 * net::kCommitmentBytes, net::kCommitmentBytes),
+                        bytes(2 * net::kOpeningBytes, net::kOpeningBytes),
                         bytes(dpvi::kStandBytes, dpvi::kStandBytes)}};
 }
 
@@ -245,7 +269,10 @@ std::unique_ptr<MethodResult> MixtureStudy::Run(mpc::Engine& engine, const RunIn
   const auto* rows = static_cast<const MixtureRows*>(input.rows);
   const std::optional<dpvi::CheckpointFiles>& files = session.files;
   dpvi::RunInputs inputs;
-  if (rows != nullptr && !rows->rows.features.empty()) inputs.rows = &rows->rows;
+  if (rows != nullptr && !rows->rows.features.empty()) {
+    inputs.rows = &rows->rows;
+    inputs.neutral = rows->neutral;
+  }
   inputs.batch_key = &session.keys.batch;
   if (engine.self()) inputs.public_key = &session.keys.public_key;
   inputs.random = input.random;

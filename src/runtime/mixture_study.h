@@ -74,6 +74,8 @@ MixtureStudy PrepareMixtureStudy(study::StudyFile file);
 
 // One party's rows of the model.
 struct MixtureRows final : MethodRows {
+  // By row of `rows`: 1 where it contributes nothing; empty: every row does.
+  std::vector<uint8_t> neutral;
   stats::mixture::Rows rows;  // to train on, of its own columns; without features where it has none
   std::shared_ptr<const methods::dpvi::RealRows> values;  // null at a party without any
   crypto::Digest own{};  // of the study file and all its rows, those set aside included

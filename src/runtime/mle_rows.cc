@@ -64,6 +64,19 @@ mpc::RowReader Centred(mpc::RowReader values, size_t num_rows, const std::vector
   };
 }
 
+// Nothing of the rows of the block that are neutral.
+mpc::RowReader WithoutNeutral(mpc::RowReader values, size_t cols, const data::Holding& holding,
+                              const data::BlockRows& rows) {
+  if (holding.table->neutral.empty()) return values;
+  return [values = std::move(values), cols, table = holding.table, first_row = rows.first_row](
+             size_t first, size_t num, Int128* out) {
+    values(first, num, out);
+    for (size_t r = 0; r < num; ++r) {
+      if (table->Neutral(first_row + first + r)) std::fill_n(out + r * cols, cols, Int128{0});
+    }
+  };
+}
+
 LocalBlock LoadBlock(const MleStudy& study, const Computation& computation,
                      const methods::mle::BlockHolder& holder, const data::Holding& holding,
                      size_t block_index, const std::vector<std::vector<int32_t>>& by_cell) {
@@ -80,6 +93,7 @@ LocalBlock LoadBlock(const MleStudy& study, const Computation& computation,
       block.values = Centred(std::move(block.values), rows.num_rows, centred);
     }
     if (study.privacy) {
+      block.values = WithoutNeutral(std::move(block.values), columns.size(), holding, rows);
       block.values = methods::mle::ClippedRows(
           std::move(block.values), columns.size(),
           methods::mle::HolderBound(study.privacy->promise.norm, columns.size(),
@@ -123,7 +137,7 @@ std::vector<LocalBlock> LoadBlocks(const MleStudy& study, const Computation& com
 std::vector<std::vector<uint64_t>> Clusters(const MleStudy& study, const data::Holding& holding) {
   std::vector<std::vector<uint64_t>> clusters(study.partition.blocks.size());
   const std::string& name = study.file.design.cluster;
-  if (name.empty()) return clusters;
+  if (name.empty() || study.privacy) return clusters;  // a noisy release takes none
   const data::Column& column = holding.table->Get(name);
   for (const data::BlockRows& rows : holding.blocks) {
     for (size_t r = rows.first_row; r < rows.first_row + rows.num_rows; ++r) {

@@ -23,6 +23,9 @@ Selectors::Selectors(const MleStudy& study, const data::Holding& holding, size_t
   const data::Holder& holder = *study.partition.HolderOf(party);
   held_.insert(holder.columns.begin(), holder.columns.end());
   complete_ = data::CompleteRows(table_, Held(study.required));
+  for (size_t r = 0; r < table_.num_rows; ++r) {
+    if (table_.Neutral(r)) complete_[r] = 0;
+  }
   for (const study::MissingPattern& pattern : study.file.design.patterns)
     fits_.push_back(FitsPattern(holding, pattern));
 }
@@ -58,6 +61,8 @@ OwnRows Selectors::Count() const {
   for (size_t r = 0; r < table_.num_rows; ++r) {
     if (chosen[r] == 0) {
       ++rows.not_in_population;
+    } else if (table_.Neutral(r)) {
+      ++rows.neutral;
     } else if (complete_[r] == 0 || !FitsAny(r)) {
       ++rows.incomplete;
     }
@@ -66,7 +71,7 @@ OwnRows Selectors::Count() const {
 }
 
 void Selectors::RequireListedPatterns(const data::Holding& holding) const {
-  if (fits_.empty() || study_.file.design.leave_out_other_patterns) return;
+  if (fits_.empty() || study_.file.design.leave_out_other_patterns || study_.privacy) return;
   const std::vector<uint8_t> chosen = Chosen(study_.file.population.subset);
   const std::vector<uint8_t> nowhere(table_.num_rows, 0);
   std::map<study::MissingPattern, size_t> others;

@@ -21,9 +21,9 @@ class Selectors {
 
   OwnRows Count() const;
 
-  // Unless the study leaves them out: throws kBadData if rows of the population have, by the
-  // holder's own columns, none of the listed patterns of missing values; names and counts them, for
-  // the owner's eyes.
+  // Unless the study leaves them out, as every private one does: throws kBadData if rows of the
+  // population have, by the holder's own columns, none of the listed patterns of missing values;
+  // names and counts them, for the owner's eyes.
   void RequireListedPatterns(const data::Holding& holding) const;
 
  private:

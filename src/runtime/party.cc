@@ -42,6 +42,7 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
                            random);
   }
   RunInput run{local.method.get(), outcome.disclosure, &random, input.state, input.accept_useless};
+  run.run_id = outcome.run_id;
   const std::unique_ptr<MethodSession> session = study.Agree(channel, run);
   if (session != nullptr && session->MayHaveOpened()) gate.Spend();
   run.session = session.get();
@@ -124,7 +125,7 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     RunLedger* ledger, const LocalData& local, bool goes_on, StoredCorrelations* stored,
     const std::optional<OwnProblem>& problem, crypto::RandomSource& random, Progress& progress,
     PartyOutcome& outcome, std::vector<crypto::Digest>& commitments, const PartyInput& input) {
-  progress.Phase(problem ? "the table failed its checks; telling the others" : "connect");
+  progress.Phase(problem ? "this party cannot take part; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(problem.has_value());
   outcome.local_steps.push_back({"connect", SecondsSince(start)});
@@ -171,6 +172,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   const bool uses_store = study.file.engine.stored_correlations;
   PartyOutcome outcome;
   outcome.party = study.parties[input.party].name;
+  outcome.is_private = study.IsPrivate();
   outcome.plan = BuildPlan(study);
   const study::StudyIdentity identity = StudyIdentityOf(study, input.fingerprints);
   const study::ApprovalTerms terms = TermsOf(study, identity, outcome.plan);
@@ -181,7 +183,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   outcome.study_file_hash = ToHex(hello.study_hash);
   outcome.plan_hash = ToHex(hello.plan_hash);
 
-  // A table that fails its checks is reported after the hello, so that nobody waits for this party.
+  // A table that cannot be used is reported after the hello, so that nobody waits for this party.
   LocalData local = NoLocalData(study);
   std::optional<OwnProblem> problem;
   if (study.parties[input.party].holder) {
@@ -189,6 +191,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
     problem = ProblemOf(net::StopReason::kData, [&] {
       local = LoadLocalData(study, input.party, input.data, input.approvals->salt(), progress);
       outcome.rows = local.rows;
+      outcome.repaired = local.repaired;
     });
     outcome.local_steps = {{"read data", local.seconds_read}, {"sort rows", local.seconds_order}};
   }

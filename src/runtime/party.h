@@ -47,6 +47,8 @@ struct PartyOutcome {
   double seconds = 0;                      // from RunParty's first step to its last
   std::vector<CheckOutcome> checks;        // at computing parties
   OwnRows rows;                            // at holders, by their own columns
+  bool is_private = false;                 // Study::IsPrivate
+  data::RepairedCells repaired;            // at holders of a private study; for the owner only
   std::vector<VariableSummary> variables;  // at the receiver
   std::vector<methods::mle::MleResult>
       results;  // by analysis: at the receiver, and where a release tells them
@@ -69,7 +71,7 @@ struct PartyInput {
 };
 
 // Makes the connection; called once the party's own table has been read and checked.
-// `only_to_stop`: the table failed its checks, and the peers are only to be told, which is not
+// `only_to_stop`: this party cannot take part, and the peers are only to be told, which is not
 // worth a long wait.
 using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_stop)>;
 

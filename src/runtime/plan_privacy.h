@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "privacy/statement.h"
+#include "runtime/study.h"
 #include "study/plan.h"
 #include "study/study_file.h"
 
@@ -17,6 +18,10 @@ inline constexpr char kNoisedStatistics[] = "noised-statistics";
 privacy::EngineStructure StructureOf(const study::EngineSpec& engine);
 
 // One row per adversary; epsilons to four digits, never below the value.
+// Adds the caveats of every private study, whatever its method: what rests on the holders' own
+// work, what becomes of cells that the dictionary does not allow, and what no bound covers.
+void AddStudyCaveats(const Study& study, privacy::Statement& statement);
+
 std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statement);
 
 // The mechanism, the plain sentence of the first row, and the caveats.

@@ -9,7 +9,9 @@
 
 namespace partita::runtime {
 
-std::unique_ptr<const Study> PrepareStudy(study::StudyFile file) {
+namespace {
+
+std::unique_ptr<const Study> PrepareByMethod(study::StudyFile file) {
   const std::string& method = file.analyses.front().method;
   if (method == "mixture")
     return std::make_unique<MixtureStudy>(PrepareMixtureStudy(std::move(file)));
@@ -17,6 +19,20 @@ std::unique_ptr<const Study> PrepareStudy(study::StudyFile file) {
     return std::make_unique<ClassifyStudy>(PrepareClassifyStudy(std::move(file)));
   if (method == "mcmc") return std::make_unique<McmcStudy>(PrepareMcmcStudy(std::move(file)));
   return std::make_unique<MleStudy>(PrepareMleStudy(std::move(file)));
+}
+
+}  // namespace
+
+std::unique_ptr<const Study> PrepareStudy(study::StudyFile file) {
+  std::unique_ptr<const Study> study = PrepareByMethod(std::move(file));
+  const study::DesignSpec& design = study->file.design;
+  if (design.faulty_rows != study::FaultyRowsRule::kDefault && !study->IsPrivate()) {
+    Refuse(*study, design.position,
+           "'faulty_rows' is for studies that promise privacy; a study without noise stops at a "
+           "table that does not fit its dictionary",
+           "remove it");
+  }
+  return study;
 }
 
 const MleStudy& RequireMle(const Study& study, const std::string& what) {

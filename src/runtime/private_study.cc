@@ -142,7 +142,9 @@ privacy::Statement StatePrivacy(const MleStudy& study) {
                                    privacy::Delta(design.promise.delta),
                                    0};
   for (size_t p = 0; p < study.num_computing; ++p) release.parties.push_back(study.parties[p].name);
-  return privacy::StateRelease(release);
+  privacy::Statement statement = privacy::StateRelease(release);
+  AddStudyCaveats(study, statement);
+  return statement;
 }
 
 std::vector<study::PlanPrivacy> StatementRows(const MleStudy& study) {

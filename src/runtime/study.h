@@ -49,6 +49,9 @@ struct MethodResult {
 // split, other holders may drop more rows. For its own report only.
 struct OwnRows {
   uint64_t observed = 0, not_in_population = 0, incomplete = 0;  // each row for its first reason
+  // Of a study that promises privacy: rows that are there and contribute nothing; of no other
+  // reason.
+  uint64_t neutral = 0;
 };
 
 // What one process keeps of the agreement before the protocol.
@@ -77,6 +80,7 @@ struct RunInput {
   // Whether this party wants what would be left out because it is of no use (--accept-useless).
   bool accept_useless = false;
   const MethodSession* session = nullptr;  // of Agree; null on the plan engine
+  std::string run_id = {};                 // hexadecimal; of Agree's run
   // For protocols that compute without the engine: what they show goes through this gate first.
   // Null on the plan engine.
   net::Channel* channel = nullptr;
@@ -152,7 +156,8 @@ struct Study {
 
   // Adds what the method computes from a holder's columns, before rows are ordered.
   virtual void DeriveColumns(data::Table& /*table*/) const {}
-  // Of a holder; fills in the counts of its rows. Throws kBadData.
+  // Of a holder; fills in the counts of its rows. Throws kBadData, but in a private study for
+  // nothing that is in a row: see data/repair.h, and docs/decisions/0213 for what is left.
   virtual std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                   OwnRows& counts) const = 0;
   // Of a computing party without a table.

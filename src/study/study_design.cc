@@ -19,10 +19,16 @@ constexpr std::string_view kSiteChoices =
     "  site = \"random\"    institutions are a sample of institutions";
 constexpr std::string_view kMissingChoices =
     "say what happens to missing cells:\n"
-    "  missing = \"refuse\"    a missing cell stops the study at its owner\n"
+    "  missing = \"refuse\"    a missing cell stops the study at its owner; where privacy is "
+    "promised,\n"
+    "                         its row contributes nothing\n"
     "  missing = \"complete\"  rows that miss a variable of any analysis are left out\n"
     "  missing = \"fiml\"      full-information maximum likelihood uses what is there\n"
     "  missing = \"mi\"        multiple imputation";
+constexpr std::string_view kFaultyChoices =
+    "say what a row contributes that lacks a usable value, in a study that promises privacy:\n"
+    "  faulty_rows = \"neutral\"  nothing; what is meant if the key is left out\n"
+    "  faulty_rows = \"fill\"     its other values, and the middle of the bounds or the reference";
 constexpr std::string_view kWeightsChoices =
     "say what the weights are:\n"
     "  weights_type = \"frequency\"  a row stands for so many equal rows\n"
@@ -50,6 +56,8 @@ constexpr std::array<Named<MissingPolicy>, 4> kPolicies = {
      {"complete", MissingPolicy::kComplete},
      {"fiml", MissingPolicy::kFiml},
      {"mi", MissingPolicy::kMultipleImputation}}};
+constexpr std::array<Named<FaultyRowsRule>, 2> kFaulty = {
+    {{"neutral", FaultyRowsRule::kNeutral}, {"fill", FaultyRowsRule::kFill}}};
 constexpr std::array<Named<WeightsKind>, 3> kWeights = {{{"frequency", WeightsKind::kFrequency},
                                                          {"sampling", WeightsKind::kSampling},
                                                          {"precision", WeightsKind::kPrecision}}};
@@ -71,6 +79,17 @@ LocatedText RequireChoice(const TableReader& reader, std::string_view key,
   reader.Fail(reader.position(),
               reader.where() + " needs the key '" + std::string(key) + "', which has no default",
               std::string(choices));
+}
+
+void ReadFaultyRows(const TableReader& reader, DesignSpec& design) {
+  const auto rule = reader.OptionalText("faulty_rows");
+  if (!rule) return;
+  if (design.missing != MissingPolicy::kRefuse) {
+    reader.Fail(rule->position, "'faulty_rows' is for missing = \"refuse\"",
+                "remove it: rows without a usable value are incomplete, and 'missing' says what "
+                "becomes of them");
+  }
+  design.faulty_rows = ChooseNamed(reader, *rule, "faulty_rows", kFaulty, kFaultyChoices);
 }
 
 void ReadWeights(const TableReader& reader, const data::Schema& dictionary, DesignSpec& design) {
@@ -221,9 +240,9 @@ PopulationSpec ReadPopulation(const TableReader& root, const data::Schema& dicti
 }
 
 DesignSpec ReadDesign(const TableReader& root, const data::Schema& dictionary) {
-  const auto reader =
-      root.OptionalTable("design", {"site", "missing", "patterns", "other_patterns", "imputations",
-                                    "imputation_iterations", "weights", "weights_type", "cluster"});
+  const auto reader = root.OptionalTable(
+      "design", {"site", "missing", "faulty_rows", "patterns", "other_patterns", "imputations",
+                 "imputation_iterations", "weights", "weights_type", "cluster"});
   if (!reader) {
     root.Fail(root.position(), "the study file needs the table [design]",
               std::string(kBothChoices));
@@ -234,6 +253,7 @@ DesignSpec ReadDesign(const TableReader& root, const data::Schema& dictionary) {
                             kSiteChoices);
   design.missing = ChooseNamed(*reader, RequireChoice(*reader, "missing", kMissingChoices),
                                "missing", kPolicies, kMissingChoices);
+  ReadFaultyRows(*reader, design);
   ReadPatterns(*reader, dictionary, design);
   ReadImputationNumber(*reader, design.missing, "imputations", 20, 200,
                        "how many tables are imputed, more where much is missing",

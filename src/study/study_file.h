@@ -70,6 +70,9 @@ struct PopulationSpec {
 
 enum class SiteEffect { kIgnore, kFixed, kStrata, kRandom };
 enum class MissingPolicy { kRefuse, kComplete, kFiml, kMultipleImputation };
+// Of a study that promises privacy, with kRefuse: what a row contributes that lacks a usable value
+// (data/repair.h). kDefault: nothing, and the file does not say it.
+enum class FaultyRowsRule { kDefault, kNeutral, kFill };
 enum class WeightsKind { kNone, kFrequency, kSampling, kPrecision };
 
 // Variables of the dictionary that are missing together, in its order; empty: complete rows.
@@ -79,6 +82,7 @@ using MissingPattern = std::vector<std::string>;
 struct DesignSpec {
   SiteEffect site = SiteEffect::kIgnore;
   MissingPolicy missing = MissingPolicy::kRefuse;
+  FaultyRowsRule faulty_rows = FaultyRowsRule::kDefault;
   // With kFiml and kMultipleImputation: the patterns that rows may have, each once; and whether
   // rows with another one are left out (else they stop the study).
   std::vector<MissingPattern> patterns;

@@ -180,6 +180,52 @@ TEST_F(ApprovalsCommandTest, MistakesAreNamed) {
   expect(2, "south/data.csv", Approve({"--yes"}));
 }
 
+// A private run can say nothing of a table's rows, so the approval does, to its owner alone;
+// whoever approves in spite of it is told what the run will make of them.
+TEST_F(ApprovalsCommandTest, OfAPrivateStudyTheTableIsChecked) {
+  StudyFolder::Write(folder_.study_file(),
+                     StudyFolder::Read(folder_.study_file()) +
+                         "[analysis.privacy]\nepsilon = 4\ndelta = 1e-5\nadjacency = "
+                         "\"replace\"\nnorm = 1\n");
+  const std::vector<std::string> yes = {"--yes", "--accept-useless"};
+  const ProcessResult clean = Partita(Approve(yes));
+  ASSERT_EQ(clean.exit_code, 0) << clean.err;
+  EXPECT_THAT(clean.out + clean.err,
+              HasSubstr("40 rows, of which 0 are not in the population, 0 are incomplete and 0 "
+                        "contribute nothing; 0 cells moved"));
+  std::filesystem::remove(File());
+
+  std::string table = StudyFolder::Read(folder_.data("south"));
+  const auto replace = [&](const std::string& key, const std::string& cell) {
+    const size_t at = table.find(key + ",") + key.size() + 1;
+    table.replace(at, table.find('\n', at) - at, cell);
+  };
+  replace("p003", "1000");
+  replace("p004", "");
+  replace("p005", "tall");
+  StudyFolder::Write(folder_.data("south"), table);
+  const ProcessResult refused = Partita(Approve(yes));
+  EXPECT_EQ(refused.exit_code, 7) << refused.out;
+  EXPECT_THAT(
+      refused.err,
+      AllOf(HasSubstr("2 contribute nothing; 1 cells moved to their bounds, 2 without a usable"),
+            HasSubstr("column 'x3': 1 cell outside the bounds (first at line 5)"),
+            HasSubstr("--accept-faults")));
+  EXPECT_FALSE(std::filesystem::exists(File()));
+  const ProcessResult accepted = Partita(Approve({"--yes", "--accept-useless", "--accept-faults"}));
+  EXPECT_EQ(accepted.exit_code, 0) << accepted.err;
+  EXPECT_THAT(accepted.out, HasSubstr("2 contribute nothing"));
+  EXPECT_THAT(StudyFolder::Read(File()), Not(HasSubstr("contribute")));
+  std::filesystem::remove(File());
+
+  // What would stop the run stops here, whatever is accepted.
+  StudyFolder::Write(folder_.data("south"), table + "p003,1\n");
+  const ProcessResult stopped = Partita(Approve({"--yes", "--accept-useless", "--accept-faults"}));
+  EXPECT_EQ(stopped.exit_code, 7);
+  EXPECT_THAT(stopped.err, HasSubstr("has 41 rows of block 'all', but the study declares 40"));
+  EXPECT_FALSE(std::filesystem::exists(File()));
+}
+
 TEST_F(ApprovalsCommandTest, ShowsAndVerifies) {
   ASSERT_EQ(Partita(Approve({"--yes"})).exit_code, 0);
   const ProcessResult alone = Partita({"study", "approval", File()});

@@ -24,23 +24,42 @@ class Transcript {
   // but that a slow machine was slow, are left out.
   std::vector<Bytes> Messages(size_t from, size_t to) const {
     std::vector<Bytes> messages;
+    VisitFrames(from, to, [&](const net::FrameHeader&, ByteView payload) {
+      messages.emplace_back(payload.begin(), payload.end());
+    });
+    return messages;
+  }
+
+  // What their headers tell of them beside the run: everything that encryption does not hide.
+  struct Frame {
+    net::FrameType type = net::FrameType::kData;
+    uint64_t sequence = 0, depth = 0, length = 0;
+    bool operator==(const Frame&) const = default;
+  };
+  std::vector<Frame> Frames(size_t from, size_t to) const {
+    std::vector<Frame> frames;
+    VisitFrames(from, to, [&](const net::FrameHeader& header, ByteView) {
+      frames.push_back({header.type, header.sequence, header.depth, header.length});
+    });
+    return frames;
+  }
+
+ private:
+  template <typename Visit>
+  void VisitFrames(size_t from, size_t to, const Visit& visit) const {
     auto stream = streams_.find({from, to});
-    if (stream == streams_.end()) return messages;
+    if (stream == streams_.end()) return;
     ByteView rest = stream->second;
     while (!rest.empty()) {
       net::HeaderBytes header;
       std::copy_n(rest.begin(), header.size(), header.begin());
       const net::FrameHeader decoded = net::DecodeHeader(header, "recorded");
-      ByteView payload = rest.subspan(header.size(), decoded.length);
-      if (decoded.type != net::FrameType::kKeepAlive) {
-        messages.emplace_back(payload.begin(), payload.end());
-      }
+      if (decoded.type != net::FrameType::kKeepAlive)
+        visit(decoded, rest.subspan(header.size(), decoded.length));
       rest = rest.subspan(header.size() + decoded.length);
     }
-    return messages;
   }
 
- private:
   std::mutex mutex_;
   std::map<std::pair<size_t, size_t>, Bytes> streams_;
 };

@@ -24,6 +24,8 @@
 namespace partita::runtime::classify_study_test {
 namespace {
 
+namespace classify = methods::classify;
+
 using study::Edited;
 using study::kClassifyStudy;
 using ::testing::AllOf;
@@ -90,6 +92,34 @@ std::vector<PartyOutcome> RunStudy(const std::string& text) {
 
 nlohmann::json ResultOf(const PartyOutcome& outcome) {
   return nlohmann::json::parse(outcome.document.value().json);
+}
+
+// A row without a usable value is there by the number of rows, and zero: without gradient,
+// curvature or place in the counts.
+TEST(ClassifyStudyTest, NeutralRowsAreZeroInTrainingAndInNoTest) {
+  const auto study = Prepare(kClassifyStudy);
+  const classify::Classification& design = dynamic_cast<const ClassifyStudy&>(*study).design;
+  constexpr Eigen::Index kMany = 80;
+  classify::OwnTable table;
+  table.x = Eigen::MatrixXd::Constant(kMany, 3, 1);
+  for (Eigen::Index i = 0; i < kMany; ++i) table.x(i, 0) = 25 + static_cast<double>(i) / 2;
+  table.level.assign(kMany, 1);
+  crypto::SystemRandom random;
+  const classify::OwnClassification all = classify::PrepareOwn(design, table, random);
+  EXPECT_EQ(all.test.x.rows(), kMany / 4);
+  table.neutral.assign(kMany, 0);
+  for (size_t i = 0; i < kMany; i += 2) table.neutral[i] = 1;
+  const classify::OwnClassification some = classify::PrepareOwn(design, table, random);
+  EXPECT_EQ(some.train.x.rows(), all.train.x.rows());
+  Eigen::Index zero = 0;
+  for (Eigen::Index i = 0; i < some.train.x.rows(); ++i) {
+    const double norm = some.train.x.row(i).norm();
+    EXPECT_TRUE(norm == 0 || norm > 0.5);
+    zero += norm == 0 ? 1 : 0;
+  }
+  for (Eigen::Index i = 0; i < some.test.x.rows(); ++i) EXPECT_GT(some.test.x.row(i).norm(), 0.5);
+  EXPECT_EQ(zero + (kMany / 4 - some.test.x.rows()), kMany / 2);
+  EXPECT_GT(zero, 0);
 }
 
 // Everybody learns the same classifier; it finds who relapses; what was sent is what was planned.

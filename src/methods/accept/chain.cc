@@ -232,27 +232,4 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
   return result;
 }
 
-std::optional<crypto::Key> AgreeOnSeed(net::Channel& channel, size_t num_computing,
-                                       crypto::RandomSource& random) {
-  const size_t self = channel.self();
-  if (self >= num_computing) return std::nullopt;
-  std::vector<Bytes> parts(num_computing, Bytes(32));
-  random.Fill(parts[self]);
-  std::vector<net::Send> sends;
-  std::vector<net::Receive> receives;
-  for (size_t peer = 0; peer < num_computing; ++peer) {
-    if (peer == self) continue;
-    sends.push_back({peer, parts[self], 0, nullptr});
-    net::Receive receive;
-    receive.from = peer;
-    receive.into = parts[peer];
-    receives.push_back(receive);
-  }
-  channel.Exchange(sends, receives);
-  crypto::Sha256 hash;
-  hash.Field("partita chain seed");
-  for (const Bytes& part : parts) hash.Field(ByteView(part));
-  return crypto::Key(hash.Finish());
-}
-
 }  // namespace partita::methods::accept

@@ -77,9 +77,4 @@ struct ChainResult {
 ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const ChainInputs& inputs,
                             Progress& progress);
 
-// 32 random bytes of every party, hashed together: one round. The dealer takes no part and gets no
-// key.
-std::optional<crypto::Key> AgreeOnSeed(net::Channel& channel, size_t num_computing,
-                                       crypto::RandomSource& random);
-
 }  // namespace partita::methods::accept

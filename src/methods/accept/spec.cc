@@ -61,6 +61,22 @@ bool IsSurvival(ChainModel model) {
   return model == ChainModel::kWeibull || model == ChainModel::kCox;
 }
 
+bool TakesOutcome(ChainModel model, double outcome) {
+  switch (model) {
+    case ChainModel::kLinear:
+      return std::isfinite(outcome);
+    case ChainModel::kLogistic:
+      return outcome == 0 || outcome == 1;
+    case ChainModel::kPoisson:
+    case ChainModel::kNegativeBinomial:
+      return outcome >= 0 && outcome == std::floor(outcome);
+    case ChainModel::kWeibull:
+    case ChainModel::kCox:
+      return outcome > 0;
+  }
+  throw Error(ErrorCode::kInternal, "a chain has no model");
+}
+
 std::vector<std::string> ParameterNames(const ChainSpec& spec) {
   std::vector<std::string> names;
   if (spec.intercept) names.emplace_back("intercept");

@@ -50,6 +50,8 @@ struct ChainSpec {
 double RowSensitivity(const ChainPrivacy& privacy, privacy::Adjacency adjacency);
 
 bool IsSurvival(ChainModel model);
+// Whether the model has a likelihood for this outcome: 0 or 1, a count, a time above 0.
+bool TakesOutcome(ChainModel model, double outcome);
 // "intercept", the predictors, then "log_sigma" or "log_size".
 std::vector<std::string> ParameterNames(const ChainSpec& spec);
 ChainPlan PlanOf(const ChainSpec& spec);

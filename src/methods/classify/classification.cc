@@ -364,6 +364,12 @@ Classification DesignClassification(const Spec& spec, const Promise& promise,
 OwnClassification PrepareOwn(const Classification& design, const OwnTable& table,
                              crypto::RandomSource& random) {
   stats::erm::ScaledRows scaled = stats::erm::ScaleToUnitBall(table.x, design.scaling);
+  const auto neutral = [&](Index row) {
+    return !table.neutral.empty() && table.neutral[static_cast<size_t>(row)] != 0;
+  };
+  for (Index i = 0; i < scaled.x.rows(); ++i) {
+    if (neutral(i)) scaled.x.row(i).setZero();
+  }
   const LevelRows all{std::move(scaled.x), table.level, design.spec.levels.size()};
   stats::erm::CheckLevels(all);
   // Row numbers are held aside, not rows: nothing of a row decides.
@@ -375,7 +381,9 @@ OwnClassification PrepareOwn(const Classification& design, const OwnTable& table
     for (Index i = 0; i < part.x.rows(); ++i) rows.push_back(static_cast<Index>(part.x(i, 0)));
     return rows;
   };
-  return {Take(all, chosen(parts.train)), Take(all, chosen(parts.test)), scaled.clipped_rows};
+  std::vector<Index> test = chosen(parts.test);
+  std::erase_if(test, neutral);
+  return {Take(all, chosen(parts.train)), Take(all, test), scaled.clipped_rows};
 }
 
 ClassificationResult RunClassification(mpc::Engine& engine, const Classification& design,

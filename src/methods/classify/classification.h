@@ -71,9 +71,13 @@ Classification DesignClassification(const Spec& spec, const Promise& promise,
 struct OwnTable {
   Eigen::MatrixXd x;          // N by the spec's columns, original units
   std::vector<size_t> level;  // of the outcome
+  // By row, 1: it contributes nothing. Empty: every row does.
+  std::vector<uint8_t> neutral = {};
 };
 
-// Rows that are ready: scaled, training and test apart.
+// Rows that are ready: scaled, training and test apart. A neutral row is zero in training, where
+// its gradient and its curvature then vanish whatever its label, and takes no part in the test: by
+// the number of rows, which is public, it is there.
 struct OwnClassification {
   stats::erm::LevelRows train, test;
   size_t clipped_rows = 0;  // for the owner only

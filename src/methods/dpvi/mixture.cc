@@ -14,6 +14,13 @@ namespace mixture = stats::mixture;
 using Eigen::ArrayXXd;
 using Eigen::Index;
 
+namespace {
+
+// Of a squared score; CheckDesign keeps what the clipping sees below 2^16.
+constexpr double kBeyondClipping = 0x1p100;
+
+}  // namespace
+
 std::vector<HolderModel> HoldersOf(const mixture::Layout& layout,
                                    const std::vector<mpc::PartyIndex>& party_index) {
   std::vector<HolderModel> holders;
@@ -108,9 +115,21 @@ StepParameters NoParameters(const std::vector<HolderModel>& holders, size_t comp
 }
 
 HolderValues ValuesAt(const HolderModel& holder, const mixture::Components& components,
-                      const mixture::Rows& rows, std::span<const uint32_t> batch) {
-  return {mixture::LogDensities(holder.layout, components, rows, batch),
-          mixture::SquaredScores(holder.layout, components, rows, batch)};
+                      const mixture::Rows& rows, std::span<const uint32_t> batch,
+                      std::span<const uint8_t> neutral) {
+  using mixture::NotANumber;
+  HolderValues values = {
+      mixture::LogDensities(holder.layout, components, rows, batch, NotANumber::kKeep),
+      mixture::SquaredScores(holder.layout, components, rows, batch, NotANumber::kKeep)};
+  for (size_t i = 0; i < batch.size(); ++i) {
+    auto densities = values.log_densities.col(static_cast<Index>(i));
+    auto scores = values.squared_scores.col(static_cast<Index>(i));
+    const bool counts = neutral.empty() || neutral[batch[i]] == 0;
+    if (counts && densities.allFinite() && scores.allFinite()) continue;
+    densities.setZero();
+    scores.setConstant(kBeyondClipping);
+  }
+  return values;
 }
 
 ArrayXXd InModelOrder(const std::vector<HolderModel>& holders, const ArrayXXd& sum) {

@@ -41,9 +41,13 @@ ModelAt MakeModelAt(const std::vector<HolderModel>& holders, const Eigen::ArrayX
 // Where nobody knows the parameters (the dealer, a plan): of the same shapes.
 StepParameters NoParameters(const std::vector<HolderModel>& holders, size_t components);
 
-// Holder h: its densities and squared scores for a batch. Throws kBadData, for the owner.
+// Holder h: its densities and squared scores for a batch. A row of `neutral` (by row of the table,
+// 1 where it is; empty: none), and one whose density or score is no number under these parameters,
+// gets scores above all that the clipping can see: the step then weighs it with exactly 0
+// (weights.cc), which no other party can tell from a row that is far from every component.
 HolderValues ValuesAt(const HolderModel& holder, const stats::mixture::Components& components,
-                      const stats::mixture::Rows& rows, std::span<const uint32_t> batch);
+                      const stats::mixture::Rows& rows, std::span<const uint32_t> batch,
+                      std::span<const uint8_t> neutral = {});
 
 // From the order of the holders' columns to that of the model. Keeps column 0.
 Eigen::ArrayXXd InModelOrder(const std::vector<HolderModel>& holders, const Eigen::ArrayXXd& sum);

@@ -200,7 +200,8 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
     ModelAt model = MakeModelAt(plan.holders, theta);
     std::optional<HolderValues> values;
     if (own) {
-      values = ValuesAt(plan.holders[own->holder], model.components[own->holder], own->rows, batch);
+      values = ValuesAt(plan.holders[own->holder], model.components[own->holder], own->rows, batch,
+                        inputs.neutral);
     }
     model.parameters.batch = batch;
     const ArrayXXd sum =

@@ -26,6 +26,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "crypto/hash.h"
 #include "crypto/random.h"
@@ -93,6 +94,7 @@ struct RunProgress {
 struct RunInputs {
   // At holders: the rows of the own features, in the agreed order.
   const stats::mixture::Rows* rows = nullptr;
+  std::span<const uint8_t> neutral = {};    // by row: 1 where it contributes nothing, or empty
   const crypto::Key* batch_key = nullptr;   // every process
   const crypto::Key* public_key = nullptr;  // computing parties
   crypto::RandomSource* random = nullptr;   // noise parties

@@ -3,22 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/error.h"
 #include "crypto/kdf.h"
 #include "crypto/state_file.h"
+#include "net/joint_draw.h"
 
 namespace partita::methods::dpvi {
 namespace {
 
 constexpr char kFileName[] = "key-shares";
 constexpr size_t kKeyBytes = 32;
-static_assert(kKeySharesBytes == 2 * kKeyBytes && kBatchShareBytes == kKeyBytes);
-
-void AddInto(crypto::Key& key, ByteView share) {
-  for (size_t i = 0; i < kKeyBytes; ++i) key.Expose()[i] ^= share[i];
-}
 
 crypto::Key ReadKey(ByteReader& in) {
   crypto::Key key;
@@ -28,7 +25,7 @@ crypto::Key ReadKey(ByteReader& in) {
 }
 
 crypto::StateKind KindOf(const std::filesystem::path& file) {
-  return {"partita dpvi key shares 2", fmt::format("the file of key shares {}", file.string()),
+  return {"partita dpvi key shares 3", fmt::format("the file of key shares {}", file.string()),
           "remove its folder: the run starts anew, as a new release"};
 }
 
@@ -38,72 +35,66 @@ KeyShares DrawKeyShares(crypto::RandomSource& random) {
   return {crypto::RandomKey(random), crypto::RandomKey(random)};
 }
 
-KeyShares KeptKeyShares(const std::filesystem::path& folder, const crypto::Digest& binding,
-                        crypto::RandomSource& random) {
+std::optional<KeptShares> LoadShares(const std::filesystem::path& folder,
+                                     const crypto::Digest& binding) {
   const std::filesystem::path file = folder / kFileName;
   const crypto::StateKind kind = KindOf(file);
-  KeyShares shares;
-  if (const std::optional<Bytes> kept = crypto::ReadState(kind, file)) {
-    crypto::DecodeState(kind, *kept, binding, [&](ByteReader& content) {
-      shares = {ReadKey(content), ReadKey(content)};
-    });
-    return shares;
-  }
-  shares = DrawKeyShares(random);
-  ByteWriter content;
-  content.Raw(shares.batch.Expose());
-  content.Raw(shares.public_key.Expose());
-  crypto::WriteState(file, crypto::EncodeState(kind, binding, content.bytes()));
-  return shares;
+  const std::optional<Bytes> bytes = crypto::ReadState(kind, file);
+  if (!bytes) return {};
+  KeptShares kept;
+  crypto::DecodeState(kind, *bytes, binding, [&](ByteReader& content) {
+    kept.shares = {ReadKey(content), ReadKey(content)};
+    const ByteView keys = content.Raw(kept.keys.size());
+    std::copy(keys.begin(), keys.end(), kept.keys.begin());
+  });
+  return kept;
 }
 
 bool HasKeyShares(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / kFileName);
 }
 
-RunKeys AgreeOnKeys(net::Channel& channel, size_t num_computing, const KeyShares* own,
-                    const crypto::Digest& binding) {
-  channel.BeginPhase(kKeysPhase);
+void KeepShares(const std::filesystem::path& folder, const crypto::Digest& binding,
+                const KeptShares& kept) {
+  const std::filesystem::path file = folder / kFileName;
+  ByteWriter content;
+  content.Raw(kept.shares.batch.Expose());
+  content.Raw(kept.shares.public_key.Expose());
+  content.Raw(kept.keys);
+  crypto::WriteState(file, crypto::EncodeState(KindOf(file), binding, content.bytes()));
+}
+
+std::optional<bool> AllKept(net::Channel& channel, size_t num_computing, bool kept) {
   const size_t self = channel.self();
-  const bool computes = self < num_computing;
-  if (computes != (own != nullptr)) {
-    throw Error(ErrorCode::kUsage, "a computing party brings shares of the keys, a dealer none");
-  }
-  Secret<std::array<uint8_t, kKeySharesBytes>> sent;
-  if (computes) {
-    const auto middle = sent.Expose().begin() + kKeyBytes;
-    std::copy_n(own->batch.Expose().begin(), kKeyBytes, sent.Expose().begin());
-    std::copy_n(own->public_key.Expose().begin(), kKeyBytes, middle);
-  }
-  const size_t size = computes ? kKeySharesBytes : kBatchShareBytes;
-  std::vector<Bytes> received(num_computing, Bytes(size));
+  if (self >= num_computing) return {};
+  std::vector<Bytes> said(num_computing, Bytes(kKeptBytes));
+  said[self][0] = kept ? 1 : 0;
   std::vector<net::Send> sends;
   std::vector<net::Receive> receives;
-  for (size_t peer = 0; peer < channel.num_parties(); ++peer) {
+  for (size_t peer = 0; peer < num_computing; ++peer) {
     if (peer == self) continue;
-    if (computes) {
-      const size_t to_peer = peer < num_computing ? kKeySharesBytes : kBatchShareBytes;
-      sends.push_back({peer, ByteView(sent.Expose()).first(to_peer), 0, nullptr});
-    }
-    if (peer >= num_computing) continue;
+    sends.push_back({peer, said[self], 0, nullptr});
     net::Receive receive;
     receive.from = peer;
-    receive.into = received[peer];
+    receive.into = said[peer];
     receives.push_back(receive);
   }
   channel.Exchange(sends, receives);
+  return std::all_of(said.begin(), said.end(), [](const Bytes& one) { return one[0] == 1; });
+}
 
-  KeyShares sum;
-  for (size_t party = 0; party < num_computing; ++party) {
-    const ByteView shares = party == self ? ByteView(sent.Expose()) : ByteView(received[party]);
-    AddInto(sum.batch, shares.first(kKeyBytes));
-    if (computes) AddInto(sum.public_key, shares.subspan(kKeyBytes, kKeyBytes));
-    Wipe(received[party].data(), received[party].size());
-  }
-  RunKeys keys;
-  keys.batch = crypto::DeriveKey(sum.batch, "dpvi batch key", {binding});
-  if (computes) keys.public_key = crypto::DeriveKey(sum.public_key, "dpvi public key", {binding});
-  return keys;
+RunKeys AgreeOnKeys(net::Channel& channel, size_t num_computing, const KeyShares* own,
+                    const crypto::Digest& binding, ByteView run, crypto::RandomSource* random) {
+  const std::array<net::JointKey, 2> keys = {
+      {{"dpvi batch key", channel.num_parties()}, {"dpvi public key", num_computing}}};
+  std::vector<crypto::Key> shares;
+  if (own != nullptr) shares = {own->batch, own->public_key};
+  const std::vector<crypto::Key> drawn =
+      net::DrawTogether(channel, num_computing, keys, shares, run, random);
+  RunKeys agreed;
+  agreed.batch = crypto::DeriveKey(drawn[0], keys[0].purpose, {binding});
+  if (own != nullptr) agreed.public_key = crypto::DeriveKey(drawn[1], keys[1].purpose, {binding});
+  return agreed;
 }
 
 crypto::Digest CheckpointBinding(const RunKeys& keys, const crypto::Digest& binding) {

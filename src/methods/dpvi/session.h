@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include "methods/dpvi/run.h"
 #include "methods/dpvi/run_keys.h"
@@ -16,6 +17,7 @@ struct SessionInput {
   // Where this party keeps its key shares and checkpoints; empty: nothing is kept.
   std::filesystem::path folder;
   crypto::RandomSource* random = nullptr;  // computing parties
+  std::string run;                         // public, of this run alone
 };
 
 struct Session {
@@ -24,9 +26,10 @@ struct Session {
   std::optional<CheckpointFiles> files;  // computing parties that keep them
 };
 
-// Phase kKeysPhase, two rounds: the keys, then what every computing party holds (kStandBytes to
-// every other process); a third where a party lacks the newest state. Throws as KeptKeyShares,
-// CheckpointFiles::Load and AgreeOnCheckpoint.
+// Phase kKeysPhase, four rounds: who has kept its shares, the keys (two rounds; run_keys.h), then
+// what every computing party holds (kStandBytes to every other process); a fifth where a party lacks
+// the newest state. Throws kPeerFault if the keys of an earlier attempt do not come out again; as
+// LoadShares, CheckpointFiles::Load and AgreeOnCheckpoint.
 Session BeginSession(net::Channel& channel, const RunPlan& plan, const SessionInput& input);
 
 }  // namespace partita::methods::dpvi

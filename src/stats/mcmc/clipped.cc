@@ -28,11 +28,6 @@ class Clipped : public LocalTarget {
     if (at_reference_.size() > kMaxRows) {
       throw Error(ErrorCode::kRefused, "clipped likelihoods take at most 2^18 rows of one party");
     }
-    if (!at_reference_.allFinite()) {
-      throw Error(ErrorCode::kBadData,
-                  "the log likelihood of a row is no number at the point of reference",
-                  "choose another point of reference");
-    }
   }
   size_t dimension() const override { return rows_->dimension(); }
   VectorXd LogLikelihood(const MatrixXd& thetas) const override {
@@ -41,7 +36,7 @@ class Clipped : public LocalTarget {
   MatrixXd ByRow(const MatrixXd& thetas) const override {
     MatrixXd values = rows_->ByRow(thetas).colwise() - at_reference_;
     // What is no number counts as the least: a fixed function of row and theta, so that nothing a
-    // row does at any proposal ends the chain.
+    // row does at any proposal, nor at the point of reference, ends the chain.
     for (double& value : values.reshaped())
       value = std::isnan(value) ? -limit_ : std::clamp(value, -limit_, limit_);
     return values;

@@ -27,7 +27,7 @@ void RequireFinite(const ArrayXXd& values, std::span<const uint32_t> selected, c
 }  // namespace
 
 ArrayXXd LogDensities(const Layout& layout, const Components& components, const Rows& rows,
-                      std::span<const uint32_t> selected) {
+                      std::span<const uint32_t> selected, NotANumber otherwise) {
   const auto count = static_cast<Index>(selected.size());
   ArrayXXd out(components.natural.rows(), count);
   out.colwise() = -components.log_normaliser;
@@ -46,12 +46,12 @@ ArrayXXd LogDensities(const Layout& layout, const Components& components, const 
       if (!feature.log_base.empty()) out.col(n) += feature.log_base[row];
     }
   }
-  RequireFinite(out, selected, "density");
+  if (otherwise == NotANumber::kRefuse) RequireFinite(out, selected, "density");
   return out;
 }
 
 ArrayXXd SquaredScores(const Layout& layout, const Components& components, const Rows& rows,
-                       std::span<const uint32_t> selected) {
+                       std::span<const uint32_t> selected, NotANumber otherwise) {
   const auto count = static_cast<Index>(selected.size());
   ArrayXXd out = ArrayXXd::Zero(components.natural.rows(), count);
   const auto slope = [&](Index j) { return components.slope.col(j); };
@@ -72,7 +72,7 @@ ArrayXXd SquaredScores(const Layout& layout, const Components& components, const
       out.col(n) += (slope(j + 1) * t2 + components.below.col(j + 1) * t1 + offset(j + 1)).square();
     }
   }
-  RequireFinite(out, selected, "gradient");
+  if (otherwise == NotANumber::kRefuse) RequireFinite(out, selected, "gradient");
   return out;
 }
 

@@ -22,14 +22,19 @@
 
 namespace partita::stats::mixture {
 
+// What becomes of values that are none under the current parameters.
+enum class NotANumber { kRefuse, kKeep };
+
 // K x N: log F of one feature set. Throws kBadData if one is not finite (its owner sees it before
 // anything is sent), naming the row.
 Eigen::ArrayXXd LogDensities(const Layout& layout, const Components& components, const Rows& rows,
-                             std::span<const uint32_t> selected);
+                             std::span<const uint32_t> selected,
+                             NotANumber otherwise = NotANumber::kRefuse);
 
 // K x N: D_nk = ||d_nk||^2 of one feature set. Throws kBadData likewise.
 Eigen::ArrayXXd SquaredScores(const Layout& layout, const Components& components, const Rows& rows,
-                              std::span<const uint32_t> selected);
+                              std::span<const uint32_t> selected,
+                              NotANumber otherwise = NotANumber::kRefuse);
 
 // K x J: sum_n weights_kn T_j(x_n).
 Eigen::ArrayXXd WeightedStatistics(const Layout& layout, const Rows& rows,

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <map>
 
+#include "methods/dpvi/session.h"
+#include "net/joint_draw.h"
 #include "tests/data/expect_error.h"
 #include "tests/mpc/transcript.h"
 #include "tests/net/parties.h"
@@ -43,19 +46,21 @@ Agreed Agree(size_t computing, bool dealer, const std::vector<KeyShares>& shares
   }
   const auto errors = net::RunChannels(std::move(transports), [&](net::Channel& channel) {
     const size_t self = channel.self();
-    const RunKeys keys =
-        AgreeOnKeys(channel, computing, self < computing ? &shares[self] : nullptr, binding);
+    crypto::Prg nonces = net::TestRandom(static_cast<uint8_t>(200 + self));
+    channel.BeginPhase(kKeysPhase);
+    const RunKeys keys = AgreeOnKeys(channel, computing, self < computing ? &shares[self] : nullptr,
+                                     binding, net::kTestRun, &nonces);
     agreed.batch[self] = keys.batch.Expose();
     agreed.public_key[self] = keys.public_key.Expose();
     const net::PhaseTraffic phase = channel.traffic().back();
     EXPECT_EQ(phase.phase, kKeysPhase);
-    EXPECT_EQ(phase.rounds, 1u);
+    EXPECT_EQ(phase.rounds, 2u);
     for (size_t peer = 0; peer < processes; ++peer) {
       const bool sends = peer != self && self < computing;
-      EXPECT_EQ(phase.links[peer].messages_sent, sends ? 1u : 0u);
-      EXPECT_EQ(phase.links[peer].bytes_sent, !sends             ? 0u
-                                              : peer < computing ? kKeySharesBytes
-                                                                 : kBatchShareBytes);
+      const uint64_t keys_told = !sends ? 0 : peer < computing ? 2 : 1;
+      EXPECT_EQ(phase.links[peer].messages_sent, sends ? 2u : 0u);
+      EXPECT_EQ(phase.links[peer].bytes_sent,
+                keys_told * (net::kCommitmentBytes + net::kOpeningBytes));
     }
   });
   EXPECT_EQ(net::Describe(errors), "");
@@ -106,9 +111,10 @@ TEST(DpviKeysTest, NothingOfTheParametersGoesToTheDealer) {
   for (size_t party : {0, 1}) shares[party].public_key = SharesOf(party, 50).public_key;
   Agree(2, true, shares, DigestOf(1), &two);
   for (size_t party : {0, 1}) {
-    ASSERT_EQ(one.Messages(party, 2).size(), 1u);
+    ASSERT_EQ(one.Messages(party, 2).size(), 2u);
     const auto& batch = shares[party].batch.Expose();
-    EXPECT_EQ(one.Messages(party, 2)[0], Bytes(batch.begin(), batch.end()));
+    const Bytes opening = one.Messages(party, 2)[1];
+    EXPECT_EQ(Bytes(opening.begin(), opening.begin() + 32), Bytes(batch.begin(), batch.end()));
     EXPECT_EQ(one.Messages(party, 2), two.Messages(party, 2));
     EXPECT_NE(one.Messages(party, 1 - party), two.Messages(party, 1 - party));
     EXPECT_TRUE(one.Messages(2, party).empty());
@@ -119,16 +125,31 @@ TEST(DpviKeysTest, MistakesAndLostPeers) {
   const KeyShares shares = SharesOf(0);
   const auto errors = net::RunChannels(net::MemoryParties(3), [&](net::Channel& channel) {
     if (channel.self() == 1) return;  // gone
-    AgreeOnKeys(channel, 3, &shares, DigestOf(1));
+    crypto::SystemRandom random;
+    AgreeOnKeys(channel, 3, &shares, DigestOf(1), net::kTestRun, &random);
   });
   for (size_t party : {0, 2}) {
     ASSERT_TRUE(errors[party]);
     EXPECT_EQ(errors[party]->code(), ErrorCode::kPeerLost);
   }
   net::RunChannels(net::MemoryParties(2), [&](net::Channel& channel) {
-    ExpectError(ErrorCode::kUsage, "shares of the keys", "",
-                [&] { AgreeOnKeys(channel, 2, nullptr, DigestOf(1)); });
+    ExpectError(ErrorCode::kUsage, "brings a share of each", "",
+                [&] { AgreeOnKeys(channel, 2, nullptr, DigestOf(1), net::kTestRun, nullptr); });
   });
+}
+
+// Two parties with a number each.
+RunPlan SmallPlan() {
+  RunRequest request;
+  request.layout = stats::mixture::MakeLayout({{"a", stats::mixture::Family::kGaussian, 0, 1, 0},
+                                               {"b", stats::mixture::Family::kGaussian, 0, 1, 1}});
+  request.party_index = {0, 1};
+  request.num_rows = 20;
+  request.components = 2;
+  request.variational.steps = 5;
+  request.batch_size = 4;
+  request.noise_parties = {0, 1};
+  return PlanRun(std::move(request));
 }
 
 class KeptSharesTest : public testing::Test {
@@ -146,28 +167,29 @@ class KeptSharesTest : public testing::Test {
 
 TEST_F(KeptSharesTest, AreTheSameAgain) {
   crypto::Prg random = net::TestRandom(7);
-  const KeyShares first = KeptKeyShares(folder_, DigestOf(1), random);
-  const KeyShares again = KeptKeyShares(folder_, DigestOf(1), random);
-  EXPECT_EQ(first.batch.Expose(), again.batch.Expose());
-  EXPECT_EQ(first.public_key.Expose(), again.public_key.Expose());
+  EXPECT_FALSE(LoadShares(folder_, DigestOf(1)));
+  const KeyShares first = DrawKeyShares(random);
+  KeepShares(folder_, DigestOf(1), {first, DigestOf(3)});
+  const KeptShares again = LoadShares(folder_, DigestOf(1)).value();
+  EXPECT_EQ(first.batch.Expose(), again.shares.batch.Expose());
+  EXPECT_EQ(first.public_key.Expose(), again.shares.public_key.Expose());
+  EXPECT_EQ(again.keys, DigestOf(3));
   EXPECT_NE(first.batch.Expose(), first.public_key.Expose());
   const auto mode = std::filesystem::status(File()).permissions();
   EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   ExpectError(ErrorCode::kRefused, "another study", "same tables",
-              [&] { KeptKeyShares(folder_, DigestOf(2), random); });
-  std::filesystem::remove(File());
-  EXPECT_NE(KeptKeyShares(folder_, DigestOf(1), random).batch.Expose(), first.batch.Expose());
+              [&] { LoadShares(folder_, DigestOf(2)); });
 }
 
 TEST_F(KeptSharesTest, DamagedFilesAreRefused) {
   crypto::Prg random = net::TestRandom(7);
-  KeptKeyShares(folder_, DigestOf(1), random);
+  KeepShares(folder_, DigestOf(1), {DrawKeyShares(random), DigestOf(3)});
   std::ifstream in(File(), std::ios::binary);
   const std::string whole(std::istreambuf_iterator<char>(in), {});
   const auto refused = [&](const std::string& content) {
     std::ofstream(File(), std::ios::binary | std::ios::trunc) << content;
     ExpectError(ErrorCode::kBadInput, "is damaged", "as a new release",
-                [&] { KeptKeyShares(folder_, DigestOf(1), random); });
+                [&] { LoadShares(folder_, DigestOf(1)); });
   };
   for (size_t i = 0; i < whole.size(); i += 5) {
     std::string damaged = whole;
@@ -177,6 +199,56 @@ TEST_F(KeptSharesTest, DamagedFilesAreRefused) {
   for (const size_t size : {size_t{0}, size_t{31}, whole.size() - 1})
     refused(whole.substr(0, size));
   refused(whole + "x");
+}
+
+// An honest party that restarts sends the shares that it sent before, which the others know by
+// then: one of them may fit its own to them. What comes of it is refused.
+TEST_F(KeptSharesTest, KeysThatComeOutOtherThanBeforeAreRefused) {
+  const auto begin = [&](const std::map<size_t, std::filesystem::path>& folders, uint8_t seed) {
+    std::vector<KeyBytes> batch(2);
+    const auto errors = net::RunChannels(net::MemoryParties(2), [&](net::Channel& channel) {
+      crypto::Prg random = net::TestRandom(static_cast<uint8_t>(seed + channel.self()));
+      SessionInput input;
+      input.num_computing = 2;
+      input.study = input.own = DigestOf(1);
+      input.random = &random;
+      input.folder = folders.at(channel.self());
+      input.run = "run";
+      batch[channel.self()] = BeginSession(channel, SmallPlan(), input).keys.batch.Expose();
+    });
+    return std::pair(errors, batch);
+  };
+  const std::map<size_t, std::filesystem::path> both = {{0, folder_ / "0"}, {1, folder_ / "1"}};
+  const auto [first_errors, first] = begin(both, 20);
+  EXPECT_EQ(net::Describe(first_errors), "");
+  const auto [again_errors, again] = begin(both, 30);
+  EXPECT_EQ(net::Describe(again_errors), "");
+  EXPECT_EQ(again, first);
+
+  // Party 1 says that it kept its share, and sends another.
+  crypto::Prg random = net::TestRandom(40);
+  const KeptShares kept = LoadShares(folder_ / "1", DigestOf(1)).value();
+  KeepShares(folder_ / "1", DigestOf(1), {DrawKeyShares(random), kept.keys});
+  const auto errors = begin(both, 50).first;
+  ASSERT_TRUE(errors[0]);
+  EXPECT_EQ(errors[0]->code(), ErrorCode::kPeerFault);
+  EXPECT_THAT(errors[0]->message(), testing::HasSubstr("came out other than in its earlier"));
+
+  // Says that it kept none: both draw anew, for without a checkpoint nothing had opened.
+  std::filesystem::remove_all(folder_ / "1");
+  const auto [new_errors, fresh] = begin(both, 60);
+  EXPECT_EQ(net::Describe(new_errors), "");
+  EXPECT_EQ(fresh[0], fresh[1]);
+  EXPECT_NE(fresh[0], first[0]);
+  // With one, the others would go on under keys that it does not know: refused, and nothing is
+  // lost.
+  const KeptShares before = LoadShares(folder_ / "0", DigestOf(1)).value();
+  CheckpointFiles(folder_ / "0", before.keys).Store({4, {}});
+  std::filesystem::remove_all(folder_ / "1");
+  const auto lost = begin(both, 70).first;
+  ASSERT_TRUE(lost[0]);
+  EXPECT_EQ(lost[0]->code(), ErrorCode::kRefused);
+  EXPECT_EQ(LoadShares(folder_ / "0", DigestOf(1))->keys, before.keys);
 }
 
 // A checkpoint of other keys is not gone on from.

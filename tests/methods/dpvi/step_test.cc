@@ -65,6 +65,7 @@ struct Problem {
   std::vector<mixture::Rows> rows;  // by holder, on the grid
   mixture::Rows all;                // of the whole model, on the grid
   StepDesign design;
+  std::vector<std::vector<uint8_t>> neutral = {};  // by holder
 };
 
 Problem MakeProblem(const mixture::Layout& layout, const std::vector<std::vector<double>>& values,
@@ -100,7 +101,8 @@ ArrayXXd RunStep(const Setting& setting, const Problem& problem, const ArrayXXd&
     for (size_t h = 0; h < problem.holders.size(); ++h) {
       if (engine.self() != problem.holders[h].party) continue;
       readers[h] = ReaderOf(problem.holders[h].layout, problem.rows[h]);
-      own = ValuesAt(problem.holders[h], model.components[h], problem.rows[h], batch);
+      own = ValuesAt(problem.holders[h], model.components[h], problem.rows[h], batch,
+                     problem.neutral.empty() ? std::span<const uint8_t>() : problem.neutral[h]);
     }
     StepParameters parameters =
         knows ? model.parameters : NoParameters(problem.holders, problem.design.components);
@@ -292,6 +294,51 @@ TEST(DpviStepTest, RowsBeyondTheBoundWeighNothing) {
         RunStep({"dealer", parties}, problem, theta, batch, NoNoise(problem, parties));
     EXPECT_LT(RelativeDifference(got, Expected(problem, theta, kept)), kTolerance);
   }
+}
+
+// A row that one of its holders makes neutral adds nothing to the sum, whatever the others hold of
+// it: the step is that of a batch without it, at the cost of the whole batch.
+TEST(DpviStepTest, NeutralRowsAddNothing) {
+  for (const size_t parties : {2, 3}) {
+    StepDesign design;
+    design.components = 3;
+    const std::vector<uint32_t> batch = {0, 4, 7, 11, 12, 30, 31};
+    Problem problem = MakeProblem(EveryFamily(parties), SomeValues(40, 3), parties, design);
+    const ArrayXXd theta = RandomTheta(problem.layout, 3, 5, 1);
+    const ArrayXXd whole =
+        RunStep({"dealer", parties}, problem, theta, batch, NoNoise(problem, parties));
+    problem.neutral.assign(parties, std::vector<uint8_t>(40));
+    problem.neutral[0][7] = problem.neutral[0][31] = 1;
+    problem.neutral[parties - 1][12] = problem.neutral[parties - 1][31] = 1;
+    const ArrayXXd got =
+        RunStep({"dealer", parties}, problem, theta, batch, NoNoise(problem, parties));
+    const std::vector<uint32_t> kept = {0, 4, 11, 30};
+    EXPECT_LT(RelativeDifference(got, Expected(problem, theta, kept)), kTolerance);
+    EXPECT_GT(RelativeDifference(got, whole), 0.01);
+  }
+}
+
+// So does one whose density is no number under parameters that noise has led astray: nothing stops.
+TEST(DpviStepTest, ARowWithoutADensityIsNeutral) {
+  StepDesign design;
+  design.components = 2;
+  const Problem problem = MakeProblem(EveryFamily(2), SomeValues(6, 1), 2, design);
+  ModelAt model = MakeModelAt(problem.holders, RandomTheta(problem.layout, 2, 2, 1));
+  const std::vector<uint32_t> batch = {3, 1};
+  const HolderValues good =
+      ValuesAt(problem.holders[0], model.components[0], problem.rows[0], batch);
+  EXPECT_LT(good.squared_scores.maxCoeff(), problem.design.holder_square());
+  const std::vector<uint8_t> neutral = {0, 1, 0, 0, 0, 0};
+  const HolderValues marked =
+      ValuesAt(problem.holders[0], model.components[0], problem.rows[0], batch, neutral);
+  EXPECT_TRUE((marked.log_densities.col(0) == good.log_densities.col(0)).all());
+  EXPECT_GT(marked.squared_scores.col(1).minCoeff(), problem.design.holder_square());
+  model.components[0].log_normaliser(1) = HUGE_VAL;
+  const HolderValues astray =
+      ValuesAt(problem.holders[0], model.components[0], problem.rows[0], batch);
+  EXPECT_TRUE(astray.log_densities.allFinite());
+  EXPECT_TRUE(astray.squared_scores.allFinite());
+  EXPECT_GT(astray.squared_scores.minCoeff(), problem.design.holder_square());
 }
 
 // The paper's formulation: 30 and 40 bits where the other has 60, a little less room when clipping.

@@ -91,6 +91,25 @@ TEST(Clipped, NoRowMovesARatioByMore) {
   EXPECT_GT(replaced, 0.9 * replace);
 }
 
+// A row whose likelihood is no number at the point of reference, or anywhere else, ends no chain
+// and moves no ratio by more than another.
+TEST(Clipped, ARowThatIsNoNumberSomewhereStopsNothing) {
+  VectorXd y(3);
+  y << 0, 4, 1;
+  MatrixXd x = MatrixXd::Ones(3, 1);
+  x(1, 0) = 1e308;
+  const double limit = 0.5;
+  for (const double at_reference : {0.0, 2.0}) {
+    const VectorXd reference = VectorXd::Constant(1, at_reference);
+    const TargetPtr clipped = ClippedTarget(PoissonTarget(x, y), reference, limit);
+    MatrixXd points(1, 5);
+    points << -3, 0, 1, 2, 7;
+    const MatrixXd values = clipped->ByRow(points);
+    EXPECT_TRUE(values.allFinite());
+    EXPECT_LE(values.cwiseAbs().maxCoeff(), limit);
+  }
+}
+
 TEST(Clipped, WhatHasNoBoundIsRefused) {
   const Registry lung = testing::Lung();
   EXPECT_EQ(

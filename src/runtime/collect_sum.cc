@@ -14,28 +14,20 @@ std::vector<Bytes> Values(const std::map<uint16_t, Bytes>& found) {
   return values;
 }
 
-// What the nodes agreed on, as the first says it.
-methods::dca::Closing AgreedClosing(const std::vector<Bytes>& signed_closings,
+methods::dca::Agreement AgreementOf(const std::vector<Bytes>& signed_closings,
                                     const study::CollectionFile& collection,
                                     const methods::dca::NodeCertificates& certificates) {
   std::vector<methods::dca::Closing> closings;
   for (const Bytes& bytes : signed_closings) {
     closings.push_back(methods::dca::OpenClosing(bytes, certificates));
   }
-  methods::dca::RequireAgreement(closings, certificates.size());
-  const methods::dca::Closing& closing = closings.front();
-  if (closing.study != collection.contract.study || closing.epoch != collection.epoch) {
+  const methods::dca::Agreement agreement =
+      methods::dca::RequireAgreement(closings, certificates.size());
+  if (closings.front().study != collection.contract.study ||
+      closings.front().epoch != collection.epoch) {
     throw Error(ErrorCode::kRefused, "the compute nodes closed another round");
   }
-  return closing;
-}
-
-// The nodes published what they closed, and nothing else of the same size.
-void RequireSameSet(const methods::dca::Closing& closed, const methods::dca::Closing& published) {
-  methods::dca::Closing expected = closed;
-  expected.node = published.node;
-  if (published == expected) return;
-  throw Error(ErrorCode::kRefused, "the compute nodes published another sum than they closed");
+  return agreement;
 }
 
 }  // namespace
@@ -51,22 +43,21 @@ CollectedSum CollectSum(const study::CollectionFile& collection, const crypto::I
   for (uint16_t k = 0; k < collection.contract.nodes; ++k) {
     nodes.emplace(k, RoundClient(collection, k, identity));
   }
-  const methods::dca::Closing closing =
-      AgreedClosing(Values(GatherFrom(nodes, "closing", kMaxClosingBytes, deadline, log, progress)),
-                    collection, certificates);
+  const methods::dca::Agreement agreement =
+      AgreementOf(Values(GatherFrom(nodes, "closing", kMaxClosingBytes, deadline, log, progress)),
+                  collection, certificates);
   CollectedSum collected;
-  collected.statement = StateSum(collection.contract, closing.count, collection.delta);
+  collected.statement = StateSum(collection.contract, agreement.count, collection.delta);
   if (ledger) {
-    collected.charge = ChargeRound(collection, closing, *ledger,
+    collected.charge = ChargeRound(collection, agreement, *ledger,
                                    "reader " + crypto::Describe(*identity.certificate).name);
   }
   const std::vector<Bytes> publications = Values(
       GatherFrom(nodes, "publication", MaxPublicationBytes(collection), deadline, log, progress));
   collected.sum = methods::dca::Aggregate(publications, collection.contract, certificates);
-  // They are all of one set.
-  RequireSameSet(closing, methods::dca::OpenPublication(publications.front(), collection.contract,
-                                                        certificates)
-                              .closing);
+  if (collected.sum.agreement != agreement) {
+    throw Error(ErrorCode::kRefused, "the compute nodes published another sum than they closed");
+  }
   return collected;
 }
 

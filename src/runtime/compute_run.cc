@@ -10,6 +10,7 @@
 #include "methods/dca/sum_worker.h"
 #include "net/roster.h"
 #include "runtime/box_key_file.h"
+#include "runtime/finish_round.h"
 #include "runtime/open_spool.h"
 #include "runtime/round_api.h"
 #include "runtime/round_charge.h"
@@ -215,58 +216,13 @@ class ComputeRun {
     return peers;
   }
 
-  AcceptedSet AgreedSet(std::map<uint16_t, RoundClient>& peers) {
-    if (const std::optional<Bytes> recorded = spool_->closing()) {
-      return methods::dca::ParseSet(*recorded);
-    }
-    std::vector<AcceptedSet> sets = {own_set_};
-    for (const auto& [peer, bytes] :
-         GatherFrom(peers, "set", MaxSetBytes(collection_), std::nullopt, log_, progress_)) {
-      sets.push_back(methods::dca::ParseSet(bytes));
-    }
-    return methods::dca::Intersect(sets);
-  }
-
   void Finish() {
     std::map<uint16_t, RoundClient> peers = Peers();
-    const AcceptedSet agreed = AgreedSet(peers);
-    agreed_count_ = static_cast<uint32_t>(agreed.size());
-    RefuseNewNoise(agreed);
-    const Bytes closing = node_.Agree(agreed);
-    board_.ShowClosing(closing);
-    log_(fmt::format("agreed on {} of {} uploads", agreed.size(), own_set_.size()));
-    std::vector<Bytes> closings = {closing};
-    if (!spool_->publication()) {
-      for (auto& [peer, bytes] :
-           GatherFrom(peers, "closing", kMaxClosingBytes, std::nullopt, log_, progress_)) {
-        closings.push_back(std::move(bytes));
-      }
-      node_.CheckClosings(closings);
-    }
-    if (options_.ledger) {
-      const RoundCharge charge = ChargeRound(collection_, node_.OwnClosing(agreed),
-                                             *options_.ledger, "compute node " + options_.node);
-      log_(fmt::format("charged to table {} as entry {}", charge.table, charge.reservation));
-    }
-    board_.ShowPublication(node_.Publish(closings));
-    log_("published its sum");
-  }
-
-  // Where the compute nodes add the noise, a store that has forgotten its closing would draw it a
-  // second time for one charge.
-  void RefuseNewNoise(const AcceptedSet& agreed) {
-    if (!options_.ledger ||
-        collection_.contract.noise_source != methods::dca::NoiseSource::kNodes) {
-      return;
-    }
-    // The ledger first: another process of this node records its closing before it charges.
-    if (IsSpent(collection_, node_.OwnClosing(agreed).set_hash, *options_.ledger) &&
-        !spool_->closing()) {
-      throw Error(
-          ErrorCode::kRefused,
-          "the ledger says that this round was opened, the upload store knows nothing of it",
-          "Use the store that this compute node closed, or start a new epoch.");
-    }
+    const AskPeers ask = [&](std::string_view what, size_t max_bytes) {
+      return GatherFrom(peers, what, max_bytes, std::nullopt, log_, progress_);
+    };
+    agreed_count_ = FinishRound({collection_, own_set_, options_.ledger, options_.node, ask, log_},
+                                node_, board_);
   }
 
   // Serves what there is until it is enough.

@@ -2,8 +2,9 @@
 //
 //   open       takes uploads over HTTPS until the deadline, or until it is told to freeze
 //   frozen     shows its set to the other nodes, asks for theirs: the intersection is agreed
-//   closed     shows its signed closing, asks for the others'
+//   closed     adds up, shows its signed closing, asks for the others'
 //   published  charged to the ledger, then shows its signed sum, until it is stopped
+// The last two: finish_round.h.
 // Everything a node has told others is in its store before: killed at any point and started again
 // it goes on, to the same bytes. Peers are asked again and again, over TLS pinned both ways.
 // Revealed: methods/dca/README.md, "Who learns what".

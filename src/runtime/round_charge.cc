@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <variant>
 
@@ -20,14 +21,18 @@ using privacy::AdversaryKind;
 using privacy::ledger::Charge;
 using privacy::ledger::GridGaussian;
 
-// The same for every attempt to open this set, another one for every other set.
-crypto::Digest RunIdOf(const study::CollectionFile& collection, const crypto::Digest& agreed_set) {
+// The same for every attempt to open this round, whatever is in it.
+crypto::Digest RunIdOf(const study::CollectionFile& collection) {
   return crypto::Sha256()
-      .Field("partita dca round")
+      .Field("partita dca round 2")
       .Update(collection.contract.study)
       .U64(collection.epoch)
-      .Update(agreed_set)
       .Finish();
+}
+
+// What the entry says is released.
+std::string ReleaseOf(const methods::dca::Agreement& agreement) {
+  return "private-sum, closings " + ToHex(agreement.hash);
 }
 
 // What `accepted` uploads carry against somebody outside, or against all compute nodes but one.
@@ -47,18 +52,17 @@ privacy::ledger::ChargedMechanism MechanismOf(const study::CollectionFile& colle
   return mechanism;
 }
 
-Charge ChargeAgainst(const study::CollectionFile& collection, uint32_t accepted, AdversaryKind kind,
-                     uint32_t size) {
+Charge ChargeAgainst(const study::CollectionFile& collection,
+                     const methods::dca::Agreement& agreement, AdversaryKind kind, uint32_t size) {
   Adversary adversary;
   adversary.kind = kind;
   adversary.size = size;
-  return {"private-sum", std::move(adversary), Adjacency::kReplace,
-          MechanismOf(collection, accepted, kind), 1};
+  return {ReleaseOf(agreement), std::move(adversary), Adjacency::kReplace,
+          MechanismOf(collection, agreement.count, kind), 1};
 }
 
 privacy::ledger::ReservationRequest ReservationRequestOf(const study::CollectionFile& collection,
-                                                         uint32_t accepted,
-                                                         const crypto::Digest& agreed_set,
+                                                         const methods::dca::Agreement& agreement,
                                                          const privacy::ledger::Policy& policy) {
   if (policy.outside.adjacency != Adjacency::kReplace) {
     throw Error(ErrorCode::kRefused,
@@ -70,66 +74,104 @@ privacy::ledger::ReservationRequest ReservationRequestOf(const study::Collection
   const methods::dca::Contract& contract = collection.contract;
   privacy::ledger::ReservationRequest request;
   request.table = policy.table;
-  request.run_id = RunIdOf(collection, agreed_set);
+  request.run_id = RunIdOf(collection);
   request.study_file_hash = contract.study;
   request.study = collection.name;
-  request.charges.push_back(ChargeAgainst(collection, accepted, AdversaryKind::kOutsideAnalyst, 0));
+  request.charges.push_back(
+      ChargeAgainst(collection, agreement, AdversaryKind::kOutsideAnalyst, 0));
   if (policy.insider) {
     request.charges.push_back(
-        ChargeAgainst(collection, accepted, AdversaryKind::kComputeNodes, contract.nodes - 1U));
+        ChargeAgainst(collection, agreement, AdversaryKind::kComputeNodes, contract.nodes - 1U));
   }
   return request;
 }
 
 struct Earlier {
   uint64_t reservation = 0;
+  std::string release;
   bool spent = false;
 };
 
-// The charge of this set that is there already, and not taken back.
+// The first charge of this round that was not taken back: of several processes that charge at once,
+// all come to the same.
 std::optional<Earlier> FindCharge(privacy::ledger::SqliteLedger& ledger, const std::string& table,
                                   const crypto::Digest& run_id) {
-  std::optional<Earlier> found;
+  std::map<uint64_t, Earlier> charges;
   for (const privacy::ledger::Entry& entry : ledger.Entries(table)) {
     if (const auto* reserved = std::get_if<privacy::ledger::Reserved>(&entry.body)) {
-      if (reserved->run_id == run_id) found = Earlier{entry.sequence, false};
+      if (reserved->run_id != run_id || reserved->charges.empty()) continue;
+      charges[entry.sequence] = {entry.sequence, reserved->charges.front().release, false};
     } else if (const auto* spent = std::get_if<privacy::ledger::Spent>(&entry.body)) {
-      if (found && spent->reservation == found->reservation) found->spent = true;
+      const auto found = charges.find(spent->reservation);
+      if (found != charges.end()) found->second.spent = true;
     } else if (const auto* refunded = std::get_if<privacy::ledger::Refunded>(&entry.body)) {
-      if (found && refunded->reservation == found->reservation) found.reset();
+      charges.erase(refunded->reservation);
     }
   }
-  return found;
+  if (charges.empty()) return std::nullopt;
+  return charges.begin()->second;
 }
 
-// Whether anything of this collection was charged.
-bool HasCharge(privacy::ledger::SqliteLedger& ledger, const std::string& table,
-               const study::CollectionFile& collection) {
-  const std::vector<privacy::ledger::Entry> entries = ledger.Entries(table);
-  return std::ranges::any_of(entries, [&](const privacy::ledger::Entry& entry) {
-    const auto* reserved = std::get_if<privacy::ledger::Reserved>(&entry.body);
-    return reserved != nullptr && reserved->study_file_hash == collection.contract.study;
-  });
+// The charge of this round, made now if there was none. Another process may make one meanwhile.
+Earlier FindOrReserve(privacy::ledger::SqliteLedger& ledger,
+                      const privacy::ledger::ReservationRequest& request,
+                      const privacy::ledger::Stamp& stamp) {
+  if (const auto earlier = FindCharge(ledger, request.table, request.run_id)) return *earlier;
+  uint64_t own = 0;
+  try {
+    own = ledger.Reserve(request, stamp).number;
+  } catch (const Error& error) {
+    const bool judged = error.code() == ErrorCode::kRefused || error.code() == ErrorCode::kBudget;
+    if (!judged) throw;
+    if (const auto earlier = FindCharge(ledger, request.table, request.run_id)) return *earlier;
+    throw;
+  }
+  const Earlier first = FindCharge(ledger, request.table, request.run_id).value();
+  if (first.reservation != own) {
+    ledger.Refund(request.table, own,
+                  privacy::ledger::NothingSent("another process charged this round"), stamp);
+  }
+  return first;
+}
+
+// Another process may have spent it since it was found.
+void SpendOnce(privacy::ledger::SqliteLedger& ledger, const std::string& table,
+               uint64_t reservation, const privacy::ledger::Stamp& stamp) {
+  try {
+    ledger.Spend(table, reservation, stamp);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRefused) throw;
+    const std::vector<privacy::ledger::Entry> entries = ledger.Entries(table);
+    const bool spent = std::ranges::any_of(entries, [&](const privacy::ledger::Entry& entry) {
+      const auto* found = std::get_if<privacy::ledger::Spent>(&entry.body);
+      return found != nullptr && found->reservation == reservation;
+    });
+    if (!spent) throw;
+  }
 }
 
 }  // namespace
 
 RoundCharge ChargeRound(const study::CollectionFile& collection,
-                        const methods::dca::Closing& closing, const LedgerOptions& options,
+                        const methods::dca::Agreement& agreement, const LedgerOptions& options,
                         const std::string& by) {
   privacy::ledger::SqliteLedger ledger = OpenLedger(options.file);
   RoundCharge charge;
   charge.table = ChosenTable(ledger, options);
   const privacy::ledger::Stamp stamp{by, study::NowUtc()};
-  std::optional<Earlier> earlier =
-      FindCharge(ledger, charge.table, RunIdOf(collection, closing.set_hash));
-  if (!earlier) {
-    const auto request = ReservationRequestOf(collection, closing.count, closing.set_hash,
-                                              ledger.StandingOf(charge.table).policy);
-    earlier = Earlier{ledger.Reserve(request, stamp).number, false};
+  const Earlier found = FindOrReserve(
+      ledger, ReservationRequestOf(collection, agreement, ledger.StandingOf(charge.table).policy),
+      stamp);
+  if (found.release != ReleaseOf(agreement)) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("entry {} of the ledger says that this round was opened for other "
+                            "closings of its compute nodes",
+                            found.reservation),
+                "A round is opened once. Use the upload store that this compute node closed, or "
+                "start a new epoch.");
   }
-  if (!earlier->spent) ledger.Spend(charge.table, earlier->reservation, stamp);
-  charge.reservation = earlier->reservation;
+  if (!found.spent) SpendOnce(ledger, charge.table, found.reservation, stamp);
+  charge.reservation = found.reservation;
   charge.standing = ledger.StandingOf(charge.table);
   return charge;
 }
@@ -137,17 +179,10 @@ RoundCharge ChargeRound(const study::CollectionFile& collection,
 void CheckRoundCharge(const study::CollectionFile& collection, const LedgerOptions& options) {
   privacy::ledger::SqliteLedger ledger = OpenLedger(options.file);
   const std::string table = ChosenTable(ledger, options);
-  if (HasCharge(ledger, table, collection)) return;
-  ledger.Price(ReservationRequestOf(collection, methods::dca::MinAccepted(collection.contract), {},
+  if (FindCharge(ledger, table, RunIdOf(collection))) return;
+  ledger.Price(ReservationRequestOf(collection,
+                                    {methods::dca::MinAccepted(collection.contract), {}},
                                     ledger.StandingOf(table).policy));
-}
-
-bool IsSpent(const study::CollectionFile& collection, const crypto::Digest& agreed_set,
-             const LedgerOptions& options) {
-  privacy::ledger::SqliteLedger ledger = OpenLedger(options.file);
-  const std::optional<Earlier> earlier =
-      FindCharge(ledger, ChosenTable(ledger, options), RunIdOf(collection, agreed_set));
-  return earlier && earlier->spent;
 }
 
 }  // namespace partita::runtime

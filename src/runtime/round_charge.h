@@ -1,8 +1,12 @@
 // The charge of a private sum in the privacy ledger of whoever opens or collects it.
 //
-// Once per study, epoch and agreed set, for the noise that the accepted uploads really carry, spent
-// before anything leaves that could let anybody open the sum (methods.md, R-m). After a crash the
-// same charge is found again; another set of the same epoch is charged anew (R-d).
+// One charge per study and epoch, for the noise that the accepted uploads really carry, spent
+// before anything leaves that could let anybody open the sum (methods.md, R-m). It names the
+// agreement (closing.h): who is in the sum, and what every node adds to it. After a crash the same
+// charge is found again; another agreement of the same round is refused, even if nothing but the
+// ledger remembers the first: with noise from the clients two sums over nearly the same clients
+// have the same noise but for a few shares, and no second charge would pay for their difference
+// (decision 0219). A node and a reader of one institution share a ledger, and a charge.
 #pragma once
 
 #include <string>
@@ -21,15 +25,13 @@ struct RoundCharge {
 };
 
 // Durable on return. by: who is written into the entry. Throws kBudget or kRefused, and charges
-// nothing, if the budget does not allow it; kUsage as OpenLedger and ChosenTable.
+// nothing, if the budget does not allow it; kRefused if the round was charged for another
+// agreement; kUsage as OpenLedger and ChosenTable. Any number of processes at once: one charge.
 RoundCharge ChargeRound(const study::CollectionFile& collection,
-                        const methods::dca::Closing& closing, const LedgerOptions& options,
+                        const methods::dca::Agreement& agreement, const LedgerOptions& options,
                         const std::string& by);
 // Throws what ChargeRound would for the most expensive round, that of N - T_drop uploads; nothing
-// if a set of this collection was charged before, for it may be the same.
+// if this round was charged before.
 void CheckRoundCharge(const study::CollectionFile& collection, const LedgerOptions& options);
-// Whether the charge of this set was spent: its sum may have left.
-bool IsSpent(const study::CollectionFile& collection, const crypto::Digest& agreed_set,
-             const LedgerOptions& options);
 
 }  // namespace partita::runtime

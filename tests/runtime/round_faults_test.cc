@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "methods/dca/closing.h"
@@ -106,6 +108,23 @@ class RoundFaultsTest : public ::testing::Test {
             SetHash(collection.contract.study, collection.epoch, set)};
   }
 
+  static void Sql(const std::filesystem::path& file, const std::string& sql) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sql;
+    sqlite3_close(database);
+  }
+  // The words that node 0's store says it published: in what comes before its signature.
+  static Bytes PublishedWords(const SumFolder& folder) {
+    const study::CollectionFile& collection = folder.collection();
+    const std::optional<Bytes> publication =
+        OpenSpool(folder / "node0.uploads", {}, collection.contract.study, collection.epoch)
+            ->publication();
+    return methods::dca::OpenPublication(publication.value(), collection.contract,
+                                         study::CertificatesOf(collection))
+        .words;
+  }
+
   // Runs node 0 on the imported uploads, freezes it, and returns how it ended: "" or the error.
   std::string RunNode0(const SumFolder& folder, const LedgerOptions& ledger) {
     ComputeOptions options;
@@ -143,23 +162,30 @@ class RoundFaultsTest : public ::testing::Test {
   }
 };
 
-TEST_F(RoundFaultsTest, EverySetIsChargedOnce) {
+TEST_F(RoundFaultsTest, ARoundIsChargedOnce) {
   const SumFolder folder(Options());
   const LedgerOptions ledger = OpenAccount(folder);
-  Closing closing = ClosingOf(folder, 0, {});
-  closing.count = 4;
+  methods::dca::Agreement agreement{4, {1}};
   const auto charge = [&] {
-    return ChargeRound(folder.collection(), closing, ledger, "test").reservation;
+    return ChargeRound(folder.collection(), agreement, ledger, "test").reservation;
   };
-  EXPECT_FALSE(IsSpent(folder.collection(), closing.set_hash, ledger));
   const uint64_t first = charge();
-  EXPECT_TRUE(IsSpent(folder.collection(), closing.set_hash, ledger));
   EXPECT_EQ(charge(), first);
   EXPECT_EQ(Spent(ledger), 1U);
-  // Of another set of the same study and epoch, of the same size.
-  closing.set_hash[0] ^= 1;
-  EXPECT_FALSE(IsSpent(folder.collection(), closing.set_hash, ledger));
-  EXPECT_NE(charge(), first);
+  // Other closings of the same study and epoch, of as many clients.
+  agreement.hash[0] ^= 1;
+  try {
+    charge();
+    ADD_FAILURE() << "charged for other closings";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_THAT(error.message(), HasSubstr("was opened for other closings"));
+  }
+  EXPECT_EQ(Spent(ledger), 1U);
+  // Another epoch is another round.
+  study::CollectionFile next = folder.collection();
+  ++next.epoch;
+  EXPECT_NE(ChargeRound(next, agreement, ledger, "test").reservation, first);
   EXPECT_EQ(Spent(ledger), 2U);
 }
 
@@ -177,34 +203,58 @@ TEST_F(RoundFaultsTest, OtherClosingsAreRefusedBeforeTheCharge) {
   EXPECT_EQ(Spent(ledger), 0U);
 }
 
-// A store that has forgotten the round, and the peers' messages of the first time.
-TEST_F(RoundFaultsTest, NodesDoNotDrawTheirNoiseTwiceForOneCharge) {
-  const SumFolder folder(Options(kFromNodes));
-  const LedgerOptions ledger = OpenAccount(folder);
-  const AcceptedSet set = Uploads(folder, folder / "import");
-  const FakeNode node1(
-      folder, 1,
-      {{"set", methods::dca::EncodeSet(set)},
-       {"closing", SignClosing(ClosingOf(folder, 1, set), folder.node_identity(1))}});
-  EXPECT_EQ(RunNode0(folder, ledger), "");
-  std::filesystem::remove(folder / "node0.uploads");
-  EXPECT_THAT(RunNode0(folder, ledger), HasSubstr("the upload store knows nothing of it"));
-  EXPECT_EQ(Spent(ledger), 1U);
+// A store that is put back to what it was before the publication, and one that has forgotten the
+// round: the same words, whoever adds the noise, for one charge.
+TEST_F(RoundFaultsTest, RestoredStoresPublishTheSameWords) {
+  for (const std::string noise : {kFromNodes, ""}) {
+    const SumFolder folder(Options(noise));
+    const LedgerOptions ledger = OpenAccount(folder);
+    const AcceptedSet set = Uploads(folder, folder / "import");
+    const FakeNode node1(
+        folder, 1,
+        {{"set", methods::dca::EncodeSet(set)},
+         {"closing", SignClosing(ClosingOf(folder, 1, set), folder.node_identity(1))}});
+    std::set<Bytes> published;
+    EXPECT_EQ(RunNode0(folder, ledger), "");
+    published.insert(PublishedWords(folder));
+    for (int restart = 0; restart < 3; ++restart) {
+      Sql(folder / "node0.uploads", "UPDATE round SET publication = NULL");
+      EXPECT_EQ(RunNode0(folder, ledger), "");
+      published.insert(PublishedWords(folder));
+      Sql(folder / "node0.uploads", "UPDATE round SET publication = NULL, closing = NULL");
+      EXPECT_EQ(RunNode0(folder, ledger), "");
+      published.insert(PublishedWords(folder));
+      std::filesystem::remove(folder / "node0.uploads");
+      EXPECT_EQ(RunNode0(folder, ledger), "");
+      published.insert(PublishedWords(folder));
+    }
+    EXPECT_EQ(published.size(), 1U) << "sums for one charge";
+    EXPECT_EQ(Spent(ledger), 1U);
+  }
 }
 
-// Where clients add the noise the same set has the same noise: the same sum again, for nothing.
-TEST_F(RoundFaultsTest, AForgottenStoreOfClientsNoiseOpensTheSameSum) {
-  const SumFolder folder(Options());
-  const LedgerOptions ledger = OpenAccount(folder);
-  const AcceptedSet set = Uploads(folder, folder / "import");
-  const FakeNode node1(
-      folder, 1,
-      {{"set", methods::dca::EncodeSet(set)},
-       {"closing", SignClosing(ClosingOf(folder, 1, set), folder.node_identity(1))}});
-  EXPECT_EQ(RunNode0(folder, ledger), "");
-  std::filesystem::remove(folder / "node0.uploads");
-  EXPECT_EQ(RunNode0(folder, ledger), "");
-  EXPECT_EQ(Spent(ledger), 1U);
+// A store without one of the uploads, and a peer that agrees to anything: the ledger remembers.
+TEST_F(RoundFaultsTest, AStoreOfOtherUploadsOpensNothingMore) {
+  for (const std::string noise : {kFromNodes, ""}) {
+    const SumFolder folder(Options(noise));
+    const LedgerOptions ledger = OpenAccount(folder);
+    AcceptedSet set = Uploads(folder, folder / "import");
+    for (const bool first : {true, false}) {
+      const FakeNode node1(
+          folder, 1,
+          {{"set", methods::dca::EncodeSet(set)},
+           {"closing", SignClosing(ClosingOf(folder, 1, set), folder.node_identity(1))}});
+      const std::string problem = RunNode0(folder, ledger);
+      if (first) {
+        EXPECT_EQ(problem, "");
+      } else {
+        EXPECT_THAT(problem, HasSubstr("was opened for other closings"));
+      }
+      std::filesystem::remove(folder / "node0.uploads");
+      set.pop_back();
+    }
+    EXPECT_EQ(Spent(ledger), 1U);
+  }
 }
 
 // All compute nodes publish another sum of as many clients than they closed.
@@ -218,10 +268,14 @@ TEST_F(RoundFaultsTest, ReadersTakeTheSumThatWasClosed) {
   const methods::dca::Contract& contract = folder.collection().contract;
   const auto collect = [&](const AcceptedSet& published, uint64_t epochs_later) -> std::string {
     std::vector<std::unique_ptr<FakeNode>> nodes;
+    std::vector<Closing> closings;
     for (uint16_t k = 0; k < 2; ++k) {
-      methods::dca::Publication publication{ClosingOf(folder, k, published),
-                                            Bytes(contract.dimension * WordBytes(contract))};
-      publication.closing.epoch += epochs_later;
+      closings.push_back(ClosingOf(folder, k, published));
+      closings.back().epoch += epochs_later;
+    }
+    for (uint16_t k = 0; k < 2; ++k) {
+      const methods::dca::Publication publication{closings[k], RequireAgreement(closings, 2).hash,
+                                                  Bytes(contract.dimension * WordBytes(contract))};
       std::map<std::string, Bytes> shown;
       shown["closing"] = SignClosing(ClosingOf(folder, k, set), folder.node_identity(k));
       shown["publication"] = SignPublication(publication, folder.node_identity(k));

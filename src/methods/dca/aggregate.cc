@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -13,14 +14,21 @@ PrivateSum Aggregate(std::span<const Bytes> publications, const Contract& contra
                      const NodeCertificates& nodes) {
   MaskedSum sum = MaskedSum::Of(contract);
   std::vector<Closing> closings;
+  std::vector<crypto::Digest> agreements;
   for (const Bytes& bytes : publications) {
     const Publication publication = OpenPublication(bytes, contract, nodes);
     closings.push_back(publication.closing);
+    agreements.push_back(publication.agreement);
     sum.AddWords(publication.words);
   }
-  RequireAgreement(closings, contract.nodes);
   PrivateSum result;
-  result.accepted = closings.front().count;
+  result.agreement = RequireAgreement(closings, contract.nodes);
+  if (std::ranges::count(agreements, result.agreement.hash) !=
+      static_cast<std::ptrdiff_t>(agreements.size())) {
+    throw Error(ErrorCode::kRefused, "the compute nodes published for different closings",
+                "Nothing is opened. Find out which of them closed the round twice.");
+  }
+  result.accepted = result.agreement.count;
   if (result.accepted < MinAccepted(contract) || closings.front().study != contract.study) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("a sum of {} uploads is not one of this study", result.accepted));

@@ -10,8 +10,8 @@
 namespace partita::methods::dca {
 namespace {
 
-constexpr char kClosingDomain[] = "partita dca closing";
-constexpr char kPublicationDomain[] = "partita dca publication";
+constexpr char kClosingDomain[] = "partita dca closing 2";
+constexpr char kPublicationDomain[] = "partita dca publication 2";
 
 void Write(ByteWriter& writer, const Closing& closing) {
   writer.Raw(closing.study);
@@ -19,15 +19,23 @@ void Write(ByteWriter& writer, const Closing& closing) {
   writer.U16(closing.node);
   writer.U32(closing.count);
   writer.Raw(closing.set_hash);
+  writer.Raw(closing.commitment);
+}
+
+crypto::Digest ReadDigest(ByteReader& reader) {
+  crypto::Digest digest{};
+  std::ranges::copy(reader.Raw(digest.size()), digest.begin());
+  return digest;
 }
 
 Closing Read(ByteReader& reader) {
   Closing closing;
-  std::ranges::copy(reader.Raw(closing.study.size()), closing.study.begin());
+  closing.study = ReadDigest(reader);
   closing.epoch = reader.U64();
   closing.node = reader.U16();
   closing.count = reader.U32();
-  std::ranges::copy(reader.Raw(closing.set_hash.size()), closing.set_hash.begin());
+  closing.set_hash = ReadDigest(reader);
+  closing.commitment = ReadDigest(reader);
   return closing;
 }
 
@@ -62,6 +70,7 @@ Bytes SignClosing(const Closing& closing, const crypto::Identity& identity) {
 Bytes SignPublication(const Publication& publication, const crypto::Identity& identity) {
   ByteWriter message;
   Write(message, publication.closing);
+  message.Raw(publication.agreement);
   message.Raw(publication.words);
   return Signed(std::move(message), identity, kPublicationDomain);
 }
@@ -78,34 +87,40 @@ Publication OpenPublication(ByteView bytes, const Contract& contract,
   ByteReader reader(bytes);
   Publication publication;
   publication.closing = Read(reader);
+  publication.agreement = ReadDigest(reader);
   const ByteView words = reader.Raw(contract.dimension * WordBytes(contract));
   publication.words.assign(words.begin(), words.end());
   RequireSignature(bytes, reader, publication.closing, nodes, kPublicationDomain);
   return publication;
 }
 
-void RequireAgreement(std::span<const Closing> closings, size_t nodes) {
-  std::vector<bool> seen(nodes);
+Agreement RequireAgreement(std::span<const Closing> closings, size_t nodes) {
+  std::vector<const Closing*> of_node(nodes);
   for (const Closing& closing : closings) {
     Closing expected = closings.front();
     expected.node = closing.node;
+    expected.commitment = closing.commitment;
     if (closing != expected) {
       throw Error(ErrorCode::kRefused,
                   fmt::format("compute nodes {} and {} closed the round with different sets",
                               closings.front().node, closing.node),
                   "Nothing is opened. Find out which clients one of them lacks.");
     }
-    if (closing.node >= nodes || seen[closing.node]) {
+    if (closing.node >= nodes || of_node[closing.node] != nullptr) {
       throw Error(ErrorCode::kRefused,
                   fmt::format("a second closing of compute node {}, or of no node", closing.node));
     }
-    seen[closing.node] = true;
+    of_node[closing.node] = &closing;
   }
   if (closings.size() != nodes) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("{} of {} compute nodes have closed the round", closings.size(), nodes),
                 "Nothing is opened before all have.");
   }
+  ByteWriter all;
+  for (const Closing* closing : of_node) Write(all, *closing);
+  return {closings.front().count,
+          crypto::Sha256().Field("partita dca agreement").Field(all.bytes()).Finish()};
 }
 
 }  // namespace partita::methods::dca

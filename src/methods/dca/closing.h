@@ -1,10 +1,13 @@
 // The signed messages by which compute nodes agree on what is opened, and open it.
 //
-//   closing      study, epoch, node, number and hash of the agreed set; one per node and round
-//   publication  the same, and the node's sum of the agreed set's shares
+//   closing      study, epoch, node, number and hash of the agreed set, and the node's commitment
+//   to
+//                its sum of the set's shares; one per node and round
+//   publication  the same, the hash of the M closings, and the node's sum, with the noise it adds
 //
-// A node publishes only after it has seen the equal closings of all M nodes, so that a relay can
-// neither make two honest nodes open different sets nor make one open two.
+// A node publishes only after it has seen the closings of all M nodes for one set, so that a relay
+// can neither make two honest nodes open different sets nor make one open two. What all of them
+// closed with is the agreement: what a round is charged for, and the only thing that is opened.
 #pragma once
 
 #include <memory>
@@ -23,13 +26,24 @@ struct Closing {
   uint16_t node = 0;
   uint32_t count = 0;
   crypto::Digest set_hash{};
+  // Of the node's sum, before noise: pseudo-random to everybody else (node_secrets.h).
+  crypto::Digest commitment{};
 
   bool operator==(const Closing&) const = default;
 };
 
+// The closings of all nodes of a round, as one: who is in the sum, and what each node adds to it.
+struct Agreement {
+  uint32_t count = 0;
+  crypto::Digest hash{};
+
+  bool operator==(const Agreement&) const = default;
+};
+
 struct Publication {
   Closing closing;
-  Bytes words;  // d ring elements, little-endian
+  crypto::Digest agreement{};  // its hash
+  Bytes words;                 // d ring elements, little-endian
 };
 
 // The certificates of the M compute nodes, in their order.
@@ -46,7 +60,7 @@ Publication OpenPublication(ByteView bytes, const Contract& contract,
                             const NodeCertificates& nodes);
 
 // Throws kRefused unless there is exactly one closing of each node and all name the same study,
-// epoch, count and set.
-void RequireAgreement(std::span<const Closing> closings, size_t nodes);
+// epoch, count and set. The order in which they are given does not matter.
+Agreement RequireAgreement(std::span<const Closing> closings, size_t nodes);
 
 }  // namespace partita::methods::dca

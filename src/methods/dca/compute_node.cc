@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "methods/dca/noise_share.h"
+#include "methods/dca/node_secrets.h"
 #include "methods/dca/spool_sum.h"
 #include "methods/dca/sum_worker.h"
 
@@ -76,6 +76,12 @@ AcceptedSet ComputeNode::Freeze() {
   return spool_.Accepted();
 }
 
+std::optional<AcceptedSet> ComputeNode::Recorded() {
+  const std::optional<Bytes> sealed = spool_.closing();
+  if (!sealed) return std::nullopt;
+  return OpenSealedSet(settings_.round, *sealed);
+}
+
 Bytes ComputeNode::Agree(const AcceptedSet& agreed) {
   if (!spool_.frozen()) {
     throw Error(ErrorCode::kRefused, "a round that still takes uploads cannot be closed",
@@ -89,42 +95,74 @@ Bytes ComputeNode::Agree(const AcceptedSet& agreed) {
                 "Nothing is opened. Start a new epoch with more clients, or plan with more that "
                 "drop out.");
   }
-  if (!SortedByClient(agreed) || !std::ranges::includes(spool_.Accepted(), agreed)) {
+  // After the publication the shares may be gone (docs/private-sums-operations.md).
+  const bool published = spool_.publication().has_value();
+  if (!SortedByClient(agreed) ||
+      (!published && !std::ranges::includes(spool_.Accepted(), agreed))) {
     throw Error(ErrorCode::kRefused, "the agreed set names uploads that this node does not have");
   }
-  spool_.RecordClosing(EncodeSet(agreed));
-  return SignClosing(OwnClosing(agreed), settings_.identity);
+  spool_.RecordClosing(SealSet(settings_.round, agreed));
+  closed_ = CloseWith(agreed);
+  return SignClosing(closed_->closing, settings_.identity);
 }
 
-void ComputeNode::CheckClosings(std::span<const Bytes> signed_closings) {
+Agreement ComputeNode::CheckClosings(std::span<const Bytes> signed_closings) {
   std::vector<Closing> closings;
   for (const Bytes& bytes : signed_closings) {
     closings.push_back(OpenClosing(bytes, settings_.certificates));
   }
-  RequireAgreement(closings, settings_.round.contract.nodes);
-  if (std::ranges::find(closings, OwnClosing(RecordedSet())) == closings.end()) {
+  const Agreement agreement = RequireAgreement(closings, settings_.round.contract.nodes);
+  if (std::ranges::find(closings, OwnClosed().closing) == closings.end()) {
     throw Error(ErrorCode::kRefused, "the other compute nodes closed the round with another set",
                 "Nothing is opened. Find out which clients one of them lacks.");
   }
+  agreement_ = agreement;
+  return agreement;
+}
+
+std::optional<Agreement> ComputeNode::Published() {
+  const std::optional<AcceptedSet> agreed = Recorded();
+  const std::optional<Bytes> stored = spool_.publication();
+  if (!agreed || !stored) return std::nullopt;
+  const Publication publication = OpenStored(*stored, *agreed);
+  agreement_ = Agreement{publication.closing.count, publication.agreement};
+  return agreement_;
 }
 
 Bytes ComputeNode::Publish(std::span<const Bytes> signed_closings) {
+  std::optional<Bytes> stored = spool_.publication();
+  if (!stored) {
+    CheckClosings(signed_closings);
+    MaskedSum sum = MaskedSum::Of(settings_.round.contract);
+    sum.AddWords(CommittedSum().words());
+    if (settings_.round.contract.noise_source == NoiseSource::kNodes) {
+      AddOwnNoise(settings_.round, closed_->closing.set_hash, sum);
+    }
+    const ByteView words = sum.words();
+    stored = SignPublication({closed_->closing, agreement_->hash, {words.begin(), words.end()}},
+                             settings_.identity);
+  }
   // Recorded again: what was read may not yet be where it survives the loss of the store's server.
-  if (const std::optional<Bytes> earlier = spool_.publication()) {
-    return spool_.RecordPublication(*earlier);
+  // Of several processes of this node, the first one's is kept.
+  const Bytes recorded = spool_.RecordPublication(*stored);
+  const Closing& own = OwnClosed().closing;
+  const Publication publication = OpenStored(recorded, RecordedSet());
+  if (publication.closing != own || (agreement_ && publication.agreement != agreement_->hash)) {
+    throw Error(ErrorCode::kRefused,
+                "the upload store holds a publication of another sum, or for other closings",
+                "A round is opened once. Find out who wrote to the store.");
   }
-  CheckClosings(signed_closings);
-  const AcceptedSet agreed = RecordedSet();
-  const Contract& contract = settings_.round.contract;
-  MaskedSum sum = Sum(agreed);
-  if (contract.noise_source == NoiseSource::kNodes) {
-    std::vector<Int128> noise(contract.dimension);
-    NoiseShare(contract).Sample(random_, noise);
-    sum.AddIntegers(noise);
+  closed_->sum.reset();
+  return recorded;
+}
+
+AcceptedSet ComputeNode::RecordedSet() {
+  std::optional<AcceptedSet> recorded = Recorded();
+  if (!recorded) {
+    throw Error(ErrorCode::kRefused, "a round that is not closed cannot be opened",
+                "Agree on the accepted set first.");
   }
-  const ByteView words = sum.words();
-  return spool_.RecordPublication(
-      SignPublication({OwnClosing(agreed), Bytes(words.begin(), words.end())}, settings_.identity));
+  return std::move(*recorded);
 }
 
 MaskedSum ComputeNode::Sum(const AcceptedSet& agreed) {
@@ -138,19 +176,61 @@ MaskedSum ComputeNode::Sum(const AcceptedSet& agreed) {
   return SumWithWorkers(spool_, round, agreed, worker, random_);
 }
 
-Closing ComputeNode::OwnClosing(const AcceptedSet& agreed) const {
+Closing ComputeNode::ClosingOf(const AcceptedSet& agreed) const {
   const NodeRound& round = settings_.round;
-  return {round.contract.study, round.epoch, round.node, static_cast<uint32_t>(agreed.size()),
-          SetHash(round.contract.study, round.epoch, agreed)};
+  Closing closing;
+  closing.study = round.contract.study;
+  closing.epoch = round.epoch;
+  closing.node = round.node;
+  closing.count = static_cast<uint32_t>(agreed.size());
+  closing.set_hash = SetHash(round.contract.study, round.epoch, agreed);
+  return closing;
 }
 
-AcceptedSet ComputeNode::RecordedSet() {
-  const std::optional<Bytes> closing = spool_.closing();
-  if (!closing) {
-    throw Error(ErrorCode::kRefused, "a round that is not closed cannot be opened",
-                "Agree on the accepted set first.");
+ComputeNode::Closed ComputeNode::CloseWith(const AcceptedSet& agreed) {
+  if (const std::optional<Bytes> stored = spool_.publication()) {
+    return {OpenStored(*stored, agreed).closing, std::nullopt};
   }
-  return ParseSet(*closing);
+  Closed closed{ClosingOf(agreed), Sum(agreed)};
+  closed.closing.commitment =
+      CommitToSum(settings_.round, closed.closing.set_hash, closed.sum->words());
+  return closed;
+}
+
+const ComputeNode::Closed& ComputeNode::OwnClosed() {
+  if (!closed_) closed_ = CloseWith(RecordedSet());
+  return *closed_;
+}
+
+// Of what OwnClosed says.
+const MaskedSum& ComputeNode::CommittedSum() {
+  if (!closed_->sum) {
+    const AcceptedSet agreed = RecordedSet();
+    MaskedSum sum = Sum(agreed);
+    const crypto::Digest set_hash = ClosingOf(agreed).set_hash;
+    if (CommitToSum(settings_.round, set_hash, sum.words()) != closed_->closing.commitment) {
+      throw Error(ErrorCode::kBadInput,
+                  "the upload store does not hold what this compute node closed the round with",
+                  "Nothing is opened. Find out who wrote to the store.");
+    }
+    closed_->sum = std::move(sum);
+  }
+  return *closed_->sum;
+}
+
+Publication ComputeNode::OpenStored(ByteView publication, const AcceptedSet& agreed) const {
+  Closing expected = ClosingOf(agreed);
+  try {
+    Publication opened =
+        OpenPublication(publication, settings_.round.contract, settings_.certificates);
+    expected.commitment = opened.closing.commitment;
+    if (opened.closing == expected) return opened;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kPeerFault && error.code() != ErrorCode::kUntrusted) throw;
+  }
+  throw Error(ErrorCode::kBadInput,
+              "the publication in the upload store is not this compute node's for the agreed set",
+              "Nothing is opened. Find out who wrote to the store.");
 }
 
 }  // namespace partita::methods::dca

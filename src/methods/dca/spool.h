@@ -4,6 +4,9 @@
 // returns, or is not there at all after a crash (a call that throws may have happened or not).
 // Calls of several threads are serialised. The states follow one another and never return:
 //   open -> frozen (nothing more is accepted) -> closed (the agreed set is recorded) -> published
+// That holds for honest stores. Whoever can write to one, or put it back, can do anything else:
+// what is read is checked (compute_node.h), and what was opened is remembered elsewhere too
+// (runtime/round_charge.h).
 #pragma once
 
 #include <cstdint>
@@ -48,8 +51,8 @@ class Spool {
   // max_bytes, but at least one; none at the end.
   virtual std::vector<StoredShare> Shares(const std::optional<ClientId>& after,
                                           size_t max_bytes) = 0;
-  // The one closing of this round. Throws kRefused if another one was recorded, or if the round is
-  // not frozen; the same one again has no effect.
+  // The one closing of this round (SealSet). Throws kRefused if another one was recorded, or if the
+  // round is not frozen; the same one again has no effect.
   virtual void RecordClosing(ByteView closing) = 0;
   virtual std::optional<Bytes> closing() = 0;
   // What this node publishes, before it leaves. Returns what is recorded: the argument, or what was

@@ -119,7 +119,9 @@ std::vector<std::string> Caveats(const Contract& contract) {
                    fmt::format("Holds if at most {} clients tell their noise or do not add it.",
                                contract.max_collude));
   } else {
-    caveats.insert(caveats.begin() + 1, "Holds if that compute node adds its noise.");
+    caveats.insert(caveats.begin() + 1,
+                   "Holds if that compute node adds its noise and keeps its box key secret, also "
+                   "afterwards.");
   }
   return caveats;
 }

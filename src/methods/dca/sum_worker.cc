@@ -12,6 +12,7 @@
 #include "crypto/box.h"
 #include "crypto/kdf.h"
 #include "methods/dca/locked_random.h"
+#include "methods/dca/node_secrets.h"
 #include "methods/dca/spool_sum.h"
 
 namespace partita::methods::dca {
@@ -171,7 +172,7 @@ uint32_t HelpToSum(Spool& spool, const NodeRound& round, const WorkerSettings& s
     throw Error(ErrorCode::kRefused, "a round that is not closed cannot be summed",
                 "Start the workers when the compute nodes have agreed on the accepted set.");
   }
-  const AcceptedSet agreed = ParseSet(*closing);
+  const AcceptedSet agreed = OpenSealedSet(round, *closing);
   return ChunkedSum(spool, round, agreed, settings).Work(random);
 }
 

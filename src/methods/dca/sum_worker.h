@@ -45,7 +45,8 @@ struct WorkerSettings {
 // results came from here. What `partita compute-worker` runs; any number at the same time. Memory:
 // the agreed set (48 bytes per client) and per thread one page of shares and two vectors. Throws
 // kRefused if the round is not closed, kUsage if the store is not shared (Spool::chunks), kBadInput
-// if the store lacks a share of the agreed set or holds one that was changed.
+// if the store lacks a share of the agreed set or holds one that was changed, or if this node did
+// not record that set.
 uint32_t HelpToSum(Spool& spool, const NodeRound& round, const WorkerSettings& settings,
                    crypto::RandomSource& random);
 

@@ -310,6 +310,11 @@ TEST_F(ComputeNodeTest, ChangedOrLostSharesAreFound) {
                         2},
                        world_.directories[0], nodes_.spool(0), random);
   ExpectError(ErrorCode::kBadInput, [&] { intruder.Publish(closings); });
+  // The set is what it finds first; the shares are not its own either.
+  ExpectError(ErrorCode::kBadInput, [&] {
+    SumShares(nodes_.spool(0), StoreKey({world_.contract, kEpoch, 0, settings.round.box}),
+              world_.contract, 0, agreed, 2);
+  });
 }
 
 // A store that gives one client a second time and another never, so that the number is right.
@@ -372,9 +377,19 @@ TEST_F(ComputeNodeTest, AggregationRefusesWhatDoesNotBelongTogether) {
   refuses(ErrorCode::kRefused, {publications[0], publications[1]});
   refuses(ErrorCode::kRefused, {publications[0], publications[1], publications[1]});
   Bytes changed = publications[2];
-  changed[100] ^= 1;  // a word of the sum
+  changed[150] ^= 1;  // a word of the sum
   refuses(ErrorCode::kUntrusted, {publications[0], publications[1], changed});
   refuses(ErrorCode::kPeerFault, {publications[0], publications[1], closings[2]});
+  // Node 2 signs what it published for other closings than node 0 and 1 saw: with another
+  // commitment, or under another agreement.
+  Publication second = OpenPublication(publications[2], world_.contract, world_.certificates);
+  second.closing.commitment[0] ^= 1;
+  refuses(ErrorCode::kRefused,
+          {publications[0], publications[1], SignPublication(second, world_.identities[2])});
+  second.closing.commitment[0] ^= 1;
+  second.agreement[0] ^= 1;
+  refuses(ErrorCode::kRefused,
+          {publications[0], publications[1], SignPublication(second, world_.identities[2])});
   EXPECT_NO_THROW(Aggregate(publications, world_.contract, world_.certificates));
 }
 

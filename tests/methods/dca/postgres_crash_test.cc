@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "methods/dca/node_secrets.h"
 #include "methods/dca/spool_sum.h"
 #include "methods/dca/sum_worker.h"
 #include "tests/methods/dca/cut_put.h"
@@ -202,7 +203,7 @@ TEST(PostgresCrashTest, KilledWorkersAreReplaced) {
   ComputeNode node(world.Settings(kNode), world.directories[kNode], spool, random);
   for (uint32_t client = 0; client < 200; ++client) node.Accept(clients.Upload(client)[kNode]);
   const AcceptedSet agreed = node.Freeze();
-  node.Agree(agreed);
+  spool.RecordClosing(SealSet(round, agreed));
   const MaskedSum expected = SumShares(spool, StoreKey(round), world.contract, kNode, agreed, 1);
   WorkerSettings worker;
   worker.threads = 2;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <stdexcept>
 
 #include "tests/methods/dca/world.h"
 
@@ -22,6 +23,14 @@ class Clients {
   // The same, made before; for several threads.
   const std::vector<Bytes>& Made(uint32_t client) const { return made_[client]->envelopes; }
   UploadId UploadOf(uint32_t client) { return ParseEnvelope(Upload(client).front()).header.upload; }
+
+  // Whose upload this is, of those that were made. Throws if it is nobody's.
+  uint32_t NumberOf(const AcceptedUpload& upload) {
+    for (uint32_t client = 0; client < made_.size(); ++client) {
+      if (IdOf(client) == upload.client && made_[client]) return client;
+    }
+    throw std::runtime_error("an upload of nobody");
+  }
 
   // Row and noise of an upload; null if it is not of these clients.
   const std::vector<Int128>* RowOf(const AcceptedUpload& upload) const {

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "methods/dca/node_secrets.h"
 #include "methods/dca/spool_sum.h"
 #include "tests/methods/dca/postgres_server.h"
 #include "tests/methods/dca/rounds.h"
@@ -41,7 +42,7 @@ class SumWorkerTest : public testing::TestWithParam<uint16_t> {
     agreed_ = node.Freeze();
     // Accepted here, but not elsewhere.
     for (const size_t dropped : {30, 11, 0}) agreed_.erase(agreed_.begin() + dropped);
-    node.Agree(agreed_);
+    spool->RecordClosing(SealSet(Round(), agreed_));
     expected_ = WordsOf(SumShares(*spool, StoreKey(Round()), world_.contract, kNode, agreed_, 1));
   }
 
@@ -274,8 +275,15 @@ TEST_P(SumWorkerTest, NeedsAClosedRoundAndASharedStore) {
   TempFolder folder;
   SqliteSpool alone(folder / "spool", world_.contract.study, kEpoch);
   alone.Freeze();
-  alone.RecordClosing(EncodeSet(agreed_));
+  alone.RecordClosing(SealSet(Round(), agreed_));
   ExpectError(ErrorCode::kUsage, [&] { HelpToSum(alone, Round(), Worker(clock_), random_); });
+}
+
+// A set that the node did not record is not summed.
+TEST_P(SumWorkerTest, AnEditedSetIsFound) {
+  Administer("UPDATE partita_dca.round SET closing = substr(closing, 49)");
+  ExpectError(ErrorCode::kBadInput, [&] { HelpToSum(*Open(), Round(), Worker(clock_), random_); });
+  EXPECT_EQ(Administer("SELECT 1 FROM partita_dca.chunk").size(), 0U);
 }
 
 // Whole rounds of nodes with a database each: the sum is exactly that of the agreed set.
@@ -310,7 +318,7 @@ TEST(PostgresRoundTest, OpensExactlyTheSum) {
   EXPECT_EQ(nodes[1]->Publish(closings), publications[1]);
 }
 
-// Two processes of one node publish at the same time, and each draws noise: one noise leaves.
+// Two processes of one node publish at the same time, and each draws the noise: the same one.
 TEST(PostgresRoundTest, ProcessesOfOneNodePublishTheSameBytes) {
   Contract contract = SmallContract(20, 3, 2);
   contract.noise_source = NoiseSource::kNodes;

@@ -8,6 +8,7 @@
 
 #include "base/text_table.h"
 #include "cli/json.h"
+#include "privacy/rounded_text.h"
 
 namespace partita::cli {
 namespace {
@@ -32,9 +33,9 @@ Json FindingJson(const AuditFinding& finding) {
           {"second", CountJson(finding.second)}};
 }
 
-std::string NumberOrDash(const std::optional<double>& value) {
-  return value ? fmt::format("{:.4g}", *value) : "-";
-}
+// Nothing is refuted by rounding: claims are shown rounded up, what was found rounded down.
+std::string ClaimedText(double value) { return privacy::GivenText(value, 6, true); }
+std::string FoundText(double value) { return privacy::RoundedText(value, 4, false); }
 
 std::string CountText(const privacy::Count& count) {
   if (count.trials == 0) return "-";
@@ -43,8 +44,10 @@ std::string CountText(const privacy::Count& count) {
 
 std::string ClaimText(const AuditClaim& claim) {
   std::string text;
-  if (claim.epsilon) text = fmt::format("epsilon {:g} at delta {:g}", *claim.epsilon, claim.delta);
-  if (claim.mu) text += fmt::format("{}mu {:g}", text.empty() ? "" : " and ", *claim.mu);
+  if (claim.epsilon)
+    text = fmt::format("epsilon {} at delta {}", ClaimedText(*claim.epsilon),
+                       ClaimedText(claim.delta));
+  if (claim.mu) text += fmt::format("{}mu {}", text.empty() ? "" : " and ", ClaimedText(*claim.mu));
   return text;
 }
 
@@ -61,8 +64,8 @@ std::string VerdictText(const AuditReport& report) {
            "sensitivity.";
   }
   return fmt::format(
-      "The claim is REFUTED: if it were true, this would happen with probability {:g} at most.",
-      report.alpha);
+      "The claim is REFUTED: if it were true, this would happen with probability {} at most.",
+      privacy::GivenText(report.alpha, 6, true));
 }
 
 std::string AuditText(const AuditReport& report) {
@@ -82,9 +85,11 @@ std::string AuditText(const AuditReport& report) {
       {2, 3, 5, 6},
       {}};
   for (const AuditFinding& finding : report.findings) {
-    table.rows.push_back({finding.adversary, finding.measure, NumberOrDash(finding.claimed),
-                          NumberOrDash(finding.at_least), finding.event, CountText(finding.first),
-                          CountText(finding.second), finding.violated ? "VIOLATED" : "ok"});
+    table.rows.push_back({finding.adversary, finding.measure,
+                          finding.claimed ? ClaimedText(*finding.claimed) : "-",
+                          finding.at_least ? FoundText(*finding.at_least) : "-", finding.event,
+                          CountText(finding.first), CountText(finding.second),
+                          finding.violated ? "VIOLATED" : "ok"});
   }
   return text + "\n" + RenderTable(table, 0) + "\n" + WrapText(VerdictText(report), 0);
 }

@@ -12,6 +12,7 @@
 #include "cli/simulate.h"
 #include "cli/units.h"
 #include "crypto/certificate.h"
+#include "privacy/rounded_text.h"
 #include "runtime/box_key_file.h"
 #include "runtime/collect_sum.h"
 #include "runtime/compute_run.h"
@@ -181,7 +182,8 @@ std::string SumText(const study::CollectionFile& collection,
   if (sum.values.size() > kShown) {
     text += fmt::format("  ... and {} more (--format json)\n", sum.values.size() - kShown);
   }
-  text += fmt::format("noise of each sum: standard deviation {:.6g}\n\n", sum.noise_stddev);
+  text += fmt::format("noise of each sum: standard deviation {}\n\n",
+                      privacy::RoundedText(sum.noise_stddev, 6, false));
   text += privacy::StatementText(collected.statement);
   if (collected.charge) {
     text += fmt::format("Charged to table {} of the ledger as entry {}.\n", collected.charge->table,

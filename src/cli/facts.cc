@@ -10,6 +10,7 @@
 
 #include "base/version.h"
 #include "crypto/hash.h"
+#include "privacy/rounded_text.h"
 #include "study/utc_time.h"
 
 namespace partita::cli {
@@ -137,8 +138,9 @@ std::string OwnAccount(const runtime::LedgerOutcome& outcome) {
                           : fmt::format(", countersigned by {}", fmt::join(signers, ", "));
   const double used = privacy::ledger::EpsilonAfter(standing.policy.outside, standing.outside,
                                                     standing.spent.outside);
-  return text + fmt::format("; used so far against outsiders: eps <= {:.3g} of {} at delta = {}.",
-                            used, standing.policy.outside.epsilon, standing.policy.outside.delta);
+  return text + fmt::format("; used so far against outsiders: eps <= {} of {} at delta = {}.",
+                            privacy::RoundedText(used, 3, true), standing.policy.outside.epsilon,
+                            standing.policy.outside.delta);
 }
 
 // Rule R-j: what was released before qualifies what is stated now.

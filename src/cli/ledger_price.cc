@@ -4,6 +4,7 @@
 
 #include "privacy/ledger/audit.h"
 #include "privacy/ledger/sqlite_ledger.h"
+#include "privacy/rounded_text.h"
 #include "runtime/ledger_charges.h"
 #include "runtime/run_ledger.h"
 
@@ -16,8 +17,10 @@ LedgerPrice PriceOf(const runtime::Study& study, const std::filesystem::path& fi
   ledger::SqliteLedger book = runtime::OpenLedger(file);
   const ledger::Standing standing = book.StandingOf(runtime::ChosenTable(book, {file, table}));
   const ledger::Reserved priced = book.Price(runtime::ChargesOf(study, standing.policy));
+  // Each of the two conversions, the product and the quotient is off by half a unit at most.
   const auto percent = [](uint64_t part, uint64_t whole) {
-    return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+    if (whole == 0) return 0.0;
+    return 100 * static_cast<double>(part) / static_cast<double>(whole) * (1 + 0x1p-50);
   };
   LedgerPrice price;
   price.study = study.file.name;
@@ -40,9 +43,11 @@ std::string PriceText(const LedgerPrice& price) {
                       "every later statement about the table.\n",
                       price.exact_releases);
   }
-  text += fmt::format("  Of the budget against outsiders it takes {:.3g} %", price.outside_percent);
+  text += fmt::format("  Of the budget against outsiders it takes {} %",
+                      privacy::RoundedText(price.outside_percent, 3, true));
   if (price.insider_percent > 0)
-    text += fmt::format(", of that against insiders {:.3g} %", price.insider_percent);
+    text += fmt::format(", of that against insiders {} %",
+                        privacy::RoundedText(price.insider_percent, 3, true));
   return text + fmt::format(".\n  Studies of this price that fit: {}.\n", *price.studies_left);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/json.h"
 #include "cli/regression_row.h"
 #include "methods/regression/logistic_fit.h"
+#include "privacy/rounded_text.h"
 #include "runtime/logistic_sums.h"
 
 namespace partita::cli {
@@ -104,9 +105,9 @@ void PrintDescent(const OutputOptions& output, const LogisticCommand& command,
                   options.batch_size) +
       RenderTable(table, 2) +
       WrapText(fmt::format("Without intervals: the penalty ({:g}) and the privacy noise, whose "
-                           "standard deviation in each sum is {:.3g}, move the estimates. "
+                           "standard deviation in each sum is {}, move the estimates. "
                            "--trainer variational gives an approximate posterior.",
-                           command.lambda, fit.noise_stddev),
+                           command.lambda, privacy::RoundedText(fit.noise_stddev, 3, false)),
                0) +
       "\n" + privacy::StatementText(fit.statement);
   PrintResult(output, text,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -15,6 +16,7 @@
 #include "cli/privacy_words.h"
 #include "privacy/accounting/accountant.h"
 #include "privacy/accounting/guarantee.h"
+#include "privacy/rounded_text.h"
 #include "report/privacy_html.h"
 #include "report/progress.h"
 #include "runtime/new_file.h"
@@ -81,26 +83,36 @@ Json AnswerJson(const Composition& composition, double delta, const Interval& ep
   return json;
 }
 
+std::string BudgetText(const privacy::EpsilonDelta& budget, privacy::Adjacency adjacency) {
+  return fmt::format("epsilon = {} at delta = {} ({})", privacy::GivenText(budget.epsilon, 6, true),
+                     privacy::DeltaText(budget.delta), AdjacencyName(adjacency));
+}
+
 std::string EpsilonLine(const Interval& epsilon, double delta, privacy::Adjacency adjacency) {
   if (std::isinf(epsilon.lower)) {
-    return fmt::format("epsilon      infinite at delta = {:g} ({}): no finite epsilon holds\n",
-                       delta, AdjacencyName(adjacency));
+    return fmt::format("epsilon      infinite at delta = {} ({}): no finite epsilon holds\n",
+                       privacy::DeltaText(delta), AdjacencyName(adjacency));
   }
-  std::string line = fmt::format("epsilon      {} at delta = {:g} ({})\n", IntervalText(epsilon),
-                                 delta, AdjacencyName(adjacency));
+  std::string line = fmt::format("epsilon      {} at delta = {} ({})\n", IntervalText(epsilon),
+                                 privacy::DeltaText(delta), AdjacencyName(adjacency));
   if (epsilon.upper == 0) {
     line += fmt::format(
-        "             0 is exact: the two laws differ by less than {:g} in total variation\n",
-        delta);
+        "             0 is exact: the two laws differ by less than {} in total variation\n",
+        privacy::DeltaText(delta));
   }
   return line;
 }
 
-void NoteWidth(const OutputOptions& output, bool reached) {
-  if (reached) return;
-  PrintNote(output,
-            "note: the interval is wider than asked for, because a narrower one needs more memory "
-            "than is permitted; both ends hold all the same");
+void NoteWidth(const OutputOptions& output, const PldResult& result) {
+  if (result.reached) return;
+  const Interval& value = result.value;
+  const std::string reason =
+      "the interval is wider than asked for, because a narrower one needs more work than is done "
+      "for one answer; both ends hold all the same";
+  const double width = (value.upper - value.lower) / value.upper;
+  PrintNote(output, std::isfinite(width) ? fmt::format("note: {}; reached is --width {}", reason,
+                                                       privacy::RoundedText(width, 2, true))
+                                         : fmt::format("note: {}; no --width is reached", reason));
 }
 
 // ------------------------------------------------------------------------------------------- eps
@@ -117,7 +129,7 @@ int RunEps(const OutputOptions& output, const PrivacyOptions& options) {
               EpsilonLine(result.value, delta, composition.adjacency) + "\n" +
                   privacy::StatementText(statement),
               AnswerJson(composition, delta, result.value, result.reached, statement).dump());
-  NoteWidth(output, result.reached);
+  NoteWidth(output, result);
   return kDone;
 }
 
@@ -145,7 +157,9 @@ int RunSigma(const OutputOptions& output, const PrivacyOptions& options) {
       privacy::NoiseForBudget(events, budget, tolerance, accuracy);
   part.noise = PrintedNoise(found.noise_multiplier * part.sensitivity);
   composition.events = {MakeEvent(part, composition.adjacency)};
-  const PldResult result = privacy::PldEpsilon(composition.events, budget.delta, accuracy);
+  PldResult result = privacy::PldEpsilon(composition.events, budget.delta, accuracy);
+  // With no less noise than was found to meet the budget.
+  result.value.upper = std::min(result.value.upper, budget.epsilon);
   const privacy::Statement statement =
       StateComposition(composition, result.value, budget.delta, accuracy);
   Json json = AnswerJson(composition, budget.delta, result.value, result.reached, statement);
@@ -153,14 +167,14 @@ int RunSigma(const OutputOptions& output, const PrivacyOptions& options) {
   json["value"] = part.noise;
   json["budget_epsilon"] = budget.epsilon;
   work.Finish();
-  PrintResult(
-      output,
-      fmt::format("{:<12} {:.6g}, the smallest for epsilon = {:g} at delta = {:g} ({})\n{}\n{}",
-                  key, part.noise, budget.epsilon, budget.delta,
-                  AdjacencyName(composition.adjacency),
-                  EpsilonLine(result.value, budget.delta, composition.adjacency),
-                  privacy::StatementText(statement)),
-      json.dump());
+  PrintResult(output,
+              fmt::format("{:<12} {}, the smallest for {}\n{}\n{}", key,
+                          privacy::GivenText(part.noise, kNoiseDigits, false),
+                          BudgetText(budget, composition.adjacency),
+                          EpsilonLine(result.value, budget.delta, composition.adjacency),
+                          privacy::StatementText(statement)),
+              json.dump());
+  NoteWidth(output, result);
   return kDone;
 }
 
@@ -191,8 +205,7 @@ int RunSteps(const OutputOptions& output, const PrivacyOptions& options,
   json["budget_epsilon"] = budget.epsilon;
   json["epsilon"] = IntervalJson(found.epsilon);
   json["statement"] = Json();
-  const std::string budget_text = fmt::format("epsilon = {:g} at delta = {:g} ({})", budget.epsilon,
-                                              budget.delta, AdjacencyName(composition.adjacency));
+  const std::string budget_text = BudgetText(budget, composition.adjacency);
   if (found.steps == 0) {
     work.Finish();
     PrintResult(output, fmt::format("steps        0: not even one is within {}\n", budget_text),
@@ -327,6 +340,7 @@ int RunCurve(const OutputOptions& output, const PrivacyOptions& options,
                   IntervalText(profile[0].delta), ProfileText(profile), TradeOffText(trade_off),
                   privacy::StatementText(statement)),
       json.dump());
+  NoteWidth(output, result);
   for (const std::string& file : {curve.csv, curve.plot}) {
     if (!file.empty()) PrintNote(output, "wrote " + file);
   }
@@ -370,7 +384,7 @@ int RunCompose(const OutputOptions& output, const PrivacyOptions& options) {
               fmt::format("{}\n{}\n{}", EpsilonLine(result.value, delta, composition.adjacency),
                           PartsText(composition, alone), privacy::StatementText(statement)),
               json.dump());
-  NoteWidth(output, result.reached);
+  NoteWidth(output, result);
   return kDone;
 }
 
@@ -418,7 +432,7 @@ int RunCompare(const OutputOptions& output, const PrivacyOptions& options) {
   }
   work.Finish();
   PrintResult(output,
-              fmt::format("epsilon at delta = {:g} ({})\n\n{}", delta,
+              fmt::format("epsilon at delta = {} ({})\n\n{}", privacy::DeltaText(delta),
                           AdjacencyName(composition.adjacency), RenderTable(table, 2)),
               json.dump());
   return kDone;

@@ -8,6 +8,10 @@
 namespace partita::cli {
 namespace {
 
+// About a second: who asks for more than that gives is told what was reached.
+constexpr double kCommandWork = 1.2e9;
+constexpr size_t kMaxCells = size_t{1} << 20;
+
 privacy::Adjacency ReadAdjacency(const std::string& name) {
   return name == "replace" ? privacy::Adjacency::kReplace : privacy::Adjacency::kAddRemove;
 }
@@ -176,6 +180,8 @@ privacy::PldOptions ReadAccuracy(const PrivacyOptions& options, std::function<vo
                 fmt::format("the width must lie in [1e-7, 0.5], not {}", options.width),
                 "1e-3 is quick, 1e-4 shows four digits");
   }
+  accuracy.max_cells = kMaxCells;
+  accuracy.work = std::make_shared<double>(kCommandWork);
   accuracy.check_cancelled = std::move(tick);
   return accuracy;
 }

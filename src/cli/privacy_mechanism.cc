@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text_table.h"
+#include "privacy/rounded_text.h"
 
 namespace partita::cli {
 namespace {
@@ -174,21 +175,27 @@ privacy::Mechanism MakeMechanism(const MechanismSpec& spec, privacy::Adjacency a
   throw Error(ErrorCode::kInternal, "unknown mechanism");
 }
 
+constexpr int kDigits = 6;
+
+// What somebody gave, or on the safe side of it: noise down, everything that it hides up.
+std::string Noise(double value) { return privacy::GivenText(value, kDigits, false); }
+std::string AtMost(double value) { return privacy::GivenText(value, kDigits, true); }
+
 std::string DescribeNoise(const MechanismSpec& spec, privacy::Adjacency adjacency) {
   const KindInfo& info = InfoOf(spec.kind);
   const char* norm = spec.kind == MechanismKind::kGaussian  ? " (L2 norm)"
                      : spec.kind == MechanismKind::kLaplace ? " (L1 norm)"
                                                             : "";
   const std::string parameter = spec.kind == MechanismKind::kGaussian
-                                    ? fmt::format("of standard deviation {:.6g}", spec.noise)
-                                    : fmt::format("of {} {:.6g}", info.noise_key, spec.noise);
+                                    ? "of standard deviation " + Noise(spec.noise)
+                                    : fmt::format("of {} {}", info.noise_key, Noise(spec.noise));
   const std::string moved =
       adjacency == privacy::Adjacency::kReplace
           ? fmt::format(
-                "one row moves by {:.6g} at most when it is exchanged for another (twice "
+                "one row moves by {} at most when it is exchanged for another (twice "
                 "the sensitivity)",
-                2 * spec.sensitivity)
-          : fmt::format("one row moves by {:.6g} at most by being there", spec.sensitivity);
+                AtMost(2 * spec.sensitivity))
+          : fmt::format("one row moves by {} at most by being there", AtMost(spec.sensitivity));
   const std::string noise =
       spec.kind == MechanismKind::kDiscreteGaussianSum
           ? fmt::format("the sum of {} shares of {} {} each", spec.shares, info.words, parameter)
@@ -199,13 +206,11 @@ std::string DescribeNoise(const MechanismSpec& spec, privacy::Adjacency adjacenc
 std::string DescribeLaw(const MechanismSpec& spec, privacy::Adjacency adjacency) {
   switch (spec.kind) {
     case MechanismKind::kRandomisedResponse:
-      return fmt::format(
-          "a bit that is reported truthfully with probability {:.6g} (epsilon "
-          "{:.6g})",
-          1 / (1 + std::exp(-spec.each.epsilon)), spec.each.epsilon);
+      return fmt::format("a bit that is reported truthfully with probability {:.6g} (epsilon {})",
+                         1 / (1 + std::exp(-spec.each.epsilon)), AtMost(spec.each.epsilon));
     case MechanismKind::kApproximate:
-      return fmt::format("any mechanism with the guarantee ({:.6g}, {:.6g})", spec.each.epsilon,
-                         spec.each.delta);
+      return fmt::format("any mechanism with the guarantee ({}, {})", AtMost(spec.each.epsilon),
+                         AtMost(spec.each.delta));
     case MechanismKind::kPmf:
       return fmt::format("an output with one of the two laws in {} ({} outputs)", spec.file,
                          spec.with.size());
@@ -334,8 +339,8 @@ std::string DescribeMechanism(const MechanismSpec& spec, privacy::Adjacency adja
   if (spec.rate < 1) {
     text += fmt::format(
         ", on batches into which every row comes independently with probability "
-        "{:.6g} (Poisson sampling)",
-        spec.rate);
+        "{} (Poisson sampling)",
+        AtMost(spec.rate));
   }
   if (spec.steps > 1) text += fmt::format(", {} times", FormatCount(spec.steps));
   return text + ".";

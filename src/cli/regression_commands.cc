@@ -13,6 +13,7 @@
 #include "methods/dca/sum_statement.h"
 #include "methods/regression/bounds.h"
 #include "methods/regression/fit.h"
+#include "privacy/rounded_text.h"
 #include "report/atomic_file.h"
 #include "report/regression_html.h"
 #include "runtime/new_file.h"
@@ -196,9 +197,10 @@ int RunBounds(const OutputOptions& output, const RegressionCommand& command) {
   PrintNote(output,
             fmt::format("\nBounds of {:.3g} (predictors) and {:.3g} (outcome) noisy standard "
                         "deviations around the middle of the present ones: best on auxiliary data "
-                        "at epsilon {:g}. Put the section into the next collection file; the two "
+                        "at epsilon {}. Put the section into the next collection file; the two "
                         "collections' losses add up.",
-                        bounds.thresholds.features, bounds.thresholds.target, command.epsilon));
+                        bounds.thresholds.features, bounds.thresholds.target,
+                        privacy::GivenText(command.epsilon, 6, true)));
   return kDone;
 }
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/text_table.h"
+#include "privacy/rounded_text.h"
 
 namespace partita::privacy {
 
@@ -217,7 +217,7 @@ std::string PlainSentence(Adjacency adjacency, const PrivacyLoss& loss) {
 
 std::string RightGuessesText(const PrivacyLoss& loss) {
   if (loss.infinite) return "100.0 %";
-  return fmt::format("{:.1f} %", std::ceil((1 - Beta(loss)) * 1000) / 10);
+  return PercentText(OneMinus(Beta(loss)), 1, true);
 }
 
 double BetaAt5Percent(double epsilon, double delta) {
@@ -231,27 +231,6 @@ double BetaAt5Percent(double epsilon, double delta) {
   return std::max(0.0, std::max(steep, flat) - 0x1p-49);
 }
 
-std::string RoundedText(double value, int digits, bool up) {
-  if (value == 0) return "0";
-  if (std::isinf(value)) return "infinite";
-  const std::string nearest = fmt::format("{:.{}e}", value, digits - 1);
-  const double shown = std::strtod(nearest.c_str(), nullptr);
-  const bool wrong = up ? shown < value : shown > value;
-  if (!wrong) return fmt::format("{:.{}g}", shown, digits);
-  // The next number of so many digits: "1.234e-05" is 1234 e-8.
-  const size_t e = nearest.find('e');
-  std::string mantissa = nearest.substr(0, e);
-  std::erase(mantissa, '.');
-  int64_t whole = std::atoll(mantissa.c_str()) + (up ? 1 : -1);
-  int exponent = std::atoi(nearest.c_str() + e + 1) - digits + 1;
-  if (fmt::format("{}", whole).size() < static_cast<size_t>(digits) || whole == 0) {
-    whole = 10 * (whole + 1) - 1;  // below a power of ten the next one is ten times closer
-    --exponent;
-  }
-  const std::string next = fmt::format("{}e{}", whole, exponent);
-  return fmt::format("{:.{}g}", std::strtod(next.c_str(), nullptr), digits);
-}
-
 std::string StatementText(const Statement& statement) {
   CheckStatement(statement);
   TextTable table;
@@ -259,8 +238,7 @@ std::string StatementText(const Statement& statement) {
   table.right = {2, 3, 4};
   for (const StatementRow& row : statement.rows) {
     table.rows.push_back({AdversaryText(row.adversary), std::string(AdjacencyName(row.adjacency)),
-                          LossText(row.loss),
-                          row.loss.infinite ? "-" : fmt::format("{:g}", row.loss.delta),
+                          LossText(row.loss), row.loss.infinite ? "-" : DeltaText(row.loss.delta),
                           RightGuessesText(row.loss), Because(row)});
   }
   std::string text = WrapText(statement.mechanism, kIndent) + RenderTable(table, kIndent);

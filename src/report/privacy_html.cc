@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "privacy/rounded_text.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/json.h"
@@ -34,7 +35,7 @@ std::string StatementTable(const privacy::Statement& statement) {
       because += "; used " + std::to_string(*row.uses_realised) + " times in this run";
     table.Add({Escape(AdversaryText(row.adversary)), std::string(AdjacencyName(row.adjacency)),
                EpsilonCell(row.loss),
-               row.loss.infinite ? "" : RoundedCell(row.loss.delta, kErrorDigits, true),
+               row.loss.infinite ? "" : Escape(privacy::DeltaText(row.loss.delta)),
                Escape(RightGuessesText(row.loss)), Escape(because)});
   }
   return RenderHtmlTable(table);

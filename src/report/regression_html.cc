@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "privacy/rounded_text.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/privacy_html.h"
@@ -91,12 +92,12 @@ std::string RenderRegressionHtml(const RegressionResult& result, const std::stri
                ? Paragraph("Noise: the posterior standard deviation as a multiple of what it would "
                            "be if the sums were exact.")
                : "") +
-          Definitions(
-              {{"rows", std::to_string(result.rows)},
-               {"residual standard deviation", Short(result.residual_stddev)},
-               {"noise of every scaled sum, standard deviation", Short(result.noise_stddev)},
-               {"estimator", result.noise_aware ? "noise-aware posterior"
-                                                : "plain posterior, noise left out"}}));
+          Definitions({{"rows", std::to_string(result.rows)},
+                       {"residual standard deviation", Short(result.residual_stddev)},
+                       {"noise of every scaled sum, standard deviation",
+                        privacy::RoundedText(result.noise_stddev, 4, false)},
+                       {"estimator", result.noise_aware ? "noise-aware posterior"
+                                                        : "plain posterior, noise left out"}}));
   page.main += Section("warnings", "What to keep in mind", Bullets(result.warnings));
   page.main += Section("bounds", "Bounds", ColumnTable(result));
   std::string data;

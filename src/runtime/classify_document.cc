@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "privacy/rounded_text.h"
 #include "runtime/classify_study.h"
 
 namespace partita::runtime {
@@ -212,10 +213,10 @@ study::Document ClassifyDocument(const ClassifyStudy& study,
     document.sections.push_back(
         Evaluated("Evaluation with noise, all parties' test rows", *result.evaluation));
     document.sections.back().paragraphs.push_back(fmt::format(
-        "Rows were counted in bins of predicted probability, with noise of {:.3g} on every count; "
+        "Rows were counted in bins of predicted probability, with noise of {} on every count; "
         "ties in a bin leave the area between {:.3f} and {:.3f}. Standard errors contain the "
         "noise.",
-        result.counts->noise_stddev, result.evaluation->area_lowest,
+        privacy::RoundedText(result.counts->noise_stddev, 3, false), result.evaluation->area_lowest,
         result.evaluation->area_highest));
   } else if (result.counts) {
     document.sections.push_back(

@@ -10,6 +10,7 @@
 #include "methods/dca/simulate.h"
 #include "methods/dca/sum_statement.h"
 #include "privacy/accounting/steps_statement.h"
+#include "privacy/rounded_text.h"
 
 namespace partita::runtime {
 namespace {
@@ -170,12 +171,15 @@ privacy::Statement StateLogistic(const dca::Contract& batch, uint64_t clients,
   };
   privacy::Statement statement;
   statement.mechanism = fmt::format(
-      "{} private sums of gradients clipped to the L2 norm {:.6g}, in {} epochs of batches of {} "
+      "{} private sums of gradients clipped to the L2 norm {}, in {} epochs of batches of {} "
       "clients; a client is in one sum of each epoch, and replacing it moves that sum by at most "
-      "{:.6g}; noise that must remain in each: standard deviation {:.6g}.",
-      options.epochs * (clients / options.batch_size), options.clip_norm, options.epochs,
-      options.batch_size, 2 * options.clip_norm,
-      std::ldexp(privacy::StddevUpperBound(batch.variance), -regression::kGradientBits));
+      "{}; noise that must remain in each: standard deviation {}.",
+      options.epochs * (clients / options.batch_size),
+      privacy::GivenText(options.clip_norm, 6, true), options.epochs, options.batch_size,
+      privacy::GivenText(2 * options.clip_norm, 6, true),
+      privacy::RoundedText(
+          std::ldexp(privacy::StddevLowerBound(batch.variance), -regression::kGradientBits), 6,
+          false));
   statement.rows.push_back(
       Row(AdversaryKind::kBatchObserver, 0,
           loss(dca::RemainingAgainstClients(batch, arrived, dca::UncountedShares(batch, 0))),

@@ -7,6 +7,7 @@
 #include "methods/accept/predictive_checks.h"
 #include "methods/accept/prior_sensitivity.h"
 #include "methods/accept/result.h"
+#include "privacy/rounded_text.h"
 #include "runtime/mcmc_study.h"
 #include "runtime/plan_privacy.h"
 
@@ -154,7 +155,8 @@ study::DocumentSection ChainPrivacySection(const McmcStudy& study,
       "All {} decisions together: epsilon at most {} at delta = {} against whoever takes "
       "no part and sees the draws; {} per effective draw of the parameter that mixes "
       "worst. Those who take part know more:",
-      summary.decisions, privacy::RoundedText(epsilon, 3, true), study.spec.privacy->delta,
+      summary.decisions, privacy::RoundedText(epsilon, 3, true),
+      privacy::DeltaText(study.spec.privacy->delta),
       privacy::RoundedText(epsilon / effective, 2, true)));
   for (const study::PlanPrivacy& row : PlanPrivacyRows(study.statement)) {
     section.paragraphs.push_back(row.adversary +

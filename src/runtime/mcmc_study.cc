@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "data/design.h"
 #include "methods/accept/row_checks.h"
+#include "privacy/rounded_text.h"
 #include "runtime/computations.h"
 #include "runtime/plan_privacy.h"
 
@@ -138,7 +139,8 @@ void PlanMcmcReleases(McmcStudy& study) {
 std::string ChainLossText(const privacy::StatementRow& row) {
   if (row.loss.infinite) return "no bound: " + row.reason;
   return fmt::format("eps <= {} at delta = {}, if all computing parties follow the protocol",
-                     privacy::RoundedText(row.loss.epsilon_upper, 3, true), row.loss.delta);
+                     privacy::RoundedText(row.loss.epsilon_upper, 3, true),
+                     privacy::DeltaText(row.loss.delta));
 }
 
 std::string ChainRowsText(const McmcStudy& study) {

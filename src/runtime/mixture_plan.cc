@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "mpc/plan_engine.h"
+#include "privacy/rounded_text.h"
 #include "runtime/mixture_study.h"
 #include "runtime/plan_privacy.h"
 
@@ -22,12 +23,17 @@ std::string EpsilonText(const privacy::PrivacyLoss& loss) {
   return "eps <= " + privacy::RoundedText(loss.epsilon_upper, 4, true);
 }
 
+std::string NoiseText(const dpvi::RunPlan& plan) {
+  return privacy::GivenText(plan.request.noise_multiplier, 6, false);
+}
+
 std::string ChoiceText(const MixtureStudy& study, const dpvi::BatchChoice& choice) {
   return fmt::format(
       "Batches {}: {} iterations, a row in at most {} of them; {} for who sees the model, {} for a "
-      "party (delta = {:g}).",
+      "party (delta = {}).",
       stats::mixture::BatchModeName(choice.mode), choice.steps, choice.max_uses,
-      EpsilonText(choice.outside), EpsilonText(choice.party), study.audience.delta);
+      EpsilonText(choice.outside), EpsilonText(choice.party),
+      privacy::DeltaText(study.audience.delta));
 }
 
 // Bytes that the masked statistics of one row take on all links together.
@@ -112,8 +118,8 @@ std::vector<study::PlanPrivacy> StatementRowsOf(const privacy::Statement& statem
     const std::string loss =
         row.loss.infinite
             ? "no bound: " + row.reason
-            : fmt::format("{} at delta = {:g}, if all computing parties follow the protocol; {}",
-                          EpsilonText(row.loss), row.loss.delta, row.reason);
+            : fmt::format("{} at delta = {}, if all computing parties follow the protocol; {}",
+                          EpsilonText(row.loss), privacy::DeltaText(row.loss.delta), row.reason);
     rows.push_back({privacy::AdversaryText(row.adversary),
                     row.loss.infinite ? "" : std::string(AdjacencyName(row.adjacency)), loss});
   }
@@ -126,12 +132,11 @@ void MixtureStudy::Describe(study::Plan& described) const {
   const study::MixtureSpec& of = spec();
   described.analyses.push_back(
       {file.analyses.front().name, "dpvi",
-       fmt::format(
-           "mixture of {} components over {} columns, {} iterations, noise {:.6g} times the "
-           "clipping norm {:g}{}{}",
-           of.components, columns.size(), of.iterations, plan.request.noise_multiplier,
-           of.privacy.clip, of.paper_schedule ? ", the paper's schedule" : "",
-           of.paper_formulation ? ", the paper's formulation" : ""),
+       fmt::format("mixture of {} components over {} columns, {} iterations, noise {} times the "
+                   "clipping norm {:g}{}{}",
+                   of.components, columns.size(), of.iterations, NoiseText(plan), of.privacy.clip,
+                   of.paper_schedule ? ", the paper's schedule" : "",
+                   of.paper_formulation ? ", the paper's formulation" : ""),
        of.utility.test_rows == 0 ? "over all rows"
                                  : fmt::format("over {} rows; {} are set aside",
                                                plan.request.num_rows, of.utility.test_rows),
@@ -173,8 +178,8 @@ std::vector<study::PlanExposure> MixtureStudy::Exposures() const {
   exposure.statistics = uint64_t{plan.request.num_rows} * columns.size();
   exposure.level = kNoisedStatistics;
   exposure.exposes = {fmt::format(
-      "sums of clipped gradients with noise of {:.6g} times the clipping norm on each iteration",
-      plan.request.noise_multiplier)};
+      "sums of clipped gradients with noise of {} times the clipping norm on each iteration",
+      NoiseText(plan))};
   return {exposure};
 }
 

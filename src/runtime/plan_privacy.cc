@@ -2,25 +2,21 @@
 
 #include <fmt/format.h>
 
+#include "privacy/rounded_text.h"
+
 namespace partita::runtime {
 namespace {
 
-// Four digits, never below the value.
-std::string RoundedUp(double value) {
-  for (double shown : {value, value * 1.0005}) {
-    std::string text = fmt::format("{:.4g}", shown);
-    if (std::stod(text) >= value) return text;
-  }
-  return fmt::format("{:.17g}", value);
-}
+constexpr int kDigits = 4;
 
 std::string PlanLossText(const privacy::StatementRow& row) {
   if (row.loss.infinite) return "no bound: " + row.reason;
   return fmt::format(
-      "eps <= {} (true value >= {:.4g}) at delta = {:g}, if all computing parties follow the "
-      "protocol; {}",
-      RoundedUp(row.loss.epsilon_upper), row.loss.epsilon_lower * (1 - 5e-4), row.loss.delta,
-      row.reason);
+      "eps <= {} (true value >= {}) at delta = {}, if all computing parties follow the protocol; "
+      "{}",
+      privacy::RoundedText(row.loss.epsilon_upper, kDigits, true),
+      privacy::RoundedText(row.loss.epsilon_lower, kDigits, false),
+      privacy::DeltaText(row.loss.delta), row.reason);
 }
 
 }  // namespace

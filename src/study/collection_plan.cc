@@ -6,6 +6,7 @@
 
 #include "base/text_table.h"
 #include "methods/dca/sum_statement.h"
+#include "privacy/rounded_text.h"
 #include "study/collection_file.h"
 #include "study/utc_time.h"
 
@@ -69,8 +70,9 @@ std::string CollectionText(const CollectionFile& collection) {
   if (collection.regression) {
     text += WrapText(
         fmt::format("For a linear regression of {}; replacing one client's row moves the sums by "
-                    "at most {:g} ({} norm, scaled units).",
-                    collection.regression->outcome().name, RowSensitivity(contract),
+                    "at most {} ({} norm, scaled units).",
+                    collection.regression->outcome().name,
+                    privacy::GivenText(RowSensitivity(contract), 6, true),
                     contract.clip.norm == privacy::Norm::kL1 ? "L1" : "L2"),
         0);
   }
@@ -97,9 +99,8 @@ std::string CollectionPlanText(const CollectionFile& collection, const Collectio
       "\nNobody but a client sees its row as long as one compute node keeps its shares to "
       "itself.\n";
   const size_t seed_bytes = plan.upload_bytes.back();
-  text +=
-      fmt::format("\nNoise of each value of the sum, if all arrive: standard deviation {:.6g}\n",
-                  plan.noise_stddev);
+  text += fmt::format("\nNoise of each value of the sum, if all arrive: standard deviation {}\n",
+                      privacy::RoundedText(plan.noise_stddev, 6, false));
   text += fmt::format("A client sends {} to {}, {} to each other node; with TLS {} in all, {}\n",
                       FormatBytes(plan.upload_bytes.front()), collection.nodes.front().name,
                       FormatBytes(seed_bytes), FormatBytes(plan.client_bytes),

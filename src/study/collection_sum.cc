@@ -58,7 +58,7 @@ void RequirePromise(const TableReader& reader, const CollectionFile& collection)
   const Contract& contract = collection.contract;
   const privacy::PrivacyLoss loss =
       methods::dca::ChargedLoss(contract, methods::dca::MinAccepted(contract), collection.delta);
-  if (!collection.epsilon || loss.epsilon_upper <= *collection.epsilon) return;
+  if (!collection.epsilon || (!loss.infinite && loss.epsilon_upper <= *collection.epsilon)) return;
   reader.Fail(reader.PositionOf("epsilon"), "no noise on this grid keeps this epsilon",
               "use more fraction bits");
 }

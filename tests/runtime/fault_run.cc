@@ -323,10 +323,9 @@ std::vector<RunEnd> FaultRuns::RunAll(const Fault& fault, bool afresh) {
             ++end.oks_sent;
         }
         for (Seen& seen : traffic.received[peer]) {
-          ReceivedFrame frame{
-              peer, seen.type == net::FrameType::kData,
-              seen.type == net::FrameType::kAbort || seen.type == net::FrameType::kRelayedAbort,
-              PhaseOf(seen.tag), std::move(seen.payload)};
+          ReceivedFrame frame{peer, seen.type == net::FrameType::kData,
+                              seen.type == net::FrameType::kAbort, PhaseOf(seen.tag),
+                              std::move(seen.payload)};
           end.received.push_back(std::move(frame));
         }
       }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <ctime>
 #include <functional>
 
 #include "base/error.h"
@@ -64,6 +66,42 @@ TEST(CollectionFileTest, SaysWhatItSays) {
   EXPECT_EQ(collection.nodes[1].fingerprint, crypto::Fingerprint(*IdentityOf("south").certificate));
   EXPECT_EQ(NodeIndexByName(collection, "south"), 1U);
   EXPECT_THROW(NodeIndexByName(collection, "west"), Error);
+}
+
+// The time that this process spent computing, in seconds: others on the machine do not count.
+double CpuSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+// However much or little noise there is, in grid units or beside the bound. With hardly any nothing
+// is protected: that is said at once, instead of an epsilon in the billions.
+TEST(CollectionFileTest, PlansAreQuickForAnyNoise) {
+  int unlimited = 0, limited = 0;
+  for (const char* source : {"clients", "nodes"}) {
+    for (const char* dimension : {"1", "3", "1000"}) {
+      for (const char* bound : {"1", "100"}) {
+        double before = HUGE_VAL;
+        for (const char* noise : {"1e-6", "1e-4", "1e-3", "0.1", "1", "30", "1e3", "1e5"}) {
+          std::string text =
+              Edited(Text(), "epsilon = 1.0", std::string("noise_stddev = ") + noise);
+          text = Edited(text, "\"clients\"", std::string("\"") + source + "\"");
+          text = Edited(text, "dimension = 4", std::string("dimension = ") + dimension);
+          text = Edited(text, "bound = 2.0", std::string("bound = ") + bound);
+          SCOPED_TRACE(text.substr(0, 400));
+          const double began = CpuSeconds();
+          const CollectionPlan plan = PlanCollection(Parse(text));
+          EXPECT_LE(CpuSeconds() - began, 2);
+          const privacy::PrivacyLoss& loss = plan.statement.rows[0].loss;
+          const double epsilon = loss.infinite ? HUGE_VAL : loss.epsilon_upper;
+          EXPECT_LE(epsilon, before);
+          before = epsilon;
+          (loss.infinite ? unlimited : limited) += 1;
+          const std::string reason = plan.statement.rows[0].reason;
+          EXPECT_EQ(reason.find("too little noise") != std::string::npos, loss.infinite) << reason;
+        }
+      }
+    }
+  }
+  EXPECT_GT(unlimited, 10);
+  EXPECT_GT(limited, 50);
 }
 
 // The promised epsilon holds for N - T_drop uploads, and is not given away either.

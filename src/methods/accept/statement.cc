@@ -162,16 +162,17 @@ Claim ClaimOf(const ChainPlan& plan, const Sensitivity& sensitivity) {
 std::string MechanismText(const ChainPlan& plan, const Sensitivity& sensitivity) {
   const uint64_t decisions = Decided(plan);
   if (plan.rule == Rule::kPenalty) {
-    return fmt::format(
-        "penalty method, {} noisy log ratios, noise {:.4g} x what one row contributes", decisions,
-        1 / StandardisedSensitivity(plan.penalty));
+    return fmt::format("penalty method, {} noisy log ratios, noise {} x what one row contributes",
+                       decisions,
+                       privacy::RoundedText(1 / StandardisedSensitivity(plan.penalty), 4, false));
   }
   const char* rule =
       plan.options.acceptance == stats::mcmc::Acceptance::kBarker ? "Barker's" : "Metropolis's";
-  return fmt::format(
-      "{} decisions by {} rule{}{}", decisions, rule,
-      plan.staged ? " in two stages, a bit each" : "",
-      sensitivity ? fmt::format(", log ratios within {:.4g} of each other", *sensitivity) : "");
+  return fmt::format("{} decisions by {} rule{}{}", decisions, rule,
+                     plan.staged ? " in two stages, a bit each" : "",
+                     sensitivity ? fmt::format(", log ratios within {} of each other",
+                                               privacy::RoundedText(*sensitivity, 4, true))
+                                 : "");
 }
 
 }  // namespace

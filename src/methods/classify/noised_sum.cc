@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "privacy/rounded_text.h"
 #include "privacy/sampling/grid_variance.h"
 
 namespace partita::methods::classify {
@@ -50,8 +51,8 @@ double TotalStddev(const NoisedSum& sum) {
 mpc::Release ReleaseOf(const NoisedSum& sum, std::string what, std::string to, uint64_t count) {
   mpc::Release release{sum.release, std::move(what), std::move(to), "",
                        count,       sum.to,          sum.dimension};
-  release.mechanism =
-      fmt::format("discrete Gaussian, sigma = {:.4g} of each party", NoiseStddev(sum));
+  release.mechanism = fmt::format("discrete Gaussian, sigma = {} of each party",
+                                  privacy::RoundedText(NoiseStddev(sum), 4, false));
   return release;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "privacy/accounting/steps_statement.h"
+#include "privacy/rounded_text.h"
 #include "privacy/sampling/release_statement.h"
 #include "stats/erm/objective_noise.h"
 
@@ -107,6 +108,12 @@ PrivacyLoss LossOfSteps(double noise_multiplier, double rate, uint64_t steps, Ad
   return privacy::StateSteps(all).rows.front().loss;
 }
 
+// What is certainly lost at `delta`, as far as this loss tells: a lower end holds at its own delta
+// and at smaller ones, and says nothing of the smaller epsilon of a larger delta.
+double LowerEndAt(const PrivacyLoss& loss, double delta) {
+  return loss.delta >= delta ? loss.epsilon_lower : 0;
+}
+
 // Nothing limits what anybody learns.
 Statement StateNoBound(const std::string& mechanism, const std::string& reason,
                        const Audience& audience) {
@@ -165,11 +172,12 @@ Statement StateDescent(const DescentTask& task, double noise_multiplier, const A
   };
   Statement statement = StateFor(audience, task.adjacency, loss_of, "sees every noisy sum");
   statement.mechanism = fmt::format(
-      "DP-SGD: {} noisy sums of gradients of norm at most {:g}; every row is in a batch with "
-      "probability {:.6g}, drawn in secret by its owner; noise of {:.6g} times that norm remains "
+      "DP-SGD: {} noisy sums of gradients of norm at most {}; every row is in a batch with "
+      "probability {}, drawn in secret by its owner; noise of {} times that norm remains "
       "against {} known shares.",
-      task.options.iterations, task.options.clip_norm, task.options.rate, noise_multiplier,
-      task.known_shares);
+      task.options.iterations, privacy::GivenText(task.options.clip_norm, 6, true),
+      privacy::GivenText(task.options.rate, 6, true),
+      privacy::GivenText(noise_multiplier, 6, false), task.known_shares);
   statement.caveats.emplace_back(
       "The statement covers every iterate, not only the classifier that is reported.");
   privacy::CheckStatement(statement);
@@ -190,11 +198,11 @@ Statement StatePsgd(const PsgdTask& task, const Audience& audience) {
   };
   Statement statement = StateFor(audience, Adjacency::kReplace, loss_of, "sees every noisy sum");
   statement.mechanism = fmt::format(
-      "PSGD: {} noisy sums of gradients; noise rho of standard deviation {:.6g} in each remains "
+      "PSGD: {} noisy sums of gradients; noise rho of standard deviation {} in each remains "
       "against {} known shares. The noise eta, drawn once, cancels in differences of the sums and "
       "is "
       "not counted.",
-      task.options.iterations, task.rho_stddev, task.known_shares);
+      task.options.iterations, privacy::GivenText(task.rho_stddev, 6, false), task.known_shares);
   statement.caveats.emplace_back(
       "The theorem of Rajkumar and Agarwal speaks of the classifier at convergence. A run that "
       "stops "
@@ -223,6 +231,7 @@ Statement StateMinimum(const PrivateMinimum& design, const MinimumBudget& budget
                                          remaining * (1 - 1e-12), privacy::Delta(linear_delta));
     const privacy::Bounds output = privacy::DiscreteGaussianEpsilon(
         distance, privacy::RemainingNoise(*design.output, known), privacy::Delta(output_delta));
+    if (!std::isfinite(output.upper)) return Unlimited();
     PrivacyLoss loss;
     loss.epsilon_upper = (determinants + linear + output.upper) * (1 + 1e-12);
     loss.delta = delta.value();
@@ -231,9 +240,10 @@ Statement StateMinimum(const PrivateMinimum& design, const MinimumBudget& budget
   Statement statement = StateFor(audience, Adjacency::kReplace, loss_of,
                                  "sees the certificate's bit and the noisy coefficients");
   statement.mechanism = fmt::format(
-      "Approximate minima perturbation on shares: linear noise sigma* = {:.6g} against {} known "
-      "shares, penalty {:.6g} with slack, output noise for a gradient of norm {:.3g}.",
-      design.linear_stddev, budget.known_shares, design.task.lambda, design.gamma);
+      "Approximate minima perturbation on shares: linear noise sigma* = {} against {} known "
+      "shares, penalty {:.6g} with slack, output noise for a gradient of norm {}.",
+      privacy::RoundedText(design.linear_stddev, 6, false), budget.known_shares, design.task.lambda,
+      privacy::RoundedText(design.gamma, 3, true));
   statement.caveats.emplace_back(
       "The certificate's bit is not covered by the noise. The number of steps is enough for every "
       "table within the bounds, so that it is yes unless a computation fails; a no opens nothing "
@@ -253,16 +263,16 @@ Statement StateObjective(const PrivateMinimum& design, const MinimumBudget& budg
   RequireParties(audience, parties);
   Statement statement = StateNoBound(
       fmt::format(
-          "Gaussian objective perturbation on shares: linear noise sigma* = {:.6g} against {} "
+          "Gaussian objective perturbation on shares: linear noise sigma* = {} against {} "
           "known "
           "shares, penalty {:.6g}, of which the slack Delta is {:.6g}. The theorem gives epsilon "
-          "{:g} at delta {:g} for the EXACT minimiser of the perturbed objective.",
-          design.linear_stddev, budget.known_shares, design.task.lambda, design.slack,
-          budget.epsilon, budget.delta),
-      fmt::format(
-          "the theorem covers the exact minimiser; what opens is up to {:.3g} away from it, "
-          "and no noise covers that",
-          design.gamma / design.task.lambda),
+          "{} at delta {} for the EXACT minimiser of the perturbed objective.",
+          privacy::RoundedText(design.linear_stddev, 6, false), budget.known_shares,
+          design.task.lambda, design.slack, privacy::GivenText(budget.epsilon, 6, true),
+          privacy::DeltaText(budget.delta)),
+      fmt::format("the theorem covers the exact minimiser; what opens is up to {} away from it, "
+                  "and no noise covers that",
+                  privacy::RoundedText(design.gamma / design.task.lambda, 3, true)),
       audience);
   statement.caveats.emplace_back(
       "NOT private as it is opened; protocol \"approximate-minima\" covers the distance with "
@@ -286,8 +296,8 @@ Statement StateCentralObjective(const CentralObjective& objective, double delta)
   statement.mechanism = fmt::format(
       "Gaussian objective perturbation by one curator who holds all rows: eta of standard "
       "deviation "
-      "{:.6g}, penalty {:g} with slack.",
-      objective.noise_stddev, objective.lambda);
+      "{}, penalty {:g} with slack.",
+      privacy::GivenText(objective.noise_stddev, 6, false), objective.lambda);
   statement.rows = {row};
   statement.caveats = {
       "The curator sees every row.",
@@ -357,10 +367,11 @@ Statement Together(const std::vector<Statement>& one_after_other, const Statemen
         loss = Unlimited();
         continue;
       }
-      // What is certainly lost is the larger one of what each loses.
-      loss.epsilon_lower = std::max(loss.epsilon_lower, more.epsilon_lower);
+      // What each loses is lost together, too.
+      const double delta = loss.delta + more.delta;
+      loss.epsilon_lower = std::max(LowerEndAt(loss, delta), LowerEndAt(more, delta));
       loss.epsilon_upper = (loss.epsilon_upper + more.epsilon_upper) * (1 + 1e-15);
-      loss.delta += more.delta;
+      loss.delta = delta;
     }
     all.mechanism += " " + next.mechanism;
     all.caveats.insert(all.caveats.end(), next.caveats.begin(), next.caveats.end());
@@ -376,9 +387,10 @@ Statement Together(const std::vector<Statement>& one_after_other, const Statemen
         continue;
       }
       loss.beta_at_5_percent.reset();
-      loss.epsilon_lower = std::max(loss.epsilon_lower, other.epsilon_lower);
+      const double delta = std::max(loss.delta, other.delta);
+      loss.epsilon_lower = std::max(LowerEndAt(loss, delta), LowerEndAt(other, delta));
       loss.epsilon_upper = std::max(loss.epsilon_upper, other.epsilon_upper);
-      loss.delta = std::max(loss.delta, other.delta);
+      loss.delta = delta;
     }
     all.mechanism += " " + instead->mechanism;
     all.caveats.insert(all.caveats.end(), instead->caveats.begin(), instead->caveats.end());

@@ -55,6 +55,7 @@ StatementRow Row(AdversaryKind kind, uint32_t size, privacy::PrivacyLoss loss, s
   row.adjacency = privacy::Adjacency::kReplace;
   row.loss = std::move(loss);
   row.reason = std::move(reason);
+  privacy::NameTooLittleNoise(row);
   return row;
 }
 
@@ -79,31 +80,34 @@ std::string NodesReason(const Contract& contract, uint32_t accepted) {
                      accepted - known, accepted);
 }
 
+// Noise is rounded down, what hides in it up.
+std::string GridText(double grid_units, bool up) { return privacy::RoundedText(grid_units, 6, up); }
+
 std::string LaplaceMechanism(const Contract& contract, uint32_t accepted) {
   return fmt::format(
       "Discrete Laplace noise on {} coordinates, as differences of Polya shares: any {} of the {} "
-      "shares that were added make one full noise of scale {:.6g} grid units; one of {} clients' "
-      "rows changes the sum by at most {:.6g} grid units (L1 norm, replace).",
+      "shares that were added make one full noise of scale {} grid units; one of {} clients' "
+      "rows changes the sum by at most {} grid units (L1 norm, replace).",
       contract.dimension, SharesNeeded(contract), ByClients(contract) ? accepted : contract.nodes,
-      static_cast<double>(contract.laplace_scale), accepted,
-      std::ldexp(RowSensitivity(contract), contract.clip.fraction_bits));
+      GridText(static_cast<double>(contract.laplace_scale), false), accepted,
+      GridText(std::ldexp(RowSensitivity(contract), contract.clip.fraction_bits), true));
 }
 
 std::string Mechanism(const Contract& contract, uint32_t accepted) {
   if (IsLaplace(contract)) return LaplaceMechanism(contract, accepted);
-  const double share = privacy::StddevUpperBound(ShareVariance(contract));
-  const double bound = SumSensitivity(contract).value();
+  const std::string share = GridText(privacy::StddevLowerBound(ShareVariance(contract)), false);
+  const std::string bound = GridText(SumSensitivity(contract).value(), true);
   if (ByClients(contract)) {
     return fmt::format(
         "Discrete Gaussian noise on {} coordinates: each of {} clients that arrived ({} planned, "
-        "{} at least) adds a share of standard deviation {:.6g} grid units; one client's row "
-        "changes the sum by at most {:.6g} grid units (L2 norm, replace).",
+        "{} at least) adds a share of standard deviation {} grid units; one client's row "
+        "changes the sum by at most {} grid units (L2 norm, replace).",
         contract.dimension, accepted, contract.clients, MinAccepted(contract), share, bound);
   }
   return fmt::format(
       "Discrete Gaussian noise on {} coordinates: each of {} compute nodes adds noise of standard "
-      "deviation {:.6g} grid units, which suffices alone; one of {} clients' rows changes the sum "
-      "by at most {:.6g} grid units (L2 norm, replace).",
+      "deviation {} grid units, which suffices alone; one of {} clients' rows changes the sum "
+      "by at most {} grid units (L2 norm, replace).",
       contract.dimension, contract.nodes, share, accepted, bound);
 }
 
@@ -185,8 +189,11 @@ privacy::Statement StateSum(const Contract& contract, uint32_t accepted,
                                NodesReason(contract, accepted)));
   privacy::PrivacyLoss unlimited;
   unlimited.infinite = true;
-  statement.rows.push_back(Row(AdversaryKind::kComputeNodes, contract.nodes, unlimited,
-                               "together they add up any client's shares"));
+  StatementRow all;
+  all.adversary = {AdversaryKind::kComputeNodes, "", contract.nodes};
+  all.loss = unlimited;
+  all.reason = "together they add up any client's shares";
+  statement.rows.push_back(std::move(all));
   statement.caveats = Caveats(contract);
   CheckStatement(statement);
   return statement;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "privacy/accounting/accountant.h"
 #include "privacy/accounting/mechanism.h"
+#include "privacy/rounded_text.h"
 
 namespace partita::methods::dpvi {
 
@@ -64,7 +65,8 @@ const privacy::PrivacyLoss& OutsideLoss(const privacy::Statement& statement) {
 }
 
 double OutsideEpsilon(const privacy::Statement& statement) {
-  return OutsideLoss(statement).epsilon_upper;
+  const privacy::PrivacyLoss& loss = OutsideLoss(statement);
+  return loss.infinite ? privacy::kInfinity : loss.epsilon_upper;
 }
 
 // What a party knows of the noise: its share, if all add one.
@@ -132,9 +134,9 @@ privacy::Statement StateRun(const RunPlan& plan, const Audience& audience, const
   if (plan.request.batch_mode == BatchMode::kPoisson && !made.max_uses) {
     statement.caveats.push_back(fmt::format(
         "Uses of a record are random: the statement holds for at most {} uses, which a run exceeds "
-        "for some record with a probability below {:.1g} (taken out of delta). How many "
+        "for some record with a probability below {} (taken out of delta). How many "
         "there are in a run tells of its batches: only the parties, who know them, are shown it.",
-        steps.max_uses.value_or(0), plan.request.redraw_probability));
+        steps.max_uses.value_or(0), privacy::GivenText(plan.request.redraw_probability, 1, true)));
   }
   statement.caveats.emplace_back(
       "Holders are trusted with the norms of their own gradients: one that understates them lets "

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "data/scaling.h"
+#include "privacy/rounded_text.h"
 #include "privacy/sampling/clipping.h"
 #include "privacy/sampling/discrete_gaussian.h"
 #include "privacy/sampling/discrete_gaussian_mechanism.h"
@@ -331,8 +332,10 @@ MleResult FitPrivateMoments(const MleAnalysis& analysis, const PrivateMoments& d
 }
 
 std::string MechanismText(const PrivateMoments& design) {
-  return fmt::format("discrete Gaussian, sigma = {:.4g}, eps = {:g}, delta = {:g}, {}",
-                     NoiseStddev(design), design.promise.epsilon, design.promise.delta,
+  return fmt::format("discrete Gaussian, sigma = {}, eps = {}, delta = {}, {}",
+                     privacy::RoundedText(NoiseStddev(design), 4, false),
+                     privacy::GivenText(design.promise.epsilon, 6, true),
+                     privacy::DeltaText(design.promise.delta),
                      privacy::AdjacencyName(design.promise.adjacency));
 }
 

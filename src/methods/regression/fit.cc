@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text_table.h"
 #include "crypto/hash.h"
+#include "privacy/rounded_text.h"
 #include "stats/blr/release.h"
 #include "stats/blr/summary.h"
 
@@ -191,9 +192,10 @@ std::string FitText(const RegressionResult& result) {
   std::string text = fmt::format("Linear regression of {} on a private sum\n\n", result.outcome);
   text += RenderTable(table, 0) + "\n";
   text += WrapText(
-      fmt::format("Residual standard deviation {:.4g}; {} rows; noise of standard deviation {:.4g} "
+      fmt::format("Residual standard deviation {:.4g}; {} rows; noise of standard deviation {} "
                   "in every scaled sum.{}",
-                  result.residual_stddev, FormatCount(result.rows), result.noise_stddev,
+                  result.residual_stddev, FormatCount(result.rows),
+                  privacy::RoundedText(result.noise_stddev, 4, false),
                   result.noise_aware ? " Noise: the posterior standard deviation as a multiple of "
                                        "what it would be if the sums were exact."
                                      : ""),

@@ -103,38 +103,33 @@ NoiseCalibration NoiseForBudget(const EventsAtNoise& events, const EpsilonDelta&
   RequireDelta(budget.delta);
   if (!(tolerance >= 1e-9 && tolerance <= 1))
     throw Error(ErrorCode::kUsage, "the tolerance of a calibration must lie in [1e-9, 1]");
-  const auto at = [&](double noise) {
-    return PldEpsilon(events(noise), budget.delta, options).value;
+  PldOptions deciding = options;
+  deciding.decide = budget.epsilon;
+  const auto fits = [&](double noise) {
+    return PldEpsilon(events(noise), budget.delta, deciding).value.upper <= budget.epsilon;
   };
   double low = 0, high = 1;
-  Interval epsilon = at(high);
-  while (epsilon.upper > budget.epsilon) {
+  while (!fits(high)) {
     low = high;
     if ((high *= 2) > kLargestNoise) {
       throw Error(ErrorCode::kBudget, "no noise up to 1e6 times the sensitivity meets the budget",
                   "allow a larger epsilon or delta, or fewer uses");
     }
-    epsilon = at(high);
   }
   while (low == 0 && high > kSmallestNoise) {
-    const Interval half = at(high / 2);
-    if (half.upper > budget.epsilon) {
-      low = high / 2;
-    } else {
+    if (fits(high / 2)) {
       high /= 2;
-      epsilon = half;
+    } else {
+      low = high / 2;
     }
   }
   while (low > 0 && high > low * (1 + tolerance)) {
     const double middle = std::sqrt(low * high);
-    const Interval there = at(middle);
-    if (there.upper > budget.epsilon) {
-      low = middle;
-    } else {
-      high = middle;
-      epsilon = there;
-    }
+    (fits(middle) ? high : low) = middle;
   }
+  // A wider interval may have decided than is asked for.
+  Interval epsilon = PldEpsilon(events(high), budget.delta, options).value;
+  epsilon.upper = std::min(epsilon.upper, budget.epsilon);
   return {high, epsilon};
 }
 
@@ -144,10 +139,12 @@ StepsCalibration StepsForBudget(const EventsAtSteps& events, const EpsilonDelta&
   RequireDelta(budget.delta);
   RequireCount(max_steps);
   StepsCalibration best;
+  PldOptions deciding = options;
+  deciding.decide = budget.epsilon;
   const auto fits = [&](uint64_t steps) {
-    const Interval there = PldEpsilon(events(steps), budget.delta, options).value;
-    if (there.upper > budget.epsilon) return false;
-    best = {steps, there};
+    if (PldEpsilon(events(steps), budget.delta, deciding).value.upper > budget.epsilon)
+      return false;
+    best.steps = steps;
     return true;
   };
   if (!fits(1)) return best;
@@ -161,6 +158,8 @@ StepsCalibration StepsForBudget(const EventsAtSteps& events, const EpsilonDelta&
     const uint64_t middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;
   }
+  best.epsilon = PldEpsilon(events(best.steps), budget.delta, options).value;
+  best.epsilon.upper = std::min(best.epsilon.upper, budget.epsilon);
   return best;
 }
 

@@ -8,7 +8,9 @@ namespace {
 
 constexpr int kSearchSteps = 12;
 constexpr double kGolden = 0.61803398874989485;
-constexpr double kSearchWidth = 1e-2;      // of the deltas; slack, not error
+// Of the deltas; slack, not error. They enter a line as they are, so that the absolute width is
+// what counts: near the largest loss small ones are known to so many digits at great cost only.
+constexpr double kSearchWidth = 1e-2, kSearchSlack = 1e-5;
 constexpr double kUnknownEpsilon = 20;     // where to look if there is no finite epsilon
 constexpr double kLargestExponent = 600;   // lines further out are 0 at every alpha shown
 constexpr double kLineRounding = 0x1p-49;  // of a line, below 1
@@ -20,6 +22,7 @@ double GuaranteedBeta(const std::vector<Event>& events, double alpha, double lar
   RequireProbability(alpha, "a type I error");
   PldOptions rough = options;
   rough.relative_width = std::max(options.relative_width, kSearchWidth);
+  rough.absolute_width = std::max(options.absolute_width, kSearchSlack);
   double best = 0;
   const auto line = [&](double epsilon) {
     const double delta = PldDelta(events, epsilon, rough).value.upper;

@@ -24,12 +24,13 @@ struct LossCell {
 
 // Losses are asked for on the grid anchor + spacing * integer. Continuous laws cut their cells at
 // the grid points and at `subdivisions - 1` points in between. Cells beyond the points where less
-// than tail_mass of P (and of Q) is left may be as wide as they like.
+// than tail_mass of P (and of Q) is left may be as wide as they like. More than max_cells: kUsage.
 struct CellRequest {
   double anchor = 0;
   double spacing = 0;
   int subdivisions = 1;
   double tail_mass = 0;
+  double max_cells = 2e7;
   // Called every now and then while many cells are made; throws if the user asked to stop. Null:
   // nobody can.
   const std::function<void()>* check_cancelled = nullptr;
@@ -47,5 +48,9 @@ struct LossPair {
   double loss_scale = 1;
   std::function<std::vector<LossCell>(const CellRequest&)> cells;
 };
+
+// e^loss mass, and its relative rounding.
+double RaisedMass(double loss, double mass);
+double RaisedError(double loss);
 
 }  // namespace partita::privacy

@@ -1,5 +1,7 @@
 #include "privacy/accounting/loss_pmf.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,16 +14,8 @@ namespace {
 
 constexpr double kTiny = 1e-290;    // masses below are not trusted relatively
 constexpr double kMaxIndex = 1e15;  // grid indices are exact doubles far beyond
-constexpr size_t kMaxPoints = 50'000'000;
-constexpr int kReachSteps = 3;  // how far below its grid point a merged cell may reach
-
-// e^loss mass, and its relative rounding.
-double Raised(double loss, double mass) {
-  return std::abs(loss) < 600 ? std::exp(loss) * mass : std::exp(loss + std::log(mass));
-}
-double RaisedError(double loss) {
-  return (std::abs(loss) < 600 ? 6 : 6 + 4 * std::abs(loss)) * kRounding;
-}
+constexpr int kReachSteps = 3;      // how far below its grid point a merged cell may reach
+constexpr double kHair = 1e-9;      // of a step: losses so near to a grid point are taken as there
 
 double Point(const LossGrid& grid, double index) { return grid.anchor + grid.spacing * index; }
 
@@ -48,6 +42,8 @@ double CeilIndex(const LossGrid& grid, double loss) {
 // Adds to a map from indices to masses that grows at both ends.
 class Sparse {
  public:
+  explicit Sparse(size_t max_points) : max_points_(max_points) {}
+
   void Add(double index, double mass) {
     if (!(mass > 0)) return;
     const int64_t at = static_cast<int64_t>(index);
@@ -56,7 +52,7 @@ class Sparse {
       const size_t more = static_cast<size_t>(first_ - at);
       Check(mass_.size() + more);
       // Room to grow: cells come in order, so that this is rare or always at the same end.
-      const size_t room = std::max(more, std::min(mass_.size(), kMaxPoints - mass_.size()));
+      const size_t room = std::max(more, std::min(mass_.size(), max_points_ - mass_.size()));
       mass_.insert(mass_.begin(), room, 0.0);
       first_ -= static_cast<int64_t>(room);
     }
@@ -78,13 +74,15 @@ class Sparse {
   }
 
  private:
-  static void Check(size_t points) {
-    if (points > kMaxPoints) {
-      throw Error(ErrorCode::kUsage, "the privacy loss needs more than 5e7 grid points",
+  void Check(size_t points) const {
+    if (points > max_points_) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("the privacy loss needs more than {} grid points", max_points_),
                   "ask for a wider interval");
     }
   }
 
+  size_t max_points_;
   int64_t first_ = 0;
   std::vector<double> mass_;
 };
@@ -124,7 +122,8 @@ size_t Junction(const std::vector<LossCell>& cells) {
 // that is narrower than the grid.
 class Merger {
  public:
-  Merger(const std::vector<LossCell>& cells, const LossGrid& grid) : cells_(cells), grid_(grid) {}
+  Merger(const std::vector<LossCell>& cells, const LossGrid& grid)
+      : cells_(cells), grid_(grid), sparse_(grid.max_points) {}
 
   LossPmf Run(bool fixed_anchor) {
     size_t low = Junction(cells_), high = low;
@@ -142,7 +141,7 @@ class Merger {
   // A lower bound of the cell's mass with losses above `point`, less e^point times Q: its excess.
   static double Excess(const LossCell& cell, double point) {
     const double error = cell.error + RaisedError(point);
-    return cell.p * (1 - error) - Raised(point, cell.q * (1 + error));
+    return cell.p * (1 - error) - RaisedMass(point, cell.q * (1 + error));
   }
 
   static double LowP(const LossCell& cell) { return cell.p * (1 - cell.error); }
@@ -203,23 +202,39 @@ class Merger {
     left_ = left;
   }
 
-  void Collect(const LossCell& cell) {
+  double Tolerance(const LossCell& cell, double loss) const {
+    return 4 * cell.error + 16 * kRounding * (1 + std::abs(loss) + std::abs(grid_.anchor));
+  }
+
+  // Hands out what is left of a cell whose merged loss is a grid point, as far as is known.
+  bool TakeAtPoint(const LossCell& cell) {
     const double loss = std::log(cell.p / cell.q);
-    const double tolerance =
-        4 * cell.error + 16 * kRounding * (1 + std::abs(loss) + std::abs(grid_.anchor));
+    const double tolerance = Tolerance(cell, loss);
     const double nearest = CheckedIndex(std::round((loss - grid_.anchor) / grid_.spacing));
-    if (std::abs(loss - Point(grid_, nearest)) <= tolerance) {
-      slack_ = std::max(slack_, 2 * tolerance);
-      sparse_.Add(nearest, left_ * LowP(cell));
-      Next(1);
-      return;
-    }
+    if (std::abs(loss - Point(grid_, nearest)) > tolerance) return false;
+    slack_ = std::max(slack_, 2 * tolerance);
+    sparse_.Add(nearest, left_ * LowP(cell));
+    Next(1);
+    return true;
+  }
+
+  // Output by output the same loss, known well enough to tell it from the neighbouring grid points.
+  bool IsAtom(const LossCell& cell) const {
+    const double width = cell.high - cell.low;
+    return width <= kHair * grid_.spacing && 4 * cell.error <= kHair * grid_.spacing;
+  }
+
+  void Collect(const LossCell& cell) {
+    if (TakeAtPoint(cell)) return;
+    const double loss = std::log(cell.p / cell.q);
     const double index = FloorIndex(grid_, loss) + (side_ > 0 ? 1 : 0);
     Block(index);
   }
 
   // Going down, a block starts above its grid point and takes cells below until its excess would be
   // negative; going up, it starts below and takes cells until the excess is not negative any more.
+  // Atoms at grid points are passed over: they cannot balance anything, and merged with the block
+  // they would be lowered with it where the law ends in one (a flat part of the likelihood ratio).
   void Block(double index) {
     const double point = Point(grid_, index);
     double mass = 0, q = 0, excess = 0;
@@ -228,6 +243,7 @@ class Merger {
       const bool too_far = side_ > 0 ? cell.low > point + kReachSteps * grid_.spacing
                                      : cell.high < point - kReachSteps * grid_.spacing;
       if (mass > 0 && (!Reliable(cell) || too_far)) break;
+      if (mass > 0 && IsAtom(cell) && TakeAtPoint(cell)) continue;
       const double more = Excess(cell, point), all = excess + left_ * more;
       const bool done = side_ > 0 ? all >= 0 : all < 0 && mass > 0;
       if (done) {
@@ -263,9 +279,18 @@ class Merger {
 
 }  // namespace
 
+double RaisedMass(double loss, double mass) {
+  if (mass == 0) return 0;
+  return std::abs(loss) < 600 ? std::exp(loss) * mass : std::exp(loss + std::log(mass));
+}
+
+double RaisedError(double loss) {
+  return (std::abs(loss) < 600 ? 6 : 6 + 4 * std::abs(loss)) * kRounding;
+}
+
 LossPmf Dominating(const std::vector<LossCell>& cells, const LossGrid& grid) {
-  Sparse sparse;
-  double infinity = 0;
+  Sparse sparse(grid.max_points);
+  double infinity = 0, slack = 0;
   for (const LossCell& cell : cells) {
     const double error = cell.error + 8 * kRounding;
     const double all = cell.p * (1 + error);
@@ -277,7 +302,14 @@ LossPmf Dominating(const std::vector<LossCell>& cells, const LossGrid& grid) {
       infinity += all;
       continue;
     }
-    const double top = std::isinf(cell.high) ? cell.high : CeilIndex(grid, cell.high);
+    double top = std::isinf(cell.high) ? cell.high : CeilIndex(grid, cell.high);
+    // An atom that lies above a grid point by its rounding alone stays at that point, which is then
+    // read as lying so much higher: spread to the next point it would dominate small deltas.
+    const double above = cell.high - Point(grid, top - 1), hair = kHair * grid.spacing;
+    if (cell.high - cell.low <= hair && above <= hair) {
+      top -= 1;
+      slack = std::max(slack, above + 4 * kRounding * (std::abs(cell.high) + above));
+    }
     if (std::isinf(cell.low) || cell.q < kTiny || cell.error > 0.5) {
       if (std::isinf(top))
         infinity += all;
@@ -294,7 +326,7 @@ LossPmf Dominating(const std::vector<LossCell>& cells, const LossGrid& grid) {
     }
     const double from = std::min(cell.low, Point(grid, bottom));
     const double raised = RaisedError(from);
-    const double excess = all - Raised(from, cell.q * (1 - error - raised));
+    const double excess = all - RaisedMass(from, cell.q * (1 - error - raised));
     const double share = std::isinf(top) ? 1 : -std::expm1(from - Point(grid, top));
     const double up = std::clamp(excess / share * (1 + 8 * kRounding), 0.0, all);
     if (std::isinf(top))
@@ -303,7 +335,7 @@ LossPmf Dominating(const std::vector<LossCell>& cells, const LossGrid& grid) {
       sparse.Add(top, up);
     sparse.Add(bottom, all - up);
   }
-  return Finish(grid, sparse, infinity, 0);
+  return Finish(grid, sparse, infinity, slack);
 }
 
 LossPmf Dominated(const std::vector<LossCell>& cells, const LossGrid& grid, bool fixed_anchor) {

@@ -20,12 +20,14 @@
 // is a grid
 //              point (L1), errors of masses taken on the low side. If the
 //              law has gaps and the balance would need cells further than a few grid steps away,
-//              the merged loss is lowered to the grid point below it instead (L2). The variance
-//              shrinks by spacing^2/12 where cells fill the grid.
+//              the merged loss is lowered to the grid point below it instead (L2). Atoms at grid
+//              points stay by themselves. The variance shrinks by spacing^2/12 where cells fill the
+//              grid.
 //
 // Both are laws of pairs no longer: masses need not add up to 1. That is all right by the above.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -47,9 +49,11 @@ struct LossPmf {
   double Loss(int64_t i) const { return anchor + spacing * static_cast<double>(first + i); }
 };
 
+// A law that needs more points than max_points throws kUsage.
 struct LossGrid {
   double anchor = 0;
   double spacing = 0;
+  size_t max_points = 50'000'000;
 };
 
 LossPmf Dominating(const std::vector<LossCell>& cells, const LossGrid& grid);

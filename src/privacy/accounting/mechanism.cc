@@ -51,7 +51,7 @@ double AtomLoss(const Atom& atom) {
 }
 
 // Atoms of finite loss in increasing order, those of infinite loss last; the grid is anchored at
-// the smallest, and divides the smallest gap if all gaps are multiples of it, else the whole width.
+// the largest, and divides the smallest gap if all gaps are multiples of it, else the whole width.
 std::shared_ptr<const LossPair> FromAtoms(std::vector<Atom> atoms) {
   std::erase_if(atoms, [](const Atom& atom) { return atom.p == 0; });
   std::sort(atoms.begin(), atoms.end(),
@@ -71,7 +71,7 @@ std::shared_ptr<const LossPair> FromAtoms(std::vector<Atom> atoms) {
   auto pair = std::make_shared<LossPair>();
   if (!losses.empty()) {
     const double width = losses.back() - losses.front();
-    pair->anchor = losses.front();
+    pair->anchor = losses.back();
     double gap = width;
     for (size_t i = 1; i < losses.size(); ++i) {
       if (losses[i] - losses[i - 1] > 1e-12 * width) gap = std::min(gap, losses[i] - losses[i - 1]);

@@ -41,6 +41,27 @@ void SetLinearRatio(NoiseLaw& law, double slope) {
   };
 }
 
+// A log ratio (|x| - |x - shift|) / scale: the Laplace family.
+void SetClampedRatio(NoiseLaw& law, double scale) {
+  const double shift = law.shift, most = shift / scale;
+  law.log_ratio = [scale, shift](double x) {
+    return std::clamp(2 * x - shift, -shift, shift) / scale;
+  };
+  law.log_ratio_error = [most](double) { return 6 * kRounding * most; };
+  law.at_log_ratio = [scale, shift](double level) { return (level * scale + shift) / 2; };
+  law.at_replace_loss = [scale, shift, most](double level, double rate) {
+    // For 0 <= x <= shift the opposite shift contributes a constant.
+    const double mixed = level + MixedLogRatio(-most, rate);
+    const double ratio = rate == 1 ? mixed
+                         : mixed < 30
+                             ? std::log1p(std::expm1(mixed) / rate)
+                             : mixed - std::log(rate) + std::log1p(-(1 - rate) * std::exp(-mixed));
+    return (ratio * scale + shift) / 2;
+  };
+  law.kinks = {0, shift};
+  law.flat_ends = true;
+}
+
 // Sums of a table f(0), f(1), ... of a symmetric pmf, positive terms only.
 class PmfTable {
  public:
@@ -225,21 +246,8 @@ NoiseLaw LaplaceNoise(double noise_multiplier) {
     if (low >= 0) return {0.5 * std::exp(-low) * -std::expm1(a - b), error};
     return {0.5 * (-std::expm1(low) - std::expm1(-high)), error};
   };
-  law.log_ratio = [shift](double x) { return std::clamp(2 * x - shift, -shift, shift); };
-  law.log_ratio_error = [shift](double) { return 6 * kRounding * shift; };
-  law.at_log_ratio = [shift](double level) { return (level + shift) / 2; };
-  law.at_replace_loss = [shift](double level, double rate) {
-    // For 0 <= x <= shift the opposite shift contributes a constant.
-    const double mixed = level + MixedLogRatio(-shift, rate);
-    const double ratio = rate == 1 ? mixed
-                         : mixed < 30
-                             ? std::log1p(std::expm1(mixed) / rate)
-                             : mixed - std::log(rate) + std::log1p(-(1 - rate) * std::exp(-mixed));
-    return (ratio + shift) / 2;
-  };
+  SetClampedRatio(law, 1);
   law.reach = [](double tail_mass) { return -std::log(std::min(0.5, tail_mass)); };
-  law.kinks = {0, shift};
-  law.flat_ends = true;
   law.ratio_scale = std::min(shift, 1.0);
   law.sampled_scale = std::min(shift, std::exp(std::min(shift, 30.0) / 2));
   return law;
@@ -339,16 +347,10 @@ NoiseLaw DiscreteLaplaceNoise(double scale, uint64_t sensitivity) {
                    std::exp(-1 / scale) * -std::expm1(first / scale)),
             error};
   };
-  law.log_ratio = [scale, shift](double x) {
-    return std::clamp(2 * x - shift, -shift, shift) / scale;
-  };
-  law.log_ratio_error = [scale, shift](double) { return 6 * kRounding * shift / scale; };
-  law.at_log_ratio = [scale, shift](double level) { return (level * scale + shift) / 2; };
+  SetClampedRatio(law, scale);
   law.reach = [scale](double tail_mass) {
     return std::ceil(-scale * std::log(std::min(0.5, tail_mass))) + 1;
   };
-  law.kinks = {0, shift};
-  law.flat_ends = true;
   // Losses lie on a lattice; a fine one is treated like a continuous law, with atoms at the ends
   // only.
   law.ratio_period = shift <= 64 ? 2 / scale : 0;

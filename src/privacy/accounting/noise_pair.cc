@@ -1,4 +1,6 @@
 // Cuts the outputs of a noise law into cells whose ends lie on a grid of losses.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -101,16 +103,26 @@ struct Cutter {
     if (direction == Direction::kReplace) low -= law.shift;
     low = Snap(low);
     high = Snap(high);
+    if (law.flat_ends) {  // beyond the kinks there is one loss
+      low = std::max(low, Snap(-law.shift - 1));
+      high = std::min(high, Snap(law.shift + 1));
+    }
     const double step = request.spacing / request.subdivisions;
     const double first = std::ceil((Loss(low) - request.anchor) / step);
     const double last = std::floor((Loss(high) - request.anchor) / step);
-    if (last - first > 2e7) {
-      throw Error(ErrorCode::kUsage, "the grid of privacy losses would have more than 2e7 points",
-                  "ask for a wider interval, or combine fewer unlike mechanisms");
+    // On the integers there are no more cuts than outputs.
+    const bool every_output = law.integer && high - low <= last - first;
+    const double count = every_output ? high - low : last - first;
+    if (count > request.max_cells) {
+      throw Error(
+          ErrorCode::kUsage,
+          fmt::format("the privacy loss would have more than {:.0f} cells", request.max_cells),
+          "ask for a wider interval, or combine fewer unlike mechanisms");
     }
     std::vector<double> cuts;
-    cuts.reserve(static_cast<size_t>(std::max(0.0, last - first)) + 8);
-    for (double i = first; i <= last; ++i) {
+    cuts.reserve(static_cast<size_t>(std::max(0.0, count)) + 8);
+    for (double cut = low; every_output && cut <= high; ++cut) cuts.push_back(cut);
+    for (double i = first; !every_output && i <= last; ++i) {
       CheckCancelled(request, cuts.size());
       const double level = request.anchor + step * i;
       cuts.push_back(CutAt(level, low, high));
@@ -202,10 +214,15 @@ std::shared_ptr<const LossPair> NoisePair(const NoiseLaw& law, Direction directi
   if (rate == 1 && law.ratio_period > 0) {
     const bool replace = direction == Direction::kReplace;
     pair->anchor = replace ? 0 : law.ratio_anchor;
-    pair->period = replace ? 2 * law.ratio_period : law.ratio_period;
+    // The two ratios of a replace pair move together, but where one of them is flat.
+    pair->period = replace && !law.flat_ends ? 2 * law.ratio_period : law.ratio_period;
   } else if (law.flat_ends) {
-    pair->anchor = cutter.Loss(-kInfinity);
-    pair->period = cutter.Loss(kInfinity) - pair->anchor;
+    // Atoms at both ends, and of a replace pair at 0 where an integer law has one. Where the
+    // spacing is another mechanism's, the upper end at least is a grid point: small deltas are
+    // about it.
+    pair->anchor = cutter.Loss(kInfinity);
+    pair->period =
+        direction == Direction::kReplace ? pair->anchor : pair->anchor - cutter.Loss(-kInfinity);
   }
   pair->cells = cutter;
   return pair;

@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "privacy/accounting/normal.h"
+#include "privacy/accounting/one_use.h"
 #include "privacy/accounting/types.h"
+#include "privacy/rounded_text.h"
 
 namespace partita::privacy {
 namespace {
@@ -14,6 +16,12 @@ namespace {
 constexpr int kMaxRounds = 16;
 constexpr double kLargestGaussianPart = 4;  // mu of one use of what Gaussians are combined to
 constexpr int kSubdivisions = 2;
+// What a round costs: a point of a law enters some hundreds of sums, one of a transform a few dozen
+// steps; of a single use every cell is looked at once for each of some hundred epsilons.
+constexpr double kWorkOfPoint = 800, kWorkOfTransform = 200, kWorkOfCell = 2000;
+// The law of one use may be longer than the window of the composed one, to where it has no mass.
+constexpr size_t kPointsPerCell = 4;
+constexpr double kDecidingWidth = 0.05;  // where a search for a decision begins
 // Shares of the width that the window and the tails may take, relative to delta.
 constexpr double kWindowShare = 0.02;
 constexpr double kTailShare = 0.01;
@@ -95,6 +103,7 @@ struct Round {
   double upper_delta = 1;  // about the delta in question
   double tilt = 0;
   size_t cells = 0;
+  double work = 0;
 };
 
 class Accountant {
@@ -107,6 +116,7 @@ class Accountant {
   // direction had to begin anew with a wider spacing (grown_to), the other begins there.
   void Run(double irrelevant_below, PldResult& result, Interval& value, double& grown_to) {
     double wanted = std::max(FirstSpacing(), grown_to);
+    size_t cells_before = 0;
     std::optional<Round> best;
     double tail = question_.delta.value_or(1e-9) * kTailShare * options_.relative_width / Uses();
     bool grew = grown_to > 0;
@@ -125,21 +135,26 @@ class Accountant {
         next->value.upper = std::min(next->value.upper, best->value.upper);
       }
       best = next;
+      if (options_.work) *options_.work -= best->work;
       result.spacing = wanted;
       result.cells = std::max(result.cells, best->cells);
       const double width = best->value.upper - best->value.lower;
       const double allowed =
           std::max(options_.absolute_width, options_.relative_width * best->value.upper);
       if (width <= allowed || best->value.lower == kInfinity ||
-          best->value.upper < irrelevant_below)
+          best->value.upper < irrelevant_below || Decided(best->value))
         break;
-      if (grew) break;
+      // The cells of some pairs are given.
+      if (grew || (IsOneUse() && best->cells == cells_before)) break;
+      cells_before = best->cells;
       if (!question_.delta)
         tail = std::min(tail, std::max(best->upper_delta, 1e-280) * kTailShare *
                                   options_.relative_width / Uses());
       // The width falls with the square of the spacing.
       const double ratio = std::isfinite(width) ? std::sqrt(0.8 * allowed / width) : 0.25;
-      wanted *= std::clamp(ratio, 1.0 / 16, 0.75);
+      const double finer = std::clamp(ratio, 1.0 / 16, 0.75);
+      if (options_.work && best->work / finer > *options_.work) break;
+      wanted *= finer;
     }
     if (!best) {
       throw Error(ErrorCode::kUsage,
@@ -150,6 +165,12 @@ class Accountant {
   }
 
  private:
+  bool IsOneUse() const { return uses_.size() == 1 && uses_[0].count == 1; }
+
+  bool Decided(const Interval& value) const {
+    return options_.decide && (value.upper <= *options_.decide || value.lower > *options_.decide);
+  }
+
   double Uses() const {
     double sum = 0;
     for (const Use& use : uses_) sum += static_cast<double>(use.count);
@@ -162,7 +183,9 @@ class Accountant {
     double square = 0;
     for (const Use& use : uses_)
       square += use.pair->loss_scale * use.pair->loss_scale * static_cast<double>(use.count);
-    return std::max(1e-12, std::sqrt(square / Uses()) * 2.5 * std::sqrt(options_.relative_width));
+    const double width = options_.decide ? std::max(kDecidingWidth, options_.relative_width)
+                                         : options_.relative_width;
+    return std::max(1e-12, std::sqrt(square / Uses()) * 2.5 * std::sqrt(width));
   }
 
   // Nothing if the grid or the transform would be too long.
@@ -175,20 +198,41 @@ class Accountant {
     }
   }
 
+  CellRequest RequestOf(const LossPair& pair, double spacing, double tail) const {
+    CellRequest request;
+    // Without atoms to meet, an anchor of 0 keeps the grid points exact.
+    request.anchor = pair.period > 0 ? pair.anchor : 0;
+    request.spacing = spacing;
+    request.subdivisions = kSubdivisions;
+    request.tail_mass = tail;
+    request.max_cells = static_cast<double>(kPointsPerCell * options_.max_cells);
+    request.check_cancelled = &options_.check_cancelled;
+    return request;
+  }
+
+  Round Single(const std::vector<LossCell>& cells) const {
+    Round round;
+    round.cells = cells.size();
+    round.work = kWorkOfCell * static_cast<double>(cells.size());
+    round.value = question_.delta ? OneUseEpsilon(cells, *question_.delta)
+                                  : OneUseDelta(cells, *question_.epsilon);
+    round.upper_delta = question_.delta.value_or(round.value.upper);
+    return round;
+  }
+
   Round AtSpacing(double wanted, double tail, double guess) {
     double period = 0;
     for (const Use& use : uses_) {
       if (period == 0) period = use.pair->period;
     }
     const double spacing = FittingSpacing(wanted, period);
+    if (IsOneUse()) return Single(uses_[0].pair->cells(RequestOf(*uses_[0].pair, spacing, tail)));
     std::vector<LossPmf> upper, lower;
     for (const Use& use : uses_) {
       if (options_.check_cancelled) options_.check_cancelled();
-      // Without atoms to meet, an anchor of 0 keeps the grid points exact.
-      const double anchor = use.pair->period > 0 ? use.pair->anchor : 0;
-      const LossGrid grid{anchor, spacing};
-      const std::vector<LossCell> cells =
-          use.pair->cells({anchor, spacing, kSubdivisions, tail, &options_.check_cancelled});
+      const CellRequest request = RequestOf(*use.pair, spacing, tail);
+      const LossGrid grid{request.anchor, spacing, kPointsPerCell * options_.max_cells};
+      const std::vector<LossCell> cells = use.pair->cells(request);
       upper.push_back(Dominating(cells, grid));
       lower.push_back(Dominated(cells, grid, use.pair->period > 0));
     }
@@ -209,6 +253,9 @@ class Accountant {
     const ComposedLoss above = Compose(upper_parts, Side::kUpper, plan, options_.max_cells, fft_);
     const ComposedLoss below = Compose(lower_parts, Side::kLower, plan, options_.max_cells, fft_);
     round.cells = above.size();
+    round.work = kWorkOfTransform * static_cast<double>(above.size() + below.size());
+    for (const LossPmf& pmf : upper)
+      round.work += kWorkOfPoint * static_cast<double>(pmf.mass.size());
     if (question_.delta) {
       round.value = {below.Epsilon(*question_.delta), above.Epsilon(*question_.delta)};
       round.upper_delta = *question_.delta;
@@ -238,7 +285,8 @@ PldResult Answer(const std::vector<Event>& given, const Question& question,
   Accountant(Direct(events, true), question, options, fft)
       .Run(-1, result, result.forward, grown_to);
   result.backward = result.forward;
-  if (!Symmetric(events))
+  const bool decided = options.decide && result.forward.lower > *options.decide;
+  if (!Symmetric(events) && !decided)
     Accountant(Direct(events, false), question, options, fft)
         .Run(result.forward.lower, result, result.backward, grown_to);
   result.value = {std::max(result.forward.lower, result.backward.lower),
@@ -246,14 +294,15 @@ PldResult Answer(const std::vector<Event>& given, const Question& question,
   const double width = result.value.upper - result.value.lower;
   result.reached =
       width <= std::max(options.absolute_width, options.relative_width * result.value.upper) ||
-      result.value.lower == kInfinity;
+      result.value.lower == kInfinity ||
+      (options.decide && (result.value.upper <= *options.decide || decided));
   return result;
 }
 
 }  // namespace
 
 PldResult PldEpsilon(const std::vector<Event>& events, double delta, const PldOptions& options) {
-  return Answer(events, {RequireDelta(delta), std::nullopt}, options);
+  return Answer(events, {AccountedDelta(RequireDelta(delta)), std::nullopt}, options);
 }
 
 PldResult PldDelta(const std::vector<Event>& events, double epsilon, const PldOptions& options) {

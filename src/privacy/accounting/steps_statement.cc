@@ -11,6 +11,7 @@
 #include "privacy/accounting/mechanism.h"
 #include "privacy/accounting/pld.h"
 #include "privacy/accounting/types.h"
+#include "privacy/rounded_text.h"
 #include "privacy/sampling/calibrate.h"
 
 namespace partita::privacy {
@@ -141,8 +142,8 @@ StatementRow OutsideRow(const NoisySteps& steps, AdversaryKind kind, const Priva
   row.reason = kind == AdversaryKind::kDealer ? "sees no inputs, and neither noise nor batches are "
                                                 "from it"
                : steps.sampling_rate < 1
-                   ? fmt::format("which rows a step used is hidden from it (sampling rate {:.4g})",
-                                 steps.sampling_rate)
+                   ? fmt::format("which rows a step used is hidden from it (sampling rate {})",
+                                 GivenText(steps.sampling_rate, 4, true))
                    : "all noise is unknown to it";
   return row;
 }
@@ -231,10 +232,11 @@ Statement StateSteps(const NoisySteps& steps) {
           : GaussianLossOf(shift, noise, steps.steps, failure, steps.delta);
   Statement statement;
   statement.mechanism = fmt::format(
-      "{} steps, each a sum over a batch with Gaussian noise of {:.6g} times the clipping norm; "
-      "every row is in a batch with probability {:.6g}; each of {} parties adds a share of the "
+      "{} steps, each a sum over a batch with Gaussian noise of {} times the clipping norm; "
+      "every row is in a batch with probability {}; each of {} parties adds a share of the "
       "noise.",
-      steps.steps, steps.noise_multiplier, steps.sampling_rate, steps.parties.size());
+      steps.steps, GivenText(steps.noise_multiplier, 6, false),
+      GivenText(steps.sampling_rate, 6, true), steps.parties.size());
   statement.rows.push_back(OutsideRow(steps, AdversaryKind::kOutsideAnalyst, outside));
   Adversary party;
   party.kind = AdversaryKind::kParty;

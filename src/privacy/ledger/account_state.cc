@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "privacy/rounded_text.h"
 
 namespace partita::privacy::ledger {
 namespace {
@@ -34,7 +35,7 @@ Totals Less(const Totals& totals, const OpenReservation& reservation) {
 
 std::string Share(uint64_t units, uint64_t cap) {
   if (cap == 0) return units == 0 ? "0 %" : "more than the whole";
-  return fmt::format("{:.4g} %", 100.0 * static_cast<double>(units) / static_cast<double>(cap));
+  return PartText(units, cap, true);
 }
 
 // Throws kBudget unless everything together fits.

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text_table.h"
 #include "privacy/ledger/audit.h"
+#include "privacy/rounded_text.h"
 
 namespace partita::privacy::ledger {
 namespace {
@@ -30,8 +31,7 @@ std::string TimeText(int64_t at) {
 std::string Percent(uint64_t units, uint64_t cap) {
   if (units == 0) return "0 %";
   if (cap == 0) return "all";
-  const double percent = 100 * static_cast<double>(units) / static_cast<double>(cap);
-  return fmt::format("{:.2f} %", std::max(0.01, std::ceil(percent * 100) / 100));
+  return PartText(units, cap, true);
 }
 
 // The part of the budget that is closer to its end.
@@ -48,19 +48,18 @@ Cost LeftOf(const Cost& cap, const Cost& spent, const Cost& reserved) {
   return {cap.rdp - std::min(cap.rdp, used.rdp), cap.delta - std::min(cap.delta, used.delta)};
 }
 
-// Of the part that is closer to its end; 0 to 1.
+// Of the part that is closer to its end, rounded down; 0 to 1.
 double ShareLeft(const Cost& cap, const Cost& used) {
   const auto share = [](uint64_t whole, uint64_t gone) {
-    if (whole == 0) return 1.0;
-    return static_cast<double>(whole - std::min(whole, gone)) / static_cast<double>(whole);
+    if (whole == 0 || gone == 0) return 1.0;
+    const double left = static_cast<double>(whole - std::min(whole, gone));
+    return left / static_cast<double>(whole) * (1 - 0x1p-50);
   };
   return std::min(share(cap.rdp, used.rdp), share(cap.delta, used.delta));
 }
 
 // Rounded down.
-std::string LeftText(double share) {
-  return share == 1 ? "100 %" : fmt::format("{:.2f} %", std::floor(share * 1e4) / 100);
-}
+std::string LeftText(double share) { return share == 1 ? "100 %" : PercentText(share, 2, false); }
 
 std::string MechanismsText(const Reserved& reserved) {
   std::vector<std::string> texts;

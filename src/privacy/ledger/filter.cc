@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "privacy/ledger/decimal.h"
+#include "privacy/rounded_text.h"
 #include "privacy/sampling/interval.h"
 
 namespace partita::privacy::ledger {
@@ -152,10 +153,10 @@ struct Describer {
   std::string operator()(const GridGaussian& gaussian) const {
     const DiscreteGaussianNoise& noise = gaussian.remaining;
     const double sigma = StddevLowerBound(noise.share_variance) * std::sqrt(noise.shares);
-    return fmt::format(
-        "discrete Gaussian, {} {}, sigma {:.3g} grid units, sensitivity {:.3g}, {} {}",
-        noise.shares, noise.shares == 1 ? "share" : "shares", sigma, gaussian.sensitivity,
-        noise.dimension, noise.dimension == 1 ? "number" : "numbers");
+    return fmt::format("discrete Gaussian, {} {}, sigma {} grid units, sensitivity {}, {} {}",
+                       noise.shares, noise.shares == 1 ? "share" : "shares",
+                       RoundedText(sigma, 3, false), RoundedText(gaussian.sensitivity, 3, true),
+                       noise.dimension, noise.dimension == 1 ? "number" : "numbers");
   }
   std::string operator()(const ZeroConcentrated& mechanism) const {
     return fmt::format("zero-concentrated, rho {}", mechanism.rho);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "privacy/rounded_text.h"
 #include "privacy/sampling/crossing.h"
 #include "privacy/sampling/gaussian_profile.h"
 
@@ -68,15 +69,18 @@ Bounds GaussianEpsilon(L2Sensitivity sensitivity, double noise_stddev, Delta del
   const auto at = [&](double epsilon) {
     return Profile(sensitivity.value(), noise_stddev, epsilon);
   };
-  if (at(0).upper <= delta.value()) return {0, 0};
-  return FindCrossing(at, delta.value(), kRelativeWidth);
+  const double level = AccountedDelta(delta.value());
+  if (at(0).upper <= level) return {0, 0};
+  const Bounds last = at(kUselessEpsilon);
+  if (last.upper > level) return {last.lower > level ? kUselessEpsilon : 0, HUGE_VAL};
+  return FindCrossing(at, level, kRelativeWidth);
 }
 
 double AnalyticGaussianStddev(L2Sensitivity sensitivity, Epsilon epsilon, Delta delta) {
   const auto at = [&](double stddev) {
     return Profile(sensitivity.value(), stddev, epsilon.value());
   };
-  return FindCrossing(at, delta.value(), kRelativeWidth).upper;
+  return FindCrossing(at, AccountedDelta(delta.value()), kRelativeWidth).upper;
 }
 
 double ClassicalGaussianStddev(L2Sensitivity sensitivity, Epsilon epsilon, Delta delta) {

@@ -17,6 +17,10 @@
 
 namespace partita::privacy {
 
+// From here on nothing is hidden: e^(-2^20) is what a guess is worth. Larger epsilons are not
+// looked for, but bounded by infinity.
+inline constexpr double kUselessEpsilon = 0x1p20;
+
 // Contains the true value.
 struct Bounds {
   double lower = 0;
@@ -27,7 +31,7 @@ struct Bounds {
 //   delta(eps) = Phi(D/(2s) - eps s/D) - e^eps Phi(-D/(2s) - eps s/D),   s the noise_stddev.
 
 Bounds GaussianDelta(L2Sensitivity sensitivity, double noise_stddev, Epsilon epsilon);
-// The smallest epsilon; 0 if already delta(0) <= delta.
+// The smallest epsilon; 0 if already delta(0) <= delta; upper = infinity from kUselessEpsilon on.
 Bounds GaussianEpsilon(L2Sensitivity sensitivity, double noise_stddev, Delta delta);
 // The smallest noise_stddev, rounded up.
 double AnalyticGaussianStddev(L2Sensitivity sensitivity, Epsilon epsilon, Delta delta);

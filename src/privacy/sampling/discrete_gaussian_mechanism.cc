@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 
 #include "base/error.h"
+#include "privacy/rounded_text.h"
 #include "privacy/sampling/crossing.h"
 #include "privacy/sampling/discrete_gaussian_sums.h"
 #include "privacy/sampling/gaussian_profile.h"
@@ -90,23 +94,38 @@ double OneCoordinateLower(double shift, const PreciseInterval& variance, double 
 }
 
 // One discrete Gaussian per coordinate.
-Bounds SingleDelta(double sensitivity, const GridVariance& exact, size_t dimension,
-                   double epsilon) {
-  const double shift = std::floor(sensitivity);
-  const PreciseInterval variance = PreciseInterval::Of(exact);
-  const double stddev = StddevUpperBound(exact);
-  Bounds bounds;
-  bounds.upper = std::min({1.0, ContinuousUpper(sensitivity, variance, dimension, epsilon),
-                           ConcentratedUpper(Rho(sensitivity, variance), epsilon)});
-  if (stddev <= kMaxSummedStddev && shift <= kMaxSummedShift) {
-    const PreciseInterval summed = DiscreteGaussianProfile(exact, shift, epsilon);
-    bounds.lower = summed.LowerBound();
-    if (dimension == 1) bounds.upper = std::min(bounds.upper, summed.UpperBound());
-  } else if (stddev > kMaxSummedStddev) {
-    bounds.lower = OneCoordinateLower(shift, variance, epsilon);
+class Single {
+ public:
+  Single(double sensitivity, const GridVariance& exact, size_t dimension)
+      : sensitivity_(sensitivity),
+        shift_(std::floor(sensitivity)),
+        dimension_(dimension),
+        variance_(PreciseInterval::Of(exact)),
+        stddev_(StddevUpperBound(exact)) {
+    if (stddev_ <= kMaxSummedStddev && shift_ <= kMaxSummedShift) tails_.emplace(exact);
   }
-  return bounds;
-}
+
+  Bounds Delta(double epsilon) const {
+    Bounds bounds;
+    bounds.upper = std::min({1.0, ContinuousUpper(sensitivity_, variance_, dimension_, epsilon),
+                             ConcentratedUpper(Rho(sensitivity_, variance_), epsilon)});
+    if (tails_) {
+      const PreciseInterval summed = DiscreteGaussianProfile(*tails_, shift_, epsilon);
+      bounds.lower = summed.LowerBound();
+      if (dimension_ == 1) bounds.upper = std::min(bounds.upper, summed.UpperBound());
+    } else if (stddev_ > kMaxSummedStddev) {
+      bounds.lower = OneCoordinateLower(shift_, variance_, epsilon);
+    }
+    return bounds;
+  }
+
+ private:
+  double sensitivity_, shift_;
+  size_t dimension_;
+  PreciseInterval variance_;
+  double stddev_;
+  std::optional<DiscreteGaussianTails> tails_;
+};
 
 // delta_sum(eps) from the single one's: eps and delta move by the gap of all coordinates, either
 // way.
@@ -163,25 +182,34 @@ double ShareGap(const GridVariance& share_variance, uint32_t shares) {
   return (Whole(10) * Whole(shares - 1) * decay).UpperBound();
 }
 
-Bounds DiscreteGaussianDelta(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,
-                             Epsilon epsilon) {
+DiscreteGaussianProfileOf::DiscreteGaussianProfileOf(GridL2Sensitivity sensitivity,
+                                                     const DiscreteGaussianNoise& noise) {
   CheckNoise(noise);
   CheckWholeUnits(sensitivity);
   const double gap =
       (PreciseInterval::Of(ShareGap(noise.share_variance, noise.shares)) * Whole(noise.dimension))
           .UpperBound();
   const GridVariance total = Multiply(noise.share_variance, noise.shares);
-  return WithGap(gap, epsilon.value(), [&](double at) {
-    return SingleDelta(sensitivity.value(), total, noise.dimension, at);
-  });
+  const auto single = std::make_shared<const Single>(sensitivity.value(), total, noise.dimension);
+  delta_ = [gap, single](double epsilon) {
+    return WithGap(gap, epsilon, [&single](double at) { return single->Delta(at); });
+  };
 }
 
-Bounds DiscreteGaussianEpsilon(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,
-                               Delta delta) {
+Bounds DiscreteGaussianProfileOf::Delta(Epsilon epsilon) const { return delta_(epsilon.value()); }
+
+Bounds DiscreteGaussianProfileOf::EpsilonAt(privacy::Delta delta) const {
+  const double level = AccountedDelta(delta.value());
+  // The two ends are looked for apart, from the same steps at first.
+  std::map<double, Bounds> known;
   const auto at = [&](double epsilon) {
-    return DiscreteGaussianDelta(sensitivity, noise, Epsilon(epsilon));
+    const auto found = known.find(epsilon);
+    return found != known.end() ? found->second
+                                : known.emplace(epsilon, delta_(epsilon)).first->second;
   };
-  if (at(0).upper <= delta.value()) return {0, 0};
+  if (at(0).upper <= level) return {0, 0};
+  const Bounds last = at(kUselessEpsilon);
+  if (last.upper > level) return {last.lower > level ? kUselessEpsilon : 0, HUGE_VAL};
   const auto only = [&](double Bounds::*end) {
     return [&at, end](double epsilon) {
       const double value = at(epsilon).*end;
@@ -189,11 +217,21 @@ Bounds DiscreteGaussianEpsilon(GridL2Sensitivity sensitivity, const DiscreteGaus
     };
   };
   Bounds epsilon;
-  epsilon.upper = FindCrossing(only(&Bounds::upper), delta.value(), kEpsilonWidth).upper;
-  if (at(0).lower > delta.value()) {
-    epsilon.lower = FindCrossing(only(&Bounds::lower), delta.value(), kEpsilonWidth).lower;
+  epsilon.upper = FindCrossing(only(&Bounds::upper), level, kEpsilonWidth).upper;
+  if (at(0).lower > level) {
+    epsilon.lower = FindCrossing(only(&Bounds::lower), level, kEpsilonWidth).lower;
   }
   return epsilon;
+}
+
+Bounds DiscreteGaussianDelta(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,
+                             Epsilon epsilon) {
+  return DiscreteGaussianProfileOf(sensitivity, noise).Delta(epsilon);
+}
+
+Bounds DiscreteGaussianEpsilon(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,
+                               Delta delta) {
+  return DiscreteGaussianProfileOf(sensitivity, noise).EpsilonAt(delta);
 }
 
 GridVariance CalibrateDiscreteGaussian(GridL2Sensitivity sensitivity, size_t dimension,
@@ -201,9 +239,10 @@ GridVariance CalibrateDiscreteGaussian(GridL2Sensitivity sensitivity, size_t dim
   if (dimension == 0) throw Error(ErrorCode::kUsage, "noise needs at least one coordinate");
   CheckWholeUnits(sensitivity);
   const double start = AnalyticGaussianStddev(L2Sensitivity(sensitivity.value()), epsilon, delta);
+  const double level = AccountedDelta(delta.value());
   const auto meets = [&](double stddev) {
-    return SingleDelta(sensitivity.value(), VarianceOfStddev(stddev), dimension, epsilon.value())
-               .upper <= delta.value();
+    const Single single(sensitivity.value(), VarianceOfStddev(stddev), dimension);
+    return single.Delta(epsilon.value()).upper <= level;
   };
   // The continuous noise is nearly right; look for a bracket around it.
   double upper = start;

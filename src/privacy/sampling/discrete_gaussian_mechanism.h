@@ -47,6 +47,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "privacy/sampling/calibrate.h"
 #include "privacy/sampling/grid_variance.h"
@@ -64,10 +65,24 @@ struct DiscreteGaussianNoise {
 // rho of zero-concentrated DP of one discrete Gaussian: D^2/(2 s), rounded up.
 double DiscreteGaussianRho(GridL2Sensitivity sensitivity, const GridVariance& variance);
 
-// Contains the largest delta(epsilon) over all shifts within the sensitivity.
+// The whole profile, for as many questions as there are: sums over the grid are made once.
+class DiscreteGaussianProfileOf {
+ public:
+  DiscreteGaussianProfileOf(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise);
+
+  // Contains the largest delta(epsilon) over all shifts within the sensitivity.
+  Bounds Delta(Epsilon epsilon) const;
+  // Contains the smallest epsilon that holds for all shifts; upper = infinity from kUselessEpsilon
+  // on.
+  Bounds EpsilonAt(privacy::Delta delta) const;
+
+ private:
+  std::function<Bounds(double epsilon)> delta_;
+};
+
+// One question.
 Bounds DiscreteGaussianDelta(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,
                              Epsilon epsilon);
-// Contains the smallest epsilon that holds for all shifts.
 Bounds DiscreteGaussianEpsilon(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,
                                Delta delta);
 // The smallest variance (its root up to 1e-9, relative) of one discrete Gaussian whose upper bound

@@ -4,6 +4,8 @@ namespace partita::privacy {
 namespace {
 
 constexpr mpfr_prec_t kMaxProfilePrecision = 1 << 14;
+// MPFR's exponents hold e^epsilon up to 7e8: beyond, no precision would make the interval narrow.
+constexpr double kLargestExponent = 0x1p28;
 
 PreciseInterval Widened(const PreciseInterval& value, mpfr_prec_t precision) {
   return value + PreciseInterval(precision);
@@ -36,6 +38,11 @@ bool IsNarrow(const PreciseInterval& value) {
 
 PreciseInterval GaussianProfile(const PreciseInterval& sensitivity, const PreciseInterval& stddev,
                                 double epsilon) {
+  if (epsilon > kLargestExponent) {  // delta falls
+    PreciseInterval above = GaussianProfile(sensitivity, stddev, kLargestExponent);
+    mpfr_set_zero(above.lower().get(), 1);
+    return above;
+  }
   mpfr_prec_t precision = kDefaultPrecision;
   while (true) {
     PreciseInterval value = ProfileAt(sensitivity, stddev, epsilon, precision);

@@ -6,7 +6,8 @@
 namespace partita::privacy {
 
 // delta(epsilon) for L2 sensitivity D and standard deviation s, both positive. The precision is
-// raised until the interval is narrower than 2^-60 of the value, however small that is.
+// raised until the interval is narrower than 2^-60 of the value, however small that is; beyond
+// epsilon = 2^28 it is [0, delta(2^28)].
 PreciseInterval GaussianProfile(const PreciseInterval& sensitivity, const PreciseInterval& stddev,
                                 double epsilon);
 

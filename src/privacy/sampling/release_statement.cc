@@ -34,9 +34,9 @@ double SlopeOf(double mu, double quantile) {
 
 // beta(5 %) by the supporting line of the trade-off curve that is best for the Gaussian of the same
 // size; every line is a lower bound.
-double BetaOf(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise) {
-  const double slope = SlopeOf(MuAbout(sensitivity, noise), kQuantile95);
-  const double delta = DiscreteGaussianDelta(sensitivity, noise, Epsilon(slope)).upper;
+double BetaOf(const DiscreteGaussianProfileOf& profile, double mu) {
+  const double slope = SlopeOf(mu, kQuantile95);
+  const double delta = profile.Delta(Epsilon(slope)).upper;
   return delta < 1 ? BetaAt5Percent(slope, delta) : 0;
 }
 
@@ -60,15 +60,13 @@ struct Line {
   Bounds delta;
 };
 
-std::vector<Line> LinesOf(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise) {
-  const double mu = MuAbout(sensitivity, noise);
+std::vector<Line> LinesOf(const DiscreteGaussianProfileOf& profile, double mu) {
   std::vector<double> epsilons = {0};
   for (const ShownPoint& point : kShown) epsilons.push_back(SlopeOf(mu, point.quantile));
   std::sort(epsilons.begin(), epsilons.end());
   epsilons.erase(std::unique(epsilons.begin(), epsilons.end()), epsilons.end());
   std::vector<Line> lines;
-  for (double epsilon : epsilons)
-    lines.push_back({epsilon, DiscreteGaussianDelta(sensitivity, noise, Epsilon(epsilon))});
+  for (double epsilon : epsilons) lines.push_back({epsilon, profile.Delta(Epsilon(epsilon))});
   return lines;
 }
 
@@ -91,9 +89,8 @@ TradeOffPoint PointAt(const std::vector<Line>& lines, double alpha) {
   return {alpha, std::clamp(lower - kLineRounding, 0.0, upper), upper};
 }
 
-std::vector<TradeOffPoint> TradeOffOf(GridL2Sensitivity sensitivity,
-                                      const DiscreteGaussianNoise& noise) {
-  const std::vector<Line> lines = LinesOf(sensitivity, noise);
+std::vector<TradeOffPoint> TradeOffOf(const DiscreteGaussianProfileOf& profile, double mu) {
+  const std::vector<Line> lines = LinesOf(profile, mu);
   std::vector<TradeOffPoint> points = {PointAt(lines, 0)};
   for (const ShownPoint& shown : kShown) points.push_back(PointAt(lines, shown.alpha));
   points.push_back(PointAt(lines, 1));
@@ -114,6 +111,7 @@ StatementRow CoalitionRow(const GaussianRelease& release, const Adversary& adver
                             release.delta);
     row.reason = fmt::format("rows of the others; {} of {} noise shares are unknown to it",
                              parties - size, parties);
+    NameTooLittleNoise(row);
   }
   return row;
 }
@@ -124,6 +122,7 @@ StatementRow OutsideRow(const GaussianRelease& release) {
   row.adjacency = release.adjacency;
   row.loss = GaussianLoss(release.sensitivity, RemainingNoise(release.noise, 0), release.delta);
   row.reason = fmt::format("all {} noise shares are unknown to it", release.noise.sharing.parties);
+  NameTooLittleNoise(row);
   return row;
 }
 
@@ -142,14 +141,15 @@ void AddDealerRows(std::vector<StatementRow>& rows) {
 
 std::string MechanismText(const GaussianRelease& release) {
   const NoiseSharing& sharing = release.noise.sharing;
-  const double share = StddevUpperBound(release.noise.share_variance);
+  const double share = StddevLowerBound(release.noise.share_variance);
   return fmt::format(
       "Discrete Gaussian noise on {} coordinates: each of {} parties adds a share of standard "
-      "deviation {:.6g} grid units, so that any {} shares suffice; one row changes the result by "
+      "deviation {} grid units, so that any {} shares suffice; one row changes the result by "
       "at "
-      "most {:.6g} grid units (L2 norm, {}).",
-      release.noise.dimension, sharing.parties, share, sharing.parties - sharing.known_shares,
-      release.sensitivity.value(), AdjacencyName(release.adjacency));
+      "most {} grid units (L2 norm, {}).",
+      release.noise.dimension, sharing.parties, RoundedText(share, 6, false),
+      sharing.parties - sharing.known_shares, RoundedText(release.sensitivity.value(), 6, true),
+      AdjacencyName(release.adjacency));
 }
 
 std::vector<std::string> Caveats(const GaussianRelease& release) {
@@ -172,14 +172,22 @@ std::vector<std::string> Caveats(const GaussianRelease& release) {
 
 PrivacyLoss GaussianLoss(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& remaining,
                          Delta delta) {
-  const Bounds epsilon = DiscreteGaussianEpsilon(sensitivity, remaining, delta);
+  const DiscreteGaussianProfileOf profile(sensitivity, remaining);
+  const Bounds epsilon = profile.EpsilonAt(delta);
+  if (std::isinf(epsilon.upper)) return Unlimited();
   PrivacyLoss loss;
   loss.epsilon_lower = epsilon.lower;
   loss.epsilon_upper = epsilon.upper;
   loss.delta = delta.value();
-  loss.beta_at_5_percent = BetaOf(sensitivity, remaining);
-  loss.trade_off = TradeOffOf(sensitivity, remaining);
+  const double mu = MuAbout(sensitivity, remaining);
+  loss.beta_at_5_percent = BetaOf(profile, mu);
+  loss.trade_off = TradeOffOf(profile, mu);
   return loss;
+}
+
+void NameTooLittleNoise(StatementRow& row) {
+  if (!row.loss.infinite) return;
+  row.reason += fmt::format("; too little noise: epsilon is above {:.0f}", kUselessEpsilon);
 }
 
 Statement StateRelease(const GaussianRelease& release) {

@@ -34,8 +34,10 @@ struct GaussianRelease {
 Statement StateRelease(const GaussianRelease& release);
 
 // The loss of one Gaussian release against noise that remains, with its trade-off function bounded
-// from both sides.
+// from both sides. Infinite from kUselessEpsilon on (calibrate.h).
 PrivacyLoss GaussianLoss(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& remaining,
                          Delta delta);
+// Where noise protects but GaussianLoss is infinite: adds to the reason that there is too little.
+void NameTooLittleNoise(StatementRow& row);
 
 }  // namespace partita::privacy

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text_table.h"
+#include "privacy/rounded_text.h"
 
 namespace partita::stats::blr {
 namespace {
@@ -94,11 +95,12 @@ std::string SummaryText(const RegressionSummary& summary) {
   }
   std::string text = RenderTable(table, 0) + "\n";
   text += WrapText(
-      fmt::format("Residual standard deviation {:.4g}; {} rows. Released with epsilon {:.4g}, "
-                  "delta {:.4g} (one row replaced); noise of standard deviation {:.4g} in every "
+      fmt::format("Residual standard deviation {:.4g}; {} rows. Released with epsilon {}, "
+                  "delta {} (one row replaced); noise of standard deviation {} in every "
                   "scaled sum.",
                   summary.residual_stddev, FormatCount(static_cast<uint64_t>(summary.num_rows)),
-                  summary.epsilon, summary.delta, summary.noise_stddev),
+                  privacy::RoundedText(summary.epsilon, 4, true), privacy::DeltaText(summary.delta),
+                  privacy::RoundedText(summary.noise_stddev, 4, false)),
       0);
   text += WrapText(
       summary.noise_in_intervals

@@ -163,16 +163,18 @@ MatrixXd SideBySide(const std::vector<MatrixXd>& states, size_t first) {
   return all;
 }
 
-MatrixXd DifferencesBetween(const MatrixXd& values, size_t decisions) {
+// values: of the reachable states, chains by parts.
+MatrixXd DifferencesBetween(const std::vector<Eigen::MatrixX2d>& values, size_t decisions) {
   const std::vector<Question> questions = Questions(decisions);
-  MatrixXd differences(static_cast<Index>(questions.size()), values.cols());
+  const Index chains = values.front().rows();
+  MatrixXd differences(static_cast<Index>(questions.size()), chains);
   for (size_t q = 0; q < questions.size(); ++q) {
-    const auto to = static_cast<Index>(questions[q].to);
-    const auto from = static_cast<Index>(questions[q].from);
-    for (Index c = 0; c < values.cols(); ++c) {
+    const Eigen::MatrixX2d& to = values[questions[q].to];
+    const Eigen::MatrixX2d& from = values[questions[q].from];
+    for (Index c = 0; c < chains; ++c) {
       // From an impossible place the question is never met.
-      const double difference = values(to, c) - values(from, c);
-      differences(static_cast<Index>(q), c) = values(from, c) == -HUGE_VAL ? 0 : difference;
+      const double difference = (to(c, 0) - from(c, 0)) + (to(c, 1) - from(c, 1));
+      differences(static_cast<Index>(q), c) = from(c, 0) == -HUGE_VAL ? 0 : difference;
     }
   }
   return differences;
@@ -182,8 +184,8 @@ MatrixXd DifferencesBetween(const MatrixXd& values, size_t decisions) {
 
 const MatrixXd& Differences::Of(const MatrixXd& current, const std::vector<MatrixXd>& steps) {
   if (at_current_.size() == 0) {
-    at_current_ = target_.LogLikelihood(current);
-    for (const double value : at_current_) {
+    at_current_ = target_.Parts(current);
+    for (const double value : at_current_.col(0)) {
       if (std::isfinite(value)) continue;
       throw Error(ErrorCode::kBadData,
                   "the likelihood of the own rows is 0 or no number where a chain begins",
@@ -191,39 +193,37 @@ const MatrixXd& Differences::Of(const MatrixXd& current, const std::vector<Matri
     }
   }
   const std::vector<MatrixXd> states = Reachable(current, steps);
-  const VectorXd proposed = target_.LogLikelihood(SideBySide(states, 1));
-  for (const double value : proposed) {
+  const Eigen::MatrixX2d proposed = target_.Parts(SideBySide(states, 1));
+  for (const double value : proposed.col(0)) {
     if (std::isnan(value) || value == HUGE_VAL) {
       throw Error(ErrorCode::kBadData, "the log likelihood of the own rows is not a number",
                   "check the own log density at extreme parameters");
     }
   }
-  values_.resize(static_cast<Index>(states.size()), current.cols());
-  values_.row(0) = at_current_.transpose();
-  for (Index m = 1; m < values_.rows(); ++m) {
-    values_.row(m) = proposed.segment((m - 1) * current.cols(), current.cols()).transpose();
+  values_.resize(states.size());
+  values_[0] = at_current_;
+  for (size_t m = 1; m < states.size(); ++m) {
+    values_[m] = proposed.middleRows(static_cast<Index>(m - 1) * current.cols(), current.cols());
   }
   differences_ = DifferencesBetween(values_, steps.size());
   return differences_;
 }
 
 void Differences::Replace(const std::vector<std::vector<bool>>& accepted) {
-  for (Index c = 0; c < values_.cols(); ++c) {
-    Index made = 0;
+  for (Index c = 0; c < at_current_.rows(); ++c) {
+    size_t made = 0;
     for (size_t k = 0; k < accepted.size(); ++k) {
-      made += Index{accepted[k][static_cast<size_t>(c)]} << k;
+      made += size_t{accepted[k][static_cast<size_t>(c)]} << k;
     }
-    at_current_(c) = values_(made, c);
+    at_current_.row(c) = values_[made].row(c);
   }
 }
 
 MatrixXd PriorDifferences(const std::vector<Prior>& priors, const MatrixXd& current,
                           const std::vector<MatrixXd>& steps) {
   const std::vector<MatrixXd> states = Reachable(current, steps);
-  MatrixXd values(static_cast<Index>(states.size()), current.cols());
-  for (size_t m = 0; m < states.size(); ++m) {
-    values.row(static_cast<Index>(m)) = LogPrior(priors, states[m]).transpose();
-  }
+  std::vector<Eigen::MatrixX2d> values(states.size(), Eigen::MatrixX2d::Zero(current.cols(), 2));
+  for (size_t m = 0; m < states.size(); ++m) values[m].col(0) = LogPrior(priors, states[m]);
   return DifferencesBetween(values, steps.size());
 }
 

@@ -81,8 +81,8 @@ class Differences {
 
  private:
   const LocalTarget& target_;
-  Eigen::VectorXd at_current_;
-  Eigen::MatrixXd values_;  // reachable states by chains
+  Eigen::MatrixX2d at_current_;           // by chain, LocalTarget::Parts
+  std::vector<Eigen::MatrixX2d> values_;  // of the reachable states
   Eigen::MatrixXd differences_;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "stats/mcmc/grid_sums.h"
 
 namespace partita::stats::mcmc {
 namespace {
@@ -12,26 +13,27 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr Index kMaxRows = Index{1} << 18;
+constexpr int kBitsBelow = 31;  // of the grid, below the limit
 constexpr double kRoom = 1 - 0x1p-16;
 
 class Clipped : public LocalTarget {
  public:
   Clipped(TargetPtr rows, const VectorXd& reference, double limit)
       : rows_(std::move(rows)), limit_(limit * kRoom) {
-    if (reference.size() != static_cast<Index>(rows_->dimension()) || !(limit > 0) ||
-        !std::isfinite(limit)) {
+    if (reference.size() != static_cast<Index>(rows_->dimension()) || !std::isnormal(limit) ||
+        limit < 0) {
       throw Error(ErrorCode::kUsage, "clipping needs a limit above 0 and a point of reference",
                   "give the reference as many values as there are parameters");
     }
+    grid_bits_ = kBitsBelow - std::ilogb(limit);
     at_reference_ = rows_->ByRow(reference);
-    if (at_reference_.size() > kMaxRows) {
-      throw Error(ErrorCode::kRefused, "clipped likelihoods take at most 2^18 rows of one party");
-    }
   }
   size_t dimension() const override { return rows_->dimension(); }
   VectorXd LogLikelihood(const MatrixXd& thetas) const override {
-    return ByRow(thetas).colwise().sum().transpose();
+    return Parts(thetas).rowwise().sum();
+  }
+  Eigen::MatrixX2d Parts(const MatrixXd& thetas) const override {
+    return PartsOf(GridSums(ByRow(thetas), grid_bits_), grid_bits_);
   }
   MatrixXd ByRow(const MatrixXd& thetas) const override {
     MatrixXd values = rows_->ByRow(thetas).colwise() - at_reference_;
@@ -45,6 +47,7 @@ class Clipped : public LocalTarget {
  private:
   TargetPtr rows_;
   double limit_;
+  int grid_bits_ = 0;
   VectorXd at_reference_;
 };
 

@@ -7,8 +7,10 @@
 //          posterior: near it if few rows are cut where the chain goes (ShareCut). Cutting the log
 //          RATIOS of decisions instead would leave no target at all.
 // Bound    One row moves the log ratio of a decision by at most 2 L if it is added or removed, 4 L
-//          if it is replaced: Sensitivity. Contributions are cut to L (1 - 2^-16), which leaves
-//          room for the rounding of sums of up to 2^18 rows.
+//          if it is replaced: Sensitivity. Contributions are cut to L (1 - 2^-16), rounded
+//          to a grid below 2^-30 L and summed exactly (grid_sums.h), which leaves room for the
+//          rounding of differences of up to kMostSummedRows rows. No table is refused for its
+//          length: that would tell the number of rows.
 #pragma once
 
 #include "privacy/adjacency.h"
@@ -17,7 +19,7 @@
 namespace partita::stats::mcmc {
 
 // Throws kUsage for a reference of another dimension or a limit that is not above 0, kRefused for a
-// likelihood that is no sum over rows (Cox, group means, a user's own) or for more than 2^18 rows.
+// likelihood that is no sum over rows (Cox, group means, a user's own).
 TargetPtr ClippedTarget(TargetPtr rows, const Eigen::VectorXd& reference, double limit);
 
 double ClippedSensitivity(double limit, privacy::Adjacency adjacency);

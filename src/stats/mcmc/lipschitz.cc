@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/int128.h"
+#include "stats/mcmc/grid_sums.h"
 
 namespace partita::stats::mcmc {
 namespace {
@@ -13,7 +13,8 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr int kGridBits = 40;
-constexpr Index kMostRows = Index{1} << 18;
+// Of the values of two differences of up to kMostSummedRows rows, relative to L, and of lengths.
+constexpr double kRelativeRounding = 0x1p-20;
 
 class Lipschitz final : public LocalTarget {
  public:
@@ -22,41 +23,30 @@ class Lipschitz final : public LocalTarget {
     if (start.size() != static_cast<Index>(rows_->dimension()) || start.size() != reach.size()) {
       throw Error(ErrorCode::kUsage, "a chain and its bounds have different numbers of parameters");
     }
-    const MatrixXd at_start = rows_->ByRow(start);
-    if (at_start.rows() > kMostRows) {
-      throw Error(ErrorCode::kRefused,
-                  "a table of more than 262144 rows is too long for this bound",
-                  "divide the table, or use 'clip' on fewer rows");
-    }
-    at_start_ = Sums(at_start).front();
+    at_start_ = Sums(rows_->ByRow(start)).front();
   }
 
   size_t dimension() const override { return rows_->dimension(); }
 
   VectorXd LogLikelihood(const MatrixXd& thetas) const override {
-    const std::vector<Int128> sums = Sums(rows_->ByRow(thetas));
+    return Parts(thetas).rowwise().sum();
+  }
+
+  Eigen::MatrixX2d Parts(const MatrixXd& thetas) const override {
+    std::vector<Int128> sums = Sums(rows_->ByRow(thetas));
+    for (Int128& sum : sums) sum -= at_start_;
+    Eigen::MatrixX2d parts = PartsOf(sums, kGridBits);
     const VectorXd distances = ReachOf(thetas.colwise() - start_, reach_);
-    VectorXd values(thetas.cols());
     for (Index c = 0; c < thetas.cols(); ++c) {
-      const Int128 difference = sums[static_cast<size_t>(c)] - at_start_;
-      values(c) = distances(c) > kFarthest
-                      ? -HUGE_VAL
-                      : std::ldexp(static_cast<double>(difference), -kGridBits);
+      if (distances(c) > kFarthest) parts.row(c) << -HUGE_VAL, 0;
     }
-    return values;
+    return parts;
   }
 
  private:
+  // Far away a value may leave the range of the grid; the state is impossible there.
   static std::vector<Int128> Sums(const MatrixXd& rows) {
-    std::vector<Int128> sums(static_cast<size_t>(rows.cols()));
-    for (Index c = 0; c < rows.cols(); ++c) {
-      for (Index i = 0; i < rows.rows(); ++i) {
-        // Far away a value may leave the range of the grid; the state is impossible there.
-        const double value = std::max(rows(i, c), -0x1p20);
-        sums[static_cast<size_t>(c)] += std::llrint(std::ldexp(value, kGridBits));
-      }
-    }
-    return sums;
+    return GridSums(rows.cwiseMax(-0x1p20), kGridBits);
   }
 
   TargetPtr rows_;
@@ -82,7 +72,7 @@ TargetPtr LipschitzTarget(TargetPtr rows, const VectorXd& start, const VectorXd&
 }
 
 double LipschitzSensitivity(double longest, privacy::Adjacency adjacency) {
-  const double moved = longest * (1 + 0x1p-40) + kLipschitzRounding;
+  const double moved = longest * (1 + kRelativeRounding) + kLipschitzRounding;
   return adjacency == privacy::Adjacency::kReplace ? 2 * moved : moved;
 }
 

@@ -7,8 +7,11 @@
 // Exact    A step is shortened to length L by a map s with s(-d) = -s(d), and its law is symmetric,
 //          so proposals stay symmetric and the chain keeps the posterior itself. Only states
 //          further than kFarthest from where it begins count as impossible, which is public.
-// Rounding Rows are rounded to 2^-40 and summed exactly, so that a row enters a sum of up to 2^18
-//          rows through its own rounding and one of the sum; kLipschitzRounding covers both.
+// Rounding Rows are rounded to 2^-40 and summed exactly, and differences are taken of the exact
+// sums
+//          (grid_sums.h): of up to kMostSummedRows rows they are off by 2^-23 L at most, and a
+//          row's own rounding is below kLipschitzRounding. No table is refused for its length: that
+//          would tell the number of rows.
 #pragma once
 
 #include <Eigen/Core>
@@ -19,7 +22,7 @@
 namespace partita::stats::mcmc {
 
 inline constexpr double kFarthest = 0x1p10;
-inline constexpr double kLipschitzRounding = 0x1p-22;
+inline constexpr double kLipschitzRounding = 0x1p-30;
 
 // |d|, one per column.
 Eigen::VectorXd ReachOf(const Eigen::MatrixXd& steps, const Eigen::VectorXd& reach);
@@ -27,7 +30,7 @@ Eigen::VectorXd ReachOf(const Eigen::MatrixXd& steps, const Eigen::VectorXd& rea
 void Shorten(const Eigen::VectorXd& reach, double longest, Eigen::MatrixXd& steps);
 
 // `rows` less its value where the chain begins. Throws kUsage for another dimension, kRefused for a
-// likelihood that is no sum over rows or for more than 2^18 of them.
+// likelihood that is no sum over rows.
 TargetPtr LipschitzTarget(TargetPtr rows, const Eigen::VectorXd& start,
                           const Eigen::VectorXd& reach);
 

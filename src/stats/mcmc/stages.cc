@@ -13,9 +13,9 @@ using Eigen::VectorXd;
 MatrixXd LaterDifferences::Of(const MatrixXd& current, const MatrixXd& step,
                               const std::vector<bool>& passed) {
   if (at_current_.size() == 0) {
-    at_current_ = target_.LogLikelihood(current);
+    at_current_ = target_.Parts(current);
     evaluated_ += static_cast<uint64_t>(current.cols());
-    for (const double value : at_current_) {
+    for (const double value : at_current_.col(0)) {
       if (std::isfinite(value)) continue;
       throw Error(ErrorCode::kBadData,
                   "the likelihood of the own rows is 0 or no number where a chain begins",
@@ -29,24 +29,27 @@ MatrixXd LaterDifferences::Of(const MatrixXd& current, const MatrixXd& step,
   MatrixXd differences = MatrixXd::Zero(1, current.cols());
   proposed_ = at_current_;
   if (asked.empty()) return differences;
-  const VectorXd values =
-      target_.LogLikelihood(current(Eigen::all, asked) + step(Eigen::all, asked));
+  const Eigen::MatrixX2d values =
+      target_.Parts(current(Eigen::all, asked) + step(Eigen::all, asked));
   evaluated_ += asked.size();
   for (size_t i = 0; i < asked.size(); ++i) {
-    const double value = values(static_cast<Index>(i));
+    const auto row = static_cast<Index>(i);
+    const double value = values(row, 0);
     if (std::isnan(value) || value == HUGE_VAL) {
       throw Error(ErrorCode::kBadData, "the log likelihood of the own rows is not a number",
                   "check the own log density at extreme parameters");
     }
-    proposed_(asked[i]) = value;
-    differences(0, asked[i]) = value - at_current_(asked[i]);
+    proposed_.row(asked[i]) = values.row(row);
+    differences(0, asked[i]) =
+        (value - at_current_(asked[i], 0)) + (values(row, 1) - at_current_(asked[i], 1));
   }
   return differences;
 }
 
 void LaterDifferences::Replace(const std::vector<bool>& accepted) {
   for (size_t c = 0; c < accepted.size(); ++c) {
-    if (accepted[c]) at_current_(static_cast<Index>(c)) = proposed_(static_cast<Index>(c));
+    const auto row = static_cast<Index>(c);
+    if (accepted[c]) at_current_.row(row) = proposed_.row(row);
   }
 }
 

@@ -29,7 +29,7 @@ class LaterDifferences {
 
  private:
   const LocalTarget& target_;
-  Eigen::VectorXd at_current_, proposed_;
+  Eigen::MatrixX2d at_current_, proposed_;  // by chain, LocalTarget::Parts
   uint64_t evaluated_ = 0;
 };
 

@@ -210,6 +210,12 @@ class Own : public LocalTarget {
 
 }  // namespace
 
+Eigen::MatrixX2d LocalTarget::Parts(const MatrixXd& thetas) const {
+  Eigen::MatrixX2d parts = Eigen::MatrixX2d::Zero(thetas.cols(), 2);
+  parts.col(0) = LogLikelihood(thetas);
+  return parts;
+}
+
 MatrixXd LocalTarget::ByRow(const MatrixXd& /*thetas*/) const {
   throw Error(ErrorCode::kRefused, "this likelihood is not a sum over rows",
               "nothing bounds what one person contributes: choose a regression whose rows are "

@@ -19,6 +19,9 @@ class LocalTarget {
   virtual size_t dimension() const = 0;
   // thetas: d by C, one parameter vector per column. C values; -infinity where the likelihood is 0.
   virtual Eigen::VectorXd LogLikelihood(const Eigen::MatrixXd& thetas) const = 0;
+  // The same as sums of two columns, for differences: where a target promises what a row moves them
+  // by, each column's differences are exact (grid_sums.h). Else the second column is 0.
+  virtual Eigen::MatrixX2d Parts(const Eigen::MatrixXd& thetas) const;
   // The same by row, rows by C, where the likelihood is a sum over rows; else kRefused.
   virtual Eigen::MatrixXd ByRow(const Eigen::MatrixXd& thetas) const;
 };

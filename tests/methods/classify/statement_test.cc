@@ -14,6 +14,7 @@
 #include "methods/classify/test_counts.h"
 #include "privacy/accounting/accountant.h"
 #include "privacy/accounting/normal.h"
+#include "privacy/sampling/calibrate.h"
 #include "stats/erm/objective_audit.h"
 
 namespace partita::methods::classify::statement_test {
@@ -237,6 +238,44 @@ TEST(Statements, SeveralReleasesTogether) {
   newton.parties = 2;
   const Statement other = StateNewton(newton, DesignNewton(newton, 0.5, 1e-6), two);
   EXPECT_THROW(Together({half, other}, nullptr), Error);
+}
+
+// One row with the loss of a Gaussian at this delta.
+Statement OfGaussian(double mu, double delta) {
+  const privacy::Bounds epsilon =
+      privacy::GaussianEpsilon(privacy::L2Sensitivity(mu), 1, privacy::Delta(delta));
+  Statement statement;
+  statement.mechanism = "Gaussian.";
+  statement.rows.emplace_back();
+  statement.rows[0].loss.epsilon_lower = epsilon.lower;
+  statement.rows[0].loss.epsilon_upper = epsilon.upper;
+  statement.rows[0].loss.delta = delta;
+  return statement;
+}
+
+// What is stated of several releases together contains the truth at the delta that is stated: a
+// lower end at a smaller delta says nothing there.
+TEST(Statements, LowerEndsHoldAtTheDeltaOfAllReleases) {
+  const double mu = 1, small = 1e-7, large = 1e-3, faint = 1e-3;
+  const Statement strong = OfGaussian(mu, small), weak = OfGaussian(faint, large);
+  const auto truth = [](double total, double delta) {
+    return privacy::GaussianEpsilon(privacy::L2Sensitivity(total), 1, privacy::Delta(delta));
+  };
+  for (const auto& releases : {std::vector{strong, weak}, std::vector{weak, strong}}) {
+    const PrivacyLoss both = Together(releases, nullptr).rows[0].loss;
+    const privacy::Bounds exact = truth(std::hypot(mu, faint), both.delta);
+    EXPECT_DOUBLE_EQ(both.delta, small + large);
+    EXPECT_LE(both.epsilon_lower, exact.upper);
+    EXPECT_GE(both.epsilon_upper, exact.lower);
+    // Of either table's rows: as much as the worse of the two loses.
+    const PrivacyLoss either = Together({releases[0]}, &releases[1]).rows[0].loss;
+    EXPECT_EQ(either.delta, large);
+    EXPECT_LE(either.epsilon_lower, truth(mu, large).upper);
+    EXPECT_GE(either.epsilon_upper, truth(mu, large).lower);
+  }
+  // At one delta the larger lower end holds.
+  const PrivacyLoss same = Together({strong}, &strong).rows[0].loss;
+  EXPECT_EQ(same.epsilon_lower, strong.rows[0].loss.epsilon_lower);
 }
 
 TEST(Statements, NoiseAndItsWorthAreInverse) {

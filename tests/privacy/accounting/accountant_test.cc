@@ -28,6 +28,46 @@ ErrorCode CodeOf(const std::function<void()>& f) {
   return ErrorCode::kInternal;
 }
 
+// A decision needs less than an interval, and is the same.
+TEST(AccountantTest, DecidesAsTheIntervalSays) {
+  for (const Adjacency adjacency : {Adjacency::kAddRemove, Adjacency::kReplace}) {
+    for (const uint64_t uses : {1, 300}) {
+      const std::vector<Event> events = {{GaussianMechanism(2, {adjacency, 0.05}), uses}};
+      const PldResult whole = PldEpsilon(events, 1e-6);
+      for (const double factor : {0.5, 0.99, 0.999, 1.001, 1.01, 2.0}) {
+        PldOptions options;
+        const double asked = factor * whole.value.upper;
+        options.decide = asked;
+        const PldResult decided = PldEpsilon(events, 1e-6, options);
+        EXPECT_EQ(decided.value.upper <= asked, factor > 1) << uses << " " << factor;
+        EXPECT_LE(decided.value.lower, whole.value.upper);
+        EXPECT_GE(decided.value.upper, whole.value.lower);
+        EXPECT_LE(decided.cells, whole.cells);
+      }
+    }
+  }
+}
+
+// Whoever shares a limit of work gets wider intervals when it is used up, not wrong ones.
+TEST(AccountantTest, StopsWhereTheWorkIsUsedUp) {
+  const std::vector<Event> events = {{LaplaceMechanism(1, {Adjacency::kReplace, 0.1}), 20}};
+  PldOptions options;
+  options.relative_width = 1e-6;
+  const PldResult whole = PldEpsilon(events, 1e-6, options);
+  EXPECT_TRUE(whole.reached);
+  options.work = std::make_shared<double>(0);
+  const PldResult first = PldEpsilon(events, 1e-6, options);
+  EXPECT_FALSE(first.reached);
+  EXPECT_LT(first.cells, whole.cells);
+  EXPECT_LE(first.value.lower, whole.value.lower);
+  EXPECT_GE(first.value.upper, whole.value.upper);
+  EXPECT_LT(*options.work, 0);
+  // Enough for some refinement, and then for less.
+  options.work = std::make_shared<double>(1e8);
+  const PldResult second = PldEpsilon(events, 1e-6, options);
+  EXPECT_GT(second.cells, first.cells);
+}
+
 TEST(AccountantTest, TheRungsOfTheLadder) {
   const std::vector<Event> events = Dpvi(2.042, 20000, Adjacency::kAddRemove);
   const Guarantee pld = Account(AccountantKind::kPld, events, 1e-5);

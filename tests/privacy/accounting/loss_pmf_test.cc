@@ -99,6 +99,36 @@ TEST(LossPmfTest, MassesAndOrder) {
   }
 }
 
+// Flat ends of the likelihood ratio are atoms. Just below the largest loss delta is nearly the
+// atom's alone, which both laws must have at its own loss: moved by a grid step, the lower one
+// would be 0 there and the upper one twice as large, and refining until they meet would take
+// millions of cells.
+TEST(LossPmfTest, AtomsAtTheEndsKeepTheirLoss) {
+  for (const double rate : {0.01, 0.1, 0.5, 0.9}) {
+    for (const double noise : {0.5, 1.0, 20.0}) {
+      SCOPED_TRACE(testing::Message() << "rate " << rate << " noise " << noise);
+      const Mechanism mechanism = LaplaceMechanism(noise, {Adjacency::kReplace, rate});
+      const LossPair& pair = *mechanism.forward;
+      const double largest = pair.anchor;
+      const LossGrid grid{pair.anchor, FittingSpacing(largest / 20, pair.period)};
+      const auto cells = pair.cells({grid.anchor, grid.spacing, 2, 1e-20});
+      const LossPmf upper = Dominating(cells, grid), lower = Dominated(cells, grid, true);
+      // P and Q beyond the shift.
+      const double shift = 1 / noise, tail = 0.5 * std::exp(-shift);
+      const double p = (1 - rate) * tail + rate * 0.5;
+      const double q = (1 - rate) * tail + rate * 0.5 * std::exp(-2 * shift);
+      for (const double below : {1e-3, 1e-6, 1e-9}) {
+        const double epsilon = largest * (1 - below);
+        const double atom = p - std::exp(epsilon) * q;
+        EXPECT_GE(Delta(lower, epsilon + lower.loss_slack), 0.99 * atom) << below;
+        EXPECT_LE(Delta(upper, epsilon - upper.loss_slack), 1.3 * atom) << below;
+      }
+      // Beyond it there is nothing.
+      EXPECT_LE(Delta(upper, largest + upper.loss_slack * 2), 1e-19);
+    }
+  }
+}
+
 // Against delta(eps) in closed form, at grid points (where the upper law is exact) and between
 // them.
 TEST(LossPmfTest, EnclosesTheClosedForm) {

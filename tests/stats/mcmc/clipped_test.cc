@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "stats/mcmc/chains.h"
 #include "tests/stats/mcmc/registries.h"
 
 namespace partita::stats::mcmc::clipped_test {
@@ -108,6 +109,23 @@ TEST(Clipped, ARowThatIsNoNumberSomewhereStopsNothing) {
     EXPECT_TRUE(values.allFinite());
     EXPECT_LE(values.cwiseAbs().maxCoeff(), limit);
   }
+}
+
+// Whatever the length of the table, and to the last bit of its sum.
+TEST(Clipped, HoldsForTablesOfAnyLength) {
+  const double limit = 1e-3;
+  const Index n = (Index{1} << 18) + 1;
+  const VectorXd y = VectorXd::Ones(n), reference = VectorXd::Zero(1);
+  const MatrixXd x = MatrixXd::Ones(n, 1);
+  const TargetPtr more = ClippedTarget(LogisticTarget(x, y), reference, limit);
+  const TargetPtr less =
+      ClippedTarget(LogisticTarget(x.topRows(n - 1), y.head(n - 1)), reference, limit);
+  Differences with(*more), without(*less);
+  const MatrixXd from = MatrixXd::Constant(1, 1, -5), step = MatrixXd::Constant(1, 1, 10);
+  const double moved = with.Of(from, {step})(0, 0) - without.Of(from, {step})(0, 0);
+  EXPECT_LE(moved, ClippedSensitivity(limit, privacy::Adjacency::kAddRemove));
+  EXPECT_GT(moved, 0.9999 * ClippedSensitivity(limit, privacy::Adjacency::kAddRemove));
+  EXPECT_THROW(ClippedTarget(LogisticTarget(x, y), reference, 0), Error);
 }
 
 TEST(Clipped, WhatHasNoBoundIsRefused) {

@@ -73,6 +73,31 @@ TEST(Lipschitz, NoRowMovesADecisionByMoreThanStated) {
   EXPECT_EQ(LipschitzSensitivity(longest, Adjacency::kReplace), 2 * stated);
 }
 
+// The same of the differences that enter decisions, for tables longer than what a bound of rounded
+// sums would have to stop at: far from the start, with sums so large that their doubles are coarser
+// than what is allowed for rounding.
+TEST(Lipschitz, HoldsForTablesOfAnyLength) {
+  const VectorXd reach{{1}}, start{{0}};
+  const double longest = 1e-4, stated = LipschitzSensitivity(longest, Adjacency::kAddRemove);
+  const Index n = (Index{1} << 18) + 1;
+  Rows rows{MatrixXd::Constant(n, 1, -1), VectorXd::Ones(n)};
+  rows.x(0, 0) = 1;
+  rows.y(0) = 0;
+  const Rows fewer{rows.x.bottomRows(n - 1), rows.y.tail(n - 1)};
+  const TargetPtr more = TargetOf(rows, start, reach), less = TargetOf(fewer, start, reach);
+  double most = 0;
+  for (int trial = 1; trial <= 20; ++trial) {
+    const MatrixXd from = MatrixXd::Constant(1, 1, 1000.0 / trial);
+    const MatrixXd step = MatrixXd::Constant(1, 1, longest);
+    Differences with(*more), without(*less);
+    const double moved = with.Of(from, {step})(0, 0) - without.Of(from, {step})(0, 0);
+    EXPECT_LE(std::abs(moved), stated);
+    EXPECT_LE(std::abs(with.Of(from, {step})(0, 0) + static_cast<double>(n) * longest), 0.01);
+    most = std::max(most, std::abs(moved));
+  }
+  EXPECT_GT(most, 0.999 * longest);
+}
+
 TEST(Lipschitz, StepsAreShortenedAlikeInBothDirections) {
   const VectorXd reach{{2, 1}};
   MatrixXd steps{{3, -3, 0.1, 0}, {4, -4, 0.2, 0}};

@@ -6,6 +6,7 @@
 
 #include "crypto/certificate.h"
 #include "net/tls_transport.h"
+#include "runtime/row_sets.h"
 
 namespace partita::runtime {
 namespace {
@@ -83,6 +84,7 @@ PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& prog
   input.approvals = approvals.get();
   input.correlations = options.correlations;
   input.state = options.state;
+  input.row_sets = RowSetsPath(options.data);
   tls.roster = roster;
   tls.roster.resize(OnlineNames(study).size());
   tls.self = input.party;

@@ -9,6 +9,7 @@
 #include "runtime/build_plan.h"
 #include "runtime/finish.h"
 #include "runtime/local_data.h"
+#include "runtime/row_sets.h"
 #include "runtime/run_ledger.h"
 #include "runtime/study_engine.h"
 #include "study/hashes.h"
@@ -71,6 +72,8 @@ struct OwnProblem {
   Error own, told;
 };
 
+constexpr char kOwnApproval[] = "its own approval";
+
 OwnProblem TableProblem(const Error& own) { return {own, Error(ErrorCode::kBadData, "")}; }
 OwnProblem Disallowed(const Error& own, const std::string& by) {
   return {own, Error(ErrorCode::kRefused, by + " does not allow this run")};
@@ -84,7 +87,7 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     RunLedger* ledger, const LocalData& local, StoredCorrelations* stored,
     const std::optional<OwnProblem>& problem, crypto::RandomSource& random, Progress& progress,
     PartyOutcome& outcome, std::vector<crypto::Digest>& commitments,
-    const std::filesystem::path& state) {
+    const std::filesystem::path& state, RowSets* row_sets) {
   progress.Phase(problem ? "the table failed its checks; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(problem.has_value());
@@ -98,15 +101,23 @@ std::unique_ptr<MethodResult> ConnectAndRun(
   net::Channel channel(std::move(transport), session);
   channel.SetTimeout(timeout);
   channel.SetProgress(&progress);
+  bool recording = false;  // what fails then names a file of this party
   try {
     if (problem) throw Error(problem->own);
     outcome.approvals = ExchangeApprovals(channel, study, terms, own, commitments, approvals);
     outcome.disclosure = study::StrictestDisclosure(terms.disclosure, outcome.approvals);
     outcome.ledger.parties =
         ExchangeLedgers(channel, ledger, {session.run_id, hello.study_hash}, outcome.approvals);
+    if (row_sets != nullptr) {
+      recording = true;
+      row_sets->Record();
+      recording = false;
+    }
     return RunProtocol(study, local, stored, channel, ledger, random, progress, outcome, state);
   } catch (const Error& error) {
-    channel.Abort(problem ? problem->told : error);
+    channel.Abort(problem     ? problem->told
+                  : recording ? Disallowed(error, kOwnApproval).told
+                              : error);
     if (ledger != nullptr) ledger->Refund("the run ended before anything was opened");
     throw;
   } catch (const std::exception& error) {
@@ -172,7 +183,16 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
     try {
       own = input.approvals->Show(hello.commitment);
     } catch (const Error& error) {
-      problem = Disallowed(error, "its own approval");
+      problem = Disallowed(error, kOwnApproval);
+    }
+  }
+  std::optional<RowSets> row_sets;
+  if (!problem && !input.row_sets.empty() && study.parties[input.party].holder) {
+    try {
+      row_sets.emplace(input.row_sets, random);
+      row_sets->Require(study, input.party, local, input.data);
+    } catch (const Error& error) {
+      problem = Disallowed(error, kOwnApproval);  // no more than that is told
     }
   }
 
@@ -181,7 +201,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   try {
     result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
                            stored ? &*stored : nullptr, problem, random, progress, outcome,
-                           commitments, input.state);
+                           commitments, input.state, row_sets ? &*row_sets : nullptr);
   } catch (const Error&) {
     if (problem) throw Error(problem->own);
     throw;

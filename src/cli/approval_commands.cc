@@ -18,6 +18,7 @@
 #include "runtime/envelope_uses.h"
 #include "runtime/join.h"
 #include "runtime/prepare_study.h"
+#include "runtime/row_sets.h"
 #include "runtime/utility.h"
 #include "study/plan.h"
 #include "study/utc_time.h"
@@ -212,6 +213,11 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   const study::ApprovalTerms terms =
       runtime::TermsOf(prepared, runtime::StudyIdentityOf(prepared, request.fingerprints), plan);
   crypto::SystemRandom random;
+  if (decision == study::Decision::kApprove) {
+    SilentProgress progress;
+    runtime::RequireServable(prepared, runtime::PartyByName(prepared, options.party), request.data,
+                             random, progress);
+  }
   const runtime::MadeApproval made = runtime::MakeApproval(prepared, terms, request, random);
   const study::Approval& approval = made.document.approval;
   const fs::path file =

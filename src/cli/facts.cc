@@ -109,6 +109,11 @@ void AddLeakage(const study::Plan& plan, report::RunFacts& facts) {
     facts.leakage.push_back(fmt::format(
         "{}, to {}: at most {} numbers, where {} determine every analysis of these rows.",
         exposure.of, exposure.to, exposure.opened, exposure.statistics));
+    if (exposure.bits) {
+      facts.leakage.back() +=
+          fmt::format(" {} bits of a table of {} bits: {}.", exposure.bits->opened,
+                      exposure.bits->table, exposure.bits->meaning);
+    }
   }
   for (const study::PlanPrivacy& row : plan.privacy) {
     facts.privacy.push_back(row.adversary +

@@ -51,14 +51,18 @@ std::string Checks(const study::Plan& plan) {
 std::string Exposures(const study::Plan& plan) {
   if (plan.exposures.empty()) return {};
   HtmlTable table{"What the released numbers give away",
-                  {"Released", "To", "Numbers, at most", "Determine all", "Level", "Gives away"},
-                  {2, 3},
+                  {"Released", "To", "Numbers, at most", "Determine all", "Level", "Bits, at most",
+                   "Bits of the table", "Gives away"},
+                  {2, 3, 5, 6},
                   {},
                   ""};
   for (const study::PlanExposure& exposure : plan.exposures) {
+    std::vector<std::string> clauses = exposure.exposes;
+    if (exposure.bits) clauses.push_back(exposure.bits->meaning);
     table.Add({Escape(exposure.of), Escape(exposure.to), FormatCount(exposure.opened),
                FormatCount(exposure.statistics), Escape(exposure.level),
-               Bullets(exposure.exposes)});
+               exposure.bits ? FormatCount(exposure.bits->opened) : "",
+               exposure.bits ? FormatCount(exposure.bits->table) : "", Bullets(clauses)});
   }
   return RenderHtmlTable(table);
 }

@@ -18,6 +18,9 @@
 namespace partita::runtime {
 namespace {
 
+// Of releases that are rounded.
+constexpr std::string_view kOnGrid = " on a grid of ";
+
 // Follows every party's depth (architecture.md, "Engines") through the phases around the engine's.
 class PhaseBuilder {
  public:
@@ -263,8 +266,10 @@ std::vector<std::string> Learns(const Study& study, size_t party) {
   std::vector<std::string> learns;
   if (study.parties[party].dealer) return study.AlsoLearns(party);
   for (const mpc::Release& release : study.releases) {
-    if (release.to_party == party)
-      learns.push_back(release.what + (study.IsPrivate() ? "" : ", exactly"));
+    if (release.to_party == party) {
+      const bool exactly = !study.IsPrivate() && release.what.find(kOnGrid) == std::string::npos;
+      learns.push_back(release.what + (exactly ? ", exactly" : ""));
+    }
     if (release.to_party == mpc::kEverybody) learns.push_back(release.what);
   }
   for (std::string& clause : study.AlsoLearns(party)) learns.push_back(std::move(clause));

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "runtime/party.h"
 #include "runtime/plan_privacy.h"
+#include "runtime/release_bits.h"
 
 namespace partita::runtime {
 namespace {
@@ -232,6 +233,10 @@ std::vector<std::string> ClassifyStudy::AlsoLearns(size_t party) const {
 std::vector<study::PlanExposure> ClassifyStudy::Exposures() const {
   const uint64_t d = design.spec.dimension();
   std::vector<study::PlanExposure> exposures;
+  const data::Schema factors = data::WithDerivedFactors(file.dictionary, file.derived);
+  const CovariateTable table{
+      LeastUnknown(*this, PatternColumnsOf(*this, factors, design.spec.columns), false), false};
+  double opened_bits = 0;
   for (const mpc::Release& release : releases) {
     study::PlanExposure exposure;
     exposure.of = release.id;
@@ -243,6 +248,11 @@ std::vector<study::PlanExposure> ClassifyStudy::Exposures() const {
         release.what + " (" + release.mechanism + ")",
         "the exact number of rows of every party, which adjacency \"replace\" treats "
         "as public"};
+    if (!IsPrivate()) {
+      // Together with what opens before.
+      opened_bits += privacy::NumberBits(exposure.opened, 0);
+      exposure.bits = BitsAgainst(opened_bits, {table}, 0);
+    }
     exposures.push_back(std::move(exposure));
   }
   return exposures;
@@ -310,6 +320,17 @@ std::unique_ptr<MethodRows> ClassifyStudy::PrepareRows(size_t /*party*/,
 
 std::unique_ptr<MethodRows> ClassifyStudy::NoRows() const {
   return std::make_unique<ClassifyRows>();
+}
+
+std::vector<std::vector<uint8_t>> ClassifyStudy::ExactRowSets(const MethodRows& /*rows*/,
+                                                              const data::Holding& holding) const {
+  if (IsPrivate() || releases.empty()) return {};
+  return {std::vector<uint8_t>(holding.table->num_rows, 1)};
+}
+
+uint64_t ClassifyStudy::LeastRowsApart() const {
+  return std::max<uint64_t>(file.disclosure.min_cell,
+                            kRowsApartPerColumn * design.spec.dimension());
 }
 
 std::unique_ptr<MethodResult> ClassifyStudy::Run(mpc::Engine& engine, const RunInput& input,

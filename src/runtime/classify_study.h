@@ -28,6 +28,9 @@ struct ClassifyStudy final : Study {
   std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                           OwnRows& counts) const override;
   std::unique_ptr<MethodRows> NoRows() const override;
+  std::vector<std::vector<uint8_t>> ExactRowSets(const MethodRows& rows,
+                                                 const data::Holding& holding) const override;
+  uint64_t LeastRowsApart() const override;
   std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
                                     Progress& progress) const override;
   void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,

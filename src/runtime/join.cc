@@ -6,6 +6,7 @@
 
 #include "crypto/certificate.h"
 #include "net/tls_transport.h"
+#include "runtime/row_sets.h"
 
 namespace partita::runtime {
 namespace {
@@ -84,6 +85,7 @@ PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& prog
   input.correlations = options.correlations;
   input.state = options.state;
   input.accept_useless = options.accept_useless;
+  input.row_sets = RowSetsPath(options.data);
   tls.roster = roster;
   tls.roster.resize(OnlineNames(study).size());
   tls.self = input.party;

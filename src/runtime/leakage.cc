@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <set>
 
+#include "methods/mle/on_grid.h"
+#include "methods/mle/publish.h"
 #include "mpc/shamir_code.h"
 #include "runtime/computations.h"
 #include "runtime/imputed_analyses.h"
 #include "runtime/missing_patterns.h"
 #include "runtime/private_study.h"
 #include "runtime/published_analyses.h"
+#include "runtime/release_bits.h"
 #include "runtime/sealed_analyses.h"
 #include "runtime/study_engine.h"
 
@@ -67,6 +70,20 @@ std::vector<std::string> MomentClauses(const Computation& computation,
   return clauses;
 }
 
+// The moments of one row are the row, and those of two determine both; of three and more rows of
+// numbers they leave a rotation open.
+constexpr uint64_t kLeastRowsOfPattern = 3;
+
+void CallRows(const MleStudy& study, study::PlanExposure& exposure) {
+  const uint64_t least = study.file.disclosure.min_cell;
+  if (least >= kLeastRowsOfPattern) return;
+  exposure.level = kRowsLeak;
+  exposure.exposes.push_back(fmt::format(
+      "of every pattern that only one or two rows have, these rows, cell by cell: min_cell is {}, "
+      "and moments are of rows no longer from {} on",
+      least, kLeastRowsOfPattern));
+}
+
 study::PlanExposure MomentsExposure(const MleStudy& study, const Computation& computation,
                                     const RowSet& rows) {
   study::PlanExposure exposure;
@@ -86,6 +103,7 @@ study::PlanExposure MomentsExposure(const MleStudy& study, const Computation& co
         "each of these for every pattern of missing values by itself, of the variables that its "
         "rows have (" +
         patterns + ")");
+    CallRows(study, exposure);
   }
   return exposure;
 }
@@ -129,6 +147,82 @@ std::vector<std::string> Differences(const MleStudy& study) {
   return clauses;
 }
 
+// To the receiver: by row set, then, with several, cumulatively.
+std::vector<study::PlanExposure> ReceiverExposures(const MleStudy& study) {
+  std::vector<study::PlanExposure> exposures;
+  double opened_bits = 0;
+  std::vector<CovariateTable> tables;
+  for (const Computation& computation : study.computations) {
+    const int grid_bits = computation.protocol == kSealed ? study.grid_bits : 0;
+    for (const RowSet& rows : computation.row_sets) {
+      exposures.push_back(
+          computation.protocol == kLikelihood ? LikelihoodExposure(study, computation, rows)
+          : computation.protocol == kSealed   ? SealedExposure(study, computation, rows)
+          : IsPublished(computation.protocol) ? PublishedExposure(study, computation, rows)
+          : IsImputed(study)                  ? ImputationExposure(study, computation, rows)
+                                              : MomentsExposure(study, computation, rows));
+      const double bits = OpenedBits(study, computation, rows);
+      const std::vector<CovariateTable> of_rows = CovariateTables(study, rows);
+      exposures.back().bits = BitsAgainst(bits, of_rows, grid_bits);
+      opened_bits += bits;
+      tables.insert(tables.end(), of_rows.begin(), of_rows.end());
+    }
+  }
+  if (exposures.size() < 2) return exposures;
+  study::PlanExposure all;
+  all.of = "all releases of this study";
+  all.to = study.parties[study.receiver].name;
+  for (const study::PlanExposure& exposure : exposures) {
+    all.opened += exposure.opened;
+    all.statistics += exposure.statistics;
+  }
+  all.level = LeakageLevel(exposures);
+  all.exposes = Differences(study);
+  all.bits = BitsAgainst(opened_bits, tables, IsSealed(study) ? study.grid_bits : 0);
+  exposures.push_back(std::move(all));
+  return exposures;
+}
+
+constexpr char kToldResult[] = "result/";
+
+study::PlanExposure OtherExposure(const MleStudy& study, size_t analysis, std::string release,
+                                  const std::string& to, uint64_t numbers, int grid_bits) {
+  const PreparedAnalysis& prepared = study.analyses[analysis];
+  const RowSet& rows = study.computations[prepared.computation].row_sets[prepared.row_set];
+  study::PlanExposure exposure;
+  exposure.of = std::move(release);
+  exposure.to = to;
+  exposure.opened = numbers;
+  exposure.statistics = NumStatistics(rows);
+  exposure.level = kParameters;
+  exposure.exposes = {fmt::format(
+      "the estimates of analysis '{}' {}", study.file.analyses[analysis].name,
+      grid_bits > 0 ? "on the grid, and what follows from them" : "with all their digits")};
+  exposure.bits =
+      BitsAgainst(privacy::NumberBits(numbers, grid_bits), CovariateTables(study, rows), grid_bits);
+  return exposure;
+}
+
+// To others: estimates that robust standard errors need at every holder, and results that the study
+// file tells. Those of sealed fits are what the receiver has.
+std::vector<study::PlanExposure> OtherExposures(const MleStudy& study) {
+  std::vector<study::PlanExposure> exposures;
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    const study::AnalysisSpec& spec = study.file.analyses[a];
+    const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    if (spec.robust) {
+      const std::string id = "estimates/" + spec.name;
+      exposures.push_back(OtherExposure(study, a, id, "all", NumReleased(study, id), 0));
+    }
+    for (const study::ReleaseSpec& release : spec.releases) {
+      if (!TellsEstimatesTo(study, release) || spec.protocol == kSealed) continue;
+      exposures.push_back(OtherExposure(study, a, methods::mle::ResultRelease(analysis), release.to,
+                                        methods::mle::NumOnGrid(analysis), study.grid_bits));
+    }
+  }
+  return exposures;
+}
+
 }  // namespace
 
 uint64_t NumStatistics(const RowSet& rows) {
@@ -143,29 +237,26 @@ uint64_t NumStatistics(const RowSet& rows) {
 
 std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
   if (study.privacy) return {PrivateExposure(study)};
-  std::vector<study::PlanExposure> exposures;
+  std::vector<study::PlanExposure> exposures = ReceiverExposures(study);
+  for (study::PlanExposure& exposure : OtherExposures(study))
+    exposures.push_back(std::move(exposure));
+  return exposures;
+}
+
+bool GridPasses(const MleStudy& study) {
+  for (const study::PlanExposure& exposure : OtherExposures(study)) {
+    if (exposure.of.starts_with(kToldResult) && !exposure.bits->passes) return false;
+  }
+  double bits = 0;
+  std::vector<CovariateTable> tables;
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
-      exposures.push_back(
-          computation.protocol == kLikelihood ? LikelihoodExposure(study, computation, rows)
-          : computation.protocol == kSealed   ? SealedExposure(study, computation, rows)
-          : IsPublished(computation.protocol) ? PublishedExposure(study, computation, rows)
-          : IsImputed(study)                  ? ImputationExposure(study, computation, rows)
-                                              : MomentsExposure(study, computation, rows));
+      if (computation.protocol != kSealed) continue;
+      bits += OpenedBits(study, computation, rows);
+      for (CovariateTable& table : CovariateTables(study, rows)) tables.push_back(std::move(table));
     }
   }
-  if (exposures.size() < 2) return exposures;
-  study::PlanExposure all;
-  all.of = "all releases of this study";
-  all.to = study.parties[study.receiver].name;
-  for (const study::PlanExposure& exposure : exposures) {
-    all.opened += exposure.opened;
-    all.statistics += exposure.statistics;
-  }
-  all.level = LeakageLevel(exposures);
-  all.exposes = Differences(study);
-  exposures.push_back(std::move(all));
-  return exposures;
+  return tables.empty() || BitsAgainst(bits, tables, study.grid_bits).passes;
 }
 
 std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures) {
@@ -176,7 +267,10 @@ std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures) {
   if (rows) return kRowsLeak;
   const bool sufficient =
       std::any_of(exposures.begin(), exposures.end(), [](const study::PlanExposure& exposure) {
-        return exposure.level == kSufficientStatistics || exposure.opened >= exposure.statistics;
+        // Results that are told are counted in bits; they follow from what the receiver has.
+        const bool counts = !exposure.of.starts_with(kToldResult);
+        return exposure.level == kSufficientStatistics ||
+               (counts && exposure.opened >= exposure.statistics);
       });
   if (sufficient) return kSufficientStatistics;
   const bool asked =

@@ -20,6 +20,10 @@ uint64_t NumStatistics(const RowSet& rows);
 // not counted.
 std::vector<study::PlanExposure> Exposures(const MleStudy& study);
 
+// Whether what opens on the study's grid (sealed estimates, results that others are told) passes
+// the release rule: at each party, and of each row set alone.
+bool GridPasses(const MleStudy& study);
+
 // The worst level among the exposures.
 std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures);
 

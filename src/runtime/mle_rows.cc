@@ -171,4 +171,31 @@ std::unique_ptr<MethodRows> MleStudy::NoRows() const {
   return rows;
 }
 
+std::vector<std::vector<uint8_t>> MleStudy::ExactRowSets(const MethodRows& rows,
+                                                         const data::Holding& holding) const {
+  if (privacy) return {};
+  const auto& local = static_cast<const LocalRows&>(rows);
+  std::vector<std::vector<uint8_t>> sets;
+  for (size_t c = 0; c < computations.size(); ++c) {
+    for (const RowSet& row_set : computations[c].row_sets) {
+      std::vector<uint8_t>& chosen = sets.emplace_back(holding.table->num_rows, uint8_t{1});
+      for (const data::BlockRows& block : holding.blocks) {
+        const auto& selectors = local.blocks[c][block.block].selectors;
+        // What another holder selects, this one does not know.
+        if (selectors.empty() || selectors[row_set.total_cell].empty()) continue;
+        for (size_t r = 0; r < block.num_rows; ++r)
+          chosen[block.first_row + r] = selectors[row_set.total_cell][r] != 0 ? 1 : 0;
+      }
+    }
+  }
+  return sets;
+}
+
+uint64_t MleStudy::LeastRowsApart() const {
+  size_t columns = 0;
+  for (const PreparedAnalysis& analysis : analyses)
+    columns = std::max(columns, analysis.variables.size());
+  return std::max<uint64_t>(file.disclosure.min_cell, kRowsApartPerColumn * columns);
+}
+
 }  // namespace partita::runtime

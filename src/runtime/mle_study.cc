@@ -8,8 +8,10 @@
 #include "methods/mle/publish.h"
 #include "runtime/computations.h"
 #include "runtime/imputed_analyses.h"
+#include "runtime/leakage.h"
 #include "runtime/private_study.h"
 #include "runtime/published_analyses.h"
+#include "runtime/release_bits.h"
 #include "runtime/sealed_analyses.h"
 #include "runtime/supported.h"
 
@@ -84,6 +86,11 @@ void AddLikelihoodReleases(const MleStudy& study, size_t index,
     releases.push_back(std::move(release));
 }
 
+std::string ToldGridText(const MleStudy& study) {
+  if (study.grid_bits == 0) return "";
+  return fmt::format(" on a grid of 2^-{} of standard errors", study.grid_bits);
+}
+
 std::vector<mpc::Release> PlanMleReleases(const MleStudy& study) {
   const std::string& receiver = study.parties[study.receiver].name;
   std::vector<mpc::Release> releases;
@@ -133,13 +140,35 @@ std::vector<mpc::Release> PlanMleReleases(const MleStudy& study) {
       if (!to) continue;
       releases.push_back(
           {methods::mle::ResultRelease(analysis),
-           fmt::format("estimates, standard errors and fit measures of analysis '{}'",
-                       study.file.analyses[a].name),
+           fmt::format("estimates, standard errors and fit measures of analysis '{}'{}",
+                       study.file.analyses[a].name, ToldGridText(study)),
            release.to, study.privacy ? "computed from the noised moments" : "exact", 1, *to,
            methods::mle::NumPublishedValues(analysis)});
     }
   }
   return releases;
+}
+
+// The finest grid, from the one that the study asks for on, with which what opens on it passes the
+// release rule; or that one if everybody accepts what it tells.
+void ChooseGrid(MleStudy& study) {
+  const int asked = study.file.release.grid_bits;
+  const int coarsest = std::min(asked, privacy::kCoarsestGridBits);
+  for (study.grid_bits = asked; study.grid_bits >= coarsest; --study.grid_bits) {
+    study.releases = PlanMleReleases(study);
+    if (GridPasses(study)) return;
+  }
+  study.grid_bits = asked;
+  study.releases = PlanMleReleases(study);
+  if (study.file.release.table_of_covariates) return;
+  Refuse(study, study.file.analyses.front().position,
+         fmt::format("the estimates would tell more than half of the bits of the {}{}",
+                     kTableOfCovariates,
+                     asked == 0 ? "" : ", even on a grid of 2^-4 of their standard errors"),
+         asked == 0
+             ? "open them on a grid: leave `grid` out of [release]"
+             : "release less, declare more rows, or write accept = \"table of covariates\" in "
+               "[release], which every holder then approves with the plan");
 }
 
 }  // namespace
@@ -164,6 +193,16 @@ MleStudy PrepareMleStudy(study::StudyFile file) {
   } else {
     study.checks = PlanDisclosureChecks(study, study.file.disclosure);
   }
+  if (study.privacy) {
+    study.releases = PlanMleReleases(study);
+  } else {
+    ChooseGrid(study);
+  }
+  return study;
+}
+
+MleStudy UnroundedTwin(MleStudy study) {
+  study.grid_bits = 0;
   study.releases = PlanMleReleases(study);
   return study;
 }

@@ -75,6 +75,8 @@ struct MleStudy final : Study {
   // Of the one noisy release of a private study; empty: every release is exact.
   std::optional<methods::mle::PrivateMoments> privacy;
   privacy::Statement privacy_statement;  // of it; bounds that take a moment, so computed once
+  // Estimates open on 2^-grid_bits standard errors (privacy/release_rule.h); 0: with all digits.
+  int grid_bits = 0;
   std::vector<methods::mle::DisclosureCheck> checks;  // with the thresholds of the study file
 
   MethodName Method() const override;
@@ -93,6 +95,9 @@ struct MleStudy final : Study {
   std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                           OwnRows& counts) const override;
   std::unique_ptr<MethodRows> NoRows() const override;
+  std::vector<std::vector<uint8_t>> ExactRowSets(const MethodRows& rows,
+                                                 const data::Holding& holding) const override;
+  uint64_t LeastRowsApart() const override;
   std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
                                     Progress& progress) const override;
   void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
@@ -103,6 +108,10 @@ struct MleStudy final : Study {
 // variables, what protocol, design and partition allow together, the engine's number of parties,
 // fewer declared rows than parameters. Throws kBadInput.
 MleStudy PrepareMleStudy(study::StudyFile file);
+
+// The same study with all digits of what it opens on a grid: what its parity with the pooled fit is
+// shown on. Not for real data.
+MleStudy UnroundedTwin(MleStudy study);
 
 // Whether rows are incomplete and their moments are computed by pattern: missing = "fiml" or "mi".
 bool HasPatterns(const MleStudy& study);

@@ -11,6 +11,7 @@
 #include "runtime/finish.h"
 #include "runtime/local_data.h"
 #include "runtime/own_error.h"
+#include "runtime/row_sets.h"
 #include "runtime/run_ledger.h"
 #include "runtime/study_engine.h"
 #include "study/hashes.h"
@@ -124,7 +125,8 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     const study::ApprovalTerms& terms, const study::SignedApproval& own, Approvals& approvals,
     RunLedger* ledger, const LocalData& local, bool goes_on, StoredCorrelations* stored,
     const std::optional<OwnProblem>& problem, crypto::RandomSource& random, Progress& progress,
-    PartyOutcome& outcome, std::vector<crypto::Digest>& commitments, const PartyInput& input) {
+    PartyOutcome& outcome, std::vector<crypto::Digest>& commitments, const PartyInput& input,
+    RowSets* row_sets) {
   progress.Phase(problem ? "this party cannot take part; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(problem.has_value());
@@ -138,6 +140,7 @@ std::unique_ptr<MethodResult> ConnectAndRun(
   net::Channel channel(std::move(transport), session);
   channel.SetTimeout(timeout);
   channel.SetProgress(&progress);
+  bool recording = false;  // what fails then names a file of this party
   try {
     if (problem) throw Error(problem->own);
     outcome.approvals = ExchangeApprovals(channel, study, terms, own, commitments, approvals);
@@ -150,6 +153,8 @@ std::unique_ptr<MethodResult> ConnectAndRun(
       KeepToOwner(net::StopReason::kApproval,
                   [&] { approvals.RequireRunLeft(ledger, continues); });
     }
+    if (row_sets != nullptr)
+      KeepToOwner(net::StopReason::kApproval, [&] { row_sets->Record(); });
     LedgerGate gate(ledger, session.run_id, &approvals, {session.run_id, continues});
     return RunProtocol(study, local, stored, channel, gate, random, progress, outcome, input);
   } catch (const OwnError& error) {
@@ -215,8 +220,13 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
     });
   }
   study::SignedApproval own;
+  std::optional<RowSets> row_sets;
   if (!problem) {
     problem = ProblemOf(net::StopReason::kApproval, [&] {
+      if (!input.row_sets.empty() && study.parties[input.party].holder) {
+        row_sets.emplace(input.row_sets, random);
+        row_sets->Require(study, input.party, local, input.data);
+      }
       // Whether the run goes on, a party without rows learns from the others.
       if (study.parties[input.party].holder) input.approvals->RequireRunLeft(input.ledger, goes_on);
       own = input.approvals->Show(hello.commitment);
@@ -228,7 +238,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   try {
     result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
                            goes_on, stored ? &*stored : nullptr, problem, random, progress, outcome,
-                           commitments, input);
+                           commitments, input, row_sets ? &*row_sets : nullptr);
   } catch (const Error&) {
     if (problem) throw Error(problem->own);
     throw;

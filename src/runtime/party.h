@@ -68,6 +68,7 @@ struct PartyInput {
   std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
   std::filesystem::path state = {};         // RunInput::state, and the id of the charged run
   bool accept_useless = false;              // RunInput::accept_useless
+  std::filesystem::path row_sets = {};      // the record of row_sets.h; empty: none is kept
 };
 
 // Makes the connection; called once the party's own table has been read and checked.
@@ -82,8 +83,8 @@ using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_sto
 // Errors are those of every layer, as Error. When this party fails after the connection was made,
 // its peers are told (public facts only) and stop too; when its table fails the checks it still
 // connects to tell them. Nothing is written
-// to disk but the ledger and the mark of the stored correlations, which is there before they are
-// used.
+// to disk but the ledger, the mark of the stored correlations, which is there before they are
+// used, and the record of served rows.
 PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connector& connect,
                       crypto::RandomSource& random, Progress& progress);
 

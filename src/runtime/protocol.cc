@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "methods/mle/extras.h"
 #include "methods/mle/likelihood.h"
+#include "methods/mle/on_grid.h"
 #include "methods/mle/publish.h"
 #include "runtime/computations.h"
 #include "runtime/imputed_analyses.h"
@@ -130,6 +131,15 @@ void FitRobust(mpc::Engine& engine, const MleStudy& study, const LocalRows& loca
   }
 }
 
+// What of a result leaves the receiver. A sealed one has been on the grid since it opened.
+std::optional<methods::mle::MleResult> Told(const MleStudy& study, size_t analysis,
+                                            const ProtocolResult& result) {
+  const std::optional<methods::mle::MleResult>& whole = result.results[analysis];
+  const bool sealed = study.computations[study.analyses[analysis].computation].protocol == kSealed;
+  if (!whole || sealed || study.grid_bits == 0) return whole;
+  return methods::mle::OnReleaseGrid(study.analyses[analysis].analysis, *whole, study.grid_bits);
+}
+
 // The estimates that the study file releases to others than the receiver.
 void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& result,
                  Progress& progress) {
@@ -139,8 +149,10 @@ void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& res
       if (!to) continue;
       if (engine.self() == study.receiver && !result.results[a])
         result.results[a] = FitAnalysis(study, a, result, progress);
-      result.results[a] = methods::mle::PublishResult(engine, study.analyses[a].analysis,
-                                                      study.receiver, *to, result.results[a]);
+      std::optional<methods::mle::MleResult> told = methods::mle::PublishResult(
+          engine, study.analyses[a].analysis, study.receiver, *to, Told(study, a, result));
+      // The receiver keeps its digits.
+      if (engine.self() != study.receiver) result.results[a] = std::move(told);
     }
   }
 }

@@ -32,8 +32,10 @@ methods::mle::SealedSums SumsOf(const MleStudy& study, size_t analysis) {
 uint64_t NumOpened(const MleStudy& study, size_t analysis) {
   uint64_t opened = 0;
   for (const mpc::Release& release : SealedReleasesOf(study, analysis)) {
-    // The bit is no real number.
-    if (!release.id.starts_with("sealed-converged/")) opened += release.num_values.value_or(0);
+    // The bit and the exponents of grids are no real numbers.
+    const bool is_real =
+        !release.id.starts_with("sealed-converged/") && !release.id.starts_with("sealed-grids/");
+    if (is_real) opened += release.num_values.value_or(0);
   }
   return opened;
 }
@@ -75,6 +77,7 @@ methods::mle::SealedOpenings SealedOpeningsOf(const MleStudy& study, size_t anal
   openings.receiver = study.receiver;
   openings.standard_errors = FindRelease(spec, "standard-errors") != nullptr;
   openings.fit = FindRelease(spec, "fit") != nullptr;
+  openings.grid_bits = study.grid_bits;
   openings.information = study.analyses[analysis].analysis.options.information;
   return openings;
 }

@@ -29,6 +29,10 @@ namespace partita::runtime {
 
 struct PartyOutcome;
 
+// Of Study::LeastRowsApart: on a grid of 2^-6 standard errors, five persons more could be told
+// apart, ten for every column could not.
+inline constexpr uint64_t kRowsApartPerColumn = 10;
+
 // Rows assumed at most in a block that declares no count; bounds the sums on the wire.
 inline constexpr uint64_t kMaxUndeclaredRows = uint64_t{1} << 20;
 
@@ -162,6 +166,15 @@ struct Study {
                                                   OwnRows& counts) const = 0;
   // Of a computing party without a table.
   virtual std::unique_ptr<MethodRows> NoRows() const = 0;
+  // The sets of rows that exact releases are about: for every row of the holder's ordered table 1
+  // if it is in the set, as far as the holder knows. None where everything opens with noise.
+  virtual std::vector<std::vector<uint8_t>> ExactRowSets(const MethodRows& /*rows*/,
+                                                         const data::Holding& /*holding*/) const {
+    return {};
+  }
+  // Two such sets of one table, in any studies, that are not the same differ by so many rows at
+  // least (row_sets.h).
+  virtual uint64_t LeastRowsApart() const { return 0; }
 
   // Before the engine is made: what the processes tell each other in the clear (keys of a run,
   // where to go on). The same at every party and at the dealer; nothing unless the method says so.

@@ -54,6 +54,16 @@ void WriteReleases(const Plan& plan, ByteWriter& writer) {
   }
 }
 
+void WriteBits(const PlanBits& bits, ByteWriter& writer) {
+  writer.U64(bits.opened);
+  writer.U64(bits.table);
+  writer.U64(bits.rows);
+  writer.String(bits.patterns);
+  writer.String(bits.grid);
+  writer.U8(bits.passes ? 1 : 0);
+  writer.String(bits.meaning);
+}
+
 void WriteContract(const Plan& plan, ByteWriter& writer) {
   writer.U64(plan.analyses.size());
   for (const PlanAnalysis& analysis : plan.analyses) {
@@ -79,6 +89,8 @@ void WriteContract(const Plan& plan, ByteWriter& writer) {
     writer.U64(exposure.statistics);
     writer.String(exposure.level);
     WriteTexts(exposure.exposes, writer);
+    writer.U8(exposure.bits ? 1 : 0);
+    if (exposure.bits) WriteBits(*exposure.bits, writer);
   }
   writer.U64(plan.privacy.size());
   for (const PlanPrivacy& row : plan.privacy) {

@@ -65,6 +65,18 @@ struct PlanCheck {
   bool warning = false;  // printed, does not stop the study
 };
 
+// Bits that open against the bits of the table of covariates: the release rule
+// (privacy/release_rule.h).
+struct PlanBits {
+  uint64_t opened = 0;   // B, at most
+  uint64_t table = 0;    // H, at least, for the holder that knows most of the table itself
+  uint64_t rows = 0;     // that this holder does not have, or not all columns of
+  std::string patterns;  // that it does not tell apart: "16", "2^90"
+  std::string grid;      // of the standard error, on which numbers open: "2^-6"; empty: exact
+  bool passes = false;   // B <= H / 2
+  std::string meaning;   // a clause; "table of covariates" in it where B > H / 2
+};
+
 // Rule R-k: opened real numbers against what determines every analysis of these rows.
 struct PlanExposure {
   std::string of;  // a release, or "all releases of this study"
@@ -74,6 +86,7 @@ struct PlanExposure {
   std::string level;        // methods.md 1.3
   std::vector<std::string>
       exposes;  // one clause each: "the exact number of rows where smoker is 1"
+  std::optional<PlanBits> bits = {};  // of exact releases
 };
 
 // One row of the privacy statement: how much whoever it is may learn about one person.

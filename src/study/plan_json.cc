@@ -93,6 +93,13 @@ Json ChecksJson(const Plan& plan) {
   return checks;
 }
 
+Json BitsJson(const std::optional<PlanBits>& bits) {
+  if (!bits) return {};
+  return {{"opened", bits->opened},     {"table", bits->table}, {"rows", bits->rows},
+          {"patterns", bits->patterns}, {"grid", bits->grid},   {"passes", bits->passes},
+          {"meaning", bits->meaning}};
+}
+
 Json ExposuresJson(const Plan& plan) {
   Json exposures = Json::array();
   for (const PlanExposure& exposure : plan.exposures) {
@@ -101,7 +108,8 @@ Json ExposuresJson(const Plan& plan) {
                          {"opened", exposure.opened},
                          {"statistics", exposure.statistics},
                          {"level", exposure.level},
-                         {"exposes", exposure.exposes}});
+                         {"exposes", exposure.exposes},
+                         {"bits", BitsJson(exposure.bits)}});
   }
   return exposures;
 }
@@ -142,6 +150,11 @@ Json PredictionsJson(const Plan& plan) {
   return rows;
 }
 
+PlanBits ParseBits(const Json& json) {
+  return {json.at("opened"), json.at("table"),  json.at("rows"),   json.at("patterns"),
+          json.at("grid"),   json.at("passes"), json.at("meaning")};
+}
+
 void ParseContract(const Json& json, Plan& plan) {
   for (const Json& item : json.at("analyses")) {
     plan.analyses.push_back({item.at("name"), item.at("protocol"), item.at("model"),
@@ -154,6 +167,9 @@ void ParseContract(const Json& json, Plan& plan) {
   for (const Json& item : json.at("exposures")) {
     plan.exposures.push_back({item.at("of"), item.at("to"), item.at("opened"),
                               item.at("statistics"), item.at("level"), item.at("exposes")});
+    // Plans of releases before the release rule have none.
+    if (item.contains("bits") && !item.at("bits").is_null())
+      plan.exposures.back().bits = ParseBits(item.at("bits"));
   }
   for (const Json& item : json.at("privacy")) {
     plan.privacy.push_back({item.at("adversary"), item.at("adjacency"), item.at("loss")});

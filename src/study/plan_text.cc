@@ -73,6 +73,14 @@ std::vector<std::string> CheckTexts(const Plan& plan) {
   return texts;
 }
 
+// "B = 84 bits open, on a grid of 2^-6 standard errors, of a table of H = 190 bits (...): ...".
+std::string BitsText(const PlanBits& bits) {
+  return "B = " + FormatCount(bits.opened) + " bits open" +
+         (bits.grid.empty() ? "" : ", on a grid of " + bits.grid + " standard errors,") +
+         " of a table of H = " + FormatCount(bits.table) + " bits (" + FormatCount(bits.rows) +
+         " rows of others, " + bits.patterns + " patterns): " + bits.meaning + ".";
+}
+
 std::vector<std::string> ExposureTexts(const Plan& plan) {
   std::vector<std::string> texts;
   for (const PlanExposure& exposure : plan.exposures) {
@@ -81,7 +89,7 @@ std::vector<std::string> ExposureTexts(const Plan& plan) {
                        FormatCount(exposure.statistics) +
                        " determine every analysis of these rows (level " + exposure.level + ")";
     if (!exposure.exposes.empty()) text += ". It gives away " + Join(exposure.exposes, "; ");
-    texts.push_back(text + ".");
+    texts.push_back(text + "." + (exposure.bits ? " " + BitsText(*exposure.bits) : ""));
   }
   return texts;
 }

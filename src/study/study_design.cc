@@ -8,6 +8,11 @@
 namespace partita::study {
 namespace {
 
+// Of [release], from 2^-kCoarsestGrid on.
+const std::vector<std::string> kGrids = {"2^-4", "2^-5", "2^-6",  "2^-7",
+                                         "2^-8", "2^-9", "2^-10", "full"};
+constexpr int kCoarsestGrid = 4;
+
 constexpr size_t kMaxUnitBytes = 64;
 constexpr int64_t kMaxMinimum = 1'000'000;
 
@@ -279,6 +284,22 @@ DisclosureSpec ReadDisclosure(const TableReader& root) {
         reader->Choice(*samples, "small_samples", {"warn", "refuse"}) == "refuse";
   }
   return disclosure;
+}
+
+ReleaseRuleSpec ReadReleaseRule(const TableReader& root) {
+  ReleaseRuleSpec rule;
+  const auto reader = root.OptionalTable("release", {"grid", "accept"});
+  if (!reader) return rule;
+  if (const auto grid = reader->OptionalText("grid")) {
+    const std::string name = reader->Choice(*grid, "grid", kGrids);
+    const auto place = std::find(kGrids.begin(), kGrids.end(), name) - kGrids.begin();
+    rule.grid_bits = name == kGrids.back() ? 0 : kCoarsestGrid + static_cast<int>(place);
+  }
+  if (const auto accept = reader->OptionalText("accept")) {
+    reader->Choice(*accept, "accept", {"table of covariates"});
+    rule.table_of_covariates = true;
+  }
+  return rule;
 }
 
 }  // namespace partita::study

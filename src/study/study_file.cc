@@ -10,8 +10,8 @@ namespace partita::study {
 namespace {
 
 const std::vector<std::string> kStudyKeys = {
-    "partita",  "name",    "title",  "party",      "rows",   "table",   "population",
-    "variable", "derived", "design", "disclosure", "engine", "network", "analysis"};
+    "partita", "name",   "title",      "party",   "rows",   "table",   "population", "variable",
+    "derived", "design", "disclosure", "release", "engine", "network", "analysis"};
 
 }  // namespace
 
@@ -38,6 +38,7 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
   study.dictionary.max_rows_per_person = study.population.max_rows_per_person;
   study.design = ReadDesign(root, study.dictionary);
   study.disclosure = ReadDisclosure(root);
+  study.release = ReadReleaseRule(root);
   study.engine = ReadEngine(root);
   study.network = ReadNetwork(root);
   study.parties = ReadParties(root, study.dictionary, study.blocks);

@@ -104,6 +104,13 @@ struct DisclosureSpec {
   bool refuse_small_samples = false;  // n < 5 x parameters: refuse instead of warn
 };
 
+// [release]: how estimates open (privacy/release_rule.h).
+struct ReleaseRuleSpec {
+  int grid_bits = 6;  // on 2^-grid_bits of their standard errors; 0: with all digits
+  // Whether everybody accepts that the numbers may tell the table of covariates.
+  bool table_of_covariates = false;
+};
+
 // One entry of an analysis's `release` list.
 struct ReleaseSpec {
   std::string what;  // "moments", "likelihood", "estimates", "robust", "standard-errors", "fit"
@@ -206,6 +213,7 @@ struct StudyFile {
   std::vector<data::DerivedVariable> derived;
   DesignSpec design;
   DisclosureSpec disclosure;
+  ReleaseRuleSpec release;
   EngineSpec engine;
   NetworkSpec network;
   std::vector<AnalysisSpec> analyses;  // at least one

@@ -24,6 +24,7 @@ PopulationSpec ReadPopulation(const TableReader& root, const data::Schema& dicti
                               const std::vector<data::DerivedVariable>& derived);
 DesignSpec ReadDesign(const TableReader& root, const data::Schema& dictionary);
 DisclosureSpec ReadDisclosure(const TableReader& root);
+ReleaseRuleSpec ReadReleaseRule(const TableReader& root);
 // The key `subset` of a table.
 std::vector<data::Condition> ReadSubset(const TableReader& reader, const data::Schema& dictionary,
                                         const std::vector<data::DerivedVariable>& derived);

@@ -160,7 +160,8 @@ inline study::Plan FullPlan() {
                      6,
                      6,
                      "sufficient-statistics",
-                     {"n and the exact means of x1, x2", "all 3 of their covariances"}}};
+                     {"n and the exact means of x1, x2", "all 3 of their covariances"},
+                     study::PlanBits{84, 190, 156, "1024", "2^-6", true, "at most half"}}};
   plan.privacy = {{"north, the receiver", "", "no bound: the releases are exact"},
                   {"south", "replace", "eps <= 1 at delta = 1e-06"}};
   plan.utility = {{"main", "x1~x2", 0.1, 1.5, 0.28, 0.42}};

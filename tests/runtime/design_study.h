@@ -90,6 +90,8 @@ struct Design {
   std::string population, design = "site = \"ignore\"\nmissing = \"refuse\"\n";
   std::string release = "[\"moments\"]", protocol = "pooled-moments";
   std::string disclosure;
+  // [release]; by default sealed fits are compared with all their digits.
+  std::string rule = "grid = \"full\"\naccept = \"table of covariates\"\n";
   std::vector<std::string> analyses;  // TOML of each [[analysis]] without the common keys
 };
 
@@ -131,6 +133,7 @@ inline std::string StudyText(const Split& split, const Design& design, const std
   toml += "[[variable]]\nname = \"region\"\ntype = \"factor\"\nlevels = [\"a\", \"b\", \"c\"]\n";
   toml += fmt::format("[design]\n{}[engine]\nname = \"{}\"\n", design.design, engine);
   if (!design.disclosure.empty()) toml += "[disclosure]\n" + design.disclosure;
+  toml += "[release]\n" + design.rule;
   for (const std::string& analysis : design.analyses) {
     toml += fmt::format(
         "[[analysis]]\nmethod = \"mle\"\nprotocol = \"{}\"\n"

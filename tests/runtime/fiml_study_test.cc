@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include "runtime/build_plan.h"
 #include "stats/sem/fiml.h"
@@ -258,6 +259,20 @@ TEST(FimlStudyTest, LevelsAreCountedWithinPatterns) {
   }
 }
 
+// From three rows on they leave the rows open.
+TEST(FimlStudyTest, PlanCallsThePatternsOfOneOrTwoRowsRows) {
+  for (const auto& [min_cell, level] : std::map<int, std::string>{
+           {1, "rows"}, {2, "rows"}, {3, "sufficient-statistics"}, {5, "sufficient-statistics"}}) {
+    Design design = Fiml(kPatterns, {kModel});
+    design.disclosure = fmt::format("min_cell = {}\n", min_cell);
+    const std::string text =
+        testing::StudyText(Splits()[1], design, "dealer", IncompleteRows(100, 29));
+    const study::Plan plan =
+        runtime::BuildPlan(runtime::PrepareMleStudy(study::ParseStudyFile(text, "study.toml")));
+    EXPECT_EQ(plan.leakage_level, level) << min_cell;
+  }
+}
+
 // Rows by pattern, missing values by variable, and of nothing more numbers than the rows have.
 TEST(FimlStudyTest, WhatIsOpenedAndReported) {
   const std::vector<Row> rows = IncompleteRows(400, 29);
@@ -271,9 +286,12 @@ TEST(FimlStudyTest, WhatIsOpenedAndReported) {
   ASSERT_EQ(outcome.plan.exposures.size(), 1u);
   EXPECT_EQ(outcome.plan.exposures[0].opened, numbers);
   EXPECT_EQ(outcome.plan.exposures[0].statistics, numbers);
-  EXPECT_EQ(outcome.plan.leakage_level, "sufficient-statistics");
+  // The moments of a pattern that one or two rows have are these rows.
+  EXPECT_EQ(outcome.plan.leakage_level, "rows");
   EXPECT_THAT(outcome.plan.exposures[0].exposes,
               ::testing::Contains(HasSubstr("rows without y and x1")));
+  EXPECT_THAT(outcome.plan.exposures[0].exposes,
+              ::testing::Contains(HasSubstr("these rows, cell by cell: min_cell is 1")));
   for (const mpc::CountingReleaseGate::Count& count : outcome.releases) {
     if (count.release.id != "moments") continue;
     EXPECT_EQ(count.release.num_values, numbers);

@@ -218,6 +218,9 @@ std::string WriteReferenceStudy(const json& reference, const json& partition,
     toml += fmt::format("\n[[rows]]\nname = \"b{}\"\n", index);
     if (shared) toml += fmt::format("count = {}\n", block_count[index]);
   }
+  // Fits are compared with all their digits.
+  toml += "\n[release]\naccept = \"table of covariates\"\n";
+  if (!options.on_grid) toml += "grid = \"full\"\n";
   toml += "\n[design]\nsite = \"ignore\"\n" + MissingLines(table, parties) + "\n[table]\n";
   if (shared_blocks) toml += "key = \"rowid\"\n";
   if (several_blocks) toml += "block = \"segment\"\n";

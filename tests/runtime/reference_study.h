@@ -17,6 +17,7 @@ struct ReferenceStudyOptions {
   // What to write after "release = "; empty: what the protocol needs.
   std::string release;
   bool robust = false;
+  bool on_grid = false;  // estimates open on the grid of the release rule, not with all digits
   bool last_holder_groups = false;  // who holds the grouping factor of a split block: the last
                                     // holder instead of the first
 };

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "privacy/release_rule.h"
 #include "runtime/build_plan.h"
 
 namespace partita::sealed_study_test {
@@ -38,6 +39,58 @@ TEST_F(SealedStudy, FitsCovariatesOfThreeParties) {
 TEST_F(SealedStudy, FitsFactorsOfThreeParties) {
   const json reference = testing::LoadReference("hs_cfa3");
   testing::ExpectSealedStudy(reference, Vertical(reference), "dealer");
+}
+
+// As the product opens them: in multiples of a power of two of at most 2^-6 standard errors,
+// rounded on shares. Against the same study with all digits.
+TEST_F(SealedStudy, OpensOnTheGridOfTheStandardErrors) {
+  for (const auto& [name, engine] : std::map<std::string, std::string>{
+           {"reg_multiple_fixedx", "dealer"}, {"hs_cfa3", "replicated"}}) {
+    SCOPED_TRACE(name);
+    const json reference = testing::LoadReference(name);
+    const bool covariates = testing::HasSealedCovariates(reference);
+    testing::ReferenceStudyOptions options;
+    options.engine = engine;
+    options.protocol = "sealed";
+    options.release =
+        covariates ? "[\"estimates\", \"standard-errors\", \"fit\"]" : "[\"estimates\", \"fit\"]";
+    const auto exact_ends = testing::RunReference(reference, Vertical(reference), options);
+    options.on_grid = true;
+    const auto ends = testing::RunReference(reference, Vertical(reference), options);
+    ASSERT_FALSE(::testing::Test::HasFailure());
+    testing::ComparePlanWithTraffic(ends);
+    const runtime::PartyOutcome& outcome = testing::Receiver(ends);
+    std::set<std::string> opened;
+    for (const auto& count : outcome.releases) opened.insert(count.release.id);
+    EXPECT_EQ(opened.count("sealed-grids/main"), 1u);
+    const methods::mle::MleResult& result = outcome.results.front();
+    const methods::mle::MleResult& exact = testing::Receiver(exact_ends).results.front();
+    EXPECT_TRUE(result.fit.converged);
+    // Half a step of at most g SE, the bits that guard the rounding, and the 2^-10 that the
+    // variance on shares is off by.
+    const double g = std::ldexp(1.0, -privacy::kDefaultGridBits);
+    const double half = g * (0.5 + 0x1p-9) * (1 + 0x1p-10);
+    size_t moved = 0;
+    for (size_t r = 0; r < exact.table.rows.size(); ++r) {
+      const stats::ParameterEstimate &e = result.fit.estimates[r], &truth = exact.fit.estimates[r];
+      if (exact.table.rows[r].free == 0 || !(truth.standard_error > 0)) continue;
+      EXPECT_LE(std::abs(e.estimate - truth.estimate), half * truth.standard_error);
+      moved += e.estimate != truth.estimate ? 1 : 0;
+      if (covariates) {
+        EXPECT_LE(std::abs(e.standard_error - truth.standard_error), half * truth.standard_error);
+      }
+      EXPECT_DOUBLE_EQ(e.z, e.estimate / e.standard_error);
+    }
+    EXPECT_GT(moved, 0u);
+    const auto& measures = result.fit.fit_measures;
+    // Sums over all rows of what is within 2^-30 a row.
+    const double total = g * (0.5 + 0x1p-9) + 0x1p-28 * measures.at("ntotal");
+    for (const char* measure : {"chisq", "baseline.chisq"}) {
+      const double steps = measures.at(measure) / g;
+      EXPECT_NEAR(steps, std::round(steps), 1e-6) << measure;
+      EXPECT_NEAR(measures.at(measure), exact.fit.fit_measures.at(measure), total) << measure;
+    }
+  }
 }
 
 // The plan of a reference, or the message that refuses it.

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 
+#include "privacy/release_rule.h"
 #include "tests/runtime/design_study.h"
 
 namespace partita::study_design_test {
@@ -381,8 +382,18 @@ TEST(DisclosureTest, TooFewRowsAreRefusedAndSmallSamplesAreWarnedOf) {
   ExpectRefused(design, rows, {"at least five rows for each of the 3 parameters"});
 }
 
-// To whom the study file says, every number but the sample moments of fixed covariates, to the last
-// bit; to nobody else.
+double Step(double standard_error) {
+  return std::ldexp(1.0, privacy::GridExponent(standard_error, privacy::kDefaultGridBits));
+}
+
+// A multiple of the step, within half of it.
+void ExpectOnGrid(double told, double own, double step) {
+  EXPECT_LE(std::abs(told - own), step / 2);
+  EXPECT_EQ(std::remainder(told, step), 0);
+}
+
+// To whom the study file says, on the grid of standard errors and everything else computed from
+// what is on it; the receiver keeps its digits. Nothing of the sample moments of fixed covariates.
 TEST(DesignTest, EstimatesAreToldToThoseWhomTheStudyNames) {
   const auto rows = MakeRows(200, 8, false);
   for (const std::string to : {"all", "q"}) {
@@ -391,6 +402,7 @@ TEST(DesignTest, EstimatesAreToldToThoseWhomTheStudyNames) {
       Design design;
       design.release = "[\"moments\", {what = \"estimates\", to = \"" + to + "\"}]";
       design.analyses = {kModel};
+      design.rule = "";
       const std::vector<runtime::PartyEnd> ends = RunEnds(Splits()[1], design, engine, rows);
       for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
       ExpectPlanned(ends);
@@ -402,19 +414,34 @@ TEST(DesignTest, EstimatesAreToldToThoseWhomTheStudyNames) {
         const methods::mle::MleResult& result = ends[i].outcome->results[0];
         EXPECT_EQ(result.group_n, own.group_n);
         ASSERT_EQ(result.fit.fit_measures.size(), own.fit.fit_measures.size());
-        for (const auto& [name, value] : own.fit.fit_measures) {
-          const double told_value = result.fit.fit_measures.at(name);
-          EXPECT_TRUE(told_value == value || (std::isnan(told_value) && std::isnan(value))) << name;
-        }
+        const auto& measures = result.fit.fit_measures;
+        const double step = std::ldexp(1.0, -privacy::kDefaultGridBits);
+        for (const char* name : {"chisq", "baseline.chisq", "unrestricted.logl"})
+          ExpectOnGrid(measures.at(name), own.fit.fit_measures.at(name), step);
+        EXPECT_EQ(measures.at("logl"), measures.at("unrestricted.logl") - measures.at("chisq") / 2);
+        EXPECT_EQ(measures.at("npar"), own.fit.fit_measures.at("npar"));
         EXPECT_EQ(result.fit.vcov.size(), 0);
+        size_t rounded = 0;
         for (size_t r = 0; r < own.table.rows.size(); ++r) {
+          const stats::ParameterEstimate &e = result.fit.estimates[r],
+                                         &exact = own.fit.estimates[r];
           if (own.table.rows[r].exogenous) {
-            EXPECT_TRUE(std::isnan(result.fit.estimates[r].estimate));
-          } else {
-            EXPECT_EQ(result.fit.estimates[r].estimate, own.fit.estimates[r].estimate);
-            EXPECT_EQ(result.fit.estimates[r].standard_error, own.fit.estimates[r].standard_error);
+            EXPECT_TRUE(std::isnan(e.estimate));
+            continue;
           }
+          if (own.table.rows[r].free == 0) continue;
+          ++rounded;
+          const double grid = Step(exact.standard_error);
+          ExpectOnGrid(e.estimate, exact.estimate, grid);
+          ExpectOnGrid(e.standard_error, exact.standard_error, grid);
+          EXPECT_NE(e.estimate, exact.estimate);
+          EXPECT_DOUBLE_EQ(e.z, e.estimate / e.standard_error);
+          EXPECT_DOUBLE_EQ(e.p_value, std::erfc(std::abs(e.z) / std::sqrt(2.0)));
+          EXPECT_NEAR(e.ci_upper - e.ci_lower, 2 * 1.959963984540054 * e.standard_error, 1e-12);
+          // They would tell the covariates' exact standard deviations.
+          EXPECT_TRUE(std::isnan(e.std_all));
         }
+        EXPECT_GT(rounded, 0u);
       }
     }
   }

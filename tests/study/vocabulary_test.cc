@@ -4,7 +4,9 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
 
+#include "base/error.h"
 #include "data/date.h"
 #include "data/design.h"
 #include "study/study_file.h"
@@ -209,6 +211,21 @@ TEST(VocabularyTest, Disclosure) {
   EXPECT_EQ(disclosure.min_cell, 10u);
   EXPECT_EQ(disclosure.min_rows, 100u);
   EXPECT_TRUE(disclosure.refuse_small_samples);
+}
+
+TEST(VocabularyTest, GridsOfReleases) {
+  EXPECT_EQ(Parse(kSmallStudy).release.grid_bits, 6);
+  EXPECT_FALSE(Parse(kSmallStudy).release.table_of_covariates);
+  for (const auto& [grid, bits] : std::map<std::string, int>{
+           {"2^-4", 4}, {"2^-5", 5}, {"2^-6", 6}, {"2^-10", 10}, {"full", 0}}) {
+    const ReleaseRuleSpec rule = Parse(kSmallStudy + "[release]\ngrid = \"" + grid +
+                                       "\"\naccept = \"table of covariates\"\n")
+                                     .release;
+    EXPECT_EQ(rule.grid_bits, bits) << grid;
+    EXPECT_TRUE(rule.table_of_covariates);
+  }
+  for (const std::string line : {"grid = \"2^-3\"", "grid = 6", "accept = \"rows\"", "bits = 6"})
+    EXPECT_THROW(Parse(kSmallStudy + "[release]\n" + line + "\n"), Error) << line;
 }
 
 TEST(VocabularyTest, ReleasesNameTheirAddressees) {

@@ -64,10 +64,21 @@ std::optional<MleResult> FitSealedAnalysis(mpc::Engine& engine, const MleAnalysi
   const std::vector<Int128> opened =
       engine.Reveal(GroupSizes(openings), {&sizes, 1}, openings.receiver).front().values;
   const std::vector<SealedSample> samples = SampleOnShares(engine, sums);
-  const SealedEstimates estimates = FitSealed(engine, model, openings, samples, progress);
+  SealedEstimates estimates =
+      FitSealed(engine, model, openings, samples, progress,
+                mpc::SumOfRows(engine, sizes, sums.max_rows), sums.max_rows);
   if (engine.self() != openings.receiver) return std::nullopt;
   std::vector<double> group_sizes;
-  for (const Int128 n : opened) group_sizes.push_back(static_cast<double>(n));
+  double n = 0;
+  for (const Int128 size : opened) {
+    group_sizes.push_back(static_cast<double>(size));
+    n += group_sizes.back();
+  }
+  if (openings.grid_bits > 0 && estimates.scalars && n > 0) {
+    for (double* total : {&estimates.scalars->chisq, &estimates.scalars->baseline_chisq,
+                          &estimates.scalars->saturated})
+      *total /= n;
+  }
   return DescribeSealed(analysis, model, openings, group_sizes, estimates);
 }
 

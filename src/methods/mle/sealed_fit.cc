@@ -1,7 +1,11 @@
 #include "methods/mle/sealed_fit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "base/error.h"
@@ -34,6 +38,7 @@ std::string ConvergedRelease(const SealedOpenings& openings) {
 std::string EstimatesRelease(const SealedOpenings& openings) {
   return "sealed-estimates/" + openings.name;
 }
+std::string GridsRelease(const SealedOpenings& openings) { return "sealed-grids/" + openings.name; }
 std::string ErrorsRelease(const SealedOpenings& openings) {
   return "sealed-standard-errors/" + openings.name;
 }
@@ -41,9 +46,11 @@ std::string ScalarsRelease(const SealedOpenings& openings) { return "sealed-fit/
 
 class SealedFit {
  public:
-  SealedFit(Engine& engine, const SealedModel& model, const std::vector<SealedSample>& samples)
+  SealedFit(Engine& engine, const SealedModel& model, const std::vector<SealedSample>& samples,
+            SealedGrid grid)
       : engine_(engine),
         model_(model),
+        grid_(std::move(grid)),
         problem_(ScaleProblem(engine, model, samples)),
         p_(problem_.observed()),
         v_(problem_.variables()),
@@ -235,6 +242,11 @@ class SealedFit {
     const mpc::BitMatrix bit =
         engine_.RevealBits(ConvergedRelease(openings), std::span(&converged, 1), openings.receiver)
             .front();
+    if (grid_.bits > 0) {
+      SealedEstimates result = OpenOnGrid(at, slope, deviations, scalars, openings);
+      if (result.x.size() > 0) result.converged = mpc::GetBit(bit, 0, 0);
+      return result;
+    }
     SealedEstimates result;
     result.x = Reveal(EstimatesRelease(openings), OfOpened(at.theta), openings);
     if (openings.standard_errors) {
@@ -250,6 +262,69 @@ class SealedFit {
     return result;
   }
 
+  // v of sealed_grid.h.
+  Shared Variances(const SealedSlope& slope) {
+    const double largest = 1 / kSmallestInformation;
+    Shared square, variances;
+    Products products(engine_);
+    products.Elementwise(slope.scale, slope.scale, square, largest);
+    products.Run();
+    products.Elementwise(slope.inflation, square, variances, largest / kSmallestScaledPivot);
+    products.Run();
+    return OfOpened(variances);
+  }
+
+  SealedEstimates OpenOnGrid(const SealedPoint& at, const SealedSlope& slope,
+                             const Shared& deviations, const Shared& scalars,
+                             const SealedOpenings& openings) {
+    const std::vector<GridMarks> marks =
+        MarkGrids(engine_, Variances(slope), grid_, openings.standard_errors);
+    std::vector<GridNumbers> numbers = {{OfOpened(at.theta), kLargestParameter, marks.front()}};
+    if (openings.standard_errors) numbers.push_back({deviations, kLargestEntry, marks.back()});
+    Shared totals;
+    const double largest = 16 * kWorst * grid_.max_rows;
+    if (openings.fit) {
+      mpc::ProductRound round(engine_);
+      const std::vector<size_t> repeated(scalars.shape.rows, 0);
+      round.Add(scalars, engine_.SelectRows(grid_.rows, repeated), largest, totals);
+      round.Run();
+    }
+    const std::vector<Shared> rounded = RoundToGrids(
+        engine_, std::move(numbers), openings.fit ? &totals : nullptr, largest, grid_.bits);
+
+    std::vector<Shared> reached;
+    for (const GridMarks& mark : marks) reached.push_back(mark.reached);
+    const Shared grids = engine_.Concatenate(reached, true);
+    const VectorXd steps = Steps(marks, Reveal(GridsRelease(openings), grids, openings));
+    SealedEstimates result;
+    const auto k = static_cast<Index>(model_.opened.size());
+    const bool here = steps.size() > 0;
+    result.x = Reveal(EstimatesRelease(openings), rounded.front(), openings);
+    if (here) result.x.array() *= steps.head(k).array();
+    if (openings.standard_errors) {
+      result.deviations = Reveal(ErrorsRelease(openings), rounded[1], openings);
+      if (here) result.deviations.array() *= std::numbers::sqrt2 * steps.tail(k).array();
+    }
+    if (openings.fit) {
+      const VectorXd values =
+          std::ldexp(1.0, -grid_.bits) * Reveal(ScalarsRelease(openings), rounded.back(), openings);
+      if (here) result.scalars = SealedScalars{values[0], values[1], values[2]};
+    }
+    return result;
+  }
+
+  // 2^e; not a number where no grid was reached, for the number is not there then.
+  static VectorXd Steps(const std::vector<GridMarks>& marks, const VectorXd& reached) {
+    VectorXd steps(reached.size());
+    const auto k = reached.size() / static_cast<Index>(marks.size());
+    for (Index i = 0; i < reached.size(); ++i) {
+      const int lowest = marks[static_cast<size_t>(i / k)].range.lowest;
+      steps(i) = reached(i) > 0 ? std::ldexp(1.0, lowest - 1 + static_cast<int>(reached(i)))
+                                : std::numeric_limits<double>::quiet_NaN();
+    }
+    return steps;
+  }
+
   Shared OfOpened(const Shared& column) {
     const std::vector<size_t> rows(model_.opened.begin(), model_.opened.end());
     return engine_.SelectRows(column, rows);
@@ -261,13 +336,14 @@ class SealedFit {
         engine_.Reveal(release, std::span(&column, 1), openings.receiver).front().values;
     VectorXd numbers(static_cast<Index>(values.size()));
     for (size_t i = 0; i < values.size(); ++i) {
-      numbers(static_cast<Index>(i)) = mpc::DecodeFixed(values[i], kSealedBits);
+      numbers(static_cast<Index>(i)) = mpc::DecodeFixed(values[i], column.fraction_bits);
     }
     return numbers;
   }
 
   Engine& engine_;
   const SealedModel& model_;
+  SealedGrid grid_;
   SealedProblem problem_;
   size_t p_, v_, k_;
 };
@@ -277,26 +353,39 @@ class SealedFit {
 std::vector<mpc::Release> SealedReleases(const SealedModel& model, const SealedOpenings& openings,
                                          const std::string& receiver_name) {
   const size_t k = model.opened.size();
+  const bool rounded = openings.grid_bits > 0;
+  const std::string on_grid =
+      rounded ? fmt::format(" on a grid of 2^-{}", openings.grid_bits) : std::string();
   std::vector<mpc::Release> releases = {
       {ConvergedRelease(openings), "whether the estimates are a stationary point", receiver_name,
        "exact", 1, openings.receiver, 1},
-      {EstimatesRelease(openings), "the parameter estimates", receiver_name, "exact", 1,
-       openings.receiver, k}};
+      {EstimatesRelease(openings),
+       "the parameter estimates" + on_grid + (rounded ? " of their standard errors" : ""),
+       receiver_name, "exact", 1, openings.receiver, k}};
+  if (rounded) {
+    releases.push_back(
+        {GridsRelease(openings), "the power of two that each of these numbers is a multiple of",
+         receiver_name, "exact", 1, openings.receiver, openings.standard_errors ? 2 * k : k});
+  }
   if (openings.standard_errors) {
-    releases.push_back({ErrorsRelease(openings), "the standard errors of the estimates",
-                        receiver_name, "exact", 1, openings.receiver, k});
+    releases.push_back(
+        {ErrorsRelease(openings),
+         "the standard errors of the estimates" + on_grid + (rounded ? " of themselves" : ""),
+         receiver_name, "exact", 1, openings.receiver, k});
   }
   if (openings.fit) {
     releases.push_back({ScalarsRelease(openings),
                         "chi-square of the model and of the baseline model, and the "
-                        "log-likelihood of the saturated model",
+                        "log-likelihood of the saturated model" +
+                            on_grid,
                         receiver_name, "exact", 1, openings.receiver, 3});
   }
   return releases;
 }
 
 SealedEstimates FitSealed(Engine& engine, const SealedModel& model, const SealedOpenings& openings,
-                          const std::vector<SealedSample>& samples, Progress& progress) {
+                          const std::vector<SealedSample>& samples, Progress& progress,
+                          const Shared& rows, double max_rows) {
   const bool incomplete =
       std::any_of(samples.begin(), samples.end(),
                   [](const SealedSample& sample) { return !sample.observed.empty(); });
@@ -305,7 +394,8 @@ SealedEstimates FitSealed(Engine& engine, const SealedModel& model, const Sealed
                 "a sealed fit of incomplete rows needs a mean structure, and opens no fit measures",
                 "set meanstructure = true, and leave \"fit\" out of the release list");
   }
-  return SealedFit(engine, model, samples).Run(openings, progress);
+  return SealedFit(engine, model, samples, {openings.grid_bits, rows, max_rows})
+      .Run(openings, progress);
 }
 
 }  // namespace partita::methods::mle

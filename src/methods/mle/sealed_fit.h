@@ -22,7 +22,8 @@
 //                  others explain three quarters. Below, numbers outgrow kLargestEntry and
 //                  estimates and bit are arbitrary; nothing more opens.
 // Precision        40 fraction bits; estimates agree with a fit in floating point far below 1e-4
-//                  standard errors (tests).
+//                  standard errors (tests). What opens is rounded on shares to the grid of the
+//                  release rule (sealed_grid.h), unless the study asks for all digits.
 // Revealed         To the receiver: the releases of SealedReleases. Nothing to others.
 // Cost             Per step about p + k pivots of InvertDefinite one after the other: for 9
 //                  variables and 21 parameters some 640 rounds (`dealer`).
@@ -34,6 +35,7 @@
 #include <vector>
 
 #include "base/progress.h"
+#include "methods/mle/sealed_grid.h"
 #include "methods/mle/sealed_model.h"
 #include "methods/mle/sealed_sample.h"
 #include "methods/mle/sealed_values.h"
@@ -50,7 +52,8 @@ struct SealedOpenings {
   // Computed on shares. From the expected information, without fixed.x covariates, they follow from
   // the estimates and need not open.
   bool standard_errors = false;
-  bool fit = false;  // SealedScalars; of complete rows only
+  bool fit = false;   // SealedScalars; of complete rows only
+  int grid_bits = 0;  // g = 2^-grid_bits; 0: all digits
   // That standard errors are from; observed, of incomplete rows (missing at random).
   stats::Information information = stats::Information::kExpected;
 };
@@ -58,7 +61,8 @@ struct SealedOpenings {
 std::vector<mpc::Release> SealedReleases(const SealedModel& model, const SealedOpenings& openings,
                                          const std::string& receiver_name);
 
-// Of one row, averaged over all rows. Together they give the fit measures but SRMR.
+// Of one row, averaged over all rows; on a grid of all rows together. Together they give the fit
+// measures but SRMR.
 struct SealedScalars {
   double chisq = 0, baseline_chisq = 0;  // of the model and of the baseline model
   // Of the saturated model, in half-widths: log|S|, with fixed.x given the covariates; its
@@ -74,9 +78,10 @@ struct SealedEstimates {
 };
 
 // samples: one of each group, or several of rows with the same variables observed. Throws kBadInput
-// where incomplete rows meet a model without means, or `fit`.
+// where incomplete rows meet a model without means, or `fit`. rows: 1 x 1, of all samples, at most
+// max_rows; needed with a grid alone.
 SealedEstimates FitSealed(mpc::Engine& engine, const SealedModel& model,
                           const SealedOpenings& openings, const std::vector<SealedSample>& samples,
-                          Progress& progress);
+                          Progress& progress, const mpc::Shared& rows = {}, double max_rows = 0);
 
 }  // namespace partita::methods::mle

@@ -188,7 +188,8 @@ void AddRmsea(const std::string& suffix, const RmseaInput& input,
   m["rmsea.pvalue." + suffix] = rmsea.p_value;
 }
 
-// trace: of U Gamma, df times the scaling factor.
+}  // namespace
+
 std::map<std::string, double> ScaledMeasures(const SemFit& fit, double num_groups, double trace,
                                              double baseline_trace) {
   const auto& f = fit.fit_measures;
@@ -215,8 +216,6 @@ std::map<std::string, double> ScaledMeasures(const SemFit& fit, double num_group
   AddRmsea("robust", {chisq / c, chisq, df, n, num_groups, c}, m);
   return m;
 }
-
-}  // namespace
 
 RamModel PublicModel(const ParameterTable& table, const StatisticsScale& scale) {
   const VectorXd deviation = scale.half_width / 3;

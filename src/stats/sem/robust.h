@@ -120,6 +120,11 @@ struct RobustFit {
   std::vector<std::string> warnings;
 };
 
+// RobustFit::fit_measures from those of the fit. trace: of U Gamma, df times the scaling factor;
+// baseline_trace: the same of the baseline model.
+std::map<std::string, double> ScaledMeasures(const SemFit& fit, double num_groups, double trace,
+                                             double baseline_trace);
+
 // fit: of the same table and moments, converged. public_model: the one that `sums.meat` refers to.
 RobustFit MakeRobust(const ParameterTable& table, const std::vector<GroupMoments>& moments,
                      const SemFit& fit, const RamModel& public_model, const RobustSums& sums,

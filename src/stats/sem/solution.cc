@@ -29,16 +29,6 @@ double DeltaError(const Eigen::RowVectorXd& gradient, const MatrixXd& covariance
   return variance < 1e-13 * magnitude ? 0 : std::sqrt(variance);
 }
 
-void AddInference(double confidence_level, ParameterEstimate& e) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const double quantile =
-      boost::math::quantile(boost::math::normal(), 0.5 + 0.5 * confidence_level);
-  e.ci_lower = e.estimate - quantile * e.standard_error;
-  e.ci_upper = e.estimate + quantile * e.standard_error;
-  e.z = e.standard_error > 0 ? e.estimate / e.standard_error : nan;
-  e.p_value = std::erfc(std::abs(e.z) / std::sqrt(2.0));
-}
-
 std::vector<ParameterEstimate> Estimates(const ParameterTable& table, const RamModel& model,
                                          const ModelExpressions& expressions, const VectorXd& x,
                                          const MatrixXd& covariance, double confidence_level) {
@@ -82,6 +72,16 @@ void AddStandardized(const ParameterTable& table, const RamModel& model,
 }
 
 }  // namespace
+
+void AddInference(double confidence_level, ParameterEstimate& e) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double quantile =
+      boost::math::quantile(boost::math::normal(), 0.5 + 0.5 * confidence_level);
+  e.ci_lower = e.estimate - quantile * e.standard_error;
+  e.ci_upper = e.estimate + quantile * e.standard_error;
+  e.z = e.standard_error > 0 ? e.estimate / e.standard_error : nan;
+  e.p_value = std::erfc(std::abs(e.z) / std::sqrt(2.0));
+}
 
 MatrixXd FreeCovariance(const ParameterTable& table, const RamModel& model,
                         const MatrixXd& covariance) {

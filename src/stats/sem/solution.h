@@ -24,6 +24,9 @@ std::vector<ParameterEstimate> DescribeEstimates(const ParameterTable& table, co
                                                  const Eigen::MatrixXd& covariance,
                                                  double confidence_level);
 
+// z, p-value (normal) and interval from the estimate and its standard error.
+void AddInference(double confidence_level, ParameterEstimate& e);
+
 // Implied covariances and means of the observed variables per group, natural units.
 void AddImplied(const RamModel& model, const Eigen::VectorXd& x, SemFit& fit);
 

@@ -1,0 +1,281 @@
+#include "runtime/release_bits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "methods/mle/sealed_analysis.h"
+#include "runtime/computations.h"
+#include "runtime/imputed_analyses.h"
+#include "runtime/published_analyses.h"
+#include "runtime/sealed_analyses.h"
+
+namespace partita::runtime {
+namespace {
+
+constexpr double kContinuousBits = 10;  // by convention
+constexpr double kOutcomeBits = 1;
+// Patterns are written as a number up to here, then as a power of two.
+constexpr double kMostWrittenBits = 20;
+
+// Rows of each block that take part at least.
+std::vector<double> LeastRows(const Study& study, bool rows_left_out) {
+  const std::vector<data::RowBlock>& blocks = study.partition.blocks;
+  const std::optional<uint64_t> total = study.partition.TotalRows();
+  std::vector<double> rows;
+  for (const data::RowBlock& block : blocks) {
+    const double share = total ? static_cast<double>(*block.count) / static_cast<double>(*total)
+                               : 1.0 / static_cast<double>(blocks.size());
+    const double promised = static_cast<double>(study.file.disclosure.min_rows) * share;
+    const bool declared = total && !rows_left_out;
+    rows.push_back(declared ? static_cast<double>(*block.count) : promised);
+  }
+  return rows;
+}
+
+double Lacking(const Study& study, const PatternColumns& columns, const data::SegmentPart* part) {
+  double bits = 0;
+  for (const auto& [name, values] : columns) {
+    const bool own = part != nullptr && std::any_of(part->variables.begin(), part->variables.end(),
+                                                    [&, wanted = name](size_t v) {
+                                                      return study.partition.variables[v] == wanted;
+                                                    });
+    if (!own) bits += values;
+  }
+  return bits;
+}
+
+std::vector<privacy::UnknownRows> UnknownTo(const Study& study, const PatternColumns& columns,
+                                            const std::vector<double>& rows, size_t holder) {
+  std::map<double, double> by_patterns;  // log2 of patterns to rows
+  for (const data::Segment& segment : study.partition.segments) {
+    const data::SegmentPart* own = nullptr;
+    for (const data::SegmentPart& part : segment.parts) {
+      if (part.holder == holder) own = &part;
+    }
+    by_patterns[Lacking(study, columns, own)] += rows[segment.block];
+  }
+  std::vector<privacy::UnknownRows> unknown;
+  for (const auto& [bits, count] : by_patterns) {
+    if (bits > 0) unknown.push_back({static_cast<uint64_t>(count), bits});
+  }
+  return unknown;
+}
+
+// Where a model has outcomes (left of ~) or indicators, its other variables; else all. Where
+// columns are split all, since an outcome may be the column that a holder lacks.
+std::vector<data::DesignColumn> Covariates(const Study& study,
+                                           const methods::mle::MleAnalysis& analysis) {
+  if (study.partition.kind != data::PartitionKind::kHorizontal) return analysis.variables;
+  std::set<std::string> explained;
+  for (const stats::Parameter& row : analysis.table.rows) {
+    if (row.op == "~") explained.insert(row.lhs);
+    if (row.op == "=~") explained.insert(row.rhs);
+  }
+  std::vector<data::DesignColumn> covariates;
+  for (const data::DesignColumn& column : analysis.variables) {
+    if (explained.count(column.schema.name) == 0) covariates.push_back(column);
+  }
+  return covariates.empty() ? analysis.variables : covariates;
+}
+
+// Of a column of whole numbers how many steps its bounds are apart; 0 for others.
+double Steps(const MleStudy& study, const data::DesignColumn& column) {
+  // A number with the bounds 0 and 1 may be anything between.
+  const bool whole = column.schema.type == data::ColumnType::kInteger ||
+                     (!column.level.empty() && IsBinary(column.schema));
+  const study::DesignSpec& design = study.file.design;
+  if (!whole || design.site != study::SiteEffect::kIgnore || !design.weights.empty()) return 0;
+  return column.schema.upper - column.schema.lower;
+}
+
+double MomentBits(const MleStudy& study, const Computation& computation, const RowSet& rows) {
+  const uint64_t n = computation.task.max_rows;
+  double bits = 0;
+  for (size_t c = 0; c < rows.cells.size(); ++c) {
+    if (c > 0) bits += privacy::CountBits(n);  // the rows of one cell count as n, which is public
+    for (const size_t v : rows.release.variables) {
+      if (!Opens(rows.release, c, v)) continue;
+      const double steps = Steps(study, computation.variables[v]);
+      bits += steps > 0 ? privacy::CountBits(n, steps) : privacy::kDoubleBits;
+    }
+    for (const auto& [i, j] : rows.release.pairs) {
+      if (!Opens(rows.release, c, i) || !Opens(rows.release, c, j)) continue;
+      // The square of a 0/1 column is itself.
+      if (i == j && Steps(study, computation.variables[i]) == 1) continue;
+      const double steps =
+          Steps(study, computation.variables[i]) * Steps(study, computation.variables[j]);
+      bits += steps > 0 ? privacy::CountBits(n, steps) : privacy::kDoubleBits;
+    }
+  }
+  return bits;
+}
+
+// Meat and traces.
+double RobustBits(const MleStudy& study, const RowSet& rows) {
+  uint64_t numbers = 0;
+  for (const size_t a : rows.analyses) {
+    const std::string& name = study.file.analyses[a].name;
+    if (!study.file.analyses[a].robust) continue;
+    numbers += NumReleased(study, "robust-meat/" + name);
+    numbers += NumReleased(study, "robust-scaling/" + name);
+  }
+  return privacy::NumberBits(numbers, 0);
+}
+
+double SealedBits(const MleStudy& study, const Computation& computation, const RowSet& rows) {
+  double bits = 0;
+  for (const size_t a : rows.analyses) {
+    const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    const std::string& name = study.file.analyses[a].name;
+    const uint64_t estimates = NumReleased(study, "sealed-estimates/" + name);
+    const uint64_t errors = NumReleased(study, "sealed-standard-errors/" + name);
+    const uint64_t groups = NumReleased(study, "group-sizes/" + name);
+    // Their grids say of standard errors that are not opened what these would.
+    const bool grids = study.grid_bits > 0 && methods::mle::NeedsStandardErrors(analysis);
+    bits += privacy::NumberBits(estimates + std::max(errors, grids ? estimates : 0) +
+                                    NumReleased(study, "sealed-fit/" + name),
+                                study.grid_bits);
+    if (groups > 1)
+      bits += static_cast<double>(groups - 1) * privacy::CountBits(computation.task.max_rows);
+  }
+  return bits;
+}
+
+// As many numbers as were asked for, but no more than there are.
+double LikelihoodBits(const MleStudy& study, const Computation& computation, const RowSet& rows) {
+  uint64_t asked = 0;
+  for (const mpc::Release& release : study.releases) {
+    for (const size_t a : rows.analyses) {
+      if (release.id.ends_with("/" + study.file.analyses[a].name))
+        asked += release.max_count * release.num_values.value_or(0);
+    }
+  }
+  return std::min(privacy::NumberBits(asked, 0), MomentBits(study, computation, rows));
+}
+
+}  // namespace
+
+uint64_t NumReleased(const MleStudy& study, const std::string& id) {
+  uint64_t numbers = 0;
+  for (const mpc::Release& release : study.releases) {
+    if (release.id == id) numbers += release.max_count * release.num_values.value_or(0);
+  }
+  return numbers;
+}
+
+double ValueBits(const data::ColumnSchema& variable) {
+  if (!variable.levels.empty()) return std::log2(static_cast<double>(variable.levels.size()));
+  const bool whole =
+      variable.type == data::ColumnType::kInteger || variable.type == data::ColumnType::kDate;
+  return whole ? std::log2(variable.upper - variable.lower + 1) : kContinuousBits;
+}
+
+PatternColumns PatternColumnsOf(const Study& study, const data::Schema& factors,
+                                const std::vector<data::DesignColumn>& columns) {
+  // Of a variable: the factors that are made of it, or itself (under its own name).
+  std::map<std::string, std::set<std::string>> seen_as;
+  for (const data::DesignColumn& column : columns)
+    seen_as[column.source].insert(column.factor.empty() ? column.source : column.factor);
+  PatternColumns patterns;
+  for (const auto& [source, views] : seen_as) {
+    double bits = 0;
+    for (const std::string& view : views) {
+      const data::ColumnSchema* variable = factors.Find(view);
+      bits += variable == nullptr ? kContinuousBits : ValueBits(*variable);
+    }
+    const data::ColumnSchema* variable = study.file.dictionary.Find(source);
+    patterns.emplace_back(source,
+                          variable == nullptr ? bits : std::min(bits, ValueBits(*variable)));
+  }
+  return patterns;
+}
+
+std::vector<privacy::UnknownRows> LeastUnknown(const Study& study, const PatternColumns& columns,
+                                               bool rows_left_out) {
+  const std::vector<double> rows = LeastRows(study, rows_left_out);
+  std::vector<privacy::UnknownRows> least;
+  for (size_t h = 0; h < study.partition.holders.size(); ++h) {
+    std::vector<privacy::UnknownRows> unknown = UnknownTo(study, columns, rows, h);
+    if (unknown.empty()) continue;  // there is nothing that it does not know
+    if (least.empty() || privacy::TableBits(unknown) < privacy::TableBits(least))
+      least = std::move(unknown);
+  }
+  return least;
+}
+
+study::PlanBits BitsAgainst(double opened, const std::vector<CovariateTable>& tables,
+                            int grid_bits) {
+  const auto less = [](const CovariateTable& a, const CovariateTable& b) {
+    return privacy::TableBits(a.unknown) < privacy::TableBits(b.unknown);
+  };
+  const CovariateTable& table = *std::min_element(tables.begin(), tables.end(), less);
+  double patterns = 0;
+  study::PlanBits bits;
+  for (const privacy::UnknownRows& part : table.unknown) {
+    bits.rows += part.rows;
+    patterns = std::max(patterns, part.log2_patterns);
+  }
+  bits.opened = privacy::WholeBitsUp(opened);
+  bits.table = privacy::WholeBitsDown(privacy::TableBits(table.unknown));
+  bits.patterns = patterns <= kMostWrittenBits
+                      ? fmt::format("{:.0f}", std::exp2(patterns))
+                      : fmt::format("2^{:.0f}", std::floor(patterns + 1e-6));
+  if (grid_bits > 0) bits.grid = fmt::format("2^-{}", grid_bits);
+  bits.passes = privacy::Passes(bits.opened, bits.table);
+  bits.meaning =
+      bits.passes
+          ? "at most half of the bits of the table of covariates, of which no attack that was "
+            "tried finds a cell then"
+          : fmt::format(
+                "more than half of the bits of the {0}: whoever has these numbers may "
+                "compute how many rows have each combination of values, single persons "
+                "among them ({0})",
+                table.outcomes ? kTableOfOutcomes : kTableOfCovariates);
+  return bits;
+}
+
+std::vector<CovariateTable> CovariateTables(const MleStudy& study, const RowSet& rows) {
+  const bool left_out = !study.file.population.subset.empty() || !rows.subset.empty() ||
+                        study.file.design.missing == study::MissingPolicy::kComplete ||
+                        study.file.design.leave_out_other_patterns;
+  std::vector<CovariateTable> tables;
+  for (const size_t a : rows.analyses) {
+    PatternColumns columns =
+        PatternColumnsOf(study, study.factors, Covariates(study, study.analyses[a].analysis));
+    if (const data::ColumnSchema* group = study.factors.Find(rows.group)) {
+      const std::string source = SourceVariable(study, rows.group);
+      std::erase_if(columns, [&](const auto& column) { return column.first == source; });
+      columns.emplace_back(source, ValueBits(*group));
+    }
+    const bool outcomes = study.file.analyses[a].robust;
+    tables.push_back({LeastUnknown(study, columns, left_out), outcomes});
+    for (privacy::UnknownRows& part : tables.back().unknown)
+      part.log2_patterns += outcomes ? kOutcomeBits : 0;
+  }
+  return tables;
+}
+
+double OpenedBits(const MleStudy& study, const Computation& computation, const RowSet& rows) {
+  if (computation.protocol == kSealed) return SealedBits(study, computation, rows);
+  if (computation.protocol == kLikelihood) return LikelihoodBits(study, computation, rows);
+  if (IsPublished(computation.protocol)) {
+    uint64_t cells = 0;
+    for (const size_t a : rows.analyses)
+      cells += NumReleased(study, "published/" + study.file.analyses[a].name);
+    return privacy::NumberBits(cells, 0);
+  }
+  if (IsImputed(study)) {
+    uint64_t numbers = 0;
+    for (const mpc::Release& release : methods::mle::ImputationReleases(
+             ImputationTaskOf(study, computation, rows), study.parties[study.receiver].name))
+      numbers += release.max_count * release.num_values.value_or(0);
+    return privacy::NumberBits(numbers, 0);
+  }
+  return MomentBits(study, computation, rows) + RobustBits(study, rows);
+}
+
+}  // namespace partita::runtime

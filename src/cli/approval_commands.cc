@@ -228,9 +228,9 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
     Confirm(output,
             fmt::format("{}\n{}{}{}What will be signed\n{}\n",
                         study::RenderPlanText(plan, study::DefaultNetworks()), price,
-                         price.empty() ? "" : "\n", table, ApprovalText(approval)),
-             fmt::format("Approve this study as party {} until {}, for {}?", options.party,
-                         study::FormatUtc(approval.valid_until), RunsText(approval.runs)));
+                        price.empty() ? "" : "\n", table, ApprovalText(approval)),
+            fmt::format("Approve this study as party {} until {}, for {}?", options.party,
+                        study::FormatUtc(approval.valid_until), RunsText(approval.runs)));
   }
   runtime::SaveApproval(made, file);
   nlohmann::ordered_json data = Described(approval);

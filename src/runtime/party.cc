@@ -150,11 +150,9 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     bool continues = goes_on;
     if (!study.parties[channel.self()].holder) {
       continues = HoldersGoOn(study, outcome.ledger.parties);
-      KeepToOwner(net::StopReason::kApproval,
-                  [&] { approvals.RequireRunLeft(ledger, continues); });
+      KeepToOwner(net::StopReason::kApproval, [&] { approvals.RequireRunLeft(ledger, continues); });
     }
-    if (row_sets != nullptr)
-      KeepToOwner(net::StopReason::kApproval, [&] { row_sets->Record(); });
+    if (row_sets != nullptr) KeepToOwner(net::StopReason::kApproval, [&] { row_sets->Record(); });
     LedgerGate gate(ledger, session.run_id, &approvals, {session.run_id, continues});
     return RunProtocol(study, local, stored, channel, gate, random, progress, outcome, input);
   } catch (const OwnError& error) {

@@ -122,15 +122,16 @@ void RunLedger::Reserve(const RunIdentity& run) {
 }
 
 std::optional<Head> RunLedger::Shown() {
-  if (!has_table()) return KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.JournalHead(); });
+  if (!has_table())
+    return KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.JournalHead(); });
   if (!reservation_ && covered_by_ == 0) return std::nullopt;
   return KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.HeadOf(table_); });
 }
 
 Bytes RunLedger::Witness(const Head& head, const RunIdentity& run, const std::string& owner) {
   const Receipt receipt{head, run.run_id, run.study_file_hash};
-  const auto last =
-      KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.LastReceipt(receipt.head.pseudonym); });
+  const auto last = KeepToOwner(net::StopReason::kLedger,
+                                [&] { return ledger_.LastReceipt(receipt.head.pseudonym); });
   CheckShownHead(last, receipt, owner);
   KeepToOwner(net::StopReason::kLedger, [&] { return ledger_.Witness(receipt, owner, Now()); });
   if (!identity_.key) return {};

@@ -80,7 +80,8 @@ class RunLedger {
   // only countersigns. run: borrowed; null: this attempt is a run of its own. The reservation that
   // was made for it is taken up if it is still open; if it was spent it covers this attempt where
   // `goes_on` (Study::GoesOn). Then nothing is reserved, and no new countersignature is taken.
-  // Throws kBudget or kRefused if it does not fit, kUsage if it is not clear which account is meant.
+  // Throws kBudget or kRefused if it does not fit, kUsage if it is not clear which account is
+  // meant.
   void Prepare(const Study& study, size_t party, ChargedRun* run = nullptr, bool goes_on = false);
   // Holders. Durable on return, and counts against the budget.
   void Reserve(const RunIdentity& run);

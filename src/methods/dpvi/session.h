@@ -27,9 +27,9 @@ struct Session {
 };
 
 // Phase kKeysPhase, four rounds: who has kept its shares, the keys (two rounds; run_keys.h), then
-// what every computing party holds (kStandBytes to every other process); a fifth where a party lacks
-// the newest state. Throws kPeerFault if the keys of an earlier attempt do not come out again; as
-// LoadShares, CheckpointFiles::Load and AgreeOnCheckpoint.
+// what every computing party holds (kStandBytes to every other process); a fifth where a party
+// lacks the newest state. Throws kPeerFault if the keys of an earlier attempt do not come out
+// again; as LoadShares, CheckpointFiles::Load and AgreeOnCheckpoint.
 Session BeginSession(net::Channel& channel, const RunPlan& plan, const SessionInput& input);
 
 }  // namespace partita::methods::dpvi

@@ -106,7 +106,7 @@ TEST(LossPmfTest, MassesAndOrder) {
 TEST(LossPmfTest, AtomsAtTheEndsKeepTheirLoss) {
   for (const double rate : {0.01, 0.1, 0.5, 0.9}) {
     for (const double noise : {0.5, 1.0, 20.0}) {
-      SCOPED_TRACE(testing::Message() << "rate " << rate << " noise " << noise);
+      SCOPED_TRACE(::testing::Message() << "rate " << rate << " noise " << noise);
       const Mechanism mechanism = LaplaceMechanism(noise, {Adjacency::kReplace, rate});
       const LossPair& pair = *mechanism.forward;
       const double largest = pair.anchor;

@@ -139,8 +139,8 @@ privacy::Statement StateRun(const RunPlan& plan, const Audience& audience, const
         steps.max_uses.value_or(0), privacy::GivenText(plan.request.redraw_probability, 1, true)));
   }
   statement.caveats.emplace_back(
-      "Holders are trusted with the norms of their own gradients: one that understates them lets "
-      "rows of its own table count for more.");
+      "Holders are trusted with the norms of their own gradients: one that understates them breaks "
+      "this for every row that it shares with others.");
   AddOthers(steps, audience, statement);
   privacy::CheckStatement(statement);
   return statement;

@@ -140,7 +140,6 @@ std::unique_ptr<MethodResult> ConnectAndRun(
   net::Channel channel(std::move(transport), session);
   channel.SetTimeout(timeout);
   channel.SetProgress(&progress);
-  bool recording = false;  // what fails then names a file of this party
   try {
     if (problem) throw Error(problem->own);
     outcome.approvals = ExchangeApprovals(channel, study, terms, own, commitments, approvals);

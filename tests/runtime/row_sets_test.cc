@@ -72,7 +72,7 @@ TEST_F(RowSetsTest, CountsRowsOfOneSetAlone) {
 // Three columns: fewer than 30 rows more or less are refused, in any study.
 TEST_F(RowSetsTest, RefusesATableThatDiffersByFewRows) {
   const auto rows = MakeRows(200, 4, false);
-  const Split& whole = testing::Splits()[0];
+  const Split whole = testing::Splits()[0];
   EXPECT_EQ(Serve(whole, Regression(), rows), "");
   EXPECT_EQ(Serve(whole, Regression(), rows), "") << "the same rows again";
   EXPECT_THAT(Serve(whole, Regression(), Without(rows, 1)), HasSubstr("by 1, fewer than 30"));
@@ -91,7 +91,7 @@ TEST_F(RowSetsTest, RefusesSubsetsThatDifferByFewRows) {
   auto rows = MakeRows(200, 5, false);
   for (Row& row : rows) row.age = 50;
   for (size_t i = 0; i < 3; ++i) rows[150 + i].age = 90;
-  const Split& whole = testing::Splits()[0];
+  const Split whole = testing::Splits()[0];
   EXPECT_EQ(Serve(whole, Regression(), rows), "");
   EXPECT_THAT(Serve(whole, Regression("subset = [{variable = \"age\", at_most = 80}]\n"), rows),
               HasSubstr("by 3, fewer than 30"));
@@ -100,7 +100,7 @@ TEST_F(RowSetsTest, RefusesSubsetsThatDifferByFewRows) {
 // Where columns are split rows are keys: another value is the same row.
 TEST_F(RowSetsTest, KeysNameRows) {
   auto rows = MakeRows(200, 6, false);
-  const Split& split = testing::Splits()[1];
+  const Split split = testing::Splits()[1];
   EXPECT_EQ(Serve(split, Regression(), rows), "");
   rows[120].x1 += 1;
   EXPECT_EQ(Serve(split, Regression(), rows), "");
@@ -110,7 +110,7 @@ TEST_F(RowSetsTest, KeysNameRows) {
 
 TEST_F(RowSetsTest, WhatWasNotServedBindsNobody) {
   const auto rows = MakeRows(200, 7, false);
-  const Split& whole = testing::Splits()[0];
+  const Split whole = testing::Splits()[0];
   EXPECT_EQ(Serve(whole, Regression(), rows, false), "");
   EXPECT_FALSE(fs::exists(runtime::RowSetsPath(Table())));
   EXPECT_EQ(Serve(whole, Regression(), Without(rows, 1)), "");
@@ -119,7 +119,7 @@ TEST_F(RowSetsTest, WhatWasNotServedBindsNobody) {
 // The record is the owner's alone, has no cell in it, and is refused when it is damaged.
 TEST_F(RowSetsTest, RecordIsPrivateAndWhole) {
   const auto rows = MakeRows(200, 8, false);
-  const Split& whole = testing::Splits()[0];
+  const Split whole = testing::Splits()[0];
   ASSERT_EQ(Serve(whole, Regression(), rows), "");
   const fs::path file = runtime::RowSetsPath(Table());
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);

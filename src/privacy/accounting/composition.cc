@@ -182,8 +182,13 @@ Window ChooseWindow(const Problem& problem, double outside) {
     rounding += static_cast<double>(part.count) * 4 * kRounding *
                 (static_cast<double>(part.pmf->mass.size()) + 4000);
   }
+  // Beyond an end of the law itself there is nothing: a bound there would be no small one where the
+  // tilted law reaches that end, and no spacing would make up for it.
+  const bool cut_above = problem.last > high;
+  const bool cut_below = low > 0;
   window.missing = 1.01 * std::exp(rounding) *
-                   (std::exp(above.rise - above.a * top) + std::exp(below.rise + below.a * bottom));
+                   ((cut_above ? std::exp(above.rise - above.a * top) : 0) +
+                    (cut_below ? std::exp(below.rise + below.a * bottom) : 0));
   return window;
 }
 

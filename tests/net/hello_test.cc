@@ -242,7 +242,7 @@ TEST(HelloTest, KeepAlivesAreRefused) {
   });
   ASSERT_TRUE(errors[0]);
   EXPECT_EQ(errors[0]->code(), ErrorCode::kPeerFault);
-  EXPECT_THAT(errors[0]->message(), HasSubstr("its type is 6, not 3"));
+  EXPECT_THAT(errors[0]->message(), HasSubstr("its type is 5, not 3"));
 }
 
 TEST(HelloTest, CodecRoundTripAndTruncation) {

@@ -285,7 +285,9 @@ class NothingLocalTest : public ::testing::Test {
     // Nothing else tells that a party could not read its table.
     for (const Bytes& bytes : streams.Payloads(net::FrameType::kHello)) {
       const net::Hello hello = net::DecodeHello(bytes, "recorded");
-      if (hello.name == "south") EXPECT_NE(hello.commitment, crypto::Digest{});
+      if (hello.name == "south") {
+        EXPECT_NE(hello.commitment, crypto::Digest{});
+      }
     }
     Judge(streams, failed, how.failing_party, errors[how.failing_party]);
     return failed;

@@ -64,7 +64,7 @@ TEST(StudyHashTest, IsFixed) {
   EXPECT_EQ(ToHex(StudyFileHash(Identity())),
             "202a274011294cefc31dd3563a84d62ceed6710330f5795f68f60f206c1c2046");
   EXPECT_EQ(ToHex(PlanHash(report::FullPlan())),
-            "be0c6d0b83687483d765a4aff3453d1089a0912f297c2e89967325703b29a42c");
+            "0264efc210ae1333659ea36887818844d720b3e8f6f59263393e769384564bcd");
 }
 
 TEST(PlanHashTest, DependsOnTheNormativePartOnly) {

@@ -34,7 +34,7 @@ FittedModel SomeModel() {
   crypto::Prg prg(crypto::Key(std::array<uint8_t, 32>{1}));
   stats::blr::Variates variates(prg);
   const auto state = StartState(ModelLayout(columns), 3, {}, variates);
-  return {{"north", "south"}, columns, state.mean, state.log_scale, 7, {}};
+  return {{"north", "south"}, columns, state.mean, state.log_scale, 7, 7, {}};
 }
 
 TEST(ColumnsTest, EncodingsChooseFamilies) {

@@ -76,7 +76,7 @@ TEST_F(ApprovalUsesTest, CountsAsManyRunsAsItIsFor) {
   Count(Attempt(1));
   ExpectUsedUp(Attempt(2));
   Start(3);
-  for (const uint8_t run : {1, 2, 3}) Count(Attempt(run));
+  for (uint8_t run = 1; run <= 3; ++run) Count(Attempt(run));
   EXPECT_EQ(Uses(), 3u);
   ExpectUsedUp(Attempt(4));
 }

@@ -42,7 +42,7 @@ Approval Example() {
   approval.valid_until = kNow + 100;
   approval.software_version = "0.1.0";
   approval.runs = 2;
-  approval.nonce = Filled(4);
+  approval.nonce = Filled(5);
   return approval;
 }
 

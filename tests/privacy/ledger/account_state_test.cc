@@ -224,7 +224,7 @@ TEST(AccountStateTest, ARefusalNamesTableCapSpentReservedAndAsked) {
   } catch (const Error& error) {
     EXPECT_EQ(error.message(),
               "table visits: the outside budget of epsilon 2 at delta 1e-6 does not allow this "
-              "study: spent 50 %, reserved by other runs 25 %, asked 50 %");
+              "study: spent 50.00 %, reserved by other runs 25.00 %, asked 50.00 %");
     EXPECT_NE(error.hint().find("steward"), std::string::npos);
   }
 }

@@ -362,6 +362,7 @@ int ReportDpvi(const OutputOptions& output, const DpviCommand& command, const st
                                                                 state.mean,
                                                                 state.log_scale,
                                                                 state.step,
+                                                                state.step,
                                                                 {}}));
   }
   PrintResult(output, DpviText(outcomes, statement), DpviData(outcomes, statement).dump());

@@ -106,7 +106,7 @@ TEST(ReleaseBits, CountsExactMomentsOfDiscreteColumns) {
   EXPECT_EQ(bits.grid, "");
   EXPECT_FALSE(bits.passes);
   EXPECT_THAT(bits.meaning, HasSubstr("table of covariates"));
-  EXPECT_THAT(study::RenderPlanText(plan, {}), HasSubstr("B = 379 bits open"));
+  EXPECT_THAT(study::RenderPlanText(plan, {}), HasSubstr("B = 379"));
 }
 
 // Five estimates and their standard errors. H = 65, 101, 138 bits: 2^-5 passes in the second study,
@@ -175,15 +175,19 @@ TEST(ReleaseBits, UndeclaredRowsAreThoseThatAreChecked) {
 // Robust standard errors tell patterns apart by the outcome, and every holder gets all digits of
 // the estimates.
 TEST(ReleaseBits, RobustDoublesThePatternsAndNamesWhatHoldersGet) {
-  Options options{
-      .rows = 10000, .release = "[\"moments\", \"robust\"]", .analysis = "robust = true\n"};
+  Options options{.rows = 10000,
+                  .release = "[\"moments\", \"robust\", {what = \"estimates\", to = \"all\"}]",
+                  .analysis = "robust = true\n"};
   const std::vector<study::PlanExposure> exposures = Prepare(options).Exposures();
-  ASSERT_EQ(exposures.size(), 2u);
+  ASSERT_EQ(exposures.size(), 3u);
   EXPECT_EQ(exposures[0].bits->patterns, "24");
   EXPECT_THAT(exposures[0].bits->meaning, HasSubstr("table of covariates and outcomes"));
   EXPECT_EQ(exposures[1].of, "estimates/main");
   EXPECT_EQ(exposures[1].to, "all");
   EXPECT_EQ(exposures[1].bits->opened, exposures[1].opened * 52);
+  // Chi-squares and the like, five estimates, two standard errors of each, two scaling factors.
+  EXPECT_EQ(exposures[2].of, "result/main");
+  EXPECT_EQ(exposures[2].opened, 23u);
 }
 
 // The examples with exact releases have columns of numbers alone: 2^10 values each, of which the

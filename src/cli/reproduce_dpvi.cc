@@ -363,7 +363,6 @@ int ReportDpvi(const OutputOptions& output, const DpviCommand& command, const st
                                                                 state.log_scale,
                                                                 state.step,
                                                                 state.step,
-                                                                state.step,
                                                                 {}}));
   }
   PrintResult(output, DpviText(outcomes, statement), DpviData(outcomes, statement).dump());

@@ -56,7 +56,8 @@ class CorrelationsTest : public ::testing::Test {
   void Approve(const std::string& study) {
     for (const std::string party : {"north", "south"}) {
       const ProcessResult approved =
-          Partita({"study", "approve", study, "--party", party, "--folder", Home(party), "--yes"});
+          Partita({"study", "approve", study, "--party", party, "--folder", Home(party), "--yes",
+                   "--runs", "9"});  // packages end before approvals do
       ASSERT_EQ(approved.exit_code, 0) << approved.err;
     }
   }

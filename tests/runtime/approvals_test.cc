@@ -500,7 +500,9 @@ TEST_F(ApprovalsTest, ARunThatOpensNothingDoesNotUseAnApproval) {
   folder_.Edit(folder_.data("south"), "p007", "p907");
   SaveAll();
   for (const auto& [party, end] : Run()) EXPECT_TRUE(end.error.has_value()) << party;
-  for (const std::string& party : PartyNames(study_)) EXPECT_EQ(Uses(party), 0u) << party;
+  for (const char* holder : {"north", "south"}) EXPECT_EQ(Uses(holder), 0u) << holder;
+  // The dealer takes no part in the comparison, and may have said its ok before.
+  EXPECT_LE(Uses("dealer"), 1u);
 }
 
 // Both have looked, and find one run left; the one that is faster takes it.

@@ -501,7 +501,7 @@ TEST_F(ApprovalsTest, ARunThatOpensNothingDoesNotUseAnApproval) {
   SaveAll();
   for (const auto& [party, end] : Run()) EXPECT_TRUE(end.error.has_value()) << party;
   for (const char* holder : {"north", "south"}) EXPECT_EQ(Uses(holder), 0u) << holder;
-  // The dealer takes no part in the comparison, and may have said its ok before.
+  // The dealer takes no part in the comparison, and may be ahead of it.
   EXPECT_LE(Uses("dealer"), 1u);
 }
 

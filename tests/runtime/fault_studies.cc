@@ -177,13 +177,13 @@ std::string Classify(const std::string& protocol) {
   }
   return text +
          "evaluation = \"private\"\ntest_share = 0.3\nscore_bins = 4\n"
-         "[analysis.privacy]\nepsilon = 50\ndelta = 1e-3\nadjacency = \"replace\"\n";
+         "[analysis.privacy]\nepsilon = 4\ndelta = 1e-4\nadjacency = \"replace\"\n";
 }
 
 std::string Mcmc(const std::string& protocol, const std::string& release, const std::string& more) {
   return fmt::format(
       "method = \"mcmc\"\nprotocol = \"{}\"\nmodel = \"logistic\"\noutcome = \"one\"\npredictors = "
-      "[\"x\"]\nrelease = [\"{}\"]\nchains = 2\nwarmup = 2\ndraws = 2\n[analysis.privacy]\nepsilon "
+      "[\"x\"]\nrelease = [\"{}\"]\nchains = 2\nwarmup = 4\ndraws = 4\n[analysis.privacy]\nepsilon "
       "= 50\ndelta = 1e-5\nadjacency = \"replace\"\nclip = 0.05\n{}",
       protocol, release, more);
 }

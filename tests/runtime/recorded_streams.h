@@ -83,10 +83,11 @@ class RecordingTransport : public net::Transport {
 
 // The first of `words` that occurs in what was sent; empty: none. Words of eight letters and more
 // are looked for in all bytes (chance finds one in n random bytes with a probability below
-// n 2^-64), shorter ones only in texts of at least twelve printable characters (below n 2^-40).
+// n 2^-64), shorter ones, of four letters at least, only in texts of twenty printable characters
+// and more (below n 2^-50).
 inline std::string FirstFound(const RecordedStreams& streams,
                               const std::vector<std::string>& words) {
-  constexpr size_t kLongWord = 8, kText = 12;
+  constexpr size_t kLongWord = 8, kText = 20;
   for (const Bytes& stream : streams.all()) {
     const std::string_view all(reinterpret_cast<const char*>(stream.data()), stream.size());
     std::string texts;

@@ -18,6 +18,18 @@ void ConfirmFinish(net::Channel& channel) {
   net::Swap(channel, Bytes{});
 }
 
+void ConfirmRefusal(net::Channel& channel, size_t num_computing) {
+  std::vector<net::Send> sends;
+  std::vector<net::Receive> receives;
+  for (size_t peer = 0; peer < num_computing; ++peer) {
+    if (peer == channel.self() || channel.self() >= num_computing) continue;
+    sends.push_back({peer, {}, 0, nullptr});
+    receives.emplace_back();
+    receives.back().from = peer;
+  }
+  channel.Exchange(sends, receives);
+}
+
 void ConfirmFinish(net::Channel& channel, size_t num_computing, const Bytes& common) {
   channel.BeginPhase(kFinish);
   const size_t self = channel.self();

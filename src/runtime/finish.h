@@ -16,4 +16,9 @@ void ConfirmFinish(net::Channel& channel);
 // same size. Throws kPeerFault naming two parties whose results differ.
 void ConfirmFinish(net::Channel& channel, size_t num_computing, const Bytes& common);
 
+// Before a refusal that every computing party comes to from the same openings: one round of empty
+// messages among the first num_computing processes, in the phase that is under way. Of a stop peers
+// are told a number only (net/stop.h), so each must have found the reason before another stops.
+void ConfirmRefusal(net::Channel& channel, size_t num_computing);
+
 }  // namespace partita::runtime

@@ -11,6 +11,7 @@
 #include "data/design.h"
 #include "methods/accept/row_checks.h"
 #include "net/joint_draw.h"
+#include "runtime/finish.h"
 #include "runtime/mcmc_study.h"
 #include "runtime/party.h"
 
@@ -122,9 +123,9 @@ accept::RecordFile RecordIn(const McmcStudy& study, const std::filesystem::path&
 }
 
 void RunChainChecks(mpc::Engine& engine, const McmcStudy& study,
-                    const std::vector<uint64_t>& counts, const study::DisclosureSpec& thresholds,
+                    const std::vector<uint64_t>& counts, const RunInput& input,
                     McmcResult& result) {
-  const std::vector<McmcCheck> checks = study.Checks(thresholds);
+  const std::vector<McmcCheck> checks = study.Checks(input.disclosure);
   std::vector<uint64_t> minima;
   for (const McmcCheck& check : checks) minima.push_back(check.minimum);
   const std::vector<bool> reached = accept::ReachMinima(engine, counts, minima);
@@ -138,6 +139,7 @@ void RunChainChecks(mpc::Engine& engine, const McmcStudy& study,
     failed += fmt::format("{}{}: {}", failed.empty() ? "" : "; ", variable, check.rule);
   }
   if (failed.empty()) return;
+  if (input.channel != nullptr) ConfirmRefusal(*input.channel, study.num_computing);
   throw Error(ErrorCode::kRefused, "nothing was released, because this does not hold: " + failed,
               "leave out the variable, join levels, or find more rows");
 }
@@ -248,7 +250,7 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   if (!IsPrivate()) {
     progress.Phase("disclosure checks");
     engine.BeginPhase("disclosure");
-    RunChainChecks(engine, *this, own.counts, input.disclosure, *result);
+    RunChainChecks(engine, *this, own.counts, input, *result);
   }
   progress.Phase("chains");
   engine.BeginPhase("chain");

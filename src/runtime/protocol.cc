@@ -9,6 +9,7 @@
 #include "methods/mle/on_grid.h"
 #include "methods/mle/publish.h"
 #include "runtime/computations.h"
+#include "runtime/finish.h"
 #include "runtime/imputed_analyses.h"
 #include "runtime/party.h"
 #include "runtime/published_analyses.h"
@@ -23,7 +24,8 @@ using methods::mle::DisclosureCheck;
 using methods::mle::IntegerMoments;
 using methods::mle::SharedMoments;
 
-void RequirePassed(const std::vector<CheckOutcome>& checks) {
+void RequirePassed(const std::vector<CheckOutcome>& checks, net::Channel* channel,
+                   size_t num_computing) {
   std::string failed;
   for (const CheckOutcome& check : checks) {
     if (!check.passed && !check.warning)
@@ -31,6 +33,7 @@ void RequirePassed(const std::vector<CheckOutcome>& checks) {
                             check.variable, check.rule);
   }
   if (failed.empty()) return;
+  if (channel != nullptr) ConfirmRefusal(*channel, num_computing);
   throw Error(ErrorCode::kRefused, "nothing was released, because this does not hold: " + failed,
               "leave out the variable or join levels; the owner of the rows can count them with "
               "`partita data check`");
@@ -197,7 +200,7 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
     progress.Phase("disclosure checks");
     engine.BeginPhase("disclosure");
     result.checks = RunDisclosureChecks(engine, study, shared, input.disclosure);
-    RequirePassed(result.checks);
+    RequirePassed(result.checks, input.channel, study.num_computing);
   }
 
   progress.Phase("release");

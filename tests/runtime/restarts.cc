@@ -134,7 +134,7 @@ Restarts::Restarts(const runtime::Study& study, const std::map<std::string, std:
   policy.table = "registry";
   policy.outside.epsilon = epsilon;
   policy.outside.delta = "1e-3";
-  policy.outside.approximate_delta = "1e-4";
+  policy.outside.approximate_delta = "5e-4";
   policy.outside.adjacency = privacy::Adjacency::kReplace;
   policy.insider = policy.outside;
   for (const auto& [holder, csv] : tables) {

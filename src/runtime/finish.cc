@@ -27,7 +27,11 @@ void ConfirmRefusal(net::Channel& channel, size_t num_computing) {
     receives.emplace_back();
     receives.back().from = peer;
   }
-  channel.Exchange(sends, receives);
+  try {
+    channel.Exchange(sends, receives);
+  } catch (const Error&) {
+    // Another was faster, or is gone.
+  }
 }
 
 void ConfirmFinish(net::Channel& channel, size_t num_computing, const Bytes& common) {

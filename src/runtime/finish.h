@@ -18,7 +18,8 @@ void ConfirmFinish(net::Channel& channel, size_t num_computing, const Bytes& com
 
 // Before a refusal that every computing party comes to from the same openings: one round of empty
 // messages among the first num_computing processes, in the phase that is under way. Of a stop peers
-// are told a number only (net/stop.h), so each must have found the reason before another stops.
+// are told a number only (net/stop.h), so each must have found the reason before another stops. Who
+// stops has heard of all, so that whatever goes wrong in this round does not matter.
 void ConfirmRefusal(net::Channel& channel, size_t num_computing);
 
 }  // namespace partita::runtime

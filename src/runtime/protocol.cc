@@ -212,8 +212,15 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   for (size_t c = 0; c < study.computations.size() && !study.privacy; ++c) {
     if (study.computations[c].protocol != kPooledMoments) continue;
     if (IsImputed(study)) {
-      FitImputedAnalyses(engine, study, study.computations[c], shared[c],
-                         engine.self() ? input.random : nullptr, result, progress);
+      try {
+        FitImputedAnalyses(engine, study, study.computations[c], shared[c],
+                           engine.self() ? input.random : nullptr, result, progress);
+      } catch (const Error& error) {
+        // What refuses is opened to all computing parties.
+        if (error.code() == ErrorCode::kRefused && input.channel != nullptr)
+          ConfirmRefusal(*input.channel, study.num_computing);
+        throw;
+      }
     } else {
       OpenComputation(engine, study, study.computations[c], shared[c], result);
     }

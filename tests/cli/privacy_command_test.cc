@@ -147,8 +147,10 @@ TEST_F(PrivacyCommandTest, EveryMechanism) {
       Epsilon("eps discrete-gaussian-sum --sigma 100 --shares 4 --sensitivity 100 --delta 1e-6");
   EXPECT_NEAR(sum.upper, gaussian.upper, 2e-3 * gaussian.upper);
   // (1, 1e-7) once is (1, 1e-7).
-  ExpectHolds(Epsilon("eps approximate --each-epsilon 1 --each-delta 1e-7 --delta 1.0000001e-7"), 1,
-              1e-3);
+  const Ends once =
+      Epsilon("eps approximate --each-epsilon 1 --each-delta 1e-7 --delta 1.0000001e-7");
+  EXPECT_NEAR(once.lower, 1, 1e-12);
+  EXPECT_NEAR(once.upper, 1, 1e-12);
 }
 
 TEST_F(PrivacyCommandTest, LawsGivenByTheirProbabilities) {

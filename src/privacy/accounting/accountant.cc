@@ -62,6 +62,18 @@ Guarantee ByClt(const std::vector<Event>& events, double delta) {
   return {AccountantKind::kGaussianClt, {epsilon, epsilon}, false, true};
 }
 
+// Whether the upper end is within the budget. A rough interval decides where the budget is far:
+// also for whoever computes the whole interval later, whose upper end is as near to the truth as
+// asked.
+bool Fits(const std::vector<Event>& events, const EpsilonDelta& budget, const PldOptions& options) {
+  PldOptions rough = options;
+  rough.decide = budget.epsilon;
+  const Interval there = PldEpsilon(events, budget.delta, rough).value;
+  if (there.lower > budget.epsilon) return false;
+  if (there.upper <= budget.epsilon * (1 - options.relative_width)) return true;
+  return PldEpsilon(events, budget.delta, options).value.upper <= budget.epsilon;
+}
+
 }  // namespace
 
 std::string_view AccountantName(AccountantKind kind) {
@@ -103,11 +115,7 @@ NoiseCalibration NoiseForBudget(const EventsAtNoise& events, const EpsilonDelta&
   RequireDelta(budget.delta);
   if (!(tolerance >= 1e-9 && tolerance <= 1))
     throw Error(ErrorCode::kUsage, "the tolerance of a calibration must lie in [1e-9, 1]");
-  PldOptions deciding = options;
-  deciding.decide = budget.epsilon;
-  const auto fits = [&](double noise) {
-    return PldEpsilon(events(noise), budget.delta, deciding).value.upper <= budget.epsilon;
-  };
+  const auto fits = [&](double noise) { return Fits(events(noise), budget, options); };
   double low = 0, high = 1;
   while (!fits(high)) {
     low = high;
@@ -139,11 +147,8 @@ StepsCalibration StepsForBudget(const EventsAtSteps& events, const EpsilonDelta&
   RequireDelta(budget.delta);
   RequireCount(max_steps);
   StepsCalibration best;
-  PldOptions deciding = options;
-  deciding.decide = budget.epsilon;
   const auto fits = [&](uint64_t steps) {
-    if (PldEpsilon(events(steps), budget.delta, deciding).value.upper > budget.epsilon)
-      return false;
+    if (!Fits(events(steps), budget, options)) return false;
     best.steps = steps;
     return true;
   };

@@ -144,8 +144,9 @@ struct Chernoff {
 Chernoff ChernoffEnd(const Problem& problem, double mass, int side) {
   const double largest = LargestTilt(problem.parts);
   const double sd = std::sqrt(std::max(problem.at.variance, problem.spacing * problem.spacing));
-  double a = std::sqrt(-2 * std::log(mass)) / sd;
-  a = std::min(a, side > 0 ? std::max(largest * 1.1 - problem.tilt, largest * 0.1) : largest);
+  // Beyond, powers underflow: sums without the masses that they belong to would be no bounds.
+  const double limit = side > 0 ? std::max(largest * 1.1 - problem.tilt, largest * 0.1) : largest;
+  const double a = std::min(limit, std::sqrt(-2 * std::log(mass)) / sd);
   const auto end = [&](double x) {
     const double rise =
         TiltedCumulants(problem.parts, problem.tilt + side * x).value - problem.at.value;
@@ -155,7 +156,7 @@ Chernoff ChernoffEnd(const Problem& problem, double mass, int side) {
   // Shorter is better; a heavy side wants a smaller exponent.
   for (double factor : {0.6, 1.5}) {
     for (int i = 0; i < 8; ++i) {
-      const Chernoff next = end(best.a * factor);
+      const Chernoff next = end(std::min(limit, best.a * factor));
       if (!(side * next.loss < side * best.loss)) break;
       best = next;
     }

@@ -13,6 +13,7 @@
 
 #include "methods/dca/postgres_spool.h"
 #include "methods/dca/sqlite_spool.h"
+#include "privacy/ledger/seen_heads.h"
 #include "tests/methods/dca/cutting_proxy.h"
 #include "tests/methods/dca/postgres_server.h"
 #include "tests/privacy/ledger/crash_vfs.h"
@@ -62,6 +63,8 @@ inline int FailTheDisk(RoundLives& lives, CrashDisk::Failure failure,
   bool failed = true;
   for (uint64_t operation = 1; failed && !::testing::Test::HasFailure(); operation += step) {
     (*disk).Load(start);
+    // What this host has seen of the ledger that begins anew; it outlives the crash.
+    std::filesystem::remove(privacy::ledger::SeenHeads::PathOf(ledger.file));
     Told told;
     (*disk).FailAt(operation, failure);
     const std::string problem = live(told);

@@ -6,6 +6,7 @@
 
 #include "methods/dca/postgres_spool.h"
 #include "methods/dca/sqlite_spool.h"
+#include "privacy/ledger/seen_heads.h"
 #include "tests/methods/dca/postgres_server.h"
 #include "tests/runtime/round_lives.h"
 
@@ -145,7 +146,7 @@ TEST_P(RoundRestoreTest, RacesEndInOneCharge) {
   }
 }
 
-// A charge that a stopped process left open is the round's charge, for its agreement alone.
+// A reader of the same institution finds the node's charge, and none for other closings.
 TEST_P(RoundRestoreTest, ReadersAndNodesHaveOneCharge) {
   MemorySpool spool;
   ASSERT_EQ(lives_.Live(spool, ledger_, lives_.HonestPeer(), told_), "");
@@ -153,6 +154,32 @@ TEST_P(RoundRestoreTest, ReadersAndNodesHaveOneCharge) {
   methods::dca::Agreement other{4, {9}};
   EXPECT_THROW(ChargeRound(lives_.collection(), other, ledger_, "reader"), Error);
   EXPECT_EQ(RoundLives::SpentReleases(ledger_).size(), 1U);
+}
+
+// Store and ledger put back together are refused as long as what the host has seen of the ledger is
+// there. Without that nobody at this node notices; the same uploads have the same noise all the
+// same.
+TEST_P(RoundRestoreTest, ALedgerThatIsPutBackTooGainsNoSecondNoise) {
+  const std::filesystem::path kept = lives_.Path("kept.sqlite");
+  std::filesystem::copy_file(ledger_.file, kept);
+  MemorySpool spool;
+  ASSERT_EQ(lives_.Live(spool, ledger_, lives_.HonestPeer(), told_), "");
+  const auto put_back = [&] {
+    spool.content = {};
+    std::filesystem::copy_file(kept, ledger_.file,
+                               std::filesystem::copy_options::overwrite_existing);
+  };
+  put_back();
+  EXPECT_NE(lives_.Live(spool, ledger_, lives_.HonestPeer(), told_).find("put back"),
+            std::string::npos);
+  EXPECT_FALSE(spool.content.publication);
+  for (int restart = 0; restart < 3; ++restart) {
+    put_back();
+    std::filesystem::remove(privacy::ledger::SeenHeads::PathOf(ledger_.file));
+    EXPECT_EQ(lives_.Live(spool, ledger_, lives_.HonestPeer(), told_), "");
+  }
+  EXPECT_EQ(told_.publications.size(), 1U);
+  lives_.ExpectSound(told_, ledger_);
 }
 
 // --- The same in SQLite and PostgreSQL ----------------------------------------------------------

@@ -1,7 +1,7 @@
 // One party stops at each of its frames in turn, on every engine: whoever stopped without having
-// spent its charge, nobody else opened anything. A gate that spends when it lets an opening through,
-// without an ok of all, is a double that shows what the ok is for: it fails on `replicated`, where
-// the others open without the one that stopped.
+// spent its charge, nobody else opened anything. A gate that spends when it lets an opening
+// through, without an ok of all, is a double that shows what the ok is for: it fails on
+// `replicated`, where the others open without the one that stopped.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

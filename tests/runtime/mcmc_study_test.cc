@@ -357,7 +357,8 @@ TEST(McmcStudyTest, ShortStepsKeepThePosterior) {
   const study::Plan& plan = ends[0].outcome->plan;
   EXPECT_THAT(plan.assumptions, Contains(HasSubstr("samples the posterior itself")));
   EXPECT_THAT(plan.assumptions, Not(Contains(HasSubstr("not the posterior"))));
-  EXPECT_THAT(plan.privacy_statement->mechanism, HasSubstr("within 0.1 of each other"));
+  EXPECT_THAT(plan.privacy_statement->mechanism,
+              HasSubstr("within 0.1001 of each other"));  // rounded up
   // 400 decisions at Delta = 0.1: mu = 0.1 sqrt(400) / 2 = 1 at least.
   EXPECT_GT(plan.privacy_statement->rows.front().loss.epsilon_upper, 1);
   // A draw is no further from the one before than a step is long. Columns' bounds: 1 of the

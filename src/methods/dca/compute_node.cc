@@ -144,7 +144,7 @@ Bytes ComputeNode::Publish(std::span<const Bytes> signed_closings) {
   }
   // Recorded again: what was read may not yet be where it survives the loss of the store's server.
   // Of several processes of this node, the first one's is kept.
-  const Bytes recorded = spool_.RecordPublication(*stored);
+  Bytes recorded = spool_.RecordPublication(*stored);
   const Closing& own = OwnClosed().closing;
   const Publication publication = OpenStored(recorded, RecordedSet());
   if (publication.closing != own || (agreement_ && publication.agreement != agreement_->hash)) {

@@ -126,7 +126,7 @@ Earlier FindOrReserve(privacy::ledger::SqliteLedger& ledger,
     if (const auto earlier = FindCharge(ledger, request.table, request.run_id)) return *earlier;
     throw;
   }
-  const Earlier first = FindCharge(ledger, request.table, request.run_id).value();
+  Earlier first = FindCharge(ledger, request.table, request.run_id).value();
   if (first.reservation != own) {
     ledger.Refund(request.table, own,
                   privacy::ledger::NothingSent("another process charged this round"), stamp);

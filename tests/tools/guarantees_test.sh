@@ -31,12 +31,12 @@ changed() {
 changed src/methods/dpvi/statement.cc 's|^  AddOthers(steps, audience, statement);|&\n  statement.caveats.emplace_back("Pigs fly "\n      "over the {} moon.");|' \
   'src/methods/dpvi/statement.cc:' 'not in docs/guarantees.md: Pigs fly over the {} moon.'
 # A promise anywhere else, also in a raw literal; a sentence that promises nothing may stand there.
-echo 'const char* a = "whatever you do, nobody learns it";' >>"$tree/src/runtime/weather.cc"
-echo 'const char* b = R"(this study keeps every row of it to itself)"; // "nobody sees this comment here"' \
-  >>"$tree/src/runtime/weather.cc"
-echo 'const char* c = "a sentence about the weather";' >>"$tree/src/runtime/weather.cc"
-echo 'throw Error(ErrorCode::kUsage, "nobody has such a thing here", "ask nobody about it now");' \
-  >>"$tree/src/runtime/weather.cc"
+{
+  echo 'const char* a = "whatever you do, nobody learns it";'
+  echo 'const char* b = R"(this study keeps every row of it to itself)"; // "nobody sees this comment here"'
+  echo 'const char* c = "a sentence about the weather";'
+  echo 'throw Error(ErrorCode::kUsage, "nobody has such a thing here", "ask nobody about it now");'
+} >>"$tree/src/runtime/weather.cc"
 expect 1 "$check" "$tree"
 expect_output 'src/runtime/weather.cc:1: not in docs/guarantees.md: whatever you do, nobody learns it'
 expect_output 'src/runtime/weather.cc:2: not in docs/guarantees.md: this study keeps every row of it to itself'

@@ -1,15 +1,19 @@
 #include "runtime/row_sets.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cerrno>
+#include <cstring>
 
 #include "base/error.h"
 #include "crypto/hash.h"
 #include "crypto/state_file.h"
 #include "data/byte_source.h"
 #include "data/csv_tokenizer.h"
+#include "net/socket.h"
 
 namespace partita::runtime {
 namespace {
@@ -95,6 +99,27 @@ std::vector<uint64_t> DigestsOf(const Study& study, const data::Holding& holding
   return digests;
 }
 
+// Holds FILE.lock, so that of runs that begin at once each sees what the others serve.
+class Locked {
+ public:
+  explicit Locked(const std::filesystem::path& record) {
+    const std::string file = record.string() + ".lock";
+    lock_ = net::Socket(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    int result = lock_.valid() ? 0 : -1;
+    if (lock_.valid()) {
+      while ((result = ::flock(lock_.fd(), LOCK_EX)) != 0 && errno == EINTR) continue;
+    }
+    if (result == 0) return;
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("cannot lock the record of served rows, {}: {}", file, std::strerror(errno)),
+        "check that you may write to the folder of the table");
+  }
+
+ private:
+  net::Socket lock_;
+};
+
 }  // namespace
 
 std::filesystem::path RowSetsPath(const std::filesystem::path& data) {
@@ -118,18 +143,7 @@ uint64_t RowsApart(std::span<const uint64_t> a, std::span<const uint64_t> b) {
 
 RowSets::RowSets(std::filesystem::path file, crypto::RandomSource& random)
     : file_(std::move(file)), key_(crypto::RandomKey(random)) {
-  const std::optional<Bytes> bytes = crypto::ReadState(kRowSetsKind, file_);
-  if (!bytes) return;
-  crypto::DecodeState(kRowSetsKind, *bytes, {}, [this](ByteReader& content) {
-    const ByteView key = content.Raw(key_.Expose().size());
-    std::copy(key.begin(), key.end(), key_.Expose().begin());
-    const uint64_t num_sets = content.U64();
-    for (uint64_t s = 0; s < num_sets; ++s) {
-      const uint64_t rows = content.U64();
-      RowDigests& set = served_.emplace_back();
-      for (uint64_t r = 0; r < rows; ++r) set.push_back(content.U64());
-    }
-  });
+  kept_ = Read();
 }
 
 void RowSets::Require(const Study& study, size_t party, const LocalData& local,
@@ -137,6 +151,14 @@ void RowSets::Require(const Study& study, size_t party, const LocalData& local,
   asked_.clear();
   const std::vector<std::vector<uint8_t>> sets = study.ExactRowSets(*local.method, local.holding);
   if (sets.empty()) return;
+  party_ = study.parties[party].name;
+  least_ = study.LeastRowsApart();
+  if (!kept_) {
+    // The key is fixed before the first digest: runs that begin at once come to the same.
+    const Locked locked(file_);
+    if (!Read()) Write();
+    kept_ = true;
+  }
   const std::vector<uint64_t> digests = DigestsOf(study, local.holding, data, key_);
   for (const std::vector<uint8_t>& chosen : sets) {
     RowDigests set;
@@ -147,22 +169,14 @@ void RowSets::Require(const Study& study, size_t party, const LocalData& local,
     set.erase(std::unique(set.begin(), set.end()), set.end());
     asked_.push_back(std::move(set));
   }
-  const uint64_t least = study.LeastRowsApart();
-  for (const RowDigests& set : asked_) {
-    for (const RowDigests& served : served_) {
-      const uint64_t apart = RowsApart(set, served);
-      if (apart == 0 || apart >= least) continue;
-      throw Error(
-          ErrorCode::kRefused,
-          fmt::format("party {} has served rows of this table that differ from those of this study "
-                      "by {}, fewer than {}: exact results of both would show these rows",
-                      study.parties[party].name, apart, least),
-          fmt::format("use the same rows as before; what was served is in {}", file_.string()));
-    }
-  }
+  RequireApart();
 }
 
 void RowSets::Record() {
+  if (asked_.empty()) return;
+  const Locked locked(file_);
+  Read();
+  RequireApart();
   bool changed = false;
   for (RowDigests& set : asked_) {
     if (std::find(served_.begin(), served_.end(), set) != served_.end()) continue;
@@ -170,7 +184,27 @@ void RowSets::Record() {
     changed = true;
   }
   asked_.clear();
-  if (!changed) return;
+  if (changed) Write();
+}
+
+bool RowSets::Read() {
+  const std::optional<Bytes> bytes = crypto::ReadState(kRowSetsKind, file_);
+  served_.clear();
+  if (!bytes) return false;
+  crypto::DecodeState(kRowSetsKind, *bytes, {}, [this](ByteReader& content) {
+    const ByteView key = content.Raw(key_.Expose().size());
+    std::copy(key.begin(), key.end(), key_.Expose().begin());
+    const uint64_t num_sets = content.U64();
+    for (uint64_t s = 0; s < num_sets; ++s) {
+      const uint64_t rows = content.U64();
+      RowDigests& set = served_.emplace_back();
+      for (uint64_t r = 0; r < rows; ++r) set.push_back(content.U64());
+    }
+  });
+  return true;
+}
+
+void RowSets::Write() const {
   ByteWriter content;
   content.Raw(key_.Expose());
   content.U64(served_.size());
@@ -179,6 +213,21 @@ void RowSets::Record() {
     for (const uint64_t digest : set) content.U64(digest);
   }
   crypto::WriteState(file_, crypto::EncodeState(kRowSetsKind, {}, content.Take()));
+}
+
+void RowSets::RequireApart() const {
+  for (const RowDigests& set : asked_) {
+    for (const RowDigests& served : served_) {
+      const uint64_t apart = RowsApart(set, served);
+      if (apart == 0 || apart >= least_) continue;
+      throw Error(
+          ErrorCode::kRefused,
+          fmt::format("party {} has served rows of this table that differ from those of this study "
+                      "by {}, fewer than {}: exact results of both would show these rows",
+                      party_, apart, least_),
+          fmt::format("use the same rows as before; what was served is in {}", file_.string()));
+    }
+  }
 }
 
 void RequireServable(const Study& study, size_t party, const std::filesystem::path& data,

@@ -7,17 +7,18 @@
 //           table can link its rows to the digests; it is as confidential as the table.
 // A row     is its key, where the study names a key column that the table has, else all its cells:
 //           a corrected cell makes another row then.
-// Rule      A set that differs from a served one by 1 to `least` - 1 rows is refused, to the
-// owner's
-//           eyes only; the same set is served again. Others learn that this party does not allow
-//           the run.
+// Rule      A set that differs from a served one by 1 to `least` - 1 rows is refused, to the eyes
+//           of its owner only; the same set is served again. Others learn that this party does not
+//           allow the run.
 // Recorded  Before the first message of the protocol: a run that ends early has been served. Only
-//           the owner can know that nothing opened, and may delete the file then.
+//           the owner can know that nothing opened, and may delete the file then. Of runs that
+//           begin at once the later one to record is held to what the earlier one serves.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "crypto/random.h"
@@ -43,12 +44,20 @@ class RowSets {
   // naming the number of rows, by the rule; kBadData if the table has changed in between.
   void Require(const Study& study, size_t party, const LocalData& local,
                const std::filesystem::path& data);
-  // Writes the sets of the last Require, durably. Throws kUsage if that cannot be done.
+  // Writes the sets of the last Require, durably. Throws kRefused by the rule for what another run
+  // has served since then, kStorage or kUsage if the file cannot be written.
   void Record();
 
  private:
+  bool Read();
+  void Write() const;
+  void RequireApart() const;
+
   std::filesystem::path file_;
   crypto::Key key_;
+  bool kept_ = false;  // the file is there, with the key
+  std::string party_;
+  uint64_t least_ = 0;
   std::vector<RowDigests> served_, asked_;
 };
 

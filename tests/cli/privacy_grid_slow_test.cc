@@ -47,7 +47,9 @@ class Grid {
     EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 6) << result.out << result.err;
     if (result.exit_code != 0) return;
     const json data = json::parse(result.out).at("data");
-    if (!data.value("reached", true)) EXPECT_THAT(result.err, HasSubstr("--width"));
+    if (!data.value("reached", true)) {
+      EXPECT_THAT(result.err, HasSubstr("--width"));
+    }
   }
 
   ~Grid() {

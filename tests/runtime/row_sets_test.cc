@@ -112,8 +112,40 @@ TEST_F(RowSetsTest, WhatWasNotServedBindsNobody) {
   const auto rows = MakeRows(200, 7, false);
   const Split whole = testing::Splits()[0];
   EXPECT_EQ(Serve(whole, Regression(), rows, false), "");
-  EXPECT_FALSE(fs::exists(runtime::RowSetsPath(Table())));
   EXPECT_EQ(Serve(whole, Regression(), Without(rows, 1)), "");
+}
+
+// Two runs that begin before either has recorded anything, of tables that differ by one row.
+TEST_F(RowSetsTest, OfTwoRunsAtOnceTheSecondIsHeldToTheFirst) {
+  auto rows = MakeRows(200, 10, false);
+  const Split whole = testing::Splits()[0];
+  crypto::SystemRandom random;
+  SilentProgress progress;
+  const auto asks = [&](runtime::RowSets& sets) {
+    testing::WriteTables(whole, rows, folder_);
+    const runtime::MleStudy study = runtime::PrepareMleStudy(
+        study::ParseStudyFile(testing::StudyText(whole, Regression(), "dealer", rows), "a.toml"));
+    const size_t party = runtime::PartyByName(study, "q");
+    sets.Require(study, party,
+                 runtime::LoadLocalData(study, party, Table(), crypto::RandomKey(random), progress),
+                 Table());
+  };
+  runtime::RowSets first(runtime::RowSetsPath(Table()), random);
+  runtime::RowSets second(runtime::RowSetsPath(Table()), random);
+  runtime::RowSets same(runtime::RowSetsPath(Table()), random);
+  asks(first);
+  asks(same);
+  rows.pop_back();
+  asks(second);
+  first.Record();
+  same.Record();
+  try {
+    second.Record();
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_THAT(error.message(), HasSubstr("by 1, fewer than 30"));
+  }
 }
 
 // The record is the owner's alone, has no cell in it, and is refused when it is damaged.

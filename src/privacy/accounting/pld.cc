@@ -18,9 +18,11 @@ constexpr double kLargestGaussianPart = 4;  // mu of one use of what Gaussians a
 constexpr int kSubdivisions = 2;
 // What a round costs: a point of a law enters some hundreds of sums, one of a transform a few dozen
 // steps; of a single use every cell is looked at once for each of some hundred epsilons.
-constexpr double kWorkOfPoint = 800, kWorkOfTransform = 200, kWorkOfCell = 2000;
+constexpr double kWorkOfPoint = 1200, kWorkOfTransform = 200, kWorkOfCell = 2000;
 // The law of one use may be longer than the window of the composed one, to where it has no mass.
 constexpr size_t kPointsPerCell = 4;
+// So many points a law of one use may have however little work is left: some answer in a moment.
+constexpr double kLeastPoints = 1 << 15;
 constexpr double kDecidingWidth = 0.05;  // where a search for a decision begins
 // Shares of the width that the window and the tails may take, relative to delta.
 constexpr double kWindowShare = 0.02;
@@ -205,9 +207,17 @@ class Accountant {
     request.spacing = spacing;
     request.subdivisions = kSubdivisions;
     request.tail_mass = tail;
-    request.max_cells = static_cast<double>(kPointsPerCell * options_.max_cells);
+    request.max_cells = MostPoints();
     request.check_cancelled = &options_.check_cancelled;
     return request;
+  }
+
+  // Of the law of one use, so that one round takes half of the work that is left at most.
+  double MostPoints() const {
+    const double most = static_cast<double>(kPointsPerCell * options_.max_cells);
+    if (!options_.work) return most;
+    const double affordable = *options_.work / 2 / kWorkOfPoint / static_cast<double>(uses_.size());
+    return std::clamp(affordable, kLeastPoints, most);
   }
 
   Round Single(const std::vector<LossCell>& cells) const {
@@ -231,7 +241,7 @@ class Accountant {
     for (const Use& use : uses_) {
       if (options_.check_cancelled) options_.check_cancelled();
       const CellRequest request = RequestOf(*use.pair, spacing, tail);
-      const LossGrid grid{request.anchor, spacing, kPointsPerCell * options_.max_cells};
+      const LossGrid grid{request.anchor, spacing, static_cast<size_t>(request.max_cells)};
       const std::vector<LossCell> cells = use.pair->cells(request);
       upper.push_back(Dominating(cells, grid));
       lower.push_back(Dominated(cells, grid, use.pair->period > 0));

@@ -31,7 +31,8 @@ struct PldOptions {
   std::optional<double> decide = {};
   // What refinements may still cost, in about nanoseconds of one core: all calls that share it draw
   // from it, and answer with the interval that they have when the next round would take more than
-  // is left. Counted, not timed, so that answers do not depend on the machine. Empty: no limit.
+  // is left; the first round begins wider if it would take more than half. Counted, not timed, so
+  // that answers do not depend on the machine. Empty: no limit.
   std::shared_ptr<double> work = {};
   // Called between the stages of every refinement; throws if the user asked to stop. Empty: nobody
   // can.

@@ -33,6 +33,13 @@ namespace {
                   "let nobody use it, keep the file, and find the newest intact copy");
     case SQLITE_NOMEM:
       throw Error(ErrorCode::kInternal, "no memory for the privacy ledger");
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+      throw Error(
+          ErrorCode::kStorage,
+          fmt::format("the privacy ledger {} cannot be read or written ({})", file, reason),
+          "make room or repair the disk, then open the ledger again; what was acknowledged is in "
+          "it");
     default:
       throw Error(
           ErrorCode::kUsage,

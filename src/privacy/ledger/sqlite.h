@@ -1,8 +1,8 @@
 // The little of SQLite that the ledger uses, as two classes.
 //
 // Errors: kTimeout while other connections hold the file, kRefused for a file that is damaged or no
-// database, kUsage for everything that the system refuses (no such file, no space, input or output
-// errors). SQLite's message is quoted; it never contains values.
+// database, kStorage for a disk that is full or fails, kUsage for everything else that the system
+// refuses (no such file, no permission). SQLite's message is quoted; it never contains values.
 #pragma once
 
 #include <chrono>

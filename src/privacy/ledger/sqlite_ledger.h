@@ -10,10 +10,10 @@
 // this host has seen of them (seen_heads.h). Before each call the object reads what other processes
 // appended since.
 //
-// Errors beside those of AccountState: kUsage for a file that cannot be opened, read or written
-// (the object then refuses all further calls: after a failed sync nothing is known), kRefused for a
-// file that is damaged or no ledger, kTimeout if other processes held the file for too long. One
-// object per thread; never carry one over fork().
+// Errors beside those of AccountState: kUsage for a file that cannot be opened, kStorage for one
+// that cannot be read or written (the object then refuses all further calls: after a failed sync
+// nothing is known), kRefused for a file that is damaged or no ledger, kTimeout if other processes
+// held the file for too long. One object per thread; never carry one over fork().
 #pragma once
 
 #include <chrono>

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <ctime>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "privacy/accounting/accountant.h"
@@ -20,6 +21,9 @@ namespace {
 using testing::SingleUse;
 
 constexpr double kLimitSeconds = 2;
+// What a command asks for (src/cli/privacy_input.cc).
+constexpr double kCommandWork = 6e8;
+constexpr size_t kMaxCells = size_t{1} << 20;
 constexpr double kRates[] = {0.001, 0.01, 0.1, 0.5, 1};
 constexpr double kShown = 30;  // epsilons beyond which nothing is said of right guesses
 
@@ -89,13 +93,17 @@ Cell Ask(const std::string& name, const Mechanism& sampled, const Mechanism& pla
          double delta, Interval& epsilon) {
   Cell cell;
   cell.name = name;
+  PldOptions options;
+  options.max_cells = kMaxCells;
+  options.work = std::make_shared<double>(kCommandWork);
   const double began = CpuSeconds();
-  const PldResult result = PldEpsilon({{sampled, steps}}, delta);
+  const PldResult result = PldEpsilon({{sampled, steps}}, delta, options);
   epsilon = result.value;
   for (const Mechanism* mechanism : {&sampled, &plain}) {
     const std::vector<Event> events = {{*mechanism, steps}};
-    const Interval loss = mechanism == &sampled ? epsilon : PldEpsilon(events, delta).value;
-    if (loss.lower <= kShown) GuaranteedBeta(events, 0.05, loss.upper);
+    const Interval loss =
+        mechanism == &sampled ? epsilon : PldEpsilon(events, delta, options).value;
+    if (loss.lower <= kShown) GuaranteedBeta(events, 0.05, loss.upper, options);
   }
   cell.seconds = CpuSeconds() - began;
   cell.width = (epsilon.upper - epsilon.lower) / epsilon.upper;
@@ -114,6 +122,7 @@ void ExpectTrue(const SingleUse& oracle, const Interval& epsilon, double delta) 
 
 void RunGrid(const std::vector<double>& deltas, const std::vector<uint64_t>& uses) {
   std::vector<Cell> cells;
+  size_t wider = 0;
   for (const Kind& kind : Kinds()) {
     for (const double scale : kind.scales) {
       std::optional<testing::PreciseNoise> noise;
@@ -133,7 +142,9 @@ void RunGrid(const std::vector<double>& deltas, const std::vector<uint64_t>& use
               Interval epsilon;
               cells.push_back(Ask(name, sampled, plain, steps, delta, epsilon));
               EXPECT_LE(cells.back().seconds, kLimitSeconds);
-              EXPECT_TRUE(cells.back().reached) << "width " << cells.back().width;
+              // Where the work is not enough, the width that is reached is one to ask for.
+              if (!cells.back().reached) ++wider;
+              EXPECT_TRUE(cells.back().reached || cells.back().width <= 0.5);
               EXPECT_LE(epsilon.lower, epsilon.upper);
               if (oracle && steps == 1) ExpectTrue(*oracle, epsilon, delta);
             }
@@ -144,9 +155,11 @@ void RunGrid(const std::vector<double>& deltas, const std::vector<uint64_t>& use
   }
   std::sort(cells.begin(), cells.end(),
             [](const Cell& a, const Cell& b) { return a.seconds > b.seconds; });
+  EXPECT_LE(wider * 10, cells.size());
   double sum = 0;
   for (const Cell& cell : cells) sum += cell.seconds;
-  std::printf("%zu cells in %.1f s of processor time; the slowest:\n", cells.size(), sum);
+  std::printf("%zu cells in %.1f s of processor time, %zu wider than asked; the slowest:\n",
+              cells.size(), sum, wider);
   for (size_t i = 0; i < std::min<size_t>(8, cells.size()); ++i)
     std::printf("  %.2f s  %s\n", cells[i].seconds, cells[i].name.c_str());
 }

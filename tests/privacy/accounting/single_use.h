@@ -81,6 +81,7 @@ class SingleUse {
 
   double LogMixed(double x, double shift) const {
     const double ratio = noise_.log_density(x - shift) - noise_.log_density(x);
+    if (rate_ == 1) return ratio;  // however small
     if (ratio > 30) return ratio + std::log(rate_ + (1 - rate_) * std::exp(-ratio));
     return std::log1p(rate_ * std::expm1(ratio));
   }

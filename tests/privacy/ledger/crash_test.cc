@@ -80,7 +80,7 @@ TEST_P(DiskErrorTest, StopsTheLedgerAndLosesNothing) {
     try {
       PlayScenario(done);
     } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUsage) << error.what();
+      EXPECT_EQ(error.code(), ErrorCode::kStorage) << error.what();
       EXPECT_NE(std::string(error.what()).find("/ledger"), std::string::npos);
       failed = true;
     }
@@ -101,7 +101,7 @@ TEST(DiskTest, AfterAFailureTheObjectRefusesEverything) {
   disk.Load(StartImage(disk));
   SqliteLedger ledger(OnDisk());
   disk.FailAt(3, CrashDisk::Failure::kIo);
-  ExpectError(ErrorCode::kUsage, [&] { ledger.Reserve(RequestOf("visits", 2, 0.001), Now()); });
+  ExpectError(ErrorCode::kStorage, [&] { ledger.Reserve(RequestOf("visits", 2, 0.001), Now()); });
   ExpectError(
       ErrorCode::kUsage, [&] { ledger.Reserve(RequestOf("visits", 2, 0.001), Now()); },
       "failed before");

@@ -6,14 +6,24 @@ target_compile_options(partita_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror
   # Sources compiled together are included: types of their anonymous namespaces stay in one object.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+# A quarter of GCC's time is its garbage collection, of memory that few machines lack. Changes no code.
+cmake_host_system_information(RESULT PARTITA_MEMORY QUERY TOTAL_PHYSICAL_MEMORY)
+if(PARTITA_MEMORY GREATER 7000)
+  target_compile_options(partita_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=2000000>)
+endif()
 
 # partita_unity(OUT NAME BASE SOURCE...): sets OUT to sources that include the given ones, those of one
-# folder together, at most PARTITA_UNITY_SIZE at a time (docs/decisions/0207). BASE is the include
-# folder that they are named from, so that the text is the same in every checkout and preset. With
+# folder together, at most PARTITA_UNITY_SIZE (of tests PARTITA_TEST_UNITY_SIZE) at a time
+# (docs/decisions/0207). BASE is the include folder that they are named from, so that the text is the
+# same in every checkout and preset. With
 # PARTITA_UNITY=OFF, and for generated sources, OUT is the sources themselves.
 function(partita_unity out name base)
   set(result)
   set(folders)
+  set(most ${PARTITA_UNITY_SIZE})
+  if(base STREQUAL CMAKE_SOURCE_DIR)
+    set(most ${PARTITA_TEST_UNITY_SIZE})
+  endif()
   foreach(source IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
     cmake_path(IS_PREFIX CMAKE_BINARY_DIR "${path}" is_generated)
@@ -33,7 +43,7 @@ function(partita_unity out name base)
     list(LENGTH sources count)
     string(MAKE_C_IDENTIFIER "${folder}" stem)
     # Parts of equal size.
-    math(EXPR parts "(${count} + ${PARTITA_UNITY_SIZE} - 1) / ${PARTITA_UNITY_SIZE}")
+    math(EXPR parts "(${count} + ${most} - 1) / ${most}")
     foreach(part RANGE 1 ${parts})
       math(EXPR first "${count} * (${part} - 1) / ${parts}")
       math(EXPR size "${count} * ${part} / ${parts} - ${first}")
@@ -48,22 +58,29 @@ function(partita_unity out name base)
   set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
-# Half of what a compiler spends on a unit is optimisation: -O1 where nothing is hot, -Og for tests
-# (docs/decisions/0208). Both come after the flags of the build type and win.
-set(PARTITA_COLD_OPTIONS $<$<CONFIG:Release>:-O1>)
-set(PARTITA_TEST_OPTIONS $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Og>)
+# Half of what a compiler spends on a unit is optimisation: -Og where nothing is hot and for tests
+# (docs/decisions/0208). It comes after the flags of the build type and wins.
+set(PARTITA_COLD_OPTIONS $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Og>)
 
 # partita_module(NAME SOURCES a.cc b.cc DEPENDS partita_base ... [PRIVATE_DEPENDS Eigen3::Eigen ...]
-#                [ALONE c.cc] [COLD]): ALONE are sources with compile options of their own; COLD is a
-# module in whose code no time is spent.
+#                [ALONE c.cc] [COLD] [COLD_FOLDERS mle/attacks ...]): ALONE are sources with compile
+# options of their own; COLD is a module, COLD_FOLDERS are folders of one, in whose code no time is spent.
 function(partita_module name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;ALONE;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;ALONE;COLD_FOLDERS;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   partita_unity(sources ${name} ${CMAKE_SOURCE_DIR}/src ${ARG_SOURCES})
   add_library(partita_${name} STATIC ${sources} ${ARG_ALONE})
   target_link_libraries(partita_${name} PUBLIC partita_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
   if(ARG_COLD)
     target_compile_options(partita_${name} PRIVATE ${PARTITA_COLD_OPTIONS})
   endif()
+  foreach(folder IN LISTS ARG_COLD_FOLDERS)
+    string(MAKE_C_IDENTIFIER "${name}/${folder}" stem)
+    foreach(source IN LISTS sources)
+      if(source MATCHES "/${stem}_[0-9]+\\.cc$" OR source MATCHES "/${folder}/[^/]*$")
+        set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${PARTITA_COLD_OPTIONS}")
+      endif()
+    endforeach()
+  endforeach()
 endfunction()
 
 # The kinds of tests (see CONTRIBUTING.md). `tests_LABEL` builds the tests of one label.
@@ -155,7 +172,7 @@ function(partita_test_programs module)
     if(program MATCHES "_slow$")
       set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL ON)
     else()
-      target_compile_options(${program} PRIVATE ${PARTITA_TEST_OPTIONS})
+      target_compile_options(${program} PRIVATE ${PARTITA_COLD_OPTIONS})
     endif()
     foreach(name IN LISTS names)
       add_dependencies(${name} ${program})

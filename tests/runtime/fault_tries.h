@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -17,12 +19,14 @@ struct FaultCounts {
   uint64_t points = 0, opened = 0, refunded = 0, lost = 0, restarts = 0;
 };
 
-// Every `stride`-th fault, beginning with number `first`. lost: runs in which somebody was charged
-// and nobody could open anything.
-inline FaultCounts TryFaults(const FaultScenario& scenario, size_t first, size_t stride) {
+// Every `stride`-th fault, beginning with number `first`, or fewer, evenly spread, where that would
+// be more than `most`. lost: runs in which somebody was charged and nobody could open anything.
+inline FaultCounts TryFaults(const FaultScenario& scenario, size_t first, size_t stride,
+                             size_t most = SIZE_MAX) {
   FaultRuns runs(scenario.make());
   FaultCounts counts;
   const std::vector<Fault> faults = runs.EveryFault();
+  if (most < faults.size()) stride = std::max(stride, (faults.size() + most - 1) / most);
   for (size_t k = first; k < faults.size(); k += stride) {
     const std::vector<RunEnd> ends = runs.Run(faults[k]);
     for (const std::string& violation : runs.Violations(faults[k], ends))
@@ -46,15 +50,24 @@ inline FaultCounts TryFaults(const FaultScenario& scenario, size_t first, size_t
   std::filesystem::remove_all(runs.study().folder);
   printf(
       "%-28s %-14s %6zu faults, %5zu tried: %5zu after which somebody could open, %5zu with a "
-      "refund, %4zu charged for nothing\n",
+      "refund, %4zu charged for nothing, %4zu gone on with\n",
       scenario.method.c_str(), scenario.engine.c_str(), faults.size(),
       static_cast<size_t>(counts.points), static_cast<size_t>(counts.opened),
-      static_cast<size_t>(counts.refunded), static_cast<size_t>(counts.lost));
+      static_cast<size_t>(counts.refunded), static_cast<size_t>(counts.lost),
+      static_cast<size_t>(counts.restarts));
+  fflush(stdout);
   return counts;
 }
 
-// Of every scenario, or of those whose name contains $PARTITA_FAULTS_OF, for work on one of them.
-inline void TryAllFaults(size_t stride) {
+// Runs of these take a second or more.
+inline bool HasLongRuns(const FaultScenario& scenario) {
+  return scenario.method == "mixture" || scenario.method.starts_with("mcmc") ||
+         scenario.method == "classify approximate-minima";
+}
+
+// Of every scenario, or of those whose name contains $PARTITA_FAULTS_OF, for work on one of them;
+// of those with long runs at most `most_of_long` faults.
+inline void TryAllFaults(size_t stride, size_t most, size_t most_of_long) {
   FaultCounts all;
   size_t number = 0;
   for (const FaultScenario& scenario : FaultScenarios()) {
@@ -62,11 +75,9 @@ inline void TryAllFaults(size_t stride) {
         only != nullptr &&
         (scenario.method + ", " + scenario.engine).find(only) == std::string::npos)
       continue;
-    // Of the part, what takes a second or more for a run is left to all of them.
-    const bool long_runs = scenario.method == "mixture" || scenario.method.starts_with("mcmc") ||
-                           scenario.method == "classify approximate-minima";
-    if (stride > 1 && long_runs) continue;
-    const FaultCounts counts = TryFaults(scenario, number++ % stride, stride);
+    const size_t limit = HasLongRuns(scenario) ? most_of_long : most;
+    if (limit == 0) continue;
+    const FaultCounts counts = TryFaults(scenario, number++ % stride, stride, limit);
     all.points += counts.points;
     all.opened += counts.opened;
     all.refunded += counts.refunded;

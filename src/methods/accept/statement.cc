@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/error.h"
+#include "base/memo.h"
 #include "methods/accept/trade_offs.h"
 #include "privacy/accounting/guarantee.h"
 #include "privacy/accounting/pld.h"
@@ -72,6 +74,7 @@ void AddCurve(const Cases& cases, double spared, PrivacyLoss& loss) {
 struct MovedBits {
   double moved = 0;
   uint64_t bits = 0;
+  auto operator<=>(const MovedBits&) const = default;
 };
 
 // By how much which bits move. A row decides in one stage. Where it is replaced, its successor may
@@ -87,17 +90,12 @@ std::vector<MovedBits> MovesOf(const ChainPlan& plan, const ChainAudience& audie
   return {{moved, decisions}, {moved / 2, 2 * decisions}};
 }
 
-PrivacyLoss BarkerLoss(const ChainPlan& plan, const ChainAudience& audience, double sensitivity) {
-  const double delta = audience.delta;
-  const auto bits = static_cast<double>((plan.staged ? 2 : 1) * Decided(plan));
-  const double spared = bits * kVariateError;
+PrivacyLoss ComputeBarkerLoss(const std::vector<MovedBits>& moves, double spared, double delta) {
   Cases cases;
   double rho = 0;
-  for (const MovedBits& moves : MovesOf(plan, audience, sensitivity)) {
-    // Every party rounds its difference to the grid.
-    const double moved = moves.moved + static_cast<double>(audience.parties.size()) * 0x1p-40;
-    cases.push_back({{BarkerMechanism(moved), moves.bits}});
-    rho = std::max(rho, static_cast<double>(moves.bits) * BarkerRho(moved));
+  for (const auto& [moved, bits] : moves) {
+    cases.push_back({{BarkerMechanism(moved), bits}});
+    rho = std::max(rho, static_cast<double>(bits) * BarkerRho(moved));
   }
   // delta covers delta' + (1 + e^epsilon) spared; a larger epsilon only needs more of it.
   PrivacyLoss loss;
@@ -118,6 +116,18 @@ PrivacyLoss BarkerLoss(const ChainPlan& plan, const ChainAudience& audience, dou
     rest = std::min(rest * 0.9, delta - (1 + std::exp(epsilon)) * spared);
   }
   return Unlimited();
+}
+
+PrivacyLoss BarkerLoss(const ChainPlan& plan, const ChainAudience& audience, double sensitivity) {
+  const auto bits = static_cast<double>((plan.staged ? 2 : 1) * Decided(plan));
+  std::vector<MovedBits> moves = MovesOf(plan, audience, sensitivity);
+  // Every party rounds its difference to the grid.
+  for (auto& [moved, count] : moves)
+    moved += static_cast<double>(audience.parties.size()) * 0x1p-40;
+  const double spared = bits * kVariateError;
+  static Memo<std::tuple<std::vector<MovedBits>, double, double>, PrivacyLoss> memo;
+  return memo.Get({moves, spared, audience.delta},
+                  [&] { return ComputeBarkerLoss(moves, spared, audience.delta); });
 }
 
 PrivacyLoss PenaltyLoss(const ChainPlan& plan, const ChainAudience& audience, uint32_t known) {

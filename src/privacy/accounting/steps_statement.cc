@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <tuple>
 
 #include "base/error.h"
+#include "base/memo.h"
 #include "privacy/accounting/guarantee.h"
 #include "privacy/accounting/mechanism.h"
 #include "privacy/accounting/pld.h"
@@ -100,10 +102,11 @@ PrivacyLoss LossFrom(const ProfileOf& profile, double delta) {
   return loss;
 }
 
-// With a failure of probability `failure` in each of the uses.
-PrivacyLoss SampledLoss(const Event& event, double failure, double delta) {
-  std::vector<Event> events = {event};
-  if (failure > 0) events.push_back({ApproximateDpMechanism({0, failure}), event.count});
+// Of sampled Gaussian noise, with a failure of probability `failure` in each of the uses.
+PrivacyLoss ComputeSampledLoss(double noise, const SamplingSpec& neighbours, uint64_t uses,
+                               double failure, double delta) {
+  std::vector<Event> events = {{GaussianMechanism(noise, neighbours), uses}};
+  if (failure > 0) events.push_back({ApproximateDpMechanism({0, failure}), uses});
   return LossFrom(
       {[&](double d) { return PldEpsilon(events, d).value; },
        [&](double e, const PldOptions& accuracy) { return PldDelta(events, e, accuracy).value; }},
@@ -116,9 +119,17 @@ PrivacyLoss Unlimited() {
   return loss;
 }
 
+PrivacyLoss SampledLoss(double noise, const SamplingSpec& neighbours, uint64_t uses, double failure,
+                        double delta) {
+  using Key = std::tuple<double, Adjacency, double, uint64_t, double, double>;
+  static Memo<Key, PrivacyLoss> memo;
+  return memo.Get({noise, neighbours.adjacency, neighbours.sampling_rate, uses, failure, delta},
+                  [&] { return ComputeSampledLoss(noise, neighbours, uses, failure, delta); });
+}
+
 // All rows in every use: one Gaussian, and failures that add up.
-PrivacyLoss GaussianLossOf(double shift, double noise, uint64_t uses, double failure,
-                           double delta) {
+PrivacyLoss ComputeGaussianLoss(double shift, double noise, uint64_t uses, double failure,
+                                double delta) {
   const double failures = failure * static_cast<double>(uses);
   if (failures >= delta) return Unlimited();
   const L2Sensitivity total(shift * std::sqrt(static_cast<double>(uses)) * (1 + 1e-15));
@@ -132,6 +143,14 @@ PrivacyLoss GaussianLossOf(double shift, double noise, uint64_t uses, double fai
                      return Interval{smooth.lower, std::min(1.0, smooth.upper + failures)};
                    }},
                   delta);
+}
+
+PrivacyLoss GaussianLossOf(double shift, double noise, uint64_t uses, double failure,
+                           double delta) {
+  using Key = std::tuple<double, double, uint64_t, double, double>;
+  static Memo<Key, PrivacyLoss> memo;
+  return memo.Get({shift, noise, uses, failure, delta},
+                  [&] { return ComputeGaussianLoss(shift, noise, uses, failure, delta); });
 }
 
 StatementRow OutsideRow(const NoisySteps& steps, AdversaryKind kind, const PrivacyLoss& loss) {
@@ -224,12 +243,10 @@ Statement StateSteps(const NoisySteps& steps) {
   const double shift = steps.adjacency == Adjacency::kReplace ? 2 : 1;
   const double noise = steps.noise_multiplier;
   const double failure = FailureProbability(steps, noise, shift);
-  const PrivacyLoss outside =
-      steps.sampling_rate < 1
-          ? SampledLoss(
-                {GaussianMechanism(noise, {steps.adjacency, steps.sampling_rate}), steps.steps},
-                failure, steps.delta)
-          : GaussianLossOf(shift, noise, steps.steps, failure, steps.delta);
+  const PrivacyLoss outside = steps.sampling_rate < 1
+                                  ? SampledLoss(noise, {steps.adjacency, steps.sampling_rate},
+                                                steps.steps, failure, steps.delta)
+                                  : GaussianLossOf(shift, noise, steps.steps, failure, steps.delta);
   Statement statement;
   statement.mechanism = fmt::format(
       "{} steps, each a sum over a batch with Gaussian noise of {} times the clipping norm; "

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/error.h"
+#include "base/memo.h"
 
 namespace partita::privacy {
 namespace {
@@ -168,10 +170,8 @@ std::vector<std::string> Caveats(const GaussianRelease& release) {
   return caveats;
 }
 
-}  // namespace
-
-PrivacyLoss GaussianLoss(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& remaining,
-                         Delta delta) {
+PrivacyLoss ComputeGaussianLoss(GridL2Sensitivity sensitivity,
+                                const DiscreteGaussianNoise& remaining, Delta delta) {
   const DiscreteGaussianProfileOf profile(sensitivity, remaining);
   const Bounds epsilon = profile.EpsilonAt(delta);
   if (std::isinf(epsilon.upper)) return Unlimited();
@@ -183,6 +183,18 @@ PrivacyLoss GaussianLoss(GridL2Sensitivity sensitivity, const DiscreteGaussianNo
   loss.beta_at_5_percent = BetaOf(profile, mu);
   loss.trade_off = TradeOffOf(profile, mu);
   return loss;
+}
+
+}  // namespace
+
+PrivacyLoss GaussianLoss(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& remaining,
+                         Delta delta) {
+  using Key = std::tuple<double, UInt128, UInt128, int, uint32_t, size_t, double>;
+  static Memo<Key, PrivacyLoss> memo;
+  const GridVariance& variance = remaining.share_variance;
+  return memo.Get({sensitivity.value(), variance.numerator, variance.denominator, variance.exponent,
+                   remaining.shares, remaining.dimension, delta.value()},
+                  [&] { return ComputeGaussianLoss(sensitivity, remaining, delta); });
 }
 
 void NameTooLittleNoise(StatementRow& row) {

@@ -183,6 +183,15 @@ std::vector<study::PlanExposure> ReceiverExposures(const MleStudy& study) {
   return exposures;
 }
 
+// Instead of a table of covariates that may be told.
+std::string CheckedCellsText(const PatternTable& patterns) {
+  return fmt::format(
+      "more than half of the bits of the table of covariates, released by way (a): each of its {} "
+      "pattern cells is 0 or at least min_cell, compared on shares before anything opens, also "
+      "without each holder's own rows; of that one bit opens",
+      patterns.num_cells);
+}
+
 constexpr char kToldResult[] = "result/";
 
 study::PlanExposure OtherExposure(const MleStudy& study, size_t analysis, std::string release,
@@ -240,6 +249,10 @@ std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
   std::vector<study::PlanExposure> exposures = ReceiverExposures(study);
   for (study::PlanExposure& exposure : OtherExposures(study))
     exposures.push_back(std::move(exposure));
+  if (!study.pattern_table) return exposures;
+  for (study::PlanExposure& exposure : exposures) {
+    if (!exposure.bits->passes) exposure.bits->meaning = CheckedCellsText(*study.pattern_table);
+  }
   return exposures;
 }
 

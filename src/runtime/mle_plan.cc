@@ -6,6 +6,7 @@
 #include "methods/mle/split_products.h"
 #include "runtime/computations.h"
 #include "runtime/leakage.h"
+#include "runtime/pattern_cells.h"
 #include "runtime/predict.h"
 #include "runtime/private_study.h"
 #include "runtime/published_analyses.h"
@@ -133,6 +134,14 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
   for (std::string& sentence : PublishedAssumptions(study))
     plan.assumptions.push_back(std::move(sentence));
   if (HasPublished(study)) return;
+  if (study.pattern_table) {
+    plan.assumptions.push_back(
+        "The check of the pattern cells is of the table of covariates: persons of one cell may "
+        "still have one outcome, which the estimates then tell; and holders who put their rows "
+        "together can subtract them all, which is not checked. Which cell fails, if one does, "
+        "nobody "
+        "learns.");
+  }
   if (IsSealed(study)) {
     plan.assumptions.push_back(
         "The estimates are exact: secure computation hides rows and moments, but nothing limits "
@@ -172,6 +181,7 @@ void MleStudy::Describe(study::Plan& plan) const {
   for (const methods::mle::DisclosureCheck& check : checks)
     plan.checks.push_back(
         {check.analysis, check.variable, check.rule, check.minimum, check.warning});
+  if (pattern_table) plan.checks.push_back(PatternCellsCheck(*this, file.disclosure.min_cell));
   plan.leakage_level = LeakageLevel(plan.exposures);
   plan.privacy = PrivacyRows(*this);
   if (privacy) plan.privacy_statement = privacy_statement;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "runtime/computations.h"
 #include "runtime/mle_selectors.h"
+#include "runtime/pattern_cells.h"
 #include "runtime/protocol.h"
 
 namespace partita::runtime {
@@ -161,6 +162,11 @@ std::unique_ptr<MethodRows> MleStudy::PrepareRows(size_t party, const data::Hold
   rows->clusters = Clusters(*this, holding);
   for (const Computation& computation : computations)
     rows->blocks.push_back(LoadBlocks(*this, computation, party, holding, selectors));
+  if (pattern_table) {
+    const Computation& first = computations.front();  // all have the same rows
+    const RowSelection& all = first.selections[first.row_sets.front().total_cell];
+    rows->pattern_cells = CountPatternCells(*pattern_table, *holding.table, selectors.Of(all));
+  }
   return rows;
 }
 

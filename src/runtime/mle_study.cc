@@ -9,6 +9,7 @@
 #include "runtime/computations.h"
 #include "runtime/imputed_analyses.h"
 #include "runtime/leakage.h"
+#include "runtime/pattern_cells.h"
 #include "runtime/private_study.h"
 #include "runtime/published_analyses.h"
 #include "runtime/release_bits.h"
@@ -100,6 +101,7 @@ std::vector<mpc::Release> PlanMleReleases(const MleStudy& study) {
                                     study.checks.size()),
                         "all", "exact", 1, mpc::kEverybody, study.checks.size()});
   }
+  if (study.pattern_table) releases.push_back(PatternCellsRelease(*study.pattern_table));
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
       if (computation.protocol == kLikelihood) {
@@ -150,7 +152,7 @@ std::vector<mpc::Release> PlanMleReleases(const MleStudy& study) {
 }
 
 // The finest grid, from the one that the study asks for on, with which what opens on it passes the
-// release rule; or that one if everybody accepts what it tells.
+// release rule; or that one if everybody accepts what it tells, or the table's cells are checked.
 void ChooseGrid(MleStudy& study) {
   const int asked = study.file.release.grid_bits;
   const int coarsest = std::min(asked, privacy::kCoarsestGridBits);
@@ -160,15 +162,17 @@ void ChooseGrid(MleStudy& study) {
   }
   study.grid_bits = asked;
   study.releases = PlanMleReleases(study);
-  if (study.file.release.table_of_covariates) return;
-  Refuse(study, study.file.analyses.front().position,
-         fmt::format("the estimates would tell more than half of the bits of the {}{}",
-                     kTableOfCovariates,
-                     asked == 0 ? "" : ", even on a grid of 2^-4 of their standard errors"),
-         asked == 0
-             ? "open them on a grid: leave `grid` out of [release]"
-             : "release less, declare more rows, or write accept = \"table of covariates\" in "
-               "[release], which every holder then approves with the plan");
+  if (study.file.release.accept != study::AcceptedRelease::kNone) return;
+  Refuse(
+      study, study.file.analyses.front().position,
+      fmt::format("the estimates would tell more than half of the bits of the {}{}",
+                  kTableOfCovariates,
+                  asked == 0 ? "" : ", even on a grid of 2^-4 of their standard errors"),
+      asked == 0
+          ? "open them on a grid: leave `grid` out of [release]"
+          : "release less, declare more rows, or write in [release] accept = \"checked cells\", "
+            "which has every pattern of discrete covariates counted on shares first, or accept = "
+            "\"table of covariates\", which every holder then approves with the plan");
 }
 
 }  // namespace
@@ -187,6 +191,7 @@ MleStudy PrepareMleStudy(study::StudyFile file) {
   RequireSupportedPrivacy(study);
   PlanComputations(study);
   RequireSupportedAnalyses(study);
+  study.pattern_table = PlanPatternTable(study);
   if (HasPrivacy(study.file)) {
     study.privacy = DesignPrivacy(study);
     study.privacy_statement = StatePrivacy(study);

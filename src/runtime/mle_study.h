@@ -64,6 +64,18 @@ struct PreparedAnalysis {
   std::vector<size_t> variables;  // of the analysis, as indices into the task's
 };
 
+// The cells of way (a) of the release rule (runtime/pattern_cells.h). A cell is a number whose
+// digits are the values of the parts, the last part's lowest.
+struct PatternPart {
+  std::string column;  // of the dictionary or made by a cut
+  double lower = 0;    // of a whole number; the digits of a factor are its codes
+  uint64_t num_values = 0;
+};
+struct PatternTable {
+  std::vector<PatternPart> parts;
+  size_t num_cells = 1;
+};
+
 struct MleStudy final : Study {
   data::Schema factors;                     // the dictionary with the derived factors
   std::vector<data::DesignColumn> columns;  // all that a model can name
@@ -78,6 +90,7 @@ struct MleStudy final : Study {
   // Estimates open on 2^-grid_bits standard errors (privacy/release_rule.h); 0: with all digits.
   int grid_bits = 0;
   std::vector<methods::mle::DisclosureCheck> checks;  // with the thresholds of the study file
+  std::optional<PatternTable> pattern_table;  // of accept = "checked cells"; empty: not asked for
 
   MethodName Method() const override;
   StudySize Size() const override;

@@ -32,6 +32,12 @@ std::unique_ptr<const Study> PrepareStudy(study::StudyFile file) {
            "table that does not fit its dictionary",
            "remove it");
   }
+  const study::ReleaseRuleSpec& release = study->file.release;
+  if (release.accept == study::AcceptedRelease::kCheckedCells &&
+      dynamic_cast<const MleStudy*>(study.get()) == nullptr) {
+    Refuse(*study, release.accept_position,
+           "accept = \"checked cells\" is for exact results of method 'mle'", "remove it");
+  }
   return study;
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/finish.h"
 #include "runtime/imputed_analyses.h"
 #include "runtime/party.h"
+#include "runtime/pattern_cells.h"
 #include "runtime/published_analyses.h"
 #include "runtime/sealed_analyses.h"
 #include "runtime/variables.h"
@@ -52,6 +53,22 @@ std::vector<CheckOutcome> RunDisclosureChecks(mpc::Engine& engine, const MleStud
     outcomes.push_back(
         {checks[i].analysis, checks[i].variable, checks[i].rule, passed[i], checks[i].warning});
   return outcomes;
+}
+
+// Who stops knows that some cell fails, not which.
+void RequirePatternCells(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
+                         const RunInput& input, ProtocolResult& result) {
+  const std::optional<bool> passed = PatternCellsPass(
+      engine, PatternCellsTaskOf(study), local.pattern_cells, input.disclosure.min_cell);
+  if (!passed) return;
+  const study::PlanCheck check = PatternCellsCheck(study, input.disclosure.min_cell);
+  result.checks.push_back({check.analysis, check.variable, check.rule, *passed, false});
+  if (*passed) return;
+  if (input.channel != nullptr) ConfirmRefusal(*input.channel, study.num_computing);
+  throw Error(ErrorCode::kRefused,
+              "nothing was released, because this does not hold: " + check.rule +
+                  "; which combination it is nobody learns",
+              "join levels, leave out a covariate, or declare and add more rows");
 }
 
 void OpenComputation(mpc::Engine& engine, const MleStudy& study, const Computation& computation,
@@ -201,6 +218,11 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
     engine.BeginPhase("disclosure");
     result.checks = RunDisclosureChecks(engine, study, shared, input.disclosure);
     RequirePassed(result.checks, input.channel, study.num_computing);
+  }
+  if (study.pattern_table) {
+    progress.Phase("pattern cells");
+    engine.BeginPhase(kPatternCellsPhase);
+    RequirePatternCells(engine, study, local, input, result);
   }
 
   progress.Phase("release");

@@ -31,14 +31,17 @@ struct ProtocolResult : MethodResult {
 struct LocalRows : MethodRows {
   std::vector<std::vector<methods::mle::LocalBlock>> blocks;  // by computation and block
   std::vector<std::vector<uint64_t>> clusters;                // by block and row; empty: none
+  // At a holder of a study with checked cells: its rows in each.
+  std::vector<uint64_t> pattern_cells;
 };
 
 // local: ignored where engine.self() is empty. noise: this party's own share, in a private study
 // (private_moments.h). Phases: "moments",
-// mpc::kReleaseOkPhase, "disclosure", "release", "imputation", "likelihood NAME", "sealed NAME" and
-// "robust NAME" of every such analysis, "results"; a private study has no "disclosure". Throws
-// kRefused at every computing party if a disclosure check fails, naming variable and rule; nothing
-// but the answers of the checks is opened then.
+// mpc::kReleaseOkPhase, "disclosure", kPatternCellsPhase where cells are checked, "release",
+// "imputation", "likelihood NAME", "sealed NAME" and "robust NAME" of every such analysis,
+// "results"; a private study has no "disclosure". Throws kRefused at every computing party if a
+// disclosure check fails, naming variable and rule, or any pattern cell, which nobody is told;
+// nothing but the answers of the checks is opened then.
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
                            const std::vector<Int128>& noise, const RunInput& input,
                            Progress& progress);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include "methods/mle/sealed_analysis.h"
 #include "runtime/computations.h"
@@ -63,23 +61,6 @@ std::vector<privacy::UnknownRows> UnknownTo(const Study& study, const PatternCol
     if (bits > 0) unknown.push_back({static_cast<uint64_t>(count), bits});
   }
   return unknown;
-}
-
-// Where a model has outcomes (left of ~) or indicators, its other variables; else all. Where
-// columns are split all, since an outcome may be the column that a holder lacks.
-std::vector<data::DesignColumn> Covariates(const Study& study,
-                                           const methods::mle::MleAnalysis& analysis) {
-  if (study.partition.kind != data::PartitionKind::kHorizontal) return analysis.variables;
-  std::set<std::string> explained;
-  for (const stats::Parameter& row : analysis.table.rows) {
-    if (row.op == "~") explained.insert(row.lhs);
-    if (row.op == "=~") explained.insert(row.rhs);
-  }
-  std::vector<data::DesignColumn> covariates;
-  for (const data::DesignColumn& column : analysis.variables) {
-    if (explained.count(column.schema.name) == 0) covariates.push_back(column);
-  }
-  return covariates.empty() ? analysis.variables : covariates;
 }
 
 // Of a column of whole numbers how many steps its bounds are apart; 0 for others.
@@ -174,14 +155,33 @@ double ValueBits(const data::ColumnSchema& variable) {
   return whole ? std::log2(variable.upper - variable.lower + 1) : kContinuousBits;
 }
 
+std::vector<data::DesignColumn> CovariatesOf(const Study& study,
+                                             const methods::mle::MleAnalysis& analysis) {
+  if (study.partition.kind != data::PartitionKind::kHorizontal) return analysis.variables;
+  std::set<std::string> explained;
+  for (const stats::Parameter& row : analysis.table.rows) {
+    if (row.op == "~") explained.insert(row.lhs);
+    if (row.op == "=~") explained.insert(row.rhs);
+  }
+  std::vector<data::DesignColumn> covariates;
+  for (const data::DesignColumn& column : analysis.variables) {
+    if (explained.count(column.schema.name) == 0) covariates.push_back(column);
+  }
+  return covariates.empty() ? analysis.variables : covariates;
+}
+
+std::map<std::string, std::set<std::string>> ViewsOf(
+    const std::vector<data::DesignColumn>& columns) {
+  std::map<std::string, std::set<std::string>> views;
+  for (const data::DesignColumn& column : columns)
+    views[column.source].insert(column.factor.empty() ? column.source : column.factor);
+  return views;
+}
+
 PatternColumns PatternColumnsOf(const Study& study, const data::Schema& factors,
                                 const std::vector<data::DesignColumn>& columns) {
-  // Of a variable: the factors that are made of it, or itself (under its own name).
-  std::map<std::string, std::set<std::string>> seen_as;
-  for (const data::DesignColumn& column : columns)
-    seen_as[column.source].insert(column.factor.empty() ? column.source : column.factor);
   PatternColumns patterns;
-  for (const auto& [source, views] : seen_as) {
+  for (const auto& [source, views] : ViewsOf(columns)) {
     double bits = 0;
     for (const std::string& view : views) {
       const data::ColumnSchema* variable = factors.Find(view);
@@ -245,7 +245,7 @@ std::vector<CovariateTable> CovariateTables(const MleStudy& study, const RowSet&
   std::vector<CovariateTable> tables;
   for (const size_t a : rows.analyses) {
     PatternColumns columns =
-        PatternColumnsOf(study, study.factors, Covariates(study, study.analyses[a].analysis));
+        PatternColumnsOf(study, study.factors, CovariatesOf(study, study.analyses[a].analysis));
     if (const data::ColumnSchema* group = study.factors.Find(rows.group)) {
       const std::string source = SourceVariable(study, rows.group);
       std::erase_if(columns, [&](const auto& column) { return column.first == source; });

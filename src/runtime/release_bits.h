@@ -10,6 +10,8 @@
 //           columns are split, of all variables that the holder lacks.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +34,17 @@ double ValueBits(const data::ColumnSchema& variable);
 using PatternColumns = std::vector<std::pair<std::string, double>>;
 PatternColumns PatternColumnsOf(const Study& study, const data::Schema& factors,
                                 const std::vector<data::DesignColumn>& columns);
+
+// The columns whose patterns the rule is about: where a model has outcomes (left of ~) or
+// indicators, its other variables; else all. Where columns are split all, since an outcome may be
+// the column that a holder lacks.
+std::vector<data::DesignColumn> CovariatesOf(const Study& study,
+                                             const methods::mle::MleAnalysis& analysis);
+
+// Of every variable of the dictionary among these columns: the factors that are made of it, or
+// itself (under its own name).
+std::map<std::string, std::set<std::string>> ViewsOf(
+    const std::vector<data::DesignColumn>& columns);
 
 // What the holder that lacks least lacks of a table over these columns.
 std::vector<privacy::UnknownRows> LeastUnknown(const Study& study, const PatternColumns& columns,

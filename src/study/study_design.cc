@@ -296,8 +296,11 @@ ReleaseRuleSpec ReadReleaseRule(const TableReader& root) {
     rule.grid_bits = name == kGrids.back() ? 0 : kCoarsestGrid + static_cast<int>(place);
   }
   if (const auto accept = reader->OptionalText("accept")) {
-    reader->Choice(*accept, "accept", {"table of covariates"});
-    rule.table_of_covariates = true;
+    const std::string choice =
+        reader->Choice(*accept, "accept", {"table of covariates", "checked cells"});
+    rule.accept = choice == "checked cells" ? AcceptedRelease::kCheckedCells
+                                            : AcceptedRelease::kTableOfCovariates;
+    rule.accept_position = accept->position;
   }
   return rule;
 }

@@ -104,11 +104,15 @@ struct DisclosureSpec {
   bool refuse_small_samples = false;  // n < 5 x parameters: refuse instead of warn
 };
 
+// What lets numbers open that tell more than the release rule allows: nothing; that everybody
+// accepts that they may tell the table of covariates; that the table's cells are checked on shares.
+enum class AcceptedRelease { kNone, kTableOfCovariates, kCheckedCells };
+
 // [release]: how estimates open (privacy/release_rule.h).
 struct ReleaseRuleSpec {
   int grid_bits = 6;  // on 2^-grid_bits of their standard errors; 0: with all digits
-  // Whether everybody accepts that the numbers may tell the table of covariates.
-  bool table_of_covariates = false;
+  AcceptedRelease accept = AcceptedRelease::kNone;
+  Position accept_position;
 };
 
 // One entry of an analysis's `release` list.

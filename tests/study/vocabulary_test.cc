@@ -215,14 +215,16 @@ TEST(VocabularyTest, Disclosure) {
 
 TEST(VocabularyTest, GridsOfReleases) {
   EXPECT_EQ(Parse(kSmallStudy).release.grid_bits, 6);
-  EXPECT_FALSE(Parse(kSmallStudy).release.table_of_covariates);
+  EXPECT_EQ(Parse(kSmallStudy).release.accept, AcceptedRelease::kNone);
+  EXPECT_EQ(Parse(kSmallStudy + "[release]\naccept = \"checked cells\"\n").release.accept,
+            AcceptedRelease::kCheckedCells);
   for (const auto& [grid, bits] : std::map<std::string, int>{
            {"2^-4", 4}, {"2^-5", 5}, {"2^-6", 6}, {"2^-10", 10}, {"full", 0}}) {
     const ReleaseRuleSpec rule = Parse(kSmallStudy + "[release]\ngrid = \"" + grid +
                                        "\"\naccept = \"table of covariates\"\n")
                                      .release;
     EXPECT_EQ(rule.grid_bits, bits) << grid;
-    EXPECT_TRUE(rule.table_of_covariates);
+    EXPECT_EQ(rule.accept, AcceptedRelease::kTableOfCovariates);
   }
   for (const std::string line : {"grid = \"2^-3\"", "grid = 6", "accept = \"rows\"", "bits = 6"})
     EXPECT_THROW(Parse(kSmallStudy + "[release]\n" + line + "\n"), Error) << line;

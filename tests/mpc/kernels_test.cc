@@ -121,8 +121,8 @@ TEST(Kernels, MatMulAddsTheExactProductModulo2To128) {
 
 // The generic loops, in every ring: arithmetic in Int128 reduced at the end is the reference.
 template <typename R>
-class EveryRing : public testing::Test {};
-using Rings = testing::Types<Ring128, Ring64, Ring16, Ring8, Ring4>;
+class EveryRing : public ::testing::Test {};
+using Rings = ::testing::Types<Ring128, Ring64, Ring16, Ring8, Ring4>;
 TYPED_TEST_SUITE(EveryRing, Rings);
 
 template <typename R>

@@ -74,7 +74,9 @@ void AddCurve(const Cases& cases, double spared, PrivacyLoss& loss) {
 struct MovedBits {
   double moved = 0;
   uint64_t bits = 0;
-  auto operator<=>(const MovedBits&) const = default;
+  bool operator<(const MovedBits& other) const {
+    return std::tie(moved, bits) < std::tie(other.moved, other.bits);
+  }
 };
 
 // By how much which bits move. A row decides in one stage. Where it is replaced, its successor may

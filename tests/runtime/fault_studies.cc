@@ -134,37 +134,38 @@ FaultScenario OfWholeRows(const std::string& method, const EngineChoice& engine,
           }};
 }
 
-// Columns split between two holders; with three computing parties the third has none.
+// A column at each holder: of two beside a dealer, else of all computing parties.
 FaultScenario Mixture(const EngineChoice& engine) {
-  return {"mixture", engine.label, [=] {
-            const std::filesystem::path folder = MakeTemporaryFolder("faults");
-            std::string toml =
-                "partita = 1\nname = \"faults\"\n"
-                "[[party]]\nname = \"north\"\nroles = [\"holder\", \"receiver\"]\ncolumns = "
-                "[\"y\"]\n[[party]]\nname = \"south\"\nroles = [\"holder\"]\ncolumns = [\"x\"]\n";
-            for (size_t h = 2; h < engine.holders && engine.name != "dealer"; ++h)
-              toml += fmt::format("[[party]]\nname = \"{}\"\nroles = []\n", kNames[h]);
-            toml += Dealer(engine) +
-                    fmt::format("[[rows]]\nname = \"all\"\ncount = {}\n[table]\nkey = \"id\"\n",
-                                kRows) +
-                    kNumeric + "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n" +
-                    EngineText(engine) +
-                    "[[analysis]]\nmethod = \"mixture\"\ncolumns = [\"y\", \"x\"]\ncomponents = "
-                    "2\niterations = 3\ncheckpoint_every = 2\nlearning_rate = 0.05\n"
-                    "[analysis.batch]\nmode = \"poisson\"\nsize = 8\n"
-                    "[analysis.privacy]\nnoise_multiplier = 1.5\ndelta = 1e-5\nadjacency = "
-                    "\"replace\"\n";
-            std::mt19937_64 random(7);
-            std::normal_distribution<double> normal;
-            std::ofstream north(folder / "north.csv"), south(folder / "south.csv");
-            north << "id,y\n";
-            south << "id,x\n";
-            for (int i = 0; i < kRows; ++i) {
-              north << fmt::format("k{},{:.4f}\n", i, std::clamp(normal(random), -4.5, 4.5));
-              south << fmt::format("k{},{:.4f}\n", i, std::clamp(normal(random), -4.5, 4.5));
-            }
-            return Finish("mixture, " + engine.label, toml, folder);
-          }};
+  return {
+      "mixture", engine.label, [=] {
+        const std::filesystem::path folder = MakeTemporaryFolder("faults");
+        const size_t holders = engine.name == "dealer" ? 2 : engine.holders;
+        std::string parties, variables, columns;
+        std::mt19937_64 random(7);
+        std::normal_distribution<double> normal;
+        for (size_t h = 0; h < holders; ++h) {
+          parties +=
+              fmt::format("[[party]]\nname = \"{}\"\nroles = [\"holder\"{}]\ncolumns = [\"c{}\"]\n",
+                          kNames[h], h == 0 ? ", \"receiver\"" : "", h);
+          variables += fmt::format(
+              "[[variable]]\nname = \"c{}\"\ntype = \"numeric\"\nlower = -5\nupper = 5\n", h);
+          columns += fmt::format("{}\"c{}\"", h > 0 ? ", " : "", h);
+          std::ofstream csv(folder / fmt::format("{}.csv", kNames[h]));
+          csv << "id,c" << h << "\n";
+          for (int i = 0; i < kRows; ++i)
+            csv << fmt::format("k{},{:.4f}\n", i, std::clamp(normal(random), -4.5, 4.5));
+        }
+        const std::string toml =
+            "partita = 1\nname = \"faults\"\n" + parties + Dealer(engine) +
+            fmt::format("[[rows]]\nname = \"all\"\ncount = {}\n[table]\nkey = \"id\"\n", kRows) +
+            variables + "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n" + EngineText(engine) +
+            fmt::format("[[analysis]]\nmethod = \"mixture\"\ncolumns = [{}]\n", columns) +
+            "components = 2\niterations = 3\ncheckpoint_every = 2\nlearning_rate = 0.05\n"
+            "[analysis.batch]\nmode = \"poisson\"\nsize = 8\n"
+            "[analysis.privacy]\nnoise_multiplier = 1.5\ndelta = 1e-5\nadjacency = "
+            "\"replace\"\n";
+        return Finish("mixture, " + engine.label, toml, folder);
+      }};
 }
 
 std::string Classify(const std::string& protocol) {

@@ -219,7 +219,7 @@ std::vector<FaultScenario> FaultScenarios() {
     }
   }
   for (const EngineChoice& engine : kEngines) {
-    if (!engine.stored) scenarios.push_back(Mixture(engine));
+    if (!engine.stored && engine.name != "shamir") scenarios.push_back(Mixture(engine));
   }
   for (const EngineChoice& engine : kEngines) {
     if (engine.stored) continue;

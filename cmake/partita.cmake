@@ -7,23 +7,18 @@ target_compile_options(partita_options INTERFACE
   # Sources compiled together are included: types of their anonymous namespaces stay in one object.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 # A quarter of GCC's time is its garbage collection, of memory that few machines lack. Changes no code.
-cmake_host_system_information(RESULT PARTITA_MEMORY QUERY TOTAL_PHYSICAL_MEMORY)
-if(PARTITA_MEMORY GREATER 7000)
+if(PARTITA_MEMORY_MB GREATER 7000)
   target_compile_options(partita_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=2000000>)
 endif()
 
-# partita_unity(OUT NAME BASE SOURCE...): sets OUT to sources that include the given ones, those of one
-# folder together, at most PARTITA_UNITY_SIZE (of tests PARTITA_TEST_UNITY_SIZE) at a time
+# partita_unity(OUT NAME BASE SOURCE...): sets OUT to sources that include the given ones, at most
+# PARTITA_UNITY_SIZE at a time, in the order of their paths, so that those of a folder are together
 # (docs/decisions/0207). BASE is the include folder that they are named from, so that the text is the
-# same in every checkout and preset. With
-# PARTITA_UNITY=OFF, and for generated sources, OUT is the sources themselves.
+# same in every checkout and preset. With PARTITA_UNITY=OFF, and for generated sources, OUT is the
+# sources themselves.
 function(partita_unity out name base)
   set(result)
-  set(folders)
-  set(most ${PARTITA_UNITY_SIZE})
-  if(base STREQUAL CMAKE_SOURCE_DIR)
-    set(most ${PARTITA_TEST_UNITY_SIZE})
-  endif()
+  set(sources)
   foreach(source IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
     cmake_path(IS_PREFIX CMAKE_BINARY_DIR "${path}" is_generated)
@@ -32,29 +27,24 @@ function(partita_unity out name base)
       continue()
     endif()
     cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${base} OUTPUT_VARIABLE below)
-    cmake_path(GET below PARENT_PATH folder)
-    list(APPEND folders "${folder}")
-    list(APPEND "sources_${folder}" ${below})
+    list(APPEND sources ${below})
   endforeach()
-  list(REMOVE_DUPLICATES folders)
-  foreach(folder IN LISTS folders)
-    set(sources ${sources_${folder}})
-    list(SORT sources)
-    list(LENGTH sources count)
-    string(MAKE_C_IDENTIFIER "${folder}" stem)
-    # Parts of equal size.
-    math(EXPR parts "(${count} + ${most} - 1) / ${most}")
+  list(SORT sources)
+  list(LENGTH sources count)
+  # Parts of equal size.
+  math(EXPR parts "(${count} + ${PARTITA_UNITY_SIZE} - 1) / ${PARTITA_UNITY_SIZE}")
+  if(parts GREATER 0)
     foreach(part RANGE 1 ${parts})
       math(EXPR first "${count} * (${part} - 1) / ${parts}")
       math(EXPR size "${count} * ${part} / ${parts} - ${first}")
       list(SUBLIST sources ${first} ${size} batch)
       list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n")
       list(JOIN batch "" text)
-      set(unity ${CMAKE_CURRENT_BINARY_DIR}/unity_${name}/${stem}_${part}.cc)
+      set(unity ${CMAKE_CURRENT_BINARY_DIR}/unity_${name}/${name}_${part}.cc)
       file(CONFIGURE OUTPUT ${unity} CONTENT "${text}" @ONLY)
       list(APPEND result ${unity})
     endforeach()
-  endforeach()
+  endif()
   set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
@@ -63,24 +53,20 @@ endfunction()
 set(PARTITA_COLD_OPTIONS $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Og>)
 
 # partita_module(NAME SOURCES a.cc b.cc DEPENDS partita_base ... [PRIVATE_DEPENDS Eigen3::Eigen ...]
-#                [ALONE c.cc] [COLD] [COLD_FOLDERS mle/attacks ...]): ALONE are sources with compile
-# options of their own; COLD is a module, COLD_FOLDERS are folders of one, in whose code no time is spent.
+#                [ALONE c.cc] [COLD] [COLD_SOURCES d.cc ...]): ALONE are sources with compile options of
+# their own; COLD is a module, COLD_SOURCES are sources of one, in whose code no time is spent.
 function(partita_module name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;ALONE;COLD_FOLDERS;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;ALONE;COLD_SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   partita_unity(sources ${name} ${CMAKE_SOURCE_DIR}/src ${ARG_SOURCES})
-  add_library(partita_${name} STATIC ${sources} ${ARG_ALONE})
-  target_link_libraries(partita_${name} PUBLIC partita_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+  partita_unity(cold ${name}_cold ${CMAKE_SOURCE_DIR}/src ${ARG_COLD_SOURCES})
   if(ARG_COLD)
-    target_compile_options(partita_${name} PRIVATE ${PARTITA_COLD_OPTIONS})
+    list(APPEND cold ${sources})
   endif()
-  foreach(folder IN LISTS ARG_COLD_FOLDERS)
-    string(MAKE_C_IDENTIFIER "${name}/${folder}" stem)
-    foreach(source IN LISTS sources)
-      if(source MATCHES "/${stem}_[0-9]+\\.cc$" OR source MATCHES "/${folder}/[^/]*$")
-        set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${PARTITA_COLD_OPTIONS}")
-      endif()
-    endforeach()
-  endforeach()
+  set_source_files_properties(${cold} PROPERTIES COMPILE_OPTIONS "${PARTITA_COLD_OPTIONS}")
+  list(APPEND cold ${sources})
+  list(REMOVE_DUPLICATES cold)
+  add_library(partita_${name} STATIC ${cold} ${ARG_ALONE})
+  target_link_libraries(partita_${name} PUBLIC partita_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
 endfunction()
 
 # The kinds of tests (see CONTRIBUTING.md). `tests_LABEL` builds the tests of one label.
@@ -138,6 +124,9 @@ function(partita_test name source)
   string(TOLOWER ${module}_tests${legs} program)
   if(ARG_ALONE)
     set(program ${name}_alone)
+    if(legs STREQUAL "_slow")
+      string(APPEND program _slow)
+    endif()
   endif()
   set_property(GLOBAL APPEND PROPERTY partita_programs_${module} ${program})
   set_property(GLOBAL APPEND PROPERTY partita_sources_${program} ${path})

@@ -8,8 +8,9 @@
 
 namespace partita {
 
-// Overwrites memory in a way that the compiler may not remove.
+// Overwrites memory in a way that the compiler may not remove. Without bytes data may be null.
 inline void Wipe(void* data, size_t size) {
+  if (size == 0) return;
   std::memset(data, 0, size);
   asm volatile("" : : "r"(data) : "memory");
 }

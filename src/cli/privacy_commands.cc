@@ -202,6 +202,7 @@ int RunSteps(const OutputOptions& output, const PrivacyOptions& options,
   composition.events = {MakeEvent(part, composition.adjacency)};
   Json json = CommonJson(composition, budget.delta);
   json["steps"] = found.steps;
+  json["largest"] = found.largest;
   json["budget_epsilon"] = budget.epsilon;
   json["epsilon"] = IntervalJson(found.epsilon);
   json["statement"] = Json();
@@ -215,8 +216,9 @@ int RunSteps(const OutputOptions& output, const PrivacyOptions& options,
   const privacy::Statement statement =
       StateComposition(composition, found.epsilon, budget.delta, accuracy);
   json["statement"] = Json::parse(privacy::StatementJson(statement));
-  const std::string limit =
-      found.steps == most ? "the most that were tried; more may be" : "the most";
+  const std::string limit = found.steps == most ? "the most that were tried; more may be"
+                            : found.largest     ? "the most"
+                                                : "about the most (a wider --width searches on)";
   work.Finish();
   PrintResult(
       output,

@@ -73,6 +73,7 @@ std::optional<Json> PrivacySchema(const std::string& command) {
   }
   if (command == "privacy steps") {
     return Common({{"steps", Type("integer")},
+                   {"largest", Type("boolean")},
                    {"budget_epsilon", Type("number")},
                    {"epsilon", IntervalSchema()},
                    {"statement", {{"type", {"object", "null"}}}}});

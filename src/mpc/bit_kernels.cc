@@ -9,11 +9,11 @@
 namespace partita::mpc {
 namespace {
 
-using Block = std::array<uint64_t, 64>;
+using BitBlock = std::array<uint64_t, 64>;
 
 // Transposes a 64 x 64 matrix of bits: quadrants of 32, 16, ..., 1 are swapped (Warren, Hacker's
 // Delight, 7-3), here with bit 0 as the first column.
-void Transpose(Block& rows) {
+void Transpose(BitBlock& rows) {
   uint64_t mask = 0x00000000FFFFFFFF;
   for (size_t half = 32; half != 0; half /= 2, mask ^= mask << half) {
     for (size_t i = 0; i < 64; i = (i + half + 1) & ~half) {
@@ -36,7 +36,7 @@ template <typename R>
 std::vector<uint64_t> ToPlanes(ConstWords<R> values, size_t width) {
   const size_t per_plane = (values.size() + 63) / 64;
   std::vector<uint64_t> planes(width * per_plane);
-  Block block;
+  BitBlock block;
   for (size_t word = 0; word < per_plane; ++word) {
     const size_t count = std::min<size_t>(64, values.size() - 64 * word);
     for (size_t low = 0; low < width; low += 64) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "mpc/planes.h"
 
 namespace partita::mpc {
 namespace {
@@ -21,15 +22,6 @@ std::vector<size_t> Every(size_t first, size_t step, size_t count) {
   std::vector<size_t> planes(count);
   for (size_t i = 0; i < count; ++i) planes[i] = first + i * step;
   return planes;
-}
-
-SharedBits Planes(Engine& engine, const SharedBits& bits, size_t first, size_t count) {
-  return engine.SelectPlanes(bits, Every(first, 1, count));
-}
-
-SharedBits Join(Engine& engine, const SharedBits& a, const SharedBits& b) {
-  const SharedBits parts[] = {a, b};
-  return engine.JoinPlanes(parts);
 }
 
 // Joins neighbours: (g, p) high with low is (g_high ^ p_high g_low, p_high p_low). A group without
@@ -59,8 +51,10 @@ std::vector<Groups> JoinNeighbours(Engine& engine, const std::vector<Groups>& al
     if (groups.size() > 2) result.propagate = *next++;
     if (groups.size() % 2 == 1) {
       const size_t top = groups.size() - 1;
-      result.generate = Join(engine, result.generate, Planes(engine, groups.generate, top, 1));
-      result.propagate = Join(engine, result.propagate, Planes(engine, groups.propagate, top, 1));
+      result.generate =
+          JoinBits(engine, result.generate, PlaneRange(engine, groups.generate, top, 1));
+      result.propagate =
+          JoinBits(engine, result.propagate, PlaneRange(engine, groups.propagate, top, 1));
     }
     joined.push_back(std::move(result));
   }
@@ -111,8 +105,8 @@ std::vector<Groups> PrefixLevel(Engine& engine, const std::vector<Groups>& all, 
     std::iota(from.begin(), from.end(), size_t{0});
     for (size_t i = 0; i < highs[g].size(); ++i) from[highs[g][i]] = groups.size() + i;
     Groups result;
-    result.generate = engine.SelectPlanes(Join(engine, groups.generate, generate), from);
-    result.propagate = engine.SelectPlanes(Join(engine, groups.propagate, *next++), from);
+    result.generate = engine.SelectPlanes(JoinBits(engine, groups.generate, generate), from);
+    result.propagate = engine.SelectPlanes(JoinBits(engine, groups.propagate, *next++), from);
     joined.push_back(std::move(result));
   }
   return joined;
@@ -144,8 +138,8 @@ std::vector<SharedBits> ToBits(Engine& engine, std::span<const Shared> values) {
   size_t widest = 0;
   for (const CarryBits& carry : carries) {
     const size_t width = carry.propagate.width - 1;
-    all.push_back(
-        {Planes(engine, carry.generate, 0, width), Planes(engine, carry.propagate, 0, width)});
+    all.push_back({PlaneRange(engine, carry.generate, 0, width),
+                   PlaneRange(engine, carry.propagate, 0, width)});
     widest = std::max(widest, width);
   }
   for (size_t level = 0; (size_t{1} << level) < widest; ++level) {
@@ -155,8 +149,8 @@ std::vector<SharedBits> ToBits(Engine& engine, std::span<const Shared> values) {
   for (size_t i = 0; i < all.size(); ++i) {
     const SharedBits& sums = carries[i].propagate;
     const SharedBits with_carry =
-        engine.Xor(Planes(engine, sums, 1, sums.width - 1), all[i].generate);
-    bits.push_back(Join(engine, Planes(engine, sums, 0, 1), with_carry));
+        engine.Xor(PlaneRange(engine, sums, 1, sums.width - 1), all[i].generate);
+    bits.push_back(JoinBits(engine, PlaneRange(engine, sums, 0, 1), with_carry));
   }
   return bits;
 }
@@ -167,15 +161,15 @@ std::vector<SharedBits> IsNegative(Engine& engine, std::span<const Shared> value
   std::vector<Groups> all;
   for (const CarryBits& carry : carries) {
     const size_t width = carry.propagate.width - 1;
-    all.push_back(
-        {Planes(engine, carry.generate, 0, width), Planes(engine, carry.propagate, 0, width)});
+    all.push_back({PlaneRange(engine, carry.generate, 0, width),
+                   PlaneRange(engine, carry.propagate, 0, width)});
   }
   auto unfinished = [](const Groups& groups) { return groups.size() > 1; };
   while (std::any_of(all.begin(), all.end(), unfinished)) all = JoinNeighbours(engine, all);
   std::vector<SharedBits> signs;
   for (size_t i = 0; i < all.size(); ++i) {
     const SharedBits& sums = carries[i].propagate;
-    signs.push_back(engine.Xor(Planes(engine, sums, sums.width - 1, 1), all[i].generate));
+    signs.push_back(engine.Xor(PlaneRange(engine, sums, sums.width - 1, 1), all[i].generate));
   }
   return signs;
 }
@@ -188,24 +182,25 @@ std::vector<SharedBits> IsZero(Engine& engine, std::span<const Shared> values) {
   for (const auto& [propagate, generate] : engine.Decompose(values, WidthsOf(engine, values))) {
     const size_t below = propagate.width - 1;
     const SharedBits carry =
-        engine.Xor(Planes(engine, propagate, 0, below), Planes(engine, generate, 0, below));
-    const SharedBits high = engine.Xor(Planes(engine, propagate, 1, below), carry);
-    agree.push_back(engine.Not(Join(engine, Planes(engine, propagate, 0, 1), high)));
+        engine.Xor(PlaneRange(engine, propagate, 0, below), PlaneRange(engine, generate, 0, below));
+    const SharedBits high = engine.Xor(PlaneRange(engine, propagate, 1, below), carry);
+    agree.push_back(engine.Not(JoinBits(engine, PlaneRange(engine, propagate, 0, 1), high)));
   }
   while (AnyLargerThanOne(agree)) {
     std::vector<BitProduct> products;
     for (const SharedBits& bits : agree) {
       const size_t half = bits.width / 2;
       if (half == 0) continue;
-      products.push_back({Planes(engine, bits, 0, half), Planes(engine, bits, half, half)});
+      products.push_back({PlaneRange(engine, bits, 0, half), PlaneRange(engine, bits, half, half)});
     }
     const std::vector<SharedBits> results = engine.And(products);
     auto next = results.begin();
     for (SharedBits& bits : agree) {
       if (bits.width == 1) continue;
       const SharedBits& joined = *next++;
-      bits = bits.width % 2 == 0 ? joined
-                                 : Join(engine, joined, Planes(engine, bits, bits.width - 1, 1));
+      bits = bits.width % 2 == 0
+                 ? joined
+                 : JoinBits(engine, joined, PlaneRange(engine, bits, bits.width - 1, 1));
     }
   }
   return agree;

@@ -67,9 +67,7 @@ void Tell(Channel& channel, size_t num_drawing, std::span<const JointKey> keys,
     }
     Wipe(in[peer].data(), in[peer].size());
   }
-  for (Bytes& message : out) {
-    if (!message.empty()) Wipe(message.data(), message.size());
-  }
+  for (Bytes& message : out) Wipe(message.data(), message.size());
 }
 
 [[noreturn]] void FailParty(const Channel& channel, size_t party, const char* what) {

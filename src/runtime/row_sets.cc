@@ -175,7 +175,14 @@ void RowSets::Require(const Study& study, size_t party, const LocalData& local,
 void RowSets::Record() {
   if (asked_.empty()) return;
   const Locked locked(file_);
+  const crypto::Key asked_under = key_;
   Read();
+  if (asked_under.Expose() != key_.Expose()) {  // digests under two keys say nothing of each other
+    throw Error(ErrorCode::kRefused,
+                fmt::format("the record of served rows, {}, was replaced while this run began",
+                            file_.string()),
+                "start again");
+  }
   RequireApart();
   bool changed = false;
   for (RowDigests& set : asked_) {

@@ -117,7 +117,8 @@ TEST_F(RowSetsTest, WhatWasNotServedBindsNobody) {
 
 // Two runs that begin before either has recorded anything, of tables that differ by one row.
 TEST_F(RowSetsTest, OfTwoRunsAtOnceTheSecondIsHeldToTheFirst) {
-  auto rows = MakeRows(200, 10, false);
+  const auto all = MakeRows(200, 10, false);
+  auto rows = all;
   const Split whole = testing::Splits()[0];
   crypto::SystemRandom random;
   SilentProgress progress;
@@ -145,6 +146,22 @@ TEST_F(RowSetsTest, OfTwoRunsAtOnceTheSecondIsHeldToTheFirst) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kRefused);
     EXPECT_THAT(error.message(), HasSubstr("by 1, fewer than 30"));
+  }
+  // A record that its owner deletes meanwhile is begun anew under another key.
+  rows = all;
+  runtime::RowSets early(runtime::RowSetsPath(Table()), random);
+  asks(early);
+  fs::remove(runtime::RowSetsPath(Table()));
+  rows.pop_back();
+  runtime::RowSets late(runtime::RowSetsPath(Table()), random);
+  asks(late);
+  late.Record();
+  try {
+    early.Record();
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_THAT(error.message(), HasSubstr("was replaced while this run began"));
   }
 }
 

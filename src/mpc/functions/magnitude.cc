@@ -6,25 +6,15 @@
 
 #include "base/error.h"
 #include "mpc/compare.h"
+#include "mpc/planes.h"
 
 namespace partita::mpc {
 namespace {
-
-SharedBits Planes(Engine& engine, const SharedBits& bits, size_t first, size_t count) {
-  std::vector<size_t> planes(count);
-  std::iota(planes.begin(), planes.end(), first);
-  return engine.SelectPlanes(bits, planes);
-}
 
 SharedBits Reversed(Engine& engine, const SharedBits& bits) {
   std::vector<size_t> planes(bits.width);
   for (size_t i = 0; i < bits.width; ++i) planes[i] = bits.width - 1 - i;
   return engine.SelectPlanes(bits, planes);
-}
-
-SharedBits JoinBits(Engine& engine, const SharedBits& a, const SharedBits& b) {
-  const SharedBits parts[] = {a, b};
-  return engine.JoinPlanes(parts);
 }
 
 // Prefixes of carries (generate is set) or of conjunctions alone.
@@ -100,7 +90,7 @@ size_t FirstBit(const Shared& value, const PowersOfTwo& powers, size_t width) {
 
 // What has to hold from bit j on, in the order of falling bits, so that a prefix is a suffix.
 Prefix FromTheTop(Engine& engine, const SharedBits& bits, size_t first) {
-  return {Reversed(engine, Planes(engine, bits, first, bits.width - first)), {}};
+  return {Reversed(engine, PlaneRange(engine, bits, first, bits.width - first)), {}};
 }
 
 }  // namespace
@@ -124,12 +114,13 @@ std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> valu
   for (size_t k = 0; k < values.size(); ++k) {
     const auto& [propagate, generate] = sums[k];
     const size_t below = widths[k] - 1;
-    prefixes.push_back({Planes(engine, propagate, 0, below), Planes(engine, generate, 0, below)});
+    prefixes.push_back(
+        {PlaneRange(engine, propagate, 0, below), PlaneRange(engine, generate, 0, below)});
     if (powers[k].count == 0) continue;
     const SharedBits needed =
-        engine.Xor(Planes(engine, propagate, 0, below), Planes(engine, generate, 0, below));
-    const SharedBits agree =
-        engine.Not(engine.Xor(Planes(engine, propagate, 1, below), needed));  // plane i: bit i + 1
+        engine.Xor(PlaneRange(engine, propagate, 0, below), PlaneRange(engine, generate, 0, below));
+    const SharedBits agree = engine.Not(
+        engine.Xor(PlaneRange(engine, propagate, 1, below), needed));  // plane i: bit i + 1
     prefixes.push_back(FromTheTop(engine, propagate, first[k]));
     prefixes.push_back(FromTheTop(engine, agree, first[k]));
   }
@@ -143,19 +134,20 @@ std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> valu
     const size_t width = widths[k], count = powers[k].count;
     const SharedBits& propagate = sums[k].propagate;
     const SharedBits carries = *prefixes[at++].generate;  // plane i: out of bit i
-    results[k].negative =
-        engine.Xor(Planes(engine, propagate, width - 1, 1), Planes(engine, carries, width - 2, 1));
+    results[k].negative = engine.Xor(PlaneRange(engine, propagate, width - 1, 1),
+                                     PlaneRange(engine, carries, width - 2, 1));
     if (count == 0) continue;
     const SharedBits ones = Reversed(engine, prefixes[at++].propagate);   // plane i: bit first + i
     const SharedBits agree = Reversed(engine, prefixes[at++].propagate);  // one bit higher
     // Into bit `first + i`; none goes into bit 0.
     const SharedBits none = engine.PublicBits(MakeBits(values[k].shape, 1));
     const SharedBits into = first[k] > 0
-                                ? Planes(engine, carries, first[k] - 1, count)
-                                : Planes(engine, JoinBits(engine, none, carries), 0, count);
-    products.push_back({into, Planes(engine, ones, 0, count)});
-    products.push_back({engine.Not(into), engine.Not(Planes(engine, propagate, first[k], count))});
-    agrees.push_back(Planes(engine, agree, 0, count));
+                                ? PlaneRange(engine, carries, first[k] - 1, count)
+                                : PlaneRange(engine, JoinBits(engine, none, carries), 0, count);
+    products.push_back({into, PlaneRange(engine, ones, 0, count)});
+    products.push_back(
+        {engine.Not(into), engine.Not(PlaneRange(engine, propagate, first[k], count))});
+    agrees.push_back(PlaneRange(engine, agree, 0, count));
   }
   const std::vector<SharedBits> cases = engine.And(products);
   products.clear();

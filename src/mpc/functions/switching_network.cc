@@ -47,8 +47,8 @@ Sides AssignSides(const std::vector<size_t>& from) {
 }
 
 // Sets the network on `places` from layer `first` of it and its mirror image on.
-void Route(const std::vector<size_t>& places, const std::vector<size_t>& from, size_t first,
-           std::vector<SwitchLayer>& layers) {
+void RouteLayers(const std::vector<size_t>& places, const std::vector<size_t>& from, size_t first,
+                 std::vector<SwitchLayer>& layers) {
   const size_t size = places.size();
   if (size < 2) return;
   auto add = [&](size_t layer, size_t pair, bool exchange) {
@@ -72,8 +72,8 @@ void Route(const std::vector<size_t>& places, const std::vector<size_t>& from, s
   for (size_t output = 0; output < size; ++output) {
     (sides.out[output] == kUpper ? upper : lower)[output / 2] = from[output] / 2;
   }
-  Route(upper_places, upper, first + 1, layers);
-  Route(lower_places, lower, first + 1, layers);
+  RouteLayers(upper_places, upper, first + 1, layers);
+  RouteLayers(lower_places, lower, first + 1, layers);
 }
 
 // Uniform below bound, which is not 0.
@@ -102,7 +102,7 @@ std::vector<SwitchLayer> RoutePermutation(std::span<const size_t> from) {
   std::vector<SwitchLayer> layers(2 * static_cast<size_t>(std::bit_width(size - 1)) - 1);
   std::vector<size_t> places(size);
   std::iota(places.begin(), places.end(), size_t{0});
-  Route(places, {from.begin(), from.end()}, 0, layers);
+  RouteLayers(places, {from.begin(), from.end()}, 0, layers);
   return layers;
 }
 

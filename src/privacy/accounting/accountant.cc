@@ -14,6 +14,8 @@ namespace {
 
 constexpr double kLargestNoise = 1e6;
 constexpr double kSmallestNoise = 1e-2;
+constexpr uint64_t kTiredStrides =
+    16;  // of the accountant's width, where a search has used its work
 
 Guarantee NotApplicable(AccountantKind kind) { return {kind, {0, kInfinity}, true, false}; }
 
@@ -71,7 +73,25 @@ bool Fits(const std::vector<Event>& events, const EpsilonDelta& budget, const Pl
   const Interval there = PldEpsilon(events, budget.delta, rough).value;
   if (there.lower > budget.epsilon) return false;
   if (there.upper <= budget.epsilon * (1 - options.relative_width)) return true;
+  if (options.work && *options.work <= 0) return false;  // undecided
   return PldEpsilon(events, budget.delta, options).value.upper <= budget.epsilon;
+}
+
+// Where the largest number of steps may lie, by the central limit theorem; 1 where it says nothing.
+uint64_t GuessSteps(const EventsAtSteps& events, const EpsilonDelta& budget, uint64_t max_steps) {
+  const std::vector<Event> one = events(1);
+  const auto fits = [&](uint64_t steps) {
+    std::vector<Event> all = one;
+    for (Event& event : all) event.count *= steps;
+    const Guarantee guess = ByClt(all, budget.delta);
+    return guess.applicable && guess.epsilon.upper <= budget.epsilon;
+  };
+  uint64_t low = 1, high = max_steps + 1;
+  while (high - low > 1) {
+    const uint64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
 }
 
 }  // namespace
@@ -146,23 +166,50 @@ StepsCalibration StepsForBudget(const EventsAtSteps& events, const EpsilonDelta&
   RequireEpsilon(budget.epsilon);
   RequireDelta(budget.delta);
   RequireCount(max_steps);
+  const double work_before = options.work ? *options.work : 0;
+  const auto fits = [&](uint64_t steps) { return Fits(events(steps), budget, options); };
   StepsCalibration best;
-  const auto fits = [&](uint64_t steps) {
-    if (!Fits(events(steps), budget, options)) return false;
-    best.steps = steps;
-    return true;
-  };
   if (!fits(1)) return best;
-  uint64_t low = 1, high = 2;
-  while (high <= max_steps && fits(high)) {
-    low = high;
-    high *= 2;
+  // From a guess that is often near, in growing strides to a number on the other side.
+  uint64_t low = 1, high = max_steps + 1;
+  const uint64_t guess = GuessSteps(events, budget, max_steps);
+  const auto stride_at = [&](uint64_t steps) {
+    return 1 + static_cast<uint64_t>(static_cast<double>(steps) * options.relative_width);
+  };
+  uint64_t stride = stride_at(guess);
+  if (guess == 1 || fits(guess)) {
+    low = guess;
+    while (high - low > stride) {
+      if (!fits(low + stride)) {
+        high = low + stride;
+        break;
+      }
+      low += stride;
+      stride *= 4;
+    }
+    if (high == max_steps + 1 && low < max_steps && fits(max_steps)) low = max_steps;
+  } else {
+    high = guess;
+    while (high - low > stride) {
+      if (fits(high - stride)) {
+        low = high - stride;
+        break;
+      }
+      high -= stride;
+      stride *= 4;
+    }
   }
-  high = std::min(high, max_steps + 1);
-  while (high - low > 1) {
+  // The rest of the work is for what the number found costs.
+  const auto near_enough = [&] {
+    if (!options.work || *options.work > work_before / 2) return false;
+    return high - low <= (*options.work > 0 ? 1 : kTiredStrides) * stride_at(low);
+  };
+  while (high - low > 1 && !near_enough()) {
     const uint64_t middle = low + (high - low) / 2;
     (fits(middle) ? low : high) = middle;
   }
+  best.steps = low;
+  best.largest = high - low == 1;
   best.epsilon = PldEpsilon(events(best.steps), budget.delta, options).value;
   best.epsilon.upper = std::min(best.epsilon.upper, budget.epsilon);
   return best;

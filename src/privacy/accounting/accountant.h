@@ -39,7 +39,8 @@ struct NoiseCalibration {
   Interval epsilon;
 };
 struct StepsCalibration {
-  uint64_t steps = 0;  // 0: not even one step fits
+  uint64_t steps = 0;   // 0: not even one step fits
+  bool largest = true;  // of those permitted; false where the search's work ran out before
   Interval epsilon;
 };
 
@@ -48,7 +49,7 @@ struct StepsCalibration {
 // is not enough.
 NoiseCalibration NoiseForBudget(const EventsAtNoise& events, const EpsilonDelta& budget,
                                 double tolerance = 1e-4, const PldOptions& options = {});
-// The largest number of steps, up to max_steps.
+// The largest number of steps, up to max_steps; where options.work runs out, one that fits.
 StepsCalibration StepsForBudget(const EventsAtSteps& events, const EpsilonDelta& budget,
                                 uint64_t max_steps = uint64_t{1} << 30,
                                 const PldOptions& options = {});

@@ -23,6 +23,8 @@ double GuaranteedBeta(const std::vector<Event>& events, double alpha, double lar
   PldOptions rough = options;
   rough.relative_width = std::max(options.relative_width, kSearchWidth);
   rough.absolute_width = std::max(options.absolute_width, kSearchSlack);
+  // Every line is a bound: where the work is used up, there are fewer of them.
+  const auto tired = [&] { return options.work && *options.work <= 0; };
   double best = 0;
   const auto line = [&](double epsilon) {
     const double delta = PldDelta(events, epsilon, rough).value.upper;
@@ -33,12 +35,12 @@ double GuaranteedBeta(const std::vector<Event>& events, double alpha, double lar
   };
   double low = 0, high = std::isfinite(largest_epsilon) ? largest_epsilon : kUnknownEpsilon;
   high = std::min(high, kLargestExponent);
-  line(low);
-  if (!(high > 0)) return best;
   line(high);
+  if (!(high > 0) || tired()) return best;
+  line(low);
   double a = high - kGolden * (high - low), b = low + kGolden * (high - low);
   double at_a = line(a), at_b = line(b);
-  for (int i = 0; i < kSearchSteps; ++i) {
+  for (int i = 0; i < kSearchSteps && !tired(); ++i) {
     if (at_a > at_b) {
       high = b;
       b = a;

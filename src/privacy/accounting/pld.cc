@@ -1,6 +1,7 @@
 #include "privacy/accounting/pld.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -23,6 +24,9 @@ constexpr double kWorkOfPoint = 1200, kWorkOfTransform = 200, kWorkOfCell = 2000
 constexpr size_t kPointsPerCell = 4;
 // So many points a law of one use may have however little work is left: some answer in a moment.
 constexpr double kLeastPoints = 1 << 15;
+// Of the composed law likewise, unless so many do not do: after as many tries work counts no more.
+constexpr double kLeastCells = 1 << 17;
+constexpr int kThriftyTries = 2;
 constexpr double kDecidingWidth = 0.05;  // where a search for a decision begins
 // Shares of the width that the window and the tails may take, relative to delta.
 constexpr double kWindowShare = 0.02;
@@ -117,17 +121,25 @@ class Accountant {
   // Refines until narrow enough, or until the upper end is below `irrelevant_below`. Where one
   // direction had to begin anew with a wider spacing (grown_to), the other begins there.
   void Run(double irrelevant_below, PldResult& result, Interval& value, double& grown_to) {
+    value = {0, kInfinity};
     double wanted = std::max(FirstSpacing(), grown_to);
     size_t cells_before = 0;
     std::optional<Round> best;
     double tail = question_.delta.value_or(1e-9) * kTailShare * options_.relative_width / Uses();
+    const double grown_before = grown_to;
     bool grew = grown_to > 0;
+    int thrifty_tries = 0;
     for (int round = 0; round < kMaxRounds; ++round) {
       if (options_.check_cancelled) options_.check_cancelled();
       std::optional<Round> next = Try(wanted, tail, best ? best->tilt : 0);
       if (!next) {  // too long a transform
         if (best) break;
         wanted *= 3;
+        if (thrifty_ && ++thrifty_tries == kThriftyTries) {
+          if (options_.decide && options_.work) return;  // undecided
+          thrifty_ = false;
+          wanted = std::max(FirstSpacing(), grown_before);
+        }
         grew = true;
         grown_to = wanted;
         continue;
@@ -220,6 +232,15 @@ class Accountant {
     return std::clamp(affordable, kLeastPoints, most);
   }
 
+  // Of the composed law, whose two sides are transformed, likewise.
+  size_t MostCells() const {
+    const double most = static_cast<double>(options_.max_cells);
+    if (!options_.work || !thrifty_) return options_.max_cells;
+    const double affordable = *options_.work / 2 / (2 * kWorkOfTransform);
+    return std::bit_floor(
+        static_cast<size_t>(std::clamp(affordable, std::min(kLeastCells, most), most)));
+  }
+
   Round Single(const std::vector<LossCell>& cells) const {
     Round round;
     round.cells = cells.size();
@@ -260,8 +281,9 @@ class Accountant {
       plan = PlanComposition(upper_parts, round.tilt, kWindowShare * options_.relative_width);
     }
     if (options_.check_cancelled) options_.check_cancelled();
-    const ComposedLoss above = Compose(upper_parts, Side::kUpper, plan, options_.max_cells, fft_);
-    const ComposedLoss below = Compose(lower_parts, Side::kLower, plan, options_.max_cells, fft_);
+    const size_t most = MostCells();
+    const ComposedLoss above = Compose(upper_parts, Side::kUpper, plan, most, fft_);
+    const ComposedLoss below = Compose(lower_parts, Side::kLower, plan, most, fft_);
     round.cells = above.size();
     round.work = kWorkOfTransform * static_cast<double>(above.size() + below.size());
     for (const LossPmf& pmf : upper)
@@ -280,6 +302,7 @@ class Accountant {
   Question question_;
   PldOptions options_;
   FftWorkspace& fft_;
+  bool thrifty_ = true;  // a transform takes half of the work that is left at most
 };
 
 PldResult Answer(const std::vector<Event>& given, const Question& question,

@@ -115,6 +115,45 @@ TEST(AccountantTest, StepsForABudget) {
   EXPECT_EQ(StepsForBudget(events, {5, 1e-5}, 7).steps, 7u);
 }
 
+// Whatever the scale, a search ends when its work is used up, with a number that fits.
+TEST(AccountantTest, ASearchOfStepsKeepsToItsWork) {
+  constexpr double kWork = 1.2e9;
+  for (const double scale : {30.0, 1000.0, 3000.0}) {
+    for (const uint64_t most : {uint64_t{1000}, uint64_t{1'000'000'000}}) {
+      const EventsAtSteps events = [scale](uint64_t steps) -> std::vector<Event> {
+        return {{DiscreteLaplaceMechanism(scale, 1, {Adjacency::kAddRemove, 0.01}), steps}};
+      };
+      PldOptions options;
+      options.max_cells = size_t{1} << 20;
+      options.work = std::make_shared<double>(kWork);
+      const StepsCalibration found = StepsForBudget(events, {0.1, 1e-6}, most, options);
+      EXPECT_GT(*options.work, -kWork) << scale;
+      EXPECT_GE(found.steps, std::min<uint64_t>(most, 1000)) << scale;
+      EXPECT_LE(PldEpsilon(events(found.steps), 1e-6).value.lower, 0.1) << scale;
+      if (found.largest && found.steps < most) {
+        EXPECT_GT(PldEpsilon(events(found.steps + 1), 1e-6).value.upper * (1 + 2e-3), 0.1);
+      }
+    }
+  }
+}
+
+// The same as trying every number would find.
+TEST(AccountantTest, StepsAreTheLargestNumberThatFits) {
+  for (const double noise : {0.8, 1.0, 2.0, 5.0}) {
+    for (const double epsilon : {0.5, 1.0, 3.0}) {
+      const EventsAtSteps events = [noise](uint64_t steps) -> std::vector<Event> {
+        return {{GaussianMechanism(noise, {Adjacency::kReplace, 0.2}), steps}};
+      };
+      const auto fits = [&](uint64_t steps) {
+        return PldEpsilon(events(steps), 1e-5).value.upper <= epsilon;
+      };
+      uint64_t expected = 0;
+      while (expected < 40 && fits(expected + 1)) ++expected;
+      EXPECT_EQ(StepsForBudget(events, {epsilon, 1e-5}, 40).steps, expected) << noise << epsilon;
+    }
+  }
+}
+
 TEST(AccountantTest, MonotoneInEveryArgument) {
   const auto upper = [](double noise, double rate, uint64_t steps, double delta) {
     return PldEpsilon({{GaussianMechanism(noise, {Adjacency::kAddRemove, rate}), steps}}, delta)

@@ -72,7 +72,7 @@ TEST(GaussianCalibrationTest, StoredDeltas) {
 TEST(GaussianCalibrationTest, DirectionsAgree) {
   for (const double epsilon : {0.0, 1e-6, 0.1, 1.0, 10.0, 100.0, 1e4}) {
     for (const double delta : {0.5, 1e-3, 1e-9, 1e-30, 1e-300}) {
-      SCOPED_TRACE(testing::Message() << epsilon << " " << delta);
+      SCOPED_TRACE(::testing::Message() << epsilon << " " << delta);
       const L2Sensitivity sensitivity(3.5);
       const double stddev = AnalyticGaussianStddev(sensitivity, Epsilon(epsilon), Delta(delta));
       EXPECT_LE(GaussianDelta(sensitivity, stddev, Epsilon(epsilon)).upper, delta);

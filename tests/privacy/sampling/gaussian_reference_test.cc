@@ -126,7 +126,7 @@ uint64_t WordOfSlot(const AliasTable& alias, size_t slot) {
   return 0;
 }
 
-class ScriptedTest : public testing::TestWithParam<int> {
+class ScriptedTest : public ::testing::TestWithParam<int> {
  protected:
   ScriptedTest()
       : sampler_(VarianceOfStddev(std::ldexp(1.7, GetParam()))),
@@ -222,7 +222,7 @@ TEST_P(ScriptedTest, SourceOfZerosInTheTailIsReported) {
   EXPECT_THROW(sampler_.Sample(tape), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Scales, ScriptedTest, testing::Values(4, 12, 41, 51, 60, 80),
+INSTANTIATE_TEST_SUITE_P(Scales, ScriptedTest, ::testing::Values(4, 12, 41, 51, 60, 80),
                          [](const auto& test) { return "log2_" + std::to_string(test.param); });
 
 }  // namespace

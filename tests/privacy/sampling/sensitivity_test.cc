@@ -284,7 +284,7 @@ TEST(MomentsSensitivityTest, IsTheLargestDistance) {
   for (const size_t dimension : {size_t{1}, size_t{2}, size_t{3}}) {
     const int steps = dimension == 1 ? 400 : dimension == 2 ? 90 : 15;
     for (const double bound : {0.1, 0.5, std::sqrt(0.5), 0.8, 1.0, 1.5, 1.7, 2.0, 5.0}) {
-      SCOPED_TRACE(testing::Message() << dimension << " " << bound);
+      SCOPED_TRACE(::testing::Message() << dimension << " " << bound);
       double replaced = 0;
       double added = 0;
       double counted = 0;

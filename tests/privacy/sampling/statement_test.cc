@@ -15,8 +15,8 @@
 namespace partita::privacy::statement_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr double kUnit = 0x1p40;
 

@@ -44,8 +44,8 @@ SolvedMoments SolveMoments(const std::vector<KnownLikelihood>& known, double n,
   Eigen::VectorXd found = Eigen::VectorXd::Zero(out.unknown);
   if (!known.empty()) {
     const Equations equations = Whitened(known, n, guess, root);
-    Eigen::BDCSVD<Eigen::MatrixXd> svd(equations.weights,
-                                       Eigen::ComputeThinU | Eigen::ComputeThinV);
+    Eigen::JacobiSVD<Eigen::MatrixXd> svd(equations.weights,
+                                          Eigen::ComputeThinU | Eigen::ComputeThinV);
     svd.setThreshold(told);
     out.rank = svd.rank();
     if (out.rank > 0) out.magnification = 1 / svd.singularValues()[out.rank - 1];

@@ -156,25 +156,27 @@ std::vector<MpcWorkload> MpcWorkloads(double scale) {
          const mpc::RowsWithNorm rows = {x, 1};
          mpc::ClipRows(engine, {&rows, 1});
        }});
-  const Shape twenty{20, 20};
-  all.push_back({"factor", twenty, -0.01, 0.01, 400, [](Engine& engine, const Shared& x) {
+  // At least two, or there is nothing to eliminate.
+  const auto few = std::max<size_t>(2, static_cast<size_t>(std::ceil(20 * std::sqrt(scale))));
+  const Shape definite{few, few};
+  all.push_back({"factor", definite, -0.01, 0.01, few * few, [](Engine& engine, const Shared& x) {
                    const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
                    mpc::FactorDefinite(engine, {&matrix, 1});
                  }});
-  all.push_back({"inverse", twenty, -0.01, 0.01, 400, [](Engine& engine, const Shared& x) {
+  all.push_back({"inverse", definite, -0.01, 0.01, few * few, [](Engine& engine, const Shared& x) {
                    const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
                    mpc::InvertDefinite(engine, {&matrix, 1}, kFractionBits);
                  }});
-  all.push_back({"log-determinant", twenty, -0.01, 0.01, 1, [](Engine& engine, const Shared& x) {
+  all.push_back({"log-determinant", definite, -0.01, 0.01, 1, [](Engine& engine, const Shared& x) {
                    const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
                    const mpc::Pivots pivots = {mpc::FactorDefinite(engine, {&matrix, 1})[0].pivots};
                    mpc::LogDeterminant(engine, {&pivots, 1}, kFractionBits);
                  }});
   all.push_back(
-      {"solve", twenty, -0.01, 0.01, 20, [](Engine& engine, const Shared& x) {
+      {"solve", definite, -0.01, 0.01, few, [few](Engine& engine, const Shared& x) {
          const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
          const Shared inverse = mpc::InvertDefinite(engine, {&matrix, 1}, kFractionBits)[0].inverse;
-         const mpc::LinearSystem system = {inverse, engine.Slice(x, 0, 0, {20, 1}), 1};
+         const mpc::LinearSystem system = {inverse, engine.Slice(x, 0, 0, {few, 1}), 1};
          mpc::Solve(engine, {&system, 1}, kFractionBits);
        }});
   all.push_back({"cumulative sums", many, -1, 1, many.rows,

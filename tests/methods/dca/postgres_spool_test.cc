@@ -295,7 +295,7 @@ TEST_F(PostgresSpoolTest, EveryStepIsOnDiskWhenItReturns) {
 TEST_F(PostgresSpoolTest, NothingIsAcknowledgedWithoutTheStandby) {
   PostgresServer server;
   PostgresSettings settings = server.Settings(server.MakeDatabase());
-  settings.statement_timeout = std::chrono::milliseconds(4000);
+  settings.statement_timeout = std::chrono::milliseconds(2000);
   settings.reconnect_for = std::chrono::milliseconds(0);
   PostgresSpool probe(settings, StudyHash{}, 0);
   // A round for each step: one that waits for the standby keeps its round's lock.

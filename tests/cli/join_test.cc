@@ -116,11 +116,11 @@ TEST_F(JoinTest, AStrangersCertificateIsRefusedByTheOthers) {
   std::vector<std::string> arguments = Arguments("south");
   for (std::string& argument : arguments) {
     if (argument == Roster()) argument = own_roster;
-    if (argument == "20s") argument = "5s";
+    if (argument == "20s") argument = "2s";
   }
   std::vector<std::string> north_arguments = Arguments("north"),
                            dealer_arguments = Arguments("dealer");
-  north_arguments.back() = dealer_arguments.back() = "5s";
+  north_arguments.back() = dealer_arguments.back() = "2s";
   Process north(north_arguments), dealer(dealer_arguments), south(arguments);
   const ProcessResult north_result = north.Wait();
   EXPECT_THAT(north_result.exit_code, AnyOf(3, 4)) << north_result.err;
@@ -217,22 +217,25 @@ valid_until = "2099-12-31"
   EXPECT_THAT(signed_envelope.out, HasSubstr("variables     x1, x2, x3"));
   const std::string envelope = folder_.path() + "/envelope-south.json";
   std::filesystem::remove(Approval("south"));
-  const auto run = [&] {
-    std::vector<std::string> arguments = Arguments("south");
+  // Everybody waits so long for the others.
+  const auto run = [&](const std::string& wait) {
+    std::vector<std::string> arguments = Arguments("south"), of_north = Arguments("north"),
+                             of_dealer = Arguments("dealer");
+    arguments.back() = of_north.back() = of_dealer.back() = wait;
     arguments.insert(arguments.end(), {"--approval", envelope});
-    Process north(Arguments("north")), dealer(Arguments("dealer")), south(arguments);
+    Process north(of_north), dealer(of_dealer), south(arguments);
     north.Wait();
     dealer.Wait();
     return south.Wait();
   };
-  const ProcessResult first = run();
+  const ProcessResult first = run("20s");
   EXPECT_EQ(first.exit_code, 0) << first.err;
   EXPECT_TRUE(std::filesystem::exists(Home("north") + "/result.json"));
   std::filesystem::remove(Home("north") + "/result.json");
   const ProcessResult shown = Partita({"study", "approval", envelope, "--roster", Roster()});
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("used          1 runs"));
-  const ProcessResult second = run();
+  const ProcessResult second = run("1s");  // not all come
   EXPECT_EQ(second.exit_code, 5) << second.err;
   EXPECT_THAT(second.err, HasSubstr("all 1 runs that the envelope allows are used up"));
   EXPECT_FALSE(std::filesystem::exists(Home("north") + "/result.json"));
@@ -243,7 +246,7 @@ TEST_F(JoinTest, APeerThatDiesIsNamed) {
   // Latency keeps the parties in the protocol while the dealer is killed in it.
   const auto slow = [&](const std::string& party) {
     std::vector<std::string> arguments = Arguments(party);
-    arguments.insert(arguments.end(), {"--latency", "1s"});
+    arguments.insert(arguments.end(), {"--latency", "400ms"});
     return arguments;
   };
   Process north(slow("north")), south(slow("south")), dealer(slow("dealer"));
@@ -272,7 +275,7 @@ TEST_F(JoinTest, InterruptStopsEverybody) {
   MakeIdentities();
   const auto slow = [&](const std::string& party) {
     std::vector<std::string> arguments = Arguments(party);
-    arguments.insert(arguments.end(), {"--latency", "1s"});
+    arguments.insert(arguments.end(), {"--latency", "400ms"});
     return arguments;
   };
   Process north(slow("north")), south(slow("south")), dealer(slow("dealer"));

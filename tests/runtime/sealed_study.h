@@ -52,19 +52,19 @@ inline bool HasSealedCovariates(const json& reference) {
   return table.fixed_x && !table.exogenous_covariates.empty();
 }
 
-// One partition on one engine: lavaan's numbers, the plan's traffic, and nothing opened but what
-// the study lists.
-inline void ExpectSealedStudy(const json& reference, const json& partition,
-                              const std::string& engine) {
-  SCOPED_TRACE(partition.dump() + " " + engine);
-  const bool covariates = HasSealedCovariates(reference);
+// All that the protocol opens of the reference.
+inline ReferenceStudyOptions SealedOptions(const json& reference, const std::string& engine) {
   ReferenceStudyOptions options;
   options.engine = engine;
   options.protocol = "sealed";
-  options.release =
-      covariates ? "[\"estimates\", \"standard-errors\", \"fit\"]" : "[\"estimates\", \"fit\"]";
-  const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
-  if (::testing::Test::HasFailure()) return;
+  options.release = HasSealedCovariates(reference) ? "[\"estimates\", \"standard-errors\", \"fit\"]"
+                                                   : "[\"estimates\", \"fit\"]";
+  return options;
+}
+
+// Lavaan's numbers, the plan's traffic, and nothing opened but what the study lists.
+inline void ExpectSealedEnds(const json& reference, const std::vector<runtime::PartyEnd>& ends) {
+  const bool covariates = HasSealedCovariates(reference);
   const runtime::PartyOutcome& receiver = Receiver(ends);
   const methods::mle::MleResult& result = receiver.results.front();
   EXPECT_TRUE(result.fit.converged);
@@ -80,6 +80,15 @@ inline void ExpectSealedStudy(const json& reference, const json& partition,
   EXPECT_EQ(std::count_if(ends.begin(), ends.end(),
                           [](const auto& end) { return !end.outcome->results.empty(); }),
             1);
+}
+
+// One partition on one engine.
+inline void ExpectSealedStudy(const json& reference, const json& partition,
+                              const std::string& engine) {
+  SCOPED_TRACE(partition.dump() + " " + engine);
+  const auto ends = RunReference(reference, partition, SealedOptions(reference, engine));
+  if (::testing::Test::HasFailure()) return;
+  ExpectSealedEnds(reference, ends);
 }
 
 // On every engine that fits the number of holders.

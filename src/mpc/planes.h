@@ -1,5 +1,5 @@
-// Ranges and pairs of the bit planes of shared bits. No rounds, no bytes: every party selects and joins
-// its own shares.
+// Ranges and pairs of the bit planes of shared bits. No rounds, no bytes: every party selects and
+// joins its own shares.
 #pragma once
 
 #include <numeric>

@@ -45,7 +45,8 @@ class RowSets {
   void Require(const Study& study, size_t party, const LocalData& local,
                const std::filesystem::path& data);
   // Writes the sets of the last Require, durably. Throws kRefused by the rule for what another run
-  // has served since then, or if the record was replaced by one of another key, kStorage or kUsage if the file cannot be written.
+  // has served since then, or if the record was replaced by one of another key, kStorage or kUsage
+  // if the file cannot be written.
   void Record();
 
  private:

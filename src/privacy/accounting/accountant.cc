@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kLargestNoise = 1e6;
 constexpr double kSmallestNoise = 1e-2;
-constexpr uint64_t kTiredStrides =
-    16;  // of the accountant's width, where a search has used its work
+// So many widths of the accountant are near enough for a search that has used its work.
+constexpr uint64_t kTiredStrides = 16;
 
 Guarantee NotApplicable(AccountantKind kind) { return {kind, {0, kInfinity}, true, false}; }
 
@@ -209,7 +209,8 @@ StepsCalibration StepsForBudget(const EventsAtSteps& events, const EpsilonDelta&
     (fits(middle) ? low : high) = middle;
   }
   best.steps = low;
-  best.largest = high - low == 1;
+  // A search without work left may have taken the undecided for what does not fit.
+  best.largest = high - low == 1 && !(options.work && *options.work <= 0);
   best.epsilon = PldEpsilon(events(best.steps), budget.delta, options).value;
   best.epsilon.upper = std::min(best.epsilon.upper, budget.epsilon);
   return best;

@@ -40,7 +40,7 @@ struct NoiseCalibration {
 };
 struct StepsCalibration {
   uint64_t steps = 0;   // 0: not even one step fits
-  bool largest = true;  // of those permitted; false where the search's work ran out before
+  bool largest = true;  // of those permitted; false where it may not be, as the work ran out
   Interval epsilon;
 };
 

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
 #include "base/error.h"
 
 namespace partita::privacy::testing::guarantee_test {
@@ -50,6 +53,21 @@ TEST(GuaranteeTest, NoFiniteEpsilonStillHasACurve) {
   const double beta = GuaranteedBeta(events, 0.05, HUGE_VAL);
   EXPECT_LE(beta, exact);
   EXPECT_GE(beta, exact - 1e-2);
+}
+
+// Where the work is used up there are fewer lines, each of them a bound.
+TEST(GuaranteeTest, ASearchOfLinesKeepsToItsWork) {
+  const std::vector<Event> events = {{GaussianMechanism(8, {}), 16}};
+  constexpr double kPlenty = 1e12;
+  PldOptions options;
+  options.work = std::make_shared<double>(kPlenty);
+  const double best = GuaranteedBeta(events, 0.05, 2, options);
+  const double used = kPlenty - *options.work;
+  options.work = std::make_shared<double>(1);
+  const double little = GuaranteedBeta(events, 0.05, 2, options);
+  EXPECT_LT(1 - *options.work, used / 4);
+  EXPECT_LE(little, best);
+  EXPECT_LE(best, GaussianTradeOff(0.5).beta(0.05));
 }
 
 double LargestGap(const std::vector<CertifiedPoint>& points) {

@@ -404,12 +404,12 @@ class DealerEngine<R>::Run {
     Vector& out = state.opening.own;
     for (size_t i = 0; i < size; ++i) {
       const Word c = out[i], t = state.dealt[i], m = state.dealt[size + i];
-      const bool top = (c >> (R::kBits - 1)) != 0;
-      // top xor m, linear in the share of m.
-      Word flipped = top ? R::Neg(m) : m;
+      const auto top = static_cast<Word>(c >> (R::kBits - 1)), if_top = R::Neg(top);
+      // top xor m, linear in the share of m: top + (-m if top, else m).
+      Word flipped = R::Sub(static_cast<Word>(m ^ if_top), if_top);
       Word constant = 0;
       if (me_ == 0) {
-        if (top) flipped = R::Add(flipped, 1);
+        flipped = R::Add(flipped, top);
         const Word low = static_cast<Word>(c & static_cast<Word>(PowerOfTwo(R::kBits - 1) - 1));
         constant = R::Sub(static_cast<Word>(low >> plan.shift), offset);
       }

@@ -3,7 +3,10 @@
 // Same names as Ring (ring.h), so that the local linear algebra below the Engine interface is one
 // template over both. Field127 carries fixed point, Field61 exact integers and sums; the tiny
 // primes exist so that tests can enumerate every random tape of the real protocol code. All
-// functions take and give canonical representatives in [0, p) and are free of branches on values.
+// functions take and give canonical representatives in [0, p).
+//
+// Timing  constant in elements and integers; not in exponents of powers (public), nor for tiny
+//         primes (tests). Proved by tests/ctime.
 #pragma once
 
 #include <bit>
@@ -69,21 +72,27 @@ struct PrimeField {
 
   // The residue of a signed integer.
   static constexpr Word FromSigned(Int128 v) {
-    const bool negative = v < 0;
-    const UInt128 magnitude = negative ? -static_cast<UInt128>(v) : static_cast<UInt128>(v);
-    const Word residue = Reduce(magnitude);
-    return negative ? Neg(residue) : residue;
+    const UInt128 negative = SignMask(static_cast<UInt128>(v));
+    const Word residue = Reduce((static_cast<UInt128>(v) ^ negative) - negative);
+    return Final((residue ^ negative) - negative + (negative & kModulus));
   }
   // The representative in [-(p - 1) / 2, (p - 1) / 2].
   static constexpr Int128 ToSigned(Word v) {
-    return v > (kModulus - 1) / 2 ? static_cast<Int128>(v) - static_cast<Int128>(kModulus)
-                                  : static_cast<Int128>(v);
+    const UInt128 above = SignMask((kModulus - 1) / 2 - v);
+    return static_cast<Int128>(v - (above & kModulus));
   }
 
  private:
+  // All ones if v, read as a signed integer, is negative, else zero: what selects without the
+  // branch that a compiler may make of a comparison.
+  static constexpr UInt128 SignMask(UInt128 v) {
+    return static_cast<UInt128>(static_cast<Int128>(v) >> 127);
+  }
+
   // v < 2 p.
   static constexpr Word Final(UInt128 v) {
-    return static_cast<Word>(v >= kModulus ? v - kModulus : v);
+    const UInt128 less = v - kModulus;
+    return static_cast<Word>(less + (SignMask(less) & kModulus));
   }
 
   // a b = high 2^128 + low, below 2^254; folded at bit 127.

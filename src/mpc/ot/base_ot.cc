@@ -38,6 +38,17 @@ RistrettoPoint HashPoint(ByteView session, uint64_t i, uint8_t j, ByteView r) {
   return RistrettoPoint::Hash(writer.bytes());
 }
 
+// `chosen` as element number `choice` of two, `other` as the other one: no branch and no address
+// depends on the choice.
+void PutPair(ByteView chosen, ByteView other, uint8_t choice, uint8_t* out) {
+  const auto swap = static_cast<uint8_t>(-choice);
+  for (size_t k = 0; k < kPoint; ++k) {
+    const auto differ = static_cast<uint8_t>((chosen[k] ^ other[k]) & swap);
+    out[k] = chosen[k] ^ differ;
+    out[kPoint + k] = other[k] ^ differ;
+  }
+}
+
 // Bound to the whole of both messages that concern transfer i.
 crypto::Key KeyOf(ByteView session, uint64_t i, ByteView sender, ByteView receiver,
                   const RistrettoPoint& shared) {
@@ -63,9 +74,7 @@ BaseOtReceiver::BaseOtReceiver(ByteView session, std::string peer, const std::ve
           RistrettoPoint::Generate(scalar).Minus(HashPoint(session_, i, choice, other.bytes()));
       if (!chosen) continue;
       scalars_.push_back(scalar);
-      const auto at = message_.begin() + static_cast<ptrdiff_t>(i * kBaseReceiverBytes);
-      std::copy_n(chosen->bytes().begin(), kPoint, at + (choice == 0 ? 0 : kPoint));
-      std::copy_n(other.bytes().begin(), kPoint, at + (choice == 0 ? kPoint : 0));
+      PutPair(chosen->bytes(), other.bytes(), choice, &message_[i * kBaseReceiverBytes]);
       break;
     }
   }

@@ -29,6 +29,11 @@ void XorKey(Key& key, ByteView bytes) {
   for (size_t i = 0; i < kKeyBytes; ++i) key.Expose()[i] ^= bytes[i];
 }
 void XorKey(Key& key, const Key& other) { XorKey(key, other.Expose()); }
+// If bit is 1, else nothing: either takes the same time.
+void XorKeyIf(int bit, Key& key, ByteView bytes) {
+  const auto mask = static_cast<uint8_t>(-bit);
+  for (size_t i = 0; i < kKeyBytes; ++i) key.Expose()[i] ^= static_cast<uint8_t>(bytes[i] & mask);
+}
 
 bool BitOf(Block block, size_t bit) { return (block >> bit & 1) != 0; }
 
@@ -150,29 +155,29 @@ CotSender::CotSender(Block difference, const std::vector<Key>& base, ByteView se
     : difference_(difference), streams_(kChunks * kLeaves) {
   assert(base.size() == kBaseTransfers && setup.size() == kExtensionSetupBytes);
   for (size_t chunk = 0; chunk < kChunks; ++chunk) {
-    // All nodes of a level but number `path`, whose key stays zero.
+    // Nodes of a level by their number ^ that of the one on D's path: what is not known is always
+    // number 0, whose key stays zero, and no address depends on D.
     std::vector<Key> nodes(1);
-    size_t path = 0;
     for (size_t level = 0; level < kChunkBits; ++level) {
       const size_t m = chunk * kChunkBits + BitOfLevel(level);
-      const size_t beside = BitOf(difference, m) ? 0 : 1;
+      const auto bit = static_cast<uint8_t>(BitOf(difference, m));
       std::vector<Key> children(2 * nodes.size());
       // The sum of all children on the side beside the path, then less those that are known.
       Key missing = base[m];
-      XorKey(missing, setup.subspan((2 * m + beside) * kKeyBytes, kKeyBytes));
-      for (size_t i = 0; i < nodes.size(); ++i) {
-        if (i == path) continue;
-        for (uint8_t side : {uint8_t{0}, uint8_t{1}})
-          children[2 * i + side] = Child(nodes[i], side);
-        XorKey(missing, children[2 * i + beside]);
+      const ByteView sums = setup.subspan(2 * m * kKeyBytes, 2 * kKeyBytes);
+      XorKeyIf(bit, missing, sums.first(kKeyBytes));
+      XorKeyIf(bit ^ 1, missing, sums.last(kKeyBytes));
+      for (size_t i = 1; i < nodes.size(); ++i) {
+        for (uint8_t side : {uint8_t{0}, uint8_t{1}}) {
+          children[2 * i + side] = Child(nodes[i], side ^ bit);
+        }
+        XorKey(missing, children[2 * i + 1]);
       }
-      children[2 * path + beside] = missing;
-      path = 2 * path + (1 - beside);
+      children[1] = missing;
       nodes = std::move(children);
     }
-    for (size_t x = 0; x < kLeaves; ++x) {
-      if (x == path) continue;
-      streams_[chunk * kLeaves + (x ^ path)] = std::make_unique<crypto::Prg>(nodes[x]);
+    for (size_t i = 1; i < kLeaves; ++i) {
+      streams_[chunk * kLeaves + i] = std::make_unique<crypto::Prg>(nodes[i]);
     }
   }
 }

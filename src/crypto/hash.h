@@ -1,4 +1,7 @@
 // SHA-256 (FIPS 180-4), through OpenSSL.
+//
+// Timing  constant in what is hashed; not in lengths (public). Proved by tests/ctime around
+//         OpenSSL.
 #pragma once
 
 #include <array>

@@ -1,4 +1,7 @@
 // Keys from keys: HKDF-SHA256 (RFC 5869), through OpenSSL.
+//
+// Timing  constant in secrets, salts and contexts; not in lengths (public). Proved by tests/ctime
+//         around OpenSSL.
 #pragma once
 
 #include <initializer_list>

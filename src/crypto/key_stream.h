@@ -1,5 +1,7 @@
 // The pseudo-random streams of very many short-lived keys: the same stream as crypto::Prg of each
 // key (AES-256 in counter mode from zero), without that class's buffer and its allocation per key.
+//
+// Timing  constant in keys; not in lengths (public). Proved by tests/ctime around OpenSSL.
 #pragma once
 
 #include <memory>

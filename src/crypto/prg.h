@@ -1,6 +1,9 @@
 // A key stretched into a long, seekable stream of pseudo-random bytes: AES-256 in counter mode from
 // a zero initial value (NIST SP 800-38A), through OpenSSL. The stream is a function of the key
 // alone, so two holders of a pairwise key agree on it without a message.
+//
+// Timing  constant in keys; not in offsets and lengths (public). Proved by tests/ctime around
+//         OpenSSL.
 #pragma once
 
 #include <memory>
@@ -22,7 +25,7 @@ class Prg : public RandomSource {
 
   // The next out.size() bytes of the stream.
   void Fill(std::span<uint8_t> out) override;
-  // The next Fill starts at byte `offset` of the stream. Constant time in the offset.
+  // The next Fill starts at byte `offset` of the stream. Takes as long for every offset.
   void Seek(uint64_t offset);
   // Position of the next byte.
   uint64_t offset() const { return offset_; }

@@ -3,6 +3,9 @@
 // What is signed is (label, domain, message), each length-prefixed: a signature for one purpose is
 // none for another, and none that TLS makes with the same key. Ed25519 (RFC 8032), or ECDSA over
 // P-256 with SHA-256 (FIPS 186-4), whichever the key is for, through OpenSSL.
+//
+// Timing  that of OpenSSL, constant in keys by its own account; not in lengths (public). Not looked
+//         at by tests/ctime.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,6 @@
 // Correlated randomness that a party of an engine without a live dealer has when it is used.
+//
+// Timing  constant in what is handed out; not in offsets (public). Proved by tests/ctime.
 #pragma once
 
 #include <map>

@@ -3,6 +3,10 @@
 // An element as a polynomial over F_2, bit i the coefficient of x^i. Shares of planes of bits
 // (bits.h) are stored in slices: slice i holds bit i of the shares of 64 entries in each word, so
 // that a sum is an exclusive or and the constant 1 has all its ones in slice 0.
+//
+// Timing  of slices constant in shares; not in factors (public). Proved by tests/ctime. Mul and
+//         Inverse of single elements are NOT constant: of public coefficients, and of shares that
+//         disagree (ShareDecoder::DecodeVarTime).
 #pragma once
 
 #include <array>

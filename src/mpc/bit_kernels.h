@@ -1,4 +1,6 @@
-// Loops over planes of bits, and between ring elements and planes. Free of branches on values.
+// Loops over planes of bits, and between ring elements and planes.
+//
+// Timing  constant in bits and elements; not in sizes and widths (public). Proved by tests/ctime.
 #pragma once
 
 #include <cassert>

@@ -19,6 +19,8 @@
 //   Select                 D + 1
 // Bytes: bits.h for planes, the engines' bit schedules for each operation; PlanEngine adds them up.
 // Revealed: nothing but shapes and bounds.
+//
+// Timing  constant in shares; not in shapes and bounds (public). Proved by tests/ctime.
 #pragma once
 
 #include <span>

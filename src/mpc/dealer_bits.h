@@ -1,5 +1,7 @@
 // The operations on bits of one Execute of the engine `dealer`, at a computing party and at the
 // dealer. Protocol: dealer_bit_schedule.h.
+//
+// Timing  constant in shares and tapes; not in shapes (public). Proved by tests/ctime.
 #pragma once
 
 #include <memory>

@@ -6,6 +6,8 @@
 // last party that gets a share: one element per entry of a dealt product, two per entry of a
 // truncation. Cross products of masks are computed block by block, all that have the same number of
 // rows in one pass, so memory does not grow with the rows.
+//
+// Timing  constant in tapes; not in shapes and rows (public). Proved by tests/ctime.
 #pragma once
 
 #include <memory>

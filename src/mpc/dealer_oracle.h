@@ -1,4 +1,7 @@
 // The linear oracle of the engine `dealer` at a computing party. Protocol: linear_oracle.h.
+//
+// Timing  constant in shares and tapes; not in the kinds of evaluations (public). Proved by
+//         tests/ctime. The centre checks its own weights.
 #pragma once
 
 #include <vector>

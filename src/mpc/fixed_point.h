@@ -1,4 +1,8 @@
 // Fixed point: a real number as an integer on the grid 2^-fraction_bits.
+//
+// Timing  NOT constant in the number: its exponent decides how it is shifted, and a number that
+//         does not fit throws. Its owner encodes rows on its own machine while it reads the table,
+//         which is not constant either. What is decoded was opened.
 #pragma once
 
 #include "base/int128.h"

@@ -5,6 +5,9 @@
 // to the components that the constructor names (in additive sharing: at party 0 only, so that all
 // components together count it once; in Shamir's at every party, whose share of a constant
 // polynomial it is).
+//
+// Timing  constant in shares and public factors; not in shapes and rows (public). Proved by
+//         tests/ctime.
 #pragma once
 
 #include <array>

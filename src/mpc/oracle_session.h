@@ -1,5 +1,8 @@
 // What the engines' linear oracles have in common: the checks before an evaluation, the gate, the
 // counts, and requests on the wire. Protocol: linear_oracle.h.
+//
+// Timing  constant in shares; not in the kinds of evaluations (public), nor at the centre in its
+//         own weights, whose sizes it checks.
 #pragma once
 
 #include <optional>

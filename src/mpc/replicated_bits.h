@@ -1,5 +1,7 @@
 // The operations on bits of one Execute of the engine `replicated`, at one party. Formulas:
 // replicated_bit_schedule.h.
+//
+// Timing  constant in shares and tapes; not in shapes (public). Proved by tests/ctime.
 #pragma once
 
 #include <array>

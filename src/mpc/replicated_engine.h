@@ -20,6 +20,8 @@
 //                   received in blocks of rows; fixed ones up to 128 MiB are kept by one party.
 // Not enforced      That shared values respect their bounds (only private values are checked, when
 //                   they are read). Beyond 2^(k-2) a Rescale gives an arbitrary result.
+// Timing            constant in shares, tapes and private values; not in shapes (public). Proved by
+//                   tests/ctime.
 #pragma once
 
 #include <map>

@@ -1,6 +1,8 @@
 // One truncation of the engine `replicated` at one party, of a shared value or of a product as it
 // is formed: the protocol of mpc/replicated_schedule.h, where the formulas and the argument for
 // privacy are.
+//
+// Timing  constant in shares and tapes; not in shapes (public). Proved by tests/ctime.
 #pragma once
 
 #include <array>

@@ -3,6 +3,8 @@
 // Code below the Engine interface is a template over one of these: Ring128 carries fixed point,
 // Ring64 sums that fit it, and the tiny rings exist so that tests can enumerate every random tape
 // of the real protocol code.
+//
+// Timing  constant in elements; not in their number (public). Proved by tests/ctime.
 #pragma once
 
 #include <bit>

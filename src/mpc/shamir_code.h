@@ -5,6 +5,10 @@
 // shares are a codeword of distance n - d (McEliece & Sarwate, CACM 1981): with e of them wrong the
 // secret is found if 2 e <= n - d - 1, and up to n - d - 1 wrong ones are noticed. F is a
 // PrimeField or a BinaryField.
+//
+// Timing  of coefficients they follow from points (public). DecodeVarTime is NOT constant in the
+//         shares: it is for entries of an opening whose shares disagree, which stops the run or is
+//         told to everybody.
 #pragma once
 
 #include <optional>

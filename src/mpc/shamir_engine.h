@@ -51,6 +51,9 @@
 //                   they are read). Beyond the bound, a Rescale or Decompose gives an arbitrary
 //                   result, and where the mask is statistical it opens the value's excess high
 //                   bits to everybody: a mask of k + s bits hides values of k bits only.
+// Timing            constant in shares, tapes and private values; not in shapes, in whether shares
+//                   are elements and in whether those of an opening agree (public). Proved by
+//                   tests/ctime.
 #pragma once
 
 #include <map>

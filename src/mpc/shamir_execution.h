@@ -1,5 +1,8 @@
 // One Engine::Execute of the engine `shamir` at one party: what goes into and comes out of the
 // transfers of mpc/shamir_schedule.h, where the formulas are.
+//
+// Timing  constant in shares, tapes and private values; not in shapes (public). Proved by
+//         tests/ctime.
 #pragma once
 
 #include <map>

@@ -1,5 +1,7 @@
 // One mask of the engine `shamir` at one party: shared random numbers with shared low bits, made
 // while the transfers of their schedule run. Formulas: shamir_schedule.h.
+//
+// Timing  constant in shares and tapes; not in the schedule (public). Proved by tests/ctime.
 #pragma once
 
 #include <vector>

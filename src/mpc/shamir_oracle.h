@@ -9,6 +9,9 @@
 //   Privacy, t parties. Without the centre: t shares of a fresh dealing of W. With it and t - 1
 //   others: at least t + 1 >= 2 of those who reply are honest, whose replies are uniform but for
 //   their sum, which the output determines. Lies in replies are NOT noticed.
+//
+// Timing  constant in shares and tapes; not in the kinds of evaluations (public). Proved by
+//         tests/ctime. The centre checks its own weights.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,8 @@
 // Moves the transfers of one schedule of the engine `shamir` at one party: dealings, resharings and
 // openings of elements and of bits. Formulas: shamir_schedule.h.
+//
+// Timing  constant in shares and tapes; not in the schedule, in whether shares are elements and in
+//         whether those of an opening agree (public). Proved by tests/ctime.
 #pragma once
 
 #include <map>

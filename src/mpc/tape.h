@@ -4,6 +4,8 @@
 // own interval of offsets, counted in the same order at every process, so nothing is reused unless
 // the same interval is read again on purpose (a fixed operand's mask). Addressing by offset lets a
 // large mask be regenerated block by block instead of being kept in memory.
+//
+// Timing  constant in keys; not in offsets and lengths (public). Proved by tests/ctime.
 #pragma once
 
 #include <memory>

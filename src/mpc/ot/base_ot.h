@@ -12,6 +12,9 @@
 // Cost: one round. 64 bytes per transfer from the receiver, 32 bytes from the sender; about four
 // multiplications in the group per transfer, for both together.
 // Revealed: nothing but the keys; the receiver's message is uniform whatever it chooses.
+//
+// Timing  constant in choices, scalars and keys; not in the number of transfers and in whether a
+//         peer sent elements (public). Proved by tests/ctime around libsodium.
 #pragma once
 
 #include <string>

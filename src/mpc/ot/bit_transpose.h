@@ -1,4 +1,6 @@
 // Bit matrices of 128 columns, turned from columns into rows.
+//
+// Timing  constant in bits; not in the number of rows (public). Proved by tests/ctime.
 #pragma once
 
 #include <cstdint>

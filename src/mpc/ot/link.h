@@ -1,4 +1,6 @@
 // Everything that two parties need for oblivious transfers with each other, in both directions.
+//
+// Timing  constant in the difference and keys. Proved by tests/ctime.
 #pragma once
 
 #include <memory>

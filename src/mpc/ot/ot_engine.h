@@ -16,6 +16,8 @@
 //            each rescaled entry, 8.25 bytes for the AND of two shared bits, 20 bytes for a bit to
 //            ring, plus what the engine `dealer` opens.
 // Oracle     Not masked and opened but by transfers in each evaluation: ot_oracle.h.
+// Timing     constant in shares, tapes and private values; not in shapes (public). Proved by
+//            tests/ctime.
 #pragma once
 
 #include <memory>

@@ -150,13 +150,15 @@ void Transfers() {
   });
 }
 
+template <size_t kParties, size_t kSlices>
 void Shamir() {
-  RunEngine("shamir", 3, [](net::Channel& channel, mpc::ReleaseGate& gate) {
+  RunEngine("shamir", kParties, [](net::Channel& channel, mpc::ReleaseGate& gate) {
+    const size_t threshold = mpc::ShamirThreshold(kParties);
     const mpc::GroupTapes tapes =
-        [plain = mpc::ChannelGroupTapes(channel, 1)](mpc::shamir::Group group) {
+        [plain = mpc::ChannelGroupTapes(channel, threshold)](mpc::shamir::Group group) {
           return std::make_unique<SecretTape>(plain(group));
         };
-    return std::make_unique<mpc::ShamirEngine<mpc::Field127, 2>>(channel, gate, tapes);
+    return std::make_unique<mpc::ShamirEngine<mpc::Field127, kSlices>>(channel, gate, tapes);
   });
 }
 

@@ -59,7 +59,7 @@ int Main(int argc, char** argv) {
   }
   try {
     if (invocation.print_schema) {
-      std::cout << invocation.schema() << "\n";
+      std::cout << invocation.schema();
       return kDone;
     }
     if (!invocation.output.timeout.empty()) SetTimeLimit(ParseDuration(invocation.output.timeout));

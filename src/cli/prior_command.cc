@@ -7,7 +7,7 @@
 
 #include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/schema_parts.h"
+#include "cli/json.h"
 #include "runtime/prior_predictive.h"
 
 namespace partita::cli {
@@ -122,31 +122,6 @@ int RunPrior(const OutputOptions& output, const PriorCommand& command) {
 }
 
 }  // namespace
-
-std::optional<Json> PriorSchema(const std::string& command) {
-  if (command != "study prior") return std::nullopt;
-  const Json quantiles = Object(
-      {{"2.5%", Nullable("number")}, {"50%", Nullable("number")}, {"97.5%", Nullable("number")}});
-  return Object({{"analysis", Type("string")},
-                 {"model", Type("string")},
-                 {"outcome", Type("string")},
-                 {"lower", Type("number")},
-                 {"upper", Type("number")},
-                 {"draws", Type("integer")},
-                 {"seed", Type("integer")},
-                 {"parameters", ListOf(Object({{"name", Type("string")},
-                                               {"prior", Type("string")},
-                                               {"quantiles", quantiles}}))},
-                 {"expected", Type("string")},
-                 {"reference_rows", ListOf(Object({{"row", Type("string")},
-                                                   {"quantiles", quantiles},
-                                                   {"outside_share", Type("number")}}))},
-                 {"outcomes", Object({{"quantiles", quantiles},
-                                      {"below_share", Type("number")},
-                                      {"above_share", Type("number")},
-                                      {"event_share", Nullable("number")},
-                                      {"extreme_share", Nullable("number")}})}});
-}
 
 void AddPriorCommand(CLI::App& study, Invocation& invocation) {
   auto options = std::make_shared<PriorCommand>();

@@ -12,7 +12,7 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/schema_parts.h"
+#include "cli/json.h"
 #include "cli/sem_models.h"
 #include "methods/mle/comparison.h"
 #include "report/cell_tables.h"
@@ -309,17 +309,6 @@ void AddMeasures(CLI::App& sem, Invocation& invocation) {
 }
 
 }  // namespace
-
-std::optional<Json> SemSchema(const std::string& command) {
-  const Json table = Object({{"title", Type("string")},
-                             {"columns", ListOf(Type("string"))},
-                             {"rows", ListOf(Type("array"))}});
-  if (command == "sem fit") return Object({{"models", ListOf(Type("object"))}});
-  if (command == "sem anova") return Object({{"comparison", table}});
-  if (command == "sem modindices") return Object({{"tables", ListOf(table)}});
-  if (command == "sem measures") return Object({{"measures", table}});
-  return std::nullopt;
-}
 
 void AddSemCommands(CLI::App& app, Invocation& invocation) {
   CLI::App* sem = app.add_subcommand(

@@ -11,7 +11,6 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/schema_parts.h"
 #include "cli/simulate.h"
 #include "data/csv_reader.h"
 #include "data/csv_writer.h"
@@ -399,44 +398,6 @@ void AddCoverage(CLI::App& synthetic, Invocation& invocation) {
 }
 
 }  // namespace
-
-std::optional<Json> SyntheticSchema(const std::string& command) {
-  if (command == "synthetic draw") {
-    return Object({{"files", ListOf(Type("string"))},
-                   {"rows", Type("integer")},
-                   {"purpose", Type("string")},
-                   {"privacy", Nullable("object")}});
-  }
-  if (command == "synthetic report") {
-    const Json marginal = Object({{"column", Type("string")}, {"total_variation", Type("number")}});
-    const Json pair = Object({{"first", Type("string")},
-                              {"second", Type("string")},
-                              {"real", Type("number")},
-                              {"synthetic", Type("number")}});
-    return Object({{"marginals", ListOf(marginal)},
-                   {"associations", ListOf(pair)},
-                   {"log_density", Type("number")},
-                   {"predictive_log_density", Type("number")},
-                   {"active_components", Type("integer")},
-                   {"prediction", Nullable("object")},
-                   {"purpose", Type("string")}});
-  }
-  if (command == "synthetic coverage") {
-    const Json row = Object({{"share", Type("number")},
-                             {"mean_width", Type("number")},
-                             {"mean_estimate", Type("number")}});
-    return Object({{"replicates", Type("integer")},
-                   {"rows", Type("integer")},
-                   {"sets", Type("integer")},
-                   {"slope", Type("number")},
-                   {"level", Type("number")},
-                   {"real", row},
-                   {"single", row},
-                   {"combined", row},
-                   {"adjusted", Type("integer")}});
-  }
-  return std::nullopt;
-}
 
 void AddSyntheticCommands(CLI::App& app, Invocation& invocation) {
   CLI::App* synthetic =

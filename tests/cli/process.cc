@@ -1,6 +1,7 @@
 #include "tests/cli/process.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
@@ -8,18 +9,38 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
 
+#include "tests/cli/json_schema.h"
 #include "tests/paths.h"
 
 extern char** environ;
 
 namespace partita::testing {
 
+namespace {
+
+// Whatever a test has the program print as JSON is what the program says that it prints.
+void ExpectItsSchema(std::vector<std::string> arguments, const ProcessResult& run) {
+  const auto format = std::find(arguments.begin(), arguments.end(), "--format");
+  if (arguments[0] != PartitaProgram() || format == arguments.end() || run.out.empty()) return;
+  arguments.erase(format, format + 2);
+  arguments.push_back("--schema");
+  const ProcessResult schema = Process(arguments).Wait();
+  if (schema.exit_code != 0) return;  // wrong usage, found before --schema
+  const auto output = nlohmann::json::parse(run.out, nullptr, /*allow_exceptions=*/false);
+  EXPECT_EQ(JsonSchema(nlohmann::json::parse(schema.out)).Errors(output), "") << run.out;
+}
+
+}  // namespace
+
 struct Process::State {
+  std::vector<std::string> arguments;
   pid_t pid = -1;
   int out = -1, err = -1;
   std::thread out_reader, err_reader;
@@ -43,6 +64,7 @@ struct Process::State {
 };
 
 Process::Process(const std::vector<std::string>& arguments) : state_(new State) {
+  state_->arguments = arguments;
   int out[2], err[2];
   if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0)
     throw std::runtime_error("pipe");
@@ -92,6 +114,7 @@ ProcessResult Process::Wait() {
   ::close(state_->err);
   state_->waited = true;
   state_->result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (WIFEXITED(status)) ExpectItsSchema(state_->arguments, state_->result);
   return state_->result;
 }
 

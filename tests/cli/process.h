@@ -14,7 +14,9 @@ struct ProcessResult {
   std::string out, err;
 };
 
-// A running program; its streams are collected by threads. The destructor kills it.
+// A running program; its streams are collected by threads. The destructor kills it. What partita
+// prints with --format json is compared with what it prints with --schema: a test error if it is
+// anything else.
 class Process {
  public:
   explicit Process(const std::vector<std::string>& arguments);

@@ -269,6 +269,8 @@ TEST_F(RegressionTest, TheSpreadGivesTighterBounds) {
 TEST_F(RegressionTest, EncodesARowAndTellsItsOwnerOfClipping) {
   StudyFolder::Write(Path("row.csv"), "age,bmi,smoker,pressure\n40,55,never,120\n");
   const std::string vector = Path("row.txt");
+  EXPECT_EQ(Data({"regression", "encode", Path("row.csv"), "--output", vector + "2"})["length"],
+            20);
   const ProcessResult run = Text({"regression", "encode", Path("row.csv"), "--output", vector});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.err, HasSubstr("bmi: 1 of 1 rows"));

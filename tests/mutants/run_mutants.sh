@@ -76,7 +76,7 @@ log=$work/log
 trap 'rm -rf -- "$work"' EXIT
 rm -rf -- "$work"
 mkdir -p "$copy"
-(cd "$source_dir" && cp -R CMakeLists.txt CMakePresets.json cmake src tests examples bench tools fuzz web \
+(cd "$source_dir" && cp -R CMakeLists.txt CMakePresets.json cmake docs src tests examples bench tools fuzz web \
   "$copy")
 
 if ! build "${tests[@]}" >"$log" 2>&1; then

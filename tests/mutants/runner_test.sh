@@ -6,7 +6,7 @@ here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
 source "$here/../tools/check.sh"
 product=$work/product
 runner=$work/mutants/run_mutants.sh
-mkdir -p "$work/mutants" "$product"/{cmake,src,tests,examples,bench,tools,fuzz,web}
+mkdir -p "$work/mutants" "$product"/{cmake,docs,src,tests,examples,bench,tools,fuzz,web}
 touch "$product/CMakeLists.txt" "$product/CMakePresets.json"
 cp "$here/run_mutants.sh" "$runner"
 

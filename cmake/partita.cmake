@@ -59,6 +59,11 @@ endfunction()
 # Half of what a compiler spends on a unit is optimisation: -Og where nothing is hot and for tests
 # (docs/decisions/0208). It comes after the flags of the build type and wins.
 set(PARTITA_COLD_OPTIONS $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Og>)
+# With sanitizers three quarters: tests are not optimised there, and not instrumented for coverage.
+set(PARTITA_TEST_OPTIONS ${PARTITA_COLD_OPTIONS} $<$<CXX_COMPILER_ID:Clang>:-O0>)
+if(CMAKE_CXX_FLAGS MATCHES fuzzer-no-link)
+  list(APPEND PARTITA_TEST_OPTIONS -fno-sanitize=fuzzer-no-link)
+endif()
 
 # partita_module(NAME SOURCES a.cc b.cc DEPENDS partita_base ... [PRIVATE_DEPENDS Eigen3::Eigen ...]
 #                [ALONE c.cc] [COLD] [COLD_SOURCES d.cc ...]): ALONE are sources with compile options of
@@ -169,7 +174,7 @@ function(partita_test_programs module)
     if(program MATCHES "_slow$")
       set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL ON)
     else()
-      target_compile_options(${program} PRIVATE ${PARTITA_COLD_OPTIONS})
+      target_compile_options(${program} PRIVATE ${PARTITA_TEST_OPTIONS})
     endif()
     foreach(name IN LISTS names)
       add_dependencies(${name} ${program})

@@ -47,12 +47,12 @@ inline std::string Party(const std::string& name, const std::string& roles,
   return fmt::format("[[party]]\nname = \"{}\"\nroles = [{}]\n{}", name, roles, more);
 }
 
-// Parties north and south, and whoever else the engine needs.
+// Parties north and south, and whoever else the engine needs; whoever computes holds something.
 inline std::string Parties(const std::string& engine, const std::string& of_north,
-                           const std::string& of_south) {
+                           const std::string& of_south, const std::string& of_centre) {
   std::string text =
       Party("north", "\"holder\", \"receiver\"", of_north) + Party("south", "\"holder\"", of_south);
-  if (engine == "replicated") text += Party("centre", "", "");
+  if (engine == "replicated") text += Party("centre", "\"holder\"", of_centre);
   if (engine == "dealer") text += Party("helper", "\"dealer\"", "");
   return text;
 }
@@ -75,15 +75,23 @@ inline RestartCase MixtureRestarts(const std::string& engine, int iterations, in
   made.name = fmt::format("mixture, {}", engine);
   if (reserve > 0) made.name += fmt::format(", {} in reserve", reserve);
   const int rows = 24;
-  std::string north = "id,visits\n", south = "id,sex\n";
+  std::string north = "id,visits\n", south = "id,sex\n", centre = "id,falls\n";
   for (int i = 0; i < rows; ++i) {
     north += fmt::format("k{},{}\n", i, (i * 7) % 3);
     south += fmt::format("k{},{}\n", i, i * 5 % 11 < 5 ? "f" : "m");
+    centre += fmt::format("k{},{}\n", i, (i * 4) % 3);
   }
   made.tables = {{"north", north}, {"south", south}};
+  std::string falls;
+  if (engine == "replicated") {
+    made.tables["centre"] = centre;
+    falls = "[[variable]]\nname = \"falls\"\ntype = \"integer\"\nlower = 0\nupper = 2\n";
+  }
   made.study = runtime::PrepareStudy(study::ParseStudyFile(
       "partita = 1\nname = \"restarts\"\n" +
-          restarts_detail::Parties(engine, "columns = [\"visits\"]\n", "columns = [\"sex\"]\n") +
+          restarts_detail::Parties(engine, "columns = [\"visits\"]\n", "columns = [\"sex\"]\n",
+                                   "columns = [\"falls\"]\n") +
+          falls +
           fmt::format(
               "[[rows]]\nname = \"all\"\ncount = {}\n[table]\nkey = \"id\"\n"
               "[[variable]]\nname = \"visits\"\ntype = \"integer\"\nlower = 0\nupper = 2\n"
@@ -105,17 +113,20 @@ inline RestartCase MixtureRestarts(const std::string& engine, int iterations, in
 inline RestartCase McmcRestarts(const std::string& engine, int decisions) {
   RestartCase made;
   made.name = fmt::format("mcmc, {}", engine);
-  for (int i = 0; i < 40; ++i) {
-    std::string& csv = made.tables[i < 20 ? "north" : "south"];
+  const bool three = engine == "replicated";
+  for (int i = 0; i < (three ? 60 : 40); ++i) {
+    std::string& csv = made.tables[i < 20 ? "north" : i < 40 ? "south" : "centre"];
     if (csv.empty()) csv = "low,z\n";
     csv += fmt::format("{},{:.2f}\n", i * 3 % 7 < 3 ? 1 : 0, (i * 13 % 17) / 8.0 - 1);
   }
-  std::string text = "partita = 1\nname = \"restarts\"\n" +
-                     restarts_detail::Parties(engine, "rows = [\"n\"]\n", "rows = [\"s\"]\n") +
-                     "[[rows]]\nname = \"n\"\n[[rows]]\nname = \"s\"\n"
-                     "[[variable]]\nname = \"low\"\ntype = \"integer\"\nlower = 0\nupper = 1\n"
-                     "[[variable]]\nname = \"z\"\ntype = \"numeric\"\nlower = -2\nupper = 2\n"
-                     "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n";
+  std::string text =
+      "partita = 1\nname = \"restarts\"\n" +
+      restarts_detail::Parties(engine, "rows = [\"n\"]\n", "rows = [\"s\"]\n", "rows = [\"c\"]\n") +
+      "[[rows]]\nname = \"n\"\n[[rows]]\nname = \"s\"\n" +
+      (three ? "[[rows]]\nname = \"c\"\n" : "") +
+      "[[variable]]\nname = \"low\"\ntype = \"integer\"\nlower = 0\nupper = 1\n"
+      "[[variable]]\nname = \"z\"\ntype = \"numeric\"\nlower = -2\nupper = 2\n"
+      "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n";
   text += fmt::format(
       "[engine]\nname = \"{}\"\n[[analysis]]\nmethod = \"mcmc\"\nprotocol = \"decisions\"\n"
       "model = \"logistic\"\noutcome = \"low\"\nrelease = [\"decisions\"]\npredictors = [\"z\"]\n"
@@ -133,22 +144,29 @@ inline RestartCase McmcRestarts(const std::string& engine, int decisions) {
 inline RestartCase MomentsRestarts(const std::string& engine) {
   RestartCase made;
   made.name = fmt::format("mle, private moments, {}", engine);
-  std::string north = "id,x\n", south = "id,y\n";
+  std::string north = "id,x\n", south = "id,y\n", centre = "id,z\n";
   for (int i = 0; i < 40; ++i) {
     north += fmt::format("k{},{:.2f}\n", i, (i * 13 % 17) / 8.0 - 1);
     south += fmt::format("k{},{:.2f}\n", i, (i * 7 % 23) / 11.0 - 1);
+    centre += fmt::format("k{},{:.2f}\n", i, (i * 5 % 19) / 9.0 - 1);
   }
   made.tables = {{"north", north}, {"south", south}};
+  const bool three = engine == "replicated";
+  if (three) made.tables["centre"] = centre;
   made.study = runtime::PrepareStudy(study::ParseStudyFile(
       "partita = 1\nname = \"restarts\"\n" +
-          restarts_detail::Parties(engine, "columns = [\"x\"]\n", "columns = [\"y\"]\n") +
+          restarts_detail::Parties(engine, "columns = [\"x\"]\n", "columns = [\"y\"]\n",
+                                   "columns = [\"z\"]\n") +
           "[[rows]]\nname = \"all\"\ncount = 40\n[table]\nkey = \"id\"\n"
           "[[variable]]\nname = \"x\"\ntype = \"numeric\"\nlower = -2\nupper = 2\n"
-          "[[variable]]\nname = \"y\"\ntype = \"numeric\"\nlower = -2\nupper = 2\n"
+          "[[variable]]\nname = \"y\"\ntype = \"numeric\"\nlower = -2\nupper = 2\n" +
+          (three ? "[[variable]]\nname = \"z\"\ntype = \"numeric\"\nlower = -2\nupper = 2\n" : "") +
           "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n" +
           fmt::format("[engine]\nname = \"{}\"\n", engine) +
           "[[analysis]]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\nrelease = [\"moments\"]\n"
-          "function = \"sem\"\nmodel = \"y ~ x\"\n"
+          "function = \"sem\"\nmodel = \"y ~ x" +
+          (three ? " + z" : "") +
+          "\"\n"
           "[analysis.privacy]\nepsilon = 100\ndelta = 1e-6\nadjacency = \"replace\"\n",
       "study.toml"));
   return made;
@@ -158,10 +176,10 @@ inline RestartCase ClassifyRestarts(const std::string& engine) {
   RestartCase made;
   made.name = fmt::format("classify, dp-sgd, {}", engine);
   std::vector<std::string> holders = {"north", "south"};
-  std::string parties = restarts_detail::Parties("", "rows = [\"n\"]\n", "rows = [\"s\"]\n");
+  std::string parties = restarts_detail::Parties("", "rows = [\"n\"]\n", "rows = [\"s\"]\n", "");
   std::string blocks = "[[rows]]\nname = \"n\"\ncount = 20\n[[rows]]\nname = \"s\"\ncount = 20\n";
   if (engine == "dealer") parties += restarts_detail::Party("helper", "\"dealer\"", "");
-  if (engine == "replicated") {  // whoever computes holds rows
+  if (engine == "replicated") {
     parties += restarts_detail::Party("west", "\"holder\"", "rows = [\"w\"]\n");
     blocks += "[[rows]]\nname = \"w\"\ncount = 20\n";
     holders.emplace_back("west");

@@ -64,11 +64,15 @@ void KeepShares(const std::filesystem::path& folder, const crypto::Digest& bindi
   crypto::WriteState(file, crypto::EncodeState(KindOf(file), binding, content.bytes()));
 }
 
-std::optional<bool> AllKept(net::Channel& channel, size_t num_computing, bool kept) {
+std::optional<bool> AllKeptTheSame(net::Channel& channel, size_t num_computing,
+                                   const std::optional<KeptShares>& kept) {
   const size_t self = channel.self();
   if (self >= num_computing) return {};
   std::vector<Bytes> said(num_computing, Bytes(kKeptBytes));
-  said[self][0] = kept ? 1 : 0;
+  if (kept) {
+    said[self][0] = 1;
+    std::copy(kept->keys.begin(), kept->keys.end(), said[self].begin() + 1);
+  }
   std::vector<net::Send> sends;
   std::vector<net::Receive> receives;
   for (size_t peer = 0; peer < num_computing; ++peer) {
@@ -80,7 +84,8 @@ std::optional<bool> AllKept(net::Channel& channel, size_t num_computing, bool ke
     receives.push_back(receive);
   }
   channel.Exchange(sends, receives);
-  return std::all_of(said.begin(), said.end(), [](const Bytes& one) { return one[0] == 1; });
+  return kept &&
+         std::all_of(said.begin(), said.end(), [&](const Bytes& one) { return one == said[self]; });
 }
 
 RunKeys AgreeOnKeys(net::Channel& channel, size_t num_computing, const KeyShares* own,

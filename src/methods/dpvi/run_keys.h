@@ -9,9 +9,9 @@
 // A resumed run goes on in the streams of the earlier attempt, so a party keeps its shares as soon
 // as the keys are made, with a digest of these, and sends the same again. The others know them by
 // then and could fit theirs to them, but keys that come out different are refused. If one party did
-// not keep its shares, all draw new ones: nothing had opened, because every party keeps its shares
-// before the first sum can open. If one lost them later, the keys are other ones, and checkpoints
-// bound to them (CheckpointBinding) are refused.
+// not keep its shares, or kept those of another attempt, all draw new ones: nothing had opened,
+// because all keep shares of the same keys before the first sum can open. If one lost them later,
+// the keys are other ones, and checkpoints bound to them (CheckpointBinding) are refused.
 #pragma once
 
 #include <filesystem>
@@ -54,10 +54,12 @@ std::optional<KeptShares> LoadShares(const std::filesystem::path& folder,
 void KeepShares(const std::filesystem::path& folder, const crypto::Digest& binding,
                 const KeptShares& kept);
 
-// Whether every computing party has kept shares; one round among them, kKeptBytes to each other.
-// Empty at the dealer, which takes no part.
-inline constexpr uint64_t kKeptBytes = 1;
-std::optional<bool> AllKept(net::Channel& channel, size_t num_computing, bool kept);
+// Whether every computing party has kept shares, of the same keys: a party may have kept those of
+// an attempt in which another was stopped before it did. One round among them, kKeptBytes to each
+// other: whether, and KeptShares::keys. Empty at the dealer, which takes no part.
+inline constexpr uint64_t kKeptBytes = 1 + 32;
+std::optional<bool> AllKeptTheSame(net::Channel& channel, size_t num_computing,
+                                   const std::optional<KeptShares>& kept);
 
 // Two rounds among all processes of the channel, of which the first num_computing compute: both
 // keys go to these, that of the batches to the dealer too, at the cost of net/joint_draw.h. own,

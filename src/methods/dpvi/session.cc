@@ -37,7 +37,7 @@ Session BeginSession(net::Channel& channel, const RunPlan& plan, const SessionIn
     kept = LoadShares(input.folder, input.own);
   }
   channel.BeginPhase(kKeysPhase);
-  const bool again = AllKept(channel, input.num_computing, kept.has_value()).value_or(false);
+  const bool again = AllKeptTheSame(channel, input.num_computing, kept).value_or(false);
   std::optional<KeyShares> shares;
   if (computes) shares = again ? kept->shares : DrawKeyShares(*input.random);
   Session session;

@@ -236,10 +236,21 @@ TEST_F(KeptSharesTest, KeysThatComeOutOtherThanBeforeAreRefused) {
 
   // Says that it kept none: both draw anew, for without a checkpoint nothing had opened.
   std::filesystem::remove_all(folder_ / "1");
+  std::filesystem::copy(folder_ / "0", folder_ / "of an earlier attempt");
   const auto [new_errors, fresh] = begin(both, 60);
   EXPECT_EQ(net::Describe(new_errors), "");
   EXPECT_EQ(fresh[0], fresh[1]);
   EXPECT_NE(fresh[0], first[0]);
+  // Each kept shares, of two attempts, in both of which the other was stopped before it did.
+  std::filesystem::remove_all(folder_ / "0");
+  std::filesystem::copy(folder_ / "of an earlier attempt", folder_ / "0");
+  const auto [apart_errors, anew] = begin(both, 65);
+  EXPECT_EQ(net::Describe(apart_errors), "");
+  EXPECT_EQ(anew[0], anew[1]);
+  EXPECT_NE(anew[0], first[0]);
+  EXPECT_NE(anew[0], fresh[0]);
+  EXPECT_EQ(LoadShares(folder_ / "0", DigestOf(1))->keys,
+            LoadShares(folder_ / "1", DigestOf(1))->keys);
   // With one, the others would go on under keys that it does not know: refused, and nothing is
   // lost.
   const KeptShares before = LoadShares(folder_ / "0", DigestOf(1)).value();

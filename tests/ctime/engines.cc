@@ -14,6 +14,7 @@
 #include "mpc/functions/reciprocal.h"
 #include "mpc/functions/sigmoid.h"
 #include "mpc/functions/softmax.h"
+#include "mpc/functions/triangular.h"
 #include "mpc/functions/variates.h"
 #include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
@@ -146,6 +147,9 @@ void EveryFunction(Engine& engine, size_t) {
   Use(mpc::CumulativeSums(engine, x[0]));
   const mpc::DefiniteMatrix matrix = {engine.Slice(x[0], 0, 0, {3, 3})};
   Use(mpc::InvertDefinite(engine, std::span(&matrix, 1), 30));
+  Shared lower = matrix.matrix;
+  mpc::InvertUnitLower(engine, {&lower}, 20, 1000.0);
+  Use(lower);
   SecretSource random;
   Use(mpc::LogisticVariates(engine, {2, 2}, random, 30));
 }

@@ -13,6 +13,9 @@
 // A linear oracle takes one step of its own: the centre keeps the rows of all evaluations that its
 // task allows, used or not. Two parties without a dealer make nothing for it: they run it with
 // transfers (ot/ot_oracle.h).
+//
+// Timing  that of ot/round.h and dealer_node.h, of which it is made: constant in masks; not in
+//         shapes and rows (public). Not run as a whole by tests/ctime.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,6 @@
 // Where a party of the engine `dealer` gets its correlated randomness from.
+//
+// Timing  constant in what is handed out; not in offsets (public). Proved by tests/ctime.
 #pragma once
 
 #include "mpc/bit_kernels.h"

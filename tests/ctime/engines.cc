@@ -4,6 +4,18 @@
 #include "mpc/compare.h"
 #include "mpc/dealer_engine.h"
 #include "mpc/dealer_node.h"
+#include "mpc/functions/definite.h"
+#include "mpc/functions/division.h"
+#include "mpc/functions/exponential.h"
+#include "mpc/functions/extremes.h"
+#include "mpc/functions/logarithm.h"
+#include "mpc/functions/norm.h"
+#include "mpc/functions/order.h"
+#include "mpc/functions/reciprocal.h"
+#include "mpc/functions/sigmoid.h"
+#include "mpc/functions/softmax.h"
+#include "mpc/functions/triangular.h"
+#include "mpc/functions/variates.h"
 #include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
 #include "mpc/shamir_engine.h"
@@ -115,14 +127,42 @@ void EveryOperation(Engine& engine, size_t) {
   Oracle(engine, b);
 }
 
-void RunEngine(const std::string& kind, size_t num_parties, const mpc::testing::EngineMaker& make) {
+// Whatever the values: beyond their bounds results are wrong, which nobody looks at.
+void EveryFunction(Engine& engine, size_t) {
+  const std::vector<mpc::PrivateMatrix> inputs = {SecretMatrix(engine, 0, {4, 3})};
+  const std::vector<Shared> x = engine.Input(inputs);
+  const std::vector<mpc::PositiveValue> positive = {{x[0], 0.5}};
+  Use(mpc::Log(engine, positive, 30));
+  Use(mpc::InverseRoot(engine, positive, 30));
+  const mpc::Quotient quotient = {x[0], positive[0], 2000.0};
+  Use(mpc::Divide(engine, std::span(&quotient, 1), 30));
+  const mpc::BoundedAbove bounded = {x[0], 5.0};
+  Use(mpc::Exponential(engine, std::span(&bounded, 1), 30));
+  Use(mpc::Sigmoid(engine, x, 30));
+  Use(mpc::RowSoftmax(engine, x, 30));
+  Use(mpc::RowArgMax(engine, x));
+  const mpc::RowsWithNorm rows = {x[0], 1.0};
+  Use(mpc::RowNorm(engine, std::span(&rows, 1), 30));
+  Use(mpc::ClipRows(engine, std::span(&rows, 1)));
+  Use(mpc::CumulativeSums(engine, x[0]));
+  const mpc::DefiniteMatrix matrix = {engine.Slice(x[0], 0, 0, {3, 3})};
+  Use(mpc::InvertDefinite(engine, std::span(&matrix, 1), 30));
+  Shared lower = matrix.matrix;
+  mpc::InvertUnitLower(engine, {&lower}, 20, 1000.0);
+  Use(lower);
+  SecretSource random;
+  Use(mpc::LogisticVariates(engine, {2, 2}, random, 30));
+}
+
+void RunEngine(const std::string& kind, size_t num_parties, const mpc::testing::EngineMaker& make,
+               const mpc::testing::Body& body = EveryOperation) {
   mpc::testing::RunOptions options;
   options.kind = kind;
   options.num_parties = num_parties;
   options.make = make;
   options.releases = {{"out", "everything", "all", "exact", 10000},
                       {"oracle", "products", "the centre", "exact", 100, 0}};
-  mpc::testing::RunAll(options, EveryOperation).ThrowIfFailed();
+  mpc::testing::RunAll(options, body).ThrowIfFailed();
 }
 
 void Dealer() {
@@ -135,12 +175,13 @@ void Dealer() {
             });
 }
 
-void Replicated() {
-  RunEngine("replicated", 3, [](net::Channel& channel, mpc::ReleaseGate& gate) {
-    return std::make_unique<mpc::ReplicatedEngine<Ring128>>(channel, gate,
-                                                            SecretTapes(channel, "replicated"));
-  });
+std::unique_ptr<Engine> MakeReplicated(net::Channel& channel, mpc::ReleaseGate& gate) {
+  return std::make_unique<mpc::ReplicatedEngine<Ring128>>(channel, gate,
+                                                          SecretTapes(channel, "replicated"));
 }
+
+void Replicated() { RunEngine("replicated", 3, MakeReplicated); }
+void Functions() { RunEngine("replicated", 3, MakeReplicated, EveryFunction); }
 
 void Transfers() {
   RunEngine("ot", 2, [](net::Channel& channel, mpc::ReleaseGate& gate) {
@@ -171,7 +212,7 @@ std::vector<Primitive> EnginePrimitives() {
 }
 
 std::vector<Primitive> SlowPrimitives() {
-  return {{"engine_shamir_five", Shamir<5, 3>}, {"engine_ot", Transfers}};
+  return {{"engine_shamir_five", Shamir<5, 3>}, {"engine_ot", Transfers}, {"functions", Functions}};
 }
 
 }  // namespace partita::ctime

@@ -1,6 +1,8 @@
 // What the functions of this folder are written with: rounds of unlike products and cuts, and local
 // arithmetic with constants. Every bound that is handed in is the caller's knowledge of the value,
 // which is often better than what the operands' bounds say.
+//
+// Timing  constant in shares; not in shapes and bounds (public). Proved by tests/ctime.
 #pragma once
 
 #include <optional>

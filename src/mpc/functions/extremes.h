@@ -7,6 +7,7 @@
 // Rounds    ceil(log2 cols) (LessThan + Select), compare.h; a column without a partner waits.
 // Bytes     for RowArgMax of rows of 20, 40 fraction bits, 82 (`dealer`) or 67 (`replicated`) sent
 //           per entry by the busiest process.
+// Timing    constant in shares; not in shapes and bounds (public). Proved by tests/ctime.
 #pragma once
 
 #include <span>

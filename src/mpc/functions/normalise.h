@@ -13,6 +13,7 @@
 //             1 if no mantissa has fewer bits than x (w - 1).
 // Bytes       The m ring elements per entry of the marks are most of it: a narrow range is the
 //             largest saving.
+// Timing      constant in shares; not in shapes and bounds (public). Proved by tests/ctime.
 #pragma once
 
 #include <functional>

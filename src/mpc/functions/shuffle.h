@@ -12,6 +12,8 @@
 //          (`replicated`).
 // Bytes    per party and layer a product of n / 2 rows (one setting for each), 2 ceil(log2 n) - 1
 //          layers: for 1000 rows of one column every process sends about 600 per row.
+// Timing   constant in shares; NOT in the own permutation, which its party draws and routes before
+//          the first message (switching_network.h).
 #pragma once
 
 #include "crypto/random.h"

@@ -4,6 +4,10 @@
 // Parallel Processing Letters 2002) without the switches that it could save: n places, any n,
 // 2 ceil(log2 n) - 1 layers of at most n / 2 switches that touch different places. Which places a
 // switch joins depends on n only, its setting on the permutation; every permutation can be set.
+//
+// Timing  NOT constant: the permutation decides which places are visited in which order, and
+//         rejection how many words are drawn. Each party does it alone, on its own machine; the
+//         order of a shuffle stays hidden behind the permutation of any other honest party.
 #pragma once
 
 #include <cstddef>

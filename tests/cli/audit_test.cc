@@ -158,13 +158,5 @@ TEST_F(AuditTest, NonsenseIsRefused) {
   EXPECT_EQ(Partita({"audit", "outputs", "/nowhere.csv", text, "--epsilon", "1"}).exit_code, 2);
 }
 
-TEST_F(AuditTest, EveryCommandHasASchema) {
-  for (const char* command : {"mechanism", "outputs", "study", "runs"}) {
-    const ProcessResult run = Partita({"audit", command, "--schema"});
-    EXPECT_EQ(run.exit_code, 0) << command;
-    EXPECT_EQ(Json::parse(run.out)["title"], std::string("partita audit ") + command);
-  }
-}
-
 }  // namespace
 }  // namespace partita::testing::audit_test

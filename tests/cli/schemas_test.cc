@@ -180,8 +180,8 @@ TEST(SchemasTest, EveryFileIsASchemaThatLeavesNothingOpen) {
 
 TEST(SchemasTest, OutputsAreWhatTheySay) {
   StudyFolder folder;
-  const SumFolder sum({.clients = 5, .max_drop = 2}),
-      tokens({.clients = 5, .max_drop = 2, .admission = "tokens"});
+  const SumFolder sum({.clients = 5, .max_drop = 1}),
+      tokens({.clients = 5, .max_drop = 1, .admission = "tokens"});
   const std::string home = folder.path() + "/home", result = folder.path() + "/result.json",
                     roster = folder.path() + "/roster.toml", ledger = folder.path() + "/ledger.db";
   const std::vector<std::vector<std::string>> commands = {
@@ -298,8 +298,17 @@ TEST(SchemasTest, EveryMethodsResultIsOfItsSchemaAndNoOther) {
   }
 }
 
-// Calls see(object, path) for every object below `value`, once for each kind of place: of a list
-// its first item. `value` is changed by `see` and must be put back by it.
+// The same with one item in every list: all of a list are of one schema.
+Json Shortened(const Json& value) {
+  Json shortened = value;
+  if (value.is_array() && value.size() > 1) shortened = Json::array({value[0]});
+  if (shortened.is_structured()) {
+    for (Json& below : shortened) below = Shortened(below);
+  }
+  return shortened;
+}
+
+// Calls see(object, path) for every object below `value`; `see` puts back what it changes.
 void ForEachObject(Json& value, const std::string& path,
                    const std::function<void(Json&, const std::string&)>& see) {
   if (value.is_array() && !value.empty()) ForEachObject(value[0], path + "[]", see);
@@ -322,7 +331,9 @@ TEST(SchemasTest, AKeyTooManyOrTooFewIsNoticed) {
   for (const auto& [method, result] : Results()) {
     const std::string of = method;
     const JsonSchema schema(SchemaOf(method));
-    Json changed = result;
+    const Json shortened = Shortened(result);
+    EXPECT_EQ(schema.Errors(shortened), "");
+    Json changed = shortened;
     size_t keys = 0;
     ForEachObject(changed, method, [&](Json& object, const std::string& path) {
       object["planted"] = true;
@@ -340,7 +351,7 @@ TEST(SchemasTest, AKeyTooManyOrTooFewIsNoticed) {
         ++keys;
       }
     });
-    EXPECT_EQ(changed, result);
+    EXPECT_EQ(changed, shortened);
     EXPECT_GT(keys, 120u);
   }
 }

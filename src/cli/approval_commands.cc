@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/ledger_price.h"
 #include "cli/outcome.h"
@@ -128,19 +128,9 @@ std::string ApprovalText(const study::Envelope& envelope) {
       Thresholds(envelope.disclosure), study::FormatUtc(envelope.valid_until));
 }
 
-std::string ReadTextToSign(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in.is_open() || in.bad()) {
-    throw Error(ErrorCode::kBadInput, "cannot read " + file,
-                "check the path and that you may read it");
-  }
-  return text;
-}
-
 int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
-  study::Envelope envelope =
-      study::ParseEnvelopeFile(ReadTextToSign(options.envelope), options.envelope);
+  study::Envelope envelope = study::ParseEnvelopeFile(
+      ReadFile(options.envelope, study::kMaxStudyFileBytes, "the envelope"), options.envelope);
   envelope.party = options.party;
   const crypto::Identity identity = LoadOwnIdentity(options);
   const fs::path file =
@@ -380,7 +370,7 @@ int ShowEnvelope(const OutputOptions& output, const ShowOptions& options, const 
 }
 
 int Show(const OutputOptions& output, const ShowOptions& options) {
-  const std::string text = ReadTextToSign(options.file);
+  const std::string text = ReadFile(options.file, study::kMaxStudyFileBytes, "the document");
   if (study::IsEnvelope(text)) return ShowEnvelope(output, options, text);
   const study::SignedApproval document = study::ParseApproval(text, options.file);
   const study::Approval& approval = document.approval;

@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/json.h"
@@ -13,7 +12,6 @@
 #include "data/harmonise.h"
 #include "data/table_check.h"
 #include "runtime/mock_tables.h"
-#include "runtime/new_file.h"
 #include "runtime/prepare_study.h"
 #include "runtime/table_check_options.h"
 
@@ -95,7 +93,7 @@ int RunDescribe(const OutputOptions& output, const DescribeCommand& command) {
   json["draft"] = draft;
   std::string text = draft;
   if (!command.output.empty()) {
-    runtime::WriteNewFile(command.output, draft, kForOwner);
+    WriteNewFile(command.output, draft, kForOwner, "the draft");
     json["output"] = command.output;
     text = fmt::format("wrote {}", command.output);
   }
@@ -202,7 +200,7 @@ int RunCheck(const OutputOptions& output, const CheckCommand& command) {
     const data::ShareSummary summary =
         data::Summarise(check, study.file.dictionary, study.file.name, command.party,
                         std::max(command.min_cell, study.file.disclosure.min_cell));
-    runtime::WriteNewFile(command.share, data::ShareJson(summary), kForOthers);
+    WriteNewFile(command.share, data::ShareJson(summary), kForOthers, "the summary");
     json["share"] = command.share;
     text += fmt::format("\n{}wrote {}: show it to the parties of the study only\n",
                         data::DescribeShare(summary), command.share);
@@ -236,15 +234,7 @@ void AddTableCheck(CLI::App* data, Invocation& invocation) {
 // ----------------------------------------------------------------------------------- compare
 
 data::ShareSummary ReadShare(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text(data::kMaxShareBytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(stream.gcount()));
-  if (!stream.is_open() || stream.bad()) {
-    throw Error(ErrorCode::kBadInput, fmt::format("{}: cannot be read", file),
-                "name the summary that data check --share wrote");
-  }
-  return data::ParseShare(text, file);
+  return data::ParseShare(ReadFile(file, data::kMaxShareBytes, "the summary"), file);
 }
 
 std::string Joined(const std::vector<std::string>& texts) {

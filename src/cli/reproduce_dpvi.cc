@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/interrupt.h"
 #include "cli/secure_sum.h"
@@ -17,7 +18,6 @@
 #include "methods/dpvi/adult.h"
 #include "methods/dpvi/model_file.h"
 #include "privacy/accounting/steps_statement.h"
-#include "report/atomic_file.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/line_plot.h"
@@ -352,18 +352,18 @@ int ReportDpvi(const OutputOptions& output, const DpviCommand& command, const st
                const Adult& adult, const std::vector<Line>& lines) {
   const std::vector<Outcome> outcomes = RunLines(output, command, adult, lines);
   const privacy::Statement statement = StatementOf(command, adult, outcomes);
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, DpviCsv(outcomes));
+  if (!command.output.empty()) WriteFileAtomically(command.output, DpviCsv(outcomes));
   if (!command.html.empty())
-    report::WriteFileAtomically(command.html, DpviHtml(title, outcomes, statement));
+    WriteFileAtomically(command.html, DpviHtml(title, outcomes, statement));
   if (!command.model.empty()) {
     const mixture::VariationalState& state = outcomes.back().run.state;
-    report::WriteFileAtomically(command.model, dpvi::ModelJson({{"demographic", "financial"},
-                                                                adult.columns,
-                                                                state.mean,
-                                                                state.log_scale,
-                                                                state.step,
-                                                                state.step,
-                                                                {}}));
+    WriteFileAtomically(command.model, dpvi::ModelJson({{"demographic", "financial"},
+                                                        adult.columns,
+                                                        state.mean,
+                                                        state.log_scale,
+                                                        state.step,
+                                                        state.step,
+                                                        {}}));
   }
   PrintResult(output, DpviText(outcomes, statement), DpviData(outcomes, statement).dump());
   return kDone;

@@ -1,25 +1,20 @@
 // partita study new | validate | plan | rehearse | simulate | join | report (approvals:
 // approval_commands.cc, prior: prior_command.cc)
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/correlation_files.h"
 #include "cli/interrupt.h"
 #include "cli/outcome.h"
 #include "cli/simulate.h"
 #include "cli/units.h"
-#include "report/atomic_file.h"
 #include "report/document_report.h"
 #include "report/estimates_csv.h"
 #include "report/plan_html.h"
@@ -40,20 +35,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A study file is for sharing: readable by others as the user's mask allows, and never over an
-// existing one.
-void WriteNewFile(const std::string& path, const std::string& text) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  const bool written =
-      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const int reason = errno;
-  if (fd >= 0) ::close(fd);
-  if (!written) {
-    throw Error(ErrorCode::kUsage, fmt::format("cannot write {}: {}", path, std::strerror(reason)),
-                "choose another name, or move an existing file away");
-  }
-}
-
 void AddNew(CLI::App* study, Invocation& invocation) {
   struct Options {
     std::string file, partition = "horizontal", method = "mle";
@@ -72,7 +53,8 @@ void AddNew(CLI::App* study, Invocation& invocation) {
         const auto kind = mixture    ? study::TemplateKind::kMixture
                           : vertical ? study::TemplateKind::kVertical
                                      : study::TemplateKind::kHorizontal;
-        WriteNewFile(options->file, study::StudyTemplate(kind));
+        // For sharing: readable by others as the user's mask allows.
+        WriteNewFile(options->file, study::StudyTemplate(kind), 0666, "the study file");
         PrintResult(invocation.output,
                     fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
                                 options->file),
@@ -141,7 +123,7 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
             nlohmann::ordered_json::parse(study::RenderPlanJson(plan, networks));
         data["plan_hash"] = hash;
         if (!options->html.empty()) {
-          report::WriteFileAtomically(options->html, report::RenderPlanHtml(plan, networks, hash));
+          WriteFileAtomically(options->html, report::RenderPlanHtml(plan, networks, hash));
         }
         PrintResult(invocation.output,
                     fmt::format("{}\nPlan hash (the parties compare it when they connect)\n  {}\n"
@@ -319,9 +301,8 @@ void AddReport(CLI::App* study, Invocation& invocation) {
                         "leave out --csv; result.json holds all numbers");
           }
           if (!options->html.empty()) {
-            report::WriteFileAtomically(
-                options->html,
-                report::RenderDocumentHtml(*stored.document, stored.plan, stored.facts));
+            WriteFileAtomically(options->html, report::RenderDocumentHtml(
+                                                   *stored.document, stored.plan, stored.facts));
           }
           PrintResult(invocation.output,
                       report::DocumentSummary(*stored.document, stored.plan, stored.facts),
@@ -329,11 +310,11 @@ void AddReport(CLI::App* study, Invocation& invocation) {
           return kDone;
         }
         if (!options->html.empty()) {
-          report::WriteFileAtomically(
-              options->html, report::RenderReportHtml(stored.results, stored.plan, stored.facts));
+          WriteFileAtomically(options->html,
+                              report::RenderReportHtml(stored.results, stored.plan, stored.facts));
         }
         if (!options->csv.empty()) {
-          report::WriteFileAtomically(options->csv, report::EstimatesCsv(stored.results));
+          WriteFileAtomically(options->csv, report::EstimatesCsv(stored.results));
         }
         PrintResult(invocation.output,
                     report::TerminalSummary(stored.results, stored.plan, stored.facts),

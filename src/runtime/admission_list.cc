@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "crypto/hash.h"
 #include "methods/dca/client.h"
 #include "study/utc_time.h"
@@ -161,16 +160,8 @@ AdmissionList ParseAdmissionList(std::string_view text, const std::string& file)
 }
 
 AdmissionList LoadAdmissionList(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::error_code error;
-  const auto size = std::filesystem::file_size(file, error);
-  if (!stream.is_open() || error || size > kMaxAdmissionBytes) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("cannot read the list of clients {}", file.string()),
-                "check the path; partita client register makes it");
-  }
-  const std::string text((std::istreambuf_iterator<char>(stream)), {});
-  return ParseAdmissionList(text, file.string());
+  return ParseAdmissionList(ReadFile(file, kMaxAdmissionBytes, "the list of clients"),
+                            file.string());
 }
 
 std::string FormatAdmissionList(const AdmissionList& list) {

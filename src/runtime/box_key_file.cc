@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "crypto/kdf.h"
 #include "net/socket.h"
-#include "runtime/new_file.h"
 
 namespace partita::runtime {
 namespace {
@@ -74,7 +74,7 @@ std::string ReadSecretFile(const std::filesystem::path& path) {
 
 void SaveBoxKey(const crypto::BoxKeyPair& pair, const std::filesystem::path& file) {
   WriteNewFile(file, fmt::format("{}\nsecret {}\n", kBoxTitle, ToHex(pair.secret_key.Expose())),
-               0600);
+               0600, "the key file");
 }
 
 crypto::BoxKeyPair ParseBoxKey(std::string_view text, const std::string& file) {
@@ -94,7 +94,7 @@ void SaveToken(const ClientToken& token, const std::filesystem::path& file) {
   WriteNewFile(file,
                fmt::format("{}\nclient {}\nsecret {}\n", kTokenTitle, ToHex(token.client),
                            ToHex(token.secret.Expose())),
-               0600);
+               0600, "the token");
 }
 
 ClientToken ParseToken(std::string_view text, const std::string& file) {

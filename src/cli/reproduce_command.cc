@@ -24,6 +24,7 @@
 #include "report/html_page.h"
 #include "report/progress.h"
 #include "stats/blr/figure2.h"
+#include "stats/quantile.h"
 
 namespace partita::cli {
 namespace {
@@ -69,9 +70,9 @@ double MeanPredictor(const std::vector<blr::Figure2Cell>& cells, const blr::Figu
 
 CellSummary Summarise(const std::vector<blr::Figure2Cell>& cells, const blr::Figure2Cell& cell) {
   const std::vector<double> errors = Flat(cell.errors);
-  const double median = blr::Quantile(errors, 0.5);
-  return {median, blr::Quantile(errors, 0.25), blr::Quantile(errors, 0.75),
-          blr::Quantile(Flat(cell.rmse), 0.5), median / MeanPredictor(cells, cell)};
+  const double median = stats::Quantile(errors, 0.5);
+  return {median, stats::Quantile(errors, 0.25), stats::Quantile(errors, 0.75),
+          stats::Quantile(Flat(cell.rmse), 0.5), median / MeanPredictor(cells, cell)};
 }
 
 std::string BlrCsv(const std::vector<blr::Figure2Cell>& cells) {

@@ -24,6 +24,7 @@
 #include "report/privacy_html.h"
 #include "report/progress.h"
 #include "stats/mixture/experiment.h"
+#include "stats/quantile.h"
 
 namespace partita::cli {
 namespace {
@@ -244,14 +245,6 @@ std::string DpviCsv(const std::vector<Outcome>& outcomes) {
   return csv;
 }
 
-double Quantile(std::vector<double> values, double probability) {
-  std::sort(values.begin(), values.end());
-  const double position = probability * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<size_t>(position);
-  const size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (position - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 struct LineSummary {
   std::vector<double> ends, predictive, seconds;
   std::vector<size_t> active;
@@ -278,12 +271,12 @@ std::string DpviText(const std::vector<Outcome>& outcomes, const privacy::Statem
   table.right = {1, 2, 3, 4, 5, 6};
   for (const auto& [name, line] : Summaries(outcomes)) {
     const auto [fewest, most] = std::minmax_element(line.active.begin(), line.active.end());
-    table.rows.push_back({name, fmt::format("{:.3f}", Quantile(line.ends, 0.5)),
-                          fmt::format("{:.3f}", Quantile(line.ends, 0)),
-                          fmt::format("{:.3f}", Quantile(line.ends, 1)),
-                          fmt::format("{:.3f}", Quantile(line.predictive, 0.5)),
+    table.rows.push_back({name, fmt::format("{:.3f}", stats::Quantile(line.ends, 0.5)),
+                          fmt::format("{:.3f}", stats::Quantile(line.ends, 0)),
+                          fmt::format("{:.3f}", stats::Quantile(line.ends, 1)),
+                          fmt::format("{:.3f}", stats::Quantile(line.predictive, 0.5)),
                           fmt::format("{} to {}", *fewest, *most),
-                          FormatSeconds(Quantile(line.seconds, 0.5))});
+                          FormatSeconds(stats::Quantile(line.seconds, 0.5))});
   }
   return RenderTable(table, 0) +
          WrapText(

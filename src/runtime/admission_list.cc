@@ -30,16 +30,6 @@ constexpr char kLineHint[] =
   throw Error(ErrorCode::kBadInput, fmt::format("{}:{}: {}", file, line, what), hint);
 }
 
-bool ParseHex(std::string_view text, std::span<uint8_t> out) {
-  if (text.size() != 2 * out.size() ||
-      text.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
-    return false;
-  }
-  const Bytes bytes = FromHex(text);
-  std::copy(bytes.begin(), bytes.end(), out.begin());
-  return true;
-}
-
 // Up to the next blank, which is removed as well.
 std::string_view Word(std::string_view& line) {
   const size_t end = line.find(' ');
@@ -50,7 +40,7 @@ std::string_view Word(std::string_view& line) {
 
 std::optional<AdmittedClient> ParseLine(std::string_view line, Admission admission) {
   AdmittedClient client;
-  if (!ParseHex(Word(line), client.client) || !ParseHex(Word(line), client.credential)) {
+  if (!FromHex(Word(line), client.client) || !FromHex(Word(line), client.credential)) {
     return std::nullopt;
   }
   if (admission == Admission::kTokens) {

@@ -39,14 +39,7 @@ bool TakeHexLine(std::string_view& text, std::string_view name, std::span<uint8_
   std::string_view line = NextLine(text);
   if (!line.starts_with(name)) return false;
   line.remove_prefix(name.size());
-  if (line.size() != 2 * out.size() + 1 || line[0] != ' ' ||
-      line.find_first_not_of("0123456789abcdef", 1) != std::string_view::npos) {
-    return false;
-  }
-  Bytes bytes = FromHex(line.substr(1));
-  std::copy(bytes.begin(), bytes.end(), out.begin());
-  Wipe(bytes.data(), bytes.size());
-  return true;
+  return line.starts_with(' ') && FromHex(line.substr(1), out);
 }
 
 // Of a file that nobody else can read.

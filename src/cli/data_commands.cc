@@ -14,6 +14,7 @@
 #include "runtime/mock_tables.h"
 #include "runtime/prepare_study.h"
 #include "runtime/table_check_options.h"
+#include "study/text.h"
 
 namespace partita::cli {
 namespace {
@@ -237,12 +238,6 @@ data::ShareSummary ReadShare(const std::string& file) {
   return data::ParseShare(ReadFile(file, data::kMaxShareBytes, "the summary"), file);
 }
 
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
-  return joined;
-}
-
 int RunTableComparison(const OutputOptions& output, const std::vector<std::string>& files) {
   std::vector<data::ShareSummary> summaries;
   for (const std::string& file : files) summaries.push_back(ReadShare(file));
@@ -254,7 +249,7 @@ int RunTableComparison(const OutputOptions& output, const std::vector<std::strin
     usable = usable && problem.severity != data::Severity::kProblem;
     text += "\n" + WrapText(fmt::format("{}: {}{}: {}", data::SeverityName(problem.severity),
                                         problem.column.empty() ? "" : problem.column + " at ",
-                                        Joined(problem.parties), problem.what),
+                                        study::Join(problem.parties), problem.what),
                             0);
     text += WrapText("fix: " + problem.fix, 2);
     list.push_back({{"severity", data::SeverityName(problem.severity)},

@@ -10,7 +10,6 @@ namespace partita::data {
 
 namespace {
 
-bool IsSpace(char c) { return c == ' ' || c == '\t'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // `text` has a '.' for the decimal mark.

@@ -231,11 +231,6 @@ std::vector<BatchChoice> CompareBatches(const RunPlan& plan, const Audience& aud
   return choices;
 }
 
-double EpsilonSpent(const RunPlan& plan, const Audience& audience, uint64_t openings) {
-  if (openings == 0) return 0;
-  return OutsideEpsilon(StateRun(plan, audience, {openings, {}}));
-}
-
 std::vector<privacy::ledger::Charge> ChargesOf(const RunPlan& plan, const Audience& audience,
                                                uint32_t coalition) {
   // Delta of the whole audience: what was taken out of it is charged too.

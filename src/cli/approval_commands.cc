@@ -3,13 +3,14 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/ledger_price.h"
 #include "cli/outcome.h"
+#include "cli/party_files.h"
 #include "crypto/signature.h"
 #include "runtime/approval_files.h"
 #include "runtime/approval_uses.h"
@@ -29,24 +30,19 @@ namespace {
 namespace fs = std::filesystem;
 
 struct SignOptions {
-  std::string study_file, party, folder = ".", data, key, certificate, roster, until, envelope,
-                                 output, reason, ledger, table;
+  std::string study_file, party, until, envelope, output, reason, ledger, table;
+  PartyFiles files;
   std::optional<uint64_t> min_cell, min_rows;
   uint64_t runs = 1;
   bool refuse_small_samples = false, accept_useless = false, accept_faults = false;
 };
-
-fs::path InFolder(const SignOptions& options, const std::string& given, const char* name) {
-  return given.empty() ? fs::path(options.folder) / name : fs::path(given);
-}
 
 fs::path OutputFolder(const SignOptions& options, const std::string& beside) {
   return options.output.empty() ? fs::path(beside).parent_path() : fs::path(options.output);
 }
 
 crypto::Identity LoadOwnIdentity(const SignOptions& options) {
-  return crypto::LoadIdentity(InFolder(options, options.certificate, "cert.pem"),
-                              InFolder(options, options.key, "key.pem"));
+  return crypto::LoadIdentity(options.files.Certificate(), options.files.Key());
 }
 
 // Shows `page` and, unless --yes, asks at the terminal. Throws kRefused for any answer but yes.
@@ -128,19 +124,9 @@ std::string ApprovalText(const study::Envelope& envelope) {
       Thresholds(envelope.disclosure), study::FormatUtc(envelope.valid_until));
 }
 
-std::string ReadTextToSign(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in.is_open() || in.bad()) {
-    throw Error(ErrorCode::kBadInput, "cannot read " + file,
-                "check the path and that you may read it");
-  }
-  return text;
-}
-
 int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
-  study::Envelope envelope =
-      study::ParseEnvelopeFile(ReadTextToSign(options.envelope), options.envelope);
+  study::Envelope envelope = study::ParseEnvelopeFile(
+      ReadFile(options.envelope, study::kMaxStudyFileBytes, "the envelope"), options.envelope);
   envelope.party = options.party;
   const crypto::Identity identity = LoadOwnIdentity(options);
   const fs::path file =
@@ -197,10 +183,10 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   request.party = options.party;
   request.decision = decision;
   request.reason = options.reason;
-  request.fingerprints = runtime::Fingerprints(
-      runtime::ChannelRoster(prepared, InFolder(options, options.roster, "roster.toml")));
+  request.fingerprints =
+      runtime::Fingerprints(runtime::ChannelRoster(prepared, options.files.Roster()));
   request.identity = LoadOwnIdentity(options);
-  request.data = InFolder(options, options.data, "data.csv");
+  request.data = options.files.Data();
   request.min_cell = options.min_cell;
   request.min_rows = options.min_rows;
   request.refuse_small_samples = options.refuse_small_samples;
@@ -252,15 +238,8 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
 
 void AddSigningOptions(CLI::App* command, const std::shared_ptr<SignOptions>& options) {
   command->add_option("--party", options->party, "Which party decides")->required();
-  command
-      ->add_option("--folder", options->folder,
-                   "Where data.csv, key.pem, cert.pem and roster.toml are")
-      ->capture_default_str();
-  command->add_option("--key", options->key, "The private key (default: key.pem in the folder)");
-  command->add_option("--certificate", options->certificate,
-                      "The certificate (default: cert.pem in the folder)");
-  command->add_option("--roster", options->roster,
-                      "The roster (default: roster.toml in the folder)");
+  AddPartyFolder(command, options->files, "Where data.csv, key.pem, cert.pem and roster.toml are");
+  AddPartyIdentity(command, options->files);
   command->add_option("--output", options->output,
                       "The folder to write to (default: where the study file is)");
 }
@@ -276,7 +255,7 @@ void AddApprove(CLI::App& study, Invocation& invocation) {
       "Approve in advance every study within this envelope (docs/approvals.md)");
   envelope->excludes(file);
   AddSigningOptions(command, options);
-  command->add_option("--data", options->data, "The table (default: data.csv in the folder)");
+  AddPartyData(command, options->files);
   command->add_option("--until", options->until, "Last day of validity (default: 90 days)")
       ->excludes(envelope);
   command->add_option("--min-cell", options->min_cell, "Raise the study's min_cell")
@@ -380,7 +359,7 @@ int ShowEnvelope(const OutputOptions& output, const ShowOptions& options, const 
 }
 
 int Show(const OutputOptions& output, const ShowOptions& options) {
-  const std::string text = ReadTextToSign(options.file);
+  const std::string text = ReadFile(options.file, study::kMaxStudyFileBytes, "the document");
   if (study::IsEnvelope(text)) return ShowEnvelope(output, options, text);
   const study::SignedApproval document = study::ParseApproval(text, options.file);
   const study::Approval& approval = document.approval;

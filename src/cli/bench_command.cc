@@ -6,12 +6,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/simulate.h"
 #include "cli/units.h"
-#include "report/atomic_file.h"
 #include "report/progress.h"
 #include "runtime/mpc_bench.h"
 
@@ -105,7 +105,7 @@ int RunBench(const OutputOptions& output, const BenchCommand& command) {
       BenchOptionsOf(command), output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
   const std::string data = BenchData(rows, load, command).dump();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, data + "\n");
+  if (!command.output.empty()) WriteFileAtomically(command.output, data + "\n");
   PrintResult(output, BenchText(rows, load, command.repetitions), data);
   return kDone;
 }

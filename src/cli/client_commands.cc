@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/atomic_file.h"
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/json.h"
@@ -17,7 +16,6 @@
 #include "crypto/hash.h"
 #include "runtime/admission_list.h"
 #include "runtime/box_key_file.h"
-#include "runtime/new_file.h"
 #include "runtime/submit_upload.h"
 #include "study/collection_file.h"
 #include "study/utc_time.h"
@@ -36,7 +34,7 @@ int RunKeygen(const OutputOptions& output, const fs::path& folder) {
   AdmissionList own;
   own.clients.push_back({runtime::ClientOfKey(pair.public_key), pair.public_key, 0});
   runtime::SaveBoxKey(pair, folder / "client.key");
-  runtime::WriteNewFile(folder / "client.pub", runtime::FormatAdmissionList(own), 0644);
+  WriteNewFile(folder / "client.pub", runtime::FormatAdmissionList(own), 0644, "the list");
   const std::string client = ToHex(own.clients.front().client);
   PrintResult(output, "client " + client,
               Json{{"client", client}, {"key", ToHex(pair.public_key)}}.dump());
@@ -136,7 +134,7 @@ int RunInvite(const OutputOptions& output, const InviteCommand& command) {
     list.admission = study::Admission::kTokens;
     runtime::Admit(admitted[k], list);
     const fs::path file = folder / ("clients-" + collection.nodes[k].name + ".txt");
-    runtime::WriteNewFile(file, runtime::FormatAdmissionList(list), 0600);
+    WriteNewFile(file, runtime::FormatAdmissionList(list), 0600, "the list");
     files.push_back(file.string());
   }
   PrintResult(

@@ -14,6 +14,7 @@
 #include "cli/correlation_files.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
+#include "cli/party_files.h"
 #include "cli/simulate.h"
 #include "cli/units.h"
 #include "report/progress.h"
@@ -28,8 +29,8 @@ namespace fs = std::filesystem;
 // --- prepare
 
 struct PrepareCommand {
-  std::string study_file, party, folder = ".", key, certificate, roster, store, listen,
-                                 wait = "10m", latency, bandwidth;
+  std::string study_file, party, store, listen, wait = "10m", latency, bandwidth;
+  PartyFiles files;
   uint64_t count = 1;
   int listen_descriptor = -1;
 };
@@ -72,20 +73,17 @@ Json PreparedJson(const runtime::Study& study, const runtime::PrepareOutcome& ou
 }
 
 int RunPrepare(const OutputOptions& output, const PrepareCommand& command) {
-  const auto in_folder = [&](const std::string& given, const char* name) {
-    return given.empty() ? fs::path(command.folder) / name : fs::path(given);
-  };
   const std::unique_ptr<const runtime::Study> owner =
       runtime::PrepareStudy(study::LoadStudyFile(command.study_file));
   const runtime::Study& study = *owner;
   runtime::PrepareOptions options;
   options.party = command.party;
-  options.roster = in_folder(command.roster, "roster.toml");
+  options.roster = command.files.Roster();
   options.count = command.count;
   const bool dealer = study.parties[runtime::PartyByName(study, command.party)].dealer;
-  if (!dealer) options.store = StorePath(command.store, command.folder, study.file.name);
-  options.network.key = in_folder(command.key, "key.pem");
-  options.network.certificate = in_folder(command.certificate, "cert.pem");
+  if (!dealer) options.store = StorePath(command.store, command.files.folder, study.file.name);
+  options.network.key = command.files.Key();
+  options.network.certificate = command.files.Certificate();
   options.network.connect_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(command.wait));
   options.network.listen_address = command.listen;
@@ -126,15 +124,10 @@ void AddPrepare(CLI::App* parent, Invocation& invocation) {
       ->required();
   command->add_option("--count", options->count, "For how many runs; the same at all parties")
       ->capture_default_str();
-  command->add_option("--folder", options->folder, "Where key.pem, cert.pem and roster.toml are")
-      ->capture_default_str();
+  AddPartyFolder(command, options->files, "Where key.pem, cert.pem and roster.toml are");
   command->add_option("--store", options->store,
                       "The file to keep them in (default: STUDY.correlations in the folder)");
-  command->add_option("--key", options->key, "The private key (default: key.pem in the folder)");
-  command->add_option("--certificate", options->certificate,
-                      "The certificate (default: cert.pem in the folder)");
-  command->add_option("--roster", options->roster,
-                      "The roster (default: roster.toml in the folder)");
+  AddPartyIdentity(command, options->files);
   command->add_option("--listen", options->listen,
                       "HOST:PORT to listen on (default: this party's address in the roster)");
   command->add_option("--wait", options->wait, "How long to wait for the others to come up")

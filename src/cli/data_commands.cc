@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/json.h"
@@ -13,9 +12,9 @@
 #include "data/harmonise.h"
 #include "data/table_check.h"
 #include "runtime/mock_tables.h"
-#include "runtime/new_file.h"
 #include "runtime/prepare_study.h"
 #include "runtime/table_check_options.h"
+#include "study/text.h"
 
 namespace partita::cli {
 namespace {
@@ -95,7 +94,7 @@ int RunDescribe(const OutputOptions& output, const DescribeCommand& command) {
   json["draft"] = draft;
   std::string text = draft;
   if (!command.output.empty()) {
-    runtime::WriteNewFile(command.output, draft, kForOwner);
+    WriteNewFile(command.output, draft, kForOwner, "the draft");
     json["output"] = command.output;
     text = fmt::format("wrote {}", command.output);
   }
@@ -202,7 +201,7 @@ int RunCheck(const OutputOptions& output, const CheckCommand& command) {
     const data::ShareSummary summary =
         data::Summarise(check, study.file.dictionary, study.file.name, command.party,
                         std::max(command.min_cell, study.file.disclosure.min_cell));
-    runtime::WriteNewFile(command.share, data::ShareJson(summary), kForOthers);
+    WriteNewFile(command.share, data::ShareJson(summary), kForOthers, "the summary");
     json["share"] = command.share;
     text += fmt::format("\n{}wrote {}: show it to the parties of the study only\n",
                         data::DescribeShare(summary), command.share);
@@ -236,21 +235,7 @@ void AddTableCheck(CLI::App* data, Invocation& invocation) {
 // ----------------------------------------------------------------------------------- compare
 
 data::ShareSummary ReadShare(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text(data::kMaxShareBytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(stream.gcount()));
-  if (!stream.is_open() || stream.bad()) {
-    throw Error(ErrorCode::kBadInput, fmt::format("{}: cannot be read", file),
-                "name the summary that data check --share wrote");
-  }
-  return data::ParseShare(text, file);
-}
-
-std::string Joined(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
-  return joined;
+  return data::ParseShare(ReadFile(file, data::kMaxShareBytes, "the summary"), file);
 }
 
 int RunTableComparison(const OutputOptions& output, const std::vector<std::string>& files) {
@@ -264,7 +249,7 @@ int RunTableComparison(const OutputOptions& output, const std::vector<std::strin
     usable = usable && problem.severity != data::Severity::kProblem;
     text += "\n" + WrapText(fmt::format("{}: {}{}: {}", data::SeverityName(problem.severity),
                                         problem.column.empty() ? "" : problem.column + " at ",
-                                        Joined(problem.parties), problem.what),
+                                        study::Join(problem.parties), problem.what),
                             0);
     text += WrapText("fix: " + problem.fix, 2);
     list.push_back({{"severity", data::SeverityName(problem.severity)},

@@ -9,6 +9,7 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/party_files.h"
 #include "cli/simulate.h"
 #include "cli/units.h"
 #include "report/progress.h"
@@ -22,27 +23,25 @@ using runtime::DoctorCheck;
 using runtime::Verdict;
 
 struct DoctorCommand {
-  std::string study, party, folder = ".", data, key, certificate, roster, listen;
-  std::string wait = "60s", peer_timeout = "3s";
+  std::string study, party, listen, wait = "60s", peer_timeout = "3s";
+  PartyFiles files;
   bool with_peers = false;
 };
 
 // What was named, or what `study join` would take from the folder if it is there.
-fs::path InPartyFolder(const DoctorCommand& command, const std::string& given, const char* name) {
-  if (!given.empty()) return given;
-  const fs::path usual = fs::path(command.folder) / name;
-  return fs::exists(usual) ? usual : fs::path();
+fs::path IfThere(const std::string& given, const fs::path& path) {
+  return !given.empty() || fs::exists(path) ? path : fs::path();
 }
 
 runtime::DoctorOptions DoctorOptionsOf(const DoctorCommand& command) {
   runtime::DoctorOptions options;
   options.study = command.study;
   options.party = command.party;
-  options.folder = command.folder;
-  options.key = InPartyFolder(command, command.key, "key.pem");
-  options.certificate = InPartyFolder(command, command.certificate, "cert.pem");
-  options.roster = InPartyFolder(command, command.roster, "roster.toml");
-  options.data = InPartyFolder(command, command.data, "data.csv");
+  options.folder = command.files.folder;
+  options.key = IfThere(command.files.key, command.files.Key());
+  options.certificate = IfThere(command.files.certificate, command.files.Certificate());
+  options.roster = IfThere(command.files.roster, command.files.Roster());
+  options.data = IfThere(command.files.data, command.files.Data());
   options.listen_address = command.listen;
   options.with_peers = command.with_peers;
   options.wait = MillisecondsOf(command.wait);
@@ -94,16 +93,10 @@ void AddDoctorCommand(CLI::App& app, Invocation& invocation) {
   AddOutputOptions(*command, invocation, "doctor");
   command->add_option("--study", options->study, "The study file");
   command->add_option("--party", options->party, "Which party of the study this host is");
-  command
-      ->add_option("--folder", options->folder,
-                   "Where data.csv, key.pem, cert.pem and roster.toml are, and results go")
-      ->capture_default_str();
-  command->add_option("--data", options->data, "The table (default: data.csv in the folder)");
-  command->add_option("--key", options->key, "The private key (default: key.pem in the folder)");
-  command->add_option("--certificate", options->certificate,
-                      "The certificate (default: cert.pem in the folder)");
-  command->add_option("--roster", options->roster,
-                      "The roster (default: roster.toml in the folder)");
+  AddPartyFolder(command, options->files,
+                 "Where data.csv, key.pem, cert.pem and roster.toml are, and results go");
+  AddPartyData(command, options->files);
+  AddPartyIdentity(command, options->files);
   command->add_option("--listen", options->listen,
                       "HOST:PORT to listen on (default: this party's address in the roster)");
   command

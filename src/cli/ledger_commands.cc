@@ -3,16 +3,15 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/ledger_price.h"
 #include "privacy/ledger/audit.h"
 #include "privacy/ledger/sqlite_ledger.h"
-#include "report/atomic_file.h"
 #include "runtime/prepare_study.h"
 #include "runtime/run_ledger.h"
 #include "study/utc_time.h"
@@ -240,7 +239,7 @@ int RunExport(const OutputOptions& output, const LedgerCommand& command) {
   const std::string table = TableOf(book, command);
   const std::string chain =
       ledger::ChainJson(book.StandingOf(table).head.pseudonym, book.Entries(table));
-  report::WriteFileAtomically(command.output, chain);
+  WriteFileAtomically(command.output, chain);
   PrintResult(output, fmt::format("the entries of table {} are in {}", table, command.output),
               Json{{"table", table}, {"file", command.output}}.dump());
   return kDone;

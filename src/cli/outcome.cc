@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/files.h"
 #include "cli/facts.h"
 #include "cli/output.h"
-#include "report/atomic_file.h"
 #include "report/document_report.h"
 #include "report/report_html.h"
 #include "report/result_json.h"
@@ -71,11 +71,11 @@ Rendered Render(const runtime::PartyOutcome& outcome, const report::RunFacts& fa
 // All files of a result; returns their names.
 std::vector<std::string> Write(const Rendered& rendered, const std::string& result_file) {
   std::vector<std::string> written = {result_file, ReportFile(result_file)};
-  report::WriteFileAtomically(written[0], rendered.json);
-  report::WriteFileAtomically(written[1], rendered.html);
+  WriteFileAtomically(written[0], rendered.json);
+  WriteFileAtomically(written[1], rendered.html);
   for (const study::DocumentFile& file : rendered.files) {
     written.push_back(std::filesystem::path(result_file).replace_filename(file.name).string());
-    report::WriteFileAtomically(written.back(), file.contents);
+    WriteFileAtomically(written.back(), file.contents);
   }
   return written;
 }

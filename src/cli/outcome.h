@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "base/atomic_file.h"
+#include "base/files.h"
 #include "cli/output.h"
 #include "runtime/party.h"
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -19,7 +20,6 @@
 #include "privacy/rounded_text.h"
 #include "report/privacy_html.h"
 #include "report/progress.h"
-#include "runtime/new_file.h"
 
 namespace partita::cli {
 namespace {
@@ -325,9 +325,10 @@ int RunCurve(const OutputOptions& output, const PrivacyOptions& options,
          privacy::CertifiedTradeOff(profile, privacy::ShowingAlphas()))
       trade_off.push_back({point.alpha, point.beta.lower, point.beta.upper});
   }
-  if (!curve.csv.empty()) runtime::WriteNewFile(curve.csv, CurveCsv(profile, trade_off), kFileMode);
+  if (!curve.csv.empty())
+    WriteNewFile(curve.csv, CurveCsv(profile, trade_off), kFileMode, "the curve");
   if (!curve.plot.empty())
-    runtime::WriteNewFile(curve.plot, PlotPage(composition, statement, profile), kFileMode);
+    WriteNewFile(curve.plot, PlotPage(composition, statement, profile), kFileMode, "the plot");
   Json json = AnswerJson(composition, delta, result.value, result.reached, statement);
   json["profile"] = ProfileJson(profile);
   json["trade_off"] = TradeOffJson(trade_off);

@@ -1,10 +1,8 @@
 // The TOML files of `partita privacy`: compositions and pairs of laws.
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "base/error.h"
+#include "base/files.h"
 #include "cli/privacy_mechanism.h"
 #include "study/toml_reader.h"
 
@@ -12,12 +10,7 @@ namespace partita::cli {
 namespace {
 
 std::string ReadPrivacyText(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad()) {
-    throw Error(ErrorCode::kUsage, "cannot read " + file, "check the path and its permissions");
-  }
-  return text;
+  return ReadFile(file, uint64_t{64} << 20, "the file");
 }
 
 // A text or a number, as text.

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/json.h"
@@ -14,9 +15,7 @@
 #include "methods/regression/bounds.h"
 #include "methods/regression/fit.h"
 #include "privacy/rounded_text.h"
-#include "report/atomic_file.h"
 #include "report/regression_html.h"
-#include "runtime/new_file.h"
 #include "runtime/regression_sum.h"
 #include "study/collection_file.h"
 
@@ -67,8 +66,7 @@ regression::Fit FitOf(const study::CollectionFile& collection, const regression:
 std::string ReportRegression(const RegressionCommand& command,
                              const study::CollectionFile& collection, const regression::Fit& fit) {
   if (!command.html.empty()) {
-    report::WriteFileAtomically(command.html,
-                                report::RenderRegressionHtml(fit.result, collection.name));
+    WriteFileAtomically(command.html, report::RenderRegressionHtml(fit.result, collection.name));
   }
   std::string text = regression::FitText(fit.result);
   for (const privacy::Statement& statement : fit.result.statements)
@@ -84,7 +82,7 @@ int RunEncode(const OutputOptions& output, const RegressionCommand& command) {
       EncodeRowOfTable(collection, {command.file, command.row, command.format});
   std::string text;
   for (const double value : encoded.vector) text += fmt::format("{}\n", value);
-  runtime::WriteNewFile(command.output, text, kSumForOwner);
+  WriteNewFile(command.output, text, kSumForOwner, "the row");
   TellClipping(output, encoded.row, *collection.regression);
   PrintResult(output,
               fmt::format("wrote {}: submit it with 'partita client submit'", command.output),
@@ -103,8 +101,7 @@ int RunSimulate(const OutputOptions& output, const RegressionCommand& command) {
   crypto::SystemRandom random;
   const runtime::SimulatedSum simulated =
       runtime::SimulateSum(spec, design, collection.contract, rows, random);
-  if (!command.sum.empty())
-    report::WriteFileAtomically(command.sum, SumJson(collection, simulated.sum));
+  if (!command.sum.empty()) WriteFileAtomically(command.sum, SumJson(collection, simulated.sum));
   PrintNote(
       output,
       fmt::format("{} clients and {} compute nodes in one process: {}, {} uploaded. This "
@@ -160,7 +157,7 @@ int RunPredict(const OutputOptions& output, const RegressionCommand& command) {
                           fmt::format("{:.4g}", p.lower), fmt::format("{:.4g}", p.upper)});
   }
   for (const std::string& note : regression::ClippingNotes(rows, spec)) PrintNote(output, note);
-  if (!command.output.empty()) runtime::WriteNewFile(command.output, lines, kSumForOwner);
+  if (!command.output.empty()) WriteNewFile(command.output, lines, kSumForOwner, "the predictions");
   PrintResult(
       output, RenderTable(table, 0),
       Json{{"outcome", spec.outcome().name}, {"level", spec.level}, {"predictions", list}}.dump());

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "cli/json.h"
 #include "runtime/regression_sum.h"
 
@@ -37,19 +37,6 @@ Int128 ParseInteger(const std::string& path, const std::string& text) {
   return negative ? -value : value;
 }
 
-std::string ReadSumText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxSumBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file.is_open() || file.bad() || (file.gcount() == 0 && !file.eof())) {
-    throw Error(ErrorCode::kBadInput, "cannot read the sum " + path,
-                "check the path and that you may read it");
-  }
-  if (static_cast<size_t>(file.gcount()) > kMaxSumBytes) RefuseSum(path, "is larger than 64 MiB");
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
-}
-
 }  // namespace
 
 std::string SumJson(const study::CollectionFile& collection, const ReleasedSum& sum) {
@@ -67,7 +54,8 @@ std::string SumJson(const study::CollectionFile& collection, const ReleasedSum& 
 }
 
 ReleasedSum ReadSumFile(const std::string& path, const study::CollectionFile& collection) {
-  Json json = Json::parse(ReadSumText(path), nullptr, /*allow_exceptions=*/false);
+  Json json =
+      Json::parse(ReadFile(path, kMaxSumBytes, "the sum"), nullptr, /*allow_exceptions=*/false);
   // The commands' envelope, if it was written by --format json.
   if (json.is_object() && json.contains("data")) json = Json(json["data"]);
   if (!json.is_object() || !json.contains("grid") || !json["grid"].is_array() ||

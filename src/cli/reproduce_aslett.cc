@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/command_progress.h"
 #include "methods/accept/figures.h"
-#include "report/atomic_file.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/line_plot.h"
@@ -141,8 +141,8 @@ int RunAslett(const OutputOptions& output, const AslettCommand& command) {
   const std::vector<FigureLine> lines =
       accept::TradeOffFigures(command.settings, progress.progress());
   progress.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, AslettCsv(lines));
-  if (!command.html.empty()) report::WriteFileAtomically(command.html, AslettHtml(lines));
+  if (!command.output.empty()) WriteFileAtomically(command.output, AslettCsv(lines));
+  if (!command.html.empty()) WriteFileAtomically(command.html, AslettHtml(lines));
   PrintResult(output, std::string(kAslettTitle) + "\n\n" + AslettText(lines),
               AslettData(lines).dump());
   return kDone;

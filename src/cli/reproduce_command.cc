@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -20,10 +21,10 @@
 #include "cli/reproduce_smle.h"
 #include "cli/simulate.h"
 #include "crypto/prg.h"
-#include "report/atomic_file.h"
 #include "report/html_page.h"
 #include "report/progress.h"
 #include "stats/blr/figure2.h"
+#include "stats/quantile.h"
 
 namespace partita::cli {
 namespace {
@@ -69,9 +70,9 @@ double MeanPredictor(const std::vector<blr::Figure2Cell>& cells, const blr::Figu
 
 CellSummary Summarise(const std::vector<blr::Figure2Cell>& cells, const blr::Figure2Cell& cell) {
   const std::vector<double> errors = Flat(cell.errors);
-  const double median = blr::Quantile(errors, 0.5);
-  return {median, blr::Quantile(errors, 0.25), blr::Quantile(errors, 0.75),
-          blr::Quantile(Flat(cell.rmse), 0.5), median / MeanPredictor(cells, cell)};
+  const double median = stats::Quantile(errors, 0.5);
+  return {median, stats::Quantile(errors, 0.25), stats::Quantile(errors, 0.75),
+          stats::Quantile(Flat(cell.rmse), 0.5), median / MeanPredictor(cells, cell)};
 }
 
 std::string BlrCsv(const std::vector<blr::Figure2Cell>& cells) {
@@ -234,8 +235,8 @@ int RunFigure2(const OutputOptions& output, const ReproduceCommand& command) {
       cells.push_back(std::move(cell));
   }
   terminal.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, BlrCsv(cells));
-  if (!command.html.empty()) report::WriteFileAtomically(command.html, BlrHtml(cells));
+  if (!command.output.empty()) WriteFileAtomically(command.output, BlrCsv(cells));
+  if (!command.html.empty()) WriteFileAtomically(command.html, BlrHtml(cells));
   PrintResult(output, BlrText(cells), BlrData(cells).dump());
   return kDone;
 }
@@ -305,8 +306,8 @@ int RunFigure1b(const OutputOptions& output, const ReproduceCommand& command) {
   }
   for (const auto& [clients, factors] : lines)
     table.rows.push_back({std::to_string(clients), factors[0], factors[1], factors[2]});
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, csv);
-  if (!command.html.empty()) report::WriteFileAtomically(command.html, Figure1bHtml());
+  if (!command.output.empty()) WriteFileAtomically(command.output, csv);
+  if (!command.html.empty()) WriteFileAtomically(command.html, Figure1bHtml());
   PrintResult(output,
               RenderTable(table, 0) + WrapText("Variance of the noise in the sum, as a multiple of "
                                                "a trusted aggregator's: n / (n - T - 1).",

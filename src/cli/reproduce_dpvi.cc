@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/interrupt.h"
 #include "cli/secure_sum.h"
@@ -17,13 +18,13 @@
 #include "methods/dpvi/adult.h"
 #include "methods/dpvi/model_file.h"
 #include "privacy/accounting/steps_statement.h"
-#include "report/atomic_file.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/line_plot.h"
 #include "report/privacy_html.h"
 #include "report/progress.h"
 #include "stats/mixture/experiment.h"
+#include "stats/quantile.h"
 
 namespace partita::cli {
 namespace {
@@ -244,14 +245,6 @@ std::string DpviCsv(const std::vector<Outcome>& outcomes) {
   return csv;
 }
 
-double Quantile(std::vector<double> values, double probability) {
-  std::sort(values.begin(), values.end());
-  const double position = probability * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<size_t>(position);
-  const size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (position - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 struct LineSummary {
   std::vector<double> ends, predictive, seconds;
   std::vector<size_t> active;
@@ -278,12 +271,12 @@ std::string DpviText(const std::vector<Outcome>& outcomes, const privacy::Statem
   table.right = {1, 2, 3, 4, 5, 6};
   for (const auto& [name, line] : Summaries(outcomes)) {
     const auto [fewest, most] = std::minmax_element(line.active.begin(), line.active.end());
-    table.rows.push_back({name, fmt::format("{:.3f}", Quantile(line.ends, 0.5)),
-                          fmt::format("{:.3f}", Quantile(line.ends, 0)),
-                          fmt::format("{:.3f}", Quantile(line.ends, 1)),
-                          fmt::format("{:.3f}", Quantile(line.predictive, 0.5)),
+    table.rows.push_back({name, fmt::format("{:.3f}", stats::Quantile(line.ends, 0.5)),
+                          fmt::format("{:.3f}", stats::Quantile(line.ends, 0)),
+                          fmt::format("{:.3f}", stats::Quantile(line.ends, 1)),
+                          fmt::format("{:.3f}", stats::Quantile(line.predictive, 0.5)),
                           fmt::format("{} to {}", *fewest, *most),
-                          FormatSeconds(Quantile(line.seconds, 0.5))});
+                          FormatSeconds(stats::Quantile(line.seconds, 0.5))});
   }
   return RenderTable(table, 0) +
          WrapText(
@@ -352,18 +345,18 @@ int ReportDpvi(const OutputOptions& output, const DpviCommand& command, const st
                const Adult& adult, const std::vector<Line>& lines) {
   const std::vector<Outcome> outcomes = RunLines(output, command, adult, lines);
   const privacy::Statement statement = StatementOf(command, adult, outcomes);
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, DpviCsv(outcomes));
+  if (!command.output.empty()) WriteFileAtomically(command.output, DpviCsv(outcomes));
   if (!command.html.empty())
-    report::WriteFileAtomically(command.html, DpviHtml(title, outcomes, statement));
+    WriteFileAtomically(command.html, DpviHtml(title, outcomes, statement));
   if (!command.model.empty()) {
     const mixture::VariationalState& state = outcomes.back().run.state;
-    report::WriteFileAtomically(command.model, dpvi::ModelJson({{"demographic", "financial"},
-                                                                adult.columns,
-                                                                state.mean,
-                                                                state.log_scale,
-                                                                state.step,
-                                                                state.step,
-                                                                {}}));
+    WriteFileAtomically(command.model, dpvi::ModelJson({{"demographic", "financial"},
+                                                        adult.columns,
+                                                        state.mean,
+                                                        state.log_scale,
+                                                        state.step,
+                                                        state.step,
+                                                        {}}));
   }
   PrintResult(output, DpviText(outcomes, statement), DpviData(outcomes, statement).dump());
   return kDone;

@@ -9,12 +9,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/interrupt.h"
 #include "cli/simulate.h"
 #include "crypto/random.h"
 #include "data/csv_reader.h"
-#include "report/atomic_file.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/line_plot.h"
@@ -281,9 +281,9 @@ int RunPsgd(const OutputOptions& output, const PsgdCommand& command, bool simula
   if (!simulated && command.scaling == "rows") {
     title += " (scaled by the rows themselves: NOT private, for comparison with the paper)";
   }
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, PsgdCsv(cells));
+  if (!command.output.empty()) WriteFileAtomically(command.output, PsgdCsv(cells));
   if (!command.html.empty()) {
-    report::WriteFileAtomically(command.html, PsgdHtml(title, command, cells));
+    WriteFileAtomically(command.html, PsgdHtml(title, command, cells));
   }
   nlohmann::ordered_json json = PsgdData(cells, comparisons);
   json["title"] = title;

@@ -8,11 +8,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/command_progress.h"
 #include "crypto/prg.h"
 #include "methods/accept/registries.h"
-#include "report/atomic_file.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/line_plot.h"
@@ -123,10 +123,8 @@ int RunRegistries(const OutputOptions& output, const RegistriesCommand& command)
   const accept::RegistryResults results =
       accept::SimulateRegistries(command.settings, random, progress.progress());
   progress.Finish();
-  if (!command.output.empty())
-    report::WriteFileAtomically(command.output, RegistriesCsv(results.rows));
-  if (!command.html.empty())
-    report::WriteFileAtomically(command.html, RegistriesHtml(results.rows));
+  if (!command.output.empty()) WriteFileAtomically(command.output, RegistriesCsv(results.rows));
+  if (!command.html.empty()) WriteFileAtomically(command.html, RegistriesHtml(results.rows));
   PrintResult(output, std::string(kRegistriesTitle) + "\n\n" + RegistriesText(results),
               RegistriesData(results).dump());
   return kDone;

@@ -10,11 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/command_progress.h"
 #include "cli/json.h"
 #include "cli/smle_attacks.h"
-#include "report/atomic_file.h"
 
 namespace partita::cli {
 namespace {
@@ -239,10 +239,10 @@ int RunProtocols(const OutputOptions& output, const ProtocolsCommand& command) {
   const ProtocolComparison comparison = CompareAll(command, progress.progress());
   progress.Finish();
   if (!command.output.empty()) {
-    report::WriteFileAtomically(command.output, ProtocolsCsv(comparison));
+    WriteFileAtomically(command.output, ProtocolsCsv(comparison));
   }
   if (!command.attacks.empty()) {
-    report::WriteFileAtomically(command.attacks, AttacksCsv(comparison));
+    WriteFileAtomically(command.attacks, AttacksCsv(comparison));
   }
   PrintResult(output, ProtocolsText(comparison, !command.reference.empty()),
               ProtocolsData(comparison).dump());

@@ -8,12 +8,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/command_progress.h"
 #include "cli/json.h"
 #include "cli/reproduce_smle.h"
 #include "cli/smle_protocols.h"
-#include "report/atomic_file.h"
 
 namespace partita::cli {
 namespace {
@@ -123,7 +123,7 @@ int RunAccuracy(const OutputOptions& output, const AccuracyCommand& command) {
   CommandProgress progress(output);
   const std::vector<Accuracy> all = SimulateAccuracy(command, progress.progress());
   progress.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, AccuracyCsv(all));
+  if (!command.output.empty()) WriteFileAtomically(command.output, AccuracyCsv(all));
   PrintResult(output, AccuracyText(all), AccuracyData(all).dump());
   return kDone;
 }

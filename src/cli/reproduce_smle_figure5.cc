@@ -8,12 +8,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/command_progress.h"
 #include "cli/json.h"
 #include "cli/reproduce_smle.h"
 #include "cli/smle_protocols.h"
-#include "report/atomic_file.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/line_plot.h"
@@ -216,8 +216,8 @@ int RunFigure5(const OutputOptions& output, const Figure5Command& command) {
   CommandProgress progress(output);
   const std::vector<Timing> timings = MeasureFigure5(command, progress.progress());
   progress.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, Figure5Csv(timings));
-  if (!command.html.empty()) report::WriteFileAtomically(command.html, Figure5Html(timings));
+  if (!command.output.empty()) WriteFileAtomically(command.output, Figure5Csv(timings));
+  if (!command.html.empty()) WriteFileAtomically(command.html, Figure5Html(timings));
   PrintResult(output, Figure5Text(timings), Figure5Data(timings).dump());
   return kDone;
 }

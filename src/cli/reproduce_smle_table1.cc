@@ -9,12 +9,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/command_progress.h"
 #include "cli/json.h"
 #include "cli/reproduce_smle.h"
 #include "cli/smle_protocols.h"
-#include "report/atomic_file.h"
 #include "stats/blr/variates.h"
 #include "stats/sem/fiml.h"
 
@@ -308,7 +308,7 @@ int RunTable1(const OutputOptions& output, const Table1Command& command) {
   CommandProgress progress(output);
   const std::vector<Panel> panels = Panels(command, progress.progress());
   progress.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, Table1Csv(panels));
+  if (!command.output.empty()) WriteFileAtomically(command.output, Table1Csv(panels));
   PrintResult(output, Table1Text(panels), Table1Data(panels).dump());
   return kDone;
 }

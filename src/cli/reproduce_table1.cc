@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/interrupt.h"
 #include "cli/reproduce.h"
 #include "cli/simulate.h"
 #include "methods/dca/simulate.h"
-#include "report/atomic_file.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/progress.h"
@@ -259,8 +259,8 @@ int RunDcaTable1(const OutputOptions& output, const DcaCommand& command) {
     }
   }
   terminal.Finish();
-  if (!command.output.empty()) report::WriteFileAtomically(command.output, DcaCsv(command, cells));
-  if (!command.html.empty()) report::WriteFileAtomically(command.html, DcaHtml(command, cells));
+  if (!command.output.empty()) WriteFileAtomically(command.output, DcaCsv(command, cells));
+  if (!command.html.empty()) WriteFileAtomically(command.html, DcaHtml(command, cells));
   PrintResult(output, DcaText(command, cells), DcaJson(cells).dump());
   return kDone;
 }

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <exception>
-#include <thread>
-
 #include "base/error.h"
+#include "cli/smle_parties.h"
 #include "mpc/dealer_engine.h"
 #include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
@@ -114,36 +112,11 @@ class SecureSum {
     return noise;
   }
 
-  // Throws what failed first of its own, rather than for the loss of another.
   template <typename Body>
   void OnAll(const Body& body) {
-    std::vector<std::exception_ptr> errors(processes_.size());
-    std::vector<std::thread> threads;
-    for (size_t self = 0; self < processes_.size(); ++self) {
-      threads.emplace_back([&, self] {
-        try {
-          body(processes_[self], self);
-        } catch (const Error& error) {
-          errors[self] = std::current_exception();
-          processes_[self].channel->Abort(error);
-        } catch (...) {
-          errors[self] = std::current_exception();
-          processes_[self].channel->Abort(Error(ErrorCode::kInternal, "an internal error"));
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    std::exception_ptr lost;
-    for (const std::exception_ptr& error : errors) {
-      if (!error) continue;
-      try {
-        std::rethrow_exception(error);
-      } catch (const Error& own) {
-        if (own.code() != ErrorCode::kPeerLost) throw;
-        lost = error;
-      }
-    }
-    if (lost) std::rethrow_exception(lost);
+    std::vector<net::Channel*> channels;
+    for (const Process& process : processes_) channels.push_back(process.channel.get());
+    RunTogether(channels, [&](size_t self) { body(processes_[self], self); });
   }
 
   dpvi::RunPlan plan_;

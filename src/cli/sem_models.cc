@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "methods/mle/analysis.h"
 #include "methods/mle/extras.h"
 
@@ -18,10 +17,7 @@ namespace {
 constexpr const char* kGroup = ".group";  // no name of a variable
 
 std::string ReadModelText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.is_open() && !file.bad()) return text;
-  throw Error(ErrorCode::kBadInput, "cannot read " + path, "check the path");
+  return ReadFile(path, uint64_t{64} << 20, "the model");
 }
 
 [[noreturn]] void RefuseMoments(const std::string& path, const std::string& what) {

@@ -6,10 +6,10 @@
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "cli/smle_parties.h"
 #include "methods/mle/published/attacks/mask_attack.h"
 #include "methods/mle/published/attacks/moment_attack.h"
@@ -388,7 +388,8 @@ std::vector<SmleAttack> AttackProtocol(const std::string& protocol, const SmleRu
 void AddReference(const std::string& file, const std::string& model,
                   std::vector<SmleAttack>& attacks) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(std::ifstream(file, std::ios::binary));
+    const nlohmann::json json =
+        nlohmann::json::parse(ReadFile(file, uint64_t{64} << 20, "the leakage measurements"));
     const nlohmann::json models = json.at("likelihood_oracle").at("models");
     const nlohmann::json averaging = json.at("averaging_of_uniform_masks").at("results");
     // Its rows have a standard deviation of 2.

@@ -29,6 +29,27 @@ void RethrowCause(const std::vector<std::exception_ptr>& errors) {
 
 }  // namespace
 
+void RunTogether(const std::vector<net::Channel*>& channels,
+                 const std::function<void(size_t)>& body) {
+  std::vector<std::exception_ptr> errors(channels.size());
+  std::vector<std::thread> threads;
+  for (size_t self = 0; self < channels.size(); ++self) {
+    threads.emplace_back([&, self] {
+      try {
+        body(self);
+      } catch (const Error& error) {
+        errors[self] = std::current_exception();
+        channels[self]->Abort(error);
+      } catch (...) {
+        errors[self] = std::current_exception();
+        channels[self]->Abort(Error(ErrorCode::kInternal, "an internal error"));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  RethrowCause(errors);
+}
+
 PartyTraffic RunInThreads(size_t parties, net::PartyIndex watched,
                           const std::function<void(net::Channel&)>& body) {
   crypto::SystemRandom random;
@@ -40,23 +61,9 @@ PartyTraffic RunInThreads(size_t parties, net::PartyIndex watched,
   for (auto& transport : net::MakeMemoryTransports(names, random)) {
     channels.emplace_back(std::move(transport), run_id, 1);
   }
-  std::vector<std::exception_ptr> errors(parties);
-  std::vector<std::thread> threads;
-  for (size_t self = 0; self < parties; ++self) {
-    threads.emplace_back([&, self] {
-      try {
-        body(channels[self]);
-      } catch (const Error& error) {
-        errors[self] = std::current_exception();
-        channels[self].Abort(error);
-      } catch (...) {
-        errors[self] = std::current_exception();
-        channels[self].Abort(Error(ErrorCode::kInternal, "an internal error"));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  RethrowCause(errors);
+  std::vector<net::Channel*> all;
+  for (net::Channel& channel : channels) all.push_back(&channel);
+  RunTogether(all, [&](size_t self) { body(channels[self]); });
   PartyTraffic traffic;
   traffic.phases = channels[watched].traffic();
   for (const net::Channel& channel : channels) {

@@ -1,4 +1,4 @@
-// All parties of a protocol as threads of this process, over channels in memory that count.
+// All parties of a protocol as threads of this process.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,12 @@ struct PartyTraffic {
   std::vector<net::PhaseTraffic> phases;  // of one party: seconds
 };
 
-// Runs body(channel) for every party, each in a thread of its own. watched: whose phases are
-// returned. Throws what failed first of its own, rather than for the loss of another.
+// Runs body(party) for the party of every channel, each in a thread of its own; one that fails aborts
+// its channel. Throws what failed first of its own, rather than for the loss of another.
+void RunTogether(const std::vector<net::Channel*>& channels,
+                 const std::function<void(size_t)>& body);
+
+// The same over channels in memory that are made for it. watched: whose phases are returned.
 PartyTraffic RunInThreads(size_t parties, net::PartyIndex watched,
                           const std::function<void(net::Channel&)>& body);
 

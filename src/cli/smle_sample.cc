@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "data/csv_reader.h"
 #include "methods/mle/public_scale.h"
 #include "stats/blr/variates.h"
@@ -74,10 +73,7 @@ NamedColumns Around(std::vector<std::string> names, const VectorXd& mean, const 
 }
 
 std::string ReadSampleText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.is_open() && !file.bad()) return text;
-  throw Error(ErrorCode::kBadInput, "cannot read " + path, "check the path");
+  return ReadFile(path, uint64_t{1} << 30, "the sample");
 }
 
 // The names in the first line of a file without quotes.

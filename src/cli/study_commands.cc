@@ -1,25 +1,21 @@
 // partita study new | validate | plan | rehearse | simulate | join | report (approvals:
 // approval_commands.cc, prior: prior_command.cc)
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "cli/commands.h"
 #include "cli/correlation_files.h"
 #include "cli/interrupt.h"
 #include "cli/outcome.h"
+#include "cli/party_files.h"
 #include "cli/simulate.h"
 #include "cli/units.h"
-#include "report/atomic_file.h"
 #include "report/document_report.h"
 #include "report/estimates_csv.h"
 #include "report/plan_html.h"
@@ -40,20 +36,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A study file is for sharing: readable by others as the user's mask allows, and never over an
-// existing one.
-void WriteNewFile(const std::string& path, const std::string& text) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  const bool written =
-      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const int reason = errno;
-  if (fd >= 0) ::close(fd);
-  if (!written) {
-    throw Error(ErrorCode::kUsage, fmt::format("cannot write {}: {}", path, std::strerror(reason)),
-                "choose another name, or move an existing file away");
-  }
-}
-
 void AddNew(CLI::App* study, Invocation& invocation) {
   struct Options {
     std::string file, partition = "horizontal", method = "mle";
@@ -72,7 +54,8 @@ void AddNew(CLI::App* study, Invocation& invocation) {
         const auto kind = mixture    ? study::TemplateKind::kMixture
                           : vertical ? study::TemplateKind::kVertical
                                      : study::TemplateKind::kHorizontal;
-        WriteNewFile(options->file, study::StudyTemplate(kind));
+        // For sharing: readable by others as the user's mask allows.
+        WriteNewFile(options->file, study::StudyTemplate(kind), 0666, "the study file");
         PrintResult(invocation.output,
                     fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
                                 options->file),
@@ -141,7 +124,7 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
             nlohmann::ordered_json::parse(study::RenderPlanJson(plan, networks));
         data["plan_hash"] = hash;
         if (!options->html.empty()) {
-          report::WriteFileAtomically(options->html, report::RenderPlanHtml(plan, networks, hash));
+          WriteFileAtomically(options->html, report::RenderPlanHtml(plan, networks, hash));
         }
         PrintResult(invocation.output,
                     fmt::format("{}\nPlan hash (the parties compare it when they connect)\n  {}\n"
@@ -189,27 +172,24 @@ net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) 
 }
 
 struct JoinCommand {
-  std::string study_file, party, folder = ".", data, key, certificate, roster, approval, ledger,
-                                 table, correlations, listen, wait = "10m", output, latency,
-                                 bandwidth;
+  std::string study_file, party, approval, ledger, table, correlations, listen,
+      wait = "10m", output, latency, bandwidth;
+  PartyFiles files;
   int listen_descriptor = -1;
   bool no_output = false, force = false, accept_useless = false, unrecorded = false;
 };
 
 int RunJoin(const OutputOptions& output, const JoinCommand& command) {
-  const auto in_folder = [&](const std::string& given, const char* name) {
-    return given.empty() ? fs::path(command.folder) / name : fs::path(given);
-  };
   const std::unique_ptr<const runtime::Study> owner =
       runtime::PrepareStudy(study::LoadStudyFile(command.study_file));
   const runtime::Study& study = *owner;
   runtime::RequireUseful(study, command.accept_useless);
   runtime::JoinOptions options;
   options.party = command.party;
-  options.data = in_folder(command.data, "data.csv");
-  options.key = in_folder(command.key, "key.pem");
-  options.certificate = in_folder(command.certificate, "cert.pem");
-  options.roster = in_folder(command.roster, "roster.toml");
+  options.data = command.files.Data();
+  options.key = command.files.Key();
+  options.certificate = command.files.Certificate();
+  options.roster = command.files.Roster();
   options.approval = command.approval.empty()
                          ? runtime::DefaultApprovalPath(command.study_file, command.party)
                          : fs::path(command.approval);
@@ -217,21 +197,21 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   options.unrecorded = command.unrecorded;
   options.accept_useless = command.accept_useless;
   if (study.file.engine.stored_correlations) {
-    options.correlations = StorePath(command.correlations, command.folder, study.file.name);
+    options.correlations = StorePath(command.correlations, command.files.folder, study.file.name);
   } else if (!command.correlations.empty()) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("study '{}' does not use stored correlations", study.file.name),
                 "leave out --correlations; the study file decides it: correlations = \"stored\" in "
                 "[engine]");
   }
-  options.state = fs::path(command.folder) / (study.file.name + ".run");
+  options.state = fs::path(command.files.folder) / (study.file.name + ".run");
   options.connect_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(command.wait));
   options.listen_address = command.listen;
   if (command.listen_descriptor >= 0) options.listen_descriptor = command.listen_descriptor;
   options.link = LinkOf(command.latency, command.bandwidth);
   const std::string result_file =
-      command.no_output ? "" : in_folder(command.output, "result.json").string();
+      command.no_output ? "" : command.files.In(command.output, "result.json").string();
 
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO),
                                     command.party, &Interrupted());
@@ -260,16 +240,9 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
                  [&invocation, options] { return RunJoin(invocation.output, *options); });
   command->add_option("STUDY", options->study_file, "The study file")->required();
   command->add_option("--party", options->party, "Which party of the study this is")->required();
-  command
-      ->add_option("--folder", options->folder,
-                   "Where data.csv, key.pem, cert.pem and roster.toml are")
-      ->capture_default_str();
-  command->add_option("--data", options->data, "The table (default: data.csv in the folder)");
-  command->add_option("--key", options->key, "The private key (default: key.pem in the folder)");
-  command->add_option("--certificate", options->certificate,
-                      "The certificate (default: cert.pem in the folder)");
-  command->add_option("--roster", options->roster,
-                      "The roster (default: roster.toml in the folder)");
+  AddPartyFolder(command, options->files, "Where data.csv, key.pem, cert.pem and roster.toml are");
+  AddPartyData(command, options->files);
+  AddPartyIdentity(command, options->files);
   command->add_option("--approval", options->approval,
                       "This party's approval or envelope (default: approval-PARTY.json beside the "
                       "study file)");
@@ -319,9 +292,8 @@ void AddReport(CLI::App* study, Invocation& invocation) {
                         "leave out --csv; result.json holds all numbers");
           }
           if (!options->html.empty()) {
-            report::WriteFileAtomically(
-                options->html,
-                report::RenderDocumentHtml(*stored.document, stored.plan, stored.facts));
+            WriteFileAtomically(options->html, report::RenderDocumentHtml(
+                                                   *stored.document, stored.plan, stored.facts));
           }
           PrintResult(invocation.output,
                       report::DocumentSummary(*stored.document, stored.plan, stored.facts),
@@ -329,11 +301,11 @@ void AddReport(CLI::App* study, Invocation& invocation) {
           return kDone;
         }
         if (!options->html.empty()) {
-          report::WriteFileAtomically(
-              options->html, report::RenderReportHtml(stored.results, stored.plan, stored.facts));
+          WriteFileAtomically(options->html,
+                              report::RenderReportHtml(stored.results, stored.plan, stored.facts));
         }
         if (!options->csv.empty()) {
-          report::WriteFileAtomically(options->csv, report::EstimatesCsv(stored.results));
+          WriteFileAtomically(options->csv, report::EstimatesCsv(stored.results));
         }
         PrintResult(invocation.output,
                     report::TerminalSummary(stored.results, stored.plan, stored.facts),

@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -19,7 +20,6 @@
 #include "methods/dpvi/synthetic.h"
 #include "methods/dpvi/utility.h"
 #include "privacy/statement.h"
-#include "report/atomic_file.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/line_plot.h"
@@ -67,8 +67,8 @@ int RunDraw(const OutputOptions& output, const DrawCommand& command) {
   for (size_t set = 1; set <= command.sets; ++set) {
     const std::string file =
         (std::filesystem::path(command.folder) / fmt::format("synthetic_{}.csv", set)).string();
-    report::WriteFileAtomically(
-        file, data::WriteCsv(dpvi::DrawTables(model, command.rows, 1, random).front()));
+    WriteFileAtomically(file,
+                        data::WriteCsv(dpvi::DrawTables(model, command.rows, 1, random).front()));
     files.push_back(file);
     text += file + "\n";
   }
@@ -259,7 +259,7 @@ int RunReport(const OutputOptions& output, const ReportCommand& command) {
   }
   const dpvi::FittedModel model = ModelFor(command);
   const dpvi::Utility report = MakeReport(command, model);
-  if (!command.html.empty()) report::WriteFileAtomically(command.html, ReportHtml(report, model));
+  if (!command.html.empty()) WriteFileAtomically(command.html, ReportHtml(report, model));
   PrintResult(output, ReportText(model, report), ReportData(model, report).dump());
   return kDone;
 }

@@ -6,9 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-
+#include "base/files.h"
 #include "crypto/certificate.h"
 
 namespace partita::crypto {
@@ -20,41 +18,11 @@ using Bio = std::unique_ptr<BIO, void (*)(BIO*)>;
 
 constexpr size_t kMaxPemBytes = 8192;
 
-std::string Reason() { return std::strerror(errno); }
-
-// A file that did not exist before. `what` is for messages.
-void WriteNewFile(const fs::path& file, ByteView bytes, mode_t mode, const char* what) {
-  const int fd = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-  if (fd < 0) {
-    const bool exists = errno == EEXIST;
-    throw Error(ErrorCode::kUsage,
-                fmt::format("cannot create the {} {}: {}", what, file.string(), Reason()),
-                exists ? "Nothing is ever overwritten: choose another name, or move the old file "
-                         "away if you are sure that no roster uses it."
-                       : "Choose a folder that exists and that you may write to.");
-  }
-  size_t done = 0;
-  bool good = true;
-  while (good && done < bytes.size()) {
-    const ssize_t wrote = write(fd, bytes.data() + done, bytes.size() - done);
-    if (wrote > 0) done += static_cast<size_t>(wrote);
-    good = wrote > 0 || (wrote < 0 && errno == EINTR);
-  }
-  good = good && fsync(fd) == 0;
-  const std::string reason = good ? "" : Reason();
-  close(fd);
-  if (good) return;
-  unlink(file.c_str());
-  throw Error(ErrorCode::kUsage,
-              fmt::format("cannot write the {} {}: {}", what, file.string(), reason),
-              "Make room on that disk and try again.");
-}
-
 // The contents of a memory BIO, without a copy.
-ByteView Contents(BIO* bio) {
+std::string_view TextOf(BIO* bio) {
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio, &data);
-  return {reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(size)};
+  return {data, static_cast<size_t>(size)};
 }
 
 Bio OpenFile(const fs::path& file, const char* what) {
@@ -125,9 +93,9 @@ void SaveIdentity(const Identity& identity, const fs::path& certificate_file,
       PEM_write_bio_X509(certificate.get(), identity.certificate.get()) != 1) {
     throw Error(ErrorCode::kInternal, "OpenSSL cannot encode a key and certificate");
   }
-  WriteNewFile(key_file, Contents(key.get()), 0600, "private key");
+  WriteNewFile(key_file, TextOf(key.get()), 0600, "the private key");
   try {
-    WriteNewFile(certificate_file, Contents(certificate.get()), 0644, "certificate");
+    WriteNewFile(certificate_file, TextOf(certificate.get()), 0644, "the certificate");
   } catch (const Error&) {
     unlink(key_file.c_str());  // made a moment ago, useless alone
     throw;
@@ -155,8 +123,7 @@ std::string FormatCertificate(const x509_st& certificate) {
   if (bio == nullptr || PEM_write_bio_X509(bio.get(), &certificate) != 1) {
     throw Error(ErrorCode::kInternal, "OpenSSL cannot encode a certificate");
   }
-  const ByteView bytes = Contents(bio.get());
-  return {bytes.begin(), bytes.end()};
+  return std::string(TextOf(bio.get()));
 }
 
 Identity LoadIdentity(const fs::path& certificate_file, const fs::path& key_file) {

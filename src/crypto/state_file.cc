@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
-#include "base/atomic_file.h"
+#include "base/files.h"
 
 namespace partita::crypto {
 namespace {
@@ -59,14 +57,9 @@ void WriteState(const std::filesystem::path& file, ByteView bytes) {
 
 std::optional<Bytes> ReadState(const StateKind& kind, const std::filesystem::path& file) {
   std::error_code none;
-  const auto size = std::filesystem::file_size(file, none);
-  if (none) return std::nullopt;
-  if (size > kMaxFileBytes) {
-    throw Error(ErrorCode::kBadInput, fmt::format("{} is too large", file.string()),
-                "it is not " + kind.name);
-  }
-  std::ifstream in(file, std::ios::binary);
-  return Bytes(std::istreambuf_iterator<char>(in), {});
+  if (!std::filesystem::exists(file, none)) return std::nullopt;
+  const std::string content = ReadFile(file, kMaxFileBytes, kind.name);
+  return Bytes(content.begin(), content.end());
 }
 
 uint64_t CountFile::LoadOrMake() const {

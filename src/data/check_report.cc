@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/date.h"
 #include "base/error.h"
-#include "data/date.h"
 #include "data/utf8.h"
 
 namespace partita::data {

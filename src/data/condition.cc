@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/date.h"
 #include "base/error.h"
-#include "data/date.h"
 #include "data/suggest.h"
 
 namespace partita::data {

@@ -11,8 +11,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/date.h"
+#include "base/trim.h"
 #include "data/csv_tokenizer.h"
-#include "data/date.h"
 #include "data/number_text.h"
 #include "data/suggest.h"
 #include "data/utf8.h"
@@ -62,12 +63,6 @@ struct Cell {
          "export the table as UTF-8 (not Latin-1 or Windows-1252)");
   }
 };
-
-std::string_view TrimSpaces(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 // Reads the cells of one column of the schema; of two columns of the file for a survival variable.
 class ColumnReader {
@@ -183,7 +178,7 @@ class ColumnReader {
   }
 
   void AppendDate(const Cell& cell) {
-    const std::optional<double> days = ParseDate(TrimSpaces(cell.text));
+    const std::optional<double> days = ParseDate(Trim(cell.text));
     if (!days) {
       if (repair_) return AppendUnusable(cell);
       cell.RequireUtf8();

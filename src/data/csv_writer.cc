@@ -6,8 +6,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/date.h"
 #include "base/error.h"
-#include "data/date.h"
 
 namespace partita::data {
 namespace {

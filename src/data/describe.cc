@@ -9,8 +9,9 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "base/date.h"
+#include "base/trim.h"
 #include "data/csv_tokenizer.h"
-#include "data/date.h"
 #include "data/number_text.h"
 #include "data/utf8.h"
 
@@ -23,12 +24,6 @@ constexpr std::array<std::string_view, 14> kMissingWords = {
 // Codes that questionnaires and registries use for "no answer" where a number belongs.
 constexpr std::array<double, 14> kSentinels = {-9, -99, -999, -9999, -1,   -8,   -7,
                                                99, 999, 9999, 888,   8888, 7777, 99999};
-
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 bool IsMissingWord(std::string_view text) {
   return std::find(kMissingWords.begin(), kMissingWords.end(), text) != kMissingWords.end();
@@ -62,7 +57,7 @@ class Profiler {
 
   void Add(std::string_view cell) {
     ++profile_.cells;
-    const std::string_view text = Trimmed(cell);
+    const std::string_view text = Trim(cell);
     if (text.size() != cell.size()) ++profile_.outer_spaces;
     if (text.empty()) {
       ++profile_.empty;

@@ -10,9 +10,9 @@
 #include <memory>
 #include <set>
 
+#include "base/date.h"
 #include "base/error.h"
 #include "data/contrasts.h"
-#include "data/date.h"
 #include "data/natural_spline.h"
 #include "data/suggest.h"
 

@@ -4,21 +4,17 @@
 // dictionary, never from data (methods.md, R-o). Each holder encodes its own columns; what a column
 // becomes does not depend on any other.
 //
-//   encoding    of                        value for the model                   decoded
-//   levels      factor, ordered           the level, pooled ones together       that level; of
-//   pooled
-//                                         as the last                           ones each as likely
-//   whole       integer                   x - lower; one level per number       that number
-//   bins        numeric, integer, date    the bin of equal width                uniform within the
-//   bin indicator   factor, ordered of two    0 or 1                                that level unit
-//   numeric, integer, date    (x - lower) / (upper - lower), kept   the number, integers
-//                                         within [1e-6, 1 - 1e-6]               and dates rounded
-//   standard    numeric, integer, date    -1 at the lower, 1 at the upper       the same, within
-//   the
-//                                         bound                                 bounds
-//   count       integer                   x - lower                             the same, within
-//   the
-//                                                                               bounds
+//   encoding   of                      value for the model               decoded
+//   levels     factor, ordered         the level, pooled ones together   that level; of pooled ones
+//                                      as the last                       each as likely
+//   whole      integer                 x - lower; one level per number   that number
+//   bins       numeric, integer, date  the bin of equal width            uniform within the bin
+//   indicator  factor, ordered of two  0 or 1                            that level
+//   unit       numeric, integer, date  (x - lower) / (upper - lower),    the number, integers and
+//                                      kept within [1e-6, 1 - 1e-6]      dates rounded
+//   standard   numeric, integer, date  -1 at the lower, 1 at the upper   the same, within bounds
+//                                      bound
+//   count      integer                 x - lower                         the same, within bounds
 #pragma once
 
 #include <string>

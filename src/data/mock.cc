@@ -10,9 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/date.h"
+#include "base/normal.h"
 #include "crypto/prg.h"
 #include "data/csv_writer.h"
-#include "data/date.h"
 #include "data/number_text.h"
 
 namespace partita::data {
@@ -235,8 +236,7 @@ class MockColumns {
         schema.type == ColumnType::kOrdered ? Scores(schema.name) : std::vector<double>();
     for (size_t i = 0; i < rows_.block.size(); ++i) {
       // The distribution function of the normal makes an even number of a score.
-      const double even =
-          scores.empty() ? random.Uniform() : std::erfc(-scores[i] / std::numbers::sqrt2) / 2;
+      const double even = scores.empty() ? random.Uniform() : NormalTail(-scores[i]);
       cells.push_back(
           schema.levels[static_cast<size_t>(std::clamp(std::floor(even * k), 0.0, k - 1))]);
     }

@@ -4,18 +4,13 @@
 #include <charconv>
 #include <string>
 
+#include "base/trim.h"
+
 namespace partita::data {
 
 namespace {
 
-bool IsSpace(char c) { return c == ' ' || c == '\t'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 // `text` has a '.' for the decimal mark.
 std::optional<double> ParsePoint(std::string_view text) {

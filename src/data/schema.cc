@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "data/date.h"
+#include "base/date.h"
 #include "data/utf8.h"
 
 namespace partita::data {

@@ -8,8 +8,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/date.h"
 #include "data/csv_tokenizer.h"
-#include "data/date.h"
 #include "data/number_text.h"
 #include "data/suggest.h"
 #include "data/utf8.h"

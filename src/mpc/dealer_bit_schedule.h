@@ -3,19 +3,16 @@
 // everything here takes the one step of an Execute as well. `last` is the last party.
 //
 // And of x and y. Masks u and v from the tapes, w = u AND v dealt (tapes, a correction of one bit
-// to
-//   the last party). Everybody sends its shares of E = x ^ u and F = y ^ v to all others. Share:
+//   to the last party). Everybody sends its shares of E = x ^ u and F = y ^ v to all others. Share:
 //   E y_i ^ F u_i ^ w_i. An operand of several products of one Execute is masked and opened once.
 // Decompose of x modulo 2^v. Every party takes a mask r_i modulo 2^v from its tape; the dealer
-// deals
-//   the bits of r = sum r_i (v bits to the last party). Everybody sends (x_i - r_i) mod 2^v to all
-//   others, so c = x - r is known and x = c + r: propagate = c ^ r and generate = c AND r are
-//   local.
+//   deals the bits of r = sum r_i (v bits to the last party). Everybody sends (x_i - r_i) mod 2^v
+//   to all others, so c = x - r is known and x = c + r: propagate = c ^ r and generate = c AND r
+//   are local.
 // To ring. r is a random bit from the tapes (exclusive or), dealt as a ring element as well (one
 //   element to the last party). Everybody sends its share of c = b ^ r; then b = c + (1 - 2 c) r.
 // Input: the owner's share is the value; reveal: shares plus zero shares from pairwise tapes.
-// Random
-//   bits: every party's own, so not even all others together with the dealer know them (R-b).
+// Random bits: every party's own, so not even all others together with the dealer know them (R-b).
 //
 // Privacy against any n - 1 parties without the dealer: a share that an honest party sends is
 // hidden by its own u_i, r_i or zero share, each used once; what the last party gets from the

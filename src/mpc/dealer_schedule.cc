@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "mpc/scheduled_cost.h"
 
 namespace partita::mpc {
 namespace {
@@ -288,40 +289,11 @@ const Capabilities& DealerCapabilities() {
   return capabilities;
 }
 
-namespace {
-
-class DealerCostModel : public CostModel {
- public:
-  DealerCostModel(size_t num_parties, int ring_bits, const DealerOptions& options)
-      : num_parties_(num_parties),
-        ring_bits_(ring_bits),
-        has_dealer_(!options.dealt_ahead),
-        schedule_(num_parties, static_cast<size_t>(ring_bits + 7) / 8, options) {}
-
-  const Capabilities& capabilities() const override { return DealerCapabilities(); }
-  size_t num_parties() const override { return num_parties_; }
-  size_t num_processes() const override { return num_parties_ + (has_dealer_ ? 1 : 0); }
-  int ring_bits() const override { return ring_bits_; }
-  void Register(const FixedOperand& operand) override { schedule_.Register(operand); }
-  ExecutionCost Execute(std::span<const Operation> operations) override {
-    return schedule_.Next(operations).cost;
-  }
-  OracleCost Oracle(Shape values, const OracleTask& task) override {
-    return schedule_.NextOracle(values, task).cost;
-  }
-
- private:
-  size_t num_parties_;
-  int ring_bits_;
-  bool has_dealer_;
-  DealerSchedule schedule_;
-};
-
-}  // namespace
-
 std::unique_ptr<CostModel> MakeDealerCostModel(size_t num_parties, int ring_bits,
                                                const DealerOptions& options) {
-  return std::make_unique<DealerCostModel>(num_parties, ring_bits, options);
+  return MakeScheduledCostModel(
+      {DealerCapabilities(), num_parties, num_parties + (options.dealt_ahead ? 0 : 1), ring_bits},
+      DealerSchedule(num_parties, static_cast<size_t>(ring_bits + 7) / 8, options));
 }
 
 }  // namespace partita::mpc

@@ -13,9 +13,8 @@
 //     E = X - U and F = Y - V to all others. Share of the product: E * y_i + u_i * F + w_i.
 //     If both operands are one handle, U = V is opened once.
 //   shared X x private Y of party b. Every other party sends its share of E = X - U to b only; b,
-//     who knows V, sends F = Y - V to all others. Share: x_i * F + w_i; at b x_b * Y + (E - x_b) *
-//     V
-//     + w_b. Sum: X * F + E * V + U * V = X * Y.
+//     who knows V, sends F = Y - V to all others. Share: x_i * F + w_i; at b
+//     x_b * Y + (E - x_b) * V + w_b. Sum: X * F + E * V + U * V = X * Y.
 //   private X of a x private Y of b. a sends E = X - U to b, b sends F = Y - V to a. a's share:
 //     U * F + w_a; b's: E * Y + w_b; zero elsewhere. Traffic is that of the operands, not of the
 //     product.

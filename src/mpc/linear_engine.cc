@@ -40,13 +40,6 @@ Shared LinearEngine<R, kComponents, kBitComponents>::WithShares(Shared result,
 }
 
 template <typename R, size_t kComponents, size_t kBitComponents>
-Shared LinearEngine<R, kComponents, kBitComponents>::WithZeroShares(Shared result) {
-  Components zeros;
-  for (auto& component : zeros) component.resize(result.shape.size());
-  return WithShares(std::move(result), std::move(zeros));
-}
-
-template <typename R, size_t kComponents, size_t kBitComponents>
 Shared LinearEngine<R, kComponents, kBitComponents>::Public(const PublicMatrix& value) {
   Shared result = PublicResult(value, facts_);
   Components components;

@@ -69,8 +69,6 @@ class LinearEngine : public LinearBits<kBitComponents> {
   bool carries_public(size_t component) const { return carries_public_[component]; }
 
   const EngineFacts& facts() const { return facts_; }
-  // As WithShares, all zero.
-  static Shared WithZeroShares(Shared result);
 
  private:
   EngineFacts facts_;

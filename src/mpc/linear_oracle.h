@@ -2,10 +2,9 @@
 // that party likes: what a likelihood over shared moments needs (methods.md 1.2, `likelihood`).
 //
 // Ideal function    S (d x m) is shared and does not change. Again and again the centre, a
-// computing
-//                   party, chooses a kind of evaluation k, which fixes a number of rows q_k, and
-//                   W (q_k x d), and learns W S (q_k x m). Nobody else learns anything but k. The
-//                   centre stops when it likes.
+//                   computing party, chooses a kind of evaluation k, which fixes a number of rows
+//                   q_k, and W (q_k x d), and learns W S (q_k x m). Nobody else learns anything but
+//                   k. The centre stops when it likes.
 // Exactness         Integers of the ring, nothing is truncated: W has f_W fraction bits, the result
 //                   f_W + f_S. It must fit: (L1 norm of a row of W) * bound(S) * 2^(f_W + f_S) <
 //                   2^126, checked before anything is sent.
@@ -19,8 +18,8 @@
 //                     replicated  centre -> one party 8 bytes + q d elements, -> the other 8 bytes;
 //                                 back q m elements from each.
 //                     shamir      centre -> t parties 8 bytes + q d elements, -> all others 8
-//                     bytes;
-//                                 back q m elements from 2 t; nothing before (shamir_oracle.h).
+//                                 bytes; back q m elements from 2 t; nothing before
+//                                 (shamir_oracle.h).
 //                     ot          set-up one round and 4 bytes per bit of the values; centre -> the
 //                                 other party 8 bytes + q d m 1088 bytes; back q m elements
 //                                 (ot/ot_oracle.h).

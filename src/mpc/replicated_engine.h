@@ -12,9 +12,8 @@
 //   Multiply          1 per entry of the result and party; 1 round. Private operands: also 1 per
 //                     entry of the operand, and one more round
 //   Rescale by f bits 3 and 3 f / k per entry, over all links; 2 rounds. Of a product as it is
-//   formed
-//                     (MultiplyAndRescale) the same, and nothing for the product. Adding fraction
-//                     bits is local
+//                     formed (MultiplyAndRescale) the same, and nothing for the product. Adding
+//                     fraction bits is local.
 //   Reveal            1 per entry and receiver; 1 round
 // Memory            Private operands of kGram and kElementwise products are read, masked and
 //                   received in blocks of rows; fixed ones up to 128 MiB are kept by one party.

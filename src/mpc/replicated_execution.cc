@@ -98,12 +98,6 @@ void ReplicatedExecution<R>::StoreResults() {
 }
 
 template <typename R>
-void ReplicatedExecution<R>::ReadTape(Tape& tape, uint64_t offset, size_t first, Words<R> out) {
-  tape.Read(offset + first * R::kBytes, WireBytes(out));
-  ReduceWords<R>(out);
-}
-
-template <typename R>
 auto ReplicatedExecution<R>::FromTapeWhole(Tape& tape, uint64_t offset, size_t size) -> Vector {
   Vector words(size);
   if (size > 0) tape.Read(offset, WireBytes(std::span(words)));

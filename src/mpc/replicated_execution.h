@@ -85,8 +85,6 @@ class ReplicatedExecution {
 
   Tape& OwnTape() { return *engine_.own_tape_; }
   Tape& PreviousTape() { return *engine_.previous_tape_; }
-  // Elements `first` and on of the interval of a tape that begins at `offset`.
-  static void ReadTape(Tape& tape, uint64_t offset, size_t first, Words<R> out);
   Vector FromTapeWhole(Tape& tape, uint64_t offset, size_t size);
   RowSource<R> MaskAt(PartyIndex holder, const replicated::DealtOperand& dealt,
                       const RowList& rows);

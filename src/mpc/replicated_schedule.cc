@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "mpc/bit_kernels.h"
 #include "mpc/rules.h"
+#include "mpc/scheduled_cost.h"
 
 namespace partita::mpc::replicated {
 namespace {
@@ -244,39 +245,14 @@ const Capabilities& ReplicatedCapabilities() {
   return capabilities;
 }
 
-namespace {
-
-class ReplicatedCostModel : public CostModel {
- public:
-  ReplicatedCostModel(int ring_bits, const Options& options)
-      : ring_bits_(ring_bits), scheduler_(static_cast<size_t>(ring_bits + 7) / 8, options) {}
-
-  const Capabilities& capabilities() const override { return ReplicatedCapabilities(); }
-  size_t num_parties() const override { return kParties; }
-  size_t num_processes() const override { return kParties; }
-  int ring_bits() const override { return ring_bits_; }
-  void Register(const FixedOperand& operand) override { scheduler_.Register(operand); }
-  ExecutionCost Execute(std::span<const Operation> operations) override {
-    return scheduler_.Next(operations).cost;
-  }
-  OracleCost Oracle(Shape values, const OracleTask& task) override {
-    return scheduler_.NextOracle(values, task).cost;
-  }
-
- private:
-  int ring_bits_;
-  Scheduler scheduler_;
-};
-
-}  // namespace
-
 std::unique_ptr<CostModel> MakeReplicatedCostModel(size_t num_parties, int ring_bits,
                                                    const Options& options) {
   if (num_parties != kParties) {
     throw Error(ErrorCode::kBadInput, "the engine replicated needs exactly three computing parties",
                 "use three parties in the roster, or the engine dealer");
   }
-  return std::make_unique<ReplicatedCostModel>(ring_bits, options);
+  return MakeScheduledCostModel({ReplicatedCapabilities(), kParties, kParties, ring_bits},
+                                Scheduler(static_cast<size_t>(ring_bits + 7) / 8, options));
 }
 
 }  // namespace partita::mpc::replicated

@@ -26,19 +26,17 @@
 //   If one party can compute the whole product (two private operands of its own, or one and a
 //   public one), it inputs the result: one step.
 // Rescale by f bits (after Escudero, Ghosh, Keller, Rachuri & Scholl, CRYPTO 2020, with one party
-// as
-//   the dealer; needs |x| < 2^(k-2) and nothing else) of an x = x_A + x_B + x_D of which the dealer
-//   D = party 2, A = 0 and B = 1 know one summand each: x_0 + x_2, x_1 and 0 of a shared value, the
-//   z of a product that is truncated as it is formed, which then is not shared before. With e = e_A
-//   + e_B from tapes 2 and 1, the dealer knows r = e - x_D, uniform, and c = x + 2^(k-2) + r has
-//   the summands x_A + e_A and x_B + 2^(k-2) + e_B. With c' = c mod 2^(k-1), C the top bit of c, t
-//   = (r mod 2^(k-1)) >> f and m the top bit of r,
+//   as the dealer; needs |x| < 2^(k-2) and nothing else) of an x = x_A + x_B + x_D of which the
+//   dealer D = party 2, A = 0 and B = 1 know one summand each: x_0 + x_2, x_1 and 0 of a shared
+//   value, the z of a product that is truncated as it is formed, which then is not shared before.
+//   With e = e_A + e_B from tapes 2 and 1, the dealer knows r = e - x_D, uniform, and c = x +
+//   2^(k-2) + r has the summands x_A + e_A and x_B + 2^(k-2) + e_B. With c' = c mod 2^(k-1), C the
+//   top bit of c, t = (r mod 2^(k-1)) >> f and m the top bit of r,
 //     y = (c' >> f) - 2^(k-2-f) + 2^(k-1-f) (C + m - 2 C m) - t,
 //   x / 2^f rounded down, or up with probability equal to the dropped fraction (error below one
 //   unit, mean zero). C m counts modulo 2^f only, in packed numbers of f bits.
 //   step 0: A and B exchange their summands of c. With q and m_A from tape 2, D sends w - q, where
-//   w
-//           = 2^(k-1-f) m - t, and m_B = m - m_A to B.
+//           w = 2^(k-1-f) m - t, and m_B = m - m_A to B.
 //   step 1: with s_A from tape 2 and s_B from tape 1, A and B exchange -C m_A - s_A and -C m_B -
 //   s_B. Component 2 is q + 2^(k-f) s_A, component 1 is w - q + 2^(k-f) s_B, component 0 the rest,
 //   all of which A and B know. Three elements and three packed numbers in two steps. A sees c and

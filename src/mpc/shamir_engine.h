@@ -2,14 +2,12 @@
 // corrected or noticed.
 //
 // Ideal function    Input, Multiply, Rescale, Reveal and the operations on bits as mpc/engine.h
-// says,
-//                   for integers below p / 4 in magnitude: F = Field127 carries fixed point,
+//                   says, for integers below p / 4 in magnitude: F = Field127 carries fixed point,
 //                   Field61 exact integers, bits and sums.
 // Protocol          Shamir's sharing with pseudo-random dealings and one-round resharing; formulas,
 //                   papers and the argument for privacy are in mpc/shamir_schedule.h.
 // Threat model      Passive, static, t < n / 2 parties: as many as can be (1 of 3 or 4, 2 of 5 or
-// 6,
-//                   3 of 7), or fewer if the maker says so.
+//                   6, 3 of 7), or fewer if the maker says so.
 // Revealed          Shapes, and what Reveal opens to whom. A coalition's view is otherwise uniform
 //                   and independent of the others' inputs, but for the masked openings of Rescale
 //                   and the decompositions, which are within 2^-s, s >= 64, of it per element, and

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "mpc/compare.h"
 #include "mpc/rules.h"
+#include "mpc/scheduled_cost.h"
 #include "mpc/shamir_code.h"
 
 namespace partita::mpc::shamir {
@@ -445,33 +446,6 @@ ExecutionCost SetupCost(size_t num_parties, size_t threshold) {
   return cost;
 }
 
-namespace {
-
-class ShamirCostModel : public CostModel {
- public:
-  ShamirCostModel(const Parameters& parameters, int ring_bits)
-      : ring_bits_(ring_bits), scheduler_(parameters) {}
-
-  const Capabilities& capabilities() const override { return ShamirCapabilities(); }
-  size_t num_parties() const override { return scheduler_.parameters().num_parties; }
-  size_t num_processes() const override { return num_parties(); }
-  int ring_bits() const override { return ring_bits_; }
-  ExecutionCost Setup() const override { return SetupCost(num_parties(), scheduler_.threshold()); }
-  void Register(const FixedOperand& operand) override { scheduler_.Register(operand); }
-  ExecutionCost Execute(std::span<const Operation> operations) override {
-    return scheduler_.Next(operations).cost;
-  }
-  OracleCost Oracle(Shape values, const OracleTask& task) override {
-    return scheduler_.NextOracle(values, task).cost;
-  }
-
- private:
-  int ring_bits_;
-  Scheduler scheduler_;
-};
-
-}  // namespace
-
 std::unique_ptr<CostModel> MakeShamirCostModel(size_t num_parties, int ring_bits,
                                                std::optional<size_t> threshold) {
   CheckNumParties(num_parties);
@@ -482,7 +456,9 @@ std::unique_ptr<CostModel> MakeShamirCostModel(size_t num_parties, int ring_bits
   parameters.mask_bits = ring_bits - 1;
   parameters.element_bytes = ring_bits > 64 ? 16 : 8;
   parameters.mersenne_bits = ring_bits;
-  return std::make_unique<ShamirCostModel>(parameters, ring_bits);
+  return MakeScheduledCostModel({ShamirCapabilities(), num_parties, num_parties, ring_bits,
+                                 SetupCost(num_parties, parameters.threshold)},
+                                Scheduler(parameters));
 }
 
 }  // namespace partita::mpc::shamir

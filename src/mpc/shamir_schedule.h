@@ -11,10 +11,9 @@
 //     with p; they and X determine f, so only n - 1 - t shares are sent (pseudo-random sharing,
 //     after Cramer, Damgard & Ishai, TCC 2005, section 3).
 //   Reshare of a vector of which every party holds a share of degree up to 2 t: party i <= 2 t
-//   deals
-//     l_i times its share, with l_i Lagrange's coefficients at 0, and everybody adds up what it was
-//     dealt (Gennaro, Rabin & Rabin, PODC 1998). (2 t + 1)(n - 1 - t) elements, one step. The
-//     result is a fresh random sharing, as at least t + 1 of the dealers are honest.
+//     deals l_i times its share, with l_i Lagrange's coefficients at 0, and everybody adds up what
+//     it was dealt (Gennaro, Rabin & Rabin, PODC 1998). (2 t + 1)(n - 1 - t) elements, one step.
+//     The result is a fresh random sharing, as at least t + 1 of the dealers are honest.
 //   Open to party q, or to everybody: every other party sends q its share, and q decodes all n.
 //
 // Why not a king (Damgard & Nielsen, CRYPTO 2007): two steps instead of one, and double sharings
@@ -26,8 +25,7 @@
 //              contracted length. Private operands are dealt one step before; if one party can
 //              compute the whole product, it deals the result.
 // Reveal       Open. No re-randomisation: a coalition of t knows t values of f and the output,
-// which
-//              is a (t + 1)-th.
+//              which is a (t + 1)-th.
 //
 // Mask         r = 2^m r'' + r'. The m low bits are b = b_0 ^ ... ^ b_t: b_0 is read by the first
 //   n - t parties from their group's tape and shared without a message, by multiples of the

@@ -43,7 +43,8 @@ struct Send {
 // One incoming message. Exactly one of:
 //   into      a buffer of exactly the expected size (lengths are public in every protocol);
 //   consumer  a stream of exactly `size` bytes, handed over in pieces, so that memory stays
-//   bounded; body      a message of any length up to max_bytes (resized after the limit check).
+//             bounded;
+//   body      a message of any length up to max_bytes (resized after the limit check).
 // A frame of any other length is a kPeerFault.
 struct Receive {
   PartyIndex from = 0;

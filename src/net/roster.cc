@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 #include <system_error>
 
+#include "base/files.h"
 #include "base/toml_text.h"
 #include "crypto/certificate.h"
 
@@ -215,20 +215,7 @@ Roster ParseRoster(std::string_view text, std::string_view file) {
 }
 
 Roster LoadRoster(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text(kMaxFileBytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(in.gcount()));
-  if (in.bad() || (!in.is_open())) {
-    throw Error(ErrorCode::kBadInput, fmt::format("cannot read the roster {}", file.string()),
-                "Check the path.");
-  }
-  if (text.size() > kMaxFileBytes) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("the roster {} is larger than 1 MiB", file.string()),
-                "This is hardly a roster: check the path.");
-  }
-  return ParseRoster(text, file.string());
+  return ParseRoster(ReadFile(file, kMaxFileBytes, "the roster"), file.string());
 }
 
 std::string FormatRoster(const Roster& roster) {

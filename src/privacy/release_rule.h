@@ -9,8 +9,7 @@
 // B              Bits that open: log2(1 / g) for a number on the grid g, log2(n) / 2 + 2 for an
 //                exact count, 52 for a double.
 // The rule       B <= H / 2. It is empirical: of random logistic tables the attack found none in
-// full
-//                below 0.7 H, and nearly all above 2.5 H. A better search may find more.
+//                full below 0.7 H, and nearly all above 2.5 H. A better search may find more.
 // Grid           Of a number with standard error SE multiples of 2^e open, e = floor(log2(g SE)).
 #pragma once
 

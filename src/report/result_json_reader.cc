@@ -1,6 +1,6 @@
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "report/document_json.h"
 #include "report/facts_json.h"
 #include "report/json.h"
@@ -155,18 +155,7 @@ StoredResult ParseResultJson(const std::string& text, const std::string& file_na
 }
 
 StoredResult LoadResultJson(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  char buffer[1 << 16];
-  while (text.size() <= kMaxFileBytes && (file.read(buffer, sizeof(buffer)), file.gcount() > 0)) {
-    text.append(buffer, static_cast<size_t>(file.gcount()));
-  }
-  if (!file.is_open() || file.bad()) {
-    throw Error(ErrorCode::kBadInput, "cannot read the result " + path,
-                "check the path and that you may read it");
-  }
-  if (text.size() > kMaxFileBytes) Refuse(path, "it is larger than 64 MiB");
-  return ParseResultJson(text, path);
+  return ParseResultJson(ReadFile(path, kMaxFileBytes, "the result"), path);
 }
 
 }  // namespace partita::report

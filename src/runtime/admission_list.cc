@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "crypto/hash.h"
 #include "methods/dca/client.h"
 #include "study/utc_time.h"
@@ -31,16 +30,6 @@ constexpr char kLineHint[] =
   throw Error(ErrorCode::kBadInput, fmt::format("{}:{}: {}", file, line, what), hint);
 }
 
-bool ParseHex(std::string_view text, std::span<uint8_t> out) {
-  if (text.size() != 2 * out.size() ||
-      text.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
-    return false;
-  }
-  const Bytes bytes = FromHex(text);
-  std::copy(bytes.begin(), bytes.end(), out.begin());
-  return true;
-}
-
 // Up to the next blank, which is removed as well.
 std::string_view Word(std::string_view& line) {
   const size_t end = line.find(' ');
@@ -51,7 +40,7 @@ std::string_view Word(std::string_view& line) {
 
 std::optional<AdmittedClient> ParseLine(std::string_view line, Admission admission) {
   AdmittedClient client;
-  if (!ParseHex(Word(line), client.client) || !ParseHex(Word(line), client.credential)) {
+  if (!FromHex(Word(line), client.client) || !FromHex(Word(line), client.credential)) {
     return std::nullopt;
   }
   if (admission == Admission::kTokens) {
@@ -161,16 +150,8 @@ AdmissionList ParseAdmissionList(std::string_view text, const std::string& file)
 }
 
 AdmissionList LoadAdmissionList(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::error_code error;
-  const auto size = std::filesystem::file_size(file, error);
-  if (!stream.is_open() || error || size > kMaxAdmissionBytes) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("cannot read the list of clients {}", file.string()),
-                "check the path; partita client register makes it");
-  }
-  const std::string text((std::istreambuf_iterator<char>(stream)), {});
-  return ParseAdmissionList(text, file.string());
+  return ParseAdmissionList(ReadFile(file, kMaxAdmissionBytes, "the list of clients"),
+                            file.string());
 }
 
 std::string FormatAdmissionList(const AdmissionList& list) {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/atomic_file.h"
+#include "base/files.h"
 #include "base/version.h"
 #include "data/snapshot.h"
 #include "data/utf8.h"
@@ -28,7 +28,7 @@ constexpr char kApproveHint[] =
     "Read the plan and approve it: partita study approve STUDY --party PARTY.";
 
 // The whole file. Empty if it does not exist. is_private: nobody but the owner may read it.
-std::optional<std::string> ReadFile(const fs::path& file, bool is_private) {
+std::optional<std::string> ReadDocument(const fs::path& file, bool is_private) {
   const net::Socket descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!descriptor.valid() && errno == ENOENT) return std::nullopt;
   const auto fail = [&](const std::string& what, const std::string& hint) {
@@ -113,7 +113,7 @@ fs::path SecretPath(const fs::path& approval) { return Beside(approval, ".secret
 fs::path UsesPath(const fs::path& document) { return Beside(document, ".uses"); }
 
 std::string ReadApprovalFile(const fs::path& file, const std::string& party) {
-  if (auto text = ReadFile(file, /*is_private=*/false)) return *std::move(text);
+  if (auto text = ReadDocument(file, /*is_private=*/false)) return *std::move(text);
   throw Error(
       ErrorCode::kRefused,
       fmt::format("party {} has not approved the study: {} does not exist", party, file.string()),
@@ -121,7 +121,7 @@ std::string ReadApprovalFile(const fs::path& file, const std::string& party) {
 }
 
 crypto::Key ReadSalt(const fs::path& secret, const study::Approval& approval) {
-  const auto text = ReadFile(secret, /*is_private=*/true);
+  const auto text = ReadDocument(secret, /*is_private=*/true);
   if (!text) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("{}, the secret part of the approval of party {}, does not exist",

@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "crypto/kdf.h"
 #include "net/socket.h"
-#include "runtime/new_file.h"
 
 namespace partita::runtime {
 namespace {
@@ -39,14 +39,7 @@ bool TakeHexLine(std::string_view& text, std::string_view name, std::span<uint8_
   std::string_view line = NextLine(text);
   if (!line.starts_with(name)) return false;
   line.remove_prefix(name.size());
-  if (line.size() != 2 * out.size() + 1 || line[0] != ' ' ||
-      line.find_first_not_of("0123456789abcdef", 1) != std::string_view::npos) {
-    return false;
-  }
-  Bytes bytes = FromHex(line.substr(1));
-  std::copy(bytes.begin(), bytes.end(), out.begin());
-  Wipe(bytes.data(), bytes.size());
-  return true;
+  return line.starts_with(' ') && FromHex(line.substr(1), out);
 }
 
 // Of a file that nobody else can read.
@@ -74,7 +67,7 @@ std::string ReadSecretFile(const std::filesystem::path& path) {
 
 void SaveBoxKey(const crypto::BoxKeyPair& pair, const std::filesystem::path& file) {
   WriteNewFile(file, fmt::format("{}\nsecret {}\n", kBoxTitle, ToHex(pair.secret_key.Expose())),
-               0600);
+               0600, "the key file");
 }
 
 crypto::BoxKeyPair ParseBoxKey(std::string_view text, const std::string& file) {
@@ -94,7 +87,7 @@ void SaveToken(const ClientToken& token, const std::filesystem::path& file) {
   WriteNewFile(file,
                fmt::format("{}\nclient {}\nsecret {}\n", kTokenTitle, ToHex(token.client),
                            ToHex(token.secret.Expose())),
-               0600);
+               0600, "the token");
 }
 
 ClientToken ParseToken(std::string_view text, const std::string& file) {

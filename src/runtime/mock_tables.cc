@@ -1,6 +1,6 @@
 #include "runtime/mock_tables.h"
 
-#include "runtime/new_file.h"
+#include "base/files.h"
 
 namespace partita::runtime {
 data::MockStudy MakeMockTables(const Study& study, uint64_t rows_per_block, uint64_t seed) {
@@ -23,7 +23,7 @@ std::vector<std::filesystem::path> WriteMockTables(const Study& study, const dat
     const std::filesystem::path home = folder / study.parties[table.party].name;
     std::filesystem::create_directories(home);
     paths[table.party] = home / "data.csv";
-    WriteNewFile(paths[table.party], table.csv, 0644);
+    WriteNewFile(paths[table.party], table.csv, 0644, "the table");
   }
   return paths;
 }

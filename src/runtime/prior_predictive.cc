@@ -7,9 +7,9 @@
 #include <array>
 #include <cmath>
 
+#include "base/date.h"
 #include "base/error.h"
 #include "crypto/prg.h"
-#include "data/date.h"
 #include "data/design.h"
 #include "methods/accept/prior_draws.h"
 
@@ -83,7 +83,7 @@ double DrawValue(const ColumnSchema& variable, stats::blr::Variates& variates) {
 
 std::string ValueText(const ColumnSchema& variable, double value) {
   if (data::HasLevels(variable.type)) return variable.levels[static_cast<size_t>(value)];
-  if (variable.type == ColumnType::kDate) return data::FormatDate(value);
+  if (variable.type == ColumnType::kDate) return FormatDate(value);
   return fmt::format("{:.6g}", value);
 }
 

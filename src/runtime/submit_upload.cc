@@ -9,11 +9,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "crypto/certificate.h"
 #include "net/socket.h"
 #include "runtime/admission_list.h"
@@ -37,17 +35,6 @@ std::array<uint8_t, kSize> TakeArray(ByteReader& reader) {
   const ByteView raw = reader.Raw(kSize);
   std::copy(raw.begin(), raw.end(), out.begin());
   return out;
-}
-
-std::string ReadWhole(const std::filesystem::path& file, const char* what, size_t max_bytes) {
-  std::ifstream stream(file, std::ios::binary);
-  std::error_code error;
-  const auto size = std::filesystem::file_size(file, error);
-  if (!stream.is_open() || error || size > max_bytes) {
-    throw Error(ErrorCode::kUsage, fmt::format("cannot read the {} {}", what, file.string()),
-                "check the path and that you may read it");
-  }
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 std::vector<Bytes> Draw(const CollectionFile& collection, const ClientCredential& credential,
@@ -89,7 +76,7 @@ KeptUpload ReadKept(const CollectionFile& collection, const ClientId& client,
                     const std::filesystem::path& file) {
   KeptUpload kept;
   try {
-    kept = ParseUpload(AsBytes(ReadWhole(file, "upload", kMaxUploadBytes)));
+    kept = ParseUpload(AsBytes(ReadFile(file, kMaxUploadBytes, "the upload")));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kPeerFault) throw;
     throw Error(ErrorCode::kBadInput, fmt::format("{} is no kept upload", file.string()),
@@ -201,7 +188,7 @@ KeptUpload ParseUpload(ByteView bytes) {
 }
 
 std::vector<double> ReadRowFile(const std::filesystem::path& file, size_t dimension) {
-  std::string text = ReadWhole(file, "row", kMaxRowBytes);
+  const std::string text = ReadFile(file, kMaxRowBytes, "the row");
   const auto blank = [](char c) {
     return std::string_view(" \t\r\n,;").find(c) != std::string::npos;
   };

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/files.h"
 
 namespace partita::runtime {
 namespace {

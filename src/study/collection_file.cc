@@ -1,8 +1,8 @@
 #include "study/collection_file.h"
 
 #include <bit>
-#include <fstream>
 
+#include "base/files.h"
 #include "crypto/hash.h"
 #include "study/collection_sections.h"
 #include "study/regression_contract.h"
@@ -78,16 +78,7 @@ CollectionFile ParseCollectionFile(std::string text, std::string file_name) {
 }
 
 CollectionFile LoadCollectionFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxStudyFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  // A directory opens but cannot be read: then the stream is bad, or nothing came and it is no end.
-  if (!file.is_open() || file.bad() || (file.gcount() == 0 && !file.eof())) {
-    throw Error(ErrorCode::kBadInput, "cannot read the collection file " + path,
-                "check the path and that you may read it");
-  }
-  text.resize(static_cast<size_t>(file.gcount()));
-  return ParseCollectionFile(std::move(text), path);
+  return ParseCollectionFile(ReadFile(path, kMaxStudyFileBytes, "the collection file"), path);
 }
 
 methods::dca::StudyHash CollectionHash(const CollectionFile& collection) {

@@ -38,12 +38,9 @@ crypto::BoxPublicKey ReadBoxKey(const TableReader& reader) {
   const LocatedText text = reader.Text("box_key", "box_key = \"64 hexadecimal digits\"");
   const std::string hint = "copy the key that partita collection node printed";
   crypto::BoxPublicKey key{};
-  if (text.value.size() != 2 * key.size() ||
-      text.value.find_first_not_of("0123456789abcdef") != std::string::npos) {
+  if (!FromHex(text.value, key)) {
     reader.Fail(text.position, "'box_key' must have 64 small hexadecimal digits", hint);
   }
-  const Bytes bytes = FromHex(text.value);
-  std::copy(bytes.begin(), bytes.end(), key.begin());
   try {
     crypto::Seal({}, key);  // refuses keys that hide nothing
   } catch (const Error&) {

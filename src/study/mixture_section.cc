@@ -418,18 +418,6 @@ void ReadSynthetic(const TableReader& analysis, MixtureSpec& spec) {
 
 }  // namespace
 
-std::string_view MixtureBatchName(MixtureBatch mode) {
-  switch (mode) {
-    case MixtureBatch::kPoisson:
-      return "poisson";
-    case MixtureBatch::kDisjoint:
-      return "disjoint";
-    case MixtureBatch::kFull:
-      return "full";
-  }
-  throw Error(ErrorCode::kInternal, "unknown kind of batches");
-}
-
 MixtureSpec ReadMixture(const TableReader& analysis, const StudyFile& study) {
   MixtureSpec spec;
   ReadColumns(analysis, study, spec);

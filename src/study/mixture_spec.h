@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "data/encoding.h"
@@ -13,7 +12,6 @@
 namespace partita::study {
 
 enum class MixtureBatch { kPoisson, kDisjoint, kFull };
-std::string_view MixtureBatchName(MixtureBatch mode);  // "poisson", "disjoint", "full"
 
 // Against whom `epsilon` holds: whoever gets the model and does not know the batches, or every
 // single party, which knows them.

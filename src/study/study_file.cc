@@ -1,8 +1,8 @@
 #include "study/study_file.h"
 
 #include <algorithm>
-#include <fstream>
 
+#include "base/files.h"
 #include "study/study_sections.h"
 #include "study/text.h"
 
@@ -50,16 +50,7 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
 }
 
 StudyFile LoadStudyFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxStudyFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  // A directory opens but cannot be read: then the stream is bad, or nothing came and it is no end.
-  if (!file.is_open() || file.bad() || (file.gcount() == 0 && !file.eof())) {
-    throw Error(ErrorCode::kBadInput, "cannot read the study file " + path,
-                "check the path and that you may read it");
-  }
-  text.resize(static_cast<size_t>(file.gcount()));
-  return ParseStudyFile(std::move(text), path);
+  return ParseStudyFile(ReadFile(path, kMaxStudyFileBytes, "the study file"), path);
 }
 
 size_t PartyIndexByName(const StudyFile& study, std::string_view name) {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/date.h"
 #include "base/toml_text.h"
-#include "data/date.h"
 #include "study/text.h"
 
 namespace partita::study {
@@ -186,7 +186,7 @@ Located<double> TableReader::DateOf(std::string_view key, const toml::node& node
     FailType(key, node, "a date such as 2020-01-31");
   }
   const Position position = ToPosition(node.source());
-  const auto days = data::ParseDate(text);
+  const auto days = ParseDate(text);
   if (!days) {
     Fail(position, "'" + std::string(key) + "' in " + where_ + " is no date: " + Quote(text),
          "write year-month-day, for example 2020-01-31");

@@ -58,6 +58,11 @@ TEST(BytesTest, HexRoundTripAndErrors) {
   EXPECT_EQ(FromHex("007FfF"), bytes);
   EXPECT_THROW(FromHex("0"), Error);
   EXPECT_THROW(FromHex("0g"), Error);
+  std::array<uint8_t, 3> three{};
+  EXPECT_TRUE(FromHex("007fff", three));
+  EXPECT_EQ(Bytes(three.begin(), three.end()), bytes);
+  for (const char* other : {"007fFf", "007ff", "007fff0", "007fff00", "007ffg", ""})
+    EXPECT_FALSE(FromHex(other, three)) << other;
 }
 
 TEST(Int128Test, Decimal) {

@@ -167,7 +167,7 @@ TEST_F(ApprovalsCommandTest, MistakesAreNamed) {
   expect(2, "min_cell = 1 is not from the study's 5", Approve({"--yes", "--min-cell", "1"}));
   expect(2, "neither a study nor an envelope", {"study", "approve", "--party", "south", "--yes"});
   expect(2, "STUDY excludes --envelope", Approve({"--yes", "--envelope", "e.toml"}));
-  expect(2, "cannot read /nowhere.toml",
+  expect(2, "cannot read the envelope /nowhere.toml",
          {"study", "approve", "--envelope", "/nowhere.toml", "--party", "south", "--yes"});
   expect(2, "has no party 'west'",
          {"study", "approve", folder_.study_file(), "--party", "west", "--folder", Home("south"),

@@ -177,6 +177,17 @@ TEST_F(BadInputTest, AResultFolderThatCannotBeWrittenIsNoticedBeforeTheRun) {
   EXPECT_THAT(result.err, HasSubstr("cannot write"));
 }
 
+// The disk is full after 512 bytes: no truncated study file stays, so that it can be tried again.
+TEST_F(BadInputTest, AStudyFileThatDoesNotFitIsNotLeftThere) {
+  const std::string file = folder_.path() + "/does_not_fit.toml";
+  Process process({"/bin/sh", "-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" study new \"$1\"",
+                   PartitaProgram(), file});
+  const ProcessResult result = process.Wait();
+  EXPECT_EQ(result.exit_code, 10) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("cannot write the study file " + file));
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
 TEST_F(BadInputTest, MissingColumn) {
   folder_.Edit(folder_.data("south"), "id,x3", "id,x_3");
   ExpectDataError("south", {"x3", "x_3"});

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "data/date.h"
+#include "base/date.h"
 #include "data/table_check.h"
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <regex>
 
-#include "report/atomic_file.h"
+#include "base/files.h"
 #include "report/plan_html.h"
 #include "report/plot_data.h"
 #include "report/privacy_html.h"

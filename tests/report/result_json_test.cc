@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/atomic_file.h"
+#include "base/files.h"
 #include "report/terminal_summary.h"
 #include "tests/report/sample_run.h"
 

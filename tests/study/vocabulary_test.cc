@@ -6,8 +6,8 @@
 #include <iterator>
 #include <map>
 
+#include "base/date.h"
 #include "base/error.h"
-#include "data/date.h"
 #include "data/design.h"
 #include "study/study_file.h"
 #include "tests/paths.h"
@@ -106,8 +106,8 @@ TEST(VocabularyTest, EveryTypeOfVariable) {
   EXPECT_EQ(columns[7].contrasts, Contrasts::kTreatment);
   EXPECT_EQ(columns[7].reference, "high");
   EXPECT_EQ(columns[8].type, ColumnType::kDate);
-  EXPECT_EQ(columns[8].lower, data::ParseDate("2019-01-01"));
-  EXPECT_EQ(columns[8].upper, data::ParseDate("2025-12-31"));
+  EXPECT_EQ(columns[8].lower, ParseDate("2019-01-01"));
+  EXPECT_EQ(columns[8].upper, ParseDate("2025-12-31"));
   EXPECT_EQ(columns[9].type, ColumnType::kSurvival);
   EXPECT_EQ(columns[9].time_column, "months");
   EXPECT_EQ(columns[9].event_column, "died");
@@ -152,8 +152,8 @@ TEST(VocabularyTest, EveryTransform) {
   EXPECT_THAT(derived[6].knots, ElementsAre(0, 5));
   EXPECT_EQ(derived[6].boundary_lower, -5);
   EXPECT_EQ(derived[6].boundary_upper, 15);
-  EXPECT_THAT(derived[7].points, ElementsAre(data::ParseDate("2020-06-30")));
-  EXPECT_EQ(derived[8].centre, data::ParseDate("2020-01-01"));
+  EXPECT_THAT(derived[7].points, ElementsAre(ParseDate("2020-06-30")));
+  EXPECT_EQ(derived[8].centre, ParseDate("2020-01-01"));
   EXPECT_EQ(data::DesignColumns(study.dictionary, derived).size(), 3u + 1 + 1 + 15);
 }
 

@@ -3,8 +3,7 @@
 //
 // Estimates b_k with standard errors s_k of one coefficient at each of m parties.
 //   Stage 1   sums of w, w b, w b^2 and w^2, w = 1 / s^2: the fixed-effect estimate, Cochran's Q,
-//   I^2,
-//             and tau^2 by DerSimonian & Laird (Controlled Clinical Trials 1986).
+//             I^2, and tau^2 by DerSimonian & Laird (Controlled Clinical Trials 1986).
 //   Stage 2   sums of w* and w* b, w* = 1 / (s^2 + tau^2), tau^2 public by then: the random-effects
 //             estimate.
 // Revealed   To everybody the six sums, and what follows from them; no party's estimate. With two

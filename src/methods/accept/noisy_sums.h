@@ -5,14 +5,12 @@
 // Version 1   sum_j (difference_j + V_j), accepted if >= 0, V_j ~ Gamma(1/m, 1) drawn by party j.
 // Version 2   (sum_j (difference_j + V_j)) (sum_j W_j), W_j likewise.
 // Noise       privacy::GammaShare on the grid 2^-40: the sum of all m is exactly floor(2^40 E)
-// 2^-40
-//             for E ~ Exp(1). So Version 1 decides as with E unless |log r + E| < (m + 1) 2^-40.
-//             Version 2's product is cut to 2^-40, so that the factors cannot be read off an exact
-//             product; its sign errs with a probability below 2^-30.
+//             2^-40 for E ~ Exp(1). So Version 1 decides as with E unless |log r + E| < (m + 1)
+//             2^-40. Version 2's product is cut to 2^-40, so that the factors cannot be read off an
+//             exact product; its sign errs with a probability below 2^-30.
 // Revealed    To everybody the number itself. A party subtracts its own V_j, so that Gamma((m -
-// 1)/m,
-//             1) remains against it (trade_offs.h): much weaker than Version 3. No claim over a
-//             chain is made.
+//             1)/m, 1) remains against it (trade_offs.h): much weaker than Version 3. No claim over
+//             a chain is made.
 // Rounds      Version 1: an input and an opening. Version 2: also a product and a cut.
 #pragma once
 

@@ -12,6 +12,7 @@
 #include "privacy/accounting/guarantee.h"
 #include "privacy/accounting/pld.h"
 #include "privacy/accounting/rdp.h"
+#include "privacy/ledger/statement_charges.h"
 
 namespace partita::methods::accept {
 namespace {
@@ -255,32 +256,11 @@ privacy::Statement StateChain(const ChainPlan& plan, const ChainAudience& audien
 
 std::vector<privacy::ledger::Charge> ChargesOf(const ChainPlan& plan, const ChainAudience& audience,
                                                const Sensitivity& sensitivity, uint32_t coalition) {
-  const privacy::Statement statement = StateChain(plan, audience, sensitivity);
-  const std::string release = ReleaseOf(plan).id;
-  std::vector<privacy::ledger::Charge> charges;
-  const auto add = [&](const StatementRow& row) {
-    if (row.loss.infinite) {
-      throw Error(ErrorCode::kRefused,
-                  fmt::format("nothing limits what {} learns: {}",
-                              privacy::AdversaryText(row.adversary), row.reason),
-                  "clip contributions and use Barker's rule or the penalty method, another engine, "
-                  "or a smaller coalition");
-    }
-    charges.push_back({release, row.adversary, row.adjacency,
-                       privacy::ledger::ApproximateDp{row.loss.epsilon_upper, audience.delta}, 1});
-  };
-  bool party_done = false;
-  for (const StatementRow& row : statement.rows) {
-    if (row.adversary.with_dealer) continue;  // no budget covers the dealer with a party
-    const AdversaryKind kind = row.adversary.kind;
-    if (kind == AdversaryKind::kOutsideAnalyst || kind == AdversaryKind::kDealer) add(row);
-    if (kind == AdversaryKind::kParty && coalition == 1 && !party_done) {
-      add(row);
-      party_done = true;
-    }
-    if (kind == AdversaryKind::kCoalition && row.adversary.size == coalition) add(row);
-  }
-  return charges;
+  return privacy::ledger::ChargesOf(
+      StateChain(plan, audience, sensitivity),
+      {ReleaseOf(plan).id, audience.delta, coalition,
+       "clip contributions and use Barker's rule or the penalty method, another engine, or a "
+       "smaller coalition"});
 }
 
 }  // namespace partita::methods::accept

@@ -8,9 +8,8 @@
 //             F_V(Delta) for EVERY eps >= 0. The text's pair (Delta + log(1 + Delta/tau)/m,
 //             F_V(tau)) holds too and says less.
 // Version 2   (log r + V) W. The text's law is an outsider's and for log r <= 0; ProductCdf holds
-// for
-//             all. A participant's view is a function of Version 1's against it and of its noise W,
-//             so Version 1's guarantee holds against it.
+//             for all. A participant's view is a function of Version 1's against it and of its
+//             noise W, so Version 1's guarantee holds against it.
 // Version 3   A bit that falls with probability p or q. Barker's is a function of log r + L, L
 //             logistic, and the worst case over log r of such bits is that law's own trade-off
 //             (logit of beta is that of 1 - alpha minus Delta). Over n decisions, chosen

@@ -2,8 +2,7 @@
 // as in Rajkumar & Agarwal, Theorem 4.2).
 //
 // Ideal function   (rows and a noise share of every party) -> after every iteration, to everybody,
-// the
-//                  sum over the batch of the clipped gradients at the public w, plus all noise.
+//                  the sum over the batch of the clipped gradients at the public w, plus all noise.
 // Method           In iteration t each party puts every own row into the batch with probability
 //                  `rate`, by its own secret coins (R-g: nobody else ever learns the batch, so that
 //                  sampling amplifies against the other parties too). Each row's gradient

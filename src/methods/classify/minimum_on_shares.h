@@ -4,9 +4,9 @@
 // differenced.
 //
 // Ideal function   (rows, a share of the linear noise and of the output noise of every party) ->
-// one
-//                  bit: whether |gradient| <= tolerance in the largest coordinate's sense below;
-//                  and, if so, w plus output noise, to everybody. If not, nothing else (R-i).
+//                  one bit: whether |gradient| <= tolerance in the largest coordinate's sense
+//                  below; and, if so, w plus output noise, to everybody. If not, nothing else
+//                  (R-i).
 // Method           J(w) = 1/N sum phi(y x'w) + lambda/2 |w|^2 + eta'w / N. With the rows signed,
 //                  u(w) = N grad J = sum X_p' s_p + eta + N lambda w,  s = -1/(1 + e^(X w)),
 //                  and P = (c sum X_p'X_p + N lambda I)^-1, c = 1/4, once (Boehning & Lindsay 1988:

@@ -4,8 +4,8 @@
 // On the grid  A row's x and weight h = phi''(y w'x) <= 1/4 give v = 2 sqrt(h) x, no longer than 1,
 //             which is rounded ONCE: q = clip(v) with 22 fraction bits, |q| <= 2^22 (clipping.h).
 //             Everything that follows is exact in integers. The row adds
-//               k = (round(2^51 phi'(y w'x) y x), clipped to 2^51;  128 q_i^2;  181 q_i q_j, i <
-//               j),
+//               k = (round(2^51 phi'(y w'x) y x), clipped to 2^51;  128 q_i^2;
+//                    181 q_i q_j, i < j),
 //             that is, on the grid of 2^-51 its gradient and 4 times its Hessian, entries off the
 //             diagonal times 181/128, just below sqrt(2).
 // Sensitivity Exactly 2^51 sqrt(2) for a row that is added or removed, 2^51 sqrt(6) for one that is

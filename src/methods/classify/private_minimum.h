@@ -4,16 +4,15 @@
 // The released vector is w* + (w - w*) + b: w* the exact minimiser under eta, w what was found, b
 // the output noise.
 //   1. w* alone is (eps_1, delta_1): eta of ObjectiveNoise(kLinearModel) at eps~ = gaussian_share
-//   eps_1 or more,
-//      and the slack that pays the determinants with the rest.
+//      eps_1 or more, and the slack that pays the determinants with the rest.
 //   2. Given w*, the vector (w - w*) has length at most r = gamma / Lambda under EITHER of two
 //      neighbours, because the certificate bounds |grad J(w)| by gamma and J is Lambda-strongly
 //      convex. Two such vectors are 2 r apart, and b is calibrated (analytically, on the grid) to
 //      that. Iyengar et al. 2019 charge r, which we cannot prove.
 //   3. eta is a discrete Gaussian, where step 1 wants a density. A Gaussian rounded to the grid is
-//   within
-//      d/(8 s) (s: variance in grid units) of it in total variation, which is added to delta; and
-//      rounding moves u by at most sqrt(d)/2 grid units per share, which is added to gamma.
+//      within d/(8 s) (s: variance in grid units) of it in total variation, which is added to
+//      delta; and rounding moves u by at most sqrt(d)/2 grid units per share, which is added to
+//      gamma.
 // A certificate that fails opens nothing; that it failed is one bit about w, which the output noise
 // does not cover. R-i applies: the whole budget stays charged, and whoever makes a statement of it
 // must say so.

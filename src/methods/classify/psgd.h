@@ -4,12 +4,11 @@
 // Ideal function   (rows, eta^k and rho_t^k of every party) -> in every iteration t, to everybody,
 //                  sum_k (gradient of party k at w_t + eta^k + rho_t^k).
 // What protects    The LAST iterate of a run that converged is the minimiser of the objective
-// perturbed
-//                  by eta, and has objective perturbation's (epsilon, delta) with the corrected
-//                  sigma* (stats/erm/objective_noise.h). Somebody who sees the TRANSCRIPT sees T
-//                  gradients whose differences do not contain eta: against it only rho protects,
-//                  and composes. The paper's theorem says nothing about it; TranscriptEpsilon does
-//                  (methods.md 0, item 5).
+//                  perturbed by eta, and has objective perturbation's (epsilon, delta) with the
+//                  corrected sigma* (stats/erm/objective_noise.h). Somebody who sees the TRANSCRIPT
+//                  sees T gradients whose differences do not contain eta: against it only rho
+//                  protects, and composes. The paper's theorem says nothing about it;
+//                  TranscriptEpsilon does (methods.md 0, item 5).
 // Deviation        rho is a discrete Gaussian on the grid instead of the density exp(-beta |rho|):
 //                  exact samples, and a composition that can be stated tightly.
 // Revealed         T noisy sums, hence all iterates, to everybody.

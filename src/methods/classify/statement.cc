@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "privacy/accounting/steps_statement.h"
+#include "privacy/ledger/statement_charges.h"
 #include "privacy/rounded_text.h"
 #include "privacy/sampling/release_statement.h"
 #include "stats/erm/objective_noise.h"
@@ -311,30 +312,12 @@ Statement StateCentralObjective(const CentralObjective& objective, double delta)
 std::vector<privacy::ledger::Charge> ChargesOf(const Statement& statement,
                                                const std::string& release, uint32_t coalition,
                                                double delta) {
-  std::vector<privacy::ledger::Charge> charges;
-  const auto add = [&](const StatementRow& row) {
-    if (row.loss.infinite) {
-      throw Error(ErrorCode::kRefused,
-                  fmt::format("nothing limits what {} learns: {}",
-                              privacy::AdversaryText(row.adversary), row.reason),
-                  "use another engine, more parties that add noise or a smaller coalition");
-    }
-    charges.push_back({release, row.adversary, row.adjacency,
-                       privacy::ledger::ApproximateDp{row.loss.epsilon_upper, delta}, 1});
-  };
-  bool insider = false;
-  for (const StatementRow& row : statement.rows) {
-    const AdversaryKind kind = row.adversary.kind;
-    if (row.adversary.with_dealer) continue;  // no budget covers the dealer with a party
-    if (kind == AdversaryKind::kOutsideAnalyst || kind == AdversaryKind::kDealer) add(row);
-    const bool asked = coalition <= 1
-                           ? kind == AdversaryKind::kParty
-                           : kind == AdversaryKind::kCoalition && row.adversary.size == coalition;
-    if (asked && !insider) {
-      add(row);
-      insider = true;
-    }
-  }
+  std::vector<privacy::ledger::Charge> charges = privacy::ledger::ChargesOf(
+      statement, {release, delta, std::max(coalition, 1U),
+                  "use another engine, more parties that add noise or a smaller coalition"});
+  const bool insider = std::any_of(charges.begin(), charges.end(), [](const auto& charge) {
+    return privacy::ledger::ClassOf(charge.adversary) == privacy::ledger::AdversaryClass::kInsider;
+  });
   if (!insider) {
     throw Error(
         ErrorCode::kRefused,

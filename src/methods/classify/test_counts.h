@@ -7,10 +7,9 @@
 // Sensitivity     Replacing a row moves a count from one cell to another: sqrt(2) in L2; adding or
 //                 removing one: 1.
 // Composition     Which rows are held aside is drawn by their owner without looking at them, so
-// that
-//                 a row is in training or in test, never in both, and the same in a neighbouring
-//                 table: the losses of training and of test do not add up, the larger one counts
-//                 (parallel composition).
+//                 that a row is in training or in test, never in both, and the same in a
+//                 neighbouring table: the losses of training and of test do not add up, the larger
+//                 one counts (parallel composition).
 // Revealed        2 B noisy counts. Public: every party's number of test rows.
 // The alternative is local: each party evaluates on its own rows and shows nobody (evaluate.h).
 #pragma once

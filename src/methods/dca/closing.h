@@ -1,8 +1,7 @@
 // The signed messages by which compute nodes agree on what is opened, and open it.
 //
 //   closing      study, epoch, node, number and hash of the agreed set, and the node's commitment
-//   to
-//                its sum of the set's shares; one per node and round
+//                to its sum of the set's shares; one per node and round
 //   publication  the same, the hash of the M closings, and the node's sum, with the noise it adds
 //
 // A node publishes only after it has seen the closings of all M nodes for one set, so that a relay

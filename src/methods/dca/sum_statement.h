@@ -5,8 +5,7 @@
 //   clients add the noise (n arrived, share variance v = s/(N - T_drop - T_collude - 1))
 //     outside analyst           (n - T_collude) v: that many clients may not have added theirs
 //     c clients                 (n - max(c, T_collude + 1)) v: who pools shares may be one more
-//     than
-//                               those who did not add them
+//                               than those who did not add them
 //     M - 1 compute nodes       as T_collude + 1 clients: the shares they hold are uniform, and
 //                               that many clients may be among them
 //   compute nodes add it, each all (s)

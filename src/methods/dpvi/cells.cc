@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/date.h"
 #include "base/error.h"
-#include "data/date.h"
 
 namespace partita::methods::dpvi {
 
@@ -30,7 +30,7 @@ std::vector<std::string> LevelNames(const ColumnEncoding& encoding) {
 std::string Interval(const data::ColumnSchema& column, double share, double next) {
   const auto end = [&](double at) {
     const double x = column.lower + (column.upper - column.lower) * at;
-    return column.type == data::ColumnType::kDate ? data::FormatDate(std::ceil(x))
+    return column.type == data::ColumnType::kDate ? FormatDate(std::ceil(x))
                                                   : fmt::format("{:.6g}", x);
   };
   return fmt::format("[{}, {}{}", end(share), end(next), next < 1 ? ')' : ']');

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "privacy/accounting/accountant.h"
 #include "privacy/accounting/mechanism.h"
+#include "privacy/ledger/statement_charges.h"
 #include "privacy/rounded_text.h"
 
 namespace partita::methods::dpvi {
@@ -230,37 +231,13 @@ std::vector<BatchChoice> CompareBatches(const RunPlan& plan, const Audience& aud
   return choices;
 }
 
-double EpsilonSpent(const RunPlan& plan, const Audience& audience, uint64_t openings) {
-  if (openings == 0) return 0;
-  return OutsideEpsilon(StateRun(plan, audience, {openings, {}}));
-}
-
 std::vector<privacy::ledger::Charge> ChargesOf(const RunPlan& plan, const Audience& audience,
                                                uint32_t coalition) {
-  const privacy::Statement statement = StateRun(plan, audience, {plan.request.max_openings(), {}});
-  std::vector<privacy::ledger::Charge> charges;
-  const auto add = [&](const privacy::StatementRow& row) {
-    if (row.loss.infinite) {
-      throw Error(ErrorCode::kRefused,
-                  fmt::format("nothing limits what {} learns: {}",
-                              privacy::AdversaryText(row.adversary), row.reason),
-                  "use another engine, more noise parties or a smaller coalition");
-    }
-    // Delta of the whole audience: what was taken out of it is charged too.
-    charges.push_back({kGradientRelease, row.adversary, row.adjacency,
-                       privacy::ledger::ApproximateDp{row.loss.epsilon_upper, audience.delta}, 1});
-  };
-  for (const privacy::StatementRow& row : statement.rows) {
-    const privacy::AdversaryKind kind = row.adversary.kind;
-    if (row.adversary.with_dealer) continue;  // no budget covers the dealer with a party
-    if (kind == privacy::AdversaryKind::kOutsideAnalyst ||
-        kind == privacy::AdversaryKind::kDealer) {
-      add(row);
-    }
-    if (kind == privacy::AdversaryKind::kParty && coalition == 1) add(row);
-    if (kind == privacy::AdversaryKind::kCoalition && row.adversary.size == coalition) add(row);
-  }
-  return charges;
+  // Delta of the whole audience: what was taken out of it is charged too.
+  return privacy::ledger::ChargesOf(
+      StateRun(plan, audience, {plan.request.max_openings(), {}}),
+      {kGradientRelease, audience.delta, coalition,
+       "use another engine, more noise parties or a smaller coalition", true});
 }
 
 }  // namespace partita::methods::dpvi

@@ -52,9 +52,6 @@ struct BatchChoice {
 // Poisson batches of the plan's size, disjoint ones, and all rows in every step: what each costs.
 std::vector<BatchChoice> CompareBatches(const RunPlan& plan, const Audience& audience);
 
-// For progress: the outside analyst's epsilon after so many openings.
-double EpsilonSpent(const RunPlan& plan, const Audience& audience, uint64_t openings);
-
 // What a table's ledger is charged before the first opening: the whole plan, against the outside
 // and against `coalition` parties that pool what they know. Throws kRefused if nothing covers them.
 std::vector<privacy::ledger::Charge> ChargesOf(const RunPlan& plan, const Audience& audience,

@@ -19,8 +19,7 @@
 //                 densities by their holder, so that everything that v_n needs is there after one
 //                 product and one cut.
 // More holders    Products of two at a time, each row brought back to a sum in [1/2, 1) by a power
-// of
-//                 two (down to 2^-40: rows below weigh less), until one factor meets the last
+//                 of two (down to 2^-40: rows below weigh less), until one factor meets the last
 //                 holder's.
 // Dynamic range   v_n lies between 2^-2e and 2^L (StepFormat). The power of two that it lies below
 //                 is found for all at once (mpc/functions/magnitude.h). A row with den_n < 2^-e
@@ -39,8 +38,7 @@
 //                 else. The dealer (engine `dealer`) learns which rows a batch has: it makes masks
 //                 for these rows (decision 0028).
 // Rounds          engine `dealer`: two holders 30, three 44, four and five 58; see PlannedStep in
-// the
-//                 tests and docs/decisions/0029 and 0036. Bytes: PlanEngine.
+//                 the tests and docs/decisions/0029 and 0036. Bytes: PlanEngine.
 #pragma once
 
 #include <Eigen/Core>

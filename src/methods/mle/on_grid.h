@@ -8,8 +8,7 @@
 // Computed          := rows, z, p, intervals, standardised values, all other fit measures.
 //                   Standardised values of fixed.x models would need the covariates' moments: none.
 // Student's law     Of imputed results the quantile of the intervals is on the grid, and p-values
-// on
-//                   2^-10, because the degrees of freedom are not told.
+//                   on 2^-10, because the degrees of freedom are not told.
 #pragma once
 
 #include "methods/mle/analysis.h"

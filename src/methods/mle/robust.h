@@ -28,12 +28,12 @@
 //                   61776 at p = 25). A holder's own work is n D^2 / 2 multiplications. Split
 //                   columns: what split_products.h says besides.
 // Accuracy          Scores are divided by the root of the expected information, which makes the
-// meat
-//                   of order 1 per row; sums are divided by 2^ceil(log2 max_rows) and rounded at
-//                   2^-60 per holder, Q at 2^-45, weights (sum of magnitudes 1) at 2^-40. Standard
-//                   errors are within 1e-10 relative of the plaintext's for n / max_rows >= 1e-5,
-//                   the scaling factor within 1e-6. Where columns are split cells are rounded as
-//                   split_products.h says, before the products: 1e-6 relative on all references.
+//                   meat of order 1 per row; sums are divided by 2^ceil(log2 max_rows) and rounded
+//                   at 2^-60 per holder, Q at 2^-45, weights (sum of magnitudes 1) at 2^-40.
+//                   Standard errors are within 1e-10 relative of the plaintext's for n / max_rows
+//                   >= 1e-5, the scaling factor within 1e-6. Where columns are split cells are
+//                   rounded as split_products.h says, before the products: 1e-6 relative on all
+//                   references.
 #pragma once
 
 #include <cstdint>

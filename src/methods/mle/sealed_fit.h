@@ -13,10 +13,9 @@
 //                  off by.
 // Start            Public numbers in units of the secret standard deviations.
 // Incomplete rows  Every pattern of observed variables is a sample, and F the sum over all of them
-// by
-//                  their parts of the rows: full information maximum likelihood. Neither patterns'
-//                  moments nor their rows open. Rounds depend on their number only by the bits of
-//                  the number of faults that is compared with zero.
+//                  by their parts of the rows: full information maximum likelihood. Neither
+//                  patterns' moments nor their rows open. Rounds depend on their number only by the
+//                  bits of the number of faults that is compared with zero.
 // Domain           Of every variable, the variance that the others do not explain is at least 2^-14
 //                  of its half-width squared: a standard deviation of 2^-6 half-widths of which the
 //                  others explain three quarters. Below, numbers outgrow kLargestEntry and

@@ -10,8 +10,7 @@
 //             those bits are taken off: what is left is a whole number. Within (1/2 + 2^-9) steps
 //             of the number before.
 // No grid     Where v is below the smallest grid's, as where the information cannot be inverted:
-// the
-//             number opens as 0 with exponent 0 of the range, and counts as missing.
+//             the number opens as 0 with exponent 0 of the range, and counts as missing.
 // Precision   v has 40 bits after the point, in units of half-widths squared: e is that of an SE
 //             within 2^-10 of itself for standard deviations sqrt(v) above 2^-15 half-widths.
 // Cost        Comparisons and bits as mpc/compare.h has them, one product, one cut.

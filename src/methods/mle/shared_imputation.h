@@ -21,8 +21,8 @@
 // Guard            A covariance beyond the domain is replaced by the identity before it is factored
 //                  (within_limit.h), counted, and nothing of the run opens.
 // Cost             Rounds of a step: those of two guards, factors and roots, 2 ceil(log2 p) and
-// about ten
-//                  products. Nothing but the counts' number of digits depends on the rows.
+//                  about ten products. Nothing but the counts' number of digits depends on the
+//                  rows.
 #pragma once
 
 #include <vector>

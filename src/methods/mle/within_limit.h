@@ -8,10 +8,10 @@
 namespace partita::methods::mle {
 
 // Square matrices at kSealedBits, entries below their bound or kLargestEntry. Every one with an
-// entry beyond
-// +-limit becomes the identity, whoever computes with it next; the others stay and get the bound.
-// How many entries of each were beyond, 1 x 1 without fraction bits. Rounds: a comparison, a test
-// for zero, two conversions and a product, for any number of matrices. Revealed: nothing.
+// entry beyond +-limit becomes the identity, whoever computes with it next; the others stay and get
+// the bound. How many entries of each were beyond, 1 x 1 without fraction bits. Rounds: a
+// comparison, a test for zero, two conversions and a product, for any number of matrices. Revealed:
+// nothing.
 std::vector<mpc::Shared> KeepWithin(mpc::Engine& engine, const std::vector<mpc::Shared*>& matrices,
                                     double limit);
 

@@ -25,11 +25,10 @@
 //           right-looking LDL^T; the inverse is the sweep operator (Goodnight, The American
 //           Statistician 1979), which needs the same rounds and no substitution.
 // Rounds    D = 1 (`dealer`) or 2 (`replicated`), for any number of matrices of up to p rows at
-// most
-//           FactorDefinite 2 p (D + 8) - 2, for p = 20 358 and, with fewer in the longest chain,
-//           379; InvertDefinite 2 p (D + 8) + 5 D + 8 + ceil(log2 log2 (4 p)), the latter for its
-//           check: 376 and 399. On `shamir`, where a cut takes three or four rounds, 576 and 604
-//           for three parties, 756 and 790 for five.
+//           most FactorDefinite 2 p (D + 8) - 2, for p = 20 358 and, with fewer in the longest
+//           chain, 379; InvertDefinite 2 p (D + 8) + 5 D + 8 + ceil(log2 log2 (4 p)), the latter
+//           for its check: 376 and 399. On `shamir`, where a cut takes three or four rounds, 576
+//           and 604 for three parties, 756 and 790 for five.
 // Bytes     per pivot, T = 16 log2(bound / smallest_pivot) + 1 thresholds: T comparisons of 60 bits
 //           and T bits made ring elements, 4 p elements and (p - j)^2 (inverse: p^2) for the
 //           update, each with its cut. For p = 20 the busiest process sends 0.43 (`dealer`) or 0.41

@@ -5,8 +5,7 @@
 //           fraction_bits of the result: e^largest 2^f < 2^86, so f = 40 always fits and smaller
 //           results may have more. Anything else: kBadInput, before anything is sent.
 // Error     2^-f absolute (the last cut) plus 2^-39 relative; plus 2^-37.5 relative if e^largest
-// 2^f
-//           > 2^80. Failure probability 0; the cuts round at random (Engine::Rescale).
+//           2^f > 2^80. Failure probability 0; the cuts round at random (Engine::Rescale).
 // Method    u = x log2(e) + f + 1 = integer + z: the bits of u (compare.h), those of the integer as
 //           ring elements, 2^integer as a product of 1 + bit (2^(2^k) - 1); 2^z a polynomial of
 //           degree 8 (Remez' algorithm, relative error 2^-40.0 on [0, 1] as rounded). The sign bit

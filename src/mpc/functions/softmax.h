@@ -1,9 +1,8 @@
 // Softmax and log-sum-exp over the rows of shared matrices.
 //
 // Domain    Any |x| <= bound(x), with 1 to 2^16 columns (else kBadInput). The largest entry of
-// every
-//           row is subtracted first (extremes.h), unless bound(x) <= 10: then the exponentials have
-//           digits enough as they are, and the comparisons are saved.
+//           every row is subtracted first (extremes.h), unless bound(x) <= 10: then the
+//           exponentials have digits enough as they are, and the comparisons are saved.
 // Error     RowSoftmax: 2^-f + 2^-42 absolute, plus 2^-37.5 relative, f at most 50. RowLogSumExp:
 //           2^-f + 2^-38 absolute. Failure probability 0; the cuts round at random.
 // Method    Exponential with as many more fraction bits as the sums need; every sum lies in a

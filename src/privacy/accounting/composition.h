@@ -1,34 +1,32 @@
 // The law of a sum of independent privacy losses, by a tilted FFT, with every error bounded.
 //
-// Given grid laws p_k (loss_pmf.h) used T_k times, and a tilt c >= 0, let M_k = sum_i p_k(i) e^(c
-// l_i) and w_k(i) = p_k(i) e^(c l_i) / M_k: probabilities. The composed law is
+// Given grid laws p_k (loss_pmf.h) used T_k times, and a tilt c >= 0, let
+// M_k = sum_i p_k(i) e^(c l_i) and w_k(i) = p_k(i) e^(c l_i) / M_k: probabilities. The composed law
+// is
 //   p*(j) = e^(-c l_j) prod_k M_k^T_k w*(j),   w* the convolution of the w_k,
-//   delta(eps) = S sum_j w*(j) v_j + infinite mass,  v_j = e^(-c l_j) (1 - e^(eps - l_j))_+,  S =
-//   prod M_k^T_k.
+//   delta(eps) = S sum_j w*(j) v_j + infinite mass,
+//   v_j = e^(-c l_j) (1 - e^(eps - l_j))_+,  S = prod_k M_k^T_k.
 // With c near the saddle point of the delta in question S v is of the order of delta where w*
 // lives, so that an absolute error in w* is an error relative to delta.
 //
 // Errors, all bounded (u = 2^-53, N the length of the transform, n = log2 N):
 //   tilting      the w_k are the doubles that are stored; p_k(i) differs from M_k e^(-c l_i) w_k(i)
-//   by a
-//                relative (|c l_i| + 40) u, which is added to (upper) or taken off (lower) each
-//                w_k(i).
+//                by a relative (|c l_i| + 40) u, which is added to (upper) or taken off (lower)
+//                each w_k(i).
 //   transform    every output of an FFT is a sum of inputs, each multiplied along its path by at
-//   most n + 2
-//                twiddles (error below 4u) and products (below 3u) and added at most n + 3 times:
-//                error at most e_1 = 2 (8 n + 24) u sum |w_k| (the factor 2: real input packed into
-//                a complex transform).
+//                most n + 2 twiddles (error below 4u) and products (below 3u) and added at most n +
+//                3 times: error at most e_1 = 2 (8 n + 24) u sum |w_k| (the factor 2: real input
+//                packed into a complex transform).
 //   power        each transformed value y and its computed twin are at most 1 up to e_1. The
-//   computed product is off
-//                by at most E exp(3 E) min(1, 2 Z), E = sum_k T_k (e_1 + 4u), Z = prod_k max(|y_k|,
-//                1/2)^T_k with the computed y_k (telescoping; |y| + e_1 <= max(|y|, 1/2) (1 + 2
-//                e_1)). In the mean square over the frequencies, which is the 2-norm after going
-//                back: call it e_2.
+//                computed product is off by at most E exp(3 E) min(1, 2 Z), E = sum_k T_k (e_1 +
+//                4u), Z = prod_k max(|y_k|, 1/2)^T_k with the computed y_k (telescoping; |y| + e_1
+//                <= max(|y|, 1/2) (1 + 2 e_1)). In the mean square over the frequencies, which is
+//                the 2-norm after going back: call it e_2.
 //   back         in the 2-norm at most (e_2 + 2 (8 n + 24) u) (1 + e_2): unitary up to the scale.
-//   Hence |sum_j (w - w*) v_j| <= (that) * |v|_2, and |v|_2^2 <= e^(-2c eps) [B(2c, 3)/h + max^2]
-//   (a unimodal function summed on a grid of step h), max = e^(-c eps) c^c / (1+c)^(1+c) the
-//   largest v_j. wrap-around  the N cells kept are a window; with r the tilted mass outside,
-//   bounded by Chernoff
+//                Hence |sum_j (w - w*) v_j| <= (that) * |v|_2, and |v|_2^2 <= e^(-2c eps)
+//                [B(2c, 3)/h + max^2] (a unimodal function summed on a grid of step h), max =
+//                e^(-c eps) c^c / (1+c)^(1+c) the largest v_j.
+//   wrap-around  the N cells kept are a window; with r the tilted mass outside, bounded by Chernoff
 //                r <= sum over both sides of exp(K(c+a) - K(c) - a x), K = log prod M^T, what is
 //                folded into the window is at most r max, and so is what is missing above. Upper:
 //                what is folded in is left in (it only adds), what is missing above is added.

@@ -10,19 +10,16 @@
 //   (L2) lowering a loss, or dropping mass, lowers delta.
 //
 // Dominating   Spreads every cell onto the grid points that enclose its losses, keeping its mass
-// under
-//              P and under Q (U1): this is "connect the dots" (Doroshenko et al. 2022), computed
-//              from cell masses and so without differences of delta(eps). Beyond the last grid
-//              point the spread goes to the loss +infinity, below the first it raises the loss
+//              under P and under Q (U1): this is "connect the dots" (Doroshenko et al. 2022),
+//              computed from cell masses and so without differences of delta(eps). Beyond the last
+//              grid point the spread goes to the loss +infinity, below the first it raises the loss
 //              (U2). The error of the masses is charged by adding it (U2). Per use the variance of
 //              the loss grows by spacing^2/6 at most where cells fill the grid.
 // Dominated    Collects neighbouring cells, the last one in part, until their merged loss log P/Q
-// is a grid
-//              point (L1), errors of masses taken on the low side. If the
-//              law has gaps and the balance would need cells further than a few grid steps away,
-//              the merged loss is lowered to the grid point below it instead (L2). Atoms at grid
-//              points stay by themselves. The variance shrinks by spacing^2/12 where cells fill the
-//              grid.
+//              is a grid point (L1), errors of masses taken on the low side. If the law has gaps
+//              and the balance would need cells further than a few grid steps away, the merged loss
+//              is lowered to the grid point below it instead (L2). Atoms at grid points stay by
+//              themselves. The variance shrinks by spacing^2/12 where cells fill the grid.
 //
 // Both are laws of pairs no longer: masses need not add up to 1. That is all right by the above.
 #pragma once

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memo.h"
+#include "base/normal.h"
 #include "privacy/accounting/guarantee.h"
 #include "privacy/accounting/mechanism.h"
 #include "privacy/accounting/pld.h"
@@ -41,8 +42,7 @@ double FailureProbability(const NoisySteps& steps, double noise, double shift) {
 
 // delta of telling N(0, 1) from N(mu, 1); good enough to choose a line by.
 double AboutDelta(double mu, double epsilon) {
-  const auto tail = [](double x) { return std::erfc(x / std::sqrt(2.0)) / 2; };
-  return tail(epsilon / mu - mu / 2) - std::exp(epsilon) * tail(epsilon / mu + mu / 2);
+  return NormalTail(epsilon / mu - mu / 2) - std::exp(epsilon) * NormalTail(epsilon / mu + mu / 2);
 }
 
 // The slope of the supporting line of the trade-off curve at 5 % that is best for a Gaussian of the

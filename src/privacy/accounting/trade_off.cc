@@ -127,8 +127,6 @@ TradeOff EpsilonDeltaTradeOff(const EpsilonDelta& guarantee) {
                    {{RequireEpsilon(guarantee.epsilon), guarantee.delta}});
 }
 
-TradeOff NoPrivacyLoss() { return EpsilonDeltaTradeOff({0, 0}); }
-
 TradeOff SampledOneSided(const TradeOff& f, double sampling_rate) {
   const double p = RequireSamplingRate(sampling_rate);
   return {f.side, fmt::format("{}, sampled at {:.6g}, one direction", f.name, p),

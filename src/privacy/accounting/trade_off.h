@@ -33,7 +33,6 @@ TradeOff GaussianTradeOff(double mu);
 TradeOff LaplaceTradeOff(double mu);
 // max(0, 1 - delta - e^eps alpha, e^-eps (1 - delta - alpha)).
 TradeOff EpsilonDeltaTradeOff(const EpsilonDelta& guarantee);
-TradeOff NoPrivacyLoss();  // 1 - alpha
 
 // What an amplification by Poisson sampling at rate p makes of f, one direction: p f + (1 - p)(1 -
 // alpha); and both directions at once, for symmetric f: min(p f + (1-p) Id, its inverse), made

@@ -34,12 +34,4 @@ std::vector<std::string> Qualifications(const Standing& standing);
 // How many more studies of this cost fit.
 uint64_t StudiesLeft(const Standing& standing, const Cost& outside, const Cost& insider);
 
-// For information: epsilon at the budget's delta of everything spent and reserved so far against
-// the class, by the PLD accountant over the stored mechanisms. Valid only for studies that were not
-// chosen by looking at earlier results; Gaussian noise is taken as continuous. What holds in any
-// case is the budget. Of insiders, the one against whom most was charged. [0, 0] if nothing was
-// charged.
-Bounds NonAdaptiveEpsilon(const std::vector<Entry>& entries, const Policy& policy,
-                          AdversaryClass adversary_class);
-
 }  // namespace partita::privacy::ledger

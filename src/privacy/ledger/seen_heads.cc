@@ -19,29 +19,16 @@ namespace {
 
 constexpr size_t kHexDigits = 64;  // of a pseudonym or a hash
 
-std::array<uint8_t, 32> FromHexDigits(std::string_view text) {
-  const Bytes bytes = FromHex(text);
-  std::array<uint8_t, 32> value{};
-  std::copy(bytes.begin(), bytes.end(), value.begin());
-  return value;
-}
-
 std::string LineOf(const Head& head) {
   return fmt::format("{} {} {}", ToHex(head.pseudonym), head.sequence, ToHex(head.hash));
 }
 
-bool IsHex(std::string_view text) {
-  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 // None unless it is a line as LineOf writes it.
 std::optional<Head> HeadFrom(std::string_view line) {
-  if (line.size() < 2 * kHexDigits + 3 || !IsHex(line.substr(0, kHexDigits)) ||
-      !IsHex(line.substr(line.size() - kHexDigits)))
-    return std::nullopt;
   Head head;
-  head.pseudonym = FromHexDigits(line.substr(0, kHexDigits));
-  head.hash = FromHexDigits(line.substr(line.size() - kHexDigits));
+  if (line.size() < 2 * kHexDigits + 3 || !FromHex(line.substr(0, kHexDigits), head.pseudonym) ||
+      !FromHex(line.substr(line.size() - kHexDigits), head.hash))
+    return std::nullopt;
   const std::string_view number = line.substr(kHexDigits + 1, line.size() - 2 * kHexDigits - 2);
   std::from_chars(number.data(), number.data() + number.size(), head.sequence);
   if (LineOf(head) != line) return std::nullopt;

@@ -8,10 +8,10 @@
 // shares faces the Polya law of r = (m - c)/m: heavier at 0 and NOT discrete Laplace; its loss is
 // that law's, not epsilon.
 //
-// Gamma on a grid  With t = 2^f a share, times 2^-f, stands in for Gamma(1/m, 1). Error: the sum of
-//         all m is EXACTLY floor(2^f E) 2^-f for E ~ Exp(1), hence less than 2^-f below an
-//         exponential variable, whatever m is. (Gamma variables rounded one by one would lie up to
-//         m 2^-f below.)
+// Gamma on a grid: with t = 2^f a share, times 2^-f, stands in for Gamma(1/m, 1).
+// Error   The sum of all m is EXACTLY floor(2^f E) 2^-f for E ~ Exp(1), hence less than 2^-f below
+//         an exponential variable, whatever m is. (Gamma variables rounded one by one would lie up
+//         to m 2^-f below.)
 // Law     Exactly that law: bins with integer weights that dominate the masses, and acceptance
 //         decided by MPFR whenever doubles do not prove it. Proof in polya_table.h.
 // Cost    Construction 25 ms (t = 2^10) to 100 ms (t = 2^80); then 15 to 30 ns per share.

@@ -2,10 +2,12 @@
 //
 // Rows, by the rules R-b, R-h and R-j of the design:
 //   outside analyst        the named adjacency, the noise of all m shares;
-//   each party             replacement of a row of ANOTHER party, its own share known: m - 1
-//   shares; any c parties          likewise m - c shares; unlimited where the engine does not
-//   withstand them; dealer with report     as an outside analyst, for noise never comes from the
-//   dealer; dealer with one party  unlimited: together they undo the masks.
+//   each party             replacement of a row of ANOTHER party, its own share known:
+//                          m - 1 shares;
+//   any c parties          likewise m - c shares; unlimited where the engine does not withstand
+//                          them;
+//   dealer with report     as an outside analyst, for noise never comes from the dealer;
+//   dealer with one party  unlimited: together they undo the masks.
 // No row claims amplification by sampling: all rows are used.
 #pragma once
 

@@ -24,10 +24,6 @@ void CheckGrid(int fraction_bits, size_t dimension, double error_grid_units) {
   }
 }
 
-void CheckDimension(size_t dimension) {
-  if (dimension == 0) throw Error(ErrorCode::kUsage, "a statistic needs at least one coordinate");
-}
-
 // 2^f value + 2 error spread.
 double OnGrid(double value, int fraction_bits, double error, const PreciseInterval& spread) {
   return (ShiftLeft(PreciseInterval::Of(value), fraction_bits) +
@@ -85,18 +81,6 @@ GridLinfSensitivity ToGrid(LinfSensitivity exact, int fraction_bits, size_t dime
                            double error_grid_units) {
   CheckGrid(fraction_bits, dimension, error_grid_units);
   return GridLinfSensitivity(OnGrid(exact.value(), fraction_bits, error_grid_units, Count(1)));
-}
-
-L2Sensitivity L2FromL1(L1Sensitivity l1) { return L2Sensitivity(l1.value()); }
-
-L2Sensitivity L2FromLinf(LinfSensitivity linf, size_t dimension) {
-  CheckDimension(dimension);
-  return L2Sensitivity((PreciseInterval::Of(linf.value()) * Sqrt(Count(dimension))).UpperBound());
-}
-
-L1Sensitivity L1FromL2(L2Sensitivity l2, size_t dimension) {
-  CheckDimension(dimension);
-  return L1Sensitivity((PreciseInterval::Of(l2.value()) * Sqrt(Count(dimension))).UpperBound());
 }
 
 L2Sensitivity SumSensitivity(L2Sensitivity bound, Adjacency adjacency) {

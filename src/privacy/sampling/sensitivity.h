@@ -71,12 +71,6 @@ GridL2Sensitivity ToGrid(L2Sensitivity exact, int fraction_bits, size_t dimensio
 GridLinfSensitivity ToGrid(LinfSensitivity exact, int fraction_bits, size_t dimension,
                            double error_grid_units);
 
-// Bounds between norms in `dimension` coordinates: |x|_2 <= |x|_1; |x|_2 <= sqrt(d) |x|_inf;
-// |x|_1 <= sqrt(d) |x|_2. Rounded up.
-L2Sensitivity L2FromL1(L1Sensitivity l1);
-L2Sensitivity L2FromLinf(LinfSensitivity linf, size_t dimension);
-L1Sensitivity L1FromL2(L2Sensitivity l2, size_t dimension);
-
 // Sensitivity of a sum of rows of norm at most `bound`: bound under add/remove, 2 bound under
 // replace.
 L2Sensitivity SumSensitivity(L2Sensitivity bound, Adjacency adjacency);

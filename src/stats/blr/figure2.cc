@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "stats/blr/posterior.h"
 #include "stats/blr/variates.h"
+#include "stats/quantile.h"
 
 namespace partita::stats::blr {
 namespace {
@@ -420,16 +421,6 @@ std::vector<Figure2Cell> RunFigure2(const Table& table, std::span<const Split> s
     progress.Step(e + 1, epsilons.size());
   }
   return cells;
-}
-
-double Quantile(std::vector<double> values, double probability) {
-  if (values.empty()) throw Error(ErrorCode::kInternal, "no values have no quantile");
-  std::sort(values.begin(), values.end());
-  const double position = probability * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<size_t>(position);
-  const size_t above = std::min(below + 1, values.size() - 1);
-  const double part = position - static_cast<double>(below);
-  return values[below] * (1 - part) + values[above] * part;
 }
 
 double MedianError(const Figure2Cell& cell) { return MedianOf(cell.errors); }

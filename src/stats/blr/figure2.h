@@ -81,7 +81,6 @@ std::vector<Figure2Cell> RunFigure2(const Table& table, std::span<const Split> s
                                     const Figure2Options& options, crypto::RandomSource& source,
                                     Progress& progress);
 
-double Quantile(std::vector<double> values, double probability);  // linear interpolation
 // Of all errors of a cell.
 double MedianError(const Figure2Cell& cell);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/normal.h"
 #include "stats/blr/gram_chain.h"
 #include "stats/blr/variates.h"
 
@@ -303,10 +304,6 @@ void Check(const Statistics& released, double variance, const NoiseAwarePrior& p
   }
 }
 
-double NormalDistribution(double standardised) {
-  return 0.5 * std::erfc(-standardised / std::sqrt(2.0));
-}
-
 // The mixture of normal laws along a direction; `residual`: of a new observation.
 struct Line {
   std::vector<double> means, stddevs;
@@ -321,8 +318,7 @@ struct Line {
 
   double Distribution(double value) const {
     double sum = 0;
-    for (size_t k = 0; k < means.size(); ++k)
-      sum += NormalDistribution((value - means[k]) / stddevs[k]);
+    for (size_t k = 0; k < means.size(); ++k) sum += NormalTail((means[k] - value) / stddevs[k]);
     return sum / static_cast<double>(means.size());
   }
 

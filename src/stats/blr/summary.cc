@@ -1,11 +1,6 @@
 #include "stats/blr/summary.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
-
-#include "base/text_table.h"
-#include "privacy/rounded_text.h"
 
 namespace partita::stats::blr {
 namespace {
@@ -75,40 +70,6 @@ RegressionSummary Summarise(const Design& design, const NoiseDesign& noise, doub
     row.positive = PositivePart(row.mean, row.stddev);
   }
   return summary;
-}
-
-std::string SummaryText(const RegressionSummary& summary) {
-  TextTable table;
-  const double tail = 50 * (1 - summary.level);
-  table.header = {"Coefficients",
-                  "Mean",
-                  "SD",
-                  fmt::format("{:.3g}%", tail),
-                  fmt::format("{:.3g}%", 100 - tail),
-                  "P(>0)"};
-  table.right = {1, 2, 3, 4, 5};
-  for (const CoefficientRow& row : summary.coefficients) {
-    table.rows.push_back(
-        {row.name, fmt::format("{:.4g}", row.mean), fmt::format("{:.4g}", row.stddev),
-         fmt::format("{:.4g}", row.interval.lower), fmt::format("{:.4g}", row.interval.upper),
-         fmt::format("{:.3f}", row.positive)});
-  }
-  std::string text = RenderTable(table, 0) + "\n";
-  text += WrapText(
-      fmt::format("Residual standard deviation {:.4g}; {} rows. Released with epsilon {}, "
-                  "delta {} (one row replaced); noise of standard deviation {} in every "
-                  "scaled sum.",
-                  summary.residual_stddev, FormatCount(static_cast<uint64_t>(summary.num_rows)),
-                  privacy::RoundedText(summary.epsilon, 4, true), privacy::DeltaText(summary.delta),
-                  privacy::RoundedText(summary.noise_stddev, 4, false)),
-      0);
-  text += WrapText(
-      summary.noise_in_intervals
-          ? "The intervals contain the privacy noise. They do not repair what clipping to the "
-            "bounds does to the estimates."
-          : "The intervals leave the privacy noise out and are too short where it matters.",
-      0);
-  return text;
 }
 
 Prediction Predict(const Design& design, const NoiseAwarePosterior& posterior,

@@ -1,4 +1,4 @@
-// What a regression from noised sums has to say, as plain data and as text like that of R.
+// What a regression from noised sums has to say, as plain data.
 #pragma once
 
 #include <string>
@@ -30,10 +30,6 @@ RegressionSummary Summarise(const Design& design, const NoiseDesign& noise, doub
                             const NoiseAwarePosterior& posterior, double level);
 RegressionSummary Summarise(const Design& design, const NoiseDesign& noise, double num_rows,
                             const PlainPosterior& posterior, double level);
-
-// A table of the coefficients and what it rests on; says whether the intervals contain the privacy
-// noise, and that clipping is not repaired.
-std::string SummaryText(const RegressionSummary& summary);
 
 // A prediction at raw features: mean and interval of a new target, in its units.
 struct Prediction {

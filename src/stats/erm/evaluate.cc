@@ -30,14 +30,6 @@ double ErrorRate(const LabelledRows& rows, const VectorXd& w) {
   return static_cast<double>(wrong) / static_cast<double>(margins.size());
 }
 
-double LogLoss(const LabelledRows& rows, const VectorXd& w) {
-  double sum = 0;
-  for (const double margin : VectorXd((rows.x * w).cwiseProduct(rows.y))) {
-    sum += LossValue({}, margin);
-  }
-  return sum / static_cast<double>(rows.y.size());
-}
-
 std::vector<RocPoint> RocCurve(const VectorXd& scores, const VectorXd& labels) {
   const double positives = static_cast<double>((labels.array() > 0).count());
   const double negatives = static_cast<double>(labels.size()) - positives;
@@ -64,24 +56,6 @@ double RocArea(const VectorXd& scores, const VectorXd& labels) {
             (curve[k].true_positive + curve[k - 1].true_positive) / 2;
   }
   return area;
-}
-
-std::vector<CalibrationBin> Calibration(const VectorXd& scores, const VectorXd& labels,
-                                        size_t bins) {
-  const std::vector<Index> order = ByScore(-scores);
-  std::vector<CalibrationBin> calibration(bins);
-  for (size_t k = 0; k < order.size(); ++k) {
-    CalibrationBin& bin = calibration[k * bins / order.size()];
-    ++bin.rows;
-    bin.mean_predicted += 1 / (1 + std::exp(-scores(order[k])));
-    bin.share_positive += labels(order[k]) > 0 ? 1 : 0;
-  }
-  for (CalibrationBin& bin : calibration) {
-    if (bin.rows == 0) continue;
-    bin.mean_predicted /= static_cast<double>(bin.rows);
-    bin.share_positive /= static_cast<double>(bin.rows);
-  }
-  return calibration;
 }
 
 }  // namespace partita::stats::erm

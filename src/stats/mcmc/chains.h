@@ -2,8 +2,7 @@
 // a decision is one bit per chain, so that parties who share nothing but the bits walk together.
 //
 // Exactness   Metropolis: accept if log r >= log U. Barker: accept if log r + L >= 0, L logistic,
-// that
-//             is with probability r / (1 + r). Both leave the posterior invariant.
+//             that is with probability r / (1 + r). Both leave the posterior invariant.
 // Adaptation  During the warm-up the covariance of the proposals follows the states of all chains
 //             (Haario, Saksman & Tamminen, Bernoulli 2001) and their scale the acceptance rate
 //             (Andrieu & Thoms 2008); both are frozen when the draws begin.

@@ -2,8 +2,7 @@
 // (methods.md 5.7).
 //
 // Target   prior(theta) exp(sum_i c_i(theta)), c_i = l_i(theta) - l_i(reference) cut to [-L, L],
-// l_i
-//          the log likelihood of row i. Any such target is a distribution of its own, NOT the
+//          l_i the log likelihood of row i. Any such target is a distribution of its own, NOT the
 //          posterior: near it if few rows are cut where the chain goes (ShareCut). Cutting the log
 //          RATIOS of decisions instead would leave no target at all.
 // Bound    One row moves the log ratio of a decision by at most 2 L if it is added or removed, 4 L

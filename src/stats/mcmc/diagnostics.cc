@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "stats/quantile.h"
 
 namespace partita::stats::mcmc {
 namespace {
@@ -114,14 +115,6 @@ std::vector<double> Flat(const MatrixXd& draws) {
 }
 
 }  // namespace
-
-double Quantile(std::vector<double> values, double probability) {
-  std::sort(values.begin(), values.end());
-  const double at = probability * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<size_t>(at);
-  const size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
-}
 
 double RankRhat(const MatrixXd& draws) {
   CheckDraws(draws);

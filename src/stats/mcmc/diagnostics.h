@@ -29,8 +29,6 @@ struct ParameterSummary {
 // One per parameter.
 std::vector<ParameterSummary> Summarise(const Draws& draws);
 
-// Linear interpolation between order statistics (type 7).
-double Quantile(std::vector<double> values, double probability);
 // Monte Carlo standard error of a quantile, by the quantiles of its beta law.
 double QuantileMcse(const Eigen::MatrixXd& draws, double probability);
 

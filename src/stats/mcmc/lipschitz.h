@@ -8,8 +8,7 @@
 //          so proposals stay symmetric and the chain keeps the posterior itself. Only states
 //          further than kFarthest from where it begins count as impossible, which is public.
 // Rounding Rows are rounded to 2^-40 and summed exactly, and differences are taken of the exact
-// sums
-//          (grid_sums.h): of up to kMostSummedRows rows they are off by 2^-23 L at most, and a
+//          sums (grid_sums.h): of up to kMostSummedRows rows they are off by 2^-23 L at most, and a
 //          row's own rounding is below kLipschitzRounding. No table is refused for its length: that
 //          would tell the number of rows.
 #pragma once

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "base/trim.h"
 
 namespace partita::stats::mcmc {
 namespace {
@@ -27,12 +28,6 @@ constexpr Form kForms[] = {{"flat", PriorKind::kFlat, 0},
   throw Error(ErrorCode::kBadInput, fmt::format("'{}' is not a prior", text),
               "write flat, normal(mean, sd), student_t(df, mean, scale), cauchy(mean, scale) or "
               "exponential(rate), with scales, df and rates above 0");
-}
-
-std::string_view Trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 std::vector<double> Arguments(std::string_view list, std::string_view whole) {

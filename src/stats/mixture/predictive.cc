@@ -139,13 +139,6 @@ double PredictiveLogDensity(const Layout& layout, const Rows& rows, const Variat
   return sum.mean() - std::log(static_cast<double>(draws));
 }
 
-double ElboPerRow(const Layout& layout, const Rows& rows, const VariationalState& state,
-                  blr::Variates& variates) {
-  const ArrayXXd theta = DrawTheta(state, variates);
-  return (LogDensityOfRows(layout, rows, theta).sum() + PriorPartOfElbo(layout, state, theta)) /
-         static_cast<double>(rows.num_rows);
-}
-
 std::vector<double> SortedWeights(const VariationalState& state) {
   const ArrayXd pi = LogSoftmax(state.mean.col(0)).exp();
   std::vector<double> weights(pi.begin(), pi.end());

@@ -22,11 +22,6 @@ double PlugInLogDensity(const Layout& layout, const Rows& rows, const Variationa
 double PredictiveLogDensity(const Layout& layout, const Rows& rows, const VariationalState& state,
                             size_t draws, blr::Variates& variates);
 
-// One draw's ELBO per row: (sum over rows of log p(x_n | theta) + prior and entropy parts) / rows,
-// without constants. A statistic of the rows: charge it, or keep it with their holder.
-double ElboPerRow(const Layout& layout, const Rows& rows, const VariationalState& state,
-                  blr::Variates& variates);
-
 // Weights pi at the mean of q, decreasing.
 std::vector<double> SortedWeights(const VariationalState& state);
 inline constexpr double kActiveWeight = 0.02;

@@ -11,6 +11,7 @@
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
 #include "stats/blr/variates.h"
+#include "stats/quantile.h"
 
 namespace partita::stats {
 namespace {
@@ -30,14 +31,6 @@ GroupMoments Draw(const VectorXd& mean, const MatrixXd& root, double n, blr::Var
   }
   const MatrixXd factor = root * bartlett;
   return {n, mean + root * normal / std::sqrt(n), factor * factor.transpose() / n};
-}
-
-// Linear interpolation between order statistics (R's default, type 7). values: sorted.
-double Quantile(const std::vector<double>& values, double probability) {
-  const double position = probability * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<size_t>(position);
-  const size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (position - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
 BootstrapInterval IntervalOf(std::vector<double> values, double level) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/normal.h"
 #include "stats/sem/objective.h"
 #include "stats/sem/standardized.h"
 
@@ -80,7 +81,7 @@ void AddInference(double confidence_level, ParameterEstimate& e) {
   e.ci_lower = e.estimate - quantile * e.standard_error;
   e.ci_upper = e.estimate + quantile * e.standard_error;
   e.z = e.standard_error > 0 ? e.estimate / e.standard_error : nan;
-  e.p_value = std::erfc(std::abs(e.z) / std::sqrt(2.0));
+  e.p_value = NormalTails(e.z);
 }
 
 MatrixXd FreeCovariance(const ParameterTable& table, const RamModel& model,

@@ -480,8 +480,8 @@ TEST(DpviStatementTest, ThePapersSetting) {
   EXPECT_EQ(dealer.adjacency, privacy::Adjacency::kReplace);
   EXPECT_GT(dealer.loss.epsilon_upper, 5 * outside.loss.epsilon_upper);
   EXPECT_LT(dealer.loss.epsilon_upper, party.loss.epsilon_upper);
-  EXPECT_LT(EpsilonSpent(plan, audience, 1000), outside.loss.epsilon_upper);
-  EXPECT_EQ(EpsilonSpent(plan, audience, 0), 0);
+  const privacy::Statement shorter = StateRun(plan, audience, {1000, {}});
+  EXPECT_LT(shorter.rows[0].loss.epsilon_upper, outside.loss.epsilon_upper);
 }
 
 TEST(DpviStatementTest, DisjointBatchesCountEpochs) {

@@ -1,6 +1,6 @@
 // An accountant that shares nothing with the one under test: for the Poisson-sampled Gaussian,
-//   delta(eps) = 1/(2 pi i) int_{Re s = c} M(s)^T e^(-s eps) / (s (s + 1)) ds,  M(s) = E_P
-//   (dP/dQ)^s,
+//   delta(eps) = 1/(2 pi i) int_{Re s = c} M(s)^T e^(-s eps) / (s (s + 1)) ds,
+//   M(s) = E_P (dP/dQ)^s,
 // by the trapezoid rule in both integrals (spectrally accurate). Not rigorous: a value counts only
 // where three contours agree.
 #pragma once

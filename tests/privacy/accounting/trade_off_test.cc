@@ -58,7 +58,7 @@ TEST(TradeOffTest, PowerKeepsItsDigitsWhereAlphaIsSmall) {
     EXPECT_GT(GaussianTradeOff(1).power(alpha), 2 * alpha);
     EXPECT_NEAR(LaplaceTradeOff(1).power(alpha) / alpha, std::exp(1), 1e-12);
     EXPECT_NEAR(EpsilonDeltaTradeOff({1, 0}).power(alpha) / alpha, std::exp(1), 1e-12);
-    EXPECT_NEAR(NoPrivacyLoss().power(alpha) / alpha, 1, 1e-12);
+    EXPECT_NEAR(EpsilonDeltaTradeOff({0, 0}).power(alpha) / alpha, 1, 1e-12);
   }
   EXPECT_EQ(GaussianTradeOff(1).power(0), 0);
   EXPECT_EQ(GaussianTradeOff(1).beta(1), 0);

@@ -1,6 +1,6 @@
 // The exact layer: masses, delta and the largest loss of integer noise, against closed forms and
 // against the calibration; planted faults show without a single run.
-#include "privacy/audit/exact_law.h"
+#include "tests/privacy/audit/exact_law.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The audit in one run: its p-value against plain sums, no false alarm, and a planted fault found.
-#include "privacy/audit/one_run.h"
+#include "tests/privacy/audit/one_run.h"
 
 #include <gtest/gtest.h>
 

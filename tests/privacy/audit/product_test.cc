@@ -7,10 +7,10 @@
 
 #include "privacy/accounting/trade_off.h"
 #include "privacy/audit/epsilon_audit.h"
-#include "privacy/audit/exact_law.h"
 #include "privacy/audit/trade_off_audit.h"
 #include "privacy/sampling/calibrate.h"
 #include "privacy/sampling/distributed_noise.h"
+#include "tests/privacy/audit/exact_law.h"
 #include "tests/privacy/audit/worlds.h"
 
 namespace partita::privacy::product_test {

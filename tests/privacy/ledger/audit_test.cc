@@ -11,6 +11,7 @@
 #include "privacy/accounting/rdp.h"
 #include "privacy/sampling/calibrate.h"
 #include "tests/privacy/ledger/fixtures.h"
+#include "tests/privacy/ledger/information.h"
 
 namespace partita::privacy::ledger::audit_test {
 namespace {

@@ -1,7 +1,6 @@
 // The summary and predictions, in the units of the columns.
 #include "stats/blr/summary.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,8 +10,6 @@
 
 namespace partita::stats::blr::summary_test {
 namespace {
-
-using ::testing::HasSubstr;
 
 TEST(SummaryTest, SpeaksInTheUnitsOfTheColumns) {
   TestRandom source(8);
@@ -56,11 +53,6 @@ TEST(SummaryTest, SpeaksInTheUnitsOfTheColumns) {
   const Prediction prediction = Predict(design, aware, point, 0.95);
   EXPECT_NEAR(prediction.mean, 90 + 24 + 24, 5);
   EXPECT_GT(prediction.interval.upper - prediction.interval.lower, 2 * 1.9 * 9 * 0.8);
-  const std::string text = SummaryText(summary);
-  EXPECT_THAT(text, HasSubstr("dose"));
-  EXPECT_THAT(text, HasSubstr("97.5%"));
-  EXPECT_THAT(text, HasSubstr("The intervals contain the privacy noise."));
-  EXPECT_THAT(SummaryText(plain), HasSubstr("leave the privacy noise out"));
 }
 
 }  // namespace

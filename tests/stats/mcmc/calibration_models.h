@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "stats/mcmc/calibration.h"
 #include "stats/mcmc/outcomes.h"
 #include "tests/stats/blr/random.h"
+#include "tests/stats/mcmc/calibration.h"
 
 namespace partita::stats::mcmc::testing {
 

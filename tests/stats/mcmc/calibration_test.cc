@@ -1,6 +1,6 @@
 // The tests of ranks, on ranks whose law is known, and small calibrations. Seeds are fixed; with
 // others every test that expects uniform ranks fails with probability 1e-6 at most.
-#include "stats/mcmc/calibration.h"
+#include "tests/stats/mcmc/calibration.h"
 
 #include <gtest/gtest.h>
 

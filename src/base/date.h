@@ -5,7 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace partita::data {
+namespace partita {
+
+// The number that `text`, of one to nine characters, writes with decimal digits and nothing else.
+std::optional<unsigned> ParseDigits(std::string_view text);
 
 // Days since 1970-01-01 (negative before) of an ISO 8601 date "YYYY-MM-DD" of the Gregorian
 // calendar, years 0001 to 9999; empty for anything else.
@@ -14,4 +17,4 @@ std::optional<double> ParseDate(std::string_view text);
 // "YYYY-MM-DD"; `days` is whole and in the range above.
 std::string FormatDate(double days);
 
-}  // namespace partita::data
+}  // namespace partita

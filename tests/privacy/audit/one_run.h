@@ -19,8 +19,8 @@ struct Guesses {
 };
 
 // P[at least v right] under the claim is at most (their Theorem 5.2)
-//   beta + 2 m delta max_i (1/i) P[v - i <= B < v],   beta = P[B >= v],  B ~ Bin(r,
-//   e^eps/(1+e^eps)).
+//   beta + 2 m delta max_i (1/i) P[v - i <= B < v],   beta = P[B >= v],
+//   B ~ Bin(r, e^eps/(1+e^eps)).
 // At most 1. Throws kUsage for counts that are no guesses.
 double OneRunPValue(const Guesses& guesses, double epsilon, double delta);
 

@@ -1,4 +1,4 @@
-#include "base/atomic_file.h"
+#include "base/files.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <fstream>
 
 #include "base/error.h"
 
@@ -29,6 +29,12 @@ void WriteAll(int descriptor, std::string_view content, const std::string& path)
     if (written < 0) FailToWrite(path, errno);
     content.remove_prefix(static_cast<size_t>(written));
   }
+}
+
+std::string SizeText(uint64_t bytes) {
+  constexpr uint64_t kMebibyte = uint64_t{1} << 20;
+  return bytes % kMebibyte == 0 ? std::to_string(bytes / kMebibyte) + " MiB"
+                                : std::to_string(bytes) + " bytes";
 }
 
 // A temporary file that is removed unless it was renamed to its final name.
@@ -80,6 +86,45 @@ void SyncFolder(const std::string& path) {
 }
 
 }  // namespace
+
+std::string ReadFile(const std::filesystem::path& path, uint64_t max_bytes, std::string_view what) {
+  const std::string name = std::string(what) + " " + path.string();
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  char buffer[1 << 16];
+  while (text.size() <= max_bytes && (file.read(buffer, sizeof buffer), file.gcount() > 0))
+    text.append(buffer, static_cast<size_t>(file.gcount()));
+  // A folder opens but cannot be read: then the stream is bad, or nothing came and it is no end.
+  if (!file.is_open() || file.bad() || (text.empty() && !file.eof())) {
+    throw Error(ErrorCode::kBadInput, "cannot read " + name,
+                "check the path and that you may read it");
+  }
+  if (text.size() > max_bytes) {
+    throw Error(ErrorCode::kBadInput, name + " is larger than " + SizeText(max_bytes),
+                "check the path: that is hardly the file");
+  }
+  return text;
+}
+
+void WriteNewFile(const std::filesystem::path& path, std::string_view content, mode_t mode,
+                  std::string_view what) {
+  const std::string name = std::string(what) + " " + path.string();
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (descriptor < 0 && errno == EEXIST) {
+    throw Error(ErrorCode::kUsage, "cannot write " + name + ": it exists",
+                "choose another name, or move the existing file away: nothing is overwritten");
+  }
+  if (descriptor < 0) FailToWrite(name, errno);
+  try {
+    WriteAll(descriptor, content, name);
+    if (::fsync(descriptor) != 0) FailToWrite(name, errno);
+  } catch (const Error&) {
+    ::close(descriptor);
+    ::unlink(path.c_str());
+    throw;
+  }
+  ::close(descriptor);
+}
 
 void WriteFileAtomically(const std::string& path, std::string_view content) {
   TemporaryFile file(path);

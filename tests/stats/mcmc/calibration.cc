@@ -1,4 +1,4 @@
-#include "stats/mcmc/calibration.h"
+#include "tests/stats/mcmc/calibration.h"
 
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>

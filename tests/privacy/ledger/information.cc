@@ -1,5 +1,5 @@
-// What everything charged so far would amount to, had it been planned at once. Apart from the
-// filter because the two kinds of intervals (accounting/types.h, sampling/interval.h) do not mix.
+#include "tests/privacy/ledger/information.h"
+
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "privacy/accounting/pld.h"
 #include "privacy/accounting/rdp.h"
-#include "privacy/ledger/audit.h"
 
 namespace partita::privacy::ledger {
 namespace {

@@ -1,11 +1,24 @@
-// Files that are there whole or not at all.
+// Whole files: read up to a size, and written so that they are there whole or not at all.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
 namespace partita {
+
+// All bytes of a file. `what` it is stands in messages, "the study file". Throws kBadInput if it
+// cannot be read or has more than `max_bytes`.
+std::string ReadFile(const std::filesystem::path& path, uint64_t max_bytes, std::string_view what);
+
+// Creates the file with `mode` (as far as the user's mask allows) and writes `content`, synced.
+// Nothing is overwritten: throws kUsage if something has that name or the file cannot be made, and
+// kStorage if there is no room; no half-written file stays.
+void WriteNewFile(const std::filesystem::path& path, std::string_view content, mode_t mode,
+                  std::string_view what);
 
 // Writes `content` to a temporary file beside `path` (mode 0600: what is written here is its
 // owner's), syncs it and renames it to `path`. On failure throws kStorage (the disk is full, or it

@@ -1,14 +1,11 @@
-#include "data/date.h"
+#include "base/date.h"
 
 #include <fmt/format.h>
 
 #include <chrono>
 
-namespace partita::data {
+namespace partita {
 
-namespace {
-
-// Exactly the digits of `text`.
 std::optional<unsigned> ParseDigits(std::string_view text) {
   unsigned value = 0;
   for (char c : text) {
@@ -17,8 +14,6 @@ std::optional<unsigned> ParseDigits(std::string_view text) {
   }
   return value;
 }
-
-}  // namespace
 
 std::optional<double> ParseDate(std::string_view text) {
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
@@ -39,4 +34,4 @@ std::string FormatDate(double days) {
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
-}  // namespace partita::data
+}  // namespace partita

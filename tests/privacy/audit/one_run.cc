@@ -1,4 +1,4 @@
-#include "privacy/audit/one_run.h"
+#include "tests/privacy/audit/one_run.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "privacy/audit/exact_law.h"
+#include "tests/privacy/audit/exact_law.h"
 
 #include <fmt/format.h>
 

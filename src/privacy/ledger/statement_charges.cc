@@ -22,7 +22,7 @@ bool IsCharged(const Adversary& adversary, uint32_t coalition) {
 
 }  // namespace
 
-std::vector<Charge> ChargesOf(const Statement& statement, const StatedRelease& release) {
+std::vector<Charge> ChargesOf(const privacy::Statement& statement, const StatedRelease& release) {
   std::vector<Charge> charges;
   bool party_done = false;
   for (const StatementRow& row : statement.rows) {

@@ -21,6 +21,6 @@ struct StatedRelease {
 // The losses of the outside analyst, the dealer and the coalition, each as (epsilon, delta). The
 // dealer together with a party is not charged: no budget covers that. Throws kRefused if nothing
 // limits one of the losses.
-std::vector<Charge> ChargesOf(const Statement& statement, const StatedRelease& release);
+std::vector<Charge> ChargesOf(const privacy::Statement& statement, const StatedRelease& release);
 
 }  // namespace partita::privacy::ledger

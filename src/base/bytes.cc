@@ -33,17 +33,6 @@ Bytes FromHex(std::string_view hex) {
   return bytes;
 }
 
-bool FromHex(std::string_view hex, std::span<uint8_t> out) {
-  if (hex.size() != 2 * out.size() ||
-      hex.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
-    return false;
-  }
-  for (size_t i = 0; i < out.size(); ++i) {
-    out[i] = static_cast<uint8_t>(HexDigit(hex[2 * i]) << 4 | HexDigit(hex[2 * i + 1]));
-  }
-  return true;
-}
-
 void ByteWriter::Integer(uint64_t v, int size) {
   for (int i = 0; i < size; ++i) bytes_.push_back(static_cast<uint8_t>(v >> (8 * i)));
 }

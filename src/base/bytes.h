@@ -25,8 +25,6 @@ inline ByteView AsBytes(std::string_view text) {
 std::string ToHex(ByteView bytes);
 // Throws kBadInput unless `hex` has an even number of hexadecimal digits.
 Bytes FromHex(std::string_view hex);
-// Fills `out`, and returns true, if `hex` is as many digits in lower case as ToHex writes for it.
-bool FromHex(std::string_view hex, std::span<uint8_t> out);
 
 // Appends to a buffer.
 class ByteWriter {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hex.h"
 #include "crypto/hash.h"
 #include "methods/dca/client.h"
 #include "study/utc_time.h"

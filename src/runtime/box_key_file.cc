@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hex.h"
 #include "crypto/kdf.h"
 #include "net/socket.h"
 

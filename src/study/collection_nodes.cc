@@ -1,6 +1,7 @@
 // [[node]] and [[reader]].
 #include <algorithm>
 
+#include "base/hex.h"
 #include "crypto/certificate.h"
 #include "crypto/signature.h"
 #include "study/collection_sections.h"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/hex.h"
 #include "base/int128.h"
 
 namespace partita::bytes_test {

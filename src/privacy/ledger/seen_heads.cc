@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/hex.h"
 
 namespace partita::privacy::ledger {
 namespace {

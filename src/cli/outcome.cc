@@ -16,7 +16,8 @@
 #include "report/document_report.h"
 #include "report/report_html.h"
 #include "report/result_json.h"
-#include "report/terminal_summary.h"
+#include "report/run_summary.h"
+#include "report/sem_summary.h"
 
 namespace partita::cli {
 std::string ReportFile(const std::string& result_file) {

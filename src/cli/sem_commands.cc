@@ -20,7 +20,7 @@
 #include "report/numbers.h"
 #include "report/progress.h"
 #include "report/result_json.h"
-#include "report/terminal_summary.h"
+#include "report/sem_summary.h"
 
 namespace partita::cli {
 namespace {

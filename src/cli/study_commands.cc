@@ -26,7 +26,7 @@
 #include "report/progress.h"
 #include "report/report_html.h"
 #include "report/result_json.h"
-#include "report/terminal_summary.h"
+#include "report/sem_summary.h"
 #include "runtime/approval_files.h"
 #include "runtime/build_plan.h"
 #include "runtime/join.h"

@@ -13,7 +13,7 @@
 #include "report/html_text.h"
 #include "report/line_plot.h"
 #include "report/privacy_html.h"
-#include "report/terminal_summary.h"
+#include "report/run_summary.h"
 
 namespace partita::report {
 namespace {

@@ -15,8 +15,6 @@
 
 namespace partita::report {
 
-inline constexpr int kResultSchemaVersion = 2;
-
 // What the receiver keeps: all analyses of the study, in the study file's order. UTF-8, two spaces
 // of indentation, a final line break. Throws kInternal for no result, or for a fit that does not
 // belong to its parameter table.

@@ -247,13 +247,6 @@ std::vector<std::string> RequiredVariables(const MleStudy& study) {
 
 }  // namespace
 
-std::string ConditionsText(const std::vector<data::Condition>& conditions) {
-  std::string text;
-  for (const data::Condition& condition : conditions)
-    text += (text.empty() ? "" : " and ") + data::ConditionText(condition);
-  return text;
-}
-
 bool IsBinary(const data::ColumnSchema& column) { return column.lower == 0 && column.upper == 1; }
 
 std::vector<data::DesignColumn> IndicatorColumns(const MleStudy& study) {

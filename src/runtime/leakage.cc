@@ -139,7 +139,7 @@ std::vector<std::string> Differences(const MleStudy& study) {
       for (const RowSet& wide : computation.row_sets) {
         if (&rows == &wide || !wide.subset.empty() || rows.subset.empty()) continue;
         clauses.push_back(fmt::format("by subtraction, the same of the rows where not: {}",
-                                      ConditionsText(rows.subset)));
+                                      study::ConditionsText(rows.subset)));
         break;
       }
     }

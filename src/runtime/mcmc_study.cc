@@ -8,7 +8,6 @@
 #include "data/design.h"
 #include "methods/accept/row_checks.h"
 #include "privacy/rounded_text.h"
-#include "runtime/computations.h"
 #include "runtime/plan_privacy.h"
 
 namespace partita::runtime {
@@ -147,8 +146,9 @@ std::string ChainRowsText(const McmcStudy& study) {
   std::vector<data::Condition> conditions = study.file.population.subset;
   const auto& own = study.file.analyses.front().subset;
   conditions.insert(conditions.end(), own.begin(), own.end());
-  std::string text =
-      conditions.empty() ? "over all rows" : "over the rows where " + ConditionsText(conditions);
+  std::string text = conditions.empty()
+                         ? "over all rows"
+                         : "over the rows where " + study::ConditionsText(conditions);
   if (study.file.design.missing == study::MissingPolicy::kComplete) {
     text += conditions.empty() ? " that are complete" : " and that are complete";
   }

@@ -215,8 +215,9 @@ MleStudy UnroundedTwin(MleStudy study) {
 std::string RowsText(const MleStudy& study, const RowSet& rows) {
   std::vector<data::Condition> conditions = study.file.population.subset;
   conditions.insert(conditions.end(), rows.subset.begin(), rows.subset.end());
-  std::string text =
-      conditions.empty() ? "over all rows" : "over the rows where " + ConditionsText(conditions);
+  std::string text = conditions.empty()
+                         ? "over all rows"
+                         : "over the rows where " + study::ConditionsText(conditions);
   if (study.file.design.missing == study::MissingPolicy::kComplete)
     text += conditions.empty() ? " that are complete" : " and that are complete";
   if (study.file.design.site == study::SiteEffect::kFixed)

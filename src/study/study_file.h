@@ -237,6 +237,9 @@ size_t ReceiverIndex(const StudyFile& study);
 // Empty if the engine needs no dealer.
 std::optional<size_t> DealerIndex(const StudyFile& study);
 
+// "age >= 18 and sex is female"; empty for no conditions.
+std::string ConditionsText(const std::vector<data::Condition>& conditions);
+
 // The variables that some pattern lacks, each once: a row block need not have them.
 std::vector<std::string> VariablesThatMayLack(const DesignSpec& design);
 

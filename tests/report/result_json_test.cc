@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/atomic_file.h"
-#include "report/terminal_summary.h"
+#include "report/sem_summary.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::report::result_json_test {

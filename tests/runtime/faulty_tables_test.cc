@@ -16,6 +16,7 @@
 #include "runtime/build_plan.h"
 #include "runtime/party.h"
 #include "runtime/prepare_study.h"
+#include "runtime/protocol.h"
 #include "tests/data/expect_error.h"
 #include "tests/mpc/transcript.h"
 #include "tests/runtime/reference_study.h"

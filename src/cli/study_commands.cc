@@ -20,13 +20,9 @@
 #include "cli/simulate.h"
 #include "cli/units.h"
 #include "report/atomic_file.h"
-#include "report/document_report.h"
-#include "report/estimates_csv.h"
 #include "report/plan_html.h"
 #include "report/progress.h"
-#include "report/report_html.h"
 #include "report/result_json.h"
-#include "report/sem_summary.h"
 #include "runtime/approval_files.h"
 #include "runtime/build_plan.h"
 #include "runtime/join.h"
@@ -308,38 +304,26 @@ void AddReport(CLI::App* study, Invocation& invocation) {
     std::string file, html, csv;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
-      study, "report", "study report",
-      "Show the report of a result.json again, as text, page or table", invocation,
-      [&invocation, options] {
-        const report::StoredResult stored = report::LoadResultJson(options->file);
-        if (stored.document) {
-          if (!options->csv.empty()) {
-            throw Error(ErrorCode::kUsage, "this result has no table of estimates",
-                        "leave out --csv; result.json holds all numbers");
-          }
-          if (!options->html.empty()) {
-            report::WriteFileAtomically(
-                options->html,
-                report::RenderDocumentHtml(*stored.document, stored.plan, stored.facts));
-          }
-          PrintResult(invocation.output,
-                      report::DocumentSummary(*stored.document, stored.plan, stored.facts),
-                      report::DocumentJson(*stored.document, stored.plan, stored.facts));
-          return kDone;
-        }
-        if (!options->html.empty()) {
-          report::WriteFileAtomically(
-              options->html, report::RenderReportHtml(stored.results, stored.plan, stored.facts));
-        }
-        if (!options->csv.empty()) {
-          report::WriteFileAtomically(options->csv, report::EstimatesCsv(stored.results));
-        }
-        PrintResult(invocation.output,
-                    report::TerminalSummary(stored.results, stored.plan, stored.facts),
-                    report::ResultJson(stored.results, stored.plan, stored.facts));
-        return kDone;
-      });
+  CLI::App* command =
+      AddCommand(study, "report", "study report",
+                 "Show the report of a result.json again, as text, page or table", invocation,
+                 [&invocation, options] {
+                   const report::StoredResult stored = report::LoadResultJson(options->file);
+                   if (!options->csv.empty()) {
+                     const std::optional<std::string> csv = stored.result->Csv();
+                     if (!csv) {
+                       throw Error(ErrorCode::kUsage, "this result has no table of estimates",
+                                   "leave out --csv; result.json holds all numbers");
+                     }
+                     report::WriteFileAtomically(options->csv, *csv);
+                   }
+                   if (!options->html.empty())
+                     report::WriteFileAtomically(options->html,
+                                                 stored.result->Html(stored.plan, stored.facts));
+                   PrintResult(invocation.output, stored.result->Text(stored.plan, stored.facts),
+                               stored.result->Json(stored.plan, stored.facts));
+                   return kDone;
+                 });
   command->add_option("RESULT", options->file, "A result.json")->required();
   command->add_option("--html", options->html, "Also write it as a page to this file");
   command->add_option("--csv", options->csv, "Also write the estimates as a table to this file");

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "report/result.h"
 #include "report/run_facts.h"
 #include "study/document.h"
 #include "study/plan.h"
@@ -20,5 +21,24 @@ std::string DocumentJson(const study::Document& document, const study::Plan& pla
 
 std::string RenderDocumentHtml(const study::Document& document, const study::Plan& plan,
                                const RunFacts& facts);
+
+// The result of a method without a report of its own.
+struct DocumentResult : Result {
+  explicit DocumentResult(study::Document document_in) : document(std::move(document_in)) {}
+
+  study::Ending ending() const override { return document.ending; }
+  std::string Text(const study::Plan& plan, const RunFacts& facts) const override {
+    return DocumentSummary(document, plan, facts);
+  }
+  std::string Json(const study::Plan& plan, const RunFacts& facts) const override {
+    return DocumentJson(document, plan, facts);
+  }
+  std::string Html(const study::Plan& plan, const RunFacts& facts) const override {
+    return RenderDocumentHtml(document, plan, facts);
+  }
+  std::vector<study::DocumentFile> Files() const override { return document.files; }
+
+  const study::Document document;
+};
 
 }  // namespace partita::report

@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "runtime/party.h"
+#include "report/document_report.h"
+#include "runtime/outcome.h"
 #include "runtime/plan_privacy.h"
 #include "runtime/release_bits.h"
 
@@ -350,7 +351,8 @@ void ClassifyStudy::Conclude(size_t /*party*/, MethodResult& result, PartyOutcom
                              Progress& /*progress*/) const {
   const auto& run = static_cast<const ClassifyRun&>(result);
   if (run.result.coefficients.size() == 0) return;  // the dealer
-  outcome.document = ClassifyDocument(*this, run.result, run.clipped_rows);
+  outcome.result = std::make_unique<report::DocumentResult>(
+      ClassifyDocument(*this, run.result, run.clipped_rows));
 }
 
 }  // namespace partita::runtime

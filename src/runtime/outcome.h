@@ -2,18 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "data/repair.h"
-#include "methods/mle/result.h"
 #include "mpc/release_gate.h"
 #include "net/channel.h"
+#include "report/result.h"
 #include "runtime/run_ledger.h"
 #include "runtime/study.h"
 #include "study/approval.h"
-#include "study/document.h"
 #include "study/plan.h"
 
 namespace partita::runtime {
@@ -23,6 +23,12 @@ struct CheckOutcome {
   std::string analysis, variable, rule;
   bool passed = false;
   bool warning = false;  // did not stop the study
+};
+
+// Rows that an analysis used, of all parties.
+struct UsedRows {
+  std::string analysis;
+  uint64_t rows = 0;
 };
 
 // A variable of the study and what the run told about it.
@@ -59,10 +65,9 @@ struct PartyOutcome {
   bool is_private = false;                 // Study::IsPrivate
   data::RepairedCells repaired;            // at holders of a private study; for the owner only
   std::vector<VariableSummary> variables;  // at the receiver
-  std::vector<methods::mle::MleResult>
-      results;  // by analysis: at the receiver, and where a release tells them
-  // The same of methods beside `mle`.
-  std::optional<study::Document> document;
+  std::vector<UsedRows> used;              // where the result tells them
+  // At the receiver, and where a release tells it.
+  std::unique_ptr<const report::Result> result;
   // Interruptions took openings that the result was to be made from; at parties without one too.
   bool not_trained = false;
 };

@@ -23,11 +23,8 @@
 #include "crypto/hash.h"
 #include "crypto/prg.h"
 #include "net/memory_transport.h"
-#include "report/document_report.h"
-#include "report/report_html.h"
 #include "report/result_json.h"
 #include "report/run_summary.h"
-#include "report/sem_summary.h"
 #include "runtime/build_plan.h"
 #include "runtime/party.h"
 #include "runtime/prepare_study.h"
@@ -142,16 +139,12 @@ report::RunFacts FixedFacts(const runtime::PartyOutcome& outcome) {
 void AddResult(const std::string& prefix, const runtime::PartyOutcome& outcome, Texts& texts) {
   const report::RunFacts facts = FixedFacts(outcome);
   const study::Plan& plan = outcome.plan;
-  if (outcome.document) {
-    texts[prefix + "summary.txt"] = report::DocumentSummary(*outcome.document, plan, facts);
-    texts[prefix + "result.json"] = report::DocumentJson(*outcome.document, plan, facts);
-    texts[prefix + "report.html"] = report::RenderDocumentHtml(*outcome.document, plan, facts);
-    for (const study::DocumentFile& file : outcome.document->files)
+  if (outcome.result != nullptr) {
+    texts[prefix + "summary.txt"] = outcome.result->Text(plan, facts);
+    texts[prefix + "result.json"] = outcome.result->Json(plan, facts);
+    texts[prefix + "report.html"] = outcome.result->Html(plan, facts);
+    for (const study::DocumentFile& file : outcome.result->Files())
       texts[prefix + file.name] = file.contents;
-  } else if (!outcome.results.empty()) {
-    texts[prefix + "summary.txt"] = report::TerminalSummary(outcome.results, plan, facts);
-    texts[prefix + "result.json"] = report::ResultJson(outcome.results, plan, facts);
-    texts[prefix + "report.html"] = report::RenderReportHtml(outcome.results, plan, facts);
   } else {
     texts[prefix + "summary.txt"] = report::RunSummary(plan, facts);
     texts[prefix + "result.json"] = report::RunJson(plan, facts);

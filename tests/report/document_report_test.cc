@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "report/mle_report.h"
 #include "report/result_json.h"
 #include "tests/report/sample_run.h"
 
@@ -53,9 +54,10 @@ TEST(DocumentReportTest, JsonHoldsTheNumbersInFullAndReadsBack) {
   EXPECT_THAT(text, Not(HasSubstr("31")));  // files stand beside it
 
   const StoredResult stored = ParseResultJson(text, "result.json");
-  ASSERT_TRUE(stored.document.has_value());
-  EXPECT_TRUE(stored.results.empty());
-  EXPECT_EQ(DocumentJson(*stored.document, stored.plan, stored.facts), text);
+  EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
+  EXPECT_TRUE(AnalysesOf(stored.result.get()).empty());
+  EXPECT_FALSE(stored.result->Csv());
+  EXPECT_EQ(stored.result->Files().at(0).name, "synthetic.csv");
 }
 
 TEST(DocumentReportTest, WhatIsNoNumberReadsBackToo) {
@@ -64,12 +66,12 @@ TEST(DocumentReportTest, WhatIsNoNumberReadsBackToo) {
   document.sections[0].tables[0].rows[0][1] = std::numeric_limits<double>::quiet_NaN();
   document.sections[0].plots[0].series[0].y[1] = std::numeric_limits<double>::infinity();
   const StoredResult stored = Stored(document);
-  EXPECT_EQ(stored.document->ending, study::Ending::kNotTrained);
+  EXPECT_EQ(stored.result->ending(), study::Ending::kNotTrained);
   // Said before anything else.
   EXPECT_THAT(DocumentSummary(document, FullPlan(), FullFacts()), HasSubstr("NOT TRAINED"));
   EXPECT_THAT(RenderDocumentHtml(document, FullPlan(), FullFacts()), HasSubstr("NOT TRAINED"));
   EXPECT_THAT(DocumentSummary(Sample(), FullPlan(), FullFacts()), Not(HasSubstr("NOT TRAINED")));
-  EXPECT_EQ(DocumentJson(*stored.document, stored.plan, stored.facts),
+  EXPECT_EQ(stored.result->Json(stored.plan, stored.facts),
             DocumentJson(document, FullPlan(), FullFacts()));
 }
 

@@ -5,6 +5,7 @@
 
 #include "report/equations.h"
 #include "report/html_text.h"
+#include "report/mle_json.h"
 #include "report/numbers.h"
 #include "report/plot_data.h"
 #include "report/result_json.h"
@@ -255,7 +256,7 @@ TEST(ReportHtmlTest, IsTheSameForAStoredResult) {
   results[1].robust = RobustOf(results[1]);
   const StoredResult stored =
       ParseResultJson(ResultJson(results, SamplePlan(), FullFacts()), "result.json");
-  EXPECT_EQ(RenderReportHtml(stored.results, stored.plan, stored.facts), Html(results));
+  EXPECT_EQ(stored.result->Html(stored.plan, stored.facts), Html(results));
 }
 
 TEST(ReportHtmlTest, RefusesWhatIsNoResult) {

@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "report/atomic_file.h"
+#include "report/estimates_csv.h"
+#include "report/mle_json.h"
+#include "report/mle_report.h"
 #include "report/sem_summary.h"
 #include "tests/report/sample_run.h"
 
@@ -106,8 +109,8 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   for (const methods::mle::MleResult& result : results) {
     const std::string text = ResultJson(One(result), SamplePlan(), SampleFacts());
     const StoredResult stored = ParseResultJson(text, "result.json");
-    EXPECT_EQ(ResultJson(stored.results, stored.plan, stored.facts), text);
-    EXPECT_EQ(TerminalSummary(stored.results, stored.plan, stored.facts),
+    EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
+    EXPECT_EQ(stored.result->Text(stored.plan, stored.facts),
               TerminalSummary(One(result), SamplePlan(), SampleFacts()));
   }
   results[0].robust = RobustOf(results[0]);
@@ -116,9 +119,10 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   results[0].fit_measures_available = false;
   const std::string text = ResultJson(results, SamplePlan(), FullFacts());
   const StoredResult stored = ParseResultJson(text, "result.json");
-  EXPECT_EQ(stored.results.size(), results.size());
-  EXPECT_EQ(ResultJson(stored.results, stored.plan, stored.facts), text);
-  EXPECT_EQ(TerminalSummary(stored.results, stored.plan, stored.facts),
+  EXPECT_EQ(AnalysesOf(stored.result.get()).size(), results.size());
+  EXPECT_EQ(stored.result->Csv(), EstimatesCsv(results));
+  EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
+  EXPECT_EQ(stored.result->Text(stored.plan, stored.facts),
             TerminalSummary(results, SamplePlan(), FullFacts()));
 }
 
@@ -192,7 +196,7 @@ TEST(ResultJsonTest, ReadsFiles) {
   const std::string text = ResultJson(One(SmallResult()), SamplePlan(), SampleFacts());
   WriteFileAtomically(path, text);
   const StoredResult stored = LoadResultJson(path);
-  EXPECT_EQ(ResultJson(stored.results, stored.plan, stored.facts), text);
+  EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
   std::filesystem::remove(path);
   EXPECT_THROW(LoadResultJson(path), Error);
   EXPECT_THROW(LoadResultJson(testing::TempDir()), Error);

@@ -17,6 +17,7 @@
 
 #include "runtime/simulate.h"
 #include "tests/runtime/reference_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::testing {
 
@@ -202,7 +203,8 @@ inline std::vector<methods::mle::MleResult> RunSplit(const Split& split, const D
   std::vector<methods::mle::MleResult> results;
   for (const runtime::PartyEnd& end : ends) {
     EXPECT_FALSE(end.error) << end.party << ": " << end.error->message();
-    if (results.empty() && end.outcome) results = end.outcome->results;  // the receiver is first
+    if (results.empty() && end.outcome)
+      results = testing::MleResultsOf(*end.outcome);  // the receiver is first
   }
   if (!results.empty()) ExpectPlanned(ends);
   return results;

@@ -11,6 +11,7 @@
 #include "runtime/build_plan.h"
 #include "stats/sem/fiml.h"
 #include "tests/runtime/design_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::fiml_study_test {
 namespace {
@@ -296,7 +297,7 @@ TEST(FimlStudyTest, WhatIsOpenedAndReported) {
     if (count.release.id != "moments") continue;
     EXPECT_EQ(count.release.num_values, numbers);
   }
-  const methods::mle::MleResult& result = outcome.results.at(0);
+  const methods::mle::MleResult& result = testing::MleResultsOf(outcome).at(0);
   ASSERT_GE(result.tables.size(), 2u);
   const auto without_y = static_cast<double>(
       std::count_if(rows.begin(), rows.end(), [](const Row& row) { return std::isnan(row.y); }));

@@ -16,6 +16,7 @@
 #include "runtime/utility.h"
 #include "tests/paths.h"
 #include "tests/runtime/reference_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::private_study_test {
 namespace {
@@ -164,7 +165,7 @@ void ExpectPlannedTraffic(const std::vector<runtime::PartyEnd>& ends) {
 
 // At the receiver, who is first.
 const methods::mle::MleResult& Result(const std::vector<runtime::PartyEnd>& ends) {
-  return ends[0].outcome->results.at(0);
+  return testing::MleResultsOf(*ends[0].outcome).at(0);
 }
 
 TEST(PrivateStudyTest, EverySplitAndEngineGivesTheExactFitUpToTheStatedNoise) {
@@ -395,7 +396,7 @@ TEST(PrivateStudyTest, TheExampleRunsAndIsUseful) {
     const stats::ParameterEstimate& estimate = Result(ends).fit.estimates[r];
     EXPECT_NEAR(estimate.estimate, truth[r], 7 * estimate.standard_error);
   }
-  EXPECT_EQ(ends[1].outcome->results.at(0).fit.estimates[0].estimate,
+  EXPECT_EQ(testing::MleResultsOf(*ends[1].outcome).at(0).fit.estimates[0].estimate,
             Result(ends).fit.estimates[0].estimate);
 }
 

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "runtime/simulate.h"
 #include "tests/runtime/reference_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::testing {
 
@@ -38,7 +39,7 @@ inline std::vector<runtime::PartyEnd> Run(const std::string& study_file) {
 
 inline const runtime::PartyOutcome& Receiver(const std::vector<runtime::PartyEnd>& ends) {
   for (const runtime::PartyEnd& end : ends) {
-    if (end.outcome && !end.outcome->results.empty()) return *end.outcome;
+    if (end.outcome && !testing::MleResultsOf(*end.outcome).empty()) return *end.outcome;
   }
   throw Error(ErrorCode::kInternal, "nobody received a result");
 }

@@ -14,6 +14,7 @@
 
 #include "runtime/prepare_study.h"
 #include "tests/runtime/restarts.h"
+#include "tests/runtime/results.h"
 
 namespace partita::testing {
 
@@ -58,13 +59,13 @@ inline std::string Parties(const std::string& engine, const std::string& of_nort
 }
 
 inline std::string MixtureResultOf(const runtime::PartyOutcome& outcome) {
-  for (const study::DocumentFile& file : outcome.document->files) {
+  for (const study::DocumentFile& file : testing::DocumentOf(outcome).files) {
     if (file.name == "model.json") return file.contents;
   }
   return "";
 }
 inline std::string McmcResultOf(const runtime::PartyOutcome& outcome) {
-  return outcome.document->files.at(0).contents;  // draws.csv
+  return testing::DocumentOf(outcome).files.at(0).contents;  // draws.csv
 }
 
 }  // namespace restarts_detail
@@ -196,14 +197,14 @@ inline void CheckResumed(const RestartCase& of, const std::vector<Attempt>& atte
   ASSERT_FALSE(result.empty());
   for (const Attempt& attempt : attempts) {
     for (const auto& [party, end] : attempt.ends) {
-      if (!end.outcome || !end.outcome->document) continue;
+      if (!end.outcome || end.outcome->result == nullptr) continue;
       EXPECT_EQ(of.result(*end.outcome), result) << party;
       counts.resumed += &attempt == &last ? 0 : 1;
     }
   }
   const runtime::PartyOutcome& north = *last.ends.at("north").outcome;
-  const nlohmann::json json = nlohmann::json::parse(north.document->json);
-  const bool marked = north.document->ending == study::Ending::kNotTrained;
+  const nlohmann::json json = nlohmann::json::parse(testing::DocumentOf(north).json);
+  const bool marked = testing::DocumentOf(north).ending == study::Ending::kNotTrained;
   const uint64_t gone = json.at("lost_openings");
   EXPECT_LE(gone, lost);
   counts.lost += gone;

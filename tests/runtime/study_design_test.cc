@@ -11,6 +11,7 @@
 
 #include "privacy/release_rule.h"
 #include "tests/runtime/design_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::study_design_test {
 namespace {
@@ -406,12 +407,12 @@ TEST(DesignTest, EstimatesAreToldToThoseWhomTheStudyNames) {
       const std::vector<runtime::PartyEnd> ends = RunEnds(Splits()[1], design, engine, rows);
       for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
       ExpectPlanned(ends);
-      const methods::mle::MleResult& own = ends[0].outcome->results.at(0);
+      const methods::mle::MleResult& own = testing::MleResultsOf(*ends[0].outcome).at(0);
       for (size_t i = 1; i < ends.size(); ++i) {
         const bool told = ends[i].party != "dealer" && (to == "all" || ends[i].party == to);
-        ASSERT_EQ(ends[i].outcome->results.size(), told ? 1u : 0u) << ends[i].party;
+        ASSERT_EQ(testing::MleResultsOf(*ends[i].outcome).size(), told ? 1u : 0u) << ends[i].party;
         if (!told) continue;
-        const methods::mle::MleResult& result = ends[i].outcome->results[0];
+        const methods::mle::MleResult& result = testing::MleResultsOf(*ends[i].outcome)[0];
         EXPECT_EQ(result.group_n, own.group_n);
         ASSERT_EQ(result.fit.fit_measures.size(), own.fit.fit_measures.size());
         const auto& measures = result.fit.fit_measures;

@@ -9,6 +9,7 @@
 #include "methods/accept/row_checks.h"
 #include "privacy/rounded_text.h"
 #include "runtime/plan_privacy.h"
+#include "study/mcmc_section.h"
 
 namespace partita::runtime {
 namespace {
@@ -160,7 +161,7 @@ std::string ChainRowsText(const McmcStudy& study) {
 McmcStudy PrepareMcmcStudy(study::StudyFile file) {
   McmcStudy study;
   PrepareParties(std::move(file), study);
-  study.spec = *study.file.analyses.front().mcmc;
+  study.spec = ChainOf(study.file.analyses.front());
   study.parameters = accept::ParameterNames(study.spec);
   study.chain = accept::PlanOf(study.spec);
   RequireMcmcDesign(study);

@@ -18,6 +18,7 @@
 #include "mpc/release_gate.h"
 #include "privacy/statement.h"
 #include "runtime/study.h"
+#include "study/mle_section.h"
 #include "study/study_file.h"
 
 namespace partita::runtime {

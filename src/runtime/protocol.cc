@@ -128,7 +128,7 @@ methods::mle::MleResult FitAnalysis(const MleStudy& study, size_t index,
 void FitRobust(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
                ProtocolResult& result, Progress& progress) {
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    if (!study.file.analyses[a].robust) continue;
+    if (!MleOf(study.file.analyses[a]).robust) continue;
     progress.Phase("robust standard errors of " + study.file.analyses[a].name);
     engine.BeginPhase(RobustPhase(study, a));
     const PreparedAnalysis& analysis = study.analyses[a];

@@ -1,14 +1,17 @@
-// [[analysis]] with method = "classify": its keys. Private to the study file.
+// [[analysis]] with method = "classify": its keys.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "methods/classify/spec.h"
 #include "study/study_file.h"
-#include "study/toml_reader.h"
 
 namespace partita::study {
+
+class TableReader;
 
 // Beside `name` and `method`.
 extern const std::vector<std::string> kClassifyKeys;
@@ -18,8 +21,17 @@ extern const std::vector<std::string> kClassifyKeys;
 // [analysis.privacy] left out or a promise that does not fit rows that are split.
 methods::classify::Spec ReadClassify(const TableReader& reader, const StudyFile& study);
 
+struct ClassifySection : Section {
+  SectionUses Uses() const override;
+  methods::classify::Spec spec;
+  std::optional<PrivacySpec> privacy;  // where the protocol draws noise
+};
+
+// Of an analysis of method `classify`.
+const ClassifySection& ClassifyOf(const AnalysisSpec& analysis);
+
 // ReadClassify and [analysis.privacy], into an analysis.
-void ReadClassifyAnalysis(const TableReader& reader, const StudyFile& study,
-                          AnalysisSpec& analysis);
+std::shared_ptr<const Section> ReadClassifyAnalysis(const TableReader& reader,
+                                                    const StudyFile& study, AnalysisSpec& analysis);
 
 }  // namespace partita::study

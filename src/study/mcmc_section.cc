@@ -366,7 +366,16 @@ const std::vector<std::string>& McmcKeys() {
   return keys;
 }
 
-void ReadMcmc(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis) {
+SectionUses McmcSection::Uses() const {
+  return {{methods::accept::ChainModelNames()[static_cast<size_t>(spec.model)]}, {}, {}};
+}
+
+const ChainSpec& ChainOf(const AnalysisSpec& analysis) {
+  return dynamic_cast<const McmcSection&>(*analysis.section).spec;
+}
+
+std::shared_ptr<const Section> ReadMcmc(const TableReader& reader, const StudyFile& study,
+                                        AnalysisSpec& analysis) {
   ChainSpec spec;
   const ChainProtocol& protocol = ReadProtocol(reader, analysis);
   ReadRule(reader, protocol, spec);
@@ -388,7 +397,7 @@ void ReadMcmc(const TableReader& reader, const StudyFile& study, AnalysisSpec& a
   ReadChainPrivacy(reader, columns, spec);
   ReadMcmcReleases(reader, protocol, analysis);
   analysis.subset = ReadSubset(reader, study.dictionary, study.derived);
-  analysis.mcmc = std::make_shared<const ChainSpec>(std::move(spec));
+  return std::make_shared<const McmcSection>(std::move(spec));
 }
 
 }  // namespace partita::study

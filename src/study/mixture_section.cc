@@ -462,4 +462,17 @@ MixtureSpec ReadMixture(const TableReader& analysis, const StudyFile& study) {
   return spec;
 }
 
+// All parties get the model and what is drawn from it.
+SectionUses MixtureSection::Uses() const { return {{}, {{"model", "all", {}}}, {}}; }
+
+const MixtureSpec& MixtureOf(const AnalysisSpec& analysis) {
+  return dynamic_cast<const MixtureSection&>(*analysis.section).spec;
+}
+
+std::shared_ptr<const Section> ReadMixtureAnalysis(const TableReader& reader,
+                                                   const StudyFile& study, AnalysisSpec& analysis) {
+  analysis.protocol = "dpvi";
+  return std::make_shared<const MixtureSection>(ReadMixture(reader, study));
+}
+
 }  // namespace partita::study

@@ -45,7 +45,6 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
   CheckRoles(root, study.parties, study.engine);
   CheckSharing(root, study.parties, study.blocks, study.table);
   study.analyses = ReadAnalyses(root, study);
-  study.analysis = study.analyses.front();
   return study;
 }
 

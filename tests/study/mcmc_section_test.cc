@@ -1,4 +1,6 @@
 // [[analysis]] method = "mcmc": what it means, and every mistake with its place and a remedy.
+#include "study/mcmc_section.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,7 +94,7 @@ clip = 0.005
 const ChainSpec& Parse(const std::string& text) {
   static std::vector<StudyFile> kept;
   kept.push_back(ParseStudyFile(text, "s.toml"));
-  return *kept.back().analyses.front().mcmc;
+  return ChainOf(kept.back().analyses.front());
 }
 
 TEST(McmcSectionTest, ReadsEveryKey) {

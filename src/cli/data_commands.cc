@@ -15,7 +15,6 @@
 #include "runtime/mock_tables.h"
 #include "runtime/new_file.h"
 #include "runtime/prepare_study.h"
-#include "runtime/table_check_options.h"
 
 namespace partita::cli {
 namespace {
@@ -193,9 +192,9 @@ int RunCheck(const OutputOptions& output, const CheckCommand& command) {
                 fmt::format("party '{}' of the study holds no data", command.party),
                 "name the holder whose table this is");
   }
-  const data::TableCheck check = data::CheckTable(
-      data::OpenFile(command.file), command.file, study.file.dictionary, study.partition, party,
-      study.row_columns, runtime::TableCheckOptionsOf(study));
+  const data::TableCheck check =
+      data::CheckTable(data::OpenFile(command.file), command.file, study.file.dictionary,
+                       study.partition, party, study.row_columns, study.TableChecks());
   std::string text = CheckText(check);
   Json json = CheckJson(check);
   if (!command.share.empty()) {

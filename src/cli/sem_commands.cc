@@ -23,6 +23,7 @@
 #include "report/progress.h"
 #include "report/result_json.h"
 #include "report/sem_summary.h"
+#include "runtime/methods_list.h"
 
 namespace partita::cli {
 namespace {
@@ -90,7 +91,7 @@ bool IsWanted(const SemCommand& command, const std::string& name) {
 std::vector<MleResult> LoadAnalyses(const SemCommand& command) {
   std::vector<MleResult> loaded;
   for (const std::string& file : command.results) {
-    const report::StoredResult stored = report::LoadResultJson(file);
+    const report::StoredResult stored = report::LoadResultJson(file, runtime::ReadResult);
     for (const MleResult& result : report::AnalysesOf(stored.result.get())) {
       if (!IsWanted(command, result.name)) continue;
       loaded.push_back(result);

@@ -26,6 +26,7 @@
 #include "runtime/approval_files.h"
 #include "runtime/build_plan.h"
 #include "runtime/join.h"
+#include "runtime/methods_list.h"
 #include "runtime/prepare_study.h"
 #include "runtime/utility.h"
 #include "study/hashes.h"
@@ -59,32 +60,32 @@ void AddNew(CLI::App* study, Invocation& invocation) {
   CLI::App* command = AddCommand(
       study, "new", "study new", "Write a commented study file to start from", invocation,
       [&invocation, options] {
-        const bool vertical = options->partition == "vertical";
-        const bool mixture = options->method == "mixture";
-        if (mixture && !vertical && options->chose_partition->count() > 0) {
-          throw Error(ErrorCode::kUsage, "a mixture is fitted to columns that several parties hold",
-                      "leave out --partition");
-        }
-        const auto kind = mixture    ? study::TemplateKind::kMixture
-                          : vertical ? study::TemplateKind::kVertical
-                                     : study::TemplateKind::kHorizontal;
-        WriteNewFile(options->file, study::StudyTemplate(kind));
+        const runtime::Method& method = runtime::MethodByName(options->method);
+        const bool rows = options->partition == "horizontal";
+        if (rows && !method.rows_template && options->chose_partition->count() > 0)
+          throw Error(ErrorCode::kUsage, method.no_rows_template, "leave out --partition");
+        const auto& kind =
+            rows && method.rows_template ? method.rows_template : method.columns_template;
+        WriteNewFile(options->file, study::StudyTemplate(*kind));
         PrintResult(invocation.output,
                     fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
                                 options->file),
                     nlohmann::json{{"file", options->file}}.dump());
         return kDone;
       });
+  std::vector<std::string> names, described;
+  for (const runtime::Method& method : runtime::AllMethods()) {
+    if (!method.columns_template) continue;
+    names.push_back(method.name);
+    described.push_back(method.name + ": " + method.description);
+  }
   command->add_option("FILE", options->file, "The study file to write")->required();
   options->chose_partition =
       command->add_option("--partition", options->partition, "How the data is split")
           ->check(CLI::IsMember({"horizontal", "vertical"}))
           ->capture_default_str();
-  command
-      ->add_option("--method", options->method,
-                   "mle: a structural equation model; mixture: a model of split columns, for "
-                   "synthetic tables")
-      ->check(CLI::IsMember({"mle", "mixture"}))
+  command->add_option("--method", options->method, fmt::format("{}", fmt::join(described, "; ")))
+      ->check(CLI::IsMember(names))
       ->capture_default_str();
 }
 
@@ -308,7 +309,8 @@ void AddReport(CLI::App* study, Invocation& invocation) {
       AddCommand(study, "report", "study report",
                  "Show the report of a result.json again, as text, page or table", invocation,
                  [&invocation, options] {
-                   const report::StoredResult stored = report::LoadResultJson(options->file);
+                   const report::StoredResult stored =
+                       report::LoadResultJson(options->file, runtime::ReadResult);
                    if (!options->csv.empty()) {
                      const std::optional<std::string> csv = stored.result->Csv();
                      if (!csv) {

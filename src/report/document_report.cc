@@ -103,4 +103,8 @@ std::string RenderDocumentHtml(const Document& document, const study::Plan& plan
   return RenderHtmlPage(page);
 }
 
+std::unique_ptr<const Result> ReadDocumentResult(const nlohmann::ordered_json& json) {
+  return std::make_unique<const DocumentResult>(ReadDocument(json));
+}
+
 }  // namespace partita::report

@@ -2,6 +2,8 @@
 // of the run around it as every report.
 #pragma once
 
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "report/result.h"
@@ -40,5 +42,8 @@ struct DocumentResult : Result {
 
   const study::Document document;
 };
+
+// Throws what nlohmann-json throws if something is missing or of another type.
+std::unique_ptr<const Result> ReadDocumentResult(const nlohmann::ordered_json& json);
 
 }  // namespace partita::report

@@ -4,6 +4,7 @@
 #include "report/facts_json.h"
 #include "report/json.h"
 #include "report/mle_json.h"
+#include "report/mle_report.h"
 
 namespace partita::report {
 namespace {
@@ -124,7 +125,12 @@ methods::mle::MleResult ReadAnalysis(const Json& json) {
 std::vector<methods::mle::MleResult> ReadMleResults(const Json& json) {
   std::vector<methods::mle::MleResult> results;
   for (const Json& analysis : json.at("analyses")) results.push_back(ReadAnalysis(analysis));
+  if (results.empty()) throw Json::other_error::create(501, "it has no analysis", nullptr);
   return results;
+}
+
+std::unique_ptr<const Result> ReadMleReport(const Json& json) {
+  return std::make_unique<const MleReport>(ReadMleResults(json));
 }
 
 }  // namespace partita::report

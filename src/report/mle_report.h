@@ -1,6 +1,8 @@
 // The result of method `mle`: its analyses, in the study file's order.
 #pragma once
 
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <vector>
 
@@ -20,6 +22,9 @@ struct MleReport : Result {
 
   const std::vector<methods::mle::MleResult> analyses;
 };
+
+// Throws what nlohmann-json throws if something is missing or of another type.
+std::unique_ptr<const Result> ReadMleReport(const nlohmann::ordered_json& json);
 
 // None where there is no result, or one of another method.
 std::span<const methods::mle::MleResult> AnalysesOf(const Result* result);

@@ -2,7 +2,9 @@
 // the same double; NaN and infinities are null.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "report/result.h"
@@ -22,9 +24,14 @@ struct StoredResult {
   study::Plan plan;
   RunFacts facts;
 };
+// The result of a method, back from Result::Json; null if it knows no such method. Throws what
+// nlohmann-json throws if something is missing or of another type.
+using ResultReader = std::function<std::unique_ptr<const Result>(
+    const std::string& method, const nlohmann::ordered_json& json)>;
 // Throws kBadInput naming the file if it is not such a document.
-StoredResult ParseResultJson(const std::string& text, const std::string& file_name);
+StoredResult ParseResultJson(const std::string& text, const std::string& file_name,
+                             const ResultReader& read);
 // Throws kBadInput also if the file cannot be read or is larger than 64 MiB.
-StoredResult LoadResultJson(const std::string& path);
+StoredResult LoadResultJson(const std::string& path, const ResultReader& read);
 
 }  // namespace partita::report

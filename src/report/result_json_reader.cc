@@ -1,12 +1,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "report/document_json.h"
-#include "report/document_report.h"
 #include "report/facts_json.h"
 #include "report/json.h"
-#include "report/mle_json.h"
-#include "report/mle_report.h"
 #include "report/result_json.h"
 
 namespace partita::report {
@@ -21,7 +17,8 @@ constexpr size_t kMaxFileBytes = size_t{64} << 20;
 
 }  // namespace
 
-StoredResult ParseResultJson(const std::string& text, const std::string& file_name) {
+StoredResult ParseResultJson(const std::string& text, const std::string& file_name,
+                             const ResultReader& read) {
   try {
     const Json json = Json::parse(text);
     if (json.at("schema_version") != kResultSchemaVersion) {
@@ -31,13 +28,10 @@ StoredResult ParseResultJson(const std::string& text, const std::string& file_na
       Refuse(file_name, "it is the record of a party that received no result");
     }
     StoredResult stored;
-    if (json.contains("document")) {
-      stored.result = std::make_unique<DocumentResult>(ReadDocument(json));
-    } else {
-      stored.result = std::make_unique<MleReport>(ReadMleResults(json));
-      if (AnalysesOf(stored.result.get()).empty()) Refuse(file_name, "it has no analysis");
-    }
     stored.plan = study::ParsePlanJson(json.at("plan").dump());
+    stored.result = read(stored.plan.method, json);
+    if (stored.result == nullptr)
+      Refuse(file_name, "this version has no method '" + stored.plan.method + "'");
     stored.facts = ReadFacts(json);
     return stored;
   } catch (const Json::exception& error) {
@@ -45,7 +39,7 @@ StoredResult ParseResultJson(const std::string& text, const std::string& file_na
   }
 }
 
-StoredResult LoadResultJson(const std::string& path) {
+StoredResult LoadResultJson(const std::string& path, const ResultReader& read) {
   std::ifstream file(path, std::ios::binary);
   std::string text;
   char buffer[1 << 16];
@@ -57,7 +51,7 @@ StoredResult LoadResultJson(const std::string& path) {
                 "check the path and that you may read it");
   }
   if (text.size() > kMaxFileBytes) Refuse(path, "it is larger than 64 MiB");
-  return ParseResultJson(text, path);
+  return ParseResultJson(text, path, read);
 }
 
 }  // namespace partita::report

@@ -280,4 +280,10 @@ std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::Relea
   return to == study.receiver ? std::nullopt : std::optional<size_t>(to);
 }
 
+data::TableCheckOptions MleStudy::TableChecks() const {
+  data::TableCheckOptions options = Study::TableChecks();
+  if (HasPatterns(*this)) options.patterns_of = modelled;
+  return options;
+}
+
 }  // namespace partita::runtime

@@ -105,6 +105,9 @@ struct MleStudy final : Study {
   std::vector<std::vector<std::string>> MockClusters() const override;
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;
+  data::TableCheckOptions TableChecks()
+      const override;  // counts patterns, where the study has them
+  bool ChecksCells() const override { return true; }
   void DeriveColumns(data::Table& table) const override;
   std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                           OwnRows& counts) const override;

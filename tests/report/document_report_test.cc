@@ -32,8 +32,14 @@ study::Document Sample() {
   return document;
 }
 
+std::unique_ptr<const Result> ReadStored(const std::string& /*method*/,
+                                         const nlohmann::ordered_json& json) {
+  return ReadDocumentResult(json);
+}
+
 StoredResult Stored(const study::Document& document) {
-  return ParseResultJson(DocumentJson(document, FullPlan(), FullFacts()), "result.json");
+  return ParseResultJson(DocumentJson(document, FullPlan(), FullFacts()), "result.json",
+                         ReadStored);
 }
 
 TEST(DocumentReportTest, TextHoldsTheSectionsAndTheRun) {
@@ -53,7 +59,7 @@ TEST(DocumentReportTest, JsonHoldsTheNumbersInFullAndReadsBack) {
   EXPECT_EQ(parsed["result"]["components"], 2);
   EXPECT_THAT(text, Not(HasSubstr("31")));  // files stand beside it
 
-  const StoredResult stored = ParseResultJson(text, "result.json");
+  const StoredResult stored = ParseResultJson(text, "result.json", ReadStored);
   EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
   EXPECT_TRUE(AnalysesOf(stored.result.get()).empty());
   EXPECT_FALSE(stored.result->Csv());
@@ -100,12 +106,12 @@ TEST(DocumentReportTest, RefusesDamagedDocuments) {
   json parsed = json::parse(DocumentJson(Sample(), FullPlan(), FullFacts()));
   json short_row = parsed;
   short_row["document"]["sections"][0]["tables"][0]["rows"][0].erase(1);
-  EXPECT_THROW(ParseResultJson(short_row.dump(), "r"), Error);
+  EXPECT_THROW(ParseResultJson(short_row.dump(), "r", ReadStored), Error);
   json half_line = parsed;
   half_line["document"]["sections"][0]["plots"][0]["series"][0]["y"].erase(0);
-  EXPECT_THROW(ParseResultJson(half_line.dump(), "r"), Error);
+  EXPECT_THROW(ParseResultJson(half_line.dump(), "r", ReadStored), Error);
   parsed["document"].erase("sections");
-  EXPECT_THROW(ParseResultJson(parsed.dump(), "r"), Error);
+  EXPECT_THROW(ParseResultJson(parsed.dump(), "r", ReadStored), Error);
 }
 
 }  // namespace

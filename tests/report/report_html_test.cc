@@ -6,6 +6,7 @@
 #include "report/equations.h"
 #include "report/html_text.h"
 #include "report/mle_json.h"
+#include "report/mle_report.h"
 #include "report/numbers.h"
 #include "report/plot_data.h"
 #include "report/result_json.h"
@@ -251,11 +252,16 @@ TEST(ReportHtmlTest, ShowsRobustStandardErrorsWhereAskedFor) {
             result.robust->estimates[1].ci_lower);
 }
 
+std::unique_ptr<const Result> ReadAnalyses(const std::string& /*method*/,
+                                           const nlohmann::ordered_json& json) {
+  return ReadMleReport(json);
+}
+
 TEST(ReportHtmlTest, IsTheSameForAStoredResult) {
   std::vector<MleResult> results = ThreeAnalyses();
   results[1].robust = RobustOf(results[1]);
   const StoredResult stored =
-      ParseResultJson(ResultJson(results, SamplePlan(), FullFacts()), "result.json");
+      ParseResultJson(ResultJson(results, SamplePlan(), FullFacts()), "result.json", ReadAnalyses);
   EXPECT_EQ(stored.result->Html(stored.plan, stored.facts), Html(results));
 }
 

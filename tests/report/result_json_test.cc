@@ -101,6 +101,11 @@ TEST(ResultJsonTest, SaysThatAFitDidNotConverge) {
   EXPECT_THAT(document["analyses"][0]["warnings"], ElementsAre("flat"));
 }
 
+std::unique_ptr<const Result> ReadAnalyses(const std::string& /*method*/,
+                                           const nlohmann::ordered_json& json) {
+  return ReadMleReport(json);
+}
+
 TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   std::vector<methods::mle::MleResult> results = {SmallResult()};
   for (const char* name : {"hs_cfa3", "hs_cfa3_group", "reg_multiple_fixedx"}) {
@@ -108,7 +113,7 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   }
   for (const methods::mle::MleResult& result : results) {
     const std::string text = ResultJson(One(result), SamplePlan(), SampleFacts());
-    const StoredResult stored = ParseResultJson(text, "result.json");
+    const StoredResult stored = ParseResultJson(text, "result.json", ReadAnalyses);
     EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
     EXPECT_EQ(stored.result->Text(stored.plan, stored.facts),
               TerminalSummary(One(result), SamplePlan(), SampleFacts()));
@@ -118,7 +123,7 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   results[0].likelihood = {{5, 4, 221, 20, 54}, "likelihood-oracle"};
   results[0].fit_measures_available = false;
   const std::string text = ResultJson(results, SamplePlan(), FullFacts());
-  const StoredResult stored = ParseResultJson(text, "result.json");
+  const StoredResult stored = ParseResultJson(text, "result.json", ReadAnalyses);
   EXPECT_EQ(AnalysesOf(stored.result.get()).size(), results.size());
   EXPECT_EQ(stored.result->Csv(), EstimatesCsv(results));
   EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
@@ -162,7 +167,7 @@ TEST(ResultJsonTest, HoldsAllAnalyses) {
 TEST(ResultJsonTest, RefusesOtherDocuments) {
   const auto message = [](const std::string& text) -> std::string {
     try {
-      ParseResultJson(text, "r.json");
+      ParseResultJson(text, "r.json", ReadAnalyses);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());
@@ -195,11 +200,11 @@ TEST(ResultJsonTest, ReadsFiles) {
   const std::string path = testing::TempDir() + "partita_result_json_test.json";
   const std::string text = ResultJson(One(SmallResult()), SamplePlan(), SampleFacts());
   WriteFileAtomically(path, text);
-  const StoredResult stored = LoadResultJson(path);
+  const StoredResult stored = LoadResultJson(path, ReadAnalyses);
   EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
   std::filesystem::remove(path);
-  EXPECT_THROW(LoadResultJson(path), Error);
-  EXPECT_THROW(LoadResultJson(testing::TempDir()), Error);
+  EXPECT_THROW(LoadResultJson(path, ReadAnalyses), Error);
+  EXPECT_THROW(LoadResultJson(testing::TempDir(), ReadAnalyses), Error);
 }
 
 TEST(RunJsonTest, IsTheSameDocumentWithoutStatistics) {

@@ -16,6 +16,7 @@
 #include "runtime/approval_uses.h"
 #include "runtime/build_plan.h"
 #include "runtime/envelope_uses.h"
+#include "runtime/mle_study.h"
 #include "runtime/party.h"
 #include "study/utc_time.h"
 #include "tests/cli/study_folder.h"

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/mle_study.h"
 #include "runtime/simulate.h"
 #include "tests/runtime/reference_study.h"
 #include "tests/runtime/results.h"

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
 #include "stats/sem/fiml.h"
 #include "tests/runtime/design_study.h"
 #include "tests/runtime/results.h"

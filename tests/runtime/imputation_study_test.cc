@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
 #include "tests/runtime/imputation_cases.h"
 #include "tests/runtime/results.h"
 

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "net/memory_transport.h"
+#include "runtime/mle_study.h"
 #include "runtime/party.h"
 #include "tests/runtime/lying_transport.h"
 #include "tests/runtime/results.h"

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
 #include "runtime/simulate.h"
 #include "runtime/utility.h"
 #include "tests/paths.h"

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
 #include "stats/sem/fit.h"
 #include "tests/runtime/design_study.h"
 #include "tests/runtime/results.h"

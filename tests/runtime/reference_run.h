@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "runtime/mle_study.h"
 #include "runtime/simulate.h"
 #include "tests/runtime/reference_study.h"
 #include "tests/runtime/results.h"

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/mle_study.h"
 #include "tests/runtime/design_study.h"
 
 namespace partita::row_sets_test {

@@ -16,6 +16,7 @@
 #include "privacy/ledger/audit.h"
 #include "privacy/ledger/seen_heads.h"
 #include "runtime/ledger_charges.h"
+#include "runtime/mle_study.h"
 #include "runtime/own_error.h"
 #include "runtime/party.h"
 #include "tests/cli/study_folder.h"

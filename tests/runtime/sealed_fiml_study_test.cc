@@ -8,6 +8,7 @@
 #include <set>
 
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
 #include "tests/runtime/sealed_fiml_cases.h"
 
 namespace partita::sealed_fiml_study_test {

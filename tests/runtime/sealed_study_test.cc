@@ -6,6 +6,7 @@
 
 #include "privacy/release_rule.h"
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
 #include "tests/runtime/results.h"
 
 namespace partita::sealed_study_test {

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "privacy/release_rule.h"
+#include "runtime/mle_study.h"
 #include "tests/runtime/design_study.h"
 #include "tests/runtime/results.h"
 

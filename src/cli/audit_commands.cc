@@ -248,7 +248,7 @@ struct StudyCommand {
 
 int RunStudy(const OutputOptions& output, const StudyCommand& command) {
   const std::unique_ptr<const runtime::Study> study =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study));
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
   const runtime::SelfChecks& checks = runtime::RequireChecks(*study, "an audit of a study");
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());

@@ -76,7 +76,7 @@ int RunPrepare(const OutputOptions& output, const PrepareCommand& command) {
     return given.empty() ? fs::path(command.folder) / name : fs::path(given);
   };
   const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study_file));
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study_file));
   const runtime::Study& study = *owner;
   runtime::PrepareOptions options;
   options.party = command.party;

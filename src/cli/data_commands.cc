@@ -184,7 +184,7 @@ Json CheckJson(const data::TableCheck& check) {
 
 int RunCheck(const OutputOptions& output, const CheckCommand& command) {
   const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study));
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
   const runtime::Study& study = *owner;
   const size_t party = runtime::PartyByName(study, command.party);
   if (!study.parties[party].holder) {
@@ -300,7 +300,7 @@ struct MockCommand {
 
 int RunMock(const OutputOptions& output, const MockCommand& command) {
   const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study));
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
   const runtime::Study& study = *owner;
   const data::MockStudy mock = runtime::MakeMockTables(study, command.rows, command.seed);
   const std::vector<fs::path> paths = runtime::WriteMockTables(study, mock, command.output);

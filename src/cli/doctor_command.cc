@@ -72,7 +72,7 @@ int RunDoctor(const OutputOptions& output, const DoctorCommand& command) {
   const std::vector<DoctorCheck> checks = runtime::Doctor(
       DoctorOptionsOf(command),
       [](const fs::path& file) {
-        return runtime::PrepareStudy(study::LoadStudyFile(file.string()));
+        return runtime::PrepareStudy(runtime::LoadStudyFile(file.string()));
       },
       output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();

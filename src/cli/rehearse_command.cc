@@ -104,7 +104,7 @@ Json RehearsalJson(const runtime::Rehearsal& rehearsal, const runtime::Rehearsal
 
 int RunRehearse(const OutputOptions& output, const RehearseCommand& command) {
   const std::unique_ptr<const runtime::Study> study =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study));
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
   const runtime::SelfChecks& checks = runtime::RequireChecks(*study, "a rehearsal");
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());

@@ -76,8 +76,8 @@ void AddNew(CLI::App* study, Invocation& invocation) {
   std::vector<std::string> names, described;
   for (const runtime::Method& method : runtime::AllMethods()) {
     if (!method.columns_template) continue;
-    names.push_back(method.name);
-    described.push_back(method.name + ": " + method.description);
+    names.push_back(method.section.method);
+    described.push_back(method.section.method + ": " + method.description);
   }
   command->add_option("FILE", options->file, "The study file to write")->required();
   options->chose_partition =
@@ -95,7 +95,7 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
       study, "validate", "study validate", "Check a study file and its model, without any data",
       invocation, [&invocation, file] {
         const std::unique_ptr<const runtime::Study> prepared =
-            runtime::PrepareStudy(study::LoadStudyFile(*file));
+            runtime::PrepareStudy(runtime::LoadStudyFile(*file));
         const std::string_view kind = data::PartitionKindName(prepared->partition.kind);
         const runtime::StudySize size = prepared->Size();
         PrintResult(
@@ -124,7 +124,7 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
       "Say who sends what to whom, what it costs, and what each role learns", invocation,
       [&invocation, options] {
         const study::Plan plan =
-            runtime::BuildPlan(*runtime::PrepareStudy(study::LoadStudyFile(options->file)));
+            runtime::BuildPlan(*runtime::PrepareStudy(runtime::LoadStudyFile(options->file)));
         std::vector<study::NetworkModel> networks = study::DefaultNetworks();
         if (!options->latency.empty() || !options->bandwidth.empty()) {
           const std::string latency = options->latency.empty() ? "0.1ms" : options->latency;
@@ -198,7 +198,7 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
     return given.empty() ? fs::path(command.folder) / name : fs::path(given);
   };
   const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study_file));
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study_file));
   const runtime::Study& study = *owner;
   runtime::RequireUseful(study, command.accept_useless);
   runtime::JoinOptions options;

@@ -11,6 +11,10 @@
 #include "runtime/mcmc_study.h"
 #include "runtime/mixture_study.h"
 #include "runtime/mle_study.h"
+#include "study/classify_section.h"
+#include "study/mcmc_section.h"
+#include "study/mixture_section.h"
+#include "study/mle_section.h"
 
 namespace partita::runtime {
 namespace {
@@ -34,23 +38,33 @@ std::unique_ptr<const Study> Prepared(study::StudyFile file) {
 const std::vector<Method>& AllMethods() {
   using study::TemplateKind;
   static const std::vector<Method> methods = {
-      {"mle", "a structural equation model", Prepared<MleStudy, PrepareMleStudy>,
+      {study::MleReader(), "a structural equation model", Prepared<MleStudy, PrepareMleStudy>,
        report::ReadMleReport, "result-mle", TemplateKind::kHorizontal, TemplateKind::kVertical, "",
        &kMleChecks},
-      {"mixture", "a model of split columns, for synthetic tables",
+      {study::MixtureReader(), "a model of split columns, for synthetic tables",
        Prepared<MixtureStudy, PrepareMixtureStudy>, report::ReadDocumentResult, "result-document",
        std::nullopt, TemplateKind::kMixture,
        "a mixture is fitted to columns that several parties hold"},
-      {"classify", "a private classifier", Prepared<ClassifyStudy, PrepareClassifyStudy>,
-       report::ReadDocumentResult, "result-document"},
-      {"mcmc", "a Bayesian regression by chains of confidential decisions",
+      {study::ClassifyReader(), "a private classifier",
+       Prepared<ClassifyStudy, PrepareClassifyStudy>, report::ReadDocumentResult,
+       "result-document"},
+      {study::McmcReader(), "a Bayesian regression by chains of confidential decisions",
        Prepared<McmcStudy, PrepareMcmcStudy>, report::ReadDocumentResult, "result-document"}};
   return methods;
 }
 
+const std::vector<study::SectionReader>& AllSections() {
+  static const std::vector<study::SectionReader> sections = [] {
+    std::vector<study::SectionReader> all;
+    for (const Method& method : AllMethods()) all.push_back(method.section);
+    return all;
+  }();
+  return sections;
+}
+
 const Method& MethodByName(const std::string& name) {
   for (const Method& method : AllMethods()) {
-    if (method.name == name) return method;
+    if (method.section.method == name) return method;
   }
   throw Error(ErrorCode::kInternal, "there is no method '" + name + "'");
 }
@@ -60,7 +74,8 @@ const SelfChecks& RequireChecks(const Study& study, const std::string& what) {
   if (checks != nullptr) return *checks;
   std::string names;
   for (const Method& method : AllMethods()) {
-    if (method.checks != nullptr) names += (names.empty() ? "'" : " or '") + method.name + "'";
+    if (method.checks != nullptr)
+      names += (names.empty() ? "'" : " or '") + method.section.method + "'";
   }
   throw Error(ErrorCode::kUsage,
               fmt::format("{} needs method {}, but study '{}' has method '{}'", what, names,
@@ -71,7 +86,7 @@ const SelfChecks& RequireChecks(const Study& study, const std::string& what) {
 std::unique_ptr<const report::Result> ReadResult(const std::string& method,
                                                  const nlohmann::ordered_json& json) {
   for (const Method& row : AllMethods()) {
-    if (row.name == method) return row.read_result(json);
+    if (row.section.method == method) return row.read_result(json);
   }
   return nullptr;
 }

@@ -13,6 +13,7 @@
 #include "runtime/audit_study.h"
 #include "runtime/rehearse.h"
 #include "runtime/study.h"
+#include "study/section_reader.h"
 #include "study/study_template.h"
 
 namespace partita::runtime {
@@ -25,8 +26,8 @@ struct SelfChecks {
 };
 
 struct Method {
-  std::string name;         // as in the study file
-  std::string description;  // a clause
+  study::SectionReader section;  // its `method` is the name
+  std::string description;       // a clause
   std::unique_ptr<const Study> (*prepare)(study::StudyFile file);
   // Back from result.json.
   std::unique_ptr<const report::Result> (*read_result)(const nlohmann::ordered_json& json);
@@ -38,6 +39,8 @@ struct Method {
 };
 
 const std::vector<Method>& AllMethods();
+// Of all of them, to read study files with.
+const std::vector<study::SectionReader>& AllSections();
 // Throws kInternal if there is none.
 const Method& MethodByName(const std::string& name);
 

@@ -4,6 +4,14 @@
 
 namespace partita::runtime {
 
+study::StudyFile ParseStudyFile(std::string text, std::string file_name) {
+  return study::ParseStudyFile(std::move(text), std::move(file_name), AllSections());
+}
+
+study::StudyFile LoadStudyFile(const std::string& path) {
+  return study::LoadStudyFile(path, AllSections());
+}
+
 std::unique_ptr<const Study> PrepareStudy(study::StudyFile file) {
   const Method& method = MethodByName(file.analyses.front().method);
   std::unique_ptr<const Study> study = method.prepare(std::move(file));

@@ -256,13 +256,13 @@ void ReadUncovered(const TableReader& reader, const ClassifySpec& spec, Analysis
   analysis.releases.push_back({uncovered, "all", releases.front().position});
 }
 
-}  // namespace
-
 const std::vector<std::string> kClassifyKeys = {
     "protocol",  "outcome",     "positive",   "predictors", "intercept",  "row_norm",
     "loss",      "huber_width", "lambda",     "iterations", "step",       "sampling_rate",
     "clip_norm", "optimiser",   "evaluation", "test_share", "score_bins", "interval_share",
     "level",     "privacy",     "release"};
+
+}  // namespace
 
 ClassifySpec ReadClassify(const TableReader& reader, const StudyFile& study) {
   ClassifySpec spec;
@@ -299,6 +299,8 @@ SectionUses ClassifySection::Uses() const {
 const ClassifySection& ClassifyOf(const AnalysisSpec& analysis) {
   return dynamic_cast<const ClassifySection&>(*analysis.section);
 }
+
+namespace {
 
 std::shared_ptr<const Section> ReadClassifyAnalysis(const TableReader& reader,
                                                     const StudyFile& study,
@@ -343,5 +345,9 @@ std::shared_ptr<const Section> ReadClassifyAnalysis(const TableReader& reader,
   }
   return section;
 }
+
+}  // namespace
+
+SectionReader ClassifyReader() { return {"classify", kClassifyKeys, ReadClassifyAnalysis}; }
 
 }  // namespace partita::study

@@ -7,14 +7,10 @@
 #include <vector>
 
 #include "methods/classify/spec.h"
+#include "study/section_reader.h"
 #include "study/study_file.h"
 
 namespace partita::study {
-
-class TableReader;
-
-// Beside `name` and `method`.
-extern const std::vector<std::string> kClassifyKeys;
 
 // study: everything but the analyses is read. Throws kBadInput with place and hint: variables that
 // are not there or no factor or number, keys that the protocol does not use, numbers out of range,
@@ -30,8 +26,7 @@ struct ClassifySection : Section {
 // Of an analysis of method `classify`.
 const ClassifySection& ClassifyOf(const AnalysisSpec& analysis);
 
-// ReadClassify and [analysis.privacy], into an analysis.
-std::shared_ptr<const Section> ReadClassifyAnalysis(const TableReader& reader,
-                                                    const StudyFile& study, AnalysisSpec& analysis);
+// Reads [analysis.privacy] too.
+SectionReader ClassifyReader();
 
 }  // namespace partita::study

@@ -358,14 +358,6 @@ void ReadMcmcReleases(const TableReader& reader, const ChainProtocol& protocol,
 
 }  // namespace
 
-const std::vector<std::string>& McmcKeys() {
-  static const std::vector<std::string> keys = {
-      "protocol",    "rule",    "model",  "outcome", "predictors", "intercept",
-      "subset",      "release", "chains", "warmup",  "draws",      "thin",
-      "speculation", "step",    "priors", "start",   "privacy",    "first_stage"};
-  return keys;
-}
-
 SectionUses McmcSection::Uses() const {
   return {{methods::accept::ChainModelNames()[static_cast<size_t>(spec.model)]}, {}, {}};
 }
@@ -373,6 +365,8 @@ SectionUses McmcSection::Uses() const {
 const ChainSpec& ChainOf(const AnalysisSpec& analysis) {
   return dynamic_cast<const McmcSection&>(*analysis.section).spec;
 }
+
+namespace {
 
 std::shared_ptr<const Section> ReadMcmc(const TableReader& reader, const StudyFile& study,
                                         AnalysisSpec& analysis) {
@@ -398,6 +392,16 @@ std::shared_ptr<const Section> ReadMcmc(const TableReader& reader, const StudyFi
   ReadMcmcReleases(reader, protocol, analysis);
   analysis.subset = ReadSubset(reader, study.dictionary, study.derived);
   return std::make_shared<const McmcSection>(std::move(spec));
+}
+
+}  // namespace
+
+SectionReader McmcReader() {
+  const std::vector<std::string> keys = {
+      "protocol",    "rule",    "model",  "outcome", "predictors", "intercept",
+      "subset",      "release", "chains", "warmup",  "draws",      "thin",
+      "speculation", "step",    "priors", "start",   "privacy",    "first_stage"};
+  return {"mcmc", keys, ReadMcmc};
 }
 
 }  // namespace partita::study

@@ -16,13 +16,10 @@
 #include <vector>
 
 #include "methods/accept/spec.h"
+#include "study/section_reader.h"
 #include "study/study_file.h"
 
 namespace partita::study {
-
-class TableReader;
-
-const std::vector<std::string>& McmcKeys();
 
 struct McmcSection : Section {
   explicit McmcSection(methods::accept::ChainSpec spec_in) : spec(std::move(spec_in)) {}
@@ -33,8 +30,7 @@ struct McmcSection : Section {
 // Of an analysis of method `mcmc`.
 const methods::accept::ChainSpec& ChainOf(const AnalysisSpec& analysis);
 
-// Fills in `protocol`, `releases` and `subset` too. Throws kBadInput with place and hint.
-std::shared_ptr<const Section> ReadMcmc(const TableReader& reader, const StudyFile& study,
-                                        AnalysisSpec& analysis);
+// Fills in `protocol`, `releases` and `subset` too.
+SectionReader McmcReader();
 
 }  // namespace partita::study

@@ -5,14 +5,10 @@
 #include <vector>
 
 #include "study/mixture_spec.h"
+#include "study/section_reader.h"
 #include "study/study_file.h"
 
 namespace partita::study {
-
-class TableReader;
-
-// The keys of such an [[analysis]], beside those that every method has.
-extern const std::vector<std::string> kMixtureKeys;
 
 // study: everything but the analyses is read. Throws kBadInput with place and hint; also where the
 // study's rows and parties do not fit the method: it takes all rows of one block that all holders
@@ -28,8 +24,6 @@ struct MixtureSection : Section {
 // Of an analysis of method `mixture`.
 const MixtureSpec& MixtureOf(const AnalysisSpec& analysis);
 
-// ReadMixture, into an analysis.
-std::shared_ptr<const Section> ReadMixtureAnalysis(const TableReader& reader,
-                                                   const StudyFile& study, AnalysisSpec& analysis);
+SectionReader MixtureReader();
 
 }  // namespace partita::study

@@ -210,18 +210,7 @@ const MleSection& MleOf(const AnalysisSpec& analysis) {
   return dynamic_cast<const MleSection&>(*analysis.section);
 }
 
-const std::vector<std::string>& MleKeys() {
-  static const std::vector<std::string> keys = {"protocol",      "function",
-                                                "model",         "release",
-                                                "subset",        "group",
-                                                "group_equal",   "std_lv",
-                                                "meanstructure", "fixed_x",
-                                                "information",   "robust",
-                                                "nested_in",     "modification_indices",
-                                                "bootstrap",     "privacy",
-                                                "masks",         "rows_may_leak"};
-  return keys;
-}
+namespace {
 
 std::shared_ptr<const Section> ReadMle(const TableReader& reader, const StudyFile& study,
                                        AnalysisSpec& analysis) {
@@ -276,6 +265,21 @@ void CheckNested(const TableReader& reader, const std::vector<AnalysisSpec>& ana
                     " is robust",
                 "say robust = true in both, for a scaled difference, or in none");
   }
+}
+
+}  // namespace
+
+SectionReader MleReader() {
+  const std::vector<std::string> keys = {"protocol",      "function",
+                                         "model",         "release",
+                                         "subset",        "group",
+                                         "group_equal",   "std_lv",
+                                         "meanstructure", "fixed_x",
+                                         "information",   "robust",
+                                         "nested_in",     "modification_indices",
+                                         "bootstrap",     "privacy",
+                                         "masks",         "rows_may_leak"};
+  return {"mle", keys, ReadMle, true, CheckNested};
 }
 
 }  // namespace partita::study

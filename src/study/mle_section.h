@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "study/section_reader.h"
 #include "study/study_file.h"
 
 namespace partita::study {
-
-class TableReader;
 
 struct MleSection : Section {
   SectionUses Uses() const override;
@@ -40,14 +39,7 @@ struct MleSection : Section {
 // Of an analysis of method `mle`.
 const MleSection& MleOf(const AnalysisSpec& analysis);
 
-const std::vector<std::string>& MleKeys();
-
-// Fills in `protocol`, `releases` and `subset` too. Throws kBadInput with place and hint.
-std::shared_ptr<const Section> ReadMle(const TableReader& reader, const StudyFile& study,
-                                       AnalysisSpec& analysis);
-
-// What only shows when all analyses are read. Throws kBadInput.
-void CheckNested(const TableReader& reader, const std::vector<AnalysisSpec>& analyses,
-                 const AnalysisSpec& narrow);
+// Fills in `protocol`, `releases` and `subset` too.
+SectionReader MleReader();
 
 }  // namespace partita::study

@@ -15,7 +15,8 @@ const std::vector<std::string> kStudyKeys = {
 
 }  // namespace
 
-StudyFile ParseStudyFile(std::string text, std::string file_name) {
+StudyFile ParseStudyFile(std::string text, std::string file_name,
+                         std::span<const SectionReader> methods) {
   if (text.size() > kMaxStudyFileBytes) {
     FailAt(file_name, {1, 1}, "the file is larger than 1 MiB",
            "a study file describes a study; it holds no data");
@@ -44,11 +45,11 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
   study.parties = ReadParties(root, study.dictionary, study.blocks);
   CheckRoles(root, study.parties, study.engine);
   CheckSharing(root, study.parties, study.blocks, study.table);
-  study.analyses = ReadAnalyses(root, study);
+  study.analyses = ReadAnalyses(root, study, methods);
   return study;
 }
 
-StudyFile LoadStudyFile(const std::string& path) {
+StudyFile LoadStudyFile(const std::string& path, std::span<const SectionReader> methods) {
   std::ifstream file(path, std::ios::binary);
   std::string text(kMaxStudyFileBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -58,7 +59,7 @@ StudyFile LoadStudyFile(const std::string& path) {
                 "check the path and that you may read it");
   }
   text.resize(static_cast<size_t>(file.gcount()));
-  return ParseStudyFile(std::move(text), path);
+  return ParseStudyFile(std::move(text), path, methods);
 }
 
 size_t PartyIndexByName(const StudyFile& study, std::string_view name) {

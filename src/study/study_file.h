@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@
 #include "study/section.h"
 
 namespace partita::study {
+
+struct SectionReader;  // section_reader.h
 
 inline constexpr int kStudyFormat = 1;  // the value of the key `partita`
 inline constexpr size_t kMaxStudyFileBytes = size_t{1} << 20;
@@ -181,11 +184,13 @@ struct StudyFile {
 };
 
 // Throws kBadInput as described above. file_name is used in messages only.
-StudyFile ParseStudyFile(std::string text, std::string file_name);
+// methods: those that an analysis may have.
+StudyFile ParseStudyFile(std::string text, std::string file_name,
+                         std::span<const SectionReader> methods);
 
 // Reads and parses. Throws kBadInput if the file cannot be read or is larger than
 // kMaxStudyFileBytes.
-StudyFile LoadStudyFile(const std::string& path);
+StudyFile LoadStudyFile(const std::string& path, std::span<const SectionReader> methods);
 
 // Index of a party in the roster. Throws kBadInput with "did you mean" if there is none.
 size_t PartyIndexByName(const StudyFile& study, std::string_view name);

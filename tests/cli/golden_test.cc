@@ -82,7 +82,7 @@ std::unique_ptr<const runtime::Study> Prepare(const GoldenStudy& golden) {
     if (at == std::string::npos) throw std::runtime_error(golden.name + " has no " + from);
     text.replace(at, from.size(), to);
   }
-  return runtime::PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  return runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
 }
 
 crypto::Prg Stream(size_t number) {

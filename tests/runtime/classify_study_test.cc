@@ -72,7 +72,7 @@ std::vector<std::filesystem::path> WriteTables(const std::string& folder) {
 }
 
 std::unique_ptr<const Study> Prepare(const std::string& text) {
-  return PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  return PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
 }
 
 std::vector<PartyOutcome> RunStudy(const std::string& text) {

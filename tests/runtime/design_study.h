@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "runtime/simulate.h"
 #include "tests/runtime/reference_study.h"
 #include "tests/runtime/results.h"
@@ -164,7 +165,7 @@ inline void WriteTables(const Split& split, const std::vector<Row>& rows,
 }
 
 inline std::vector<runtime::PartyEnd> RunStudyFile(const std::string& study_file) {
-  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(study_file));
+  const runtime::MleStudy study = runtime::PrepareMleStudy(runtime::LoadStudyFile(study_file));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study.parties)
     data.push_back(runtime::DefaultDataPath(study_file, party.name));

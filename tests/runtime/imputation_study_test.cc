@@ -8,6 +8,7 @@
 
 #include "runtime/build_plan.h"
 #include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "tests/runtime/imputation_cases.h"
 #include "tests/runtime/results.h"
 
@@ -148,7 +149,7 @@ TEST(ImputationStudyTest, WhatItCannotDoIsRefusedByName) {
         << testing::StudyText(Splits()[1], design, "dealer", MakeRows(100, 1, false));
     std::string message = "accepted";
     try {
-      runtime::PrepareMleStudy(study::LoadStudyFile(folder + "/study.toml"));
+      runtime::PrepareMleStudy(runtime::LoadStudyFile(folder + "/study.toml"));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());

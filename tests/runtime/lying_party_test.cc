@@ -17,6 +17,7 @@
 #include "net/memory_transport.h"
 #include "runtime/mle_study.h"
 #include "runtime/party.h"
+#include "runtime/prepare_study.h"
 #include "tests/runtime/lying_transport.h"
 #include "tests/runtime/results.h"
 
@@ -90,7 +91,7 @@ class LyingPartyTest : public ::testing::Test {
 
   // All parties as threads; `liars` send wrong shares when the moments are opened.
   std::vector<End> Run(const std::set<size_t>& liars) {
-    const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_ / "study.toml"));
+    const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_ / "study.toml"));
     crypto::SystemRandom setup;
     auto transports = net::MakeMemoryTransports(PartyNames(study), setup);
     std::vector<End> ends(transports.size());

@@ -111,12 +111,12 @@ std::string WriteStudy(const Options& options) {
 
 std::unique_ptr<const runtime::Study> Prepare(const Options& options) {
   auto columns = stats::mcmc::testing::ReadColumns("gpl/birthwt.csv");
-  return runtime::PrepareStudy(study::ParseStudyFile(StudyText(options, columns), "study.toml"));
+  return runtime::PrepareStudy(runtime::ParseStudyFile(StudyText(options, columns), "study.toml"));
 }
 
 std::vector<runtime::PartyEnd> RunStudy(const Options& options) {
   const std::string file = WriteStudy(options);
-  const auto study = runtime::PrepareStudy(study::LoadStudyFile(file));
+  const auto study = runtime::PrepareStudy(runtime::LoadStudyFile(file));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study->parties) {
     data.push_back(runtime::DefaultDataPath(file, party.name));

@@ -80,7 +80,7 @@ std::string StudyText(const Options& options) {
 }
 
 std::unique_ptr<const Study> Prepare(const Options& options) {
-  return PrepareStudy(study::ParseStudyFile(StudyText(options), "study.toml"));
+  return PrepareStudy(runtime::ParseStudyFile(StudyText(options), "study.toml"));
 }
 const MixtureStudy& AsMixture(const Study& study) {
   return dynamic_cast<const MixtureStudy&>(study);
@@ -193,7 +193,7 @@ TEST_F(MixtureStudyTest, EveryEngineAndBatchAsPlanned) {
 // examples/adult_census is the experiment of the paper: its columns, K, T, q, C and sigma.
 TEST(MixtureExampleTest, TheCensusIsTheExperiment) {
   const MixtureStudy study =
-      PrepareMixtureStudy(study::LoadStudyFile(SourcePath("examples/adult_census/study.toml")));
+      PrepareMixtureStudy(runtime::LoadStudyFile(SourcePath("examples/adult_census/study.toml")));
   const methods::dpvi::RunRequest& request = study.plan.request;
   const std::vector<methods::dpvi::ModelColumn> columns = methods::dpvi::AdultColumns();
   const stats::mixture::Layout paper = ModelLayout(columns);
@@ -408,7 +408,7 @@ TEST_F(MixtureStudyTest, RowsSetAsideDoNotAmplify) {
   EXPECT_NEAR(AsMixture(*set_aside).plan.sampling_rate, 12.0 / 40, 1e-12);
   std::string text = StudyText({});
   text.replace(text.find("count = 60"), 10, "count = 40");
-  const auto fewer = PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  const auto fewer = PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
   const privacy::Statement& with = AsMixture(*set_aside).statement;
   const privacy::Statement& alone = AsMixture(*fewer).statement;
   ASSERT_EQ(with.rows.size(), alone.rows.size());
@@ -509,7 +509,7 @@ TEST_F(MixtureStudyTest, AThirdPartyAddsTheNoise) {
   const std::string score = ", {variable = \"score\", family = \"gaussian\"}";
   text.erase(text.find(score), score.size());
   WriteTables(options);
-  const auto study = PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  const auto study = PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
   const auto ends = Run(*study);
   ExpectAllDone(ends);
   ASSERT_FALSE(HasFailure());
@@ -696,7 +696,7 @@ TEST_F(MixtureStudyTest, StudiesThatCannotBe) {
   ExpectError(ErrorCode::kBadInput, "unknown key 'protocol'", "", [&] { Prepare(options); });
   options = {};
   const std::string two = StudyText(options) + "[[analysis]]\nname = \"b\"\nmethod = \"mixture\"\n";
-  EXPECT_THROW(study::ParseStudyFile(two, "study.toml"), Error);
+  EXPECT_THROW(runtime::ParseStudyFile(two, "study.toml"), Error);
   Policy policy;
   policy.table = "registry";
   policy.outside.adjacency = privacy::Adjacency::kAddRemove;

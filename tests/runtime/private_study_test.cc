@@ -13,6 +13,7 @@
 
 #include "runtime/build_plan.h"
 #include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "runtime/simulate.h"
 #include "runtime/utility.h"
 #include "tests/paths.h"
@@ -132,12 +133,12 @@ std::string WriteStudy(const Options& options) {
 }
 
 runtime::MleStudy Prepare(const Options& options) {
-  return runtime::PrepareMleStudy(study::ParseStudyFile(StudyText(options), "study.toml"));
+  return runtime::PrepareMleStudy(runtime::ParseStudyFile(StudyText(options), "study.toml"));
 }
 
 std::vector<runtime::PartyEnd> RunStudy(const Options& options) {
   const std::string file = WriteStudy(options);
-  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(file));
+  const runtime::MleStudy study = runtime::PrepareMleStudy(runtime::LoadStudyFile(file));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study.parties)
     data.push_back(runtime::DefaultDataPath(file, party.name));
@@ -382,7 +383,7 @@ TEST(PrivateStudyTest, TheForecastOfARegressionIsTheTextbookOne) {
 
 TEST(PrivateStudyTest, TheExampleRunsAndIsUseful) {
   const std::string file = SourcePath("examples/private_regression/study.toml");
-  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(file));
+  const runtime::MleStudy study = runtime::PrepareMleStudy(runtime::LoadStudyFile(file));
   EXPECT_NO_THROW(runtime::RequireUseful(study, false));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study.parties)

@@ -8,6 +8,7 @@
 
 #include "runtime/build_plan.h"
 #include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "stats/sem/fit.h"
 #include "tests/runtime/design_study.h"
 #include "tests/runtime/results.h"
@@ -190,7 +191,7 @@ TEST(PublishedStudyTest, WhatDoesNotFitIsRefusedByName) {
   const auto refusal = [](const std::string& text) {
     std::string message = "accepted";
     try {
-      runtime::PrepareMleStudy(study::ParseStudyFile(text, "study.toml"));
+      runtime::PrepareMleStudy(runtime::ParseStudyFile(text, "study.toml"));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());

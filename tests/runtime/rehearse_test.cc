@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "runtime/mock_tables.h"
+#include "runtime/prepare_study.h"
 #include "tests/paths.h"
 
 namespace partita::runtime::rehearse_test {
@@ -76,7 +77,7 @@ function = "sem"
 }
 
 MleStudy Study(const std::string& design, const std::string& analyses) {
-  return PrepareMleStudy(study::ParseStudyFile(
+  return PrepareMleStudy(runtime::ParseStudyFile(
       std::string(kHead) + "\n[design]\n" + design + "\n" + analyses, "study.toml"));
 }
 
@@ -117,7 +118,7 @@ TEST(RehearseTest, IncompleteRowsAgree) {
 TEST(RehearseTest, TheExamplesAgree) {
   for (const char* kind : {"horizontal", "complex"}) {
     const MleStudy study = PrepareMleStudy(
-        study::LoadStudyFile(SourcePath("examples/three_factor/") + kind + "/study.toml"));
+        runtime::LoadStudyFile(SourcePath("examples/three_factor/") + kind + "/study.toml"));
     const Rehearsal rehearsal = RehearseIt(study);
     ExpectAgreement(rehearsal);
     EXPECT_EQ(rehearsal.parameters.size(), 21u);

@@ -82,7 +82,7 @@ inline RestartCase MixtureRestarts(const std::string& engine, int iterations, in
     south += fmt::format("k{},{}\n", i, i * 5 % 11 < 5 ? "f" : "m");
   }
   made.tables = {{"north", north}, {"south", south}};
-  made.study = runtime::PrepareStudy(study::ParseStudyFile(
+  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(
       "partita = 1\nname = \"restarts\"\n" +
           restarts_detail::Parties(engine, "columns = [\"visits\"]\n", "columns = [\"sex\"]\n") +
           fmt::format(
@@ -123,7 +123,7 @@ inline RestartCase McmcRestarts(const std::string& engine, int decisions) {
       "chains = 2\nwarmup = {}\ndraws = {}\n"
       "[analysis.privacy]\nepsilon = 6\ndelta = 1e-5\nadjacency = \"replace\"\nclip = 0.005\n",
       engine, decisions / 2, decisions - decisions / 2);
-  made.study = runtime::PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
   made.goes_on = true;
   made.result = restarts_detail::McmcResultOf;
   made.lost_at_most = 1;
@@ -140,7 +140,7 @@ inline RestartCase MomentsRestarts(const std::string& engine) {
     south += fmt::format("k{},{:.2f}\n", i, (i * 7 % 23) / 11.0 - 1);
   }
   made.tables = {{"north", north}, {"south", south}};
-  made.study = runtime::PrepareStudy(study::ParseStudyFile(
+  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(
       "partita = 1\nname = \"restarts\"\n" +
           restarts_detail::Parties(engine, "columns = [\"x\"]\n", "columns = [\"y\"]\n") +
           "[[rows]]\nname = \"all\"\ncount = 40\n[table]\nkey = \"id\"\n"
@@ -174,7 +174,7 @@ inline RestartCase ClassifyRestarts(const std::string& engine) {
                          ((i + 5 * static_cast<int>(h)) * 13 % 17) / 8.0 - 1);
     }
   }
-  made.study = runtime::PrepareStudy(study::ParseStudyFile(
+  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(
       "partita = 1\nname = \"restarts\"\n" + parties + blocks +
           "[[variable]]\nname = \"relapse\"\ntype = \"factor\"\nlevels = [\"no\", \"yes\"]\n"
           "[[variable]]\nname = \"z\"\ntype = \"numeric\"\nlower = -2\nupper = 2\n"

@@ -7,6 +7,7 @@
 #include "privacy/release_rule.h"
 #include "runtime/build_plan.h"
 #include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "tests/runtime/results.h"
 
 namespace partita::sealed_study_test {
@@ -125,7 +126,7 @@ Planned PlanOf(const std::string& name, const std::string& release, const std::s
       testing::WriteReferenceStudy(reference, reference["partitions"][0], folder, options);
   Planned planned;
   try {
-    planned.plan = runtime::BuildPlan(runtime::PrepareMleStudy(study::LoadStudyFile(file)));
+    planned.plan = runtime::BuildPlan(runtime::PrepareMleStudy(runtime::LoadStudyFile(file)));
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadInput);
     EXPECT_FALSE(error.hint().empty());

@@ -11,6 +11,7 @@
 
 #include "privacy/release_rule.h"
 #include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "tests/runtime/design_study.h"
 #include "tests/runtime/results.h"
 
@@ -292,7 +293,7 @@ TEST(DesignTest, RobustStandardErrorsOfSplitColumnsRefuseTheRest) {
       const std::string path = folder + "/study.toml";
       std::ofstream(path) << testing::StudyText(Splits()[split], design, "dealer", rows);
       try {
-        runtime::PrepareMleStudy(study::LoadStudyFile(path));
+        runtime::PrepareMleStudy(runtime::LoadStudyFile(path));
         ADD_FAILURE() << "not refused";
       } catch (const Error& error) {
         EXPECT_THAT(error.message(), ::testing::HasSubstr(reason));

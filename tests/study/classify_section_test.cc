@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/classify_text.h"
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"

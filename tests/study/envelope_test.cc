@@ -9,6 +9,7 @@
 #include "study/utc_time.h"
 #include "tests/data/expect_error.h"
 #include "tests/paths.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/study_text.h"
 
 namespace partita::study::envelope_test {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "methods/accept/spec.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 

@@ -8,6 +8,7 @@
 
 #include "study/mle_section.h"
 #include "study/study_template.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/study_text.h"
 
 namespace partita::study::study_file_test {

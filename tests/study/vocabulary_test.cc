@@ -12,6 +12,7 @@
 #include "study/mle_section.h"
 #include "study/study_file.h"
 #include "tests/paths.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/study_text.h"
 
 namespace partita::study::vocabulary_test {

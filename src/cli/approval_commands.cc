@@ -177,7 +177,7 @@ std::string CheckTable(const runtime::Study& study, const runtime::ApprovalReque
 // Signs a decision on one study; the caller has said what and, for an approval, which table.
 int Sign(const OutputOptions& output, const SignOptions& options, study::Decision decision) {
   const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(options.study_file));
+      runtime::PrepareStudy(runtime::LoadStudyFile(options.study_file));
   const runtime::Study& prepared = *owner;
   runtime::ApprovalRequest request;
   request.party = options.party;
@@ -348,7 +348,7 @@ int ShowEnvelope(const OutputOptions& output, const ShowOptions& options, const 
   study::RequireSigned(document, envelope.party, fingerprint);
   study::RequireValid(envelope, envelope.party, study::NowUtc());
   if (!options.study_file.empty())
-    study::RequireInside(study::LoadStudyFile(options.study_file), envelope);
+    study::RequireInside(runtime::LoadStudyFile(options.study_file), envelope);
   const uint64_t uses =
       runtime::EnvelopeUses(runtime::UsesPath(options.file), study::EnvelopeDigest(envelope));
   nlohmann::ordered_json data = Described(envelope);
@@ -371,7 +371,7 @@ int Show(const OutputOptions& output, const ShowOptions& options) {
                   "the certificates of the roster are part of what was approved: say --roster too");
     }
     const std::unique_ptr<const runtime::Study> owner =
-        runtime::PrepareStudy(study::LoadStudyFile(options.study_file));
+        runtime::PrepareStudy(runtime::LoadStudyFile(options.study_file));
     const runtime::Study& prepared = *owner;
     const std::vector<std::string> fingerprints =
         runtime::Fingerprints(runtime::ChannelRoster(prepared, options.roster));

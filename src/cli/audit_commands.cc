@@ -21,7 +21,7 @@
 #include "privacy/sampling/discrete_laplace.h"
 #include "privacy/sampling/polya.h"
 #include "report/progress.h"
-#include "runtime/audit_study.h"
+#include "runtime/methods_list.h"
 #include "runtime/prepare_study.h"
 
 namespace partita::cli {
@@ -247,20 +247,20 @@ struct StudyCommand {
 };
 
 int RunStudy(const OutputOptions& output, const StudyCommand& command) {
-  const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study));
-  const runtime::MleStudy& study = runtime::RequireMle(*owner, "an audit of a study");
+  const std::unique_ptr<const runtime::Study> study =
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
+  const runtime::SelfChecks& checks = runtime::RequireChecks(*study, "an audit of a study");
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;
   crypto::SystemRandom random;
-  const runtime::StudyAudit audit = runtime::AuditStudy(
-      study, command.options, random, output.quiet ? static_cast<Progress&>(quiet) : terminal);
+  const runtime::StudyAudit audit = checks.audit(
+      *study, command.options, random, output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
   AuditReport report;
-  report.what = fmt::format("{}: {}", study.file.name, methods::mle::MechanismText(*study.privacy));
-  report.claim.epsilon = study.privacy->promise.epsilon;
-  report.claim.delta = study.privacy->promise.delta;
+  report.what = fmt::format("{}: {}", study->file.name, audit.mechanism);
+  report.claim.epsilon = audit.epsilon;
+  report.claim.delta = audit.delta;
   report.claim.mu = audit.mu;
   report.runs = command.options.runs;
   report.alpha = command.alpha;

@@ -74,7 +74,7 @@ Json PreparedJson(const runtime::Study& study, const runtime::PrepareOutcome& ou
 
 int RunPrepare(const OutputOptions& output, const PrepareCommand& command) {
   const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study_file));
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study_file));
   const runtime::Study& study = *owner;
   runtime::PrepareOptions options;
   options.party = command.party;

@@ -13,7 +13,6 @@
 #include "data/table_check.h"
 #include "runtime/mock_tables.h"
 #include "runtime/prepare_study.h"
-#include "runtime/table_check_options.h"
 #include "study/text.h"
 
 namespace partita::cli {
@@ -184,7 +183,7 @@ Json CheckJson(const data::TableCheck& check) {
 
 int RunCheck(const OutputOptions& output, const CheckCommand& command) {
   const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study));
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
   const runtime::Study& study = *owner;
   const size_t party = runtime::PartyByName(study, command.party);
   if (!study.parties[party].holder) {
@@ -192,9 +191,9 @@ int RunCheck(const OutputOptions& output, const CheckCommand& command) {
                 fmt::format("party '{}' of the study holds no data", command.party),
                 "name the holder whose table this is");
   }
-  const data::TableCheck check = data::CheckTable(
-      data::OpenFile(command.file), command.file, study.file.dictionary, study.partition, party,
-      study.row_columns, runtime::TableCheckOptionsOf(study));
+  const data::TableCheck check =
+      data::CheckTable(data::OpenFile(command.file), command.file, study.file.dictionary,
+                       study.partition, party, study.row_columns, study.TableChecks());
   std::string text = CheckText(check);
   Json json = CheckJson(check);
   if (!command.share.empty()) {
@@ -286,7 +285,7 @@ struct MockCommand {
 
 int RunMock(const OutputOptions& output, const MockCommand& command) {
   const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study));
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
   const runtime::Study& study = *owner;
   const data::MockStudy mock = runtime::MakeMockTables(study, command.rows, command.seed);
   const std::vector<fs::path> paths = runtime::WriteMockTables(study, mock, command.output);

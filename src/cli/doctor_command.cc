@@ -14,6 +14,7 @@
 #include "cli/units.h"
 #include "report/progress.h"
 #include "runtime/doctor.h"
+#include "runtime/prepare_study.h"
 
 namespace partita::cli {
 namespace {
@@ -68,7 +69,11 @@ int RunDoctor(const OutputOptions& output, const DoctorCommand& command) {
                                     &Interrupted());
   CancellableProgress quiet;
   const std::vector<DoctorCheck> checks = runtime::Doctor(
-      DoctorOptionsOf(command), output.quiet ? static_cast<Progress&>(quiet) : terminal);
+      DoctorOptionsOf(command),
+      [](const fs::path& file) {
+        return runtime::PrepareStudy(runtime::LoadStudyFile(file.string()));
+      },
+      output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   bool healthy = true;

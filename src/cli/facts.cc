@@ -87,10 +87,10 @@ void AddRows(const runtime::PartyOutcome& outcome, report::RunFacts& facts) {
     if (own.incomplete > 0) rows.excluded.push_back({"a missing value", own.incomplete});
     facts.rows.push_back(std::move(rows));
   }
-  for (const methods::mle::MleResult& result : outcome.results) {
+  for (const runtime::UsedRows& used : outcome.used) {
     report::RowFacts rows;
-    rows.scope = outcome.results.size() == 1 ? "all" : "all, analysis " + result.name;
-    for (double n : result.group_n) rows.used += static_cast<uint64_t>(n);
+    rows.scope = outcome.used.size() == 1 ? "all" : "all, analysis " + used.analysis;
+    rows.used = used.rows;
     facts.rows.push_back(std::move(rows));
   }
 }

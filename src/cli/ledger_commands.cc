@@ -153,7 +153,7 @@ int RunHistory(const OutputOptions& output, const LedgerCommand& command) {
 
 // What a study would take, and how often.
 int RunPrice(const OutputOptions& output, const LedgerCommand& command) {
-  const LedgerPrice price = PriceOf(*runtime::PrepareStudy(study::LoadStudyFile(command.study)),
+  const LedgerPrice price = PriceOf(*runtime::PrepareStudy(runtime::LoadStudyFile(command.study)),
                                     command.file, command.table);
   PrintResult(output, PriceText(price),
               Json{{"study", price.study},

@@ -13,10 +13,8 @@
 #include "base/files.h"
 #include "cli/facts.h"
 #include "cli/output.h"
-#include "report/document_report.h"
-#include "report/report_html.h"
 #include "report/result_json.h"
-#include "report/terminal_summary.h"
+#include "report/run_summary.h"
 
 namespace partita::cli {
 std::string ReportFile(const std::string& result_file) {
@@ -45,28 +43,15 @@ namespace {
 
 // A result as it is shown and kept.
 struct Rendered {
-  std::string text, json, html;
-  study::Ending ending = study::Ending::kConverged;
-  std::vector<study::DocumentFile> files;
-};
+  Rendered(const report::Result& result, const study::Plan& plan, const report::RunFacts& facts)
+      : text(result.Text(plan, facts)),
+        json(result.Json(plan, facts)),
+        html(result.Html(plan, facts)),
+        files(result.Files()) {}
 
-Rendered Render(const runtime::PartyOutcome& outcome, const report::RunFacts& facts) {
-  if (outcome.document) {
-    const study::Document& document = *outcome.document;
-    return {report::DocumentSummary(document, outcome.plan, facts),
-            report::DocumentJson(document, outcome.plan, facts),
-            report::RenderDocumentHtml(document, outcome.plan, facts), document.ending,
-            document.files};
-  }
-  const bool converged =
-      std::all_of(outcome.results.begin(), outcome.results.end(),
-                  [](const methods::mle::MleResult& result) { return result.fit.converged; });
-  return {report::TerminalSummary(outcome.results, outcome.plan, facts),
-          report::ResultJson(outcome.results, outcome.plan, facts),
-          report::RenderReportHtml(outcome.results, outcome.plan, facts),
-          converged ? study::Ending::kConverged : study::Ending::kNotConverged,
-          {}};
-}
+  const std::string text, json, html;
+  const std::vector<study::DocumentFile> files;
+};
 
 // All files of a result; returns their names.
 std::vector<std::string> Write(const Rendered& rendered, const std::string& result_file) {
@@ -157,7 +142,7 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
   if (outcome.is_private && outcome.rows.observed > 0)
     PrintNote(output, OwnRowsText(outcome.rows, outcome.repaired));
   const report::RunFacts facts = FactsOf(outcome);
-  if (outcome.results.empty() && !outcome.document) {
+  if (outcome.result == nullptr) {
     PrintResult(
         output,
         fmt::format(
@@ -170,7 +155,7 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
         report::RunJson(outcome.plan, facts), outcome.not_trained ? "not-trained" : "done");
     return outcome.not_trained ? kNotConverged : kDone;
   }
-  const Rendered rendered = Render(outcome, facts);
+  const Rendered rendered(*outcome.result, outcome.plan, facts);
   std::optional<Error> not_written;
   room.reset();
   std::vector<std::string> written;
@@ -179,9 +164,10 @@ int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outco
   } catch (const Error& error) {
     not_written = error;
   }
-  const bool converged = rendered.ending == study::Ending::kConverged;
+  const study::Ending ending = outcome.result->ending();
+  const bool converged = ending == study::Ending::kConverged;
   PrintResult(output, rendered.text, rendered.json,
-              converged ? "done" : std::string(study::EndingName(rendered.ending)));
+              converged ? "done" : std::string(study::EndingName(ending)));
   if (not_written) return PrintUnwritten(output, rendered, result_file, *not_written);
   for (size_t i = 0; i < written.size(); ++i) {
     PrintNote(output, fmt::format("{}written to {}",

@@ -8,6 +8,7 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "runtime/prepare_study.h"
 #include "runtime/prior_predictive.h"
 
 namespace partita::cli {
@@ -116,7 +117,7 @@ Json PriorData(const PriorPredictive& prior, uint64_t seed) {
 
 int RunPrior(const OutputOptions& output, const PriorCommand& command) {
   const PriorPredictive prior =
-      runtime::SimulatePriors(study::LoadStudyFile(command.study), command.options);
+      runtime::SimulatePriors(runtime::LoadStudyFile(command.study), command.options);
   PrintResult(output, PriorText(prior), PriorData(prior, command.options.seed).dump());
   return kDone;
 }

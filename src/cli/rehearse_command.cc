@@ -11,8 +11,8 @@
 #include "cli/json.h"
 #include "cli/simulate.h"
 #include "report/progress.h"
+#include "runtime/methods_list.h"
 #include "runtime/prepare_study.h"
-#include "runtime/rehearse.h"
 
 namespace partita::cli {
 namespace {
@@ -103,14 +103,14 @@ Json RehearsalJson(const runtime::Rehearsal& rehearsal, const runtime::Rehearsal
 }
 
 int RunRehearse(const OutputOptions& output, const RehearseCommand& command) {
-  const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study));
-  const runtime::MleStudy& study = runtime::RequireMle(*owner, "a rehearsal");
+  const std::unique_ptr<const runtime::Study> study =
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
+  const runtime::SelfChecks& checks = runtime::RequireChecks(*study, "a rehearsal");
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;
-  const runtime::Rehearsal rehearsal = runtime::Rehearse(
-      study, command.options, output.quiet ? static_cast<Progress&>(quiet) : terminal);
+  const runtime::Rehearsal rehearsal = checks.rehearse(
+      *study, command.options, output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
   const bool passed = rehearsal.passed(command.options.min_digits);
   PrintResult(output, RehearsalText(rehearsal, command.options),

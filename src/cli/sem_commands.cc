@@ -17,10 +17,13 @@
 #include "methods/mle/comparison.h"
 #include "report/cell_tables.h"
 #include "report/document_json.h"
+#include "report/mle_json.h"
+#include "report/mle_report.h"
 #include "report/numbers.h"
 #include "report/progress.h"
 #include "report/result_json.h"
-#include "report/terminal_summary.h"
+#include "report/sem_summary.h"
+#include "runtime/methods_list.h"
 
 namespace partita::cli {
 namespace {
@@ -88,11 +91,11 @@ bool IsWanted(const SemCommand& command, const std::string& name) {
 std::vector<MleResult> LoadAnalyses(const SemCommand& command) {
   std::vector<MleResult> loaded;
   for (const std::string& file : command.results) {
-    report::StoredResult stored = report::LoadResultJson(file);
-    for (MleResult& result : stored.results) {
+    const report::StoredResult stored = report::LoadResultJson(file, runtime::ReadResult);
+    for (const MleResult& result : report::AnalysesOf(stored.result.get())) {
       if (!IsWanted(command, result.name)) continue;
-      if (command.results.size() > 1) result.name = file + ", " + result.name;
-      loaded.push_back(std::move(result));
+      loaded.push_back(result);
+      if (command.results.size() > 1) loaded.back().name = file + ", " + result.name;
     }
   }
   if (!loaded.empty()) return loaded;

@@ -144,7 +144,7 @@ void CancellableProgress::CheckCancelled() {
 
 int Simulate(const OutputOptions& output, const SimulateOptions& options) {
   const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(options.study_file));
+      runtime::PrepareStudy(runtime::LoadStudyFile(options.study_file));
   const runtime::Study& study = *owner;
   runtime::RequireUseful(study, options.accept_useless);
   const std::vector<fs::path> data = DataPaths(study, options);

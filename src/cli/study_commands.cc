@@ -16,16 +16,13 @@
 #include "cli/party_files.h"
 #include "cli/simulate.h"
 #include "cli/units.h"
-#include "report/document_report.h"
-#include "report/estimates_csv.h"
 #include "report/plan_html.h"
 #include "report/progress.h"
-#include "report/report_html.h"
 #include "report/result_json.h"
-#include "report/terminal_summary.h"
 #include "runtime/approval_files.h"
 #include "runtime/build_plan.h"
 #include "runtime/join.h"
+#include "runtime/methods_list.h"
 #include "runtime/prepare_study.h"
 #include "runtime/utility.h"
 #include "study/hashes.h"
@@ -45,33 +42,33 @@ void AddNew(CLI::App* study, Invocation& invocation) {
   CLI::App* command = AddCommand(
       study, "new", "study new", "Write a commented study file to start from", invocation,
       [&invocation, options] {
-        const bool vertical = options->partition == "vertical";
-        const bool mixture = options->method == "mixture";
-        if (mixture && !vertical && options->chose_partition->count() > 0) {
-          throw Error(ErrorCode::kUsage, "a mixture is fitted to columns that several parties hold",
-                      "leave out --partition");
-        }
-        const auto kind = mixture    ? study::TemplateKind::kMixture
-                          : vertical ? study::TemplateKind::kVertical
-                                     : study::TemplateKind::kHorizontal;
+        const runtime::Method& method = runtime::MethodByName(options->method);
+        const bool rows = options->partition == "horizontal";
+        if (rows && !method.rows_template && options->chose_partition->count() > 0)
+          throw Error(ErrorCode::kUsage, method.no_rows_template, "leave out --partition");
+        const auto& kind =
+            rows && method.rows_template ? method.rows_template : method.columns_template;
         // For sharing: readable by others as the user's mask allows.
-        WriteNewFile(options->file, study::StudyTemplate(kind), 0666, "the study file");
+        WriteNewFile(options->file, study::StudyTemplate(*kind), 0666, "the study file");
         PrintResult(invocation.output,
                     fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
                                 options->file),
                     nlohmann::json{{"file", options->file}}.dump());
         return kDone;
       });
+  std::vector<std::string> names, described;
+  for (const runtime::Method& method : runtime::AllMethods()) {
+    if (!method.columns_template) continue;
+    names.push_back(method.section.method);
+    described.push_back(method.section.method + ": " + method.description);
+  }
   command->add_option("FILE", options->file, "The study file to write")->required();
   options->chose_partition =
       command->add_option("--partition", options->partition, "How the data is split")
           ->check(CLI::IsMember({"horizontal", "vertical"}))
           ->capture_default_str();
-  command
-      ->add_option("--method", options->method,
-                   "mle: a structural equation model; mixture: a model of split columns, for "
-                   "synthetic tables")
-      ->check(CLI::IsMember({"mle", "mixture"}))
+  command->add_option("--method", options->method, fmt::format("{}", fmt::join(described, "; ")))
+      ->check(CLI::IsMember(names))
       ->capture_default_str();
 }
 
@@ -81,7 +78,7 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
       study, "validate", "study validate", "Check a study file and its model, without any data",
       invocation, [&invocation, file] {
         const std::unique_ptr<const runtime::Study> prepared =
-            runtime::PrepareStudy(study::LoadStudyFile(*file));
+            runtime::PrepareStudy(runtime::LoadStudyFile(*file));
         const std::string_view kind = data::PartitionKindName(prepared->partition.kind);
         const runtime::StudySize size = prepared->Size();
         PrintResult(
@@ -110,7 +107,7 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
       "Say who sends what to whom, what it costs, and what each role learns", invocation,
       [&invocation, options] {
         const study::Plan plan =
-            runtime::BuildPlan(*runtime::PrepareStudy(study::LoadStudyFile(options->file)));
+            runtime::BuildPlan(*runtime::PrepareStudy(runtime::LoadStudyFile(options->file)));
         std::vector<study::NetworkModel> networks = study::DefaultNetworks();
         if (!options->latency.empty() || !options->bandwidth.empty()) {
           const std::string latency = options->latency.empty() ? "0.1ms" : options->latency;
@@ -181,7 +178,7 @@ struct JoinCommand {
 
 int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(study::LoadStudyFile(command.study_file));
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study_file));
   const runtime::Study& study = *owner;
   runtime::RequireUseful(study, command.accept_useless);
   runtime::JoinOptions options;
@@ -281,37 +278,27 @@ void AddReport(CLI::App* study, Invocation& invocation) {
     std::string file, html, csv;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
-      study, "report", "study report",
-      "Show the report of a result.json again, as text, page or table", invocation,
-      [&invocation, options] {
-        const report::StoredResult stored = report::LoadResultJson(options->file);
-        if (stored.document) {
-          if (!options->csv.empty()) {
-            throw Error(ErrorCode::kUsage, "this result has no table of estimates",
-                        "leave out --csv; result.json holds all numbers");
-          }
-          if (!options->html.empty()) {
-            WriteFileAtomically(options->html, report::RenderDocumentHtml(
-                                                   *stored.document, stored.plan, stored.facts));
-          }
-          PrintResult(invocation.output,
-                      report::DocumentSummary(*stored.document, stored.plan, stored.facts),
-                      report::DocumentJson(*stored.document, stored.plan, stored.facts));
-          return kDone;
-        }
-        if (!options->html.empty()) {
-          WriteFileAtomically(options->html,
-                              report::RenderReportHtml(stored.results, stored.plan, stored.facts));
-        }
-        if (!options->csv.empty()) {
-          WriteFileAtomically(options->csv, report::EstimatesCsv(stored.results));
-        }
-        PrintResult(invocation.output,
-                    report::TerminalSummary(stored.results, stored.plan, stored.facts),
-                    report::ResultJson(stored.results, stored.plan, stored.facts));
-        return kDone;
-      });
+  CLI::App* command =
+      AddCommand(study, "report", "study report",
+                 "Show the report of a result.json again, as text, page or table", invocation,
+                 [&invocation, options] {
+                   const report::StoredResult stored =
+                       report::LoadResultJson(options->file, runtime::ReadResult);
+                   if (!options->csv.empty()) {
+                     const std::optional<std::string> csv = stored.result->Csv();
+                     if (!csv) {
+                       throw Error(ErrorCode::kUsage, "this result has no table of estimates",
+                                   "leave out --csv; result.json holds all numbers");
+                     }
+                     WriteFileAtomically(options->csv, *csv);
+                   }
+                   if (!options->html.empty())
+                     WriteFileAtomically(options->html,
+                                                 stored.result->Html(stored.plan, stored.facts));
+                   PrintResult(invocation.output, stored.result->Text(stored.plan, stored.facts),
+                               stored.result->Json(stored.plan, stored.facts));
+                   return kDone;
+                 });
   command->add_option("RESULT", options->file, "A result.json")->required();
   command->add_option("--html", options->html, "Also write it as a page to this file");
   command->add_option("--csv", options->csv, "Also write the estimates as a table to this file");

@@ -13,7 +13,7 @@
 #include "report/html_text.h"
 #include "report/line_plot.h"
 #include "report/privacy_html.h"
-#include "report/terminal_summary.h"
+#include "report/run_summary.h"
 
 namespace partita::report {
 namespace {
@@ -101,6 +101,10 @@ std::string RenderDocumentHtml(const Document& document, const study::Plan& plan
       "Made by Partita. This file needs no network; result.json holds its numbers in full "
       "precision.");
   return RenderHtmlPage(page);
+}
+
+std::unique_ptr<const Result> ReadDocumentResult(const nlohmann::ordered_json& json) {
+  return std::make_unique<const DocumentResult>(ReadDocument(json));
 }
 
 }  // namespace partita::report

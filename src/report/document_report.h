@@ -2,8 +2,11 @@
 // of the run around it as every report.
 #pragma once
 
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "report/result.h"
 #include "report/run_facts.h"
 #include "study/document.h"
 #include "study/plan.h"
@@ -20,5 +23,27 @@ std::string DocumentJson(const study::Document& document, const study::Plan& pla
 
 std::string RenderDocumentHtml(const study::Document& document, const study::Plan& plan,
                                const RunFacts& facts);
+
+// The result of a method without a report of its own.
+struct DocumentResult : Result {
+  explicit DocumentResult(study::Document document_in) : document(std::move(document_in)) {}
+
+  study::Ending ending() const override { return document.ending; }
+  std::string Text(const study::Plan& plan, const RunFacts& facts) const override {
+    return DocumentSummary(document, plan, facts);
+  }
+  std::string Json(const study::Plan& plan, const RunFacts& facts) const override {
+    return DocumentJson(document, plan, facts);
+  }
+  std::string Html(const study::Plan& plan, const RunFacts& facts) const override {
+    return RenderDocumentHtml(document, plan, facts);
+  }
+  std::vector<study::DocumentFile> Files() const override { return document.files; }
+
+  const study::Document document;
+};
+
+// Throws what nlohmann-json throws if something is missing or of another type.
+std::unique_ptr<const Result> ReadDocumentResult(const nlohmann::ordered_json& json);
 
 }  // namespace partita::report

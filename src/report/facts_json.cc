@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "report/json.h"
-#include "report/result_json.h"
 
 namespace partita::report {
 namespace {

@@ -12,6 +12,7 @@
 #include "report/estimate_rows.h"
 #include "report/html_text.h"
 #include "report/numbers.h"
+#include "report/plan_statements.h"
 #include "report/plot_data.h"
 #include "report/statements.h"
 

@@ -6,6 +6,7 @@
 #include "base/text_table.h"
 #include "report/html_text.h"
 #include "report/numbers.h"
+#include "report/plan_statements.h"
 #include "report/privacy_html.h"
 
 namespace partita::report {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "report/run_facts.h"
-#include "report/statements.h"
 #include "study/plan.h"
 
 namespace partita::report {

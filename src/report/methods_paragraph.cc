@@ -6,6 +6,7 @@
 #include "base/text_table.h"
 #include "report/estimate_rows.h"
 #include "report/numbers.h"
+#include "report/plan_statements.h"
 #include "report/statements.h"
 
 namespace partita::report {

@@ -5,6 +5,7 @@
 #include "report/html_run.h"
 #include "report/html_text.h"
 #include "report/numbers.h"
+#include "report/plan_statements.h"
 #include "report/privacy_html.h"
 
 namespace partita::report {

@@ -10,6 +10,8 @@
 
 namespace partita::report {
 
+inline constexpr int kResultSchemaVersion = 2;  // of result.json
+
 // Payload of one phase over all links of this party; frame headers come on top.
 struct PhaseFacts {
   std::string phase;
@@ -85,6 +87,12 @@ struct HistoryPoint {
 struct HistoryFacts {
   std::string analysis;
   std::vector<HistoryPoint> points;
+};
+
+// One of those that a report makes whether its reader asked or not (statements.h).
+struct Statement {
+  std::string about;  // "agreement", "differential-privacy", "adversary", ...: stable, for programs
+  std::string text;   // full sentences
 };
 
 struct RunFacts {

@@ -1,4 +1,5 @@
-// The statistical part of the terminal summary.
+#include "report/sem_summary.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,7 +9,7 @@
 #include "report/cell_tables.h"
 #include "report/estimate_rows.h"
 #include "report/numbers.h"
-#include "report/terminal_summary.h"
+#include "report/run_summary.h"
 
 namespace partita::report {
 namespace {
@@ -321,6 +322,11 @@ std::string Notes(const MleResult& result) {
   return Block("Notes:", out);
 }
 
+std::string AnalysisHeading(const std::string& name) {
+  const std::string heading = "Analysis " + name;
+  return "\n" + heading + "\n" + std::string(TextWidth(heading), '=') + "\n";
+}
+
 }  // namespace
 
 std::string SemSummary(const MleResult& result) {
@@ -328,6 +334,18 @@ std::string SemSummary(const MleResult& result) {
   return ConvergenceText(result.fit) + "\n" + Sizes(result) + Tests(result.fit) +
          ScaledTests(result) + Parameters(result) + Constraints(result) + TablesText(result) +
          Notes(result);
+}
+
+std::string TerminalSummary(std::span<const methods::mle::MleResult> results,
+                            const study::Plan& plan, const RunFacts& facts) {
+  const std::string heading =
+      plan.title == plan.study || plan.title.empty() ? plan.study : plan.study + ": " + plan.title;
+  std::string out = WrapText("Study " + heading, 0);
+  for (const methods::mle::MleResult& result : results) {
+    if (results.size() > 1) out += AnalysisHeading(result.name);
+    out += "\n" + SemSummary(result);
+  }
+  return out + RunSummary(plan, facts);
 }
 
 }  // namespace partita::report

@@ -12,11 +12,6 @@
 
 namespace partita::report {
 
-struct Statement {
-  std::string about;  // "agreement", "differential-privacy", "adversary", ...: stable, for programs
-  std::string text;   // full sentences
-};
-
 // In this order:
 //   convergence           only if an analysis did not converge
 //   agreement             to how many digits the result is that of the pooled fit, or that nobody
@@ -28,16 +23,9 @@ struct Statement {
 std::vector<Statement> Statements(std::span<const methods::mle::MleResult> results,
                                   const study::Plan& plan, const RunFacts& facts);
 
-// The second and third of these for a plan, before there is a result: "differential-privacy" and
-// "adversary".
-std::vector<Statement> PlanStatements(const study::Plan& plan);
-
 // Sentences for the methods section of a paper. `results` as in ResultJson.
 std::string MethodsParagraph(std::span<const methods::mle::MleResult> results,
                              const study::Plan& plan, const RunFacts& facts);
-
-// "a", "a and b", "a, b and c".
-std::string List(const std::vector<std::string>& items);
 
 // The result's own name, or "main".
 std::string AnalysisName(const methods::mle::MleResult& result);

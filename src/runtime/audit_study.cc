@@ -245,6 +245,9 @@ StudyAudit AuditStudy(const MleStudy& study, const StudyAuditOptions& options,
   const PrivateMoments& design = *study.privacy;
   const uint32_t known = design.promise.known_shares;
   StudyAudit audit;
+  audit.mechanism = methods::mle::MechanismText(design);
+  audit.epsilon = design.promise.epsilon;
+  audit.delta = design.promise.delta;
   // The noise of all but the known shares meets the promise with next to nothing to spare, so this
   // is what it claims, and it does not come from the design under audit.
   audit.mu = privacy::GaussianMu(design.promise.epsilon, design.promise.delta) * (1 + 1e-9);

@@ -35,6 +35,8 @@ struct StudyAuditView {
 };
 
 struct StudyAudit {
+  std::string mechanism;          // in words
+  double epsilon = 0, delta = 0;  // promised
   // Of the Gaussian mechanism with the promised epsilon and delta, which the study withstands from
   // every side below.
   double mu = 0;

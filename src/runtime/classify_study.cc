@@ -5,9 +5,11 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "runtime/party.h"
+#include "report/document_report.h"
+#include "runtime/outcome.h"
 #include "runtime/plan_privacy.h"
 #include "runtime/release_bits.h"
+#include "study/classify_section.h"
 
 namespace partita::runtime {
 namespace {
@@ -138,7 +140,7 @@ ClassifyStudy PrepareClassifyStudy(study::StudyFile file) {
   RequireClassifyDesign(study);
   const std::vector<uint64_t> rows = RequireClassifyRows(study);
   const study::AnalysisSpec& analysis = Analysis(study);
-  const classify::Spec& spec = *analysis.classify;
+  const classify::Spec& spec = ClassifyOf(analysis).spec;
   std::vector<std::string> used = {SourceVariable(study, spec.outcome)};
   for (const data::DesignColumn& column : spec.columns) used.push_back(column.source);
   for (const data::ColumnSchema& column : study.file.dictionary.columns) {
@@ -152,8 +154,8 @@ ClassifyStudy PrepareClassifyStudy(study::StudyFile file) {
   }
   audience.engine = StructureOf(study.file.engine);
   classify::Promise promise;
-  if (analysis.privacy) {
-    promise = {analysis.privacy->epsilon, analysis.privacy->delta, analysis.privacy->known_shares};
+  if (const std::optional<study::PrivacySpec>& privacy = ClassifyOf(analysis).privacy) {
+    promise = {privacy->epsilon, privacy->delta, privacy->known_shares};
   }
   try {
     study.design = classify::DesignClassification(spec, promise, rows, std::move(audience));
@@ -350,7 +352,8 @@ void ClassifyStudy::Conclude(size_t /*party*/, MethodResult& result, PartyOutcom
                              Progress& /*progress*/) const {
   const auto& run = static_cast<const ClassifyRun&>(result);
   if (run.result.coefficients.size() == 0) return;  // the dealer
-  outcome.document = ClassifyDocument(*this, run.result, run.clipped_rows);
+  outcome.result = std::make_unique<report::DocumentResult>(
+      ClassifyDocument(*this, run.result, run.clipped_rows));
 }
 
 }  // namespace partita::runtime

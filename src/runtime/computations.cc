@@ -117,8 +117,9 @@ void PlaceAnalysis(MleStudy& study, size_t index) {
     }
     analysis.analysis.patterns.push_back(std::move(observed));
   }
-  if (!spec.group.empty()) AddOnce(study.used, SourceVariable(study, spec.group));
-  analysis.row_set = RowSetIndex(study, computation, spec.subset, spec.group);
+  const std::string& group = MleOf(spec).group;
+  if (!group.empty()) AddOnce(study.used, SourceVariable(study, group));
+  analysis.row_set = RowSetIndex(study, computation, spec.subset, group);
   computation.row_sets[analysis.row_set].analyses.push_back(index);
 }
 
@@ -239,20 +240,14 @@ std::vector<std::string> RequiredVariables(const MleStudy& study) {
   std::vector<std::string> required;
   if (!HasPatterns(study)) return required;
   for (const study::AnalysisSpec& spec : study.file.analyses) {
-    if (!spec.group.empty()) AddOnce(required, SourceVariable(study, spec.group));
+    const std::string& group = MleOf(spec).group;
+    if (!group.empty()) AddOnce(required, SourceVariable(study, group));
   }
   if (!study.file.design.weights.empty()) AddOnce(required, study.file.design.weights);
   return required;
 }
 
 }  // namespace
-
-std::string ConditionsText(const std::vector<data::Condition>& conditions) {
-  std::string text;
-  for (const data::Condition& condition : conditions)
-    text += (text.empty() ? "" : " and ") + data::ConditionText(condition);
-  return text;
-}
 
 bool IsBinary(const data::ColumnSchema& column) { return column.lower == 0 && column.upper == 1; }
 

@@ -14,9 +14,6 @@ void PlanComputations(MleStudy& study);
 std::vector<methods::mle::DisclosureCheck> PlanDisclosureChecks(
     const MleStudy& study, const study::DisclosureSpec& thresholds);
 
-// "age >= 18 and sex is female"; empty for no conditions.
-std::string ConditionsText(const std::vector<data::Condition>& conditions);
-
 // Whether the bounds are those of a 0/1 column.
 bool IsBinary(const data::ColumnSchema& column);
 

@@ -6,16 +6,14 @@
 #include "base/text_table.h"
 #include "data/table_check.h"
 #include "runtime/doctor_checks.h"
-#include "runtime/prepare_study.h"
-#include "runtime/table_check_options.h"
 
 namespace partita::runtime {
 namespace {
 
-void LoadStudy(DoctorContext& context, Findings& findings) {
+void LoadStudy(const StudyLoader& load, DoctorContext& context, Findings& findings) {
   if (context.options.study.empty()) return;
   findings.Try("study file", [&] {
-    context.study = PrepareStudy(study::LoadStudyFile(context.options.study.string()));
+    context.study = load(context.options.study);
     findings.Ok("study file", fmt::format("'{}' is valid: {} parties", context.study->file.name,
                                           context.study->parties.size()));
     if (!context.options.party.empty())
@@ -32,7 +30,7 @@ void CheckData(DoctorContext& context, Findings& findings) {
     const data::TableCheck check =
         data::CheckTable(data::OpenFile(options.data), options.data.string(),
                          context.study->file.dictionary, context.study->partition, *context.party,
-                         context.study->row_columns, TableCheckOptionsOf(*context.study));
+                         context.study->row_columns, context.study->TableChecks());
     context.table_rows = check.num_rows;
     if (check.usable()) {
       findings.Ok("table",
@@ -91,12 +89,13 @@ std::string_view VerdictName(Verdict verdict) {
   throw Error(ErrorCode::kInternal, "unknown verdict");
 }
 
-std::vector<DoctorCheck> Doctor(const DoctorOptions& options, Progress& progress) {
+std::vector<DoctorCheck> Doctor(const DoctorOptions& options, const StudyLoader& load,
+                                Progress& progress) {
   RequireForPeers(options);
   Findings findings;
   DoctorContext context{options, {}, {}, {}, {}, 0};
   CheckVersions(findings);
-  LoadStudy(context, findings);
+  LoadStudy(load, context, findings);
   CheckRoster(context, findings);
   CheckKeyAndCertificate(context, findings);
   CheckData(context, findings);

@@ -8,6 +8,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,8 +38,13 @@ struct DoctorOptions {
   std::chrono::milliseconds wait{60'000};        // with_peers: for the others to come up
 };
 
+struct Study;
+using StudyLoader =
+    std::function<std::unique_ptr<const Study>(const std::filesystem::path& study_file)>;
+
 // All checks, in a fixed order. Throws only kUsage (with_peers without what it needs) and
 // kCancelled: whatever else goes wrong is a check with the verdict kProblem.
-std::vector<DoctorCheck> Doctor(const DoctorOptions& options, Progress& progress);
+std::vector<DoctorCheck> Doctor(const DoctorOptions& options, const StudyLoader& load,
+                                Progress& progress);
 
 }  // namespace partita::runtime

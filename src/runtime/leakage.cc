@@ -139,7 +139,7 @@ std::vector<std::string> Differences(const MleStudy& study) {
       for (const RowSet& wide : computation.row_sets) {
         if (&rows == &wide || !wide.subset.empty() || rows.subset.empty()) continue;
         clauses.push_back(fmt::format("by subtraction, the same of the rows where not: {}",
-                                      ConditionsText(rows.subset)));
+                                      study::ConditionsText(rows.subset)));
         break;
       }
     }
@@ -219,7 +219,7 @@ std::vector<study::PlanExposure> OtherExposures(const MleStudy& study) {
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     const study::AnalysisSpec& spec = study.file.analyses[a];
     const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
-    if (spec.robust) {
+    if (MleOf(spec).robust) {
       const std::string id = "estimates/" + spec.name;
       exposures.push_back(OtherExposure(study, a, id, "all", NumReleased(study, id), 0));
     }

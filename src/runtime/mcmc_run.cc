@@ -11,9 +11,10 @@
 #include "data/design.h"
 #include "methods/accept/row_checks.h"
 #include "net/joint_draw.h"
+#include "report/document_report.h"
 #include "runtime/finish.h"
 #include "runtime/mcmc_study.h"
-#include "runtime/party.h"
+#include "runtime/outcome.h"
 
 namespace partita::runtime {
 namespace {
@@ -282,10 +283,11 @@ void McmcStudy::Conclude(size_t /*party*/, MethodResult& run, PartyOutcome& outc
   auto& result = static_cast<McmcResult&>(run);
   outcome.checks = result.checks;
   if (result.chain.draws.chains.empty()) return;
-  outcome.document = McmcDocument(*this, result.chain);
+  study::Document document = McmcDocument(*this, result.chain);
   crypto::SystemRandom random;
   if (auto section = OwnRowsSection(*this, result.own, result.chain.draws, random))
-    outcome.document->sections.push_back(std::move(*section));
+    document.sections.push_back(std::move(*section));
+  outcome.result = std::make_unique<report::DocumentResult>(std::move(document));
 }
 
 }  // namespace partita::runtime

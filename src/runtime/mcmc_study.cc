@@ -8,8 +8,8 @@
 #include "data/design.h"
 #include "methods/accept/row_checks.h"
 #include "privacy/rounded_text.h"
-#include "runtime/computations.h"
 #include "runtime/plan_privacy.h"
+#include "study/mcmc_section.h"
 
 namespace partita::runtime {
 namespace {
@@ -147,8 +147,9 @@ std::string ChainRowsText(const McmcStudy& study) {
   std::vector<data::Condition> conditions = study.file.population.subset;
   const auto& own = study.file.analyses.front().subset;
   conditions.insert(conditions.end(), own.begin(), own.end());
-  std::string text =
-      conditions.empty() ? "over all rows" : "over the rows where " + ConditionsText(conditions);
+  std::string text = conditions.empty()
+                         ? "over all rows"
+                         : "over the rows where " + study::ConditionsText(conditions);
   if (study.file.design.missing == study::MissingPolicy::kComplete) {
     text += conditions.empty() ? " that are complete" : " and that are complete";
   }
@@ -160,7 +161,7 @@ std::string ChainRowsText(const McmcStudy& study) {
 McmcStudy PrepareMcmcStudy(study::StudyFile file) {
   McmcStudy study;
   PrepareParties(std::move(file), study);
-  study.spec = *study.file.analyses.front().mcmc;
+  study.spec = ChainOf(study.file.analyses.front());
   study.parameters = accept::ParameterNames(study.spec);
   study.chain = accept::PlanOf(study.spec);
   RequireMcmcDesign(study);

@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "methods/dpvi/test_rows.h"
 #include "net/joint_draw.h"
-#include "runtime/party.h"
+#include "report/document_report.h"
+#include "runtime/outcome.h"
 #include "runtime/plan_privacy.h"
 
 namespace partita::runtime {
@@ -303,7 +304,8 @@ void MixtureStudy::Conclude(size_t party, MethodResult& result, PartyOutcome& ou
   if (party >= num_computing) return;
   progress.Phase("synthetic data");
   crypto::SystemRandom random;
-  outcome.document = ReportMixture(*this, party, static_cast<const MixtureResult&>(result), random);
+  outcome.result = std::make_unique<report::DocumentResult>(
+      ReportMixture(*this, party, static_cast<const MixtureResult&>(result), random));
 }
 
 }  // namespace partita::runtime

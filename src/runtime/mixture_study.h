@@ -19,6 +19,7 @@
 #include "methods/dpvi/utility.h"
 #include "runtime/study.h"
 #include "study/document.h"
+#include "study/mixture_section.h"
 
 namespace partita::runtime {
 
@@ -38,7 +39,7 @@ struct MixtureStudy final : Study {
   // After so many openings, or before; what rows set aside ask of it is among its caveats.
   privacy::Statement StateOf(const methods::dpvi::Made& made) const;
 
-  const study::MixtureSpec& spec() const { return *file.analyses.front().mixture; }
+  const study::MixtureSpec& spec() const { return MixtureOf(file.analyses.front()); }
 
   MethodName Method() const override { return {kMixtureMethod, kMixtureVersion, "dpvi"}; }
   StudySize Size() const override;

@@ -44,7 +44,7 @@ double ProductSeconds(const MleStudy& study) {
 double RobustSeconds(const MleStudy& study) {
   double seconds = 0;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    if (!study.file.analyses[a].robust) continue;
+    if (!MleOf(study.file.analyses[a]).robust) continue;
     const methods::mle::RobustTask task = RobustTaskOf(study, a);
     const auto p = static_cast<double>(task.variables.size());
     const double features = 1 + p + p * (p + 1) / 2;
@@ -75,10 +75,11 @@ void AddAnalyses(const MleStudy& study, study::Plan& plan) {
     std::string variables;
     for (const std::string& name : analysis.analysis.table.observed)
       variables += (variables.empty() ? "" : ", ") + name;
-    plan.analyses.push_back({spec.name, spec.protocol,
-                             fmt::format("{} of {}, {} free parameters{}", spec.function, variables,
-                                         free, spec.robust ? ", robust standard errors" : ""),
-                             RowsText(study, computation.row_sets[analysis.row_set]), free});
+    plan.analyses.push_back(
+        {spec.name, spec.protocol,
+         fmt::format("{} of {}, {} free parameters{}", MleOf(spec).function, variables, free,
+                     MleOf(spec).robust ? ", robust standard errors" : ""),
+         RowsText(study, computation.row_sets[analysis.row_set]), free});
   }
 }
 

@@ -25,23 +25,24 @@ std::string At(const study::StudyFile& file, const study::Position& position) {
 
 methods::mle::MleOptions Options(const study::AnalysisSpec& spec, bool fiml) {
   methods::mle::MleOptions options;
+  const study::MleSection& section = MleOf(spec);
   options.name = spec.name;
-  options.function = spec.function;
-  options.model = spec.model;
-  options.group = spec.group;
-  options.group_equal = spec.group_equal;
-  options.std_lv = spec.std_lv;
-  options.meanstructure = spec.meanstructure;
-  options.fixed_x = spec.fixed_x;
+  options.function = section.function;
+  options.model = section.model;
+  options.group = section.group;
+  options.group_equal = section.group_equal;
+  options.std_lv = section.std_lv;
+  options.meanstructure = section.meanstructure;
+  options.fixed_x = section.fixed_x;
   // Incomplete rows need the means, and covariates that may be missing themselves are modelled.
-  if (fiml && !spec.meanstructure) options.meanstructure = true;
-  if (fiml && !spec.fixed_x) options.fixed_x = false;
-  options.robust = spec.robust;
-  options.nested_in = spec.nested_in;
-  options.modification_indices = spec.modification_indices;
-  options.bootstrap = spec.bootstrap;
-  options.information = spec.information == "observed" ? stats::Information::kObserved
-                                                       : stats::Information::kExpected;
+  if (fiml && !section.meanstructure) options.meanstructure = true;
+  if (fiml && !section.fixed_x) options.fixed_x = false;
+  options.robust = section.robust;
+  options.nested_in = section.nested_in;
+  options.modification_indices = section.modification_indices;
+  options.bootstrap = section.bootstrap;
+  options.information = section.information == "observed" ? stats::Information::kObserved
+                                                          : stats::Information::kExpected;
   return options;
 }
 
@@ -52,7 +53,8 @@ void PrepareModels(MleStudy& study) {
       prepared.analysis = methods::mle::PrepareAnalysis(
           Options(spec, HasPatterns(study) && !IsImputed(study)), study.factors, study.columns);
     } catch (const Error& error) {
-      throw Error(error.code(), At(study.file, spec.model_position) + ": model: " + error.message(),
+      throw Error(error.code(),
+                  At(study.file, MleOf(spec).model_position) + ": model: " + error.message(),
                   error.hint());
     }
     study.analyses.push_back(std::move(prepared));
@@ -132,7 +134,7 @@ std::vector<mpc::Release> PlanMleReleases(const MleStudy& study) {
   }
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
-    if (study.file.analyses[a].robust) {
+    if (MleOf(study.file.analyses[a]).robust) {
       for (mpc::Release& release :
            methods::mle::RobustReleases(analysis, RobustTaskOf(study, a), receiver))
         releases.push_back(std::move(release));
@@ -215,8 +217,9 @@ MleStudy UnroundedTwin(MleStudy study) {
 std::string RowsText(const MleStudy& study, const RowSet& rows) {
   std::vector<data::Condition> conditions = study.file.population.subset;
   conditions.insert(conditions.end(), rows.subset.begin(), rows.subset.end());
-  std::string text =
-      conditions.empty() ? "over all rows" : "over the rows where " + ConditionsText(conditions);
+  std::string text = conditions.empty()
+                         ? "over all rows"
+                         : "over the rows where " + study::ConditionsText(conditions);
   if (study.file.design.missing == study::MissingPolicy::kComplete)
     text += conditions.empty() ? " that are complete" : " and that are complete";
   if (study.file.design.site == study::SiteEffect::kFixed)
@@ -275,6 +278,12 @@ std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::Relea
   if (release.to == "all") return mpc::kEverybody;
   const size_t to = PartyByName(study, release.to);
   return to == study.receiver ? std::nullopt : std::optional<size_t>(to);
+}
+
+data::TableCheckOptions MleStudy::TableChecks() const {
+  data::TableCheckOptions options = Study::TableChecks();
+  if (HasPatterns(*this)) options.patterns_of = modelled;
+  return options;
 }
 
 }  // namespace partita::runtime

@@ -18,6 +18,7 @@
 #include "mpc/release_gate.h"
 #include "privacy/statement.h"
 #include "runtime/study.h"
+#include "study/mle_section.h"
 #include "study/study_file.h"
 
 namespace partita::runtime {
@@ -104,6 +105,9 @@ struct MleStudy final : Study {
   std::vector<std::vector<std::string>> MockClusters() const override;
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;
+  data::TableCheckOptions TableChecks()
+      const override;  // counts patterns, where the study has them
+  bool ChecksCells() const override { return true; }
   void DeriveColumns(data::Table& table) const override;
   std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                           OwnRows& counts) const override;

@@ -9,54 +9,15 @@
 
 #include "base/progress.h"
 #include "crypto/random.h"
-#include "methods/mle/result.h"
-#include "mpc/release_gate.h"
 #include "net/transport.h"
 #include "runtime/approvals.h"
 #include "runtime/correlations.h"
 #include "runtime/local_data.h"
-#include "runtime/protocol.h"
+#include "runtime/outcome.h"
 #include "runtime/run_ledger.h"
 #include "runtime/study.h"
-#include "runtime/variables.h"
-#include "study/document.h"
-#include "study/plan.h"
 
 namespace partita::runtime {
-
-// Work between the phases of the channel.
-struct LocalStep {
-  std::string name;  // "read data", "row order", "connect", "fit"
-  double seconds = 0;
-};
-
-struct PartyOutcome {
-  std::string party;
-  study::Plan plan;
-  std::string study_file_hash, study_hash, plan_hash, run_id;  // hexadecimal
-  std::vector<net::PhaseTraffic> traffic;
-  std::vector<mpc::CountingReleaseGate::Count> releases;
-  std::vector<std::string> corrected;  // parties whose wrong shares the engine corrected here
-  std::vector<study::SignedApproval> approvals;  // of all parties, by channel index
-  LedgerOutcome ledger;
-  // Of a study with stored correlations: the package that was used up, and how many are left here.
-  std::optional<uint64_t> package;
-  uint64_t packages_left = 0;
-  study::DisclosureSpec disclosure;  // the strictest of the study and all approvals
-  std::vector<LocalStep> local_steps;
-  double seconds = 0;                      // from RunParty's first step to its last
-  std::vector<CheckOutcome> checks;        // at computing parties
-  OwnRows rows;                            // at holders, by their own columns
-  bool is_private = false;                 // Study::IsPrivate
-  data::RepairedCells repaired;            // at holders of a private study; for the owner only
-  std::vector<VariableSummary> variables;  // at the receiver
-  std::vector<methods::mle::MleResult>
-      results;  // by analysis: at the receiver, and where a release tells them
-  // The same of methods beside `mle`.
-  std::optional<study::Document> document;
-  // Interruptions took openings that the result was to be made from; at parties without one too.
-  bool not_trained = false;
-};
 
 struct PartyInput {
   size_t party = 0;            // channel index

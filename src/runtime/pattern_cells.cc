@@ -91,12 +91,13 @@ std::map<std::string, std::set<std::string>> Views(const MleStudy& study) {
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
     const std::vector<data::DesignColumn> added =
-        study.file.analyses[a].robust ? analysis.variables : TableColumns(study, analysis);
+        MleOf(study.file.analyses[a]).robust ? analysis.variables : TableColumns(study, analysis);
     columns.insert(columns.end(), added.begin(), added.end());
   }
   std::map<std::string, std::set<std::string>> views = ViewsOf(columns);
   for (const study::AnalysisSpec& spec : study.file.analyses) {
-    if (!spec.group.empty()) views[SourceVariable(study, spec.group)].insert(spec.group);
+    const std::string& group = MleOf(spec).group;
+    if (!group.empty()) views[SourceVariable(study, group)].insert(group);
   }
   return views;
 }

@@ -40,7 +40,8 @@ WeightedRows PooledRowsOf(const MleStudy& study, size_t analysis, const data::Ta
     }
   }
   rows.group.assign(table.num_rows, 0);
-  if (!spec.group.empty()) rows.group = table.Get(spec.group).codes;
+  const std::string& group = MleOf(spec).group;
+  if (!group.empty()) rows.group = table.Get(group).codes;
   rows.block = BlockNumbers(row_blocks);
   return rows;
 }

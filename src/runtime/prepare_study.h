@@ -2,16 +2,17 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
-#include "runtime/mle_study.h"
 #include "runtime/study.h"
 
 namespace partita::runtime {
 
+// study::ParseStudyFile and study::LoadStudyFile with all methods.
+study::StudyFile ParseStudyFile(std::string text, std::string file_name);
+study::StudyFile LoadStudyFile(const std::string& path);
+
 // Checks everything that can be checked before data is read. Throws kBadInput.
 std::unique_ptr<const Study> PrepareStudy(study::StudyFile file);
-
-// For what only method `mle` has. Throws kUsage: "a rehearsal needs method 'mle', ...".
-const MleStudy& RequireMle(const Study& study, const std::string& what);
 
 }  // namespace partita::runtime

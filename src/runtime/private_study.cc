@@ -12,30 +12,30 @@ namespace partita::runtime {
 namespace {
 
 const study::PrivacySpec& Promise(const MleStudy& study) {
-  return *study.file.analyses.front().privacy;
+  return *MleOf(study.file.analyses.front()).privacy;
 }
 
 // Every analysis as the first.
 void RequireOneRelease(const MleStudy& study) {
   const study::AnalysisSpec& first = study.file.analyses.front();
   for (const study::AnalysisSpec& spec : study.file.analyses) {
-    if (spec.privacy.has_value() != first.privacy.has_value()) {
-      const study::AnalysisSpec& exact = spec.privacy ? first : spec;
+    if (MleOf(spec).privacy.has_value() != MleOf(first).privacy.has_value()) {
+      const study::AnalysisSpec& exact = MleOf(spec).privacy ? first : spec;
       Refuse(study, exact.position,
              fmt::format("analysis '{}' is exact and analysis '{}' is private: an exact release "
                          "would undo the noise of the other",
-                         exact.name, spec.privacy ? spec.name : first.name),
+                         exact.name, MleOf(spec).privacy ? spec.name : first.name),
              "give every analysis the same [analysis.privacy], or make two studies of it");
     }
-    if (!spec.privacy) continue;
-    if (!spec.privacy->SamePromise(*first.privacy)) {
-      Refuse(study, spec.privacy->position,
+    if (!MleOf(spec).privacy) continue;
+    if (!MleOf(spec).privacy->SamePromise(*MleOf(first).privacy)) {
+      Refuse(study, MleOf(spec).privacy->position,
              fmt::format("the privacy of analysis '{}' is not that of analysis '{}': all share one "
                          "noisy release",
                          spec.name, first.name),
              "write equal epsilon, delta, adjacency, norm and known_shares in all of them");
     }
-    if (!(spec.subset == first.subset) || spec.group != first.group) {
+    if (!(spec.subset == first.subset) || MleOf(spec).group != MleOf(first).group) {
       Refuse(study, spec.position,
              fmt::format("analysis '{}' has other rows or groups than analysis '{}': all private "
                          "analyses share one noisy release of one set of rows",
@@ -47,12 +47,12 @@ void RequireOneRelease(const MleStudy& study) {
 
 void RequireMethod(const MleStudy& study, const study::AnalysisSpec& spec) {
   if (spec.protocol != kPooledMoments) {
-    Refuse(study, spec.privacy->position,
+    Refuse(study, MleOf(spec).privacy->position,
            fmt::format("[analysis.privacy] is not for protocol '{}', which opens exact numbers",
                        spec.protocol),
            "use protocol = \"pooled-moments\"");
   }
-  if (spec.robust) {
+  if (MleOf(spec).robust) {
     Refuse(study, spec.position,
            fmt::format("analysis '{}' is private and asks for robust standard errors, which need "
                        "another exact sum",
@@ -91,8 +91,9 @@ void RequireHiddenCount(const MleStudy& study) {
 }  // namespace
 
 bool HasPrivacy(const study::StudyFile& file) {
-  return std::any_of(file.analyses.begin(), file.analyses.end(),
-                     [](const study::AnalysisSpec& spec) { return spec.privacy.has_value(); });
+  return std::any_of(
+      file.analyses.begin(), file.analyses.end(),
+      [](const study::AnalysisSpec& spec) { return MleOf(spec).privacy.has_value(); });
 }
 
 void RequireSupportedPrivacy(const MleStudy& study) {
@@ -107,7 +108,7 @@ void RequireSupportedPrivacy(const MleStudy& study) {
 }
 
 uint64_t PlanningRows(const MleStudy& study, size_t analysis) {
-  const study::PrivacySpec& spec = *study.file.analyses[analysis].privacy;
+  const study::PrivacySpec& spec = *MleOf(study.file.analyses[analysis]).privacy;
   if (spec.planning_rows) return *spec.planning_rows;
   if (const std::optional<uint64_t> rows = study.partition.TotalRows()) return *rows;
   Refuse(study, spec.position,

@@ -8,10 +8,11 @@
 #include "methods/mle/likelihood.h"
 #include "methods/mle/on_grid.h"
 #include "methods/mle/publish.h"
+#include "report/mle_report.h"
 #include "runtime/computations.h"
 #include "runtime/finish.h"
 #include "runtime/imputed_analyses.h"
-#include "runtime/party.h"
+#include "runtime/outcome.h"
 #include "runtime/pattern_cells.h"
 #include "runtime/published_analyses.h"
 #include "runtime/sealed_analyses.h"
@@ -127,7 +128,7 @@ methods::mle::MleResult FitAnalysis(const MleStudy& study, size_t index,
 void FitRobust(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
                ProtocolResult& result, Progress& progress) {
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    if (!study.file.analyses[a].robust) continue;
+    if (!MleOf(study.file.analyses[a]).robust) continue;
     progress.Phase("robust standard errors of " + study.file.analyses[a].name);
     engine.BeginPhase(RobustPhase(study, a));
     const PreparedAnalysis& analysis = study.analyses[a];
@@ -264,6 +265,20 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   return result;
 }
 
+namespace {
+
+void SetResult(std::vector<methods::mle::MleResult> analyses, PartyOutcome& outcome) {
+  if (analyses.empty()) return;
+  for (const methods::mle::MleResult& analysis : analyses) {
+    UsedRows& used = outcome.used.emplace_back();
+    used.analysis = analysis.name;
+    for (double n : analysis.group_n) used.rows += static_cast<uint64_t>(n);
+  }
+  outcome.result = std::make_unique<report::MleReport>(std::move(analyses));
+}
+
+}  // namespace
+
 std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
                                                  const ProtocolResult& result, Progress& progress) {
   std::vector<methods::mle::MleResult> fitted;
@@ -296,13 +311,15 @@ void MleStudy::Conclude(size_t party, MethodResult& run, PartyOutcome& outcome,
     progress.Phase("fit");
     const SteadyClock::time_point start = SteadyClock::now();
     outcome.variables = SummariseVariables(*this, result);
-    outcome.results = FitAnalyses(*this, result, progress);
+    SetResult(FitAnalyses(*this, result, progress), outcome);
     outcome.local_steps.push_back({"fit", SecondsSince(start)});
     return;
   }
-  for (std::optional<methods::mle::MleResult>& told : result.results) {
-    if (told) outcome.results.push_back(std::move(*told));
+  std::vector<methods::mle::MleResult> told;
+  for (std::optional<methods::mle::MleResult>& analysis : result.results) {
+    if (analysis) told.push_back(std::move(*analysis));
   }
+  SetResult(std::move(told), outcome);
 }
 
 }  // namespace partita::runtime

@@ -9,14 +9,9 @@
 #include "methods/mle/result.h"
 #include "mpc/engine.h"
 #include "runtime/mle_study.h"
+#include "runtime/outcome.h"
 
 namespace partita::runtime {
-
-struct CheckOutcome {
-  std::string analysis, variable, rule;
-  bool passed = false;
-  bool warning = false;  // did not stop the study
-};
 
 struct ProtocolResult : MethodResult {
   std::vector<CheckOutcome> checks;  // at computing parties

@@ -57,11 +57,11 @@ published::Task TaskOf(const MleStudy& study, size_t index) {
   task.protocol = *std::find_if(std::begin(kProtocols), std::end(kProtocols), [&](auto protocol) {
     return published::ProtocolName(protocol) == spec.protocol;
   });
-  task.masks = spec.masks == "paper" ? published::Masks::kPaper : published::Masks::kRing;
+  task.masks = MleOf(spec).masks == "paper" ? published::Masks::kPaper : published::Masks::kRing;
   task.layout = LayoutOf(study, index);
   task.table = study.analyses[index].analysis.table;
   task.scale = methods::mle::PublicScale(study.analyses[index].analysis);
-  task.rows_may_leak = spec.rows_may_leak;
+  task.rows_may_leak = MleOf(spec).rows_may_leak;
   return task;
 }
 
@@ -142,6 +142,7 @@ bool HasPublished(const MleStudy& study) {
 
 void RequireSupportedPublished(const MleStudy& study, size_t index) {
   const study::AnalysisSpec& spec = study.file.analyses[index];
+  const study::MleSection& own = MleOf(spec);
   const study::DesignSpec& design = study.file.design;
   const auto refuse = [&](const std::string& what, const std::string& hint) {
     Refuse(study, spec.position, fmt::format("protocol '{}' {}", spec.protocol, what), hint);
@@ -157,14 +158,14 @@ void RequireSupportedPublished(const MleStudy& study, size_t index) {
            "write count = ... in its [[rows]] entry");
   }
   if (design.missing != study::MissingPolicy::kRefuse || !spec.subset.empty() ||
-      !study.file.population.subset.empty() || !design.weights.empty() || !spec.group.empty() ||
+      !study.file.population.subset.empty() || !design.weights.empty() || !own.group.empty() ||
       design.site != study::SiteEffect::kIgnore) {
     refuse(
         "takes all rows, complete and in one group, as they are",
         "write missing = \"refuse\" and site = \"ignore\", and leave subsets, weights and groups "
         "out");
   }
-  if (spec.privacy || spec.bootstrap > 0) {
+  if (own.privacy || own.bootstrap > 0) {
     refuse("has no noise and no bootstrap", "leave them out");
   }
   try {

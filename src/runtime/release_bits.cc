@@ -100,7 +100,7 @@ double RobustBits(const MleStudy& study, const RowSet& rows) {
   uint64_t numbers = 0;
   for (const size_t a : rows.analyses) {
     const std::string& name = study.file.analyses[a].name;
-    if (!study.file.analyses[a].robust) continue;
+    if (!MleOf(study.file.analyses[a]).robust) continue;
     numbers += NumReleased(study, "robust-meat/" + name);
     numbers += NumReleased(study, "robust-scaling/" + name);
   }
@@ -251,7 +251,7 @@ std::vector<CovariateTable> CovariateTables(const MleStudy& study, const RowSet&
       std::erase_if(columns, [&](const auto& column) { return column.first == source; });
       columns.emplace_back(source, ValueBits(*group));
     }
-    const bool outcomes = study.file.analyses[a].robust;
+    const bool outcomes = MleOf(study.file.analyses[a]).robust;
     tables.push_back({LeastUnknown(study, columns, left_out), outcomes});
     for (privacy::UnknownRows& part : tables.back().unknown)
       part.log2_patterns += outcomes ? kOutcomeBits : 0;

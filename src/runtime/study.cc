@@ -65,6 +65,14 @@ data::Partition MakeStudyPartition(const Study& study) {
 
 }  // namespace
 
+data::TableCheckOptions Study::TableChecks() const {
+  data::TableCheckOptions options;
+  options.csv.separator = file.table.separator;
+  options.csv.decimal = file.table.decimal;
+  options.allow_missing = file.design.missing != study::MissingPolicy::kRefuse;
+  return options;
+}
+
 void PrepareParties(study::StudyFile file, Study& study) {
   study.file = std::move(file);
   OrderParties(study);

@@ -17,6 +17,7 @@
 #include "data/holding.h"
 #include "data/partition.h"
 #include "data/table.h"
+#include "data/table_check.h"
 #include "match/row_order.h"
 #include "mpc/engine.h"
 #include "mpc/release_gate.h"
@@ -157,6 +158,12 @@ struct Study {
   // could cover it.
   virtual std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const = 0;
+
+  // How a holder's table is checked before a run. By default its format, and whether cells may be
+  // missing.
+  virtual data::TableCheckOptions TableChecks() const;
+  // Whether the method can check the cells of covariates on shares (accept = "checked cells").
+  virtual bool ChecksCells() const { return false; }
 
   // Adds what the method computes from a holder's columns, before rows are ordered.
   virtual void DeriveColumns(data::Table& /*table*/) const {}

@@ -20,7 +20,7 @@ bool SharesRows(const MleStudy& study) {
 
 bool AnyRobust(const MleStudy& study) {
   return std::any_of(study.file.analyses.begin(), study.file.analyses.end(),
-                     [](const study::AnalysisSpec& spec) { return spec.robust; });
+                     [](const study::AnalysisSpec& spec) { return MleOf(spec).robust; });
 }
 
 void RequireSite(const MleStudy& study) {
@@ -116,7 +116,7 @@ void RequireReleases(const MleStudy& study, const study::AnalysisSpec& spec) {
   const std::string& receiver = study.parties[study.receiver].name;
   for (const study::ReleaseSpec& release : spec.releases) {
     if (release.what == "estimates") continue;
-    const bool known = release.what == needed || (release.what == "robust" && spec.robust) ||
+    const bool known = release.what == needed || (release.what == "robust" && MleOf(spec).robust) ||
                        (sealed && (release.what == "fit" || release.what == "standard-errors"));
     if (!known) {
       Refuse(study, release.position,
@@ -130,7 +130,7 @@ void RequireReleases(const MleStudy& study, const study::AnalysisSpec& spec) {
           "make that party the receiver, or release the \"estimates\" to all");
     }
   }
-  if (!spec.robust) return;
+  if (!MleOf(spec).robust) return;
   if (!Releases(spec, "robust") ||
       std::none_of(spec.releases.begin(), spec.releases.end(), [](const auto& release) {
         return release.what == "estimates" && release.to == "all";
@@ -143,7 +143,7 @@ void RequireReleases(const MleStudy& study, const study::AnalysisSpec& spec) {
 }
 
 void RequireRobust(const MleStudy& study, const study::AnalysisSpec& spec) {
-  if (!spec.robust) return;
+  if (!MleOf(spec).robust) return;
   if (spec.protocol != kPooledMoments) {
     Refuse(study, spec.position,
            fmt::format("analysis '{}' asks for robust standard errors, which protocol '{}' does "
@@ -168,21 +168,22 @@ void RequireRobust(const MleStudy& study, const study::AnalysisSpec& spec) {
 
 // What follows the fit needs numbers that not every protocol opens.
 void RequireExtras(const MleStudy& study, const study::AnalysisSpec& spec) {
-  const bool asked = !spec.nested_in.empty() || spec.modification_indices || spec.bootstrap > 0;
-  if (asked && spec.privacy) {
+  const study::MleSection& own = MleOf(spec);
+  const bool asked = !own.nested_in.empty() || own.modification_indices || own.bootstrap > 0;
+  if (asked && own.privacy) {
     Refuse(study, spec.position,
            fmt::format("analysis '{}' is of noised moments: nested_in, modification_indices and "
                        "bootstrap would ignore the noise",
                        spec.name),
            "leave them out; the standard errors contain the noise");
   }
-  if (spec.modification_indices && spec.protocol != kPooledMoments) {
+  if (own.modification_indices && spec.protocol != kPooledMoments) {
     Refuse(study, spec.position,
            fmt::format("modification indices need the moments, which protocol '{}' does not open",
                        spec.protocol),
            "use protocol = \"pooled-moments\", or compare with a wider model by nested_in");
   }
-  if (spec.bootstrap > 0 && spec.protocol == kSealed) {
+  if (own.bootstrap > 0 && spec.protocol == kSealed) {
     Refuse(study, spec.position,
            "the bootstrap needs means and covariances that the model implies, and protocol "
            "'sealed' does not tell those of covariates",
@@ -190,7 +191,7 @@ void RequireExtras(const MleStudy& study, const study::AnalysisSpec& spec) {
   }
   const bool chi_square =
       spec.protocol == kPooledMoments || (spec.protocol == kSealed && Releases(spec, "fit"));
-  if (!spec.nested_in.empty() && !chi_square) {
+  if (!own.nested_in.empty() && !chi_square) {
     Refuse(
         study, spec.position,
         fmt::format("nested_in compares chi-squares, which analysis '{}' does not open", spec.name),
@@ -201,10 +202,11 @@ void RequireExtras(const MleStudy& study, const study::AnalysisSpec& spec) {
 // A nested model has the variables of the wider one and fewer free parameters.
 void RequireNested(const MleStudy& study, size_t index) {
   const study::AnalysisSpec& spec = study.file.analyses[index];
-  if (spec.nested_in.empty()) return;
+  const std::string& nested_in = MleOf(spec).nested_in;
+  if (nested_in.empty()) return;
   const stats::ParameterTable& narrow = study.analyses[index].analysis.table;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    if (study.file.analyses[a].name != spec.nested_in) continue;
+    if (study.file.analyses[a].name != nested_in) continue;
     const stats::ParameterTable& wide = study.analyses[a].analysis.table;
     const std::set<std::string> names(narrow.observed.begin(), narrow.observed.end());
     if (names == std::set<std::string>(wide.observed.begin(), wide.observed.end()) &&
@@ -214,7 +216,7 @@ void RequireNested(const MleStudy& study, size_t index) {
     Refuse(study, spec.position,
            fmt::format("analysis '{}' is not nested in '{}': they differ in their variables, mean "
                        "structure or covariates",
-                       spec.name, spec.nested_in),
+                       spec.name, nested_in),
            "use the same variables in both: fix a path to zero (y ~ 0*x) instead of leaving its "
            "variable out");
   }

@@ -83,7 +83,7 @@ void RequireSupportedFiml(const MleStudy& study, size_t index) {
                        spec.name),
            "leave out fixed_x = true");
   }
-  if (spec.information != "observed") {
+  if (MleOf(spec).information != "observed") {
     Refuse(study, spec.position,
            "the expected information is wrong where values are missing at random",
            "leave out information = \"expected\"");
@@ -105,11 +105,12 @@ void RequireSupportedIncomplete(const MleStudy& study, size_t index) {
                ? "use protocol = \"pooled-moments\", or missing = \"complete\""
                : "use protocol = \"pooled-moments\" or \"sealed\", or missing = \"complete\"");
   }
-  if (spec.privacy) {
+  const study::MleSection& own = MleOf(spec);
+  if (own.privacy) {
     Refuse(study, spec.position, "a release with noise needs complete rows",
            "use missing = \"complete\"");
   }
-  if (spec.robust || spec.modification_indices || spec.bootstrap > 0) {
+  if (own.robust || own.modification_indices || own.bootstrap > 0) {
     Refuse(study, spec.position,
            fmt::format("robust, modification_indices and bootstrap are of complete rows, and the "
                        "rows of analysis '{}' are not",
@@ -120,7 +121,7 @@ void RequireSupportedIncomplete(const MleStudy& study, size_t index) {
     RequireSupportedFiml(study, index);
     return;
   }
-  if (!spec.nested_in.empty()) {
+  if (!own.nested_in.empty()) {
     Refuse(study, spec.position, "nested_in compares chi-squares, and imputed tables have many",
            "use missing = \"fiml\", or leave nested_in out");
   }

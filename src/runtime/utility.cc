@@ -19,7 +19,8 @@ double DefaultSd(const data::ColumnSchema& column) {
 }
 
 Eigen::VectorXd PlanningSds(const MleStudy& study, size_t analysis) {
-  const std::map<std::string, double>& given = study.file.analyses[analysis].privacy->planning_sd;
+  const std::map<std::string, double>& given =
+      MleOf(study.file.analyses[analysis]).privacy->planning_sd;
   const std::vector<data::DesignColumn>& columns = study.analyses[analysis].analysis.variables;
   Eigen::VectorXd sds(static_cast<Eigen::Index>(columns.size()));
   for (size_t i = 0; i < columns.size(); ++i) {

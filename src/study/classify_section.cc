@@ -256,13 +256,13 @@ void ReadUncovered(const TableReader& reader, const ClassifySpec& spec, Analysis
   analysis.releases.push_back({uncovered, "all", releases.front().position});
 }
 
-}  // namespace
-
 const std::vector<std::string> kClassifyKeys = {
     "protocol",  "outcome",     "positive",   "predictors", "intercept",  "row_norm",
     "loss",      "huber_width", "lambda",     "iterations", "step",       "sampling_rate",
     "clip_norm", "optimiser",   "evaluation", "test_share", "score_bins", "interval_share",
     "level",     "privacy",     "release"};
+
+}  // namespace
 
 ClassifySpec ReadClassify(const TableReader& reader, const StudyFile& study) {
   ClassifySpec spec;
@@ -286,20 +286,38 @@ ClassifySpec ReadClassify(const TableReader& reader, const StudyFile& study) {
   return spec;
 }
 
-void ReadClassifyAnalysis(const TableReader& reader, const StudyFile& study,
-                          AnalysisSpec& analysis) {
-  analysis.classify = ReadClassify(reader, study);
-  analysis.protocol = methods::classify::ProtocolName(analysis.classify->protocol);
-  ReadUncovered(reader, *analysis.classify, analysis);
-  analysis.privacy = ReadPrivacy(reader, study);
-  if (!methods::classify::DrawsNoise(analysis.classify->protocol)) {
-    if (!analysis.privacy) return;
+SectionUses ClassifySection::Uses() const {
+  SectionUses uses;  // what opens without noise stands in the study file
+  const auto open = [&](const char* what) { uses.releases.push_back({what, "all", {}}); };
+  if (methods::classify::IsPrivate(spec.protocol) && methods::classify::DrawsNoise(spec.protocol))
+    open("classifier");
+  if (spec.interval_share > 0) open("intervals");
+  if (spec.evaluation == methods::classify::Evaluation::kPrivate) open("test-counts");
+  return uses;
+}
+
+const ClassifySection& ClassifyOf(const AnalysisSpec& analysis) {
+  return dynamic_cast<const ClassifySection&>(*analysis.section);
+}
+
+namespace {
+
+std::shared_ptr<const Section> ReadClassifyAnalysis(const TableReader& reader,
+                                                    const StudyFile& study,
+                                                    AnalysisSpec& analysis) {
+  auto section = std::make_shared<ClassifySection>();
+  section->spec = ReadClassify(reader, study);
+  analysis.protocol = methods::classify::ProtocolName(section->spec.protocol);
+  ReadUncovered(reader, section->spec, analysis);
+  section->privacy = ReadPrivacy(reader, study);
+  if (!methods::classify::DrawsNoise(section->spec.protocol)) {
+    if (!section->privacy) return section;
     reader.Fail(reader.PositionOf("privacy"),
                 fmt::format("protocol \"{}\" draws no noise, so that it keeps no promise",
                             analysis.protocol),
                 "remove [analysis.privacy], or use another protocol");
   }
-  if (!analysis.privacy) {
+  if (!section->privacy) {
     reader.Fail(reader.position(), "a classifier needs [analysis.privacy]",
                 "write [analysis.privacy] with epsilon, delta and adjacency = \"replace\"");
   }
@@ -307,7 +325,7 @@ void ReadClassifyAnalysis(const TableReader& reader, const StudyFile& study,
       "privacy",
       {"epsilon", "delta", "adjacency", "norm", "known_shares", "planning_sd", "planning_rows"},
       "[analysis.privacy]");
-  if (analysis.privacy->adjacency != privacy::Adjacency::kReplace) {
+  if (section->privacy->adjacency != privacy::Adjacency::kReplace) {
     privacy.Fail(privacy.PositionOf("adjacency"),
                  "a classifier takes every party's number of rows as public",
                  "write adjacency = \"replace\"");
@@ -319,12 +337,17 @@ void ReadClassifyAnalysis(const TableReader& reader, const StudyFile& study,
   }
   uint64_t rows = 0;
   for (const RowBlock& block : study.blocks) rows += block.count.value_or(0);
-  if (rows > 0 && analysis.privacy->delta * static_cast<double>(rows) > 1) {
+  if (rows > 0 && section->privacy->delta * static_cast<double>(rows) > 1) {
     privacy.Fail(
         privacy.PositionOf("delta"),
-        fmt::format("delta {:g} is above one over the {} rows", analysis.privacy->delta, rows),
+        fmt::format("delta {:g} is above one over the {} rows", section->privacy->delta, rows),
         "publishing a row at random would meet such a delta; use one well below 1/n");
   }
+  return section;
 }
+
+}  // namespace
+
+SectionReader ClassifyReader() { return {"classify", kClassifyKeys, ReadClassifyAnalysis}; }
 
 }  // namespace partita::study

@@ -1,25 +1,32 @@
-// [[analysis]] with method = "classify": its keys. Private to the study file.
+// [[analysis]] with method = "classify": its keys.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "methods/classify/spec.h"
+#include "study/section_reader.h"
 #include "study/study_file.h"
-#include "study/toml_reader.h"
 
 namespace partita::study {
-
-// Beside `name` and `method`.
-extern const std::vector<std::string> kClassifyKeys;
 
 // study: everything but the analyses is read. Throws kBadInput with place and hint: variables that
 // are not there or no factor or number, keys that the protocol does not use, numbers out of range,
 // [analysis.privacy] left out or a promise that does not fit rows that are split.
 methods::classify::Spec ReadClassify(const TableReader& reader, const StudyFile& study);
 
-// ReadClassify and [analysis.privacy], into an analysis.
-void ReadClassifyAnalysis(const TableReader& reader, const StudyFile& study,
-                          AnalysisSpec& analysis);
+struct ClassifySection : Section {
+  SectionUses Uses() const override;
+  methods::classify::Spec spec;
+  std::optional<PrivacySpec> privacy;  // where the protocol draws noise
+};
+
+// Of an analysis of method `classify`.
+const ClassifySection& ClassifyOf(const AnalysisSpec& analysis);
+
+// Reads [analysis.privacy] too.
+SectionReader ClassifyReader();
 
 }  // namespace partita::study

@@ -59,28 +59,24 @@ class Outside {
   NameList found_;
 };
 
-// What an analysis opens.
-NameList ReleasesOf(const AnalysisSpec& analysis) {
-  NameList releases;
-  for (const ReleaseSpec& release : analysis.releases) releases.push_back(release.what);
-  if (analysis.robust) releases.push_back("robust");
-  return releases;
-}
-
 // variables: of the envelope, and those derived from them.
 void CheckAnalysis(const AnalysisSpec& analysis, const Envelope& envelope,
                    const NameList& variables, Outside& outside) {
   const std::string of = " of analysis '" + analysis.name + "'";
   outside.Check(envelope.methods, "the method" + of, analysis.method);
   outside.Check(envelope.protocols, "the protocol" + of, analysis.protocol);
-  outside.Check(envelope.functions, "the function" + of, analysis.function);
-  for (const std::string& release : ReleasesOf(analysis))
-    outside.Check(envelope.releases, "the release" + of, release);
-  for (const ReleaseSpec& release : analysis.releases) {
+  SectionUses uses = analysis.section->Uses();
+  uses.releases.insert(uses.releases.begin(), analysis.releases.begin(), analysis.releases.end());
+  for (const std::string& function : uses.functions)
+    outside.Check(envelope.functions, "the function" + of, function);
+  for (const ReleaseSpec& release : uses.releases)
+    outside.Check(envelope.releases, "the release" + of, release.what);
+  for (const ReleaseSpec& release : uses.releases) {
     if (!release.to.empty())
       outside.Check(envelope.receivers, "the receiver of a release" + of, release.to);
   }
-  if (!analysis.group.empty()) outside.Check(variables, "the group" + of, analysis.group);
+  for (const UsedVariable& variable : uses.variables)
+    outside.Check(variables, variable.as + of, variable.name);
   for (const data::Condition& condition : analysis.subset)
     outside.Check(variables, "the variable in the subset" + of, condition.variable);
 }

@@ -11,12 +11,12 @@ namespace {
 
 constexpr size_t kMaxEnvelopeFileBytes = size_t{1} << 20;
 
-// A list that has to be there and to name something.
+// A list that has to be there and, unless it may be empty, to name something.
 std::vector<std::string> ReadEnvelopeList(const TableReader& root, std::string_view key,
-                                          const std::string& example) {
+                                          const std::string& example, bool may_be_empty = false) {
   const std::vector<LocatedText> texts =
       root.Texts(key, std::string(key) + " = [\"" + example + "\"]");
-  if (texts.empty()) {
+  if (texts.empty() && !may_be_empty) {
     root.Fail(root.PositionOf(key), "'" + std::string(key) + "' lists nothing",
               "name what a study may use, for example \"" + example + "\"");
   }
@@ -80,7 +80,8 @@ Envelope ParseEnvelopeFile(const std::string& text, const std::string& file) {
   envelope.name = name.value;
   envelope.methods = ReadEnvelopeList(root, "methods", "mle");
   envelope.protocols = ReadEnvelopeList(root, "protocols", "pooled-moments");
-  envelope.functions = ReadEnvelopeList(root, "functions", "sem");
+  // Not every method has functions.
+  envelope.functions = ReadEnvelopeList(root, "functions", "sem", true);
   envelope.engines = ReadEnvelopeList(root, "engines", "dealer");
   envelope.receivers = ReadEnvelopeList(root, "receivers", "north");
   envelope.releases = ReadEnvelopeList(root, "releases", "moments");

@@ -358,15 +358,18 @@ void ReadMcmcReleases(const TableReader& reader, const ChainProtocol& protocol,
 
 }  // namespace
 
-const std::vector<std::string>& McmcKeys() {
-  static const std::vector<std::string> keys = {
-      "protocol",    "rule",    "model",  "outcome", "predictors", "intercept",
-      "subset",      "release", "chains", "warmup",  "draws",      "thin",
-      "speculation", "step",    "priors", "start",   "privacy",    "first_stage"};
-  return keys;
+SectionUses McmcSection::Uses() const {
+  return {{methods::accept::ChainModelNames()[static_cast<size_t>(spec.model)]}, {}, {}};
 }
 
-void ReadMcmc(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis) {
+const ChainSpec& ChainOf(const AnalysisSpec& analysis) {
+  return dynamic_cast<const McmcSection&>(*analysis.section).spec;
+}
+
+namespace {
+
+std::shared_ptr<const Section> ReadMcmc(const TableReader& reader, const StudyFile& study,
+                                        AnalysisSpec& analysis) {
   ChainSpec spec;
   const ChainProtocol& protocol = ReadProtocol(reader, analysis);
   ReadRule(reader, protocol, spec);
@@ -388,7 +391,17 @@ void ReadMcmc(const TableReader& reader, const StudyFile& study, AnalysisSpec& a
   ReadChainPrivacy(reader, columns, spec);
   ReadMcmcReleases(reader, protocol, analysis);
   analysis.subset = ReadSubset(reader, study.dictionary, study.derived);
-  analysis.mcmc = std::make_shared<const ChainSpec>(std::move(spec));
+  return std::make_shared<const McmcSection>(std::move(spec));
+}
+
+}  // namespace
+
+SectionReader McmcReader() {
+  const std::vector<std::string> keys = {
+      "protocol",    "rule",    "model",  "outcome", "predictors", "intercept",
+      "subset",      "release", "chains", "warmup",  "draws",      "thin",
+      "speculation", "step",    "priors", "start",   "privacy",    "first_stage"};
+  return {"mcmc", keys, ReadMcmc};
 }
 
 }  // namespace partita::study

@@ -13,17 +13,26 @@
 //   [analysis.privacy]                    epsilon, delta, adjacency, clip, noise
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "methods/accept/spec.h"
+#include "study/section_reader.h"
 #include "study/study_file.h"
-#include "study/toml_reader.h"
 
 namespace partita::study {
 
-const std::vector<std::string>& McmcKeys();
+struct McmcSection : Section {
+  explicit McmcSection(methods::accept::ChainSpec spec_in) : spec(std::move(spec_in)) {}
+  SectionUses Uses() const override;
+  const methods::accept::ChainSpec spec;
+};
 
-// Fills in `mcmc`, `protocol`, `releases` and `subset`. Throws kBadInput with place and hint.
-void ReadMcmc(const TableReader& reader, const StudyFile& study, AnalysisSpec& analysis);
+// Of an analysis of method `mcmc`.
+const methods::accept::ChainSpec& ChainOf(const AnalysisSpec& analysis);
+
+// Fills in `protocol`, `releases` and `subset` too.
+SectionReader McmcReader();
 
 }  // namespace partita::study

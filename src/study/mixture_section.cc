@@ -18,12 +18,12 @@ using data::ColumnSchema;
 using data::ColumnType;
 using data::EncodingKind;
 
+namespace {
+
 const std::vector<std::string> kMixtureKeys = {
     "columns",        "components",     "iterations",       "epochs", "schedule",
     "formulation",    "learning_rate",  "checkpoint_every", "batch",  "privacy",
     "synthetic_rows", "synthetic_sets", "utility",          "reserve"};
-
-namespace {
 
 constexpr int64_t kMaxComponents = 1000, kMaxMixtureIterations = 10'000'000, kMaxBins = 1000,
                   kMaxSyntheticRows = 10'000'000, kMaxSyntheticSets = 100,
@@ -449,5 +449,24 @@ MixtureSpec ReadMixture(const TableReader& analysis, const StudyFile& study) {
   ReadSynthetic(analysis, spec);
   return spec;
 }
+
+// All parties get the model and what is drawn from it.
+SectionUses MixtureSection::Uses() const { return {{}, {{"model", "all", {}}}, {}}; }
+
+const MixtureSpec& MixtureOf(const AnalysisSpec& analysis) {
+  return dynamic_cast<const MixtureSection&>(*analysis.section).spec;
+}
+
+namespace {
+
+std::shared_ptr<const Section> ReadMixtureAnalysis(const TableReader& reader,
+                                                   const StudyFile& study, AnalysisSpec& analysis) {
+  analysis.protocol = "dpvi";
+  return std::make_shared<const MixtureSection>(ReadMixture(reader, study));
+}
+
+}  // namespace
+
+SectionReader MixtureReader() { return {"mixture", kMixtureKeys, ReadMixtureAnalysis}; }
 
 }  // namespace partita::study

@@ -97,6 +97,13 @@ data::Condition ReadCondition(const TableReader& entry, const data::Schema& dict
 
 }  // namespace
 
+std::string ConditionsText(const std::vector<data::Condition>& conditions) {
+  std::string text;
+  for (const data::Condition& condition : conditions)
+    text += (text.empty() ? "" : " and ") + data::ConditionText(condition);
+  return text;
+}
+
 std::vector<data::Condition> ReadSubset(const TableReader& reader, const data::Schema& dictionary,
                                         const std::vector<data::DerivedVariable>& derived) {
   static const std::vector<std::string> kKeys = ConditionKeys();

@@ -15,7 +15,8 @@ const std::vector<std::string> kStudyKeys = {
 
 }  // namespace
 
-StudyFile ParseStudyFile(std::string text, std::string file_name) {
+StudyFile ParseStudyFile(std::string text, std::string file_name,
+                         std::span<const SectionReader> methods) {
   if (text.size() > kMaxStudyFileBytes) {
     FailAt(file_name, {1, 1}, "the file is larger than 1 MiB",
            "a study file describes a study; it holds no data");
@@ -44,13 +45,12 @@ StudyFile ParseStudyFile(std::string text, std::string file_name) {
   study.parties = ReadParties(root, study.dictionary, study.blocks);
   CheckRoles(root, study.parties, study.engine);
   CheckSharing(root, study.parties, study.blocks, study.table);
-  study.analyses = ReadAnalyses(root, study);
-  study.analysis = study.analyses.front();
+  study.analyses = ReadAnalyses(root, study, methods);
   return study;
 }
 
-StudyFile LoadStudyFile(const std::string& path) {
-  return ParseStudyFile(ReadFile(path, kMaxStudyFileBytes, "the study file"), path);
+StudyFile LoadStudyFile(const std::string& path, std::span<const SectionReader> methods) {
+  return ParseStudyFile(ReadFile(path, kMaxStudyFileBytes, "the study file"), path, methods);
 }
 
 size_t PartyIndexByName(const StudyFile& study, std::string_view name) {

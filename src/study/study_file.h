@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,15 +20,12 @@
 #include "data/design.h"
 #include "data/partition.h"
 #include "data/schema.h"
-#include "methods/classify/spec.h"
 #include "privacy/adjacency.h"
-#include "study/mixture_spec.h"
-
-namespace partita::methods::accept {
-struct ChainSpec;
-}
+#include "study/section.h"
 
 namespace partita::study {
+
+struct SectionReader;  // section_reader.h
 
 inline constexpr int kStudyFormat = 1;  // the value of the key `partita`
 inline constexpr size_t kMaxStudyFileBytes = size_t{1} << 20;
@@ -38,11 +36,6 @@ inline constexpr size_t kMaxAnalyses = 200;
 inline constexpr size_t kMaxPatterns = 1000;
 inline constexpr int kMaxRowsPerPerson = 1000000;
 inline constexpr size_t kMaxModelBytes = size_t{1} << 16;
-
-// 1-based; columns count characters.
-struct Position {
-  size_t line = 0, column = 0;
-};
 
 // One [[party]]. A party has one role at least; a dealer has no other role.
 struct Party {
@@ -115,13 +108,6 @@ struct ReleaseRuleSpec {
   Position accept_position;
 };
 
-// One entry of an analysis's `release` list.
-struct ReleaseSpec {
-  std::string what;  // "moments", "likelihood", "estimates", "robust", "standard-errors", "fit"
-  std::string to;    // name of a party but the dealer, or "all"; empty: the receiver
-  Position position;
-};
-
 // [table]: how the holders' tables look.
 struct TableSpec {
   std::string key;       // column that names the row; empty if no block is shared
@@ -165,43 +151,17 @@ struct NetworkSpec {
   double timeout_seconds = 60;
 };
 
-// [[analysis]]: `name`, `position` and `method` of every method, then the keys of method "mle". All
-// analyses of a study use one row set: the rows of the
-// population without those that `missing` drops because of any variable of any analysis; `subset`
-// narrows it for one analysis.
+// [[analysis]]: what all methods have, and the section that only the method itself knows. All
+// analyses of a study use one row set: the rows of the population without those that `missing`
+// drops because of any variable of any analysis; `subset` narrows it for one analysis.
 struct AnalysisSpec {
   std::string name;  // [a-z0-9-], unique; "main" where a study has one analysis without a name
   Position position;
+  std::string method;    // "mle"
+  std::string protocol;  // "pooled-moments"
   std::vector<data::Condition> subset;
   std::vector<ReleaseSpec> releases;
-  bool robust = false;  // Huber-White standard errors and a scaled chi-square
-  // Of the published protocols, which are for simulation and comparison: "ring" or "paper", and
-  // whether somebody said that the rows may leak.
-  std::string masks;
-  bool rows_may_leak = false;
-  std::string method;    // "mle"
-  std::string protocol;  // "pooled-moments", "likelihood" or "sealed"
-  // "cfa", "sem", "growth" or "lavaan": lavaan's wrapper of that name; or a family:
-  // "regression", "path", "mediation", "saturated", "pca".
-  std::string function;
-  std::string model;  // lavaan syntax; of saturated and pca the variables
-  // Where the first character of the model stands, to turn a line of the model into one of the
-  // file.
-  Position model_position;
-  std::string group;  // a factor of the dictionary or made by a cut; empty: one group
-  std::vector<std::string> group_equal;
-  bool std_lv = false;
-  std::optional<bool> meanstructure, fixed_x;
-  std::string information;  // "expected" or "observed"; the default of `missing`
-  std::string nested_in;    // another analysis over the same rows; empty: none
-  bool modification_indices = false;
-  size_t bootstrap = 0;                // samples; 0: none
-  std::optional<PrivacySpec> privacy;  // empty: exact
-  // Of the other methods, instead of what stands above; `mcmc` beside it has `protocol`, `releases`
-  // and `subset` (mcmc_section.h).
-  std::optional<MixtureSpec> mixture;
-  std::optional<methods::classify::Spec> classify;
-  std::shared_ptr<const methods::accept::ChainSpec> mcmc = {};
+  std::shared_ptr<const Section> section;  // of the method
 };
 
 struct StudyFile {
@@ -221,21 +181,25 @@ struct StudyFile {
   EngineSpec engine;
   NetworkSpec network;
   std::vector<AnalysisSpec> analyses;  // at least one
-  AnalysisSpec analysis;  // the first of them; goes away when every user reads `analyses`
 };
 
 // Throws kBadInput as described above. file_name is used in messages only.
-StudyFile ParseStudyFile(std::string text, std::string file_name);
+// methods: those that an analysis may have.
+StudyFile ParseStudyFile(std::string text, std::string file_name,
+                         std::span<const SectionReader> methods);
 
 // Reads and parses. Throws kBadInput if the file cannot be read or is larger than
 // kMaxStudyFileBytes.
-StudyFile LoadStudyFile(const std::string& path);
+StudyFile LoadStudyFile(const std::string& path, std::span<const SectionReader> methods);
 
 // Index of a party in the roster. Throws kBadInput with "did you mean" if there is none.
 size_t PartyIndexByName(const StudyFile& study, std::string_view name);
 size_t ReceiverIndex(const StudyFile& study);
 // Empty if the engine needs no dealer.
 std::optional<size_t> DealerIndex(const StudyFile& study);
+
+// "age >= 18 and sex is female"; empty for no conditions.
+std::string ConditionsText(const std::vector<data::Condition>& conditions);
 
 // The variables that some pattern lacks, each once: a row block need not have them.
 std::vector<std::string> VariablesThatMayLack(const DesignSpec& design);

@@ -2,6 +2,7 @@
 // study file. Every function throws kBadInput as study_file.h describes.
 #pragma once
 
+#include "study/section_reader.h"
 #include "study/study_file.h"
 #include "study/toml_reader.h"
 
@@ -35,7 +36,8 @@ std::vector<Party> ReadParties(const TableReader& root, const data::Schema& dict
 // [analysis.privacy] of one analysis.
 std::optional<PrivacySpec> ReadPrivacy(const TableReader& analysis, const StudyFile& study);
 // study: everything but the analyses is read.
-std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile& study);
+std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile& study,
+                                       std::span<const SectionReader> methods);
 
 // One receiver, two holders at least, and the dealer and number of parties that the engine needs.
 void CheckRoles(const TableReader& root, const std::vector<Party>& parties,

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "report/mle_report.h"
 #include "report/result_json.h"
 #include "tests/report/sample_run.h"
 
@@ -31,8 +32,14 @@ study::Document Sample() {
   return document;
 }
 
+std::unique_ptr<const Result> ReadStored(const std::string& /*method*/,
+                                         const nlohmann::ordered_json& json) {
+  return ReadDocumentResult(json);
+}
+
 StoredResult Stored(const study::Document& document) {
-  return ParseResultJson(DocumentJson(document, FullPlan(), FullFacts()), "result.json");
+  return ParseResultJson(DocumentJson(document, FullPlan(), FullFacts()), "result.json",
+                         ReadStored);
 }
 
 TEST(DocumentReportTest, TextHoldsTheSectionsAndTheRun) {
@@ -52,10 +59,11 @@ TEST(DocumentReportTest, JsonHoldsTheNumbersInFullAndReadsBack) {
   EXPECT_EQ(parsed["result"]["components"], 2);
   EXPECT_THAT(text, Not(HasSubstr("31")));  // files stand beside it
 
-  const StoredResult stored = ParseResultJson(text, "result.json");
-  ASSERT_TRUE(stored.document.has_value());
-  EXPECT_TRUE(stored.results.empty());
-  EXPECT_EQ(DocumentJson(*stored.document, stored.plan, stored.facts), text);
+  const StoredResult stored = ParseResultJson(text, "result.json", ReadStored);
+  EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
+  EXPECT_TRUE(AnalysesOf(stored.result.get()).empty());
+  EXPECT_FALSE(stored.result->Csv());
+  EXPECT_EQ(stored.result->Files().at(0).name, "synthetic.csv");
 }
 
 TEST(DocumentReportTest, WhatIsNoNumberReadsBackToo) {
@@ -64,12 +72,12 @@ TEST(DocumentReportTest, WhatIsNoNumberReadsBackToo) {
   document.sections[0].tables[0].rows[0][1] = std::numeric_limits<double>::quiet_NaN();
   document.sections[0].plots[0].series[0].y[1] = std::numeric_limits<double>::infinity();
   const StoredResult stored = Stored(document);
-  EXPECT_EQ(stored.document->ending, study::Ending::kNotTrained);
+  EXPECT_EQ(stored.result->ending(), study::Ending::kNotTrained);
   // Said before anything else.
   EXPECT_THAT(DocumentSummary(document, FullPlan(), FullFacts()), HasSubstr("NOT TRAINED"));
   EXPECT_THAT(RenderDocumentHtml(document, FullPlan(), FullFacts()), HasSubstr("NOT TRAINED"));
   EXPECT_THAT(DocumentSummary(Sample(), FullPlan(), FullFacts()), Not(HasSubstr("NOT TRAINED")));
-  EXPECT_EQ(DocumentJson(*stored.document, stored.plan, stored.facts),
+  EXPECT_EQ(stored.result->Json(stored.plan, stored.facts),
             DocumentJson(document, FullPlan(), FullFacts()));
 }
 
@@ -98,12 +106,12 @@ TEST(DocumentReportTest, RefusesDamagedDocuments) {
   json parsed = json::parse(DocumentJson(Sample(), FullPlan(), FullFacts()));
   json short_row = parsed;
   short_row["document"]["sections"][0]["tables"][0]["rows"][0].erase(1);
-  EXPECT_THROW(ParseResultJson(short_row.dump(), "r"), Error);
+  EXPECT_THROW(ParseResultJson(short_row.dump(), "r", ReadStored), Error);
   json half_line = parsed;
   half_line["document"]["sections"][0]["plots"][0]["series"][0]["y"].erase(0);
-  EXPECT_THROW(ParseResultJson(half_line.dump(), "r"), Error);
+  EXPECT_THROW(ParseResultJson(half_line.dump(), "r", ReadStored), Error);
   parsed["document"].erase("sections");
-  EXPECT_THROW(ParseResultJson(parsed.dump(), "r"), Error);
+  EXPECT_THROW(ParseResultJson(parsed.dump(), "r", ReadStored), Error);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/result_json.h"
+#include "report/mle_json.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::report::estimates_csv_test {

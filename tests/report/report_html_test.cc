@@ -5,6 +5,8 @@
 
 #include "report/equations.h"
 #include "report/html_text.h"
+#include "report/mle_json.h"
+#include "report/mle_report.h"
 #include "report/numbers.h"
 #include "report/plot_data.h"
 #include "report/result_json.h"
@@ -250,12 +252,17 @@ TEST(ReportHtmlTest, ShowsRobustStandardErrorsWhereAskedFor) {
             result.robust->estimates[1].ci_lower);
 }
 
+std::unique_ptr<const Result> ReadAnalyses(const std::string& /*method*/,
+                                           const nlohmann::ordered_json& json) {
+  return ReadMleReport(json);
+}
+
 TEST(ReportHtmlTest, IsTheSameForAStoredResult) {
   std::vector<MleResult> results = ThreeAnalyses();
   results[1].robust = RobustOf(results[1]);
   const StoredResult stored =
-      ParseResultJson(ResultJson(results, SamplePlan(), FullFacts()), "result.json");
-  EXPECT_EQ(RenderReportHtml(stored.results, stored.plan, stored.facts), Html(results));
+      ParseResultJson(ResultJson(results, SamplePlan(), FullFacts()), "result.json", ReadAnalyses);
+  EXPECT_EQ(stored.result->Html(stored.plan, stored.facts), Html(results));
 }
 
 TEST(ReportHtmlTest, RefusesWhatIsNoResult) {

@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "report/terminal_summary.h"
+#include "report/estimates_csv.h"
+#include "report/mle_json.h"
+#include "report/mle_report.h"
+#include "report/sem_summary.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::report::result_json_test {
@@ -98,6 +101,11 @@ TEST(ResultJsonTest, SaysThatAFitDidNotConverge) {
   EXPECT_THAT(document["analyses"][0]["warnings"], ElementsAre("flat"));
 }
 
+std::unique_ptr<const Result> ReadAnalyses(const std::string& /*method*/,
+                                           const nlohmann::ordered_json& json) {
+  return ReadMleReport(json);
+}
+
 TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   std::vector<methods::mle::MleResult> results = {SmallResult()};
   for (const char* name : {"hs_cfa3", "hs_cfa3_group", "reg_multiple_fixedx"}) {
@@ -105,9 +113,9 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   }
   for (const methods::mle::MleResult& result : results) {
     const std::string text = ResultJson(One(result), SamplePlan(), SampleFacts());
-    const StoredResult stored = ParseResultJson(text, "result.json");
-    EXPECT_EQ(ResultJson(stored.results, stored.plan, stored.facts), text);
-    EXPECT_EQ(TerminalSummary(stored.results, stored.plan, stored.facts),
+    const StoredResult stored = ParseResultJson(text, "result.json", ReadAnalyses);
+    EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
+    EXPECT_EQ(stored.result->Text(stored.plan, stored.facts),
               TerminalSummary(One(result), SamplePlan(), SampleFacts()));
   }
   results[0].robust = RobustOf(results[0]);
@@ -115,10 +123,11 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   results[0].likelihood = {{5, 4, 221, 20, 54}, "likelihood-oracle"};
   results[0].fit_measures_available = false;
   const std::string text = ResultJson(results, SamplePlan(), FullFacts());
-  const StoredResult stored = ParseResultJson(text, "result.json");
-  EXPECT_EQ(stored.results.size(), results.size());
-  EXPECT_EQ(ResultJson(stored.results, stored.plan, stored.facts), text);
-  EXPECT_EQ(TerminalSummary(stored.results, stored.plan, stored.facts),
+  const StoredResult stored = ParseResultJson(text, "result.json", ReadAnalyses);
+  EXPECT_EQ(AnalysesOf(stored.result.get()).size(), results.size());
+  EXPECT_EQ(stored.result->Csv(), EstimatesCsv(results));
+  EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
+  EXPECT_EQ(stored.result->Text(stored.plan, stored.facts),
             TerminalSummary(results, SamplePlan(), FullFacts()));
 }
 
@@ -158,7 +167,7 @@ TEST(ResultJsonTest, HoldsAllAnalyses) {
 TEST(ResultJsonTest, RefusesOtherDocuments) {
   const auto message = [](const std::string& text) -> std::string {
     try {
-      ParseResultJson(text, "r.json");
+      ParseResultJson(text, "r.json", ReadAnalyses);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());
@@ -191,11 +200,11 @@ TEST(ResultJsonTest, ReadsFiles) {
   const std::string path = testing::TempDir() + "partita_result_json_test.json";
   const std::string text = ResultJson(One(SmallResult()), SamplePlan(), SampleFacts());
   WriteFileAtomically(path, text);
-  const StoredResult stored = LoadResultJson(path);
-  EXPECT_EQ(ResultJson(stored.results, stored.plan, stored.facts), text);
+  const StoredResult stored = LoadResultJson(path, ReadAnalyses);
+  EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
   std::filesystem::remove(path);
-  EXPECT_THROW(LoadResultJson(path), Error);
-  EXPECT_THROW(LoadResultJson(testing::TempDir()), Error);
+  EXPECT_THROW(LoadResultJson(path, ReadAnalyses), Error);
+  EXPECT_THROW(LoadResultJson(testing::TempDir(), ReadAnalyses), Error);
 }
 
 TEST(RunJsonTest, IsTheSameDocumentWithoutStatistics) {

@@ -1,7 +1,8 @@
+#include "report/sem_summary.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/terminal_summary.h"
 #include "tests/paths.h"
 #include "tests/report/sample_run.h"
 

@@ -1,8 +1,8 @@
-#include "report/statements.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/plan_statements.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::report::statements_test {

@@ -16,7 +16,9 @@
 #include "runtime/approval_uses.h"
 #include "runtime/build_plan.h"
 #include "runtime/envelope_uses.h"
+#include "runtime/mle_study.h"
 #include "runtime/party.h"
+#include "runtime/prepare_study.h"
 #include "study/utc_time.h"
 #include "tests/cli/study_folder.h"
 #include "tests/data/expect_error.h"
@@ -44,7 +46,7 @@ class Careless : public Approvals {
 
 class ApprovalsTest : public ::testing::Test {
  protected:
-  ApprovalsTest() : study_(PrepareMleStudy(study::LoadStudyFile(folder_.study_file()))) {
+  ApprovalsTest() : study_(PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()))) {
     for (const std::string& name : PartyNames(study_)) {
       identities_.push_back(crypto::MakeIdentity({.name = name}));
       fingerprints_.push_back(crypto::Fingerprint(*identities_.back().certificate));

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "privacy/audit/trade_off_audit.h"
+#include "runtime/prepare_study.h"
 #include "study/study_file.h"
 #include "tests/paths.h"
 
@@ -18,7 +19,7 @@ using ::testing::HasSubstr;
 
 MleStudy Example() {
   return PrepareMleStudy(
-      study::LoadStudyFile(SourcePath("examples/private_regression/study.toml")));
+      runtime::LoadStudyFile(SourcePath("examples/private_regression/study.toml")));
 }
 
 StudyAudit Audit(const MleStudy& study, uint64_t runs = 100) {

@@ -18,6 +18,7 @@
 #include "runtime/prepare_study.h"
 #include "runtime/simulate.h"
 #include "tests/runtime/reference_study.h"
+#include "tests/runtime/results.h"
 #include "tests/study/classify_text.h"
 #include "tests/study/study_text.h"
 
@@ -71,7 +72,7 @@ std::vector<std::filesystem::path> WriteTables(const std::string& folder) {
 }
 
 std::unique_ptr<const Study> Prepare(const std::string& text) {
-  return PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  return PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
 }
 
 std::vector<PartyOutcome> RunStudy(const std::string& text) {
@@ -91,7 +92,7 @@ std::vector<PartyOutcome> RunStudy(const std::string& text) {
 }
 
 nlohmann::json ResultOf(const PartyOutcome& outcome) {
-  return nlohmann::json::parse(outcome.document.value().json);
+  return nlohmann::json::parse(testing::DocumentOf(outcome).json);
 }
 
 // A row without a usable value is there by the number of rows, and zero: without gradient,
@@ -137,7 +138,7 @@ TEST(ClassifyStudyTest, EveryProtocolGivesEverybodyAClassifier) {
     for (size_t p = 1; p < 3; ++p) {
       EXPECT_EQ(ResultOf(outcomes[p])["coefficients"], result["coefficients"]);
     }
-    EXPECT_FALSE(outcomes[3].document);
+    EXPECT_EQ(outcomes[3].result, nullptr);
     EXPECT_EQ(result["columns"],
               (std::vector<std::string>{"age", "dose", "sex.male", "(intercept)"}));
     const auto w = result["coefficients"]["yes"].get<std::vector<double>>();
@@ -241,12 +242,13 @@ TEST(ClassifyStudyTest, ProtocolsForComparisonOpenWhatTheyDeclare) {
     ASSERT_EQ(outcomes.size(), 4u);
     const nlohmann::json result = ResultOf(outcomes[0]);
     EXPECT_EQ(ResultOf(outcomes[2])["coefficients"], result["coefficients"]);
-    EXPECT_FALSE(outcomes[3].document);
+    EXPECT_EQ(outcomes[3].result, nullptr);
     const auto w = result["coefficients"]["yes"].get<std::vector<double>>();
     EXPECT_GT(w[0], 0);
     EXPECT_LT(w[1], 0);
     bool told = false;
-    for (const std::string& paragraph : outcomes[0].document->sections.front().paragraphs) {
+    for (const std::string& paragraph :
+         testing::DocumentOf(outcomes[0]).sections.front().paragraphs) {
       told = told || paragraph.find("NOT private") != std::string::npos;
     }
     EXPECT_TRUE(told);
@@ -272,7 +274,7 @@ TEST(ClassifyStudyTest, ASinglePartysFitStaysThere) {
   std::vector<double> slopes;
   for (size_t p = 0; p < 3; ++p) {
     EXPECT_FALSE(ResultOf(outcomes[p]).contains("coefficients"));
-    const study::Document& document = *outcomes[p].document;
+    const study::Document& document = testing::DocumentOf(outcomes[p]);
     const study::DocumentSection& coefficients = document.sections.front();
     EXPECT_TRUE(coefficients.own_rows);
     slopes.push_back(std::get<double>(coefficients.tables.at(0).rows[1][1]));
@@ -295,7 +297,7 @@ TEST(ClassifyStudyTest, SeveralLevelsAndLocalEvaluation) {
   ASSERT_EQ(outcomes.size(), 4u);
   EXPECT_EQ(ResultOf(outcomes[0])["coefficients"].size(), 3u);
   for (size_t p = 0; p < 3; ++p) {
-    const study::Document& document = *outcomes[p].document;
+    const study::Document& document = testing::DocumentOf(outcomes[p]);
     const study::DocumentSection& own = document.sections.back();
     EXPECT_EQ(own.heading, "Own test rows");
     double rows = 0, right = 0;

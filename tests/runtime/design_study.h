@@ -15,8 +15,11 @@
 #include <string>
 #include <vector>
 
+#include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "runtime/simulate.h"
 #include "tests/runtime/reference_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::testing {
 
@@ -162,7 +165,7 @@ inline void WriteTables(const Split& split, const std::vector<Row>& rows,
 }
 
 inline std::vector<runtime::PartyEnd> RunStudyFile(const std::string& study_file) {
-  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(study_file));
+  const runtime::MleStudy study = runtime::PrepareMleStudy(runtime::LoadStudyFile(study_file));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study.parties)
     data.push_back(runtime::DefaultDataPath(study_file, party.name));
@@ -202,7 +205,8 @@ inline std::vector<methods::mle::MleResult> RunSplit(const Split& split, const D
   std::vector<methods::mle::MleResult> results;
   for (const runtime::PartyEnd& end : ends) {
     EXPECT_FALSE(end.error) << end.party << ": " << end.error->message();
-    if (results.empty() && end.outcome) results = end.outcome->results;  // the receiver is first
+    if (results.empty() && end.outcome)
+      results = testing::MleResultsOf(*end.outcome);  // the receiver is first
   }
   if (!results.empty()) ExpectPlanned(ends);
   return results;

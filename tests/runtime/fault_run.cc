@@ -15,6 +15,7 @@
 #include "privacy/ledger/sqlite_ledger.h"
 #include "runtime/build_plan.h"
 #include "runtime/ledger_charges.h"
+#include "tests/runtime/results.h"
 
 namespace partita::testing {
 namespace {
@@ -419,13 +420,15 @@ std::vector<std::string> FaultRuns::Violations(const Fault& fault, const std::ve
     if (!ends[i].outcome || undisturbed_.empty() || went_on) continue;
     const runtime::PartyOutcome &got = *ends[i].outcome, &good = *undisturbed_[i].outcome;
     bool same = got.releases.size() == good.releases.size() &&
-                got.results.size() == good.results.size() &&
-                got.document.has_value() == good.document.has_value();
+                testing::MleResultsOf(got).size() == testing::MleResultsOf(good).size() &&
+                (got.result == nullptr) == (good.result == nullptr);
     for (size_t k = 0; same && k < got.releases.size(); ++k)
       same = got.releases[k].opened == good.releases[k].opened;
     double farthest = 0;
-    for (size_t k = 0; same && !study_.study->IsPrivate() && k < got.results.size(); ++k) {
-      const auto &a = got.results[k].fit.estimates, &b = good.results[k].fit.estimates;
+    for (size_t k = 0; same && !study_.study->IsPrivate() && k < testing::MleResultsOf(got).size();
+         ++k) {
+      const auto &a = testing::MleResultsOf(got)[k].fit.estimates,
+                 &b = testing::MleResultsOf(good)[k].fit.estimates;
       same = a.size() == b.size();
       for (size_t e = 0; same && e < a.size(); ++e)
         farthest = std::max(farthest, std::abs(a[e].estimate - b[e].estimate));

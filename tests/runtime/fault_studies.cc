@@ -116,7 +116,7 @@ void PrepareStores(const runtime::Study& study, const std::filesystem::path& fol
 FaultStudy Finish(const std::string& name, const std::string& text,
                   const std::filesystem::path& folder) {
   FaultStudy made{name, nullptr, folder};
-  made.study = runtime::PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
   const std::string method = made.study->Method().name;
   made.goes_on = method == "mixture" || method == "mcmc";
   if (made.study->file.engine.stored_correlations) PrepareStores(*made.study, folder);

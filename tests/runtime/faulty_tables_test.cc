@@ -16,9 +16,11 @@
 #include "runtime/build_plan.h"
 #include "runtime/party.h"
 #include "runtime/prepare_study.h"
+#include "runtime/protocol.h"
 #include "tests/data/expect_error.h"
 #include "tests/mpc/transcript.h"
 #include "tests/runtime/reference_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::runtime::faulty_tables_test {
 namespace {
@@ -213,7 +215,7 @@ class FaultyTablesTest : public ::testing::Test {
 TEST_F(FaultyTablesTest, NobodyElseSeesAFault) {
   for (const auto& [name, design] : Designs()) {
     SCOPED_TRACE(name);
-    const auto study = PrepareStudy(study::ParseStudyFile(StudyText(design), "study.toml"));
+    const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
     ASSERT_TRUE(study->IsPrivate());
     const std::map<std::string, Cells> tables = Tables(design);
     Write(tables);
@@ -239,8 +241,8 @@ TEST_F(FaultyTablesTest, NobodyElseSeesAFault) {
                                          << ran.errors.at(party)->hint();
       const PartyOutcome &one = *clean.outcomes.at(party), &other = *ran.outcomes.at(party);
       EXPECT_EQ(one.plan_hash, other.plan_hash);
-      EXPECT_EQ(one.results.size(), other.results.size());
-      EXPECT_EQ(one.document.has_value(), other.document.has_value());
+      EXPECT_EQ(testing::MleResultsOf(one).size(), testing::MleResultsOf(other).size());
+      EXPECT_EQ(one.result == nullptr, other.result == nullptr);
       const data::RepairedCells& cells = other.repaired;
       EXPECT_EQ(one.rows.neutral + one.rows.incomplete, 0u);
       EXPECT_THAT(one.repaired.where, IsEmpty());
@@ -269,7 +271,7 @@ TEST_F(FaultyTablesTest, NobodyElseSeesAFault) {
 // products see; the other rows are what they are without it.
 TEST_F(FaultyTablesTest, ARowWithoutAValueIsZeroInTheMoments) {
   const Design design = Designs().at("mle, columns split");
-  const auto study = PrepareStudy(study::ParseStudyFile(StudyText(design), "study.toml"));
+  const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
   std::map<std::string, Cells> tables = Tables(design);
   const auto values = [&](LocalData& local) {
     SilentProgress progress;
@@ -308,7 +310,7 @@ TEST_F(FaultyTablesTest, ATableWithoutRowsIsNoSignalWhereTheirNumberIsHidden) {
       "clip = 0.05\n"};
   for (const std::string& analysis : analyses) {
     const Design design{false, "dealer", "missing = \"refuse\"\n", analysis, false};
-    const auto study = PrepareStudy(study::ParseStudyFile(StudyText(design), "study.toml"));
+    const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
     std::map<std::string, Cells> tables = Tables(design);
     Write(tables);
     Ran clean;
@@ -331,7 +333,7 @@ TEST_F(FaultyTablesTest, ATableWithoutRowsIsNoSignalWhereTheirNumberIsHidden) {
 // no part, whatever the reason; its owner learns it.
 TEST_F(FaultyTablesTest, OfAFileThatIsNoTableTheOthersLearnNothing) {
   const Design design = Designs().at("mle, columns split");
-  const auto study = PrepareStudy(study::ParseStudyFile(StudyText(design), "study.toml"));
+  const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
   std::map<std::string, std::map<std::string, Cells>> broken;
   const std::map<std::string, Cells> tables = Tables(design);
   broken["the header has no column 'x'"] = tables;
@@ -374,7 +376,7 @@ TEST_F(FaultyTablesTest, OfAFileThatIsNoTableTheOthersLearnNothing) {
 TEST_F(FaultyTablesTest, AStudyWithoutNoiseStopsAsBefore) {
   Design design = Designs().at("mle, columns split");
   design.analysis = design.analysis.substr(0, design.analysis.find("[analysis.privacy]"));
-  const auto study = PrepareStudy(study::ParseStudyFile(StudyText(design), "study.toml"));
+  const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
   ASSERT_FALSE(study->IsPrivate());
   std::map<std::string, Cells> tables = Tables(design);
   tables["south"][3][1] = "6";
@@ -385,7 +387,7 @@ TEST_F(FaultyTablesTest, AStudyWithoutNoiseStopsAsBefore) {
   EXPECT_THAT(ran.errors.at("north")->message(), HasSubstr("its data failed a check"));
   design.design += "faulty_rows = \"neutral\"\n";
   ExpectError(ErrorCode::kBadInput, "for studies that promise privacy", "remove it",
-              [&] { PrepareStudy(study::ParseStudyFile(StudyText(design), "study.toml")); });
+              [&] { PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml")); });
 }
 
 // Everybody reads in the plan what becomes of faults, on whom the bounds rest, and what no bound
@@ -393,7 +395,7 @@ TEST_F(FaultyTablesTest, AStudyWithoutNoiseStopsAsBefore) {
 TEST_F(FaultyTablesTest, ThePlanSaysSo) {
   for (const auto& [name, design] : Designs()) {
     SCOPED_TRACE(name);
-    const auto study = PrepareStudy(study::ParseStudyFile(StudyText(design), "study.toml"));
+    const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
     const study::Plan plan = BuildPlan(*study);
     std::string assumptions, caveats;
     for (const std::string& sentence : plan.assumptions) assumptions += sentence + "\n";

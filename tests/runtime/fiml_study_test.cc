@@ -9,8 +9,11 @@
 #include <map>
 
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "stats/sem/fiml.h"
 #include "tests/runtime/design_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::fiml_study_test {
 namespace {
@@ -268,7 +271,7 @@ TEST(FimlStudyTest, PlanCallsThePatternsOfOneOrTwoRowsRows) {
     const std::string text =
         testing::StudyText(Splits()[1], design, "dealer", IncompleteRows(100, 29));
     const study::Plan plan =
-        runtime::BuildPlan(runtime::PrepareMleStudy(study::ParseStudyFile(text, "study.toml")));
+        runtime::BuildPlan(runtime::PrepareMleStudy(runtime::ParseStudyFile(text, "study.toml")));
     EXPECT_EQ(plan.leakage_level, level) << min_cell;
   }
 }
@@ -296,7 +299,7 @@ TEST(FimlStudyTest, WhatIsOpenedAndReported) {
     if (count.release.id != "moments") continue;
     EXPECT_EQ(count.release.num_values, numbers);
   }
-  const methods::mle::MleResult& result = outcome.results.at(0);
+  const methods::mle::MleResult& result = testing::MleResultsOf(outcome).at(0);
   ASSERT_GE(result.tables.size(), 2u);
   const auto without_y = static_cast<double>(
       std::count_if(rows.begin(), rows.end(), [](const Row& row) { return std::isnan(row.y); }));
@@ -330,8 +333,8 @@ TEST(FimlStudyTest, PatternsCostNoRounds) {
     const std::string folder = testing::MakeTemporaryFolder("fiml");
     std::ofstream(folder + "/study.toml")
         << testing::StudyText(split, Fiml(patterns, {kModel}), "dealer", MakeRows(100, 1, false));
-    const study::Plan plan =
-        runtime::BuildPlan(runtime::PrepareMleStudy(study::LoadStudyFile(folder + "/study.toml")));
+    const study::Plan plan = runtime::BuildPlan(
+        runtime::PrepareMleStudy(runtime::LoadStudyFile(folder + "/study.toml")));
     std::filesystem::remove_all(folder);
     for (const study::PlanPhase& phase : plan.phases) {
       if (phase.name == "moments") return phase.rounds;
@@ -351,7 +354,7 @@ TEST(FimlStudyTest, WhatItCannotDoIsRefusedByName) {
         << testing::StudyText(Splits()[1], design, "dealer", MakeRows(100, 1, false));
     std::string message = "accepted";
     try {
-      runtime::PrepareMleStudy(study::LoadStudyFile(folder + "/study.toml"));
+      runtime::PrepareMleStudy(runtime::LoadStudyFile(folder + "/study.toml"));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());

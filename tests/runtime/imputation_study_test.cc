@@ -7,7 +7,10 @@
 #include <cmath>
 
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "tests/runtime/imputation_cases.h"
+#include "tests/runtime/results.h"
 
 namespace partita::imputation_study_test {
 namespace {
@@ -81,7 +84,7 @@ TEST(ImputationStudyTest, WhatIsOpenedAndReported) {
   EXPECT_EQ(opened.at("imputed"), (std::pair<std::string, uint64_t>{"all", 1}));
   EXPECT_EQ(opened.at("imputed-moments"), (std::pair<std::string, uint64_t>{"p", moments}));
   EXPECT_EQ(opened.count("moments"), 0u);
-  const methods::mle::MleResult& result = outcome.results.at(0);
+  const methods::mle::MleResult& result = testing::MleResultsOf(outcome).at(0);
   ASSERT_GE(result.tables.size(), 2u);
   EXPECT_EQ(result.tables[0].title, "Multiple imputation");
   for (const auto& row : result.tables[0].rows) {
@@ -146,7 +149,7 @@ TEST(ImputationStudyTest, WhatItCannotDoIsRefusedByName) {
         << testing::StudyText(Splits()[1], design, "dealer", MakeRows(100, 1, false));
     std::string message = "accepted";
     try {
-      runtime::PrepareMleStudy(study::LoadStudyFile(folder + "/study.toml"));
+      runtime::PrepareMleStudy(runtime::LoadStudyFile(folder + "/study.toml"));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());

@@ -15,8 +15,11 @@
 #include <thread>
 
 #include "net/memory_transport.h"
+#include "runtime/mle_study.h"
 #include "runtime/party.h"
+#include "runtime/prepare_study.h"
 #include "tests/runtime/lying_transport.h"
+#include "tests/runtime/results.h"
 
 namespace partita::runtime::lying_party_test {
 namespace {
@@ -88,7 +91,7 @@ class LyingPartyTest : public ::testing::Test {
 
   // All parties as threads; `liars` send wrong shares when the moments are opened.
   std::vector<End> Run(const std::set<size_t>& liars) {
-    const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_ / "study.toml"));
+    const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_ / "study.toml"));
     crypto::SystemRandom setup;
     auto transports = net::MakeMemoryTransports(PartyNames(study), setup);
     std::vector<End> ends(transports.size());
@@ -138,9 +141,9 @@ TEST_F(LyingPartyTest, OneOfFourIsCorrectedAndNamedInTheOutcome) {
       }
     }
     EXPECT_THAT(ends[0].outcome->corrected, ElementsAre(fmt::format("p{}", liar)));
-    ASSERT_EQ(ends[0].outcome->results.size(), 1u);
-    const auto& got = ends[0].outcome->results[0].fit.estimates;
-    const auto& wanted = honest[0].outcome->results[0].fit.estimates;
+    ASSERT_EQ(testing::MleResultsOf(*ends[0].outcome).size(), 1u);
+    const auto& got = testing::MleResultsOf(*ends[0].outcome)[0].fit.estimates;
+    const auto& wanted = testing::MleResultsOf(*honest[0].outcome)[0].fit.estimates;
     ASSERT_EQ(got.size(), wanted.size());
     ASSERT_FALSE(got.empty());
     for (size_t k = 0; k < got.size(); ++k) EXPECT_EQ(got[k].estimate, wanted[k].estimate) << k;
@@ -165,8 +168,8 @@ TEST_F(LyingPartyTest, AThresholdInTheStudyFileCorrectsMore) {
       ExpectPlannedBytes(*honest[i].outcome, i);
     }
     EXPECT_THAT(ends[0].outcome->corrected, ::testing::ElementsAreArray(c.named));
-    const auto& got = ends[0].outcome->results.at(0).fit.estimates;
-    const auto& wanted = honest[0].outcome->results.at(0).fit.estimates;
+    const auto& got = testing::MleResultsOf(*ends[0].outcome).at(0).fit.estimates;
+    const auto& wanted = testing::MleResultsOf(*honest[0].outcome).at(0).fit.estimates;
     for (size_t k = 0; k < wanted.size(); ++k) EXPECT_EQ(got[k].estimate, wanted[k].estimate) << k;
 
     const study::Plan& plan = honest[0].outcome->plan;

@@ -23,6 +23,7 @@
 #include "tests/paths.h"
 #include "tests/runtime/interrupted_runs.h"
 #include "tests/runtime/reference_study.h"
+#include "tests/runtime/results.h"
 #include "tests/stats/mcmc/registries.h"
 
 namespace partita::mcmc_study_test {
@@ -110,12 +111,12 @@ std::string WriteStudy(const Options& options) {
 
 std::unique_ptr<const runtime::Study> Prepare(const Options& options) {
   auto columns = stats::mcmc::testing::ReadColumns("gpl/birthwt.csv");
-  return runtime::PrepareStudy(study::ParseStudyFile(StudyText(options, columns), "study.toml"));
+  return runtime::PrepareStudy(runtime::ParseStudyFile(StudyText(options, columns), "study.toml"));
 }
 
 std::vector<runtime::PartyEnd> RunStudy(const Options& options) {
   const std::string file = WriteStudy(options);
-  const auto study = runtime::PrepareStudy(study::LoadStudyFile(file));
+  const auto study = runtime::PrepareStudy(runtime::LoadStudyFile(file));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study->parties) {
     data.push_back(runtime::DefaultDataPath(file, party.name));
@@ -142,7 +143,7 @@ void ExpectPlannedTraffic(const std::vector<runtime::PartyEnd>& ends) {
 }
 
 const study::DocumentFile& FileOf(const runtime::PartyEnd& end, const std::string& name) {
-  for (const study::DocumentFile& file : end.outcome->document->files) {
+  for (const study::DocumentFile& file : testing::DocumentOf(*end.outcome).files) {
     if (file.name == name) return file;
   }
   throw Error(ErrorCode::kUsage, "no file " + name);
@@ -163,7 +164,7 @@ TEST(McmcStudyTest, PosteriorIsTheReference) {
     for (const auto& end : ends)
       ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
     ExpectPlannedTraffic(ends);
-    const auto& document = *ends[0].outcome->document;
+    const auto& document = testing::DocumentOf(*ends[0].outcome);
     const auto json = nlohmann::json::parse(document.json);
     ASSERT_EQ(json["parameters"].size(), 6u);
     for (size_t j = 0; j < 6; ++j) {
@@ -179,7 +180,7 @@ TEST(McmcStudyTest, PosteriorIsTheReference) {
     // Every holder sees its own rows against the model, and no file has that.
     std::set<double> observed;
     for (size_t party = 0; party < 3; ++party) {
-      const study::Document& own = *ends[party].outcome->document;
+      const study::Document& own = testing::DocumentOf(*ends[party].outcome);
       const study::DocumentSection& section = own.sections.back();
       EXPECT_EQ(section.heading, "Own rows against the model");
       EXPECT_TRUE(section.own_rows);
@@ -203,7 +204,7 @@ TEST(McmcStudyTest, PosteriorIsTheReference) {
     // Rows twice; low, smoke, ht and ui at both values.
     EXPECT_EQ(ends[0].outcome->checks.size(), 10u);
     if (engine == "dealer") {
-      EXPECT_FALSE(ends[3].outcome->document.has_value());
+      EXPECT_EQ(ends[3].outcome->result, nullptr);
     }
   }
 }
@@ -229,11 +230,11 @@ TEST(McmcStudyTest, EveryProtocolRunsAsPlanned) {
       ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
     ExpectPlannedTraffic(ends);
     // 20 draws are too few, and the result says so.
-    EXPECT_EQ(ends[0].outcome->document->ending, study::Ending::kNotConverged);
-    EXPECT_THAT(ends[0].outcome->document->sections[0].paragraphs,
+    EXPECT_EQ(testing::DocumentOf(*ends[0].outcome).ending, study::Ending::kNotConverged);
+    EXPECT_THAT(testing::DocumentOf(*ends[0].outcome).sections[0].paragraphs,
                 Contains(HasSubstr("have not converged")));
     // What is claimed travels with the numbers, and where nothing is, that does.
-    const auto json = nlohmann::json::parse(ends[0].outcome->document->json);
+    const auto json = nlohmann::json::parse(testing::DocumentOf(*ends[0].outcome).json);
     const auto& outside = json["privacy"]["rows"][0];
     EXPECT_EQ(outside["adversary"]["text"], "outside analyst");
     EXPECT_EQ(outside["epsilon"] == "infinite", engine != "dealer");
@@ -470,7 +471,7 @@ TEST(McmcStudyTest, ChainsThatNeverMoveAndFlatPriorsAreWarnedOf) {
               Contains(HasSubstr("Prior of z_age: flat, which is no distribution")));
   const auto ends = RunStudy(options);
   for (const auto& end : ends) ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
-  const study::Document& document = *ends[0].outcome->document;
+  const study::Document& document = testing::DocumentOf(*ends[0].outcome);
   EXPECT_EQ(document.ending, study::Ending::kNotConverged);
   const auto warnings = nlohmann::json::parse(document.json)["warnings"].dump();
   EXPECT_THAT(warnings, HasSubstr("The prior of z_age is flat"));
@@ -537,9 +538,9 @@ TEST_F(McmcRunsTest, StopAndGoOn) {
   const uint64_t opened = Opened(ends.at("north"), "decisions");
   EXPECT_GE(opened, kBlocks - 26);
   EXPECT_LE(opened, kBlocks - 25);
-  const std::string& draws = ends.at("north").outcome->document->files.at(0).contents;
+  const std::string& draws = testing::DocumentOf(*ends.at("north").outcome).files.at(0).contents;
   for (const std::string& holder : kHolders) {
-    EXPECT_EQ(ends.at(holder).outcome->document->files.at(0).contents, draws);
+    EXPECT_EQ(testing::DocumentOf(*ends.at(holder).outcome).files.at(0).contents, draws);
   }
   EXPECT_TRUE(ends.at("north").outcome->ledger.spent);
 
@@ -548,7 +549,7 @@ TEST_F(McmcRunsTest, StopAndGoOn) {
   testing::ExpectAllDone(again);
   ASSERT_FALSE(HasFailure());
   EXPECT_EQ(Opened(again.at("west"), "decisions"), 0u);
-  EXPECT_EQ(again.at("west").outcome->document->files.at(0).contents, draws);
+  EXPECT_EQ(testing::DocumentOf(*again.at("west").outcome).files.at(0).contents, draws);
   ExpectCharges(1);
 }
 

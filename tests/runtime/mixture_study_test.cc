@@ -25,6 +25,7 @@
 #include "tests/paths.h"
 #include "tests/runtime/interrupted_runs.h"
 #include "tests/runtime/reference_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::runtime::mixture_study_test {
 namespace {
@@ -79,7 +80,7 @@ std::string StudyText(const Options& options) {
 }
 
 std::unique_ptr<const Study> Prepare(const Options& options) {
-  return PrepareStudy(study::ParseStudyFile(StudyText(options), "study.toml"));
+  return PrepareStudy(runtime::ParseStudyFile(StudyText(options), "study.toml"));
 }
 const MixtureStudy& AsMixture(const Study& study) {
   return dynamic_cast<const MixtureStudy&>(study);
@@ -141,11 +142,11 @@ void ExpectPlannedTraffic(const std::map<std::string, End>& ends) {
 }
 
 nlohmann::json ResultOf(const End& end) {
-  return nlohmann::json::parse(end.outcome->document->json);
+  return nlohmann::json::parse(testing::DocumentOf(*end.outcome).json);
 }
 
 const study::DocumentFile& FileOf(const End& end, const std::string& name) {
-  for (const study::DocumentFile& file : end.outcome->document->files) {
+  for (const study::DocumentFile& file : testing::DocumentOf(*end.outcome).files) {
     if (file.name == name) return file;
   }
   throw Error(ErrorCode::kUsage, "no file " + name);
@@ -184,7 +185,7 @@ TEST_F(MixtureStudyTest, EveryEngineAndBatchAsPlanned) {
     EXPECT_EQ(FileOf(ends.at("south"), "model.json").contents,
               FileOf(ends.at("north"), "model.json").contents);
     if (c.engine == "dealer") {
-      EXPECT_FALSE(ends.at("helper").outcome->document);
+      EXPECT_EQ(ends.at("helper").outcome->result, nullptr);
     }
   }
 }
@@ -192,7 +193,7 @@ TEST_F(MixtureStudyTest, EveryEngineAndBatchAsPlanned) {
 // examples/adult_census is the experiment of the paper: its columns, K, T, q, C and sigma.
 TEST(MixtureExampleTest, TheCensusIsTheExperiment) {
   const MixtureStudy study =
-      PrepareMixtureStudy(study::LoadStudyFile(SourcePath("examples/adult_census/study.toml")));
+      PrepareMixtureStudy(runtime::LoadStudyFile(SourcePath("examples/adult_census/study.toml")));
   const methods::dpvi::RunRequest& request = study.plan.request;
   const std::vector<methods::dpvi::ModelColumn> columns = methods::dpvi::AdultColumns();
   const stats::mixture::Layout paper = ModelLayout(columns);
@@ -248,7 +249,7 @@ TEST_F(MixtureStudyTest, TheReceiverDrawsTablesOfTheDictionary) {
     EXPECT_EQ(rows, 30);
   }
   EXPECT_NE(FileOf(north, "synthetic_1.csv").contents, FileOf(north, "synthetic_2.csv").contents);
-  EXPECT_EQ(ends.at("south").outcome->document->files.size(), 1u);  // the model only
+  EXPECT_EQ(testing::DocumentOf(*ends.at("south").outcome).files.size(), 1u);  // the model only
   // The model's file is what `partita synthetic` reads, with the statement of the run.
   const methods::dpvi::FittedModel model =
       methods::dpvi::ParseModelJson(FileOf(north, "model.json").contents);
@@ -265,7 +266,7 @@ TEST_F(MixtureStudyTest, TheReceiverDrawsTablesOfTheDictionary) {
 }
 
 const study::DocumentSection* SectionOf(const End& end, const std::string& heading) {
-  for (const study::DocumentSection& section : end.outcome->document->sections) {
+  for (const study::DocumentSection& section : testing::DocumentOf(*end.outcome).sections) {
     if (section.heading == heading) return &section;
   }
   return nullptr;
@@ -304,7 +305,8 @@ TEST_F(MixtureStudyTest, HoldersCompareTheirOwnColumns) {
     EXPECT_THAT(FirstCells(own->tables[1]), Each(::testing::AnyOfArray(columns)));
     EXPECT_EQ(FirstCells(own->tables[2]),
               (std::vector<std::string>{columns[0] + ", " + columns[1]}));
-    EXPECT_EQ(ends.at(party).outcome->document->json.find("log_density"), std::string::npos);
+    EXPECT_EQ(testing::DocumentOf(*ends.at(party).outcome).json.find("log_density"),
+              std::string::npos);
   }
   // What may be passed on says of associations only what synthetic rows say.
   const study::DocumentSection* synthetic = SectionOf(ends.at("north"), "Synthetic data");
@@ -406,7 +408,7 @@ TEST_F(MixtureStudyTest, RowsSetAsideDoNotAmplify) {
   EXPECT_NEAR(AsMixture(*set_aside).plan.sampling_rate, 12.0 / 40, 1e-12);
   std::string text = StudyText({});
   text.replace(text.find("count = 60"), 10, "count = 40");
-  const auto fewer = PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  const auto fewer = PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
   const privacy::Statement& with = AsMixture(*set_aside).statement;
   const privacy::Statement& alone = AsMixture(*fewer).statement;
   ASSERT_EQ(with.rows.size(), alone.rows.size());
@@ -507,7 +509,7 @@ TEST_F(MixtureStudyTest, AThirdPartyAddsTheNoise) {
   const std::string score = ", {variable = \"score\", family = \"gaussian\"}";
   text.erase(text.find(score), score.size());
   WriteTables(options);
-  const auto study = PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  const auto study = PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
   const auto ends = Run(*study);
   ExpectAllDone(ends);
   ASSERT_FALSE(HasFailure());
@@ -541,7 +543,7 @@ TEST_F(MixtureStudyTest, StopsAndGoesOn) {
   EXPECT_EQ(result["openings"], 12);
   EXPECT_EQ(result["iterations"], 12);
   EXPECT_EQ(result["lost_openings"], 0);
-  EXPECT_EQ(ends.at("north").outcome->document->ending, study::Ending::kConverged);
+  EXPECT_EQ(testing::DocumentOf(*ends.at("north").outcome).ending, study::Ending::kConverged);
   EXPECT_FALSE(ends.at("helper").outcome->not_trained);
   EXPECT_EQ(ends.at("north").outcome->releases.at(0).opened, 6u);
   EXPECT_EQ(StudiesSpent("north"), 1u);
@@ -617,7 +619,7 @@ TEST_F(MixtureStudyTest, LostOpeningsAreAnnounced) {
       EXPECT_EQ(result["openings"], made + c.lost);
       EXPECT_EQ(result["lost_openings"], c.lost);
       EXPECT_EQ(result["reserve"], c.reserve);
-      EXPECT_EQ(ends.at(party).outcome->document->ending,
+      EXPECT_EQ(testing::DocumentOf(*ends.at(party).outcome).ending,
                 trained ? study::Ending::kConverged : study::Ending::kNotTrained);
       const study::DocumentSection* model = SectionOf(ends.at(party), "Model");
       ASSERT_NE(model, nullptr);
@@ -628,7 +630,7 @@ TEST_F(MixtureStudyTest, LostOpeningsAreAnnounced) {
       EXPECT_EQ(StudiesSpent(party), studies);
     }
     EXPECT_EQ(ends.at("helper").outcome->not_trained, !trained);
-    EXPECT_EQ(ends.at("north").outcome->document->files.size(),
+    EXPECT_EQ(testing::DocumentOf(*ends.at("north").outcome).files.size(),
               trained || c.accept_useless ? 3u : 1u);
     EXPECT_EQ(ResultOf(ends.at("north"))["synthetic"].size(),
               trained || c.accept_useless ? 2u : 0u);
@@ -694,7 +696,7 @@ TEST_F(MixtureStudyTest, StudiesThatCannotBe) {
   ExpectError(ErrorCode::kBadInput, "unknown key 'protocol'", "", [&] { Prepare(options); });
   options = {};
   const std::string two = StudyText(options) + "[[analysis]]\nname = \"b\"\nmethod = \"mixture\"\n";
-  EXPECT_THROW(study::ParseStudyFile(two, "study.toml"), Error);
+  EXPECT_THROW(runtime::ParseStudyFile(two, "study.toml"), Error);
   Policy policy;
   policy.table = "registry";
   policy.outside.adjacency = privacy::Adjacency::kAddRemove;

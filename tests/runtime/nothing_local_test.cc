@@ -359,7 +359,7 @@ class NothingLocalTest : public ::testing::Test {
 };
 
 std::unique_ptr<const Study> Prepared(const std::string& text) {
-  return PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  return PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
 }
 
 // What is read would be found if it were there.

@@ -48,7 +48,7 @@ Design Sealed(Design design) {
 }
 
 runtime::MleStudy Prepare(const Design& design, const Split& split = kRows) {
-  return runtime::PrepareMleStudy(study::ParseStudyFile(
+  return runtime::PrepareMleStudy(runtime::ParseStudyFile(
       StudyText(split, design, "dealer", MakeRows(100, 1, false)), "study.toml"));
 }
 
@@ -272,12 +272,12 @@ TEST(PatternCellsStudy, TakesSoManyCellsAndNoMore) {
   Design design = CheckedCells();
   design.analyses = {"model = \"y ~ age + w + sex.m + region.b\"\n"};
   std::string text = StudyText(kRows, design, "dealer", MakeRows(100, 1, false));
-  EXPECT_EQ(runtime::PrepareMleStudy(study::ParseStudyFile(text, "s")).pattern_table->num_cells,
+  EXPECT_EQ(runtime::PrepareMleStudy(runtime::ParseStudyFile(text, "s")).pattern_table->num_cells,
             2904u);
   const std::string levels = "[\"a\", \"b\", \"c\"]";
   text.replace(text.find(levels), levels.size(), "[\"a\", \"b\", \"c\", \"d\", \"e\"]");
   try {
-    runtime::PrepareMleStudy(study::ParseStudyFile(text, "s"));
+    runtime::PrepareMleStudy(runtime::ParseStudyFile(text, "s"));
     ADD_FAILURE() << "4840 cells were taken";
   } catch (const Error& error) {
     EXPECT_THAT(error.message(), HasSubstr("4096 cells at most"));
@@ -290,12 +290,12 @@ TEST(PatternCellsStudy, IsForExactResultsOfModelsOnly) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath("examples"))) {
     if (entry.path().filename() != "study.toml") continue;
     SCOPED_TRACE(entry.path().string());
-    std::string text = study::LoadStudyFile(entry.path().string()).text;
-    const auto whole = runtime::PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+    std::string text = runtime::LoadStudyFile(entry.path().string()).text;
+    const auto whole = runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
     if (whole->Method().name == "mle" && !whole->IsPrivate()) continue;
     text.insert(text.find("[engine]"), "[release]\naccept = \"checked cells\"\n");
     try {
-      runtime::PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+      runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
       ADD_FAILURE() << "was taken";
     } catch (const Error& error) {
       EXPECT_THAT(error.message(), HasSubstr("checked cells"));
@@ -315,7 +315,7 @@ Ended RunWith(const std::vector<Row>& rows, uint64_t min_cell) {
   const std::string folder = partita::testing::MakeTemporaryFolder("cells");
   const Design design = CheckedCells();
   const runtime::MleStudy study = runtime::PrepareMleStudy(
-      study::ParseStudyFile(StudyText(kRows, design, "dealer", rows), "study.toml"));
+      runtime::ParseStudyFile(StudyText(kRows, design, "dealer", rows), "study.toml"));
   partita::testing::WriteTables(kRows, rows, folder);
   study::DisclosureSpec disclosure = study.file.disclosure;
   disclosure.min_cell = min_cell;

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "runtime/prepare_study.h"
 
 namespace partita::runtime::prior_predictive_test {
 namespace {
@@ -87,7 +88,7 @@ release = ["decisions"]
 }
 
 PriorPredictive Simulate(const std::string& analysis, uint64_t seed = 1) {
-  return SimulatePriors(study::ParseStudyFile(StudyText(analysis), "study.toml"), {kDraws, seed});
+  return SimulatePriors(runtime::ParseStudyFile(StudyText(analysis), "study.toml"), {kDraws, seed});
 }
 
 double Normal(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
@@ -211,9 +212,9 @@ TEST(PriorPredictiveTest, WhatHasNoOutcomesIsRefused) {
                       "[analysis.priors]\n\"arm.a\" = \"flat\"\n"),
               HasSubstr("for example: \"arm.a\" = \"normal(0, 2.5)\""));
   EXPECT_THROW(
-      SimulatePriors(study::ParseStudyFile(StudyText("model = \"linear\"\noutcome = \"y\"\n"
-                                                     "predictors = [\"z\"]\n"),
-                                           "study.toml"),
+      SimulatePriors(runtime::ParseStudyFile(StudyText("model = \"linear\"\noutcome = \"y\"\n"
+                                                       "predictors = [\"z\"]\n"),
+                                             "study.toml"),
                      {99, 1}),
       Error);
 }

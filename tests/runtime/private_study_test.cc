@@ -12,10 +12,13 @@
 #include <random>
 
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "runtime/simulate.h"
 #include "runtime/utility.h"
 #include "tests/paths.h"
 #include "tests/runtime/reference_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::private_study_test {
 namespace {
@@ -130,12 +133,12 @@ std::string WriteStudy(const Options& options) {
 }
 
 runtime::MleStudy Prepare(const Options& options) {
-  return runtime::PrepareMleStudy(study::ParseStudyFile(StudyText(options), "study.toml"));
+  return runtime::PrepareMleStudy(runtime::ParseStudyFile(StudyText(options), "study.toml"));
 }
 
 std::vector<runtime::PartyEnd> RunStudy(const Options& options) {
   const std::string file = WriteStudy(options);
-  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(file));
+  const runtime::MleStudy study = runtime::PrepareMleStudy(runtime::LoadStudyFile(file));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study.parties)
     data.push_back(runtime::DefaultDataPath(file, party.name));
@@ -164,7 +167,7 @@ void ExpectPlannedTraffic(const std::vector<runtime::PartyEnd>& ends) {
 
 // At the receiver, who is first.
 const methods::mle::MleResult& Result(const std::vector<runtime::PartyEnd>& ends) {
-  return ends[0].outcome->results.at(0);
+  return testing::MleResultsOf(*ends[0].outcome).at(0);
 }
 
 TEST(PrivateStudyTest, EverySplitAndEngineGivesTheExactFitUpToTheStatedNoise) {
@@ -380,7 +383,7 @@ TEST(PrivateStudyTest, TheForecastOfARegressionIsTheTextbookOne) {
 
 TEST(PrivateStudyTest, TheExampleRunsAndIsUseful) {
   const std::string file = SourcePath("examples/private_regression/study.toml");
-  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(file));
+  const runtime::MleStudy study = runtime::PrepareMleStudy(runtime::LoadStudyFile(file));
   EXPECT_NO_THROW(runtime::RequireUseful(study, false));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study.parties)
@@ -395,7 +398,7 @@ TEST(PrivateStudyTest, TheExampleRunsAndIsUseful) {
     const stats::ParameterEstimate& estimate = Result(ends).fit.estimates[r];
     EXPECT_NEAR(estimate.estimate, truth[r], 7 * estimate.standard_error);
   }
-  EXPECT_EQ(ends[1].outcome->results.at(0).fit.estimates[0].estimate,
+  EXPECT_EQ(testing::MleResultsOf(*ends[1].outcome).at(0).fit.estimates[0].estimate,
             Result(ends).fit.estimates[0].estimate);
 }
 

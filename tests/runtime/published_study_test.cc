@@ -7,8 +7,11 @@
 #include <cmath>
 
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "stats/sem/fit.h"
 #include "tests/runtime/design_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::published_study_test {
 namespace {
@@ -115,7 +118,7 @@ void ExpectPooled(const std::vector<runtime::PartyEnd>& ends, const std::vector<
                   double limit) {
   for (const runtime::PartyEnd& end : ends)
     ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
-  const methods::mle::MleResult& result = ends[0].outcome->results.at(0);
+  const methods::mle::MleResult& result = testing::MleResultsOf(*ends[0].outcome).at(0);
   const stats::SemFit fit = PooledFit(result.table, rows);
   ASSERT_TRUE(result.fit.converged);
   for (size_t i = 0; i < fit.estimates.size(); ++i) {
@@ -125,7 +128,7 @@ void ExpectPooled(const std::vector<runtime::PartyEnd>& ends, const std::vector<
         << result.table.rows[i].lhs << result.table.rows[i].op << result.table.rows[i].rhs;
   }
   for (size_t party = 1; party < ends.size(); ++party)
-    EXPECT_TRUE(ends[party].outcome->results.empty()) << ends[party].party;
+    EXPECT_TRUE(testing::MleResultsOf(*ends[party].outcome).empty()) << ends[party].party;
 }
 
 TEST(PublishedStudyTest, EveryProtocolFitsThePooledRows) {
@@ -150,7 +153,7 @@ TEST(PublishedStudyTest, EveryProtocolFitsThePooledRows) {
     const auto ends = RunStudy(one.layout, Protocol(one.protocol, one.more), rows);
     ExpectPooled(ends, rows, one.limit);
     if (::testing::Test::HasFailure()) return;
-    const methods::mle::MleResult& result = ends[0].outcome->results.at(0);
+    const methods::mle::MleResult& result = testing::MleResultsOf(*ends[0].outcome).at(0);
     EXPECT_THAT(result.notes, Contains(HasSubstr("for simulation and comparison")));
   }
 }
@@ -180,14 +183,15 @@ TEST(PublishedStudyTest, ItIsSaidThatRowsLeak) {
     ++counted;
   }
   EXPECT_EQ(counted, 1u);
-  EXPECT_THAT(outcome.results.at(0).notes, Contains(HasSubstr("tell node 2 all rows of node 1")));
+  EXPECT_THAT(testing::MleResultsOf(outcome).at(0).notes,
+              Contains(HasSubstr("tell node 2 all rows of node 1")));
 }
 
 TEST(PublishedStudyTest, WhatDoesNotFitIsRefusedByName) {
   const auto refusal = [](const std::string& text) {
     std::string message = "accepted";
     try {
-      runtime::PrepareMleStudy(study::ParseStudyFile(text, "study.toml"));
+      runtime::PrepareMleStudy(runtime::ParseStudyFile(text, "study.toml"));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());

@@ -14,8 +14,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "runtime/simulate.h"
 #include "tests/runtime/reference_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::testing {
 
@@ -23,7 +26,7 @@ using nlohmann::json;
 
 // One run in this process; every party must end well. Returns the receiver's outcome.
 inline std::vector<runtime::PartyEnd> Run(const std::string& study_file) {
-  const runtime::MleStudy study = runtime::PrepareMleStudy(study::LoadStudyFile(study_file));
+  const runtime::MleStudy study = runtime::PrepareMleStudy(runtime::LoadStudyFile(study_file));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study.parties)
     data.push_back(runtime::DefaultDataPath(study_file, party.name));
@@ -38,7 +41,7 @@ inline std::vector<runtime::PartyEnd> Run(const std::string& study_file) {
 
 inline const runtime::PartyOutcome& Receiver(const std::vector<runtime::PartyEnd>& ends) {
   for (const runtime::PartyEnd& end : ends) {
-    if (end.outcome && !end.outcome->results.empty()) return *end.outcome;
+    if (end.outcome && !testing::MleResultsOf(*end.outcome).empty()) return *end.outcome;
   }
   throw Error(ErrorCode::kInternal, "nobody received a result");
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tests/runtime/reference_run.h"
+#include "tests/runtime/results.h"
 #include "tests/stats/robust_reference.h"
 
 namespace partita::reference_test {
@@ -38,7 +39,7 @@ TEST_P(ReferenceTest, EveryPartitionAndEngineGivesTheReference) {
       options.engine = engine;
       const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
       if (HasFailure()) return;
-      const methods::mle::MleResult& result = Receiver(ends).results.front();
+      const methods::mle::MleResult& result = testing::MleResultsOf(Receiver(ends)).front();
       CompareWithReference(result, reference);
       ComparePlanWithTraffic(ends);
       // The opened moments are exact, so every engine and every partition gives the same numbers to
@@ -50,8 +51,9 @@ TEST_P(ReferenceTest, EveryPartitionAndEngineGivesTheReference) {
             << std::get<0>(name) << std::get<1>(name) << std::get<2>(name);
         EXPECT_EQ(estimate.standard_error, first[name].standard_error);
       }
-      EXPECT_EQ(std::count_if(ends.begin(), ends.end(),
-                              [](const auto& end) { return !end.outcome->results.empty(); }),
+      EXPECT_EQ(std::count_if(
+                    ends.begin(), ends.end(),
+                    [](const auto& end) { return !testing::MleResultsOf(*end.outcome).empty(); }),
                 1);
       if (HasFailure()) return;
     }
@@ -82,7 +84,7 @@ TEST(RobustReferenceTest, EveryPartitionAndEngineGivesTheReference) {
       options.robust = true;
       const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
       if (::testing::Test::HasFailure()) return;
-      const methods::mle::MleResult& result = Receiver(ends).results.front();
+      const methods::mle::MleResult& result = testing::MleResultsOf(Receiver(ends)).front();
       CompareWithReference(result, reference);
       ASSERT_TRUE(result.robust);
       size_t compared = 0;
@@ -107,13 +109,13 @@ class InvarianceTest : public ReferenceTest {};
 TEST_P(InvarianceTest, OrderOfRowsAndPartiesDoesNotMatter) {
   const json reference = testing::LoadReference(GetParam());
   const json partition = reference["partitions"].back();
-  const auto base =
-      EstimatesByName(Receiver(RunReference(reference, partition, {})).results.front());
+  const auto base = EstimatesByName(
+      testing::MleResultsOf(Receiver(RunReference(reference, partition, {}))).front());
   ReferenceStudyOptions other;
   other.shuffle_seed = 99;
   other.reverse_parties = true;
-  const auto reordered =
-      EstimatesByName(Receiver(RunReference(reference, partition, other)).results.front());
+  const auto reordered = EstimatesByName(
+      testing::MleResultsOf(Receiver(RunReference(reference, partition, other))).front());
   ASSERT_EQ(base.size(), reordered.size());
   for (const auto& [name, estimate] : base)
     EXPECT_EQ(estimate.estimate, reordered.at(name).estimate);
@@ -124,10 +126,10 @@ TEST_P(InvarianceTest, UnitsDoNotMatter) {
   const json partition = reference["partitions"].front();
   ReferenceStudyOptions other;
   other.unit_factor = 1000;
-  const auto base =
-      EstimatesByName(Receiver(RunReference(reference, partition, {})).results.front());
-  const auto scaled =
-      EstimatesByName(Receiver(RunReference(reference, partition, other)).results.front());
+  const auto base = EstimatesByName(
+      testing::MleResultsOf(Receiver(RunReference(reference, partition, {}))).front());
+  const auto scaled = EstimatesByName(
+      testing::MleResultsOf(Receiver(RunReference(reference, partition, other))).front());
   ASSERT_EQ(base.size(), scaled.size());
   // Loadings and regressions between variables that all changed units are the same numbers;
   // variances change by 1e6.
@@ -163,7 +165,7 @@ TEST_P(LikelihoodTest, EveryPartitionAndEngineGivesTheReference) {
       options.protocol = "likelihood";
       const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
       if (HasFailure()) return;
-      const methods::mle::MleResult& result = Receiver(ends).results.front();
+      const methods::mle::MleResult& result = testing::MleResultsOf(Receiver(ends)).front();
       CompareEstimates(result, reference);
       EXPECT_NEAR(result.fit.fit_measures.at("logl"), reference["fit"]["logl"].get<double>(), 1e-3);
       EXPECT_FALSE(result.fit_measures_available);
@@ -205,7 +207,7 @@ TEST_P(GroupHolderTest, AnyHolderMayGroup) {
     options.last_holder_groups = true;
     const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
     if (HasFailure()) return;
-    CompareWithReference(Receiver(ends).results.front(), reference);
+    CompareWithReference(testing::MleResultsOf(Receiver(ends)).front(), reference);
     ComparePlanWithTraffic(ends);
   }
 }

@@ -79,7 +79,7 @@ model = "y ~ s + t + f.b + f.c"
 }
 
 runtime::MleStudy Prepare(const Options& options) {
-  return runtime::PrepareMleStudy(study::ParseStudyFile(Text(options), "study.toml"));
+  return runtime::PrepareMleStudy(runtime::ParseStudyFile(Text(options), "study.toml"));
 }
 
 std::string Refusal(const Options& options) {
@@ -197,7 +197,7 @@ TEST(ReleaseBits, ExamplesSayTheirBits) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath("examples"))) {
     if (entry.path().filename() != "study.toml") continue;
     SCOPED_TRACE(entry.path().string());
-    const auto study = runtime::PrepareStudy(study::LoadStudyFile(entry.path().string()));
+    const auto study = runtime::PrepareStudy(runtime::LoadStudyFile(entry.path().string()));
     const auto* mle = dynamic_cast<const runtime::MleStudy*>(study.get());
     for (const study::PlanExposure& exposure : study->Exposures()) {
       if (mle == nullptr || mle->IsPrivate()) {

@@ -14,6 +14,7 @@
 
 #include "runtime/prepare_study.h"
 #include "tests/runtime/restarts.h"
+#include "tests/runtime/results.h"
 
 namespace partita::testing {
 
@@ -58,13 +59,13 @@ inline std::string Parties(const std::string& engine, const std::string& of_nort
 }
 
 inline std::string MixtureResultOf(const runtime::PartyOutcome& outcome) {
-  for (const study::DocumentFile& file : outcome.document->files) {
+  for (const study::DocumentFile& file : testing::DocumentOf(outcome).files) {
     if (file.name == "model.json") return file.contents;
   }
   return "";
 }
 inline std::string McmcResultOf(const runtime::PartyOutcome& outcome) {
-  return outcome.document->files.at(0).contents;  // draws.csv
+  return testing::DocumentOf(outcome).files.at(0).contents;  // draws.csv
 }
 
 }  // namespace restarts_detail
@@ -87,7 +88,7 @@ inline RestartCase MixtureRestarts(const std::string& engine, int iterations, in
     made.tables["centre"] = centre;
     falls = "[[variable]]\nname = \"falls\"\ntype = \"integer\"\nlower = 0\nupper = 2\n";
   }
-  made.study = runtime::PrepareStudy(study::ParseStudyFile(
+  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(
       "partita = 1\nname = \"restarts\"\n" +
           restarts_detail::Parties(engine, "columns = [\"visits\"]\n", "columns = [\"sex\"]\n",
                                    "columns = [\"falls\"]\n") +
@@ -133,7 +134,7 @@ inline RestartCase McmcRestarts(const std::string& engine, int decisions) {
       "chains = 2\nwarmup = {}\ndraws = {}\n"
       "[analysis.privacy]\nepsilon = 6\ndelta = 1e-5\nadjacency = \"replace\"\nclip = 0.005\n",
       engine, decisions / 2, decisions - decisions / 2);
-  made.study = runtime::PrepareStudy(study::ParseStudyFile(text, "study.toml"));
+  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
   made.goes_on = true;
   made.result = restarts_detail::McmcResultOf;
   made.lost_at_most = 1;
@@ -153,7 +154,7 @@ inline RestartCase MomentsRestarts(const std::string& engine) {
   made.tables = {{"north", north}, {"south", south}};
   const bool three = engine == "replicated";
   if (three) made.tables["centre"] = centre;
-  made.study = runtime::PrepareStudy(study::ParseStudyFile(
+  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(
       "partita = 1\nname = \"restarts\"\n" +
           restarts_detail::Parties(engine, "columns = [\"x\"]\n", "columns = [\"y\"]\n",
                                    "columns = [\"z\"]\n") +
@@ -191,7 +192,7 @@ inline RestartCase ClassifyRestarts(const std::string& engine) {
                          ((i + 5 * static_cast<int>(h)) * 13 % 17) / 8.0 - 1);
     }
   }
-  made.study = runtime::PrepareStudy(study::ParseStudyFile(
+  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(
       "partita = 1\nname = \"restarts\"\n" + parties + blocks +
           "[[variable]]\nname = \"relapse\"\ntype = \"factor\"\nlevels = [\"no\", \"yes\"]\n"
           "[[variable]]\nname = \"z\"\ntype = \"numeric\"\nlower = -2\nupper = 2\n"
@@ -214,14 +215,14 @@ inline void CheckResumed(const RestartCase& of, const std::vector<Attempt>& atte
   ASSERT_FALSE(result.empty());
   for (const Attempt& attempt : attempts) {
     for (const auto& [party, end] : attempt.ends) {
-      if (!end.outcome || !end.outcome->document) continue;
+      if (!end.outcome || end.outcome->result == nullptr) continue;
       EXPECT_EQ(of.result(*end.outcome), result) << party;
       counts.resumed += &attempt == &last ? 0 : 1;
     }
   }
   const runtime::PartyOutcome& north = *last.ends.at("north").outcome;
-  const nlohmann::json json = nlohmann::json::parse(north.document->json);
-  const bool marked = north.document->ending == study::Ending::kNotTrained;
+  const nlohmann::json json = nlohmann::json::parse(testing::DocumentOf(north).json);
+  const bool marked = testing::DocumentOf(north).ending == study::Ending::kNotTrained;
   const uint64_t gone = json.at("lost_openings");
   EXPECT_LE(gone, lost);
   counts.lost += gone;

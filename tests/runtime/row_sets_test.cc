@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "tests/runtime/design_study.h"
 
 namespace partita::row_sets_test {
@@ -28,7 +30,7 @@ class RowSetsTest : public ::testing::Test {
                     bool record = true) {
     testing::WriteTables(split, rows, folder_);
     const runtime::MleStudy study = runtime::PrepareMleStudy(
-        study::ParseStudyFile(testing::StudyText(split, design, "dealer", rows), "study.toml"));
+        runtime::ParseStudyFile(testing::StudyText(split, design, "dealer", rows), "study.toml"));
     const size_t party = runtime::PartyByName(study, "q");
     crypto::SystemRandom random;
     SilentProgress progress;
@@ -125,7 +127,7 @@ TEST_F(RowSetsTest, OfTwoRunsAtOnceTheSecondIsHeldToTheFirst) {
   const auto asks = [&](runtime::RowSets& sets) {
     testing::WriteTables(whole, rows, folder_);
     const runtime::MleStudy study = runtime::PrepareMleStudy(
-        study::ParseStudyFile(testing::StudyText(whole, Regression(), "dealer", rows), "a.toml"));
+        runtime::ParseStudyFile(testing::StudyText(whole, Regression(), "dealer", rows), "a.toml"));
     const size_t party = runtime::PartyByName(study, "q");
     sets.Require(study, party,
                  runtime::LoadLocalData(study, party, Table(), crypto::RandomKey(random), progress),

@@ -16,8 +16,10 @@
 #include "privacy/ledger/audit.h"
 #include "privacy/ledger/seen_heads.h"
 #include "runtime/ledger_charges.h"
+#include "runtime/mle_study.h"
 #include "runtime/own_error.h"
 #include "runtime/party.h"
+#include "runtime/prepare_study.h"
 #include "tests/cli/study_folder.h"
 #include "tests/data/expect_error.h"
 
@@ -73,7 +75,7 @@ class RunLedgerTest : public ::testing::Test {
   // All parties as threads; those whose ledger file is there keep it. identities: none: nobody
   // signs.
   std::map<std::string, End> Run() {
-    const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+    const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
     const std::vector<std::string> names = PartyNames(study);
     std::vector<std::unique_ptr<net::Transport>> transports =
         net::MakeMemoryTransports(names, random_);
@@ -146,7 +148,7 @@ TEST_F(RunLedgerTest, APrivateStudyIsSpentAtEveryHolder) {
 // of the noise that remains, at the order of the account.
 TEST_F(RunLedgerTest, ChargesTheNoiseThatRemains) {
   MakePrivate();
-  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
   const auto request = ChargesOf(study, PolicyFor("5"));
   ASSERT_EQ(request.charges.size(), 2u);
   const auto& outside = std::get<privacy::ledger::GridGaussian>(request.charges[0].mechanism);
@@ -160,7 +162,7 @@ TEST_F(RunLedgerTest, ChargesTheNoiseThatRemains) {
 
 TEST_F(RunLedgerTest, RefusesABudgetThatNoChargeCanCover) {
   MakePrivate();
-  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
   Policy policy = PolicyFor("5");
   policy.outside.adjacency = privacy::Adjacency::kAddRemove;
   const auto error = ThrownBy([&] { ChargesOf(study, policy); });
@@ -192,7 +194,7 @@ TEST_F(RunLedgerTest, AStudyBeyondTheBudgetIsRefusedBeforeAnybodyIsConnected) {
 TEST_F(RunLedgerTest, TheBudgetEndsAfterAsManyStudiesAsItSays) {
   MakePrivate();
   OpenLedgers(PolicyFor("2"));
-  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
   SqliteLedger ledger({.file = File("north")});
   const auto priced = ledger.Price(ChargesOf(study, PolicyFor("2")));
   const uint64_t left =
@@ -294,7 +296,7 @@ TEST_F(RunLedgerTest, ARestoredLedgerWithoutATableIsFoundOut) {
 TEST_F(RunLedgerTest, PeersAreToldOfTheLedgerInGeneralWords) {
   MakePrivate();
   OpenLedgers(PolicyFor("5"));
-  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
   RunLedger ledger({File("north"), ""}, {});
   ledger.Prepare(study, 0);
   partita::testing::StudyFolder::Write(File("north"), std::string(9000, 'x'));
@@ -331,7 +333,7 @@ TEST_F(RunLedgerTest, SaysWhoKeepsNoLedger) {
 TEST_F(RunLedgerTest, SpendsBeforeItSaysOk) {
   MakePrivate();
   OpenLedgers(PolicyFor("5"));
-  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
   RunLedger ledger({File("north"), ""}, {});
   ledger.Prepare(study, 0);
   ledger.Reserve({});
@@ -353,7 +355,7 @@ class ChargedRunTest : public RunLedgerTest {
   void SetUp() override {
     MakePrivate();
     OpenLedgers(PolicyFor("5"));
-    study_.emplace(PrepareMleStudy(study::LoadStudyFile(folder_.study_file())));
+    study_.emplace(PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file())));
   }
   fs::path Folder() const { return fs::path(folder_.path()) / "north.run"; }
   // One attempt up to its reservation; then `ends`.
@@ -441,7 +443,7 @@ TEST_F(ChargedRunTest, TwoProcessesDoNotShareAFolder) {
 TEST_F(RunLedgerTest, AnOpeningBeforeTheOkSpendsNothing) {
   MakePrivate();
   OpenLedgers(PolicyFor("5"));
-  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
   RunLedger ledger({File("north"), ""}, {});
   ledger.Prepare(study, 0);
   ledger.Reserve({});
@@ -458,7 +460,7 @@ TEST_F(RunLedgerTest, AnOpeningBeforeTheOkSpendsNothing) {
 
 TEST_F(RunLedgerTest, AsksWhichTableIsMeant) {
   OpenLedgers(PolicyFor("5"));
-  const MleStudy study = PrepareMleStudy(study::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
   {
     RunLedger ledger({File("north"), "vists"}, {});
     const auto error = ThrownBy([&] { ledger.Prepare(study, 0); });

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "tests/runtime/sealed_fiml_cases.h"
 
 namespace partita::sealed_fiml_study_test {
@@ -127,7 +129,7 @@ TEST(SealedFimlStudyTest, WhatItCannotDoIsRefusedByName) {
         << testing::StudyText(Splits()[1], design, "dealer", MakeRows(100, 1, false));
     std::string message = "accepted";
     try {
-      runtime::PrepareMleStudy(study::LoadStudyFile(folder + "/study.toml"));
+      runtime::PrepareMleStudy(runtime::LoadStudyFile(folder + "/study.toml"));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());

@@ -6,6 +6,7 @@
 
 #include "methods/mle/sealed_analysis.h"
 #include "tests/runtime/reference_run.h"
+#include "tests/runtime/results.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::testing {
@@ -66,7 +67,7 @@ inline ReferenceStudyOptions SealedOptions(const json& reference, const std::str
 inline void ExpectSealedEnds(const json& reference, const std::vector<runtime::PartyEnd>& ends) {
   const bool covariates = HasSealedCovariates(reference);
   const runtime::PartyOutcome& receiver = Receiver(ends);
-  const methods::mle::MleResult& result = receiver.results.front();
+  const methods::mle::MleResult& result = testing::MleResultsOf(receiver).front();
   EXPECT_TRUE(result.fit.converged);
   CompareSealedEstimates(result, reference, covariates);
   CompareSealedMeasures(result, reference);
@@ -77,9 +78,10 @@ inline void ExpectSealedEnds(const json& reference, const std::vector<runtime::P
                                     "sealed-estimates/main", "sealed-fit/main"};
   if (covariates) expected.insert("sealed-standard-errors/main");
   EXPECT_EQ(opened, expected);
-  EXPECT_EQ(std::count_if(ends.begin(), ends.end(),
-                          [](const auto& end) { return !end.outcome->results.empty(); }),
-            1);
+  EXPECT_EQ(
+      std::count_if(ends.begin(), ends.end(),
+                    [](const auto& end) { return !testing::MleResultsOf(*end.outcome).empty(); }),
+      1);
 }
 
 // One partition on one engine.

@@ -6,6 +6,9 @@
 
 #include "privacy/release_rule.h"
 #include "runtime/build_plan.h"
+#include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::sealed_study_test {
 namespace {
@@ -77,8 +80,9 @@ TEST_F(SealedStudy, OpensOnTheGridOfTheStandardErrors) {
     std::set<std::string> opened;
     for (const auto& count : outcome.releases) opened.insert(count.release.id);
     EXPECT_EQ(opened.count("sealed-grids/main"), 1u);
-    const methods::mle::MleResult& result = outcome.results.front();
-    const methods::mle::MleResult& exact = testing::Receiver(exact_ends).results.front();
+    const methods::mle::MleResult& result = testing::MleResultsOf(outcome).front();
+    const methods::mle::MleResult& exact =
+        testing::MleResultsOf(testing::Receiver(exact_ends)).front();
     EXPECT_TRUE(result.fit.converged);
     // Half a step of at most g SE, the bits that guard the rounding, and the 2^-10 that the
     // variance on shares is off by.
@@ -122,7 +126,7 @@ Planned PlanOf(const std::string& name, const std::string& release, const std::s
       testing::WriteReferenceStudy(reference, reference["partitions"][0], folder, options);
   Planned planned;
   try {
-    planned.plan = runtime::BuildPlan(runtime::PrepareMleStudy(study::LoadStudyFile(file)));
+    planned.plan = runtime::BuildPlan(runtime::PrepareMleStudy(runtime::LoadStudyFile(file)));
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadInput);
     EXPECT_FALSE(error.hint().empty());

@@ -10,7 +10,10 @@
 #include <map>
 
 #include "privacy/release_rule.h"
+#include "runtime/mle_study.h"
+#include "runtime/prepare_study.h"
 #include "tests/runtime/design_study.h"
+#include "tests/runtime/results.h"
 
 namespace partita::study_design_test {
 namespace {
@@ -290,7 +293,7 @@ TEST(DesignTest, RobustStandardErrorsOfSplitColumnsRefuseTheRest) {
       const std::string path = folder + "/study.toml";
       std::ofstream(path) << testing::StudyText(Splits()[split], design, "dealer", rows);
       try {
-        runtime::PrepareMleStudy(study::LoadStudyFile(path));
+        runtime::PrepareMleStudy(runtime::LoadStudyFile(path));
         ADD_FAILURE() << "not refused";
       } catch (const Error& error) {
         EXPECT_THAT(error.message(), ::testing::HasSubstr(reason));
@@ -406,12 +409,12 @@ TEST(DesignTest, EstimatesAreToldToThoseWhomTheStudyNames) {
       const std::vector<runtime::PartyEnd> ends = RunEnds(Splits()[1], design, engine, rows);
       for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
       ExpectPlanned(ends);
-      const methods::mle::MleResult& own = ends[0].outcome->results.at(0);
+      const methods::mle::MleResult& own = testing::MleResultsOf(*ends[0].outcome).at(0);
       for (size_t i = 1; i < ends.size(); ++i) {
         const bool told = ends[i].party != "dealer" && (to == "all" || ends[i].party == to);
-        ASSERT_EQ(ends[i].outcome->results.size(), told ? 1u : 0u) << ends[i].party;
+        ASSERT_EQ(testing::MleResultsOf(*ends[i].outcome).size(), told ? 1u : 0u) << ends[i].party;
         if (!told) continue;
-        const methods::mle::MleResult& result = ends[i].outcome->results[0];
+        const methods::mle::MleResult& result = testing::MleResultsOf(*ends[i].outcome)[0];
         EXPECT_EQ(result.group_n, own.group_n);
         ASSERT_EQ(result.fit.fit_measures.size(), own.fit.fit_measures.size());
         const auto& measures = result.fit.fit_measures;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/classify_text.h"
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
@@ -45,16 +46,18 @@ std::string Complaint(const std::string& text) {
   return "accepted";
 }
 
+Spec SpecOf(const std::string& text) { return ClassifyOf(Parse(text).analyses.front()).spec; }
+
 TEST(ClassifySectionTest, ReadsEveryKey) {
   const StudyFile study = Parse(kClassifyStudy);
   ASSERT_EQ(study.analyses.size(), 1u);
   const AnalysisSpec& analysis = study.analyses.front();
   EXPECT_EQ(analysis.method, "classify");
   EXPECT_EQ(analysis.protocol, "dp-sgd");
-  ASSERT_TRUE(analysis.classify);
-  ASSERT_TRUE(analysis.privacy);
-  EXPECT_EQ(analysis.privacy->epsilon, 4);
-  const Spec& spec = *analysis.classify;
+  const ClassifySection& section = ClassifyOf(analysis);
+  ASSERT_TRUE(section.privacy);
+  EXPECT_EQ(section.privacy->epsilon, 4);
+  const Spec& spec = section.spec;
   EXPECT_EQ(spec.outcome, "relapse");
   EXPECT_EQ(spec.positive, 1u);
   ASSERT_EQ(spec.columns.size(), 3u);
@@ -81,25 +84,20 @@ TEST(ClassifySectionTest, HasDefaults) {
   std::string text = kClassifyStudy;
   const size_t from = text.find("intercept = true"), to = text.find("[analysis.privacy]");
   text.erase(from, to - from);
-  const Spec spec = *Parse(text).analyses.front().classify;
+  const Spec spec = SpecOf(text);
   EXPECT_EQ(spec.row_norm, 2);  // four columns with the intercept
   EXPECT_EQ(spec.evaluation, Evaluation::kNone);
   EXPECT_EQ(spec.test_share, 0);
   EXPECT_EQ(spec.interval_share, 0);
   const Spec stage =
-      *Parse(Edited(text, "outcome = \"relapse\"\npositive = \"yes\"", "outcome = \"stage\""))
-           .analyses.front()
-           .classify;
+      SpecOf(Edited(text, "outcome = \"relapse\"\npositive = \"yes\"", "outcome = \"stage\""));
   EXPECT_EQ(stage.levels.size(), 3u);
   EXPECT_FALSE(stage.binary());
   for (const Protocol protocol : {Protocol::kAggregation, Protocol::kPsgd, Protocol::kMinimum}) {
     const std::string name(methods::classify::ProtocolName(protocol));
-    EXPECT_EQ(Parse(Edited(text, "dp-sgd", name)).analyses.front().classify->protocol, protocol);
+    EXPECT_EQ(SpecOf(Edited(text, "dp-sgd", name)).protocol, protocol);
   }
-  EXPECT_EQ(Parse(Edited(text, "outcome =", "loss = \"huber\"\noutcome ="))
-                .analyses.front()
-                .classify->huber_width,
-            0.5);
+  EXPECT_EQ(SpecOf(Edited(text, "outcome =", "loss = \"huber\"\noutcome =")).huber_width, 0.5);
 }
 
 // What is not private names what it opens; what draws no noise promises nothing.
@@ -119,8 +117,8 @@ TEST(ClassifySectionTest, ProtocolsForComparisonNameWhatTheyOpen) {
       text = Edited(text, promise, "");
     }
     const AnalysisSpec analysis = Parse(With(text, uncovered)).analyses.front();
-    EXPECT_EQ(analysis.classify->protocol, protocol);
-    EXPECT_EQ(analysis.privacy.has_value(), protocol == Protocol::kObjective);
+    EXPECT_EQ(ClassifyOf(analysis).spec.protocol, protocol);
+    EXPECT_EQ(ClassifyOf(analysis).privacy.has_value(), protocol == Protocol::kObjective);
     EXPECT_EQ(analysis.releases.size(), uncovered.empty() ? 0u : 1u);
     if (uncovered.empty()) {
       EXPECT_THAT(Complaint(With(text, "exact-average")), HasSubstr("nothing to list"));

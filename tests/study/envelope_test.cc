@@ -5,8 +5,11 @@
 
 #include <functional>
 
+#include "study/mle_section.h"
 #include "study/utc_time.h"
 #include "tests/data/expect_error.h"
+#include "tests/paths.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/study_text.h"
 
 namespace partita::study::envelope_test {
@@ -127,6 +130,13 @@ data::Condition On(const std::string& variable) {
   return condition;
 }
 
+// To change what an analysis says, and nothing of a study that it was copied from.
+MleSection& OwnMle(AnalysisSpec& analysis) {
+  const auto own = std::make_shared<MleSection>(MleOf(analysis));
+  analysis.section = own;
+  return *own;
+}
+
 class InsideTest : public testing::Test {
  protected:
   InsideTest() : study_(ParseStudyFile(kSmallStudy, "study.toml")) {}
@@ -157,7 +167,7 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
       {"the protocol of analysis 'main' 'likelihood'",
        [](auto& s) { s.analyses[0].protocol = "likelihood"; }},
       {"the function of analysis 'main' 'growth'",
-       [](auto& s) { s.analyses[0].function = "growth"; }},
+       [](auto& s) { OwnMle(s.analyses[0]).function = "growth"; }},
       {"the release of analysis 'main' 'estimates'",
        [](auto& s) {
          s.analyses[0].releases = {{"moments", "", {}}, {"estimates", "", {}}};
@@ -166,8 +176,10 @@ TEST_F(InsideTest, EveryKindOfExcessIsNamed) {
        [](auto& s) {
          s.analyses[0].releases = {{"moments", "all", {}}};
        }},
-      {"the release of analysis 'main' 'robust'", [](auto& s) { s.analyses[0].robust = true; }},
-      {"the group of analysis 'main' 'income'", [](auto& s) { s.analyses[0].group = "income"; }},
+      {"the release of analysis 'main' 'robust'",
+       [](auto& s) { OwnMle(s.analyses[0]).robust = true; }},
+      {"the group of analysis 'main' 'income'",
+       [](auto& s) { OwnMle(s.analyses[0]).group = "income"; }},
       {"the variable in the subset of analysis 'main' 'income'",
        [](auto& s) { s.analyses[0].subset = {On("income")}; }},
       {"the engine 'replicated'", [](auto& s) { s.engine.name = "replicated"; }},
@@ -201,7 +213,7 @@ TEST_F(InsideTest, DerivedVariablesCountAsTheirSource) {
   study_.derived.emplace_back();
   study_.derived[0].name = "x1-groups";
   study_.derived[0].from = "x1";
-  study_.analyses[0].group = "x1-groups";
+  OwnMle(study_.analyses[0]).group = "x1-groups";
   EXPECT_EQ(Outside(), "nothing");
   study_.derived[0].from = "income";
   EXPECT_EQ(Outside(), "the source of 'x1-groups' 'income'");
@@ -210,8 +222,86 @@ TEST_F(InsideTest, DerivedVariablesCountAsTheirSource) {
 TEST_F(InsideTest, EveryAnalysisCounts) {
   study_.analyses.push_back(study_.analyses[0]);
   study_.analyses[1].name = "second";
-  study_.analyses[1].function = "growth";
+  OwnMle(study_.analyses[1]).function = "growth";
   EXPECT_EQ(Outside(), "the function of analysis 'second' 'growth'");
+}
+
+// An example of every method, and what an envelope must list of it.
+struct AdmittedStudy {
+  std::string example, method, protocol;
+  std::vector<std::string> functions, releases;
+};
+
+const std::vector<AdmittedStudy>& AdmittedStudies() {
+  static const std::vector<AdmittedStudy> studies = {
+      {"three_factor/horizontal", "mle", "pooled-moments", {"cfa"}, {"moments"}},
+      {"synthetic_registry", "mixture", "dpvi", {}, {"model"}},
+      {"private_classifier", "classify", "dp-sgd", {}, {"classifier", "intervals", "test-counts"}},
+      {"registry_survival", "mcmc", "decisions", {"weibull"}, {"decisions"}}};
+  return studies;
+}
+
+StudyFile LoadAdmitted(const AdmittedStudy& admitted) {
+  return LoadStudyFile(SourcePath("examples/" + admitted.example + "/study.toml"));
+}
+
+Envelope EnvelopeFor(const AdmittedStudy& admitted) {
+  const StudyFile study = LoadAdmitted(admitted);
+  Envelope envelope = Example();
+  envelope.methods = {admitted.method};
+  envelope.protocols = {admitted.protocol};
+  envelope.functions = admitted.functions;
+  envelope.engines = {study.engine.name};
+  envelope.receivers = {study.parties[0].name, "all"};
+  envelope.releases = admitted.releases;
+  envelope.variables.clear();
+  for (const data::ColumnSchema& column : study.dictionary.columns) {
+    for (const std::string& name : {column.name, column.time_column, column.event_column})
+      envelope.variables.push_back(name);
+  }
+  return envelope;
+}
+
+TEST(EnvelopeTest, AdmitsStudiesOfEveryMethod) {
+  for (const AdmittedStudy& admitted : AdmittedStudies()) {
+    SCOPED_TRACE(admitted.method);
+    const auto error =
+        ThrownBy([&] { RequireInside(LoadAdmitted(admitted), EnvelopeFor(admitted)); });
+    EXPECT_FALSE(error) << error->message();
+  }
+}
+
+TEST(EnvelopeTest, EveryListLimitsEveryMethod) {
+  using List = std::vector<std::string>;
+  for (const AdmittedStudy& admitted : AdmittedStudies()) {
+    SCOPED_TRACE(admitted.method);
+    const StudyFile study = LoadAdmitted(admitted);
+    for (List Envelope::*list :
+         {&Envelope::methods, &Envelope::protocols, &Envelope::functions, &Envelope::engines,
+          &Envelope::receivers, &Envelope::releases, &Envelope::variables}) {
+      const List allowed = EnvelopeFor(admitted).*list;
+      for (size_t i = 0; i < allowed.size(); ++i) {
+        if (allowed[i].empty()) continue;
+        // Only the receiver is told the moments.
+        if (admitted.method == "mle" && allowed[i] == "all") continue;
+        Envelope narrow = EnvelopeFor(admitted);
+        (narrow.*list)[i] = "another";
+        const auto error = ThrownBy([&] { RequireInside(study, narrow); });
+        ASSERT_TRUE(error) << allowed[i];
+        EXPECT_THAT(error->message(), HasSubstr("'" + allowed[i] + "'"));
+      }
+    }
+  }
+}
+
+TEST(EnvelopeTest, FunctionsMayBeNone) {
+  const std::string none = Edited(kEnvelope, "[\"cfa\", \"sem\"]", "[]");
+  EXPECT_TRUE(ParseEnvelopeFile(none, "e.toml").functions.empty());
+  const StudyFile study = ParseStudyFile(kSmallStudy, "study.toml");
+  Envelope envelope = Example();
+  envelope.functions.clear();
+  ExpectError(ErrorCode::kRefused, "the function of analysis 'main' 'cfa'", "wider envelope",
+              [&] { RequireInside(study, envelope); });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "study/study_file.h"
 #include "tests/paths.h"
+#include "tests/study/all_methods.h"
 
 namespace partita::study::example_studies_test {
 namespace {

@@ -1,9 +1,12 @@
 // [[analysis]] method = "mcmc": what it means, and every mistake with its place and a remedy.
+#include "study/mcmc_section.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "methods/accept/spec.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
@@ -92,7 +95,7 @@ clip = 0.005
 const ChainSpec& Parse(const std::string& text) {
   static std::vector<StudyFile> kept;
   kept.push_back(ParseStudyFile(text, "s.toml"));
-  return *kept.back().analyses.front().mcmc;
+  return ChainOf(kept.back().analyses.front());
 }
 
 TEST(McmcSectionTest, ReadsEveryKey) {

@@ -11,6 +11,7 @@
 
 #include "study/study_file.h"
 #include "tests/paths.h"
+#include "tests/study/all_methods.h"
 
 namespace partita::study::mistakes_test {
 namespace {

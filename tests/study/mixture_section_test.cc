@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "study/study_sections.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
@@ -96,7 +97,7 @@ MixtureSpec Parse(const std::string& section, const std::string& base = kBase) {
   const toml::table tree = ParseToml(section, "s.toml");
   const std::string name = "s.toml";  // outlives the readers
   const TableReader root(name, tree, "the study file", {"analysis"});
-  return ReadMixture(root.Tables("analysis", kMixtureKeys).front(), study);
+  return ReadMixture(root.Tables("analysis", MixtureReader().keys).front(), study);
 }
 
 TEST(MixtureSectionTest, ReadsEveryKey) {

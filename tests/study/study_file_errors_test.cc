@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "study/study_file.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 

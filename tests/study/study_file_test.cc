@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "study/mle_section.h"
 #include "study/study_template.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/study_text.h"
 
 namespace partita::study::study_file_test {
@@ -69,16 +71,16 @@ TEST(StudyFileTest, ReadsEveryKey) {
   EXPECT_EQ(study.engine.name, "dealer");
   EXPECT_EQ(study.engine.fraction_bits, 38);
   EXPECT_EQ(study.network.timeout_seconds, 2.5);
-  EXPECT_EQ(study.analysis.method, "mle");
-  EXPECT_EQ(study.analysis.protocol, "pooled-moments");
-  EXPECT_EQ(study.analysis.function, "cfa");
-  EXPECT_EQ(study.analysis.model, "f =~ x1 + x2 + x3\n");
-  EXPECT_EQ(study.analysis.group, "school");
-  EXPECT_THAT(study.analysis.group_equal, ElementsAre("loadings", "intercepts"));
-  EXPECT_TRUE(study.analysis.std_lv);
-  EXPECT_EQ(study.analysis.meanstructure, true);
-  EXPECT_EQ(study.analysis.fixed_x, false);
-  EXPECT_EQ(study.analysis.information, "observed");
+  EXPECT_EQ(study.analyses[0].method, "mle");
+  EXPECT_EQ(study.analyses[0].protocol, "pooled-moments");
+  EXPECT_EQ(MleOf(study.analyses[0]).function, "cfa");
+  EXPECT_EQ(MleOf(study.analyses[0]).model, "f =~ x1 + x2 + x3\n");
+  EXPECT_EQ(MleOf(study.analyses[0]).group, "school");
+  EXPECT_THAT(MleOf(study.analyses[0]).group_equal, ElementsAre("loadings", "intercepts"));
+  EXPECT_TRUE(MleOf(study.analyses[0]).std_lv);
+  EXPECT_EQ(MleOf(study.analyses[0]).meanstructure, true);
+  EXPECT_EQ(MleOf(study.analyses[0]).fixed_x, false);
+  EXPECT_EQ(MleOf(study.analyses[0]).information, "observed");
 }
 
 TEST(StudyFileTest, FillsInDefaults) {
@@ -92,12 +94,12 @@ TEST(StudyFileTest, FillsInDefaults) {
   const StudyFile study = Parse(text);
   EXPECT_EQ(study.engine.fraction_bits, 40);
   EXPECT_EQ(study.network.timeout_seconds, 60);
-  EXPECT_EQ(study.analysis.group, "");
-  EXPECT_THAT(study.analysis.group_equal, IsEmpty());
-  EXPECT_FALSE(study.analysis.std_lv);
-  EXPECT_FALSE(study.analysis.meanstructure.has_value());
-  EXPECT_FALSE(study.analysis.fixed_x.has_value());
-  EXPECT_EQ(study.analysis.information, "expected");
+  EXPECT_EQ(MleOf(study.analyses[0]).group, "");
+  EXPECT_THAT(MleOf(study.analyses[0]).group_equal, IsEmpty());
+  EXPECT_FALSE(MleOf(study.analyses[0]).std_lv);
+  EXPECT_FALSE(MleOf(study.analyses[0]).meanstructure.has_value());
+  EXPECT_FALSE(MleOf(study.analyses[0]).fixed_x.has_value());
+  EXPECT_EQ(MleOf(study.analyses[0]).information, "expected");
   EXPECT_EQ(study.dictionary.columns[3].reference, "Pasteur");
 }
 
@@ -128,11 +130,11 @@ TEST(StudyFileTest, FindsTheModelInTheFile) {
   // The model starts on the line after its opening quotes, or right behind them.
   const std::string model = "model = \"\"\"\nf =~ x1 + x2 + x3\n\"\"\"";
   const auto position = [&](const std::string& other) {
-    return Parse(Edited(kSmallStudy, model, other)).analysis.model_position;
+    return MleOf(Parse(Edited(kSmallStudy, model, other)).analyses[0]).model_position;
   };
   const StudyFile study = Parse(kSmallStudy);
-  EXPECT_EQ(study.analysis.model_position.line, 52U);
-  EXPECT_EQ(study.analysis.model_position.column, 1U);
+  EXPECT_EQ(MleOf(study.analyses[0]).model_position.line, 52U);
+  EXPECT_EQ(MleOf(study.analyses[0]).model_position.column, 1U);
   const Position one_line = position("model = \"f =~ x1 + x2 + x3\"");
   EXPECT_EQ(one_line.line, 51U);
   EXPECT_EQ(one_line.column, 10U);
@@ -209,7 +211,7 @@ TEST(StudyFileTest, TemplatesParse) {
     const bool vertical = kind != TemplateKind::kHorizontal;
     EXPECT_EQ(study.parties[0].columns.size(), vertical ? 3U : 6U);
     EXPECT_EQ(study.blocks.size(), vertical ? 1U : 2U);
-    EXPECT_EQ(study.analysis.mixture.has_value(), kind == TemplateKind::kMixture);
+    EXPECT_EQ(study.analyses[0].method, kind == TemplateKind::kMixture ? "mixture" : "mle");
   }
 }
 
@@ -223,7 +225,7 @@ TEST(StudyFileTest, CommentedKeysOfTheTemplatesAreRight) {
   const StudyFile study = Parse(text);
   EXPECT_EQ(study.table.separator, ';');
   EXPECT_EQ(study.table.decimal, ',');
-  EXPECT_EQ(study.analysis.meanstructure, true);
+  EXPECT_EQ(MleOf(study.analyses[0]).meanstructure, true);
 }
 
 class LoadStudyFileTest : public testing::Test {

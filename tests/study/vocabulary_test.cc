@@ -9,8 +9,10 @@
 #include "base/date.h"
 #include "base/error.h"
 #include "data/design.h"
+#include "study/mle_section.h"
 #include "study/study_file.h"
 #include "tests/paths.h"
+#include "tests/study/all_methods.h"
 #include "tests/study/study_text.h"
 
 namespace partita::study::vocabulary_test {
@@ -50,7 +52,7 @@ TEST(VocabularyTest, DefaultsOfWhatMayBeLeftOut) {
   EXPECT_FALSE(study.disclosure.refuse_small_samples);
   ASSERT_EQ(study.analyses.size(), 1u);
   EXPECT_EQ(study.analyses[0].name, "main");
-  EXPECT_FALSE(study.analyses[0].robust);
+  EXPECT_FALSE(MleOf(study.analyses[0]).robust);
   EXPECT_THAT(study.analyses[0].subset, IsEmpty());
   EXPECT_EQ(study.design.position.line, 61u);
   EXPECT_EQ(study.analyses[0].position.line, 47u);
@@ -259,16 +261,15 @@ TEST(VocabularyTest, SeveralAnalysesKeepTheirOrder) {
       Parse(Edited(kSmallStudy, "[[analysis]]", "[[analysis]]\nname = \"all\"") + second);
   ASSERT_EQ(study.analyses.size(), 2u);
   EXPECT_EQ(study.analyses[0].name, "all");
-  EXPECT_EQ(study.analysis.name, "all");
   const AnalysisSpec& girls = study.analyses[1];
   EXPECT_EQ(girls.name, "girls-only");
   EXPECT_EQ(girls.protocol, "likelihood");
-  EXPECT_TRUE(girls.robust);
+  EXPECT_TRUE(MleOf(girls).robust);
   EXPECT_EQ(girls.position.line, 65u);
   ASSERT_EQ(girls.subset.size(), 1u);
   EXPECT_EQ(data::ConditionText(girls.subset[0]), "x1 > 0");
-  EXPECT_EQ(girls.model_position.line, 73u);
-  EXPECT_EQ(girls.model_position.column, 10u);
+  EXPECT_EQ(MleOf(girls).model_position.line, 73u);
+  EXPECT_EQ(MleOf(girls).model_position.column, 10u);
 }
 
 TEST(VocabularyTest, GroupsMayBeMadeByACut) {
@@ -276,7 +277,7 @@ TEST(VocabularyTest, GroupsMayBeMadeByACut) {
                                 "[[derived]]\nname = \"x3_class\"\nfrom = \"x3\"\ntransform = "
                                 "\"cut\"\npoints = [3]\nlabels = "
                                 "[\"low\", \"high\"]\n");
-  EXPECT_EQ(study.analyses[0].group, "x3_class");
+  EXPECT_EQ(MleOf(study.analyses[0]).group, "x3_class");
 }
 
 TEST(VocabularyTest, TablesNeedNoSectionOfTheirOwn) {

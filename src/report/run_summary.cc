@@ -1,4 +1,4 @@
-#include "report/terminal_summary.h"
+#include "report/run_summary.h"
 
 #include "base/text_table.h"
 
@@ -72,28 +72,11 @@ std::string Provenance(const study::Plan& plan, const RunFacts& facts) {
   return out;
 }
 
-std::string AnalysisHeading(const std::string& name) {
-  const std::string heading = "Analysis " + name;
-  return "\n" + heading + "\n" + std::string(TextWidth(heading), '=') + "\n";
-}
-
 }  // namespace
 
 std::string RunSummary(const study::Plan& plan, const RunFacts& facts) {
   return ReleasesText(facts) + Corrected(facts) + Learned(plan) + PrivacyText(facts) + Cost(facts) +
          Provenance(plan, facts);
-}
-
-std::string TerminalSummary(std::span<const methods::mle::MleResult> results,
-                            const study::Plan& plan, const RunFacts& facts) {
-  const std::string heading =
-      plan.title == plan.study || plan.title.empty() ? plan.study : plan.study + ": " + plan.title;
-  std::string out = WrapText("Study " + heading, 0);
-  for (const methods::mle::MleResult& result : results) {
-    if (results.size() > 1) out += AnalysisHeading(result.name);
-    out += "\n" + SemSummary(result);
-  }
-  return out + RunSummary(plan, facts);
 }
 
 }  // namespace partita::report

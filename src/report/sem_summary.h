@@ -15,11 +15,8 @@ namespace partita::report {
 // The statistical part alone, of one analysis.
 std::string SemSummary(const methods::mle::MleResult& result);
 
-// The releases with their counts, who learned what, rounds, bytes and time per phase.
-std::string RunSummary(const study::Plan& plan, const RunFacts& facts);
-
-// Both, under a heading with the study's name and hash. Several analyses follow one another, each
-// under its name.
+// It and RunSummary, under a heading with the study's name and hash. Several analyses follow one
+// another, each under its name.
 std::string TerminalSummary(std::span<const methods::mle::MleResult> results,
                             const study::Plan& plan, const RunFacts& facts);
 

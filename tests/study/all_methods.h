@@ -1,0 +1,28 @@
+// Study files read with the sections of all methods, whose list is runtime/methods_list.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "study/classify_section.h"
+#include "study/mcmc_section.h"
+#include "study/mixture_section.h"
+#include "study/mle_section.h"
+
+namespace partita::study {
+
+inline const std::vector<SectionReader>& SectionsOfAllMethods() {
+  static const std::vector<SectionReader> sections = {MleReader(), MixtureReader(),
+                                                      ClassifyReader(), McmcReader()};
+  return sections;
+}
+
+inline StudyFile ParseStudyFile(std::string text, std::string file_name) {
+  return ParseStudyFile(std::move(text), std::move(file_name), SectionsOfAllMethods());
+}
+
+inline StudyFile LoadStudyFile(const std::string& path) {
+  return LoadStudyFile(path, SectionsOfAllMethods());
+}
+
+}  // namespace partita::study

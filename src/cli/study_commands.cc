@@ -278,27 +278,26 @@ void AddReport(CLI::App* study, Invocation& invocation) {
     std::string file, html, csv;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      AddCommand(study, "report", "study report",
-                 "Show the report of a result.json again, as text, page or table", invocation,
-                 [&invocation, options] {
-                   const report::StoredResult stored =
-                       report::LoadResultJson(options->file, runtime::ReadResult);
-                   if (!options->csv.empty()) {
-                     const std::optional<std::string> csv = stored.result->Csv();
-                     if (!csv) {
-                       throw Error(ErrorCode::kUsage, "this result has no table of estimates",
-                                   "leave out --csv; result.json holds all numbers");
-                     }
-                     WriteFileAtomically(options->csv, *csv);
-                   }
-                   if (!options->html.empty())
-                     WriteFileAtomically(options->html,
-                                                 stored.result->Html(stored.plan, stored.facts));
-                   PrintResult(invocation.output, stored.result->Text(stored.plan, stored.facts),
-                               stored.result->Json(stored.plan, stored.facts));
-                   return kDone;
-                 });
+  CLI::App* command = AddCommand(
+      study, "report", "study report",
+      "Show the report of a result.json again, as text, page or table", invocation,
+      [&invocation, options] {
+        const report::StoredResult stored =
+            report::LoadResultJson(options->file, runtime::ReadResult);
+        if (!options->csv.empty()) {
+          const std::optional<std::string> csv = stored.result->Csv();
+          if (!csv) {
+            throw Error(ErrorCode::kUsage, "this result has no table of estimates",
+                        "leave out --csv; result.json holds all numbers");
+          }
+          WriteFileAtomically(options->csv, *csv);
+        }
+        if (!options->html.empty())
+          WriteFileAtomically(options->html, stored.result->Html(stored.plan, stored.facts));
+        PrintResult(invocation.output, stored.result->Text(stored.plan, stored.facts),
+                    stored.result->Json(stored.plan, stored.facts));
+        return kDone;
+      });
   command->add_option("RESULT", options->file, "A result.json")->required();
   command->add_option("--html", options->html, "Also write it as a page to this file");
   command->add_option("--csv", options->csv, "Also write the estimates as a table to this file");

@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "report/document_report.h"
+#include "runtime/covariate_table.h"
 #include "runtime/outcome.h"
 #include "runtime/plan_privacy.h"
-#include "runtime/release_bits.h"
 #include "study/classify_section.h"
 
 namespace partita::runtime {

@@ -39,17 +39,14 @@ const std::vector<Method>& AllMethods() {
   using study::TemplateKind;
   static const std::vector<Method> methods = {
       {study::MleReader(), "a structural equation model", Prepared<MleStudy, PrepareMleStudy>,
-       report::ReadMleReport, "result-mle", TemplateKind::kHorizontal, TemplateKind::kVertical, "",
-       &kMleChecks},
+       report::ReadMleReport, TemplateKind::kHorizontal, TemplateKind::kVertical, "", &kMleChecks},
       {study::MixtureReader(), "a model of split columns, for synthetic tables",
-       Prepared<MixtureStudy, PrepareMixtureStudy>, report::ReadDocumentResult, "result-document",
-       std::nullopt, TemplateKind::kMixture,
-       "a mixture is fitted to columns that several parties hold"},
+       Prepared<MixtureStudy, PrepareMixtureStudy>, report::ReadDocumentResult, std::nullopt,
+       TemplateKind::kMixture, "a mixture is fitted to columns that several parties hold"},
       {study::ClassifyReader(), "a private classifier",
-       Prepared<ClassifyStudy, PrepareClassifyStudy>, report::ReadDocumentResult,
-       "result-document"},
+       Prepared<ClassifyStudy, PrepareClassifyStudy>, report::ReadDocumentResult},
       {study::McmcReader(), "a Bayesian regression by chains of confidential decisions",
-       Prepared<McmcStudy, PrepareMcmcStudy>, report::ReadDocumentResult, "result-document"}};
+       Prepared<McmcStudy, PrepareMcmcStudy>, report::ReadDocumentResult}};
   return methods;
 }
 

@@ -31,7 +31,6 @@ struct Method {
   std::unique_ptr<const Study> (*prepare)(study::StudyFile file);
   // Back from result.json.
   std::unique_ptr<const report::Result> (*read_result)(const nlohmann::ordered_json& json);
-  std::string result_schema;  // the name of the schema of its result.json
   // To start from, where every party has rows of its own, and where it has columns of its own.
   std::optional<study::TemplateKind> rows_template = {}, columns_template = {};
   std::string no_rows_template = {};   // why there is none

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "bench/mpc_processes.h"
-#include "methods/accept/decisions.h"
+#include "methods/mcmc/decisions.h"
 #include "mpc/plan_engine.h"
 
 namespace partita::methods::accept {

@@ -1,6 +1,6 @@
-partita_bench(dca_bench dca_bench.cc DEPENDS partita_dca partita_crypto partita_privacy_sampling)
+partita_bench(dca_bench dca_bench.cc DEPENDS partita_sums partita_crypto partita_privacy_sampling)
 # It starts a PostgreSQL server as the tests do.
-if(TARGET partita_dca_postgres_server)
-  partita_bench(dca_spool_bench dca_spool_bench.cc DEPENDS partita_dca_postgres_server partita_crypto)
+if(TARGET partita_postgres_server)
+  partita_bench(dca_spool_bench dca_spool_bench.cc DEPENDS partita_postgres_server partita_crypto)
 endif()
-partita_bench(dca_https_bench dca_https_bench.cc DEPENDS partita_dca partita_net partita_runtime)
+partita_bench(dca_https_bench dca_https_bench.cc DEPENDS partita_sums partita_net partita_methods)

@@ -12,10 +12,10 @@
 #include <ctime>
 
 #include "crypto/prg.h"
-#include "methods/dca/client.h"
-#include "methods/dca/masked_sum.h"
-#include "methods/dca/simulate.h"
 #include "privacy/sampling/discrete_gaussian.h"
+#include "sums/protocol/client.h"
+#include "sums/protocol/masked_sum.h"
+#include "sums/protocol/simulate.h"
 
 namespace partita::methods::dca {
 namespace {

@@ -10,13 +10,13 @@
 #include <filesystem>
 #include <thread>
 
-#include "methods/dca/client.h"
-#include "methods/dca/compute_node.h"
-#include "methods/dca/sqlite_spool.h"
 #include "net/https_client.h"
 #include "net/https_server.h"
-#include "runtime/temporary_folder.h"
-#include "runtime/upload_queue.h"
+#include "run/simulate/temporary_folder.h"
+#include "sums/protocol/client.h"
+#include "sums/protocol/compute_node.h"
+#include "sums/service/upload_queue.h"
+#include "sums/spool/sqlite_spool.h"
 
 namespace partita {
 namespace {

@@ -15,9 +15,9 @@
 #include <thread>
 
 #include "crypto/prg.h"
-#include "methods/dca/postgres_spool.h"
-#include "methods/dca/sqlite_spool.h"
-#include "tests/methods/dca/postgres_server.h"
+#include "sums/spool/postgres_spool.h"
+#include "sums/spool/sqlite_spool.h"
+#include "tests/sums/protocol/postgres_server.h"
 
 namespace partita::methods::dca {
 namespace {

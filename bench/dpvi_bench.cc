@@ -20,8 +20,8 @@
 #include "base/clock.h"
 #include "bench/mpc_processes.h"
 #include "crypto/prg.h"
-#include "methods/dpvi/adult.h"
-#include "methods/dpvi/run.h"
+#include "methods/mixture/adult.h"
+#include "methods/mixture/run.h"
 #include "stats/mixture/dpvi.h"
 
 namespace partita::methods::dpvi {

@@ -9,9 +9,9 @@
 
 #include <cmath>
 
-#include "methods/mle/likelihood.h"
-#include "methods/mle/oracle_weights.h"
-#include "methods/mle/public_scale.h"
+#include "methods/mle/likelihood/likelihood.h"
+#include "methods/mle/likelihood/oracle_weights.h"
+#include "methods/mle/moments/public_scale.h"
 #include "mpc/dealer_engine.h"
 #include "mpc/fixed_point.h"
 #include "net/tls_transport.h"

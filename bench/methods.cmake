@@ -1,5 +1,5 @@
 partita_bench(likelihood_bench likelihood_bench.cc DEPENDS partita_methods partita_mpc partita_net)
-partita_bench(dpvi_bench dpvi_bench.cc DEPENDS partita_methods partita_dpvi_columns partita_mpc partita_net)
+partita_bench(dpvi_bench dpvi_bench.cc DEPENDS partita_methods partita_methods partita_mpc partita_net)
 target_include_directories(dpvi_bench PRIVATE ${CMAKE_SOURCE_DIR})
 partita_bench(classify_bench classify_bench.cc DEPENDS partita_methods partita_mpc partita_net)
 target_include_directories(classify_bench PRIVATE ${CMAKE_SOURCE_DIR})

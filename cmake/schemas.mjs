@@ -1,5 +1,5 @@
 // node schemas.mjs FOLDER FILE.cc: the JSON Schemas of FOLDER as one C++ source, the definition of
-// CommandSchemas() in src/cli/schemas.h. The title of a schema names the commands that print it, all
+// CommandSchemas() in src/cli/terminal/schemas.h. The title of a schema names the commands that print it, all
 // others are parts. A schema is printed as its file; one that refers to other files of the folder has
 // these in its definitions, so that what is printed stands alone. FILE.cc.d says what was read.
 import {readFileSync, readdirSync, writeFileSync} from "node:fs";
@@ -82,7 +82,7 @@ for (const name of names) {
   }
 }
 writeFileSync(target, `// Made by cmake/schemas.mjs.
-#include "cli/schemas.h"
+#include "cli/terminal/schemas.h"
 
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 

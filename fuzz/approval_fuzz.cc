@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "study/envelope.h"
+#include "study/approval/envelope.h"
 
 namespace {
 

@@ -1,1 +1,1 @@
-partita_fuzz(dca_upload_fuzz dca_upload_fuzz.cc DEPENDS partita_dca partita_crypto)
+partita_fuzz(dca_upload_fuzz dca_upload_fuzz.cc DEPENDS partita_sums partita_crypto)

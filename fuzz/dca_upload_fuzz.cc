@@ -9,9 +9,9 @@
 #include <cstdlib>
 
 #include "crypto/box.h"
-#include "methods/dca/accepted_set.h"
-#include "methods/dca/client.h"
-#include "methods/dca/open_upload.h"
+#include "sums/protocol/accepted_set.h"
+#include "sums/protocol/client.h"
+#include "sums/protocol/open_upload.h"
 
 namespace {
 

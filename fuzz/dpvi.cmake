@@ -1,1 +1,1 @@
-partita_fuzz(mixture_model_fuzz mixture_model_fuzz.cc DEPENDS partita_dpvi_columns)
+partita_fuzz(mixture_model_fuzz mixture_model_fuzz.cc DEPENDS partita_methods)

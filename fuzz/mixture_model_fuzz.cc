@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "methods/dpvi/model_file.h"
+#include "methods/mixture/model_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   namespace dpvi = partita::methods::dpvi;

@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "runtime/admission_list.h"
-#include "runtime/box_key_file.h"
-#include "runtime/submit_upload.h"
-#include "study/collection_file.h"
+#include "sums/file/collection_file.h"
+#include "sums/service/admission_list.h"
+#include "sums/service/box_key_file.h"
+#include "sums/service/submit_upload.h"
 
 namespace {
 

@@ -1,1 +1,1 @@
-partita_fuzz(round_files_fuzz round_files_fuzz.cc DEPENDS partita_runtime)
+partita_fuzz(round_files_fuzz round_files_fuzz.cc DEPENDS partita_methods)

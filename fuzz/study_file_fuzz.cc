@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "base/error.h"
-#include "study/classify_section.h"
-#include "study/mcmc_section.h"
-#include "study/mixture_section.h"
-#include "study/mle_section.h"
-#include "study/study_file.h"
+#include "methods/classify/section.h"
+#include "methods/mcmc/section.h"
+#include "methods/mixture/section.h"
+#include "methods/mle/section.h"
+#include "study/file/study_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::vector<partita::study::SectionReader> sections = {

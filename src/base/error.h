@@ -8,7 +8,7 @@
 
 namespace partita {
 
-// Stable across releases: the command line maps each code to one exit code (cli/exit_code.h).
+// Stable across releases: the command line maps each code to one exit code (cli/terminal/exit_code.h).
 enum class ErrorCode {
   kUsage,         // the caller or the command line asked for something that makes no sense
   kBadInput,      // a study file, model, roster or schema has an error

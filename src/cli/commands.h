@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-#include "cli/output.h"
+#include "cli/terminal/output.h"
 
 namespace partita::cli {
 
@@ -17,7 +17,7 @@ struct Invocation {
 };
 
 // --format, --schema, --quiet, --yes and --timeout, for every command. `name` finds its schema
-// (cli/schemas.h).
+// (cli/terminal/schemas.h).
 void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::string& name);
 
 // A subcommand with these options that does run(); its schema is called `schema`.

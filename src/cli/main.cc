@@ -5,8 +5,8 @@
 
 #include "base/version.h"
 #include "cli/commands.h"
-#include "cli/interrupt.h"
-#include "cli/units.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/units.h"
 
 namespace partita::cli {
 namespace {

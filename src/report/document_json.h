@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "study/document.h"
+#include "study/plan/document.h"
 
 namespace partita::report {
 

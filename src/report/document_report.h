@@ -8,8 +8,8 @@
 
 #include "report/result.h"
 #include "report/run_facts.h"
-#include "study/document.h"
-#include "study/plan.h"
+#include "study/plan/document.h"
+#include "study/plan/plan.h"
 
 namespace partita::report {
 

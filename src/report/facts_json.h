@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "report/run_facts.h"
-#include "study/plan.h"
+#include "study/plan/plan.h"
 
 namespace partita::report {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "study/plan.h"
+#include "study/plan/plan.h"
 
 namespace partita::report {
 

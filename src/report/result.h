@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "report/run_facts.h"
-#include "study/document.h"
-#include "study/plan.h"
+#include "study/plan/document.h"
+#include "study/plan/plan.h"
 
 namespace partita::report {
 

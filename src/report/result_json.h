@@ -9,7 +9,7 @@
 
 #include "report/result.h"
 #include "report/run_facts.h"
-#include "study/plan.h"
+#include "study/plan/plan.h"
 
 namespace partita::report {
 

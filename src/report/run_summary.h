@@ -4,7 +4,7 @@
 #include <string>
 
 #include "report/run_facts.h"
-#include "study/plan.h"
+#include "study/plan/plan.h"
 
 namespace partita::report {
 

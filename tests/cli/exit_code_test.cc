@@ -1,5 +1,5 @@
 // docs/exit-codes.md says of every error what it ends with and what peers are told of it.
-#include "cli/exit_code.h"
+#include "cli/terminal/exit_code.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

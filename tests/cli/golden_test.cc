@@ -19,15 +19,15 @@
 #include <sstream>
 #include <thread>
 
-#include "cli/facts.h"
+#include "cli/terminal/facts.h"
 #include "crypto/hash.h"
 #include "crypto/prg.h"
+#include "methods/prepare_study.h"
 #include "net/memory_transport.h"
 #include "report/result_json.h"
 #include "report/run_summary.h"
-#include "runtime/build_plan.h"
-#include "runtime/party.h"
-#include "runtime/prepare_study.h"
+#include "run/party/build_plan.h"
+#include "run/party/party.h"
 #include "tests/paths.h"
 
 namespace partita::cli::golden_test {

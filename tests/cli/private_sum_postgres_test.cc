@@ -7,7 +7,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/sum_folder.h"
-#include "tests/methods/dca/postgres_server.h"
+#include "tests/sums/protocol/postgres_server.h"
 
 namespace partita::testing::private_sum_postgres_test {
 namespace {

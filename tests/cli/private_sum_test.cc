@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "net/https_client.h"
-#include "runtime/round_api.h"
+#include "sums/service/round_api.h"
 #include "tests/cli/process.h"
 #include "tests/cli/sum_folder.h"
 #include "tests/paths.h"

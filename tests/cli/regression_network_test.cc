@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "methods/regression/rows.h"
 #include "stats/blr/statistics.h"
+#include "sums/regression/rows.h"
 #include "tests/cli/process.h"
 #include "tests/cli/sum_folder.h"
 

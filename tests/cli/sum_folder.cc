@@ -8,8 +8,8 @@
 
 #include "crypto/certificate.h"
 #include "crypto/hash.h"
-#include "methods/dca/masked_sum.h"
-#include "runtime/box_key_file.h"
+#include "sums/protocol/masked_sum.h"
+#include "sums/service/box_key_file.h"
 #include "tests/cli/process.h"
 
 namespace partita::testing {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/int128.h"
-#include "runtime/admission_list.h"
-#include "runtime/compute_run.h"
-#include "runtime/submit_upload.h"
-#include "study/collection_file.h"
+#include "sums/file/collection_file.h"
+#include "sums/service/admission_list.h"
+#include "sums/service/compute_run.h"
+#include "sums/service/submit_upload.h"
 
 namespace partita::testing {
 

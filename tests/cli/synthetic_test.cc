@@ -1,5 +1,5 @@
 // partita reproduce dpvi-* and partita synthetic: from public tables to a model, synthetic tables,
-// a report and plots, and bad input. The experiments themselves are tested in tests/methods/dpvi.
+// a report and plots, and bad input. The experiments themselves are tested in tests/methods/mixture.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

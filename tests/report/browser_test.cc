@@ -11,10 +11,10 @@
 #include <regex>
 
 #include "base/files.h"
+#include "methods/mle/report/plot_data.h"
+#include "methods/mle/report/report_html.h"
 #include "report/plan_html.h"
-#include "report/plot_data.h"
 #include "report/privacy_html.h"
-#include "report/report_html.h"
 #include "tests/paths.h"
 #include "tests/report/sample_privacy.h"
 #include "tests/report/sample_run.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "report/mle_report.h"
+#include "methods/mle/report/report.h"
 #include "report/result_json.h"
 #include "tests/report/sample_run.h"
 

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "methods/mle/report/report_html.h"
 #include "report/plan_html.h"
-#include "report/report_html.h"
-#include "study/hashes.h"
+#include "study/plan/hashes.h"
 #include "tests/report/sample_privacy.h"
 #include "tests/report/sample_run.h"
 

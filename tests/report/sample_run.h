@@ -10,9 +10,9 @@
 #include <sstream>
 #include <string>
 
-#include "methods/mle/result.h"
+#include "methods/mle/fit/result.h"
 #include "report/run_facts.h"
-#include "study/plan.h"
+#include "study/plan/plan.h"
 #include "tests/paths.h"
 
 namespace partita::report {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "methods/mle/report/sem_summary.h"
 #include "report/run_summary.h"
-#include "report/sem_summary.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::report::terminal_summary_test {

@@ -1,13 +1,13 @@
-// Study files read with the sections of all methods, whose list is runtime/methods_list.h.
+// Study files read with the sections of all methods, whose list is methods/all.h.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "study/classify_section.h"
-#include "study/mcmc_section.h"
-#include "study/mixture_section.h"
-#include "study/mle_section.h"
+#include "methods/classify/section.h"
+#include "methods/mcmc/section.h"
+#include "methods/mixture/section.h"
+#include "methods/mle/section.h"
 
 namespace partita::study {
 

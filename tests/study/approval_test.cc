@@ -1,12 +1,12 @@
-#include "study/approval.h"
+#include "study/approval/approval.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 
+#include "base/utc_time.h"
 #include "crypto/signature.h"
-#include "study/utc_time.h"
 #include "tests/data/expect_error.h"
 #include "tests/study/study_text.h"
 

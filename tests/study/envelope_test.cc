@@ -1,12 +1,12 @@
-#include "study/envelope.h"
+#include "study/approval/envelope.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "study/mle_section.h"
-#include "study/utc_time.h"
+#include "base/utc_time.h"
+#include "methods/mle/section.h"
 #include "tests/data/expect_error.h"
 #include "tests/paths.h"
 #include "tests/study/all_methods.h"

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "study/study_file.h"
+#include "study/file/study_file.h"
 #include "tests/paths.h"
 #include "tests/study/all_methods.h"
 

@@ -1,4 +1,4 @@
-#include "study/hashes.h"
+#include "study/plan/hashes.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "study/study_file.h"
+#include "study/file/study_file.h"
 #include "tests/paths.h"
 #include "tests/study/all_methods.h"
 

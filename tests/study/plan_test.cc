@@ -1,4 +1,4 @@
-#include "study/plan.h"
+#include "study/plan/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "study/hashes.h"
+#include "study/plan/hashes.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::study::plan_test {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "study/study_file.h"
+#include "study/file/study_file.h"
 #include "tests/study/all_methods.h"
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"

@@ -1,4 +1,4 @@
-#include "study/study_file.h"
+#include "study/file/study_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "study/mle_section.h"
-#include "study/study_template.h"
+#include "methods/mle/section.h"
+#include "study/file/study_template.h"
 #include "tests/study/all_methods.h"
 #include "tests/study/study_text.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "study/study_file.h"
+#include "study/file/study_file.h"
 #include "tests/study/edited.h"
 
 namespace partita::study {

@@ -28,24 +28,24 @@ changed() {
 }
 
 # A new sentence in a file of statements, whatever its words, also over two lines.
-changed src/methods/dpvi/statement.cc 's|^  AddOthers(steps, audience, statement);|&\n  statement.caveats.emplace_back("Pigs fly "\n      "over the {} moon.");|' \
-  'src/methods/dpvi/statement.cc:' 'not in docs/guarantees.md: Pigs fly over the {} moon.'
+changed src/methods/mixture/statement.cc 's|^  AddOthers(steps, audience, statement);|&\n  statement.caveats.emplace_back("Pigs fly "\n      "over the {} moon.");|' \
+  'src/methods/mixture/statement.cc:' 'not in docs/guarantees.md: Pigs fly over the {} moon.'
 # A promise anywhere else, also in a raw literal; a sentence that promises nothing may stand there.
 {
   echo 'const char* a = "whatever you do, nobody learns it";'
   echo 'const char* b = R"(this study keeps every row of it to itself)"; // "nobody sees this comment here"'
   echo 'const char* c = "a sentence about the weather";'
   echo 'throw Error(ErrorCode::kUsage, "nobody has such a thing here", "ask nobody about it now");'
-} >>"$tree/src/runtime/weather.cc"
+} >>"$tree/src/run/weather.cc"
 expect 1 "$check" "$tree"
-expect_output 'src/runtime/weather.cc:1: not in docs/guarantees.md: whatever you do, nobody learns it'
-expect_output 'src/runtime/weather.cc:2: not in docs/guarantees.md: this study keeps every row of it to itself'
+expect_output 'src/run/weather.cc:1: not in docs/guarantees.md: whatever you do, nobody learns it'
+expect_output 'src/run/weather.cc:2: not in docs/guarantees.md: this study keeps every row of it to itself'
 expect_no_output 'a sentence about'
 expect_no_output 'comment'
 expect_no_output 'weather.cc:4'
-rm "$tree/src/runtime/weather.cc"
+rm "$tree/src/run/weather.cc"
 # A changed word is another sentence: the old one is said nowhere, the new one is not listed.
-changed src/methods/dca/sum_statement.cc 's/Who takes part and how many do is public/Who takes part is public/' \
+changed src/sums/protocol/sum_statement.cc 's/Who takes part and how many do is public/Who takes part is public/' \
   'not in docs/guarantees.md: Who takes part is public.' 'said nowhere: Who takes part and how many do is public'
 changed SECURITY.md 's/stop if they differ/go on if they differ/' 'said nowhere: Parties compare the hashes'
 # What the page names must be there.

@@ -30,11 +30,11 @@ stats/sem/fit.h stats/sem/parameter_table.h
 methods/mle/protocol.cc net/channel.h
 methods/mle/protocol.cc mpc/engine.h
 methods/mle/protocol.cc stats/sem/fit.h
-methods/mle/protocol.cc methods/mle/result.h
-study/plan.cc methods/mle/protocol.h
-report/summary.cc methods/mle/result.h
-report/summary.cc study/plan.h
-cli/main.cc runtime/party.h
+methods/mle/protocol.cc methods/mle/fit/result.h
+study/plan/plan.cc methods/mle/protocol.h
+report/summary.cc methods/mle/fit/result.h
+report/summary.cc study/plan/plan.h
+cli/main.cc run/party/party.h
 TXT
 expect 0 "$check" "$work/t"
 
@@ -52,12 +52,12 @@ mpc/engine.cc net/transport.h
 mpc/engine.cc data/schema.h
 methods/mle/protocol.cc net/transport.h
 methods/mle/protocol.cc methods/glm/result.h
-methods/mle/protocol.cc study/plan.h
-report/summary.cc study/study_file.h
+methods/mle/protocol.cc study/plan/plan.h
+report/summary.cc study/file/study_file.h
 report/summary.cc methods/mle/protocol.h
 report/summary.cc stats/sem/fit.h
-data/csv.cc runtime/party.h
-runtime/party.cc cli/exit_code.h
+data/csv.cc run/party/party.h
+run/party/party.cc cli/terminal/exit_code.h
 cli/main.cc error.h
 cli/main.cc service/http.h
 TXT

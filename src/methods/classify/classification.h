@@ -14,10 +14,10 @@
 
 #include "base/progress.h"
 #include "methods/classify/baselines.h"
+#include "methods/classify/held_out_counts.h"
 #include "methods/classify/newton_sums.h"
 #include "methods/classify/spec.h"
 #include "methods/classify/statement.h"
-#include "methods/classify/test_counts.h"
 #include "stats/erm/one_versus_rest.h"
 #include "stats/erm/score_counts.h"
 #include "stats/erm/unit_ball.h"

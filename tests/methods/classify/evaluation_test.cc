@@ -9,9 +9,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "methods/classify/held_out_counts.h"
 #include "methods/classify/level_descents.h"
 #include "methods/classify/newton_sums.h"
-#include "methods/classify/test_counts.h"
 #include "privacy/sampling/discrete_gaussian.h"
 #include "tests/methods/classify/engine_cases.h"
 #include "tests/stats/blr/random.h"

@@ -9,9 +9,9 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "methods/classify/held_out_counts.h"
 #include "methods/classify/level_descents.h"
 #include "methods/classify/newton_sums.h"
-#include "methods/classify/test_counts.h"
 #include "privacy/accounting/accountant.h"
 #include "privacy/accounting/normal.h"
 #include "privacy/sampling/calibrate.h"

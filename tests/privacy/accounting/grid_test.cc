@@ -21,7 +21,7 @@ namespace {
 using testing::SingleUse;
 
 constexpr double kLimitSeconds = 2;
-// What a command asks for (src/cli/privacy_input.cc).
+// What a command asks for (src/cli/privacy/privacy_input.cc).
 constexpr double kCommandWork = 6e8;
 constexpr size_t kMaxCells = size_t{1} << 20;
 constexpr double kRates[] = {0.001, 0.01, 0.1, 0.5, 1};

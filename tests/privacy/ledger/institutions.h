@@ -47,7 +47,7 @@ class Institutions {
   // By the digest of which the party's approval is known.
   static Digest Approval(const std::string& name) { return crypto::Sha256Of(AsBytes(name)); }
 
-  // A run from the reservations to the last charge, as runtime/run_ledger.h has it; `after` every
+  // A run from the reservations to the last charge, as run/ledger/run_ledger.h has it; `after` every
   // call that writes. Every ledger is opened and verified first, as every command does. Throws what
   // refuses the run.
   void Run(uint64_t run, const std::function<void(const std::string& name)>& after = {}) {

@@ -1,7 +1,7 @@
 // What private logistic regression costs in accuracy on UCI Adult: 30162 rows, epsilon 1, delta
 // 1e-5, one row replaced, five parties of which one noise share may be known. Bounds are those of
 // the public schema; steps, batches and the clipping norm were chosen without the test rows.
-#include "methods/dpvi/adult.h"
+#include "methods/mixture/adult.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,414 @@
+// partita study approve | reject | approval
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/utc_time.h"
+#include "cli/commands.h"
+#include "cli/study/ledger_price.h"
+#include "cli/study/party_files.h"
+#include "cli/terminal/outcome.h"
+#include "crypto/signature.h"
+#include "methods/mle/plan/utility.h"
+#include "methods/prepare_study.h"
+#include "run/approval/approval_files.h"
+#include "run/approval/approval_uses.h"
+#include "run/approval/approvals.h"
+#include "run/approval/envelope_uses.h"
+#include "run/party/build_plan.h"
+#include "run/party/join.h"
+#include "run/party/row_sets.h"
+#include "study/plan/plan.h"
+
+namespace partita::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SignOptions {
+  std::string study_file, party, until, envelope, output, reason, ledger, table;
+  PartyFiles files;
+  std::optional<uint64_t> min_cell, min_rows;
+  uint64_t runs = 1;
+  bool refuse_small_samples = false, accept_useless = false, accept_faults = false;
+};
+
+fs::path OutputFolder(const SignOptions& options, const std::string& beside) {
+  return options.output.empty() ? fs::path(beside).parent_path() : fs::path(options.output);
+}
+
+crypto::Identity LoadOwnIdentity(const SignOptions& options) {
+  return crypto::LoadIdentity(options.files.Certificate(), options.files.Key());
+}
+
+// Shows `page` and, unless --yes, asks at the terminal. Throws kRefused for any answer but yes.
+void Confirm(const OutputOptions& output, const std::string& page, const std::string& question) {
+  if (output.json()) {
+    PrintNote(output, page);
+  } else {
+    std::cout << page << std::flush;
+  }
+  if (output.yes) return;
+  if (::isatty(STDIN_FILENO) != 1) {
+    throw Error(ErrorCode::kUsage, "there is no terminal at which to ask whether you approve",
+                "read the plan (partita study plan STUDY) and say --yes");
+  }
+  std::cerr << question << " Type yes: " << std::flush;
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer != "yes") throw Error(ErrorCode::kRefused, "not approved; nothing was written");
+}
+
+int64_t UntilOf(const std::string& text) {
+  if (const auto until = study::ParseUntil(text)) return *until;
+  throw Error(ErrorCode::kUsage, fmt::format("--until {} is not a day", text),
+              "for example --until 2030-12-31");
+}
+
+nlohmann::ordered_json Described(const study::Approval& approval) {
+  return {{"kind", "approval"},
+          {"party", approval.party},
+          {"decision", approval.decision == study::Decision::kApprove ? "approve" : "reject"},
+          {"reason", approval.reason},
+          {"study", approval.study},
+          {"runs", approval.runs},
+          {"valid_until", study::FormatUtc(approval.valid_until)}};
+}
+
+std::string Thresholds(const study::DisclosureSpec& disclosure) {
+  return fmt::format("min_cell {}, min_rows {}{}", disclosure.min_cell, disclosure.min_rows,
+                     disclosure.refuse_small_samples ? ", small samples are refused" : "");
+}
+
+std::string RunsText(uint64_t runs) { return runs == 1 ? "one run" : fmt::format("{} runs", runs); }
+
+std::string DigestText(const crypto::Digest& digest) {
+  return digest == crypto::Digest{} ? "none" : ToHex(digest);
+}
+
+std::string ApprovalText(const study::Approval& approval) {
+  const bool approved = approval.decision == study::Decision::kApprove;
+  return fmt::format(
+      "party         {}\ndecision      {}{}\nstudy         {}\nstudy file    {}\nplan          {}\n"
+      "table         {}\ndisclosure    {}\ngood for      {}\napproved at   {}\nvalid until   {}\n"
+      "software      {}\nenvelope      {}\n",
+      approval.party, approved ? "approve" : "reject",
+      approval.reason.empty() ? "" : ": " + approval.reason, approval.study,
+      DigestText(approval.study_file_hash), DigestText(approval.plan_hash),
+      DigestText(approval.commitment), Thresholds(approval.disclosure), RunsText(approval.runs),
+      study::FormatUtc(approval.approved_at), study::FormatUtc(approval.valid_until),
+      approval.software_version, DigestText(approval.envelope));
+}
+
+nlohmann::ordered_json Described(const study::Envelope& envelope) {
+  return {{"kind", "envelope"},
+          {"party", envelope.party},
+          {"name", envelope.name},
+          {"max_results", envelope.max_results},
+          {"valid_until", study::FormatUtc(envelope.valid_until)}};
+}
+
+std::string ApprovalText(const study::Envelope& envelope) {
+  return fmt::format(
+      "party         {}\nenvelope      {}\nmethods       {}\nprotocols     {}\nfunctions     {}\n"
+      "engines       {}\nreceivers     {}\nreleases      {}\nvariables     {}\n"
+      "at most       {} runs\ndisclosure    {}\nvalid until   {}\n",
+      envelope.party, envelope.name, fmt::join(envelope.methods, ", "),
+      fmt::join(envelope.protocols, ", "), fmt::join(envelope.functions, ", "),
+      fmt::join(envelope.engines, ", "), fmt::join(envelope.receivers, ", "),
+      fmt::join(envelope.releases, ", "), fmt::join(envelope.variables, ", "), envelope.max_results,
+      Thresholds(envelope.disclosure), study::FormatUtc(envelope.valid_until));
+}
+
+int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
+  study::Envelope envelope = study::ParseEnvelopeFile(
+      ReadFile(options.envelope, study::kMaxStudyFileBytes, "the envelope"), options.envelope);
+  envelope.party = options.party;
+  const crypto::Identity identity = LoadOwnIdentity(options);
+  const fs::path file =
+      OutputFolder(options, options.envelope) / ("envelope-" + options.party + ".json");
+  Confirm(output, ApprovalText(envelope) + "\n",
+          fmt::format("Approve as party {}, without being asked again, every study within this "
+                      "envelope?",
+                      options.party));
+  const study::SignedEnvelope signed_envelope = runtime::SaveEnvelope(envelope, identity, file);
+  nlohmann::ordered_json data = Described(signed_envelope.envelope);
+  data["file"] = file.string();
+  PrintResult(output,
+              fmt::format("party {} signed the envelope '{}': {}", options.party, envelope.name,
+                          file.string()),
+              data.dump());
+  PrintNote(output, fmt::format("it stays here, with {}; use it with: partita study join STUDY "
+                                "--party {} --approval {}",
+                                runtime::UsesPath(file).string(), options.party, file.string()));
+  return kDone;
+}
+
+// Of a private study the table is read and prepared as the run will do it, because the run itself
+// can say nothing of it: what would stop there stops here, and the owner decides about the cells
+// that the dictionary does not allow. Returns a line about the rows; empty: nothing was read.
+std::string CheckTable(const runtime::Study& study, const runtime::ApprovalRequest& request,
+                       const runtime::MadeApproval& made, bool accept_faults) {
+  if (!made.salt || !study.IsPrivate()) return "";
+  SilentProgress progress;
+  const runtime::LocalData local = runtime::LoadLocalData(
+      study, runtime::PartyByName(study, request.party), request.data, *made.salt, progress);
+  if (local.snapshot.commitment != made.document.approval.commitment) {
+    throw Error(ErrorCode::kBadInput, "the table changed while it was read",
+                "approve again when nobody writes to it");
+  }
+  const data::RepairedCells& cells = local.repaired;
+  const bool faults =
+      cells.clamped + cells.without_value + cells.ragged_rows + local.rows.neutral > 0;
+  const std::string rows = OwnRowsText(local.rows, cells);
+  if (faults && !accept_faults) {
+    throw Error(ErrorCode::kBadData,
+                "the table has cells or rows that the study cannot take as they are. " + rows,
+                "correct them (partita data check says more), or say --accept-faults: the run "
+                "then goes on with what this line says, and nobody else learns of it");
+  }
+  return rows + "\n\n";
+}
+
+// Signs a decision on one study; the caller has said what and, for an approval, which table.
+int Sign(const OutputOptions& output, const SignOptions& options, study::Decision decision) {
+  const std::unique_ptr<const runtime::Study> owner =
+      runtime::PrepareStudy(runtime::LoadStudyFile(options.study_file));
+  const runtime::Study& prepared = *owner;
+  runtime::ApprovalRequest request;
+  request.party = options.party;
+  request.decision = decision;
+  request.reason = options.reason;
+  request.fingerprints =
+      runtime::Fingerprints(runtime::ChannelRoster(prepared, options.files.Roster()));
+  request.identity = LoadOwnIdentity(options);
+  request.data = options.files.Data();
+  request.min_cell = options.min_cell;
+  request.min_rows = options.min_rows;
+  request.refuse_small_samples = options.refuse_small_samples;
+  request.runs = options.runs;
+  if (!options.until.empty()) request.valid_until = UntilOf(options.until);
+  const study::Plan plan = runtime::BuildPlan(prepared);
+  if (decision == study::Decision::kApprove) runtime::RequireUseful(plan, options.accept_useless);
+  const std::string price =
+      options.ledger.empty() ? "" : PriceText(PriceOf(prepared, options.ledger, options.table));
+  const study::ApprovalTerms terms =
+      runtime::TermsOf(prepared, runtime::StudyIdentityOf(prepared, request.fingerprints), plan);
+  crypto::SystemRandom random;
+  if (decision == study::Decision::kApprove) {
+    SilentProgress progress;
+    runtime::RequireServable(prepared, runtime::PartyByName(prepared, options.party), request.data,
+                             random, progress);
+  }
+  const runtime::MadeApproval made = runtime::MakeApproval(prepared, terms, request, random);
+  const study::Approval& approval = made.document.approval;
+  const fs::path file =
+      OutputFolder(options, options.study_file) / runtime::DefaultApprovalPath("", options.party);
+  const bool approve = decision == study::Decision::kApprove;
+  if (approve) {
+    const std::string table = CheckTable(prepared, request, made, options.accept_faults);
+    Confirm(output,
+            fmt::format("{}\n{}{}{}What will be signed\n{}\n",
+                        study::RenderPlanText(plan, study::DefaultNetworks()), price,
+                        price.empty() ? "" : "\n", table, ApprovalText(approval)),
+            fmt::format("Approve this study as party {} until {}, for {}?", options.party,
+                        study::FormatUtc(approval.valid_until), RunsText(approval.runs)));
+  }
+  runtime::SaveApproval(made, file);
+  nlohmann::ordered_json data = Described(approval);
+  data["file"] = file.string();
+  PrintResult(output,
+              fmt::format("party {} {} the study '{}': {}", options.party,
+                          approve ? "approves" : "rejects", approval.study, file.string()),
+              data.dump());
+  if (made.salt) {
+    PrintNote(output, fmt::format("keep {} beside it and show it to nobody",
+                                  runtime::SecretPath(file).string()));
+  }
+  if (approve) {
+    PrintNote(output, fmt::format("it is good for {}, counted in {}: keep that beside it as well",
+                                  RunsText(approval.runs), runtime::UsesPath(file).string()));
+  }
+  return kDone;
+}
+
+void AddSigningOptions(CLI::App* command, const std::shared_ptr<SignOptions>& options) {
+  command->add_option("--party", options->party, "Which party decides")->required();
+  AddPartyFolder(command, options->files, "Where data.csv, key.pem, cert.pem and roster.toml are");
+  AddPartyIdentity(command, options->files);
+  command->add_option("--output", options->output,
+                      "The folder to write to (default: where the study file is)");
+}
+
+void AddApprove(CLI::App& study, Invocation& invocation) {
+  auto options = std::make_shared<SignOptions>();
+  CLI::App* command = study.add_subcommand(
+      "approve", "Show the plan of a study and sign that this party's table may be used for it");
+  AddOutputOptions(*command, invocation, "study approve");
+  CLI::Option* file = command->add_option("STUDY", options->study_file, "The study file");
+  CLI::Option* envelope = command->add_option(
+      "--envelope", options->envelope,
+      "Approve in advance every study within this envelope (docs/approvals.md)");
+  envelope->excludes(file);
+  AddSigningOptions(command, options);
+  AddPartyData(command, options->files);
+  command->add_option("--until", options->until, "Last day of validity (default: 90 days)")
+      ->excludes(envelope);
+  command->add_option("--min-cell", options->min_cell, "Raise the study's min_cell")
+      ->excludes(envelope);
+  command->add_option("--min-rows", options->min_rows, "Raise the study's min_rows")
+      ->excludes(envelope);
+  command
+      ->add_option("--runs", options->runs,
+                   "How many runs it is for; one that was interrupted and goes on is one run")
+      ->check(CLI::Range(uint64_t{1}, study::kMaxApprovedRuns))
+      ->capture_default_str()
+      ->excludes(envelope);
+  command
+      ->add_flag("--refuse-small-samples", options->refuse_small_samples,
+                 "Refuse results on fewer than five rows per parameter")
+      ->excludes(envelope);
+  CLI::Option* ledger =
+      command
+          ->add_option("--ledger", options->ledger,
+                       "The privacy ledger: also says what the study takes from the budget")
+          ->excludes(envelope);
+  command->add_option("--table", options->table, "The table in the ledger (default: its only one)")
+      ->needs(ledger);
+  command->add_flag("--accept-useless", options->accept_useless,
+                    "Approve although the plan foresees standard errors that the privacy noise "
+                    "makes more than five times as large");
+  command->add_flag("--accept-faults", options->accept_faults,
+                    "Of a study that promises privacy: approve although cells of the table lie "
+                    "outside their bounds or have no usable value");
+  command->callback([&invocation, options] {
+    invocation.run = [&invocation, options]() -> int {
+      if (!options->envelope.empty()) return ApproveEnvelope(invocation.output, *options);
+      if (options->study_file.empty()) {
+        throw Error(ErrorCode::kUsage, "neither a study nor an envelope to approve",
+                    "partita study approve STUDY --party PARTY");
+      }
+      return Sign(invocation.output, *options, study::Decision::kApprove);
+    };
+  });
+}
+
+void AddReject(CLI::App& study, Invocation& invocation) {
+  auto options = std::make_shared<SignOptions>();
+  CLI::App* command =
+      study.add_subcommand("reject", "Sign that this party takes no part in a study, and why");
+  AddOutputOptions(*command, invocation, "study reject");
+  command->add_option("STUDY", options->study_file, "The study file")->required();
+  AddSigningOptions(command, options);
+  command->add_option("--reason", options->reason, "Why: one line that all parties may read")
+      ->required();
+  command->callback([&invocation, options] {
+    invocation.run = [&invocation, options] {
+      return Sign(invocation.output, *options, study::Decision::kReject);
+    };
+  });
+}
+
+struct ShowOptions {
+  std::string file, roster, study_file;
+};
+
+// The fingerprint to expect: the roster's, or without one that of the certificate in the document.
+std::string ExpectedFingerprint(const ShowOptions& options, const std::string& party,
+                                const study::Signature& signature) {
+  if (!options.roster.empty()) {
+    const net::Roster roster = net::LoadRoster(options.roster);
+    return roster[net::FindParty(roster, party)].fingerprint;
+  }
+  const auto certificate = crypto::DecodeCertificate(signature.certificate);
+  return certificate == nullptr ? "" : crypto::Fingerprint(*certificate);
+}
+
+int PrintShown(const OutputOptions& output, const ShowOptions& options, const std::string& text,
+               nlohmann::ordered_json data, const std::string& fingerprint) {
+  data["fingerprint"] = fingerprint;
+  data["compared_with_roster"] = !options.roster.empty();
+  PrintResult(
+      output,
+      fmt::format(
+          "{}signed by     {}\n\nThe signature is good; the certificate {}.", text, fingerprint,
+          options.roster.empty() ? "was not compared with a roster (--roster)" : "is the roster's"),
+      data.dump());
+  return kDone;
+}
+
+int ShowEnvelope(const OutputOptions& output, const ShowOptions& options, const std::string& text) {
+  const study::SignedEnvelope document = study::ParseEnvelope(text, options.file);
+  const study::Envelope& envelope = document.envelope;
+  const std::string fingerprint = ExpectedFingerprint(options, envelope.party, document.signature);
+  study::RequireSigned(document, envelope.party, fingerprint);
+  study::RequireValid(envelope, envelope.party, study::NowUtc());
+  if (!options.study_file.empty())
+    study::RequireInside(runtime::LoadStudyFile(options.study_file), envelope);
+  const uint64_t uses =
+      runtime::EnvelopeUses(runtime::UsesPath(options.file), study::EnvelopeDigest(envelope));
+  nlohmann::ordered_json data = Described(envelope);
+  data["uses"] = uses;
+  return PrintShown(output, options,
+                    fmt::format("{}used          {} runs\n", ApprovalText(envelope), uses), data,
+                    fingerprint);
+}
+
+int Show(const OutputOptions& output, const ShowOptions& options) {
+  const std::string text = ReadFile(options.file, study::kMaxStudyFileBytes, "the document");
+  if (study::IsEnvelope(text)) return ShowEnvelope(output, options, text);
+  const study::SignedApproval document = study::ParseApproval(text, options.file);
+  const study::Approval& approval = document.approval;
+  const std::string fingerprint = ExpectedFingerprint(options, approval.party, document.signature);
+  study::RequireSigned(document, approval.party, fingerprint);
+  if (!options.study_file.empty()) {
+    if (options.roster.empty()) {
+      throw Error(ErrorCode::kUsage, "--study without --roster",
+                  "the certificates of the roster are part of what was approved: say --roster too");
+    }
+    const std::unique_ptr<const runtime::Study> owner =
+        runtime::PrepareStudy(runtime::LoadStudyFile(options.study_file));
+    const runtime::Study& prepared = *owner;
+    const std::vector<std::string> fingerprints =
+        runtime::Fingerprints(runtime::ChannelRoster(prepared, options.roster));
+    const study::ApprovalTerms terms = runtime::TermsOf(
+        prepared, runtime::StudyIdentityOf(prepared, fingerprints), runtime::BuildPlan(prepared));
+    study::RequireApproves(approval, approval.party, terms, study::NowUtc());
+  }
+  std::string page = ApprovalText(approval);
+  nlohmann::ordered_json data = Described(approval);
+  // Where its owner looks at it; the others have the document alone.
+  const fs::path record = runtime::UsesPath(options.file);
+  if (fs::exists(record)) {
+    data["uses"] = runtime::ApprovalUses(record, approval);
+    page += fmt::format("used for      {}\n", RunsText(data["uses"].get<uint64_t>()));
+  }
+  return PrintShown(output, options, page, data, fingerprint);
+}
+
+void AddShow(CLI::App& study, Invocation& invocation) {
+  auto options = std::make_shared<ShowOptions>();
+  CLI::App* command =
+      study.add_subcommand("approval", "Show and verify a signed approval, rejection or envelope");
+  AddOutputOptions(*command, invocation, "study approval");
+  command->add_option("FILE", options->file, "The document")->required();
+  command->add_option("--roster", options->roster, "Compare its certificate with this roster");
+  command->add_option("--study", options->study_file, "Check that it approves this study");
+  command->callback([&invocation, options] {
+    invocation.run = [&invocation, options] { return Show(invocation.output, *options); };
+  });
+}
+
+}  // namespace
+
+void AddApprovalCommands(CLI::App& study, Invocation& invocation) {
+  AddApprove(study, invocation);
+  AddReject(study, invocation);
+  AddShow(study, invocation);
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,322 @@
+// partita study new | validate | plan | rehearse | simulate | join | report (approvals:
+// approval_commands.cc, prior: prior_command.cc)
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "cli/commands.h"
+#include "cli/study/correlation_files.h"
+#include "cli/study/party_files.h"
+#include "cli/study/simulate.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/outcome.h"
+#include "cli/terminal/units.h"
+#include "methods/all.h"
+#include "methods/mle/plan/utility.h"
+#include "methods/prepare_study.h"
+#include "report/plan_html.h"
+#include "report/progress.h"
+#include "report/result_json.h"
+#include "run/approval/approval_files.h"
+#include "run/party/build_plan.h"
+#include "run/party/join.h"
+#include "study/file/study_template.h"
+#include "study/plan/hashes.h"
+
+namespace partita::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+void AddNew(CLI::App* study, Invocation& invocation) {
+  struct Options {
+    std::string file, partition = "horizontal", method = "mle";
+    CLI::Option* chose_partition = nullptr;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = AddCommand(
+      study, "new", "study new", "Write a commented study file to start from", invocation,
+      [&invocation, options] {
+        const runtime::Method& method = runtime::MethodByName(options->method);
+        const bool rows = options->partition == "horizontal";
+        if (rows && !method.rows_template && options->chose_partition->count() > 0)
+          throw Error(ErrorCode::kUsage, method.no_rows_template, "leave out --partition");
+        const auto& kind =
+            rows && method.rows_template ? method.rows_template : method.columns_template;
+        // For sharing: readable by others as the user's mask allows.
+        WriteNewFile(options->file, study::StudyTemplate(*kind), 0666, "the study file");
+        PrintResult(invocation.output,
+                    fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
+                                options->file),
+                    nlohmann::json{{"file", options->file}}.dump());
+        return kDone;
+      });
+  std::vector<std::string> names, described;
+  for (const runtime::Method& method : runtime::AllMethods()) {
+    if (!method.columns_template) continue;
+    names.push_back(method.section.method);
+    described.push_back(method.section.method + ": " + method.description);
+  }
+  command->add_option("FILE", options->file, "The study file to write")->required();
+  options->chose_partition =
+      command->add_option("--partition", options->partition, "How the data is split")
+          ->check(CLI::IsMember({"horizontal", "vertical"}))
+          ->capture_default_str();
+  command->add_option("--method", options->method, fmt::format("{}", fmt::join(described, "; ")))
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+}
+
+void AddValidate(CLI::App* study, Invocation& invocation) {
+  auto file = std::make_shared<std::string>();
+  CLI::App* command = AddCommand(
+      study, "validate", "study validate", "Check a study file and its model, without any data",
+      invocation, [&invocation, file] {
+        const std::unique_ptr<const runtime::Study> prepared =
+            runtime::PrepareStudy(runtime::LoadStudyFile(*file));
+        const std::string_view kind = data::PartitionKindName(prepared->partition.kind);
+        const runtime::StudySize size = prepared->Size();
+        PrintResult(
+            invocation.output,
+            fmt::format("{} is valid: {} parties, {} partition, {} variables, {} free parameters",
+                        *file, prepared->parties.size(), kind, size.variables,
+                        size.free_parameters),
+            nlohmann::json{{"study", prepared->file.name},
+                           {"parties", prepared->parties.size()},
+                           {"partition", kind},
+                           {"variables", size.variables},
+                           {"free_parameters", size.free_parameters}}
+                .dump());
+        return kDone;
+      });
+  command->add_option("STUDY", *file, "The study file")->required();
+}
+
+void AddPlan(CLI::App* study, Invocation& invocation) {
+  struct Options {
+    std::string file, latency, bandwidth, html;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = AddCommand(
+      study, "plan", "study plan",
+      "Say who sends what to whom, what it costs, and what each role learns", invocation,
+      [&invocation, options] {
+        const study::Plan plan =
+            runtime::BuildPlan(*runtime::PrepareStudy(runtime::LoadStudyFile(options->file)));
+        std::vector<study::NetworkModel> networks = study::DefaultNetworks();
+        if (!options->latency.empty() || !options->bandwidth.empty()) {
+          const std::string latency = options->latency.empty() ? "0.1ms" : options->latency;
+          const std::string bandwidth = options->bandwidth.empty() ? "1Gbit/s" : options->bandwidth;
+          networks = {{fmt::format("{}, {}", latency, bandwidth),
+                       std::chrono::duration<double>(ParseDuration(latency)).count(),
+                       ParseBandwidth(bandwidth)}};
+        }
+        const std::string hash = ToHex(study::PlanHash(plan));
+        nlohmann::ordered_json data =
+            nlohmann::ordered_json::parse(study::RenderPlanJson(plan, networks));
+        data["plan_hash"] = hash;
+        if (!options->html.empty()) {
+          WriteFileAtomically(options->html, report::RenderPlanHtml(plan, networks, hash));
+        }
+        PrintResult(invocation.output,
+                    fmt::format("{}\nPlan hash (the parties compare it when they connect)\n  {}\n"
+                                "A party's approval of it is for one run, or for as many as its "
+                                "steward says\n",
+                                study::RenderPlanText(plan, networks), hash),
+                    data.dump());
+        return kDone;
+      });
+  command->add_option("STUDY", options->file, "The study file")->required();
+  command->add_option("--latency", options->latency,
+                      "One-way latency to estimate for, for example 20ms");
+  command->add_option("--bandwidth", options->bandwidth,
+                      "Bandwidth to estimate for, for example 100Mbit/s");
+  command->add_option("--html", options->html, "Also write the plan as a page to this file");
+}
+
+void AddSimulate(CLI::App* study, Invocation& invocation) {
+  auto options = std::make_shared<SimulateOptions>();
+  CLI::App* command = AddCommand(
+      study, "simulate", "study simulate", "Run all parties on this machine, as processes over TLS",
+      invocation, [&invocation, options] { return Simulate(invocation.output, *options); });
+  command->add_option("STUDY", options->study_file, "The study file")->required();
+  command->add_option(
+      "--data", options->data,
+      "PARTY=FILE: a holder's table (default: PARTY/data.csv beside the study file)");
+  command->add_flag("--in-process", options->in_process, "Run the parties as threads, without TLS");
+  command->add_flag("--accept-useless", options->accept_useless,
+                    "Go on although the plan foresees standard errors that the privacy noise makes "
+                    "more than five times as large; draw synthetic tables of a model that is not "
+                    "trained");
+  command->add_option("--latency", options->latency, "Add one-way latency, for example 20ms");
+  command->add_option("--bandwidth", options->bandwidth,
+                      "Cap the bandwidth of every link, for example 100Mbit/s");
+  command->add_option("--output", options->output,
+                      "Write result.json here, and the HTML report beside it");
+  command->add_flag("--force", options->force, "Overwrite it");
+}
+
+net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) {
+  net::LinkModel link;
+  if (!latency.empty()) link.latency = ParseDuration(latency);
+  if (!bandwidth.empty()) link.bytes_per_second = ParseBandwidth(bandwidth);
+  return link;
+}
+
+struct JoinCommand {
+  std::string study_file, party, approval, ledger, table, correlations, listen,
+      wait = "10m", output, latency, bandwidth;
+  PartyFiles files;
+  int listen_descriptor = -1;
+  bool no_output = false, force = false, accept_useless = false, unrecorded = false;
+};
+
+int RunJoin(const OutputOptions& output, const JoinCommand& command) {
+  const std::unique_ptr<const runtime::Study> owner =
+      runtime::PrepareStudy(runtime::LoadStudyFile(command.study_file));
+  const runtime::Study& study = *owner;
+  runtime::RequireUseful(study, command.accept_useless);
+  runtime::JoinOptions options;
+  options.party = command.party;
+  options.data = command.files.Data();
+  options.key = command.files.Key();
+  options.certificate = command.files.Certificate();
+  options.roster = command.files.Roster();
+  options.approval = command.approval.empty()
+                         ? runtime::DefaultApprovalPath(command.study_file, command.party)
+                         : fs::path(command.approval);
+  if (!command.ledger.empty()) options.ledger = {command.ledger, command.table};
+  options.unrecorded = command.unrecorded;
+  options.accept_useless = command.accept_useless;
+  if (study.file.engine.stored_correlations) {
+    options.correlations = StorePath(command.correlations, command.files.folder, study.file.name);
+  } else if (!command.correlations.empty()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("study '{}' does not use stored correlations", study.file.name),
+                "leave out --correlations; the study file decides it: correlations = \"stored\" in "
+                "[engine]");
+  }
+  options.state = fs::path(command.files.folder) / (study.file.name + ".run");
+  options.connect_timeout =
+      std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(command.wait));
+  options.listen_address = command.listen;
+  if (command.listen_descriptor >= 0) options.listen_descriptor = command.listen_descriptor;
+  options.link = LinkOf(command.latency, command.bandwidth);
+  const std::string result_file =
+      command.no_output ? "" : command.files.In(command.output, "result.json").string();
+
+  report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO),
+                                    command.party, &Interrupted());
+  if (!result_file.empty() && study.parties[runtime::PartyByName(study, command.party)].receiver) {
+    RequireNewFile(result_file, command.force);
+  }
+  std::unique_ptr<RoomOnDisk> room =
+      RoomForResult(study, runtime::PartyByName(study, command.party), result_file);
+  // A party of a simulation does not outlive it.
+  if (command.listen_descriptor >= 0) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  CancellableProgress quiet;
+  Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
+  const runtime::PartyOutcome outcome = runtime::Join(study, options, progress);
+  terminal.Finish();
+  if (outcome.package) {
+    PrintNote(output, fmt::format("stored correlations: package {} is used up, {} left for runs",
+                                  *outcome.package, outcome.packages_left));
+  }
+  return PrintOutcome(output, outcome, result_file, std::move(room));
+}
+
+void AddJoin(CLI::App* study, Invocation& invocation) {
+  auto options = std::make_shared<JoinCommand>();
+  CLI::App* command =
+      AddCommand(study, "join", "study join", "Run one role of a study on this host", invocation,
+                 [&invocation, options] { return RunJoin(invocation.output, *options); });
+  command->add_option("STUDY", options->study_file, "The study file")->required();
+  command->add_option("--party", options->party, "Which party of the study this is")->required();
+  AddPartyFolder(command, options->files, "Where data.csv, key.pem, cert.pem and roster.toml are");
+  AddPartyData(command, options->files);
+  AddPartyIdentity(command, options->files);
+  command->add_option("--approval", options->approval,
+                      "This party's approval or envelope (default: approval-PARTY.json beside the "
+                      "study file)");
+  CLI::Option* ledger = command->add_option(
+      "--ledger", options->ledger,
+      "The privacy ledger of this institution; a private study needs one (partita ledger open)");
+  command
+      ->add_option("--table", options->table,
+                   "The name of the table in the ledger (default: its only one)")
+      ->needs(ledger);
+  command->add_option("--correlations", options->correlations,
+                      "The store of a study that was prepared (default: STUDY.correlations in the "
+                      "folder)");
+  command->add_option("--listen", options->listen,
+                      "HOST:PORT to listen on (default: this party's address in the roster)");
+  command->add_option("--wait", options->wait, "How long to wait for the others to come up")
+      ->capture_default_str();
+  command->add_option("--output", options->output,
+                      "Where the receiver's result goes (default: result.json in the folder; the "
+                      "HTML report goes beside it)");
+  command->add_flag("--force", options->force, "Overwrite an earlier result");
+  command->add_flag("--accept-useless", options->accept_useless,
+                    "Go on although the plan foresees standard errors that the privacy noise makes "
+                    "more than five times as large; draw synthetic tables of a model that is not "
+                    "trained");
+  // What `study simulate` passes to its processes.
+  command->add_option("--listen-descriptor", options->listen_descriptor)->group("");
+  command->add_option("--latency", options->latency)->group("");
+  command->add_option("--bandwidth", options->bandwidth)->group("");
+  command->add_flag("--no-output", options->no_output)->group("");
+  command->add_flag("--unrecorded", options->unrecorded)->group("");
+}
+
+void AddReport(CLI::App* study, Invocation& invocation) {
+  struct Options {
+    std::string file, html, csv;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command = AddCommand(
+      study, "report", "study report",
+      "Show the report of a result.json again, as text, page or table", invocation,
+      [&invocation, options] {
+        const report::StoredResult stored =
+            report::LoadResultJson(options->file, runtime::ReadResult);
+        if (!options->csv.empty()) {
+          const std::optional<std::string> csv = stored.result->Csv();
+          if (!csv) {
+            throw Error(ErrorCode::kUsage, "this result has no table of estimates",
+                        "leave out --csv; result.json holds all numbers");
+          }
+          WriteFileAtomically(options->csv, *csv);
+        }
+        if (!options->html.empty())
+          WriteFileAtomically(options->html, stored.result->Html(stored.plan, stored.facts));
+        PrintResult(invocation.output, stored.result->Text(stored.plan, stored.facts),
+                    stored.result->Json(stored.plan, stored.facts));
+        return kDone;
+      });
+  command->add_option("RESULT", options->file, "A result.json")->required();
+  command->add_option("--html", options->html, "Also write it as a page to this file");
+  command->add_option("--csv", options->csv, "Also write the estimates as a table to this file");
+}
+
+}  // namespace
+
+void AddStudyCommands(CLI::App& app, Invocation& invocation) {
+  CLI::App* study = app.add_subcommand("study", "Make, check, price and run a study");
+  study->require_subcommand(1);
+  AddNew(study, invocation);
+  AddValidate(study, invocation);
+  AddPlan(study, invocation);
+  AddPriorCommand(*study, invocation);
+  AddRehearseCommand(*study, invocation);
+  AddSimulate(study, invocation);
+  AddJoin(study, invocation);
+  AddReport(study, invocation);
+  AddApprovalCommands(*study, invocation);
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,182 @@
+#include "cli/terminal/outcome.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "base/files.h"
+#include "cli/terminal/facts.h"
+#include "cli/terminal/output.h"
+#include "report/result_json.h"
+#include "report/run_summary.h"
+
+namespace partita::cli {
+std::string ReportFile(const std::string& result_file) {
+  std::filesystem::path path = result_file;
+  if (path.filename() == "result.json") return path.replace_filename("report.html").string();
+  return path.replace_extension(path.extension() == ".html" ? ".report.html" : ".html").string();
+}
+
+void RequireNewFile(const std::string& file, bool force) {
+  namespace fs = std::filesystem;
+  for (const std::string& written : {file, ReportFile(file)}) {
+    std::error_code ignored;
+    if (force || !fs::exists(written, ignored)) continue;
+    throw Error(ErrorCode::kUsage, written + " exists already",
+                "move it away, name another file with --output, or say --force");
+  }
+  const fs::path folder = fs::absolute(file).parent_path();
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("cannot write to {}: {}", folder.string(), std::strerror(errno)),
+                "name a file in another folder with --output");
+  }
+}
+
+namespace {
+
+// A result as it is shown and kept.
+struct Rendered {
+  Rendered(const report::Result& result, const study::Plan& plan, const report::RunFacts& facts)
+      : text(result.Text(plan, facts)),
+        json(result.Json(plan, facts)),
+        html(result.Html(plan, facts)),
+        files(result.Files()) {}
+
+  const std::string text, json, html;
+  const std::vector<study::DocumentFile> files;
+};
+
+// All files of a result; returns their names.
+std::vector<std::string> Write(const Rendered& rendered, const std::string& result_file) {
+  std::vector<std::string> written = {result_file, ReportFile(result_file)};
+  WriteFileAtomically(written[0], rendered.json);
+  WriteFileAtomically(written[1], rendered.html);
+  for (const study::DocumentFile& file : rendered.files) {
+    written.push_back(std::filesystem::path(result_file).replace_filename(file.name).string());
+    WriteFileAtomically(written.back(), file.contents);
+  }
+  return written;
+}
+
+// Whether something is released to a party, so that it has a result.
+bool IsTold(const runtime::Study& study, size_t party) {
+  return std::any_of(study.releases.begin(), study.releases.end(),
+                     [&](const mpc::Release& release) {
+                       return release.to == "all" || release.to == study.parties[party].name;
+                     });
+}
+
+// Where the files of a result are that could not be written to their place; empty: nowhere.
+std::string KeepElsewhere(const Rendered& rendered, const std::string& result_file) {
+  std::error_code none;
+  std::string folder =
+      (std::filesystem::temp_directory_path(none) / "partita-result-XXXXXX").string();
+  if (none || ::mkdtemp(folder.data()) == nullptr) return "";
+  try {
+    Write(rendered,
+          (std::filesystem::path(folder) / std::filesystem::path(result_file).filename()).string());
+    return folder;
+  } catch (const Error&) {
+    std::filesystem::remove_all(folder, none);
+    return "";
+  }
+}
+
+// A failing disk must not lose a result that took a run of several parties.
+int PrintUnwritten(const OutputOptions& output, const Rendered& rendered,
+                   const std::string& result_file, const Error& error) {
+  const std::string folder = KeepElsewhere(rendered, result_file);
+  if (folder.empty() && !output.json()) {
+    PrintResult(output, rendered.json, rendered.json);
+    for (const study::DocumentFile& file : rendered.files)
+      PrintResult(output, fmt::format("{}:\n{}", file.name, file.contents), "{}");
+  }
+  OutputOptions text;  // standard output has its object already
+  return PrintError(
+      text,
+      Error(ErrorCode::kStorage, error.message(),
+            folder.empty()
+                ? fmt::format("{} printed above and kept nowhere: copy it. What was opened stays "
+                              "charged, and a new run would be charged again",
+                              output.json() ? "the result, without the files beside it, is"
+                                            : "the result is")
+                : fmt::format("the result is kept in {}: move it away. What was opened stays "
+                              "charged, and a new run would be charged again",
+                              folder)));
+}
+
+}  // namespace
+
+std::string OwnRowsText(const runtime::OwnRows& rows, const data::RepairedCells& cells) {
+  const std::string text = fmt::format(
+      "Your own table, told to you alone and kept in no file: {} rows, of which {} are not in the "
+      "population, {} are incomplete and {} contribute nothing; {} cells moved to their bounds, {} "
+      "without a usable value",
+      rows.observed, rows.not_in_population, rows.incomplete, rows.neutral, cells.clamped,
+      cells.without_value);
+  return text + (cells.where.empty() ? "." : ": " + cells.where + ".");
+}
+
+std::unique_ptr<RoomOnDisk> RoomForResult(const runtime::Study& study, size_t party,
+                                          const std::string& result_file) {
+  if (result_file.empty() || (party != study.receiver && !IsTold(study, party))) return nullptr;
+  // A page with its plots takes below 2 MB; so does what result.json says beside the files.
+  constexpr uint64_t kReportBytes = uint64_t{8} << 20;
+  try {
+    return std::make_unique<RoomOnDisk>(result_file, kReportBytes + study.FileBytes());
+  } catch (const Error& error) {
+    throw Error(error.code(), error.message() + "; nothing was opened and nothing is charged",
+                "make room, or name a file on another disk with --output");
+  }
+}
+
+int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
+                 const std::string& result_file, std::unique_ptr<RoomOnDisk> room) {
+  if (outcome.is_private && outcome.rows.observed > 0)
+    PrintNote(output, OwnRowsText(outcome.rows, outcome.repaired));
+  const report::RunFacts facts = FactsOf(outcome);
+  if (outcome.result == nullptr) {
+    PrintResult(
+        output,
+        fmt::format(
+            "{}: study '{}' is finished{}; this party learned nothing beyond the plan.\n\n{}",
+            outcome.party, outcome.plan.study,
+            outcome.not_trained
+                ? ", and its model is NOT TRAINED: interruptions took openings from it"
+                : "",
+            report::RunSummary(outcome.plan, facts)),
+        report::RunJson(outcome.plan, facts), outcome.not_trained ? "not-trained" : "done");
+    return outcome.not_trained ? kNotConverged : kDone;
+  }
+  const Rendered rendered(*outcome.result, outcome.plan, facts);
+  std::optional<Error> not_written;
+  room.reset();
+  std::vector<std::string> written;
+  try {
+    if (!result_file.empty()) written = Write(rendered, result_file);
+  } catch (const Error& error) {
+    not_written = error;
+  }
+  const study::Ending ending = outcome.result->ending();
+  const bool converged = ending == study::Ending::kConverged;
+  PrintResult(output, rendered.text, rendered.json,
+              converged ? "done" : std::string(study::EndingName(ending)));
+  if (not_written) return PrintUnwritten(output, rendered, result_file, *not_written);
+  for (size_t i = 0; i < written.size(); ++i) {
+    PrintNote(output, fmt::format("{}written to {}",
+                                  i == 0   ? "result "
+                                  : i == 1 ? "report "
+                                           : "",
+                                  written[i]));
+  }
+  return converged ? kDone : kNotConverged;
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,411 @@
+// partita synthetic draw | report | coverage
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/text_table.h"
+#include "cli/commands.h"
+#include "cli/study/simulate.h"
+#include "cli/terminal/interrupt.h"
+#include "data/csv_reader.h"
+#include "data/csv_writer.h"
+#include "data/gzip_source.h"
+#include "methods/mixture/cells.h"
+#include "methods/mixture/synthetic.h"
+#include "methods/mixture/utility.h"
+#include "privacy/statement.h"
+#include "report/html_page.h"
+#include "report/html_text.h"
+#include "report/line_plot.h"
+#include "report/privacy_html.h"
+#include "report/progress.h"
+#include "stats/mixture/coverage.h"
+
+namespace partita::cli {
+namespace {
+
+namespace dpvi = methods::dpvi;
+namespace mixture = stats::mixture;
+
+constexpr const char* kRealRows =
+    "Every number here is computed from real rows. It is for their holder; to show it to anybody "
+    "else is a release of its own.";
+
+// ------------------------------------------------------------------------------------ draw
+
+struct DrawCommand {
+  std::string model, folder;
+  size_t rows = 1000, sets = 1;
+  bool accept_useless = false;
+};
+
+std::string StatementNote(const dpvi::FittedModel& model) {
+  if (model.privacy.empty()) return "The model states no privacy guarantee.\n";
+  return privacy::StatementText(privacy::ParseStatementJson(model.privacy));
+}
+
+int RunDraw(const OutputOptions& output, const DrawCommand& command) {
+  const dpvi::FittedModel model = dpvi::ReadModelFile(command.model);
+  if (!model.trained() && !command.accept_useless) {
+    throw Error(
+        ErrorCode::kNotConverged,
+        fmt::format("the model is not trained: {} of {} iterations were made before what its "
+                    "run may open was used up",
+                    model.steps, model.planned_steps),
+        "its tables would look like data and say little of the real ones; draw them all the "
+        "same with --accept-useless");
+  }
+  crypto::SystemRandom random;
+  nlohmann::ordered_json files = nlohmann::ordered_json::array();
+  std::string text;
+  for (size_t set = 1; set <= command.sets; ++set) {
+    const std::string file =
+        (std::filesystem::path(command.folder) / fmt::format("synthetic_{}.csv", set)).string();
+    WriteFileAtomically(file,
+                        data::WriteCsv(dpvi::DrawTables(model, command.rows, 1, random).front()));
+    files.push_back(file);
+    text += file + "\n";
+  }
+  const nlohmann::ordered_json statement = model.privacy.empty()
+                                               ? nlohmann::ordered_json()
+                                               : nlohmann::ordered_json::parse(model.privacy);
+  PrintResult(output,
+              text + "\n" + WrapText(dpvi::kSyntheticPurpose, 0) + "\n" + StatementNote(model),
+              nlohmann::ordered_json{{"files", files},
+                                     {"rows", command.rows},
+                                     {"purpose", dpvi::kSyntheticPurpose},
+                                     {"privacy", statement}}
+                  .dump());
+  return kDone;
+}
+
+// ---------------------------------------------------------------------------------- report
+
+struct ReportCommand {
+  std::string model, party, real, train, target, level, html;
+  size_t rows = 10000;
+};
+
+mixture::Values ReadValues(const dpvi::FittedModel& model, const std::string& file) {
+  data::Schema schema;
+  for (const dpvi::ModelColumn& column : model.columns)
+    schema.columns.push_back(column.encoding.column);
+  const data::CsvContents contents =
+      data::ReadCsv(data::OpenGzipFile(file), file, schema, data::CsvOptions{});
+  data::RequireClean(contents.report, {.allow_missing = false, .allow_constant = true});
+  return dpvi::EncodeValues(model.columns, contents.table);
+}
+
+dpvi::Utility MakeReport(const ReportCommand& command, const dpvi::FittedModel& model) {
+  dpvi::RealRows real{ReadValues(model, command.real), {}};
+  if (!command.train.empty()) real.train = ReadValues(model, command.train);
+  crypto::SystemRandom random;
+  return dpvi::JudgeSynthetic(model, real, {command.rows, command.target, command.level}, random);
+}
+
+std::string ScoreText(const char* name, const mixture::PredictionScore& score) {
+  return fmt::format("  trained on {}: accuracy {:.4f}, AUC {:.4f}, log loss {:.4f}\n", name,
+                     score.accuracy, score.auc, score.log_loss);
+}
+
+std::string ReportText(const dpvi::FittedModel& model, const dpvi::Utility& report) {
+  TextTable marginals;
+  marginals.header = {"column", "total variation"};
+  marginals.right = {1};
+  for (const mixture::MarginalDistance& marginal : report.marginals)
+    marginals.rows.push_back({marginal.name, fmt::format("{:.4f}", marginal.total_variation)});
+  TextTable cells;
+  cells.header = {"column", "cell", "real", "synthetic"};
+  cells.right = {2, 3};
+  for (const dpvi::CellShare& share :
+       dpvi::FarthestApart(dpvi::CellShares(model.columns, report.marginals), 15)) {
+    cells.rows.push_back({share.column, share.cell, fmt::format("{:.4f}", share.real),
+                          fmt::format("{:.4f}", share.synthetic)});
+  }
+  TextTable pairs;
+  pairs.header = {"pair", "real", "synthetic"};
+  pairs.right = {1, 2};
+  for (const mixture::Association& pair : dpvi::Strongest(report.associations, 15)) {
+    pairs.rows.push_back({pair.first + ", " + pair.second, fmt::format("{:.3f}", pair.real),
+                          fmt::format("{:.3f}", pair.synthetic)});
+  }
+  std::string text =
+      "Marginals: distance between real and synthetic\n" + RenderTable(marginals, 2) +
+      "\nShares that differ most\n" + RenderTable(cells, 2) +
+      "\nAssociations: Cramer's V, the strongest pairs\n" + RenderTable(pairs, 2) +
+      fmt::format(
+          "\nLog density of the real rows: {:.4f} nats per row at the mean, {:.4f} over 20 "
+          "draws; active components: {}\n",
+          report.plug_in, report.predictive, report.active_components);
+  if (report.from_synthetic) {
+    text += fmt::format("\nPredicting {} = {} in the real rows\n", report.target, report.level) +
+            ScoreText("synthetic rows", *report.from_synthetic);
+    if (report.from_real) text += ScoreText("real rows", *report.from_real);
+  }
+  return text + "\n" + WrapText(kRealRows, 0) + WrapText(dpvi::kSyntheticPurpose, 0);
+}
+
+nlohmann::ordered_json ScoreJson(const mixture::PredictionScore& score) {
+  return {{"accuracy", score.accuracy}, {"auc", score.auc}, {"log_loss", score.log_loss}};
+}
+
+nlohmann::ordered_json ReportData(const dpvi::FittedModel& model, const dpvi::Utility& report) {
+  nlohmann::ordered_json marginals = nlohmann::ordered_json::array();
+  for (size_t f = 0; f < report.marginals.size(); ++f) {
+    const mixture::MarginalDistance& marginal = report.marginals[f];
+    marginals.push_back({{"column", marginal.name},
+                         {"total_variation", marginal.total_variation},
+                         {"cells", dpvi::CellNames(model.columns[f], marginal.real.size())},
+                         {"real", marginal.real},
+                         {"synthetic", marginal.synthetic}});
+  }
+  nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
+  for (const mixture::Association& pair : report.associations) {
+    pairs.push_back({{"first", pair.first},
+                     {"second", pair.second},
+                     {"real", pair.real},
+                     {"synthetic", pair.synthetic}});
+  }
+  nlohmann::ordered_json prediction;
+  if (report.from_synthetic) {
+    prediction = {{"target", report.target},
+                  {"level", report.level},
+                  {"from_synthetic", ScoreJson(*report.from_synthetic)}};
+    if (report.from_real) prediction["from_real"] = ScoreJson(*report.from_real);
+  }
+  return {{"marginals", marginals},
+          {"associations", pairs},
+          {"log_density", report.plug_in},
+          {"predictive_log_density", report.predictive},
+          {"active_components", report.active_components},
+          {"prediction", prediction},
+          {"purpose", dpvi::kSyntheticPurpose}};
+}
+
+std::string MarginalFigure(const dpvi::ModelColumn& column,
+                           const mixture::MarginalDistance& marginal) {
+  std::vector<report::BarRow> rows;
+  for (const dpvi::CellShare& share : dpvi::CellShares({column}, {marginal}))
+    rows.push_back({share.cell, share.real, share.synthetic});
+  const std::string title = fmt::format("Shares of {}", marginal.name);
+  return report::Element("h3", report::Escape(title)) +
+         report::Element("figure", report::BarPlotSvg(title, "real", "synthetic", rows));
+}
+
+std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& model) {
+  std::vector<report::BarRow> pairs;
+  for (const mixture::Association& pair : dpvi::Strongest(report.associations, 25))
+    pairs.push_back({pair.first + ", " + pair.second, pair.real, pair.synthetic});
+  report::HtmlTable table;
+  table.caption = "Total variation distance between the real and the synthetic shares";
+  table.header = {"Column", "Distance"};
+  table.numbers = {1};
+  for (const mixture::MarginalDistance& marginal : report.marginals)
+    table.Add({report::Escape(marginal.name), fmt::format("{:.4f}", marginal.total_variation)});
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"Log density of the real rows at the mean", fmt::format("{:.4f} nats", report.plug_in)},
+      {"over 20 draws", fmt::format("{:.4f} nats", report.predictive)},
+      {"Active components", std::to_string(report.active_components)}};
+  const auto add_score = [&](const std::string& name, const mixture::PredictionScore& score) {
+    facts.emplace_back(
+        fmt::format("{} = {} predicted after training on {}", report.target, report.level, name),
+        fmt::format("accuracy {:.4f}, AUC {:.4f}, log loss {:.4f}", score.accuracy, score.auc,
+                    score.log_loss));
+  };
+  if (report.from_synthetic) add_score("synthetic rows", *report.from_synthetic);
+  if (report.from_real) add_score("real rows", *report.from_real);
+  std::string marginal_plots;
+  for (size_t f = 0; f < report.marginals.size(); ++f)
+    marginal_plots += MarginalFigure(model.columns[f], report.marginals[f]);
+  report::HtmlPage page;
+  page.title = "Synthetic data: how like the real ones they are";
+  page.header = report::Element("h1", report::Escape(page.title)) + report::Paragraph(kRealRows);
+  page.main =
+      report::Section("use", "What such data are for", report::Paragraph(dpvi::kSyntheticPurpose)) +
+      report::Section("marginals", "Marginals", report::RenderHtmlTable(table) + marginal_plots) +
+      report::Section("associations", "Associations",
+                      report::Element("figure", report::BarPlotSvg("Cramer's V of pairs", "real",
+                                                                   "synthetic", pairs))) +
+      report::Section("model", "Model and prediction", report::Definitions(facts));
+  if (!model.privacy.empty()) {
+    page.main += report::Section("privacy", "Privacy",
+                                 report::StatementHtml(privacy::ParseStatementJson(model.privacy)));
+  }
+  page.footer = report::Paragraph("Made by partita synthetic report.");
+  return report::RenderHtmlPage(page);
+}
+
+// The model of all columns, or of one party's.
+dpvi::FittedModel ModelFor(const ReportCommand& command) {
+  dpvi::FittedModel model = dpvi::ReadModelFile(command.model);
+  if (command.party.empty()) return model;
+  const auto found = std::find(model.parties.begin(), model.parties.end(), command.party);
+  if (found == model.parties.end()) {
+    throw Error(ErrorCode::kBadInput, fmt::format("the model has no party '{}'", command.party),
+                fmt::format("name one of: {}", fmt::join(model.parties, ", ")));
+  }
+  return dpvi::ModelOfParty(model, static_cast<size_t>(found - model.parties.begin()));
+}
+
+int RunReport(const OutputOptions& output, const ReportCommand& command) {
+  if (command.target.empty() != command.level.empty()) {
+    throw Error(ErrorCode::kUsage, "--target and --level belong together");
+  }
+  const dpvi::FittedModel model = ModelFor(command);
+  const dpvi::Utility report = MakeReport(command, model);
+  if (!command.html.empty()) WriteFileAtomically(command.html, ReportHtml(report, model));
+  PrintResult(output, ReportText(model, report), ReportData(model, report).dump());
+  return kDone;
+}
+
+// -------------------------------------------------------------------------------- coverage
+
+struct CoverageCommand {
+  mixture::CoverageOptions options;
+  double noise = 0;
+};
+
+std::string CoverageText(const mixture::Coverage& coverage,
+                         const mixture::CoverageOptions& options) {
+  TextTable table;
+  table.header = {"intervals from", "contain the slope", "mean width", "mean estimate"};
+  table.right = {1, 2, 3};
+  const auto add = [&](const char* name, const mixture::IntervalCoverage& row) {
+    table.rows.push_back({name, fmt::format("{:.1f} %", 100 * row.share),
+                          fmt::format("{:.4f}", row.mean_width),
+                          fmt::format("{:.4f}", row.mean_estimate)});
+  };
+  add("the real rows", coverage.real);
+  add("one synthetic data set, as if real", coverage.single);
+  add("all synthetic data sets, combined", coverage.combined);
+  return RenderTable(table, 0) +
+         WrapText(
+             fmt::format("{} replicates of {} rows, {} synthetic data sets each; slope {} of a "
+                         "linear regression, nominal {:.3g} %. Combined by the rule of "
+                         "Raghunathan, Reiter and Rubin (2003), whose variance was negative and "
+                         "replaced in {} replicates.",
+                         options.replicates, options.rows, options.sets, options.slope,
+                         100 * options.level, coverage.adjusted),
+             0);
+}
+
+nlohmann::ordered_json CoverageJson(const mixture::IntervalCoverage& row) {
+  return {
+      {"share", row.share}, {"mean_width", row.mean_width}, {"mean_estimate", row.mean_estimate}};
+}
+
+int RunCoverage(const OutputOptions& output, const CoverageCommand& command) {
+  mixture::CoverageOptions options = command.options;
+  options.noise.noise_multiplier = command.noise;
+  report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
+                                    &Interrupted());
+  CancellableProgress quiet;
+  Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
+  progress.Phase("replicates");
+  crypto::SystemRandom random;
+  const mixture::Coverage coverage = mixture::SimulateCoverage(options, random, progress);
+  terminal.Finish();
+  PrintResult(output, CoverageText(coverage, options),
+              nlohmann::ordered_json{{"replicates", options.replicates},
+                                     {"rows", options.rows},
+                                     {"sets", options.sets},
+                                     {"slope", options.slope},
+                                     {"level", options.level},
+                                     {"real", CoverageJson(coverage.real)},
+                                     {"single", CoverageJson(coverage.single)},
+                                     {"combined", CoverageJson(coverage.combined)},
+                                     {"adjusted", coverage.adjusted}}
+                  .dump());
+  return kDone;
+}
+
+void AddDraw(CLI::App& synthetic, Invocation& invocation) {
+  auto options = std::make_shared<DrawCommand>();
+  CLI::App* draw = synthetic.add_subcommand(
+      "draw", "Write synthetic tables, each from its own posterior draw of a fitted model");
+  AddOutputOptions(*draw, invocation, "synthetic draw");
+  draw->add_option("model", options->model, "Model file")->required();
+  draw->add_option("--folder", options->folder, "Folder for synthetic_1.csv, synthetic_2.csv, ...")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  draw->add_option("--rows", options->rows, "Rows of each table")
+      ->check(CLI::Range(1, 100000000))
+      ->capture_default_str();
+  draw->add_option("--sets", options->sets, "Tables; combining rules need two or more")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  draw->add_flag("--accept-useless", options->accept_useless,
+                 "Draw from a model that is not trained");
+  draw->callback([&invocation, options] {
+    invocation.run = [&invocation, options] { return RunDraw(invocation.output, *options); };
+  });
+}
+
+void AddSyntheticReport(CLI::App& synthetic, Invocation& invocation) {
+  auto options = std::make_shared<ReportCommand>();
+  CLI::App* report = synthetic.add_subcommand(
+      "report",
+      "Compare synthetic rows of a model with real rows, for the holder of the real ones");
+  AddOutputOptions(*report, invocation, "synthetic report");
+  report->add_option("model", options->model, "Model file")->required();
+  report->add_option("--party", options->party,
+                     "Only the columns of this party: what its holder can compare alone");
+  report
+      ->add_option("--real", options->real,
+                   "CSV of real rows that the model was not fitted to (may be gzipped)")
+      ->required();
+  report->add_option("--train", options->train,
+                     "CSV of the real training rows, to compare the prediction with theirs");
+  report->add_option("--target", options->target, "Factor to predict");
+  report->add_option("--level", options->level, "Its level to predict");
+  report->add_option("--rows", options->rows, "Synthetic rows to compare")
+      ->check(CLI::Range(10, 100000000))
+      ->capture_default_str();
+  report->add_option("--html", options->html, "Also write the report with plots to this file");
+  report->callback([&invocation, options] {
+    invocation.run = [&invocation, options] { return RunReport(invocation.output, *options); };
+  });
+}
+
+void AddCoverage(CLI::App& synthetic, Invocation& invocation) {
+  auto options = std::make_shared<CoverageCommand>();
+  CLI::App* coverage = synthetic.add_subcommand(
+      "coverage", "Simulate how often regression intervals from synthetic data contain the truth");
+  AddOutputOptions(*coverage, invocation, "synthetic coverage");
+  mixture::CoverageOptions& chosen = options->options;
+  const auto count = [&](const char* name, auto& value, int low, int high, const char* what) {
+    coverage->add_option(name, value, what)->check(CLI::Range(low, high))->capture_default_str();
+  };
+  count("--replicates", chosen.replicates, 1, 1000000, "Replicates of the simulation");
+  count("--rows", chosen.rows, 10, 1000000, "Rows of each table");
+  count("--sets", chosen.sets, 2, 1000, "Synthetic tables per replicate");
+  count("--components", chosen.components, 1, 1000, "Components of the mixture");
+  count("--steps", chosen.steps, 1, 10000000, "Steps of each fit");
+  coverage->add_option("--slope", chosen.slope, "The true slope, within (-1, 1)")
+      ->capture_default_str();
+  coverage->add_option("--noise", options->noise, "Noise, in multiples of the clipping norm")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  coverage->callback([&invocation, options] {
+    invocation.run = [&invocation, options] { return RunCoverage(invocation.output, *options); };
+  });
+}
+
+}  // namespace
+
+void AddSyntheticCommands(CLI::App& app, Invocation& invocation) {
+  CLI::App* synthetic =
+      app.add_subcommand("synthetic", "Draw and judge synthetic data of a fitted mixture model");
+  synthetic->require_subcommand(1);
+  AddDraw(*synthetic, invocation);
+  AddSyntheticReport(*synthetic, invocation);
+  AddCoverage(*synthetic, invocation);
+}
+
+}  // namespace partita::cli

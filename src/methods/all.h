@@ -1,0 +1,54 @@
+// The methods: one row each. What runs, shows and checks studies asks the rows and knows no method
+// by name.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "methods/mle/check/audit_study.h"
+#include "methods/mle/check/rehearse.h"
+#include "report/result_json.h"
+#include "run/method/study.h"
+#include "study/file/section_reader.h"
+#include "study/file/study_template.h"
+
+namespace partita::runtime {
+
+// Checks of a method by itself, on mock data. The study is one that its row prepared.
+struct SelfChecks {
+  Rehearsal (*rehearse)(const Study& study, const RehearsalOptions& options, Progress& progress);
+  StudyAudit (*audit)(const Study& study, const StudyAuditOptions& options,
+                      crypto::RandomSource& random, Progress& progress);
+};
+
+struct Method {
+  study::SectionReader section;  // its `method` is the name
+  std::string description;       // a clause
+  std::unique_ptr<const Study> (*prepare)(study::StudyFile file);
+  // Back from result.json.
+  std::unique_ptr<const report::Result> (*read_result)(const nlohmann::ordered_json& json);
+  // To start from, where every party has rows of its own, and where it has columns of its own.
+  std::optional<study::TemplateKind> rows_template = {}, columns_template = {};
+  std::string no_rows_template = {};   // why there is none
+  const SelfChecks* checks = nullptr;  // null: none
+};
+
+const std::vector<Method>& AllMethods();
+// Of all of them, to read study files with.
+const std::vector<study::SectionReader>& AllSections();
+// Throws kInternal if there is none.
+const Method& MethodByName(const std::string& name);
+
+// The self-checks of a study's method. Throws kUsage where it has none: "a rehearsal needs method
+// 'mle', ...".
+const SelfChecks& RequireChecks(const Study& study, const std::string& what);
+
+// For report::ParseResultJson.
+std::unique_ptr<const report::Result> ReadResult(const std::string& method,
+                                                 const nlohmann::ordered_json& json);
+
+}  // namespace partita::runtime

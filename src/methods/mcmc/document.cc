@@ -1,0 +1,261 @@
+// The report of a chain: posterior summaries, diagnostics, trace and rank plots, draws as files.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "methods/mcmc/predictive_checks.h"
+#include "methods/mcmc/prior_sensitivity.h"
+#include "methods/mcmc/result.h"
+#include "methods/mcmc/study.h"
+#include "privacy/rounded_text.h"
+#include "run/method/plan_privacy.h"
+
+namespace partita::runtime {
+namespace {
+
+namespace accept = methods::accept;
+using Eigen::Index;
+
+constexpr size_t kTracePoints = 400, kRankBins = 20;
+constexpr size_t kMaxPlots = 12;
+
+study::DocumentTable Posterior(const accept::ChainSummary& summary) {
+  study::DocumentTable table;
+  table.title = "Posterior";
+  table.columns = {"parameter", "mean", "sd", "2.5 %", "median", "97.5 %"};
+  for (const accept::ParameterResult& p : summary.parameters) {
+    table.rows.push_back({p.name, p.mean, p.sd, p.q2_5, p.median, p.q97_5});
+  }
+  return table;
+}
+
+study::DocumentTable Diagnostics(const accept::ChainSummary& summary) {
+  study::DocumentTable table;
+  table.title = "Diagnostics";
+  table.columns = {"parameter", "R-hat", "bulk ESS", "tail ESS", "error of the mean"};
+  for (const accept::ParameterResult& p : summary.parameters) {
+    table.rows.push_back({p.name, p.rhat, p.bulk_ess, p.tail_ess, p.mcse_mean});
+  }
+  return table;
+}
+
+study::DocumentPlot Trace(const std::string& name, size_t parameter,
+                          const stats::mcmc::Draws& draws) {
+  study::DocumentPlot plot{"Trace of " + name, "draw", name, {}};
+  for (size_t c = 0; c < draws.chains.size(); ++c) {
+    const auto column = draws.chains[c].col(static_cast<Index>(parameter));
+    const Index every = std::max<Index>(1, column.size() / static_cast<Index>(kTracePoints));
+    study::DocumentSeries series{fmt::format("chain {}", c + 1), {}, {}};
+    for (Index i = 0; i < column.size(); i += every) {
+      series.x.push_back(static_cast<double>(i + 1));
+      series.y.push_back(column(i));
+    }
+    plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
+study::DocumentPlot Ranks(const std::string& name, size_t parameter,
+                          const stats::mcmc::Draws& draws) {
+  study::DocumentPlot plot{"Ranks of " + name, "rank among all draws", "draws", {}};
+  const auto counts = accept::RankCounts(draws, parameter, kRankBins);
+  for (size_t c = 0; c < counts.size(); ++c) {
+    study::DocumentSeries series{fmt::format("chain {}", c + 1), {}, counts[c]};
+    for (size_t bin = 0; bin < kRankBins; ++bin) {
+      series.x.push_back((static_cast<double>(bin) + 0.5) / static_cast<double>(kRankBins));
+    }
+    plot.series.push_back(std::move(series));
+  }
+  return plot;
+}
+
+nlohmann::ordered_json SensitivityJson(const accept::PriorSensitivity& sensitivity) {
+  const auto scaled = [](double power, const accept::ScaledPosterior& at) {
+    return nlohmann::ordered_json{{"power", power}, {"shift", at.shift}, {"scale", at.scale}};
+  };
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
+  for (const accept::ParameterSensitivity& p : sensitivity.parameters) {
+    parameters.push_back({{"name", p.name},
+                          {"weaker", scaled(accept::kWeakerPrior, p.weaker)},
+                          {"stronger", scaled(accept::kStrongerPrior, p.stronger)},
+                          {"sensitive", p.sensitive()}});
+  }
+  return {{"effective_draws", sensitivity.effective_draws}, {"parameters", parameters}};
+}
+
+study::DocumentSection SensitivitySection(const accept::PriorSensitivity& sensitivity) {
+  study::DocumentSection section{"Sensitivity to the priors"};
+  std::string sensitive;
+  study::DocumentTable table{
+      fmt::format("Priors to the power {} and {}", accept::kWeakerPrior, accept::kStrongerPrior),
+      {"parameter", "weaker: shift in sd", "sd times", "stronger: shift in sd", "sd times"},
+      {}};
+  for (const accept::ParameterSensitivity& p : sensitivity.parameters) {
+    table.rows.push_back(
+        {p.name, p.weaker.shift, p.weaker.scale, p.stronger.shift, p.stronger.scale});
+    if (p.sensitive()) sensitive += (sensitive.empty() ? "" : ", ") + p.name;
+  }
+  section.tables.push_back(std::move(table));
+  section.paragraphs.push_back(
+      sensitive.empty()
+          ? "Somewhat weaker or stronger priors would hardly change the posterior."
+          : "Somewhat weaker or stronger priors would change the posterior of " + sensitive +
+                " (by more than a tenth of its standard deviation, or that by more than a "
+                "twentieth): say why these priors were chosen.");
+  section.paragraphs.push_back(fmt::format(
+      "Computed from the draws by importance weights, worth at most {:.0f} of {:.0f} draws{}; "
+      "nothing else was opened for it. The same for the likelihood is not possible: nobody knows "
+      "its values.",
+      sensitivity.effective_draws, sensitivity.draws,
+      sensitivity.effective_draws < 0.1 * sensitivity.draws ? ", too few to go by" : ""));
+  return section;
+}
+
+std::string ChainJson(const McmcStudy& study, const accept::ChainSummary& summary, uint64_t lost,
+                      const accept::PriorSensitivity& sensitivity) {
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
+  for (const accept::ParameterResult& p : summary.parameters) {
+    parameters.push_back({{"name", p.name},
+                          {"mean", p.mean},
+                          {"sd", p.sd},
+                          {"mcse_mean", p.mcse_mean},
+                          {"q2_5", p.q2_5},
+                          {"median", p.median},
+                          {"q97_5", p.q97_5},
+                          {"rhat", p.rhat},
+                          {"bulk_ess", p.bulk_ess},
+                          {"tail_ess", p.tail_ess}});
+  }
+  const nlohmann::ordered_json json = {
+      {"parameters", parameters},
+      {"acceptance_rate", summary.acceptance_rate},
+      {"decisions", summary.decisions},
+      {"lost_openings", lost},
+      {"ess_per_decision", summary.ess_per_decision},
+      {"converged", summary.converged},
+      {"warnings", summary.warnings},
+      {"prior_sensitivity", SensitivityJson(sensitivity)},
+      {"privacy", nlohmann::ordered_json::parse(privacy::StatementJson(study.statement))}};
+  return json.dump();
+}
+
+study::DocumentSection ChainPrivacySection(const McmcStudy& study,
+                                           const accept::ChainSummary& summary) {
+  study::DocumentSection section{"What the decisions tell"};
+  if (!study.IsPrivate()) {
+    section.paragraphs.emplace_back(
+        "Nobody learned a likelihood, but no bound is claimed for what the draws say about one "
+        "person.");
+    return section;
+  }
+  const double epsilon = study.statement.rows.front().loss.epsilon_upper;
+  const double effective = summary.ess_per_decision * static_cast<double>(summary.decisions);
+  section.paragraphs.push_back(fmt::format(
+      "All {} decisions together: epsilon at most {} at delta = {} against whoever takes "
+      "no part and sees the draws; {} per effective draw of the parameter that mixes "
+      "worst. Those who take part know more:",
+      summary.decisions, privacy::RoundedText(epsilon, 3, true),
+      privacy::DeltaText(study.spec.privacy->delta),
+      privacy::RoundedText(epsilon / effective, 2, true)));
+  for (const study::PlanPrivacy& row : PlanPrivacyRows(study.statement)) {
+    section.paragraphs.push_back(row.adversary +
+                                 (row.adjacency.empty() ? "" : " (" + row.adjacency + ")") + ": " +
+                                 row.loss + ".");
+  }
+  section.paragraphs.insert(section.paragraphs.end(), study.statement.caveats.begin(),
+                            study.statement.caveats.end());
+  return section;
+}
+
+}  // namespace
+
+study::Document McmcDocument(const McmcStudy& study, const accept::ChainResult& result) {
+  const accept::ChainSummary summary =
+      accept::SummariseChain(study.chain, study.parameters, result);
+  study::Document document;
+  document.title = fmt::format("Posterior of {}", study.file.analyses.front().name);
+  study::DocumentSection posterior{"Posterior", {}, {Posterior(summary), Diagnostics(summary)}};
+  posterior.paragraphs.push_back(fmt::format(
+      "{} chains of {} draws, {:.3g} % of the proposals accepted.", result.draws.chains.size(),
+      result.draws.chains.front().rows(), 100 * summary.acceptance_rate));
+  if (!summary.converged) {
+    posterior.paragraphs.emplace_back(
+        "The chains have not converged: R-hat must be below 1.01 and both effective sample sizes "
+        "above 400. Do not use these numbers; take more draws.");
+  }
+  posterior.paragraphs.insert(posterior.paragraphs.end(), summary.warnings.begin(),
+                              summary.warnings.end());
+  document.sections.push_back(std::move(posterior));
+  const accept::PriorSensitivity sensitivity =
+      accept::ScalePriors(study.parameters, study.chain.priors, result.draws);
+  document.sections.push_back(SensitivitySection(sensitivity));
+  document.sections.push_back(ChainPrivacySection(study, summary));
+  study::DocumentSection plots{"Chains"};
+  for (size_t j = 0; j < std::min(study.parameters.size(), kMaxPlots); ++j) {
+    plots.plots.push_back(Trace(study.parameters[j], j, result.draws));
+    plots.plots.push_back(Ranks(study.parameters[j], j, result.draws));
+  }
+  document.sections.push_back(std::move(plots));
+  document.json = ChainJson(study, summary, result.skipped, sensitivity);
+  document.files.push_back({"draws.csv", accept::DrawsCsv(study.parameters, result.draws)});
+  for (size_t c = 0; c < result.draws.chains.size(); ++c) {
+    document.files.push_back(
+        {fmt::format("stan-{}.csv", c + 1), accept::StanCsv(study.parameters, result.draws, c)});
+  }
+  // A chain that stood still now and then is still one of its posterior; of one that did so for
+  // long the diagnostics speak of other decisions than the study asked for.
+  constexpr uint64_t kLostShare = 100;
+  if (result.skipped * kLostShare > summary.decisions) {
+    document.ending = study::Ending::kNotTrained;
+  } else if (!summary.converged) {
+    document.ending = study::Ending::kNotConverged;
+  }
+  return document;
+}
+
+uint64_t McmcStudy::FileBytes() const {
+  // Each draw stands in draws.csv and in the file of its chain, with what Stan's files say of it.
+  constexpr uint64_t kNumber = 26, kOfADraw = 10;
+  const stats::mcmc::ChainOptions& options = chain.options;
+  return 2 * kNumber * options.chains * options.draws * (parameters.size() + kOfADraw);
+}
+
+std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study,
+                                                     const accept::ChainRows& rows,
+                                                     const stats::mcmc::Draws& draws,
+                                                     crypto::RandomSource& random) {
+  const std::vector<accept::PredictiveCheck> checks =
+      accept::CheckPredictions(study.spec, rows, draws, random);
+  if (checks.empty()) return {};
+  study::DocumentSection section{"Own rows against the model"};
+  section.own_rows = true;
+  size_t draws_in_all = 0;
+  for (const Eigen::MatrixXd& chain : draws.chains)
+    draws_in_all += static_cast<size_t>(chain.rows());
+  section.paragraphs.push_back(fmt::format(
+      "{} of the posterior draws replicate the outcomes of this party's {} rows; p is the share of "
+      "replicates above what the rows show. Near 0 or 1 the model is unlikely to produce rows like "
+      "these. The model was fitted to these rows among others, which draws p towards 0.5; the "
+      "checks are not independent of each other.",
+      std::min(draws_in_all, accept::kReplicates), rows.outcome.size()));
+  if (accept::IsSurvival(study.spec.model)) {
+    section.paragraphs.emplace_back(
+        "Replicates of censored rows are censored when the rows were, those of the others at a "
+        "later time at which rows of this table were censored.");
+  }
+  section.paragraphs.emplace_back(
+      "Exact, computed from this party's rows; shown here and kept in no file. To tell anybody is "
+      "a release of its own.");
+  study::DocumentTable table{"Posterior predictive checks",
+                             {"of the outcome", "rows", "replicates", "2.5 %", "97.5 %", "p"},
+                             {}};
+  for (const accept::PredictiveCheck& check : checks) {
+    table.rows.push_back(
+        {check.statistic, check.observed, check.mean, check.lower, check.upper, check.p_value});
+  }
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,85 @@
+// A study of method `mcmc`: one Bayesian regression by confidential accept-reject.
+//
+// Phases: "record" (where to go on, and a common random seed that nobody chooses, net/joint_draw.h;
+// no seed is drawn where a run goes on), "disclosure" (answers of the checks; not where the study
+// promises privacy), "chain". Everybody who computes sees what opens, and so has the draws.
+//
+// Stop and resume: with a folder for its state (RunInput::state) a party keeps the record of its
+// chains there, bound to the study and its rows. A run that was interrupted goes on behind the last
+// decision that may have opened, without a bit opened twice and without another charge
+// (methods/mcmc/record.h). A chain that lost more than one decision in a hundred is "not
+// trained".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "methods/mcmc/spec.h"
+#include "methods/mcmc/statement.h"
+#include "run/method/study.h"
+#include "study/plan/document.h"
+
+namespace partita::runtime {
+
+// A count that is compared with its minimum before anything opens.
+struct McmcCheck {
+  enum class Counts { kRows, kOnes, kZeros, kEvents };
+  Counts counts = Counts::kRows;
+  std::string variable;  // 0/1, or of survival; empty: rows
+  std::string rule;
+  uint64_t minimum = 0;
+  bool warning = false;
+};
+
+struct McmcStudy final : Study {
+  methods::accept::ChainSpec spec;
+  std::vector<std::string> parameters;
+  methods::accept::ChainPlan chain;
+  methods::accept::Sensitivity sensitivity;  // of one row, under the study's adjacency
+  privacy::Statement statement;
+  // 0/1 columns of the model, and 0/1 variables that its columns are computed from: checks count
+  // them.
+  std::vector<std::string> binary;
+
+  // With the thresholds that approvals may have raised; as many whatever these are.
+  std::vector<McmcCheck> Checks(const study::DisclosureSpec& thresholds) const;
+
+  MethodName Method() const override;
+  StudySize Size() const override;
+  bool IsPrivate() const override { return spec.privacy.has_value(); }
+  void Describe(study::Plan& plan) const override;
+  std::vector<std::string> AlsoLearns(size_t party) const override;
+  std::vector<study::PlanExposure> Exposures() const override;
+  uint64_t NumbersPerRow() const override { return 1; }
+  uint64_t FileBytes() const override;
+  std::vector<privacy::ledger::Charge> Charges(
+      const privacy::ledger::Policy& policy) const override;
+  void DeriveColumns(data::Table& table) const override;
+  std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                          OwnRows& counts) const override;
+  std::unique_ptr<MethodRows> NoRows() const override;
+  std::unique_ptr<MethodSession> Agree(net::Channel& channel, const RunInput& input) const override;
+  std::optional<AgreementCost> CostOfAgreement() const override;
+  bool GoesOn(const MethodRows& rows, const std::filesystem::path& state) const override;
+  std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
+                                    Progress& progress) const override;
+  // The draws, which every party computed from the same bits.
+  bool ComparesResults() const override { return true; }
+  void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
+                Progress& progress) const override;
+};
+
+// Checks everything that can be checked before data is read: whole rows at each holder, a design
+// that chains know, and a loss within the promise. Throws kBadInput.
+McmcStudy PrepareMcmcStudy(study::StudyFile file);
+
+// The report of a run.
+study::Document McmcDocument(const McmcStudy& study, const methods::accept::ChainResult& result);
+// What a holder sees of its own rows beside it, on its terminal only; empty without rows, and for
+// Cox's model.
+std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study,
+                                                     const methods::accept::ChainRows& rows,
+                                                     const stats::mcmc::Draws& draws,
+                                                     crypto::RandomSource& random);
+
+}  // namespace partita::runtime

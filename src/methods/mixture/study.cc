@@ -1,0 +1,311 @@
+#include "methods/mixture/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "methods/mixture/held_out_rows.h"
+#include "net/joint_draw.h"
+#include "report/document_report.h"
+#include "run/method/plan_privacy.h"
+#include "run/party/outcome.h"
+
+namespace partita::runtime {
+
+namespace dpvi = methods::dpvi;
+namespace mixture = stats::mixture;
+
+namespace {
+
+struct MixtureSession final : MethodSession {
+  bool MayHaveOpened() const override { return session.start.openings > 0; }
+  dpvi::Session session;
+};
+
+mixture::BatchMode ModeOf(study::MixtureBatch batch) {
+  switch (batch) {
+    case study::MixtureBatch::kPoisson:
+      return mixture::BatchMode::kPoisson;
+    case study::MixtureBatch::kDisjoint:
+      return mixture::BatchMode::kDisjoint;
+    case study::MixtureBatch::kFull:
+      return mixture::BatchMode::kFull;
+  }
+  throw Error(ErrorCode::kInternal, "unknown kind of batches");
+}
+
+std::vector<dpvi::ModelColumn> ColumnsOf(const MixtureStudy& study) {
+  std::vector<dpvi::ModelColumn> columns;
+  for (const data::ColumnEncoding& encoding : study.spec().columns) {
+    const data::Holder* holder = nullptr;
+    for (const data::Holder& candidate : study.partition.holders) {
+      const auto& held = candidate.columns;
+      if (std::find(held.begin(), held.end(), encoding.column.name) != held.end())
+        holder = &candidate;
+    }
+    if (holder == nullptr) {
+      throw Error(ErrorCode::kInternal,
+                  fmt::format("nobody holds the column {}", encoding.column.name));
+    }
+    columns.push_back({encoding, holder->party});
+  }
+  return columns;
+}
+
+dpvi::Audience MixtureAudienceOf(const MixtureStudy& study) {
+  dpvi::Audience audience;
+  const std::string& from = study.spec().privacy.noise_from;
+  for (size_t p = 0; p < study.num_computing; ++p) {
+    const std::string& name = study.parties[p].name;
+    const bool adds = from.empty() || from == name;
+    (adds ? audience.parties : audience.others).push_back(name);
+    if (adds && p == study.receiver) audience.analyst = name;
+  }
+  audience.engine = StructureOf(study.file.engine);
+  audience.adjacency = privacy::Adjacency::kReplace;
+  audience.delta = study.spec().privacy.delta;
+  return audience;
+}
+
+dpvi::RunRequest RunRequestOf(const MixtureStudy& study) {
+  const study::MixtureSpec& spec = study.spec();
+  dpvi::RunRequest request;
+  request.layout = dpvi::ModelLayout(study.columns);
+  request.party_index.resize(study.num_computing);
+  std::iota(request.party_index.begin(), request.party_index.end(), mpc::PartyIndex{0});
+  request.num_rows =
+      static_cast<uint32_t>(*study.partition.blocks.front().count) - spec.utility.test_rows;
+  request.components = spec.components;
+  request.variational.steps = spec.iterations;
+  request.variational.learning_rate = spec.learning_rate;
+  if (spec.paper_schedule) request.variational.frozen_share = mixture::kPaperFrozenShare;
+  if (spec.paper_formulation) request.formulation = dpvi::Formulation::kPaper;
+  request.batch_mode = ModeOf(spec.batch);
+  request.batch_size = spec.batch_size;
+  request.clip = spec.privacy.clip;
+  request.noise_multiplier = spec.privacy.noise_multiplier.value_or(1);
+  for (const std::string& name : study.audience.parties)
+    request.noise_parties.push_back(PartyByName(study, name));
+  request.checkpoint_every = spec.checkpoint_every;
+  request.reserve = spec.reserve;
+  return request;
+}
+
+// What synthetic rows are compared with, for the owner: the rows with a value of their own in every
+// column. Without rows that were set aside it is all of them.
+std::shared_ptr<const dpvi::RealRows> RowsToJudgeBy(const mixture::Values& values,
+                                                    const dpvi::RowSplit& split,
+                                                    const data::Table& table) {
+  const auto usable = [&](std::vector<uint32_t> rows) {
+    std::erase_if(rows, [&](uint32_t row) { return table.Neutral(row); });
+    return dpvi::SelectRows(values, rows);
+  };
+  auto real = std::make_shared<dpvi::RealRows>();
+  real->test = usable(split.test.empty() ? split.train : split.test);
+  if (!split.test.empty()) real->train = usable(split.train);
+  return real;
+}
+
+crypto::Digest StudyDigest(const MixtureStudy& study) {
+  ByteWriter out;
+  out.String("partita mixture");
+  out.U32(kMixtureVersion);
+  out.String(study.file.text);
+  return crypto::Sha256Of(out.bytes());
+}
+
+}  // namespace
+
+MixtureStudy PrepareMixtureStudy(study::StudyFile file) {
+  MixtureStudy study;
+  PrepareParties(std::move(file), study);
+  const study::AnalysisSpec& analysis = study.file.analyses.front();
+  try {
+    study.columns = ColumnsOf(study);
+    for (const dpvi::ModelColumn& column : study.columns)
+      study.used.push_back(column.encoding.column.name);
+    study.audience = MixtureAudienceOf(study);
+    dpvi::RunRequest request = RunRequestOf(study);
+    if (const auto epsilon = study.spec().privacy.epsilon) {
+      const bool outside = study.spec().privacy.against == study::MixtureAgainst::kOutside;
+      request.noise_multiplier =
+          dpvi::NoiseFor(request, study.audience, *epsilon,
+                         outside ? dpvi::Against::kOutside : dpvi::Against::kParty);
+    }
+    study.plan = dpvi::PlanRun(std::move(request));
+    study.statement = study.StateOf({study.max_openings(), {}});
+    study.choices = dpvi::CompareBatches(study.plan, study.audience);
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                fmt::format("{}:{}:{}: {}", study.file.file_name, analysis.position.line,
+                            analysis.position.column, error.message()),
+                error.hint());
+  }
+  study.releases = {dpvi::GradientRelease(study.plan)};
+  return study;
+}
+
+privacy::Statement MixtureStudy::StateOf(const dpvi::Made& made) const {
+  privacy::Statement of_run = dpvi::StateRun(plan, audience, made);
+  if (spec().utility.test_rows > 0) {
+    of_run.caveats.emplace_back(
+        "Rows are set aside by their place in the order of keys, in public: the losses are those "
+        "of rows whose values are replaced while the keys of all rows stay as they are. A row that "
+        "is set aside takes no part, and nothing of its values is released.");
+  }
+  AddStudyCaveats(*this, of_run);
+  return of_run;
+}
+
+std::unique_ptr<MethodRows> MixtureStudy::PrepareRows(size_t party, const data::Holding& holding,
+                                                      OwnRows& counts) const {
+  counts.observed = holding.table->num_rows;
+  for (const uint8_t neutral : holding.table->neutral) counts.neutral += neutral;
+  auto own = std::make_unique<MixtureRows>();
+  std::vector<dpvi::ModelColumn> held;
+  for (const dpvi::ModelColumn& column : columns) {
+    if (column.party == party) held.push_back(column);
+  }
+  ByteWriter digest;
+  const crypto::Digest study = StudyDigest(*this);
+  digest.Raw(study);
+  if (!held.empty()) {
+    mixture::Values values = dpvi::EncodeValues(held, *holding.table);
+    for (const std::vector<double>& column : values) {
+      for (const double value : column) digest.F64(value);
+    }
+    digest.Raw(holding.table->neutral);
+    const auto num_rows = static_cast<uint32_t>(*partition.blocks.front().count);
+    const dpvi::RowSplit split =
+        dpvi::SplitRows(num_rows, spec().utility.test_rows, spec().utility.seed);
+    own->rows = mixture::MakeRows(dpvi::ModelLayout(held), dpvi::SelectRows(values, split.train));
+    const std::vector<uint8_t>& neutral = holding.table->neutral;
+    for (const uint32_t row : split.train) {
+      if (!neutral.empty()) own->neutral.push_back(neutral[row]);
+    }
+    own->values = RowsToJudgeBy(values, split, *holding.table);
+  }
+  own->own = crypto::Sha256Of(digest.bytes());
+  return own;
+}
+
+std::unique_ptr<MethodRows> MixtureStudy::NoRows() const {
+  auto own = std::make_unique<MixtureRows>();
+  own->own = StudyDigest(*this);
+  return own;
+}
+
+std::unique_ptr<MethodSession> MixtureStudy::Agree(net::Channel& channel,
+                                                   const RunInput& input) const {
+  const auto* rows = static_cast<const MixtureRows*>(input.rows);
+  dpvi::SessionInput session;
+  session.num_computing = num_computing;
+  session.study = StudyDigest(*this);
+  session.own = rows == nullptr ? session.study : rows->own;
+  session.folder = input.state;
+  session.random = input.random;
+  session.run = input.run_id;
+  auto agreed = std::make_unique<MixtureSession>();
+  agreed->session = dpvi::BeginSession(channel, plan, session);
+  return agreed;
+}
+
+std::optional<AgreementCost> MixtureStudy::CostOfAgreement() const {
+  const auto bytes = [computing = num_computing](size_t to_party, size_t to_dealer) {
+    return [=](size_t from, size_t to) -> std::optional<uint64_t> {
+      if (from >= computing) return std::nullopt;
+      return to < computing ? to_party : to_dealer;
+    };
+  };
+  const auto among_parties = [computing = num_computing](size_t from,
+                                                         size_t to) -> std::optional<uint64_t> {
+    if (from >= computing || to >= computing) return std::nullopt;
+    return dpvi::kKeptBytes;
+  };
+  return AgreementCost{dpvi::kKeysPhase,
+                       {among_parties, bytes(2 * net::kCommitmentBytes, net::kCommitmentBytes),
+                        bytes(2 * net::kOpeningBytes, net::kOpeningBytes),
+                        bytes(dpvi::kStandBytes, dpvi::kStandBytes)}};
+}
+
+uint64_t MixtureStudy::FileBytes() const {
+  // Cells are numbers of up to 24 characters, or levels.
+  uint64_t row = 0;
+  for (const dpvi::ModelColumn& column : columns) {
+    size_t longest = 24;
+    for (const std::string& level : column.encoding.column.levels)
+      longest = std::max(longest, level.size() + 2);
+    row += longest + 1;
+  }
+  const uint64_t model = 2 * 26 * plan.step.num_values();
+  return model + row * (spec().synthetic_rows + 1) * spec().synthetic_sets;
+}
+
+bool MixtureStudy::GoesOn(const MethodRows& /*rows*/, const std::filesystem::path& state) const {
+  return dpvi::HasRunFiles(state);
+}
+
+uint64_t MixtureStudy::Repeats(std::string_view phase) const {
+  return phase == kIterations ? spec().iterations - 1 : 1;
+}
+
+std::unique_ptr<MethodResult> MixtureStudy::Run(mpc::Engine& engine, const RunInput& input,
+                                                Progress& progress) const {
+  auto result = std::make_unique<MixtureResult>();
+  progress.Phase(kIterations);
+  engine.AgreeToOpen();
+  engine.BeginPhase(kFirstIteration);
+  if (input.session == nullptr) {
+    const std::vector<dpvi::StatisticReader> nobody(plan.holders.size());
+    dpvi::SecureStep step(engine, plan.step, nobody);
+    const dpvi::StepParameters shapes = dpvi::NoParameters(plan.holders, spec().components);
+    step.Run(shapes, {}, {});
+    engine.BeginPhase(kIterations);
+    if (spec().iterations > 1) step.Run(shapes, {}, {});
+    return result;
+  }
+  const dpvi::Session& session = static_cast<const MixtureSession*>(input.session)->session;
+  const auto* rows = static_cast<const MixtureRows*>(input.rows);
+  const std::optional<dpvi::CheckpointFiles>& files = session.files;
+  dpvi::RunInputs inputs;
+  if (rows != nullptr && !rows->rows.features.empty()) {
+    inputs.rows = &rows->rows;
+    inputs.neutral = rows->neutral;
+  }
+  inputs.batch_key = &session.keys.batch;
+  if (engine.self()) inputs.public_key = &session.keys.public_key;
+  inputs.random = input.random;
+  inputs.start = session.start;
+  if (files) {
+    inputs.mark = [&](uint64_t openings) { files->Mark(openings); };
+    inputs.store = [&](const dpvi::Checkpoint& checkpoint) { files->Store(checkpoint); };
+  }
+  bool first = true;
+  inputs.after_opening = [&](const dpvi::RunProgress& done) {
+    if (first) engine.BeginPhase(kIterations);
+    first = false;
+    progress.Step(done.steps, spec().iterations);
+    progress.CheckCancelled();
+  };
+  if (rows != nullptr) result->own = rows->values;
+  result->went_on = session.start.openings > 0;
+  result->accept_useless = input.accept_useless;
+  result->run = dpvi::RunSecureDpvi(engine, plan, inputs);
+  if (first) engine.BeginPhase(kIterations);
+  return result;
+}
+
+void MixtureStudy::Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
+                            Progress& progress) const {
+  outcome.not_trained =
+      static_cast<const MixtureResult&>(result).run.state.step < spec().iterations;
+  if (party >= num_computing) return;
+  progress.Phase("synthetic data");
+  crypto::SystemRandom random;
+  outcome.result = std::make_unique<report::DocumentResult>(
+      ReportMixture(*this, party, static_cast<const MixtureResult&>(result), random));
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,180 @@
+#include "methods/mle/report/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "methods/mle/report/estimate_rows.h"
+#include "methods/mle/report/statements.h"
+#include "report/document_json.h"
+#include "report/facts_json.h"
+#include "report/json.h"
+
+namespace partita::report {
+namespace {
+
+const char* StatusOf(bool converged) { return converged ? "converged" : "not-converged"; }
+
+Json ModelJson(const methods::mle::MleResult& result) {
+  const stats::ParameterTable& table = result.table;
+  Json groups = Json::array();
+  for (size_t i = 0; i < result.group_n.size(); ++i) {
+    groups.push_back({{"label", i < result.group_labels.size() ? result.group_labels[i] : ""},
+                      {"n", result.group_n[i]}});
+  }
+  const bool expected = result.information == stats::Information::kExpected;
+  return {{"function", result.function},
+          {"estimator", "ML"},
+          {"information", expected ? "expected" : "observed"},
+          {"observed", table.observed},
+          {"latent", table.latent},
+          {"groups", groups},
+          {"meanstructure", table.meanstructure},
+          {"fixed_x", table.fixed_x},
+          {"free_parameters", table.num_free}};
+}
+
+Json ConvergenceJson(const stats::SemFit& fit) {
+  return {{"converged", fit.converged},
+          {"optimizer", fit.optimizer},
+          {"iterations", fit.iterations},
+          {"max_scaled_gradient", fit.max_scaled_gradient}};
+}
+
+Json ParameterJson(const stats::Parameter& row, const stats::ParameterEstimate& estimate) {
+  Json json = {{"lhs", row.lhs},     {"op", row.op},        {"rhs", row.rhs},
+               {"group", row.group}, {"label", row.label},  {"free", row.free},
+               {"user", row.user},   {"exo", row.exogenous}};
+  // The values of a fixed covariate are sample moments.
+  const auto number = [&](double value) { return row.exogenous ? Json() : Json(value); };
+  json["est"] = number(estimate.estimate);
+  json["se"] = number(estimate.standard_error);
+  json["z"] = number(estimate.z);
+  json["pvalue"] = number(estimate.p_value);
+  json["ci.lower"] = number(estimate.ci_lower);
+  json["ci.upper"] = number(estimate.ci_upper);
+  json["std.lv"] = number(estimate.std_lv);
+  json["std.all"] = number(estimate.std_all);
+  return json;
+}
+
+Json ParametersJson(const methods::mle::MleResult& result) {
+  CheckEstimates(result);
+  Json parameters = Json::array();
+  for (size_t i = 0; i < result.table.rows.size(); ++i) {
+    parameters.push_back(ParameterJson(result.table.rows[i], result.fit.estimates[i]));
+  }
+  return parameters;
+}
+
+// lavaan's coefficient names: the label, or else "f=~x2", with ".g2" in later groups.
+std::vector<std::string> FreeNames(const stats::ParameterTable& table) {
+  std::vector<std::string> names(static_cast<size_t>(table.num_free));
+  for (const stats::Parameter& row : table.rows) {
+    if (row.free < 1 || row.free > table.num_free) continue;
+    std::string name = row.label;
+    if (name.empty()) {
+      name = row.lhs + row.op + row.rhs;
+      if (row.group > 1) name += ".g" + std::to_string(row.group);
+    }
+    names[static_cast<size_t>(row.free) - 1] = name;
+  }
+  return names;
+}
+
+Json MatrixJson(const Eigen::MatrixXd& matrix) {
+  Json values = Json::array();
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
+    Json row = Json::array();
+    for (Eigen::Index j = 0; j < matrix.cols(); ++j) row.push_back(matrix(i, j));
+    values.push_back(std::move(row));
+  }
+  return values;
+}
+
+Json VcovJson(const methods::mle::MleResult& result) {
+  return {{"names", FreeNames(result.table)}, {"values", MatrixJson(result.fit.vcov)}};
+}
+
+// Standard errors, tests and intervals of the robust kind; estimates are the same.
+Json RobustJson(const methods::mle::MleResult& result) {
+  if (!result.robust) return {};
+  const stats::RobustFit& robust = *result.robust;
+  Json parameters = Json::array();
+  for (size_t i = 0; i < robust.estimates.size(); ++i) {
+    Json parameter = ParameterJson(result.table.rows[i], robust.estimates[i]);
+    for (const char* key : {"lhs", "op", "rhs", "group", "label", "free", "user", "exo"}) {
+      parameter.erase(key);
+    }
+    parameters.push_back(std::move(parameter));
+  }
+  return {{"parameters", parameters},
+          {"fit", robust.fit_measures},
+          {"scaling_factor", robust.scaling_factor},
+          {"vcov", MatrixJson(robust.vcov)},
+          {"warnings", robust.warnings}};
+}
+
+Json LikelihoodJson(const methods::mle::MleResult& result) {
+  if (!result.likelihood) return {};
+  const stats::OracleUsage& usage = result.likelihood->usage;
+  return {{"values", usage.values},
+          {"gradients", usage.gradients},
+          {"opened_numbers", usage.opened_numbers},
+          {"rank", usage.rank},
+          {"num_statistics", usage.num_statistics},
+          {"leakage_level", result.likelihood->leakage_level}};
+}
+
+Json TablesJson(const std::vector<CellTable>& tables) {
+  Json json = Json::array();
+  for (const CellTable& table : tables) json.push_back(CellTableJson(table));
+  return json;
+}
+
+Json AnalysisJson(const methods::mle::MleResult& result) {
+  return {{"name", result.name},
+          {"status", StatusOf(result.fit.converged)},
+          {"model", ModelJson(result)},
+          {"convergence", ConvergenceJson(result.fit)},
+          {"warnings", result.fit.warnings},
+          {"parameters", ParametersJson(result)},
+          {"fit", result.fit.fit_measures},
+          {"vcov", VcovJson(result)},
+          {"robust", RobustJson(result)},
+          {"likelihood", LikelihoodJson(result)},
+          {"fit_measures_available", result.fit_measures_available},
+          {"notes", result.notes},
+          {"family", result.family},
+          {"tables", TablesJson(result.tables)}};
+}
+
+std::string Dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string ResultJson(std::span<const methods::mle::MleResult> results, const study::Plan& plan,
+                       const RunFacts& facts) {
+  if (results.empty()) throw Error(ErrorCode::kInternal, "a result without an analysis");
+  bool converged = true;
+  Json analyses = Json::array();
+  for (const methods::mle::MleResult& result : results) {
+    analyses.push_back(AnalysisJson(result));
+    converged = converged && result.fit.converged;
+  }
+  Json json = HeadJson(StatusOf(converged), plan, facts);
+  json["analyses"] = std::move(analyses);
+  json["statements"] = Json::array();
+  for (const Statement& statement : Statements(results, plan, facts)) {
+    json["statements"].push_back({{"about", statement.about}, {"text", statement.text}});
+  }
+  json["methods"] = MethodsParagraph(results, plan, facts);
+  AppendFacts(plan, facts, json);
+  return Dump(json);
+}
+
+std::string AnalysisResultJson(const methods::mle::MleResult& result) {
+  return Dump(AnalysisJson(result));
+}
+
+}  // namespace partita::report

@@ -1,0 +1,32 @@
+// The result of method `mle`: its analyses, in the study file's order.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <vector>
+
+#include "methods/mle/fit/result.h"
+#include "report/result.h"
+
+namespace partita::report {
+
+struct MleReport : Result {
+  explicit MleReport(std::vector<methods::mle::MleResult> analyses_in);
+
+  study::Ending ending() const override;
+  std::string Text(const study::Plan& plan, const RunFacts& facts) const override;
+  std::string Json(const study::Plan& plan, const RunFacts& facts) const override;
+  std::string Html(const study::Plan& plan, const RunFacts& facts) const override;
+  std::optional<std::string> Csv() const override;
+
+  const std::vector<methods::mle::MleResult> analyses;
+};
+
+// Throws what nlohmann-json throws if something is missing or of another type.
+std::unique_ptr<const Result> ReadMleReport(const nlohmann::ordered_json& json);
+
+// None where there is no result, or one of another method.
+std::span<const methods::mle::MleResult> AnalysesOf(const Result* result);
+
+}  // namespace partita::report

@@ -1,0 +1,76 @@
+#include "methods/mle/report/statements.h"
+
+#include "report/plan_statements.h"
+
+namespace partita::report {
+namespace {
+
+using methods::mle::MleResult;
+
+Statement Agreement(const RunFacts& facts) {
+  if (!facts.digits_of_agreement) {
+    return {"agreement",
+            "Agreement with the pooled fit was not measured for this study; a rehearsal on mock "
+            "data (partita study rehearse) measures it, in digits."};
+  }
+  const int digits = *facts.digits_of_agreement;
+  return {"agreement", "Equal to the pooled fit to " + std::to_string(digits) +
+                           (digits == 1 ? " digit" : " digits") +
+                           ", measured in a rehearsal of this study file on mock data."};
+}
+
+Statement StandardErrorsStatement(std::span<const MleResult> results, const study::Plan& plan) {
+  std::vector<std::string> standard, robust;
+  for (const MleResult& result : results) {
+    (result.robust ? robust : standard).push_back(AnalysisName(result));
+  }
+  std::string text;
+  if (!standard.empty()) {
+    const std::string where = robust.empty() ? "" : " of " + List(standard);
+    text = "Standard errors, intervals and chi-square tests" + where +
+           " are the standard ones of maximum likelihood. They assume multivariate normal data, "
+           "and normality was not checked.";
+  }
+  if (!robust.empty()) {
+    const std::string where = standard.empty() ? "" : " of " + List(robust);
+    text += (text.empty() ? "" : " ") + ("Standard errors" + where) +
+            " are robust (Huber-White) and the chi-square is scaled: they do not need normal data, "
+            "but large samples.";
+  }
+  if (AllNoisy(plan)) {
+    text +=
+        " They contain the variance of the privacy noise, to first order; chi-square and the fit "
+        "indices do not.";
+  }
+  return {"standard-errors", text};
+}
+
+}  // namespace
+
+std::string AnalysisName(const MleResult& result) {
+  return result.name.empty() ? "main" : result.name;
+}
+
+std::vector<Statement> Statements(std::span<const MleResult> results, const study::Plan& plan,
+                                  const RunFacts& facts) {
+  std::vector<Statement> statements;
+  std::vector<std::string> failed;
+  for (const MleResult& result : results) {
+    if (!result.fit.converged) failed.push_back(AnalysisName(result));
+  }
+  if (!failed.empty()) {
+    statements.push_back({"convergence", "Did NOT converge: " + List(failed) +
+                                             ". Those numbers are where the optimiser stopped, "
+                                             "not estimates."});
+  }
+  statements.push_back(Agreement(facts));
+  for (Statement& statement : PlanStatements(plan)) statements.push_back(std::move(statement));
+  statements.push_back(StandardErrorsStatement(results, plan));
+  statements.push_back({"not-done",
+                        "Not done: residual plots, leverage and influence of single rows, and "
+                        "checks of distributions. They need the rows in one place, where they "
+                        "never are."});
+  return statements;
+}
+
+}  // namespace partita::report

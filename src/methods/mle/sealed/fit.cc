@@ -1,0 +1,401 @@
+#include "methods/mle/sealed/fit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "base/error.h"
+#include "methods/mle/sealed/point.h"
+#include "methods/mle/sealed/scalars.h"
+#include "methods/mle/sealed/slope.h"
+#include "mpc/compare.h"
+
+namespace partita::methods::mle {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using mpc::Engine;
+using mpc::Shape;
+using mpc::Shared;
+using mpc::SharedBits;
+using stats::RamCell;
+using stats::RamGroup;
+using stats::RamMatrix;
+
+constexpr std::array<double, 3> kStepSizes = {1, 0.5, 0.125};
+constexpr int kStepBits = 3;
+constexpr double kSlack = 0x1p-30;
+
+std::string ConvergedRelease(const SealedOpenings& openings) {
+  return "sealed-converged/" + openings.name;
+}
+std::string EstimatesRelease(const SealedOpenings& openings) {
+  return "sealed-estimates/" + openings.name;
+}
+std::string GridsRelease(const SealedOpenings& openings) { return "sealed-grids/" + openings.name; }
+std::string ErrorsRelease(const SealedOpenings& openings) {
+  return "sealed-standard-errors/" + openings.name;
+}
+std::string ScalarsRelease(const SealedOpenings& openings) { return "sealed-fit/" + openings.name; }
+
+class SealedFit {
+ public:
+  SealedFit(Engine& engine, const SealedModel& model, const std::vector<SealedSample>& samples,
+            SealedGrid grid)
+      : engine_(engine),
+        model_(model),
+        grid_(std::move(grid)),
+        problem_(ScaleProblem(engine, model, samples)),
+        p_(problem_.observed()),
+        v_(problem_.variables()),
+        k_(problem_.parameters()) {}
+
+  SealedEstimates Run(const SealedOpenings& openings, Progress& progress) {
+    std::vector<SealedPoint> at(1);
+    at.front().theta = Start();
+    Evaluate(problem_, at);
+    SealedPoint current = std::move(at.front());
+    for (size_t t = 0; t < model_.iterations; ++t) {
+      progress.Step(t, model_.iterations);
+      progress.CheckCancelled();
+      const bool newton = t + model_.newton_steps >= model_.iterations;
+      const Shared step =
+          SlopeAt(problem_, current,
+                  newton ? stats::Information::kObserved : stats::Information::kExpected)
+              .step;
+      std::vector<SealedPoint> tried;
+      for (const double size : kStepSizes) {
+        tried.emplace_back();
+        const Shared part = mpc::TimesConstant(engine_, step, size, kStepBits);
+        tried.back().theta =
+            engine_.Subtract(mpc::Lift(engine_, current.theta, kSealedBits + kStepBits), part);
+      }
+      Clamp(tried);
+      Evaluate(problem_, tried);
+      Choose(tried, current);
+    }
+    return Open(current, openings);
+  }
+
+ private:
+  // The units of a cell, secret, as two factors.
+  std::pair<Shared, Shared> UnitsOf(const RamCell& cell) {
+    const Shared one = Constant(engine_, {1, 1}, 1);
+    const auto unit = [&](int variable, const Shared& units) {
+      const int source = model_.unit_of[static_cast<size_t>(variable)];
+      return source < 0 ? one : engine_.Slice(units, static_cast<size_t>(source), 0, {1, 1});
+    };
+    switch (cell.matrix) {
+      case RamMatrix::kRegression:
+        return {unit(cell.row, problem_.sd), unit(cell.column, problem_.inverse_sd)};
+      case RamMatrix::kCovariance:
+        return {unit(cell.row, problem_.sd), unit(cell.column, problem_.sd)};
+      case RamMatrix::kMean:
+        break;
+    }
+    const bool observed = cell.row < model_.ram.num_observed;
+    return {observed ? engine_.Slice(problem_.mean, static_cast<size_t>(cell.row), 0, {1, 1}) : one,
+            one};
+  }
+
+  Shared Start() {
+    std::vector<Shared> starts(k_);
+    std::vector<bool> known(k_, false);
+    Products products(engine_);
+    for (const RamGroup& group : model_.ram.groups) {
+      for (const RamCell& cell : group.cells) {
+        const auto k = static_cast<size_t>(cell.parameter);
+        if (known[k]) continue;
+        known[k] = true;
+        const auto [left, right] = UnitsOf(cell);
+        products.Elementwise(left, right, starts[k], kLargestParameter);
+      }
+    }
+    products.Run();
+    std::vector<SealedPoint> at(1);
+    const MatrixXd numbers = model_.start.asDiagonal();
+    at.front().theta = Bounded(engine_.MultiplyPublic(EncodeMatrix(numbers, kStepBits),
+                                                      engine_.Concatenate(starts, true)));
+    Clamp(at);
+    return at.front().theta;
+  }
+
+  // Into the box, and from kSealedBits + kStepBits onto kSealedBits.
+  void Clamp(std::vector<SealedPoint>& all) {
+    mpc::CutRound cut(engine_);
+    for (SealedPoint& at : all) {
+      at.theta.bound = kLargestEntry;
+      cut.Add(at.theta, kSealedBits, kLargestEntry);
+    }
+    cut.Run();
+    const Shared top = Bounded(Constant(engine_, {k_, 1}, kLargestParameter));
+    const Shared bottom = Bounded(Constant(engine_, {k_, 1}, -kLargestParameter));
+    for (const bool upper : {true, false}) {
+      std::vector<mpc::Comparison> comparisons;
+      for (const SealedPoint& at : all) {
+        comparisons.push_back(upper ? mpc::Comparison{top, at.theta}
+                                    : mpc::Comparison{at.theta, bottom});
+      }
+      const std::vector<SharedBits> outside = mpc::LessThan(engine_, comparisons);
+      std::vector<mpc::Selection> selections;
+      for (size_t c = 0; c < all.size(); ++c) {
+        selections.push_back({outside[c], upper ? top : bottom, all[c].theta});
+      }
+      const std::vector<Shared> clamped = mpc::Select(engine_, selections);
+      for (size_t c = 0; c < all.size(); ++c) all[c].theta = Bounded(clamped[c]);
+    }
+    for (SealedPoint& at : all) at.theta.bound = kLargestParameter;
+  }
+
+  // What a step needs of a point, as one row.
+  Shared Flat(const SealedPoint& at) {
+    std::vector<Shared> parts = {AsRow(at.theta), at.value};
+    for (const GroupAt& group : at.groups) {
+      for (const Shared* matrix : {&group.b, &group.full, &group.r}) {
+        parts.push_back(AsRow(*matrix));
+      }
+      if (problem_.means()) parts.push_back(AsRow(group.eta));
+    }
+    for (const SampleAt& sample : at.samples) {
+      parts.push_back(AsRow(sample.inverse));
+      if (problem_.means()) parts.push_back(AsRow(sample.distance));
+    }
+    for (Shared& part : parts) part.bound = 8 * kWorst;
+    return engine_.Concatenate(parts, false);
+  }
+  void Unflatten(const Shared& row, SealedPoint& at) {
+    size_t next = 0;
+    const auto take = [&](Shared& into, Shape shape, double bound) {
+      into = Bounded(mpc::Reshape(engine_.Slice(row, 0, next, {1, shape.size()}), shape), bound);
+      next += shape.size();
+    };
+    take(at.theta, {k_, 1}, kLargestParameter);
+    take(at.value, {1, 1}, 8 * kWorst);
+    for (GroupAt& group : at.groups) {
+      take(group.b, {v_, v_}, kLargestEntry);
+      take(group.full, {v_, v_}, kLargestEntry);
+      take(group.r, {p_, p_}, kLargestCorrelation);
+      if (problem_.means()) take(group.eta, {v_, 1}, kLargestEntry);
+    }
+    for (size_t s = 0; s < at.samples.size(); ++s) {
+      const std::vector<size_t> observed = problem_.ObservedOf(s);
+      const size_t p = observed.size();
+      SampleAt& sample = at.samples[s];
+      sample.r = SelectBoth(engine_, at.groups[problem_.samples[s].group].r, observed);
+      take(sample.inverse, {p, p}, 1 / kSmallestPivot);
+      if (problem_.means()) take(sample.distance, {p, 1}, kLargestEntry);
+    }
+  }
+
+  // The longest of the steps that lowers F; none of them: stays. Near the optimum F falls by less
+  // than it is rounded by, so that the full step may raise it by kSlack.
+  void Choose(const std::vector<SealedPoint>& tried, SealedPoint& current) {
+    std::vector<mpc::Comparison> comparisons;
+    const Shared slack = mpc::PlusConstant(engine_, current.value, kSlack, 16 * kWorst);
+    for (const SealedPoint& at : tried) {
+      comparisons.push_back({at.value, comparisons.empty() ? slack : current.value});
+    }
+    const std::vector<SharedBits> lower = mpc::LessThan(engine_, comparisons);
+    std::vector<SharedBits> taken = {lower.front()};
+    SharedBits none = engine_.Not(lower.front());
+    for (size_t c = 1; c < tried.size(); ++c) {
+      const std::vector<mpc::BitProduct> both = {{none, lower[c]}, {none, engine_.Not(lower[c])}};
+      const std::vector<SharedBits> bits = engine_.And(both);
+      taken.push_back(bits[0]);
+      none = bits[1];
+    }
+    const std::vector<Shared> marks = engine_.ToRing(taken);
+    const Shared here = Flat(current);
+    mpc::ProductRound round(engine_);
+    std::vector<Shared> moves(tried.size());
+    for (size_t c = 0; c < tried.size(); ++c) {
+      round.Add(marks[c], Minus(engine_, Flat(tried[c]), here, 32 * kWorst), 32 * kWorst, moves[c]);
+    }
+    round.Run();
+    Shared chosen = here;
+    for (const Shared& move : moves) chosen = Bounded(engine_.Add(chosen, move), 8 * kWorst);
+    Unflatten(chosen, current);
+  }
+
+  SealedEstimates Open(const SealedPoint& at, const SealedOpenings& openings) {
+    const SealedSlope slope =
+        SlopeAt(problem_, at,
+                openings.standard_errors ? openings.information : stats::Information::kExpected);
+    const Shared limit = Bounded(Constant(engine_, {k_, 1}, model_.tolerance));
+    const std::vector<mpc::Comparison> comparisons = {
+        {limit, slope.scaled}, {slope.scaled, Bounded(engine_.Scale(limit, -1))}};
+    const std::vector<SharedBits> beyond = mpc::LessThan(engine_, comparisons);
+    const SharedBits either = engine_.Xor(beyond[0], beyond[1]);
+    const Shared violations =
+        SumAll(engine_, engine_.ToRing(std::span(&either, 1)).front(), static_cast<double>(k_));
+    const SharedBits converged = mpc::IsZero(engine_, std::span(&violations, 1)).front();
+    Shared deviations, scalars;
+    if (openings.standard_errors) deviations = OfOpened(DeviationsAt(problem_, slope));
+    if (openings.fit) scalars = ScalarsAt(problem_, at);
+
+    const mpc::BitMatrix bit =
+        engine_.RevealBits(ConvergedRelease(openings), std::span(&converged, 1), openings.receiver)
+            .front();
+    if (grid_.bits > 0) {
+      SealedEstimates result = OpenOnGrid(at, slope, deviations, scalars, openings);
+      if (result.x.size() > 0) result.converged = mpc::GetBit(bit, 0, 0);
+      return result;
+    }
+    SealedEstimates result;
+    result.x = Reveal(EstimatesRelease(openings), OfOpened(at.theta), openings);
+    if (openings.standard_errors) {
+      // The information of F is twice that of a row.
+      result.deviations =
+          std::numbers::sqrt2 * Reveal(ErrorsRelease(openings), deviations, openings);
+    }
+    if (openings.fit) {
+      const VectorXd values = Reveal(ScalarsRelease(openings), scalars, openings);
+      if (values.size() > 0) result.scalars = SealedScalars{values[0], values[1], values[2]};
+    }
+    if (result.x.size() > 0) result.converged = mpc::GetBit(bit, 0, 0);
+    return result;
+  }
+
+  // v of sealed_grid.h.
+  Shared Variances(const SealedSlope& slope) {
+    const double largest = 1 / kSmallestInformation;
+    Shared square, variances;
+    Products products(engine_);
+    products.Elementwise(slope.scale, slope.scale, square, largest);
+    products.Run();
+    products.Elementwise(slope.inflation, square, variances, largest / kSmallestScaledPivot);
+    products.Run();
+    return OfOpened(variances);
+  }
+
+  SealedEstimates OpenOnGrid(const SealedPoint& at, const SealedSlope& slope,
+                             const Shared& deviations, const Shared& scalars,
+                             const SealedOpenings& openings) {
+    const std::vector<GridMarks> marks =
+        MarkGrids(engine_, Variances(slope), grid_, openings.standard_errors);
+    std::vector<GridNumbers> numbers = {{OfOpened(at.theta), kLargestParameter, marks.front()}};
+    if (openings.standard_errors) numbers.push_back({deviations, kLargestEntry, marks.back()});
+    Shared totals;
+    const double largest = 16 * kWorst * grid_.max_rows;
+    if (openings.fit) {
+      mpc::ProductRound round(engine_);
+      const std::vector<size_t> repeated(scalars.shape.rows, 0);
+      round.Add(scalars, engine_.SelectRows(grid_.rows, repeated), largest, totals);
+      round.Run();
+    }
+    const std::vector<Shared> rounded = RoundToGrids(
+        engine_, std::move(numbers), openings.fit ? &totals : nullptr, largest, grid_.bits);
+
+    std::vector<Shared> reached;
+    for (const GridMarks& mark : marks) reached.push_back(mark.reached);
+    const Shared grids = engine_.Concatenate(reached, true);
+    const VectorXd steps = Steps(marks, Reveal(GridsRelease(openings), grids, openings));
+    SealedEstimates result;
+    const auto k = static_cast<Index>(model_.opened.size());
+    const bool here = steps.size() > 0;
+    result.x = Reveal(EstimatesRelease(openings), rounded.front(), openings);
+    if (here) result.x.array() *= steps.head(k).array();
+    if (openings.standard_errors) {
+      result.deviations = Reveal(ErrorsRelease(openings), rounded[1], openings);
+      if (here) result.deviations.array() *= std::numbers::sqrt2 * steps.tail(k).array();
+    }
+    if (openings.fit) {
+      const VectorXd values =
+          std::ldexp(1.0, -grid_.bits) * Reveal(ScalarsRelease(openings), rounded.back(), openings);
+      if (here) result.scalars = SealedScalars{values[0], values[1], values[2]};
+    }
+    return result;
+  }
+
+  // 2^e; not a number where no grid was reached, for the number is not there then.
+  static VectorXd Steps(const std::vector<GridMarks>& marks, const VectorXd& reached) {
+    VectorXd steps(reached.size());
+    const auto k = reached.size() / static_cast<Index>(marks.size());
+    for (Index i = 0; i < reached.size(); ++i) {
+      const int lowest = marks[static_cast<size_t>(i / k)].range.lowest;
+      steps(i) = reached(i) > 0 ? std::ldexp(1.0, lowest - 1 + static_cast<int>(reached(i)))
+                                : std::numeric_limits<double>::quiet_NaN();
+    }
+    return steps;
+  }
+
+  Shared OfOpened(const Shared& column) {
+    const std::vector<size_t> rows(model_.opened.begin(), model_.opened.end());
+    return engine_.SelectRows(column, rows);
+  }
+
+  VectorXd Reveal(const std::string& release, const Shared& column,
+                  const SealedOpenings& openings) {
+    const std::vector<Int128> values =
+        engine_.Reveal(release, std::span(&column, 1), openings.receiver).front().values;
+    VectorXd numbers(static_cast<Index>(values.size()));
+    for (size_t i = 0; i < values.size(); ++i) {
+      numbers(static_cast<Index>(i)) = mpc::DecodeFixed(values[i], column.fraction_bits);
+    }
+    return numbers;
+  }
+
+  Engine& engine_;
+  const SealedModel& model_;
+  SealedGrid grid_;
+  SealedProblem problem_;
+  size_t p_, v_, k_;
+};
+
+}  // namespace
+
+std::vector<mpc::Release> SealedReleases(const SealedModel& model, const SealedOpenings& openings,
+                                         const std::string& receiver_name) {
+  const size_t k = model.opened.size();
+  const bool rounded = openings.grid_bits > 0;
+  const std::string on_grid =
+      rounded ? fmt::format(" on a grid of 2^-{}", openings.grid_bits) : std::string();
+  std::vector<mpc::Release> releases = {
+      {ConvergedRelease(openings), "whether the estimates are a stationary point", receiver_name,
+       "exact", 1, openings.receiver, 1},
+      {EstimatesRelease(openings),
+       "the parameter estimates" + on_grid + (rounded ? " of their standard errors" : ""),
+       receiver_name, "exact", 1, openings.receiver, k}};
+  if (rounded) {
+    releases.push_back(
+        {GridsRelease(openings), "the power of two that each of these numbers is a multiple of",
+         receiver_name, "exact", 1, openings.receiver, openings.standard_errors ? 2 * k : k});
+  }
+  if (openings.standard_errors) {
+    releases.push_back(
+        {ErrorsRelease(openings),
+         "the standard errors of the estimates" + on_grid + (rounded ? " of themselves" : ""),
+         receiver_name, "exact", 1, openings.receiver, k});
+  }
+  if (openings.fit) {
+    releases.push_back({ScalarsRelease(openings),
+                        "chi-square of the model and of the baseline model, and the "
+                        "log-likelihood of the saturated model" +
+                            on_grid,
+                        receiver_name, "exact", 1, openings.receiver, 3});
+  }
+  return releases;
+}
+
+SealedEstimates FitSealed(Engine& engine, const SealedModel& model, const SealedOpenings& openings,
+                          const std::vector<SealedSample>& samples, Progress& progress,
+                          const Shared& rows, double max_rows) {
+  const bool incomplete =
+      std::any_of(samples.begin(), samples.end(),
+                  [](const SealedSample& sample) { return !sample.observed.empty(); });
+  if (incomplete && (!model.ram.meanstructure || openings.fit)) {
+    throw Error(ErrorCode::kBadInput,
+                "a sealed fit of incomplete rows needs a mean structure, and opens no fit measures",
+                "set meanstructure = true, and leave \"fit\" out of the release list");
+  }
+  return SealedFit(engine, model, samples, {openings.grid_bits, rows, max_rows})
+      .Run(openings, progress);
+}
+
+}  // namespace partita::methods::mle

@@ -1,0 +1,81 @@
+// What a sealed fit computes at one theta: the implied moments, their inverse and the discrepancy.
+//
+// Samples           One of each group; of incomplete rows one of each pattern of observed variables
+//                   (sealed_patterns.h), of which rows and columns of the group's R count. All of
+//                   them go through the same rounds.
+//
+// Everything that is inverted is scaled by the sample's standard deviations d (of the first group;
+// of incomplete rows those over all rows that have the variable), which stay on shares: R = d^-1
+// Sigma d^-1. With B = (I - A)^-1, a finite sum because A is acyclic, Sigma = F B S B' F'.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "methods/mle/sealed/model.h"
+#include "methods/mle/sealed/sample.h"
+#include "mpc/engine.h"
+
+namespace partita::methods::mle {
+
+// The problem, with the scaled sample.
+struct SealedProblem {
+  mpc::Engine& engine;
+  const SealedModel& model;
+  const std::vector<SealedSample>& samples;
+
+  size_t observed() const { return static_cast<size_t>(model.ram.num_observed); }
+  size_t variables() const { return static_cast<size_t>(model.ram.num_variables); }
+  size_t parameters() const { return static_cast<size_t>(model.ram.num_parameters); }
+  bool means() const { return model.ram.meanstructure; }
+  // The variables of a sample.
+  std::vector<size_t> ObservedOf(size_t sample) const;
+
+  mpc::Shared mean = {};                 // of y / half-width, where intercepts start; p x 1
+  mpc::Shared sd = {}, inverse_sd = {};  // p x 1
+  mpc::Shared outer = {};                // p x p, the products of the latter
+  std::vector<mpc::Shared> scaled = {};  // covariances times outer, by sample
+};
+
+SealedProblem ScaleProblem(mpc::Engine& engine, const SealedModel& model,
+                           const std::vector<SealedSample>& samples);
+
+// Of y / half-width, k x 1.
+mpc::Shared SampleMean(const SealedProblem& problem, size_t sample);
+
+// Everything of one group at one theta.
+struct GroupAt {
+  mpc::Shared regression, covariance, mean;  // A, S, M
+  mpc::Shared b;                             // B = (I - A)^-1
+  mpc::Shared bs, full;                      // B S, B S B'
+  mpc::Shared eta;                           // B M, v x 1
+  mpc::Shared r;                             // p x p
+  mpc::Shared usable;                        // 1 or 0, no fraction bits: R is within its bound
+};
+
+// And of one sample of k variables.
+struct SampleAt {
+  mpc::Shared r;         // k x k, of the group's
+  mpc::Shared distance;  // (ybar - mu) / d, k x 1
+  mpc::Shared inverse;   // R^-1
+};
+
+struct SealedPoint {
+  mpc::Shared theta;  // k x 1
+  // F = log|R| + tr(S R^-1) + distance' R^-1 distance, averaged over the rows; kWorst where an R is
+  // no covariance. 1 x 1.
+  mpc::Shared value;
+  std::vector<GroupAt> groups;
+  std::vector<SampleAt> samples;
+};
+
+// Fills in all but theta; all points and samples in the same rounds.
+void Evaluate(const SealedProblem& problem, std::vector<SealedPoint>& points);
+
+// sum_s n_s / n x_s of every list of one row for each sample; one round of products and one cut for
+// all lists, nothing with one sample.
+std::vector<mpc::Shared> OverSamples(const SealedProblem& problem,
+                                     const std::vector<std::vector<mpc::Shared>>& lists,
+                                     double bound);
+
+}  // namespace partita::methods::mle

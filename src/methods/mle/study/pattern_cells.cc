@@ -1,0 +1,213 @@
+#include "methods/mle/study/pattern_cells.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "methods/mle/plan/release_bits.h"
+#include "methods/mle/published/analyses.h"
+#include "methods/mle/study/private_study.h"
+
+namespace partita::runtime {
+namespace {
+
+[[noreturn]] void RefuseCells(const Study& study, const std::string& what,
+                              const std::string& hint) {
+  Refuse(study, study.file.release.accept_position, "accept = \"checked cells\" " + what,
+         hint + ", or write accept = \"table of covariates\"");
+}
+
+void RequireWholeRows(const MleStudy& study) {
+  if (HasPrivacy(study.file)) {
+    Refuse(study, study.file.release.accept_position,
+           "accept = \"checked cells\" is for exact results: with noise no answer of a check may "
+           "be told",
+           "remove it");
+  }
+  if (study.partition.kind != data::PartitionKind::kHorizontal) {
+    RefuseCells(study,
+                "needs whole rows at each holder, who counts its own; here columns are split",
+                "split the rows only");
+  }
+  if (HasPublished(study)) {
+    Refuse(study, study.file.release.accept_position,
+           "accept = \"checked cells\" is of no use beside a published protocol, which shows what "
+           "determines rows",
+           "remove it");
+  }
+}
+
+void RequirePlainRows(const MleStudy& study) {
+  const study::DesignSpec& design = study.file.design;
+  if (HasPatterns(study)) {
+    RefuseCells(study, "needs complete rows: one that misses a value is in no cell",
+                "use missing = \"refuse\" or \"complete\"");
+  }
+  if (!design.weights.empty())
+    RefuseCells(study, "counts rows, and here they have weights", "leave the weights out");
+  if (design.site != study::SiteEffect::kIgnore) {
+    RefuseCells(study,
+                "counts the rows of all institutions together, and site = \"fixed\" tells "
+                "them apart",
+                "use site = \"ignore\"");
+  }
+  const std::vector<data::Condition>& subset = study.file.analyses.front().subset;
+  for (const study::AnalysisSpec& spec : study.file.analyses) {
+    if (spec.subset == subset) continue;
+    RefuseCells(study,
+                fmt::format("needs the same rows in all analyses: '{}' has a subset of its own, "
+                            "and cells of the rows between them are not checked",
+                            spec.name),
+                "make it a study of its own");
+  }
+  if (study.file.disclosure.min_cell < kLeastCheckedCell) {
+    RefuseCells(study,
+                fmt::format("needs a min_cell of {} or more; it is {}", kLeastCheckedCell,
+                            study.file.disclosure.min_cell),
+                "raise min_cell in [disclosure]");
+  }
+}
+
+// Covariates, and what is an outcome in one line of the model and explains in another.
+std::vector<data::DesignColumn> TableColumns(const MleStudy& study,
+                                             const methods::mle::MleAnalysis& analysis) {
+  std::set<std::string> explains;
+  for (const stats::Parameter& row : analysis.table.rows) {
+    if (row.op == "~") explains.insert(row.rhs);
+  }
+  std::vector<data::DesignColumn> columns = CovariatesOf(study, analysis);
+  for (const data::DesignColumn& column : analysis.variables) {
+    if (explains.count(column.schema.name) > 0) columns.push_back(column);
+  }
+  return columns;
+}
+
+// As ViewsOf, over all analyses.
+std::map<std::string, std::set<std::string>> Views(const MleStudy& study) {
+  std::vector<data::DesignColumn> columns;
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    const std::vector<data::DesignColumn> added =
+        MleOf(study.file.analyses[a]).robust ? analysis.variables : TableColumns(study, analysis);
+    columns.insert(columns.end(), added.begin(), added.end());
+  }
+  std::map<std::string, std::set<std::string>> views = ViewsOf(columns);
+  for (const study::AnalysisSpec& spec : study.file.analyses) {
+    const std::string& group = MleOf(spec).group;
+    if (!group.empty()) views[SourceVariable(study, group)].insert(group);
+  }
+  return views;
+}
+
+// 0: not discrete.
+uint64_t NumValues(const data::ColumnSchema& variable) {
+  if (!variable.levels.empty()) return variable.levels.size();
+  const bool whole =
+      variable.type == data::ColumnType::kInteger || variable.type == data::ColumnType::kDate;
+  return whole ? static_cast<uint64_t>(variable.upper - variable.lower) + 1 : 0;
+}
+
+void AddPart(const MleStudy& study, const data::ColumnSchema& variable, PatternTable& patterns) {
+  const uint64_t values = NumValues(variable);
+  if (values == 0) {
+    RefuseCells(study,
+                fmt::format("counts the rows of every combination of values, and '{}' may be any "
+                            "number within its bounds",
+                            variable.name),
+                "cut it (transform = \"cut\" in [[derived]]), leave it out");
+  }
+  patterns.parts.push_back({variable.name, variable.lower, values});
+  // Saturates: 2 x 2^52 values of whole numbers are as many too many as any.
+  const uint64_t most = methods::mle::kMaxPatternCells + 1;
+  patterns.num_cells = std::min(most, patterns.num_cells * std::min(most, values));
+}
+
+}  // namespace
+
+std::optional<PatternTable> PlanPatternTable(const MleStudy& study) {
+  if (study.file.release.accept != study::AcceptedRelease::kCheckedCells) return std::nullopt;
+  RequireWholeRows(study);
+  RequirePlainRows(study);
+  PatternTable patterns;
+  for (const auto& [source, views] : Views(study)) {
+    if (views.count(source) > 0) {
+      AddPart(study, *study.file.dictionary.Find(source), patterns);
+      continue;
+    }
+    for (const std::string& view : views) AddPart(study, *study.factors.Find(view), patterns);
+  }
+  if (patterns.num_cells > methods::mle::kMaxPatternCells) {
+    RefuseCells(study,
+                fmt::format("checks {} cells at most, and the values of {} have more combinations",
+                            methods::mle::kMaxPatternCells, PatternNames(patterns)),
+                "use fewer covariates or values");
+  }
+  return patterns;
+}
+
+std::string PatternNames(const PatternTable& patterns) {
+  std::string names;
+  for (const PatternPart& part : patterns.parts) names += (names.empty() ? "" : ", ") + part.column;
+  return names;
+}
+
+methods::mle::PatternCellsTask PatternCellsTaskOf(const MleStudy& study) {
+  methods::mle::PatternCellsTask task;
+  task.num_cells = study.pattern_table->num_cells;
+  for (const data::Holder& holder : study.partition.holders) {
+    methods::mle::CellHolder of_task{holder.party, 0};
+    for (const size_t block : study.partition.BlocksOf(holder.party))
+      of_task.max_rows += study.partition.blocks[block].count.value_or(kMaxUndeclaredRows);
+    task.holders.push_back(of_task);
+  }
+  return task;
+}
+
+std::vector<uint64_t> CountPatternCells(const PatternTable& patterns, const data::Table& table,
+                                        const std::vector<int32_t>& weights) {
+  std::vector<size_t> cell(table.num_rows, 0);
+  for (const PatternPart& part : patterns.parts) {
+    const data::Column& column = table.Get(part.column);
+    for (size_t r = 0; r < table.num_rows; ++r) {
+      if (weights[r] == 0) continue;
+      const double value =
+          column.schema.levels.empty() ? column.numbers[r] - part.lower : column.codes[r];
+      if (!(value >= 0 && value < static_cast<double>(part.num_values)))
+        throw Error(ErrorCode::kInternal, "a row that takes part has a value of no cell");
+      cell[r] = cell[r] * part.num_values + static_cast<size_t>(value);
+    }
+  }
+  std::vector<uint64_t> counts(patterns.num_cells, 0);
+  for (size_t r = 0; r < table.num_rows; ++r) {
+    if (weights[r] != 0) ++counts[cell[r]];
+  }
+  return counts;
+}
+
+mpc::Release PatternCellsRelease(const PatternTable& patterns) {
+  return {
+      methods::mle::kPatternCellsRelease,
+      fmt::format("one bit: whether all {} pattern cells of {} are 0 or at least min_cell, also "
+                  "without each holder's own rows",
+                  patterns.num_cells, PatternNames(patterns)),
+      "all",
+      "exact",
+      1,
+      mpc::kEverybody,
+      1};
+}
+
+study::PlanCheck PatternCellsCheck(const MleStudy& study, uint64_t min_cell) {
+  const PatternTable& patterns = *study.pattern_table;
+  return {study.analyses.size() == 1 ? study.file.analyses.front().name : "all analyses",
+          "pattern cells",
+          fmt::format("each of {} combinations of values of {} has no row or at least {}, also "
+                      "without each holder's own rows (one bit for all)",
+                      patterns.num_cells, PatternNames(patterns), min_cell),
+          min_cell, false};
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,49 @@
+// Way (a) of the release rule in studies (methods/mle/moments/pattern_cells.h): which pattern cells a study
+// has checked that says accept = "checked cells", and how many of its rows a holder has in each.
+//
+// Table     One for the study: the combinations of values of all covariates of all analyses (an
+//           outcome that explains another one is a covariate) and of their groups, with those of
+//           the outcomes of analyses that have robust standard errors.
+//           A variable that models see only as factors made of it has the values of these.
+// Rows      Those that take part: of the population, of the subset that all analyses have in
+//           common, complete where incomplete ones are left out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/table.h"
+#include "methods/mle/moments/pattern_cells.h"
+#include "methods/mle/study/study.h"
+#include "mpc/release_gate.h"
+#include "study/plan/plan.h"
+
+namespace partita::runtime {
+
+inline constexpr char kPatternCellsPhase[] = "pattern cells";
+
+// The least min_cell with checked cells: two persons of a cell of two know each other.
+inline constexpr uint64_t kLeastCheckedCell = 3;
+
+// Empty unless the study asks for checked cells. Throws kBadInput naming what it is that has no
+// cells: columns that are split, noise, a published protocol, weights, site effects, patterns of
+// missing values, several subsets, a variable that is not discrete; more than kMaxPatternCells, or
+// a min_cell below kLeastCheckedCell. Needs the computations.
+std::optional<PatternTable> PlanPatternTable(const MleStudy& study);
+
+// "sex, region": the columns of the cells.
+std::string PatternNames(const PatternTable& patterns);
+
+methods::mle::PatternCellsTask PatternCellsTaskOf(const MleStudy& study);
+
+// weights: by row of a holder's table with its derived columns; a row with weight 0 takes no part.
+std::vector<uint64_t> CountPatternCells(const PatternTable& patterns, const data::Table& table,
+                                        const std::vector<int32_t>& weights);
+
+// The one bit, and the check as plan and report list it.
+mpc::Release PatternCellsRelease(const PatternTable& patterns);
+study::PlanCheck PatternCellsCheck(const MleStudy& study, uint64_t min_cell);
+
+}  // namespace partita::runtime

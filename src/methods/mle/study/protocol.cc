@@ -1,0 +1,325 @@
+#include "methods/mle/study/protocol.h"
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "methods/mle/fit/extras.h"
+#include "methods/mle/fit/publish.h"
+#include "methods/mle/imputed/analyses.h"
+#include "methods/mle/likelihood/likelihood.h"
+#include "methods/mle/published/analyses.h"
+#include "methods/mle/report/report.h"
+#include "methods/mle/sealed/analyses.h"
+#include "methods/mle/sealed/on_grid.h"
+#include "methods/mle/study/computations.h"
+#include "methods/mle/study/pattern_cells.h"
+#include "methods/mle/study/variables.h"
+#include "run/party/finish.h"
+#include "run/party/outcome.h"
+
+namespace partita::runtime {
+namespace {
+
+using methods::mle::ComputationMoments;
+using methods::mle::DisclosureCheck;
+using methods::mle::IntegerMoments;
+using methods::mle::SharedMoments;
+
+void RequirePassed(const std::vector<CheckOutcome>& checks, net::Channel* channel,
+                   size_t num_computing) {
+  std::string failed;
+  for (const CheckOutcome& check : checks) {
+    if (!check.passed && !check.warning)
+      failed += fmt::format("{}analysis '{}', {}: {}", failed.empty() ? "" : "; ", check.analysis,
+                            check.variable, check.rule);
+  }
+  if (failed.empty()) return;
+  if (channel != nullptr) ConfirmRefusal(*channel, num_computing);
+  throw Error(ErrorCode::kRefused, "nothing was released, because this does not hold: " + failed,
+              "leave out the variable or join levels; the owner of the rows can count them with "
+              "`partita data check`");
+}
+
+std::vector<CheckOutcome> RunDisclosureChecks(mpc::Engine& engine, const MleStudy& study,
+                                              const std::vector<std::vector<SharedMoments>>& shared,
+                                              const study::DisclosureSpec& thresholds) {
+  const std::vector<DisclosureCheck> checks = PlanDisclosureChecks(study, thresholds);
+  std::vector<ComputationMoments> moments;
+  for (size_t c = 0; c < shared.size(); ++c)
+    moments.push_back({&study.computations[c].task, &shared[c]});
+  const std::vector<bool> passed = methods::mle::RunDisclosureChecks(engine, checks, moments);
+  std::vector<CheckOutcome> outcomes;
+  for (size_t i = 0; i < passed.size(); ++i)
+    outcomes.push_back(
+        {checks[i].analysis, checks[i].variable, checks[i].rule, passed[i], checks[i].warning});
+  return outcomes;
+}
+
+// Who stops knows that some cell fails, not which.
+void RequirePatternCells(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
+                         const RunInput& input, ProtocolResult& result) {
+  const std::optional<bool> passed = PatternCellsPass(
+      engine, PatternCellsTaskOf(study), local.pattern_cells, input.disclosure.min_cell);
+  if (!passed) return;
+  const study::PlanCheck check = PatternCellsCheck(study, input.disclosure.min_cell);
+  result.checks.push_back({check.analysis, check.variable, check.rule, *passed, false});
+  if (*passed) return;
+  if (input.channel != nullptr) ConfirmRefusal(*input.channel, study.num_computing);
+  throw Error(ErrorCode::kRefused,
+              "nothing was released, because this does not hold: " + check.rule +
+                  "; which combination it is nobody learns",
+              "join levels, leave out a covariate, or declare and add more rows");
+}
+
+void OpenComputation(mpc::Engine& engine, const MleStudy& study, const Computation& computation,
+                     const std::vector<SharedMoments>& shared, ProtocolResult& result) {
+  for (const RowSet& rows : computation.row_sets) {
+    const std::vector<IntegerMoments> opened =
+        OpenMoments(engine, computation.task, shared, rows.release);
+    if (opened.empty()) continue;
+    for (size_t a : rows.analyses) {
+      for (const IntegerMoments& group : opened)
+        result.moments[a].push_back(Restrict(group, study.analyses[a].variables));
+    }
+  }
+}
+
+// Every analysis of protocol `likelihood` in a phase of its own: how often it asks is known only
+// afterwards.
+void FitByOracle(mpc::Engine& engine, const MleStudy& study, size_t computation_index,
+                 const std::vector<SharedMoments>& shared, ProtocolResult& result,
+                 Progress& progress) {
+  const Computation& computation = study.computations[computation_index];
+  for (const RowSet& rows : computation.row_sets) {
+    for (size_t a : rows.analyses) {
+      progress.Phase("likelihood of " + study.file.analyses[a].name);
+      engine.BeginPhase(LikelihoodPhase(study, a));
+      const PreparedAnalysis& analysis = study.analyses[a];
+      methods::mle::LikelihoodMoments moments;
+      moments.variables = analysis.variables;
+      for (size_t cell : rows.cells) moments.groups.push_back(shared[cell]);
+      result.results[a] = methods::mle::FitByLikelihood(
+          engine, analysis.analysis, LikelihoodTaskOf(study, a), moments, progress);
+    }
+  }
+}
+
+methods::mle::MleResult FitAnalysis(const MleStudy& study, size_t index,
+                                    const ProtocolResult& result, Progress& progress) {
+  const PreparedAnalysis& analysis = study.analyses[index];
+  try {
+    if (study.privacy) {
+      return methods::mle::FitPrivateMoments(analysis.analysis, *study.privacy, analysis.variables,
+                                             result.noised, progress);
+    }
+    return methods::mle::FitMoments(analysis.analysis, result.moments[index],
+                                    study.computations[analysis.computation].task.fraction_bits,
+                                    progress);
+  } catch (const Error& error) {
+    if (study.analyses.size() == 1) throw;
+    throw Error(error.code(),
+                fmt::format("analysis '{}': {}", study.file.analyses[index].name, error.message()),
+                error.hint());
+  }
+}
+
+// Fits the analyses with robust standard errors, each followed by its sums of scores.
+void FitRobust(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
+               ProtocolResult& result, Progress& progress) {
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    if (!MleOf(study.file.analyses[a]).robust) continue;
+    progress.Phase("robust standard errors of " + study.file.analyses[a].name);
+    engine.BeginPhase(RobustPhase(study, a));
+    const PreparedAnalysis& analysis = study.analyses[a];
+    std::optional<methods::mle::FittedModel> fitted;
+    if (engine.self() == study.receiver) {
+      result.results[a] = FitAnalysis(study, a, result, progress);
+      fitted = methods::mle::FittedModel{
+          methods::mle::SampleMomentsOf(
+              analysis.analysis, result.moments[a],
+              study.computations[analysis.computation].task.fraction_bits),
+          result.results[a]->fit};
+    }
+    methods::mle::RobustLocal rows;
+    if (engine.self()) rows = {local.blocks[analysis.computation], local.clusters};
+    const std::optional<stats::RobustFit> robust = methods::mle::RobustStandardErrors(
+        engine, analysis.analysis, RobustTaskOf(study, a), rows, fitted ? &*fitted : nullptr);
+    if (robust) {
+      result.results[a]->robust = *robust;
+      std::erase(result.results[a]->notes, methods::mle::kNormalityNotChecked);
+    }
+  }
+}
+
+// What of a result leaves the receiver. A sealed one has been on the grid since it opened.
+std::optional<methods::mle::MleResult> Told(const MleStudy& study, size_t analysis,
+                                            const ProtocolResult& result) {
+  const std::optional<methods::mle::MleResult>& whole = result.results[analysis];
+  const bool sealed = study.computations[study.analyses[analysis].computation].protocol == kSealed;
+  if (!whole || sealed || study.grid_bits == 0) return whole;
+  return methods::mle::OnReleaseGrid(study.analyses[analysis].analysis, *whole, study.grid_bits);
+}
+
+// The estimates that the study file releases to others than the receiver.
+void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& result,
+                 Progress& progress) {
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    for (const study::ReleaseSpec& release : study.file.analyses[a].releases) {
+      const std::optional<size_t> to = TellsEstimatesTo(study, release);
+      if (!to) continue;
+      if (engine.self() == study.receiver && !result.results[a])
+        result.results[a] = FitAnalysis(study, a, result, progress);
+      std::optional<methods::mle::MleResult> told = methods::mle::PublishResult(
+          engine, study.analyses[a].analysis, study.receiver, *to, Told(study, a, result));
+      // The receiver keeps its digits.
+      if (engine.self() != study.receiver) result.results[a] = std::move(told);
+    }
+  }
+}
+
+void AddMleTables(const MleStudy& study, const ProtocolResult& run,
+                  std::vector<methods::mle::MleResult>& fitted, Progress& progress) {
+  std::vector<const methods::mle::MleAnalysis*> analyses;
+  std::vector<std::vector<stats::GroupMoments>> moments;
+  for (size_t a = 0; a < fitted.size(); ++a) {
+    const PreparedAnalysis& prepared = study.analyses[a];
+    analyses.push_back(&prepared.analysis);
+    moments.emplace_back();
+    if (!run.moments[a].empty() && prepared.analysis.patterns.empty()) {
+      moments.back() = methods::mle::SampleMomentsOf(
+          prepared.analysis, run.moments[a],
+          study.computations[prepared.computation].task.fraction_bits);
+    }
+  }
+  methods::mle::AddTables(analyses, moments, fitted, progress);
+}
+
+}  // namespace
+
+ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
+                           const std::vector<Int128>& noise, const RunInput& input,
+                           Progress& progress) {
+  ProtocolResult result;
+  result.moments.resize(study.analyses.size());
+  result.results.resize(study.analyses.size());
+
+  progress.Phase("moments");
+  engine.BeginPhase("moments");
+  std::vector<std::vector<SharedMoments>> shared;
+  for (size_t c = 0; c < study.computations.size(); ++c) {
+    shared.push_back(
+        ComputeMoments(engine, study.computations[c].task,
+                       engine.self() ? local.blocks[c] : std::vector<methods::mle::LocalBlock>{}));
+  }
+
+  engine.AgreeToOpen();  // the answers of the checks are the first that opens
+  if (!study.privacy) {
+    progress.Phase("disclosure checks");
+    engine.BeginPhase("disclosure");
+    result.checks = RunDisclosureChecks(engine, study, shared, input.disclosure);
+    RequirePassed(result.checks, input.channel, study.num_computing);
+  }
+  if (study.pattern_table) {
+    progress.Phase("pattern cells");
+    engine.BeginPhase(kPatternCellsPhase);
+    RequirePatternCells(engine, study, local, input, result);
+  }
+
+  progress.Phase("release");
+  engine.BeginPhase("release");
+  if (study.privacy) {
+    result.noised = OpenPrivateMoments(engine, study.computations.front().task, shared.front(),
+                                       *study.privacy, noise);
+  }
+  for (size_t c = 0; c < study.computations.size() && !study.privacy; ++c) {
+    if (study.computations[c].protocol != kPooledMoments) continue;
+    if (IsImputed(study)) {
+      try {
+        FitImputedAnalyses(engine, study, study.computations[c], shared[c],
+                           engine.self() ? input.random : nullptr, result, progress);
+      } catch (const Error& error) {
+        // What refuses is opened to all computing parties.
+        if (error.code() == ErrorCode::kRefused && input.channel != nullptr)
+          ConfirmRefusal(*input.channel, study.num_computing);
+        throw;
+      }
+    } else {
+      OpenComputation(engine, study, study.computations[c], shared[c], result);
+    }
+  }
+  for (size_t c = 0; c < study.computations.size(); ++c) {
+    if (study.computations[c].protocol == kLikelihood)
+      FitByOracle(engine, study, c, shared[c], result, progress);
+    if (study.computations[c].protocol == kSealed)
+      FitSealedAnalyses(engine, study, c, shared[c], result, progress);
+    if (IsPublished(study.computations[c].protocol) && input.channel != nullptr) {
+      FitPublishedAnalyses(
+          study, c, engine.self() ? local.blocks[c] : std::vector<methods::mle::LocalBlock>{},
+          input, result, progress);
+    }
+  }
+  FitRobust(engine, study, local, result, progress);
+  engine.BeginPhase("results");
+  TellResults(engine, study, result, progress);
+  return result;
+}
+
+namespace {
+
+void SetResult(std::vector<methods::mle::MleResult> analyses, PartyOutcome& outcome) {
+  if (analyses.empty()) return;
+  for (const methods::mle::MleResult& analysis : analyses) {
+    UsedRows& used = outcome.used.emplace_back();
+    used.analysis = analysis.name;
+    for (double n : analysis.group_n) used.rows += static_cast<uint64_t>(n);
+  }
+  outcome.result = std::make_unique<report::MleReport>(std::move(analyses));
+}
+
+}  // namespace
+
+std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
+                                                 const ProtocolResult& result, Progress& progress) {
+  std::vector<methods::mle::MleResult> fitted;
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    fitted.push_back(result.results[a] ? *result.results[a]
+                                       : FitAnalysis(study, a, result, progress));
+    for (const CheckOutcome& check : result.checks) {
+      if (!check.passed && check.analysis == study.file.analyses[a].name)
+        fitted.back().notes.push_back("Warning: this does not hold: " + check.rule + ".");
+    }
+  }
+  AddMleTables(study, result, fitted, progress);
+  return fitted;
+}
+
+std::unique_ptr<MethodResult> MleStudy::Run(mpc::Engine& engine, const RunInput& input,
+                                            Progress& progress) const {
+  const auto* rows = static_cast<const LocalRows*>(input.rows);
+  std::vector<Int128> noise;
+  if (privacy && engine.self()) noise = methods::mle::DrawNoiseShare(*privacy, *input.random);
+  return std::make_unique<ProtocolResult>(
+      RunAnalyses(engine, *this, rows == nullptr ? LocalRows{} : *rows, noise, input, progress));
+}
+
+void MleStudy::Conclude(size_t party, MethodResult& run, PartyOutcome& outcome,
+                        Progress& progress) const {
+  auto& result = static_cast<ProtocolResult&>(run);
+  outcome.checks = result.checks;
+  if (party == receiver) {
+    progress.Phase("fit");
+    const SteadyClock::time_point start = SteadyClock::now();
+    outcome.variables = SummariseVariables(*this, result);
+    SetResult(FitAnalyses(*this, result, progress), outcome);
+    outcome.local_steps.push_back({"fit", SecondsSince(start)});
+    return;
+  }
+  std::vector<methods::mle::MleResult> told;
+  for (std::optional<methods::mle::MleResult>& analysis : result.results) {
+    if (analysis) told.push_back(std::move(*analysis));
+  }
+  SetResult(std::move(told), outcome);
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,48 @@
+// The part of a run that computes: moments on shares, disclosure checks, then every analysis's
+// releases. The same code runs at every party, at the dealer, and on the plan engine.
+#pragma once
+
+#include <vector>
+
+#include "base/progress.h"
+#include "methods/mle/fit/result.h"
+#include "methods/mle/moments/pooled_moments.h"
+#include "methods/mle/study/study.h"
+#include "mpc/engine.h"
+#include "run/party/outcome.h"
+
+namespace partita::runtime {
+
+struct ProtocolResult : MethodResult {
+  std::vector<CheckOutcome> checks;  // at computing parties
+  // At the receiver, by analysis: the moments of its groups on its own variables; empty for
+  // analyses whose protocol does not open them.
+  std::vector<std::vector<methods::mle::IntegerMoments>> moments;
+  std::vector<methods::mle::NoisedMoments> noised;  // of a private study instead, by cell
+  std::vector<std::optional<methods::mle::MleResult>> results;  // fitted during the protocol
+};
+
+// What a party brings to the protocol; empty at the dealer.
+struct LocalRows : MethodRows {
+  std::vector<std::vector<methods::mle::LocalBlock>> blocks;  // by computation and block
+  std::vector<std::vector<uint64_t>> clusters;                // by block and row; empty: none
+  // At a holder of a study with checked cells: its rows in each.
+  std::vector<uint64_t> pattern_cells;
+};
+
+// local: ignored where engine.self() is empty. noise: this party's own share, in a private study
+// (private_moments.h). Phases: "moments",
+// mpc::kReleaseOkPhase, "disclosure", kPatternCellsPhase where cells are checked, "release",
+// "imputation", "likelihood NAME", "sealed NAME" and "robust NAME" of every such analysis,
+// "results"; a private study has no "disclosure". Throws kRefused at every computing party if a
+// disclosure check fails, naming variable and rule, or any pattern cell, which nobody is told;
+// nothing but the answers of the checks is opened then.
+ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
+                           const std::vector<Int128>& noise, const RunInput& input,
+                           Progress& progress);
+
+// At the receiver, after the connections are closed: fits what is not fitted yet. By analysis.
+std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
+                                                 const ProtocolResult& result, Progress& progress);
+
+}  // namespace partita::runtime

@@ -1,0 +1,75 @@
+#include "run/method/plan_privacy.h"
+
+#include <fmt/format.h>
+
+#include "privacy/rounded_text.h"
+
+namespace partita::runtime {
+namespace {
+
+constexpr int kDigits = 4;
+
+std::string PlanLossText(const privacy::StatementRow& row) {
+  if (row.loss.infinite) return "no bound: " + row.reason;
+  return fmt::format(
+      "eps <= {} (true value >= {}) at delta = {}, if all computing parties follow the protocol; "
+      "{}",
+      privacy::RoundedText(row.loss.epsilon_upper, kDigits, true),
+      privacy::RoundedText(row.loss.epsilon_lower, kDigits, false),
+      privacy::DeltaText(row.loss.delta), row.reason);
+}
+
+}  // namespace
+
+privacy::EngineStructure StructureOf(const study::EngineSpec& engine) {
+  if (engine.threshold) return privacy::EngineStructure::Threshold(*engine.threshold);
+  if (engine.name == "replicated") return privacy::EngineStructure::kReplicated;
+  if (engine.name == "shamir") return privacy::EngineStructure::kHonestMajority;
+  return engine.name == "ot" ? privacy::EngineStructure::kTwoParties
+                             : privacy::EngineStructure::kDealer;
+}
+
+void AddStudyCaveats(const Study& study, privacy::Statement& statement) {
+  const study::DesignSpec& design = study.file.design;
+  const bool fill = design.faulty_rows == study::FaultyRowsRule::kFill;
+  const char* faulty = design.missing != study::MissingPolicy::kRefuse ? "is incomplete"
+                       : fill ? "counts with the middle of the bounds or the reference level there"
+                              : "contributes nothing";
+  statement.caveats.emplace_back(
+      study.shared_blocks.empty()
+          ? "Every holder scales and clips its own rows, and nobody can check that it does: one "
+            "that does not breaks this for its own rows."
+          : "Every holder scales and clips its own columns, and nobody can check that it does: one "
+            "whose column is not clipped breaks this for the rows that it shares with others, "
+            "whoever holds their other columns.");
+  statement.caveats.push_back(
+      fmt::format("A cell outside the bounds of the dictionary counts as the nearest bound, and a "
+                  "row without a usable value in a variable of the study {}; how many there are "
+                  "only their holder learns.",
+                  faulty));
+  statement.caveats.emplace_back(
+      "What the others see without any bound: that a holder refuses to approve or does not come, "
+      "and that it stops because its file is no table of this study (no CSV, another header, "
+      "other numbers of rows than declared or more than the method takes, keys that are missing, "
+      "repeated or not those of the other holders of a block).");
+}
+
+std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statement) {
+  std::vector<study::PlanPrivacy> rows;
+  for (const privacy::StatementRow& row : statement.rows) {
+    rows.push_back({privacy::AdversaryText(row.adversary),
+                    row.loss.infinite ? "" : std::string(AdjacencyName(row.adjacency)),
+                    PlanLossText(row)});
+  }
+  return rows;
+}
+
+std::vector<std::string> PlanPrivacySentences(const privacy::Statement& statement) {
+  const privacy::StatementRow& outside = statement.rows.front();
+  std::vector<std::string> sentences = {statement.mechanism,
+                                        privacy::PlainSentence(outside.adjacency, outside.loss)};
+  sentences.insert(sentences.end(), statement.caveats.begin(), statement.caveats.end());
+  return sentences;
+}
+
+}  // namespace partita::runtime

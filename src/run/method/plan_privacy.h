@@ -1,0 +1,30 @@
+// A privacy statement as the plan shows it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "privacy/statement.h"
+#include "run/method/study.h"
+#include "study/file/study_file.h"
+#include "study/plan/plan.h"
+
+namespace partita::runtime {
+
+// Level of exposures that are protected by noise.
+inline constexpr char kNoisedStatistics[] = "noised-statistics";
+
+// Who may pool what under the engine of a study file.
+privacy::EngineStructure StructureOf(const study::EngineSpec& engine);
+
+// One row per adversary; epsilons to four digits, never below the value.
+// Adds the caveats of every private study, whatever its method: what rests on the holders' own
+// work, what becomes of cells that the dictionary does not allow, and what no bound covers.
+void AddStudyCaveats(const Study& study, privacy::Statement& statement);
+
+std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statement);
+
+// The mechanism, the plain sentence of the first row, and the caveats.
+std::vector<std::string> PlanPrivacySentences(const privacy::Statement& statement);
+
+}  // namespace partita::runtime

@@ -1,0 +1,128 @@
+#include "run/method/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/suggest.h"
+#include "mpc/shamir_schedule.h"
+
+namespace partita::runtime {
+namespace {
+
+void OrderParties(Study& study) {
+  for (const study::Party& party : study.file.parties) {
+    if (!party.dealer) study.parties.push_back(party);
+  }
+  study.num_computing = study.parties.size();
+  for (const study::Party& party : study.file.parties) {
+    if (party.dealer) study.parties.push_back(party);
+  }
+  for (size_t i = 0; i < study.parties.size(); ++i) {
+    if (study.parties[i].receiver) study.receiver = i;
+  }
+  const bool replicated = study.file.engine.name == "replicated";
+  if (replicated && study.num_computing != 3) {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format(
+            "{}: engine 'replicated' runs with exactly three computing parties, this study has {}",
+            study.file.file_name, study.num_computing),
+        "use engine 'dealer', which takes any number of parties and one dealer");
+  }
+  if (study.file.engine.name == "ot" && study.num_computing != 2) {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("{}: engine 'ot' runs with exactly two computing parties, this study has {}",
+                    study.file.file_name, study.num_computing),
+        "use engine 'dealer', which takes any number of parties and one dealer");
+  }
+  if (study.file.engine.name == "shamir") mpc::shamir::CheckNumParties(study.num_computing);
+  if (study.num_computing < 2) {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("{}: a study needs at least two computing parties", study.file.file_name),
+        "add a [[party]] with the role \"holder\", or one that only receives the result");
+  }
+}
+
+data::Partition MakeStudyPartition(const Study& study) {
+  std::vector<std::string> variables;
+  for (const data::ColumnSchema& column : study.file.dictionary.columns)
+    variables.push_back(column.name);
+  std::vector<data::RowBlock> blocks;
+  for (const study::RowBlock& block : study.file.blocks)
+    blocks.push_back({block.name, block.count});
+  std::vector<data::Holder> holders;
+  for (size_t i = 0; i < study.parties.size(); ++i) {
+    const study::Party& party = study.parties[i];
+    if (party.holder) holders.push_back({party.name, i, party.columns, party.rows});
+  }
+  return data::MakePartition(std::move(variables), std::move(blocks), std::move(holders),
+                             study::VariablesThatMayLack(study.file.design));
+}
+
+}  // namespace
+
+data::TableCheckOptions Study::TableChecks() const {
+  data::TableCheckOptions options;
+  options.csv.separator = file.table.separator;
+  options.csv.decimal = file.table.decimal;
+  options.allow_missing = file.design.missing != study::MissingPolicy::kRefuse;
+  return options;
+}
+
+void PrepareParties(study::StudyFile file, Study& study) {
+  study.file = std::move(file);
+  OrderParties(study);
+  try {
+    study.partition = MakeStudyPartition(study);
+  } catch (const Error& error) {
+    throw Error(error.code(), study.file.file_name + ": " + error.message(), error.hint());
+  }
+  study.row_columns = {study.file.table.key, study.file.table.block};
+  study.shared_blocks = match::SharedBlocks(study.partition);
+}
+
+int IntegerBits(const Study& study) { return study.file.engine.name == "shamir" ? 127 : 128; }
+
+std::string SourceVariable(const Study& study, const std::string& name) {
+  for (const data::DerivedVariable& derived : study.file.derived) {
+    if (derived.name == name) return derived.from;
+  }
+  return name;
+}
+
+std::vector<std::string> PartyNames(const Study& study) {
+  std::vector<std::string> names;
+  for (const study::Party& party : study.parties) names.push_back(party.name);
+  return names;
+}
+
+std::vector<std::string> OnlineNames(const Study& study) {
+  std::vector<std::string> names = PartyNames(study);
+  if (study.file.engine.stored_correlations) names.resize(study.num_computing);
+  return names;
+}
+
+size_t PartyByName(const Study& study, const std::string& name) {
+  const std::vector<std::string> names = PartyNames(study);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("study '{}' has no party '{}'", study.file.name, name),
+                data::SuggestionHint(name, names));
+  }
+  return static_cast<size_t>(found - names.begin());
+}
+
+void Refuse(const Study& study, const study::Position& position, const std::string& what,
+            const std::string& hint) {
+  throw Error(
+      ErrorCode::kBadInput,
+      fmt::format("{}:{}:{}: {}", study.file.file_name, position.line, position.column, what),
+      hint);
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,244 @@
+// A study as a run needs it: what every study has, and what its method brings (mle_study.h for
+// method `mle`). All of it is public and follows from the study file alone, so every party derives
+// the same.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/progress.h"
+#include "crypto/hash.h"
+#include "crypto/random.h"
+#include "data/holding.h"
+#include "data/partition.h"
+#include "data/table.h"
+#include "data/table_check.h"
+#include "match/row_order.h"
+#include "mpc/engine.h"
+#include "mpc/release_gate.h"
+#include "net/channel.h"
+#include "privacy/ledger/sqlite_ledger.h"
+#include "study/file/study_file.h"
+#include "study/plan/plan.h"
+
+namespace partita::runtime {
+
+struct PartyOutcome;
+
+// Of Study::LeastRowsApart: on a grid of 2^-6 standard errors, five persons more could be told
+// apart, ten for every column could not.
+inline constexpr uint64_t kRowsApartPerColumn = 10;
+
+// Rows assumed at most in a block that declares no count; bounds the sums on the wire.
+inline constexpr uint64_t kMaxUndeclaredRows = uint64_t{1} << 20;
+
+// A party's rows, ready for the protocol of its method.
+struct MethodRows {
+  virtual ~MethodRows() = default;
+};
+
+// What one party has after the protocol of its method.
+struct MethodResult {
+  virtual ~MethodResult() = default;
+  // Of a study that compares results: a digest of what every computing party must have the same of,
+  // because each computed it from the same openings. Tells nothing that they do not all have.
+  virtual crypto::Digest Common() const { return {}; }
+};
+
+// The owner's own counts over all its blocks, by its own columns: in a block whose columns are
+// split, other holders may drop more rows. For its own report only.
+struct OwnRows {
+  uint64_t observed = 0, not_in_population = 0, incomplete = 0;  // each row for its first reason
+  // Of a study that promises privacy: rows that are there and contribute nothing; of no other
+  // reason.
+  uint64_t neutral = 0;
+};
+
+// What one process keeps of the agreement before the protocol.
+struct MethodSession {
+  virtual ~MethodSession() = default;
+  // Whether something of this run may have opened in an earlier attempt, here or elsewhere: then
+  // this party's charge is spent before anything else happens.
+  virtual bool MayHaveOpened() const { return false; }
+};
+
+// One phase before the protocol; bytes(from, to) of each of its rounds, empty where nothing is
+// sent.
+struct AgreementCost {
+  std::string phase;
+  std::vector<std::function<std::optional<uint64_t>(size_t from, size_t to)>> rounds;
+};
+
+// What one process brings to the protocol.
+struct RunInput {
+  const MethodRows* rows = nullptr;         // null where engine.self() is empty
+  const study::DisclosureSpec& disclosure;  // the strictest of the study and all approvals
+  crypto::RandomSource* random = nullptr;   // null where engine.self() is empty
+  // A folder of this party alone where the run may leave what it needs to go on after it was
+  // interrupted; empty: it leaves nothing.
+  std::filesystem::path state = {};
+  // Whether this party wants what would be left out because it is of no use (--accept-useless).
+  bool accept_useless = false;
+  const MethodSession* session = nullptr;  // of Agree; null on the plan engine
+  std::string run_id = {};                 // hexadecimal; of Agree's run
+  // For protocols that compute without the engine: what they show goes through this gate first.
+  // Null on the plan engine.
+  net::Channel* channel = nullptr;
+  mpc::ReleaseGate* gate = nullptr;
+};
+
+struct MethodName {
+  std::string name;  // as in the study file
+  uint32_t version = 0;
+  std::string protocol;  // several are separated by ", "
+};
+
+// For `study validate`.
+struct StudySize {
+  size_t variables = 0;
+  size_t free_parameters = 0;
+};
+
+// What the noise of a private study will do to its estimates, before any data is read.
+struct Forecast {
+  std::vector<study::PlanUtility> rows;  // most wanted first
+  std::vector<std::string> notes;        // whole sentences
+};
+
+// Of the parties' own arithmetic.
+struct ComputeSeconds {
+  double everybody = 0;  // while the protocol runs
+  double receiver = 0;   // after it
+};
+
+struct Study {
+  study::StudyFile file;
+  // The parties as the channel numbers them: computing parties in roster order, then the dealer if
+  // there is one. Indices of the partition, the method and the engine are channel indices.
+  std::vector<study::Party> parties;
+  size_t num_computing = 0;
+  size_t receiver = 0;
+
+  data::Partition partition;
+  data::RowColumns row_columns;
+  std::vector<std::string> used;  // variables of the dictionary that the method needs
+  std::vector<match::SharedBlock> shared_blocks;
+  std::vector<mpc::Release> releases;
+
+  virtual ~Study() = default;
+
+  // ---- what the method brings
+
+  virtual MethodName Method() const = 0;
+  virtual StudySize Size() const = 0;
+  // Whether all that depends on data is released with noise.
+  virtual bool IsPrivate() const = 0;
+
+  // Of the plan: analyses, checks, level of the exposures, privacy rows and statement, what is
+  // assumed of the releases, utility and notes.
+  virtual void Describe(study::Plan& plan) const = 0;
+  // Clauses on what a party, the dealer included, learns beside the releases to it.
+  virtual std::vector<std::string> AlsoLearns(size_t party) const = 0;
+  virtual std::vector<study::PlanExposure> Exposures() const = 0;
+  virtual Forecast Utility() const { return {}; }
+  virtual ComputeSeconds Compute() const { return {}; }
+  // Shared numbers that a row takes at most, for an estimate of memory.
+  virtual uint64_t NumbersPerRow() const = 0;
+  // Bytes of the files beside result.json and its report that a party may write, at most.
+  virtual uint64_t FileBytes() const { return 0; }
+  // Variables of the dictionary that mock tables make correlated.
+  virtual std::vector<std::vector<std::string>> MockClusters() const { return {}; }
+
+  // Of a private study: what it takes from the budget of one table. Throws kRefused where no charge
+  // could cover it.
+  virtual std::vector<privacy::ledger::Charge> Charges(
+      const privacy::ledger::Policy& policy) const = 0;
+
+  // How a holder's table is checked before a run. By default its format, and whether cells may be
+  // missing.
+  virtual data::TableCheckOptions TableChecks() const;
+  // Whether the method can check the cells of covariates on shares (accept = "checked cells").
+  virtual bool ChecksCells() const { return false; }
+
+  // Adds what the method computes from a holder's columns, before rows are ordered.
+  virtual void DeriveColumns(data::Table& /*table*/) const {}
+  // Of a holder; fills in the counts of its rows. Throws kBadData, but in a private study for
+  // nothing that is in a row: see data/repair.h, and docs/decisions/0213 for what is left.
+  virtual std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                                  OwnRows& counts) const = 0;
+  // Of a computing party without a table.
+  virtual std::unique_ptr<MethodRows> NoRows() const = 0;
+  // The sets of rows that exact releases are about: for every row of the holder's ordered table 1
+  // if it is in the set, as far as the holder knows. None where everything opens with noise.
+  virtual std::vector<std::vector<uint8_t>> ExactRowSets(const MethodRows& /*rows*/,
+                                                         const data::Holding& /*holding*/) const {
+    return {};
+  }
+  // Two such sets of one table, in any studies, that are not the same differ by so many rows at
+  // least (row_sets.h).
+  virtual uint64_t LeastRowsApart() const { return 0; }
+
+  // Before the engine is made: what the processes tell each other in the clear (keys of a run,
+  // where to go on). The same at every party and at the dealer; nothing unless the method says so.
+  virtual std::unique_ptr<MethodSession> Agree(net::Channel& /*channel*/,
+                                               const RunInput& /*input*/) const {
+    return nullptr;
+  }
+  // Its messages.
+  virtual std::optional<AgreementCost> CostOfAgreement() const { return {}; }
+  // Whether the state (RunInput::state) of a party with these rows has what keeps a run from
+  // opening anything twice. It is left by Agree, before anything can open; a charge that was spent
+  // for the run covers a party that has it, and no other.
+  virtual bool GoesOn(const MethodRows& /*rows*/, const std::filesystem::path& /*state*/) const {
+    return false;
+  }
+
+  // On the plan engine a method may run a phase once that a run repeats so often.
+  virtual uint64_t Repeats(std::string_view /*phase*/) const { return 1; }
+
+  // The protocol: the same code at every party, at the dealer, and on the plan engine.
+  virtual std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
+                                            Progress& progress) const = 0;
+  // Whether the computing parties tell each other MethodResult::Common in the last round.
+  virtual bool ComparesResults() const { return false; }
+  // After the connections are closed: what the outcome says of the result. What fails here is this
+  // party's alone.
+  virtual void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
+                        Progress& progress) const = 0;
+
+ protected:
+  Study() = default;
+  Study(const Study&) = default;
+  Study(Study&&) = default;
+  Study& operator=(const Study&) = default;
+  Study& operator=(Study&&) = default;
+};
+
+// Everything above that does not depend on the method, but `used` and `releases`: parties,
+// partition, blocks that several hold. Throws kBadInput: the tiling, the engine's number of
+// parties.
+void PrepareParties(study::StudyFile file, Study& study);
+
+// "north", "south", "dealer": by channel index.
+std::vector<std::string> PartyNames(const Study& study);
+// Of those who take part in the run: all but the dealer of a study with stored correlations.
+std::vector<std::string> OnlineNames(const Study& study);
+// Channel index. Throws kUsage with "did you mean" if there is none.
+size_t PartyByName(const Study& study, const std::string& name);
+
+// Of the integers that the study's engine computes with: 128 in the rings, 127 in the field.
+int IntegerBits(const Study& study);
+
+// The variable of the dictionary that `name` (of the dictionary or derived) is computed from.
+std::string SourceVariable(const Study& study, const std::string& name);
+
+// Throws kBadInput at a place of the study file.
+[[noreturn]] void Refuse(const Study& study, const study::Position& position,
+                         const std::string& what, const std::string& hint);
+
+}  // namespace partita::runtime

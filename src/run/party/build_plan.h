@@ -1,0 +1,14 @@
+// The plan of a study: the method's own protocol code, run on shapes alone, plus everything around
+// it.
+#pragma once
+
+#include "run/method/study.h"
+#include "study/plan/plan.h"
+
+namespace partita::runtime {
+
+// Phases of a run, in order: "hello", "row-order" (with shared blocks), "moments", "finish". Their
+// messages and bytes in the plan equal the counted ones exactly.
+study::Plan BuildPlan(const Study& study);
+
+}  // namespace partita::runtime

@@ -1,0 +1,133 @@
+#include "run/party/join.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "crypto/certificate.h"
+#include "net/tls_transport.h"
+#include "run/party/row_sets.h"
+
+namespace partita::runtime {
+namespace {
+
+// How long a party whose table failed its checks waits for peers to tell.
+constexpr std::chrono::milliseconds kWaitToStop = std::chrono::seconds(20);
+
+void RequireLedger(const Study& study, size_t party, const JoinOptions& options) {
+  if (!study.IsPrivate() || !study.parties[party].holder || options.ledger || options.unrecorded)
+    return;
+  throw Error(ErrorCode::kRefused,
+              fmt::format("study '{}' spends from the privacy budget of party {}'s table, but no "
+                          "ledger is named that would keep account of it",
+                          study.file.name, study.parties[party].name),
+              "name it with --ledger FILE; a new one: partita ledger open FILE --table NAME "
+              "--epsilon E --delta D");
+}
+
+// Before anything of this party is opened.
+void RequirePart(const Study& study, const std::string& party) {
+  const size_t index = PartyByName(study, party);
+  if (index < OnlineNames(study).size()) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("party {} deals before the run of study '{}' and has no part in it",
+                          party, study.file.name),
+              "prepare with the others: partita correlations prepare");
+}
+
+}  // namespace
+
+net::Roster ChannelRoster(const Study& study, const std::filesystem::path& file) {
+  const net::Roster all = net::LoadRoster(file);
+  net::Roster roster;
+  for (const std::string& name : PartyNames(study)) {
+    const auto entry =
+        std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.name == name; });
+    if (entry == all.end()) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("{} has no entry for party '{}' of the study", file.string(), name),
+                  fmt::format("partita cert roster {} --certificate CERT --address HOST:PORT",
+                              file.string()));
+    }
+    roster.push_back(*entry);
+  }
+  return roster;
+}
+
+std::vector<std::string> Fingerprints(const net::Roster& roster) {
+  std::vector<std::string> fingerprints;
+  for (const net::RosterEntry& entry : roster) fingerprints.push_back(entry.fingerprint);
+  return fingerprints;
+}
+
+std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> transport,
+                                             const net::LinkModel& link) {
+  if (link.latency.count() == 0 && link.bytes_per_second == 0) return transport;
+  return net::DelayTransport(std::move(transport), link);
+}
+
+PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& progress) {
+  const net::Roster roster = ChannelRoster(study, options.roster);
+  RequirePart(study, options.party);
+  PartyInput input;
+  input.party = PartyByName(study, options.party);
+  input.data = options.data;
+  input.fingerprints = Fingerprints(roster);
+
+  net::TlsOptions tls;
+  tls.identity = crypto::LoadIdentity(options.certificate, options.key);
+  RequireLedger(study, input.party, options);
+  std::optional<RunLedger> ledger;
+  if (options.ledger) input.ledger = &ledger.emplace(*options.ledger, tls.identity);
+  const std::unique_ptr<Approvals> approvals =
+      SignedApprovals({options.approval, tls.identity, input.fingerprints});
+  input.approvals = approvals.get();
+  input.correlations = options.correlations;
+  input.state = options.state;
+  input.accept_useless = options.accept_useless;
+  input.row_sets = RowSetsPath(options.data);
+  tls.roster = roster;
+  tls.roster.resize(OnlineNames(study).size());
+  tls.self = input.party;
+  tls.listen_address = options.listen_address;
+  if (options.listen_descriptor) {
+    tls.listener =
+        net::Listener{net::Socket(*options.listen_descriptor), roster[input.party].address};
+  }
+  const Connector connect = [&](bool only_to_stop) {
+    const std::chrono::milliseconds wait =
+        only_to_stop ? std::min(options.connect_timeout, kWaitToStop) : options.connect_timeout;
+    std::unique_ptr<net::Transport> transport =
+        net::ConnectTls(std::move(tls), Deadline::After(wait), &progress);
+    return DelayIfAsked(std::move(transport), options.link);
+  };
+  crypto::SystemRandom random;
+  return RunParty(study, input, connect, random, progress);
+}
+
+PrepareOutcome Prepare(const Study& study, const PrepareOptions& options, Progress& progress) {
+  net::TlsOptions tls;
+  tls.roster = ChannelRoster(study, options.roster);
+  tls.self = PartyByName(study, options.party);
+  tls.identity = crypto::LoadIdentity(options.network.certificate, options.network.key);
+  tls.listen_address = options.network.listen_address;
+  if (options.network.listen_descriptor) {
+    tls.listener = net::Listener{net::Socket(*options.network.listen_descriptor),
+                                 tls.roster[tls.self].address};
+  }
+  PrepareInput input;
+  input.party = tls.self;
+  input.fingerprints = Fingerprints(tls.roster);
+  input.store = options.store;
+  input.count = options.count;
+  const PrepareConnector connect = [&] {
+    return DelayIfAsked(
+        net::ConnectTls(std::move(tls), Deadline::After(options.network.connect_timeout),
+                        &progress),
+        options.network.link);
+  };
+  crypto::SystemRandom random;
+  return PrepareCorrelations(study, input, connect, random, progress);
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,39 @@
+// One holder's table, read, checked, put into the agreed row order and made ready for the method.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "base/progress.h"
+#include "crypto/random.h"
+#include "data/holding.h"
+#include "data/repair.h"
+#include "data/snapshot.h"
+#include "match/row_order.h"
+#include "run/method/study.h"
+
+namespace partita::runtime {
+
+struct LocalData {
+  data::Holding holding;
+  data::Snapshot snapshot;
+  match::BlockDigests row_order;
+  std::unique_ptr<MethodRows> method;
+  OwnRows rows;
+  data::RepairedCells repaired;  // of a private study; for the owner only
+  double seconds_read = 0,
+         seconds_order = 0;  // CSV and checks; sorting and digests of the row order
+};
+
+// Reads `path` as `party` and commits to its bytes under `salt`. Throws kBadData (details for the
+// owner only), or kBadInput if the file cannot be read. In a private study what is in a row stops
+// nothing (data/repair.h): what does is a file that is no CSV, a column that the header lacks, keys
+// of shared blocks that are missing or stand twice, and numbers of rows that differ from those
+// declared or are too many for the method.
+LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem::path& path,
+                        const crypto::Key& salt, Progress& progress);
+
+// What a party without a table brings: nothing, in the right shape.
+LocalData NoLocalData(const Study& study);
+
+}  // namespace partita::runtime

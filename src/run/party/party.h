@@ -1,0 +1,52 @@
+// One party's run of a study, from a connected transport to its outcome: the same code in `study
+// join`, in `study simulate` and in tests.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/progress.h"
+#include "crypto/random.h"
+#include "net/transport.h"
+#include "run/ahead/correlations.h"
+#include "run/approval/approvals.h"
+#include "run/ledger/run_ledger.h"
+#include "run/method/study.h"
+#include "run/party/local_data.h"
+#include "run/party/outcome.h"
+
+namespace partita::runtime {
+
+struct PartyInput {
+  size_t party = 0;            // channel index
+  std::filesystem::path data;  // the table; holders only
+  std::vector<std::string>
+      fingerprints;  // of the certificates, by channel index; empty strings without TLS
+  Approvals* approvals = nullptr;  // this party's own, and how the others' are verified; borrowed
+  RunLedger* ledger = nullptr;     // null: this party keeps none; borrowed
+  std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
+  std::filesystem::path state = {};         // RunInput::state, and the id of the charged run
+  bool accept_useless = false;              // RunInput::accept_useless
+  std::filesystem::path row_sets = {};      // the record of row_sets.h; empty: none is kept
+};
+
+// Makes the connection; called once the party's own table has been read and checked.
+// `only_to_stop`: this party cannot take part, and the peers are only to be told, which is not
+// worth a long wait.
+using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_stop)>;
+
+// Opens its own approval, reads and checks the table, prices the study by its own ledger, connects,
+// says hello, compares approvals, ledgers, stored correlations and row orders, computes, opens, and
+// (receiver) fits. The dealer of a study with stored correlations has no part.
+//
+// Errors are those of every layer, as Error. When this party fails after the connection was made,
+// its peers are told (public facts only) and stop too; when its table fails the checks it still
+// connects to tell them. Nothing is written
+// to disk but the ledger, the mark of the stored correlations, which is there before they are
+// used, and the record of served rows.
+PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connector& connect,
+                      crypto::RandomSource& random, Progress& progress);
+
+}  // namespace partita::runtime

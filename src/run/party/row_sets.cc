@@ -1,0 +1,248 @@
+#include "run/party/row_sets.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "crypto/hash.h"
+#include "crypto/state_file.h"
+#include "data/byte_source.h"
+#include "data/csv_tokenizer.h"
+#include "net/socket.h"
+
+namespace partita::runtime {
+namespace {
+
+const crypto::StateKind kRowSetsKind = {
+    "partita row sets 1", "the record of served rows",
+    "bring it back from a backup, or delete it if no exact result of this table was released"};
+
+struct TableRecord {
+  uint64_t digest = 0;
+  std::string key, block;
+};
+
+uint64_t FirstBytes(const crypto::Digest& digest) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < sizeof value; ++i) value |= uint64_t{digest[i]} << (8 * i);
+  return value;
+}
+
+size_t ColumnOf(const std::vector<std::string>& header, const std::string& name) {
+  return static_cast<size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+}
+
+// The table's records in the order of the file.
+std::vector<TableRecord> ReadRecords(const Study& study, const std::filesystem::path& data,
+                                     const crypto::Key& key) {
+  data::CsvOptions options;
+  options.separator = study.file.table.separator;
+  options.decimal = study.file.table.decimal;
+  const data::ByteSource source = data::OpenFile(data);
+  const data::ByteObserver none;
+  data::CsvTokenizer csv(source, data.string(), options, none);
+  std::vector<TableRecord> records;
+  std::vector<std::string> texts;
+  std::string scratch;
+  size_t key_column = 0, block_column = 0;
+  for (bool header = true; csv.Next(); header = false) {
+    texts.clear();
+    for (const data::CsvField& field : csv.fields())
+      texts.emplace_back(data::CsvTokenizer::Text(field, scratch));
+    if (header) {
+      key_column = ColumnOf(texts, study.row_columns.key);
+      block_column = ColumnOf(texts, study.row_columns.block);
+      continue;
+    }
+    TableRecord record;
+    crypto::Sha256 hash;
+    hash.Field(key.Expose());
+    if (key_column < texts.size()) {
+      record.key = texts[key_column];
+      hash.Field("key").Field(record.key);
+    } else {
+      hash.Field("cells");
+      for (const std::string& text : texts) hash.Field(text);
+    }
+    if (block_column < texts.size()) record.block = texts[block_column];
+    record.digest = FirstBytes(hash.Finish());
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+// In the order of the holding's table.
+std::vector<uint64_t> DigestsOf(const Study& study, const data::Holding& holding,
+                                const std::filesystem::path& data, const crypto::Key& key) {
+  const std::vector<TableRecord> records = ReadRecords(study, data, key);
+  std::vector<uint64_t> digests;
+  for (const data::BlockRows& block : holding.blocks) {
+    const std::string& name = study.partition.blocks[block.block].name;
+    std::vector<const TableRecord*> rows;
+    for (const TableRecord& record : records) {
+      if (holding.blocks.size() == 1 || record.block == name) rows.push_back(&record);
+    }
+    if (block.shared) {
+      std::sort(rows.begin(), rows.end(),
+                [](const TableRecord* a, const TableRecord* b) { return a->key < b->key; });
+    }
+    for (const TableRecord* row : rows) digests.push_back(row->digest);
+  }
+  if (digests.size() != holding.table->num_rows) {
+    throw Error(ErrorCode::kBadData, "the table changed while it was read", "start again");
+  }
+  return digests;
+}
+
+// Holds FILE.lock, so that of runs that begin at once each sees what the others serve.
+class Locked {
+ public:
+  explicit Locked(const std::filesystem::path& record) {
+    const std::string file = record.string() + ".lock";
+    lock_ = net::Socket(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    int result = lock_.valid() ? 0 : -1;
+    if (lock_.valid()) {
+      while ((result = ::flock(lock_.fd(), LOCK_EX)) != 0 && errno == EINTR) continue;
+    }
+    if (result == 0) return;
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("cannot lock the record of served rows, {}: {}", file, std::strerror(errno)),
+        "check that you may write to the folder of the table");
+  }
+
+ private:
+  net::Socket lock_;
+};
+
+}  // namespace
+
+std::filesystem::path RowSetsPath(const std::filesystem::path& data) {
+  return data.string() + ".row-sets";
+}
+
+uint64_t RowsApart(std::span<const uint64_t> a, std::span<const uint64_t> b) {
+  uint64_t apart = 0;
+  size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (a[i] == b[j]) {
+      ++i;
+      ++j;
+      continue;
+    }
+    ++apart;
+    a[i] < b[j] ? ++i : ++j;
+  }
+  return apart + (a.size() - i) + (b.size() - j);
+}
+
+RowSets::RowSets(std::filesystem::path file, crypto::RandomSource& random)
+    : file_(std::move(file)), key_(crypto::RandomKey(random)) {
+  kept_ = Read();
+}
+
+void RowSets::Require(const Study& study, size_t party, const LocalData& local,
+                      const std::filesystem::path& data) {
+  asked_.clear();
+  const std::vector<std::vector<uint8_t>> sets = study.ExactRowSets(*local.method, local.holding);
+  if (sets.empty()) return;
+  party_ = study.parties[party].name;
+  least_ = study.LeastRowsApart();
+  if (!kept_) {
+    // The key is fixed before the first digest: runs that begin at once come to the same.
+    const Locked locked(file_);
+    if (!Read()) Write();
+    kept_ = true;
+  }
+  const std::vector<uint64_t> digests = DigestsOf(study, local.holding, data, key_);
+  for (const std::vector<uint8_t>& chosen : sets) {
+    RowDigests set;
+    for (size_t r = 0; r < digests.size(); ++r) {
+      if (chosen[r] != 0) set.push_back(digests[r]);
+    }
+    std::sort(set.begin(), set.end());
+    set.erase(std::unique(set.begin(), set.end()), set.end());
+    asked_.push_back(std::move(set));
+  }
+  RequireApart();
+}
+
+void RowSets::Record() {
+  if (asked_.empty()) return;
+  const Locked locked(file_);
+  const crypto::Key asked_under = key_;
+  Read();
+  if (asked_under.Expose() != key_.Expose()) {  // digests under two keys say nothing of each other
+    throw Error(ErrorCode::kRefused,
+                fmt::format("the record of served rows, {}, was replaced while this run began",
+                            file_.string()),
+                "start again");
+  }
+  RequireApart();
+  bool changed = false;
+  for (RowDigests& set : asked_) {
+    if (std::find(served_.begin(), served_.end(), set) != served_.end()) continue;
+    served_.push_back(std::move(set));
+    changed = true;
+  }
+  asked_.clear();
+  if (changed) Write();
+}
+
+bool RowSets::Read() {
+  const std::optional<Bytes> bytes = crypto::ReadState(kRowSetsKind, file_);
+  served_.clear();
+  if (!bytes) return false;
+  crypto::DecodeState(kRowSetsKind, *bytes, {}, [this](ByteReader& content) {
+    const ByteView key = content.Raw(key_.Expose().size());
+    std::copy(key.begin(), key.end(), key_.Expose().begin());
+    const uint64_t num_sets = content.U64();
+    for (uint64_t s = 0; s < num_sets; ++s) {
+      const uint64_t rows = content.U64();
+      RowDigests& set = served_.emplace_back();
+      for (uint64_t r = 0; r < rows; ++r) set.push_back(content.U64());
+    }
+  });
+  return true;
+}
+
+void RowSets::Write() const {
+  ByteWriter content;
+  content.Raw(key_.Expose());
+  content.U64(served_.size());
+  for (const RowDigests& set : served_) {
+    content.U64(set.size());
+    for (const uint64_t digest : set) content.U64(digest);
+  }
+  crypto::WriteState(file_, crypto::EncodeState(kRowSetsKind, {}, content.Take()));
+}
+
+void RowSets::RequireApart() const {
+  for (const RowDigests& set : asked_) {
+    for (const RowDigests& served : served_) {
+      const uint64_t apart = RowsApart(set, served);
+      if (apart == 0 || apart >= least_) continue;
+      throw Error(
+          ErrorCode::kRefused,
+          fmt::format("party {} has served rows of this table that differ from those of this study "
+                      "by {}, fewer than {}: exact results of both would show these rows",
+                      party_, apart, least_),
+          fmt::format("use the same rows as before; what was served is in {}", file_.string()));
+    }
+  }
+}
+
+void RequireServable(const Study& study, size_t party, const std::filesystem::path& data,
+                     crypto::RandomSource& random, Progress& progress) {
+  const std::filesystem::path record = RowSetsPath(data);
+  if (!study.parties[party].holder || !std::filesystem::exists(record)) return;
+  const LocalData local = LoadLocalData(study, party, data, crypto::RandomKey(random), progress);
+  RowSets(record, random).Require(study, party, local, data);
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,70 @@
+// Which rows of its table a holder has served with exact releases, in any study, so that no two
+// sets differ by few: whoever has the exact results of both has those of the difference, and one
+// person's values are in them.
+//
+// Record    A file beside the table, mode 0600: a random key, and of every set that was served the
+//           sorted digests of its rows under that key. 8 bytes for a row of a set. Whoever has the
+//           table can link its rows to the digests; it is as confidential as the table.
+// A row     is its key, where the study names a key column that the table has, else all its cells:
+//           a corrected cell makes another row then.
+// Rule      A set that differs from a served one by 1 to `least` - 1 rows is refused, to the eyes
+//           of its owner only; the same set is served again. Others learn that this party does not
+//           allow the run.
+// Recorded  Before the first message of the protocol: a run that ends early has been served. Only
+//           the owner can know that nothing opened, and may delete the file then. Of runs that
+//           begin at once the later one to record is held to what the earlier one serves.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "crypto/random.h"
+#include "run/method/study.h"
+#include "run/party/local_data.h"
+
+namespace partita::runtime {
+
+// DATA.row-sets
+std::filesystem::path RowSetsPath(const std::filesystem::path& data);
+
+// Sorted, each once.
+using RowDigests = std::vector<uint64_t>;
+// Rows that are in one of the two but not in both.
+uint64_t RowsApart(std::span<const uint64_t> a, std::span<const uint64_t> b);
+
+class RowSets {
+ public:
+  // Reads the record, or starts one. Throws kBadInput for a file that is none.
+  RowSets(std::filesystem::path file, crypto::RandomSource& random);
+
+  // Takes in what the study would serve of the table at `data`, as it was loaded. Throws kRefused,
+  // naming the number of rows, by the rule; kBadData if the table has changed in between.
+  void Require(const Study& study, size_t party, const LocalData& local,
+               const std::filesystem::path& data);
+  // Writes the sets of the last Require, durably. Throws kRefused by the rule for what another run
+  // has served since then, or if the record was replaced by one of another key, kStorage or kUsage
+  // if the file cannot be written.
+  void Record();
+
+ private:
+  bool Read();
+  void Write() const;
+  void RequireApart() const;
+
+  std::filesystem::path file_;
+  crypto::Key key_;
+  bool kept_ = false;  // the file is there, with the key
+  std::string party_;
+  uint64_t least_ = 0;
+  std::vector<RowDigests> served_, asked_;
+};
+
+// As a run of the study would, without recording anything: for an approval. Nothing where nothing
+// was served of the table yet.
+void RequireServable(const Study& study, size_t party, const std::filesystem::path& data,
+                     crypto::RandomSource& random, Progress& progress);
+
+}  // namespace partita::runtime

@@ -1,0 +1,217 @@
+#include "study/approval/approval.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/utc_time.h"
+#include "study/approval/signed_document.h"
+#include "study/file/text.h"
+
+namespace partita::study {
+namespace {
+
+constexpr char kApprovalKind[] = "partita_approval";
+constexpr uint64_t kApprovalFormat = 2;
+constexpr char kApprovalSecretKind[] = "partita_approval_secret";
+constexpr char kApprovalDomain[] = "partita approval v2";
+constexpr char kApproveAgain[] =
+    "Read the plan again and approve it: partita study approve STUDY --party PARTY.";
+
+std::string_view DecisionName(Decision decision) {
+  return decision == Decision::kApprove ? "approve" : "reject";
+}
+
+Bytes ApprovalFields(const Approval& approval) {
+  ByteWriter writer;
+  writer.String(approval.party);
+  writer.String(DecisionName(approval.decision));
+  writer.String(approval.reason);
+  writer.String(approval.study);
+  writer.Raw(approval.study_file_hash);
+  writer.Raw(approval.plan_hash);
+  writer.Raw(approval.commitment);
+  WriteDisclosure(approval.disclosure, writer);
+  writer.U64(approval.runs);
+  writer.Raw(approval.nonce);
+  writer.U64(static_cast<uint64_t>(approval.approved_at));
+  writer.U64(static_cast<uint64_t>(approval.valid_until));
+  writer.String(approval.software_version);
+  writer.Raw(approval.envelope);
+  return writer.Take();
+}
+
+Decision ReadDecision(const DocumentReader& reader) {
+  const std::string text = reader.Text("decision", 16);
+  if (text == DecisionName(Decision::kApprove)) return Decision::kApprove;
+  if (text != DecisionName(Decision::kReject))
+    reader.Fail("'decision' is neither 'approve' nor 'reject'");
+  return Decision::kReject;
+}
+
+[[noreturn]] void RefuseApproval(const std::string& message,
+                                 const std::string& hint = kApproveAgain) {
+  throw Error(ErrorCode::kRefused, message, hint);
+}
+
+void RequireHash(const Digest& theirs, const Digest& ours, const std::string& party,
+                 std::string_view what) {
+  if (theirs == ours) return;
+  RefuseApproval(
+      fmt::format("the approval of party {} is for another {}: it names the hash {}..., here it "
+                  "is {}...",
+                  party, what, ToHex(theirs).substr(0, 16), ToHex(ours).substr(0, 16)));
+}
+
+void RequireThreshold(uint64_t theirs, uint64_t least, const std::string& party,
+                      std::string_view what) {
+  if (theirs >= least) return;
+  RefuseApproval(fmt::format("the approval of party {} asks for {} = {}, below the study's {}",
+                             party, what, theirs, least));
+}
+
+}  // namespace
+
+SignedApproval SignApproval(Approval approval, const crypto::Identity& identity) {
+  Signature signature = SignFields(identity, kApprovalDomain, ApprovalFields(approval));
+  return {std::move(approval), std::move(signature)};
+}
+
+Digest ApprovalDigest(const Approval& approval) {
+  return crypto::Sha256().Field(kApprovalDomain).Field(ApprovalFields(approval)).Finish();
+}
+
+std::string RenderApproval(const SignedApproval& document) {
+  const Approval& approval = document.approval;
+  nlohmann::ordered_json object;
+  object[kApprovalKind] = kApprovalFormat;
+  object["party"] = approval.party;
+  object["decision"] = DecisionName(approval.decision);
+  object["reason"] = approval.reason;
+  object["study"] = approval.study;
+  object["study_file_hash"] = HashJson(approval.study_file_hash);
+  object["plan_hash"] = HashJson(approval.plan_hash);
+  object["snapshot_commitment"] = HashJson(approval.commitment);
+  AddDisclosure(approval.disclosure, object);
+  object["runs"] = approval.runs;
+  object["nonce"] = HashJson(approval.nonce);
+  object["approved_at"] = FormatUtc(approval.approved_at);
+  object["valid_until"] = FormatUtc(approval.valid_until);
+  object["software_version"] = approval.software_version;
+  object["envelope"] = HashJson(approval.envelope);
+  AddSignature(document.signature, object);
+  return RenderObject(object);
+}
+
+SignedApproval ParseApproval(std::string_view text, std::string_view file) {
+  const DocumentReader reader(text, file, kApprovalKind, kApprovalFormat);
+  SignedApproval document;
+  Approval& approval = document.approval;
+  approval.party = reader.PartyName("party");
+  approval.decision = ReadDecision(reader);
+  approval.reason = reader.Text("reason", kMaxReasonBytes);
+  if (approval.decision == Decision::kReject && approval.reason.empty())
+    reader.Fail("a rejection without a 'reason'");
+  approval.study = reader.StudyName("study");
+  approval.study_file_hash = reader.Hash("study_file_hash");
+  approval.plan_hash = reader.Hash("plan_hash");
+  approval.commitment = reader.Hash("snapshot_commitment");
+  approval.disclosure = reader.Disclosure();
+  approval.runs = reader.Number("runs", 1, kMaxApprovedRuns);
+  approval.nonce = reader.Hash("nonce");
+  approval.approved_at = reader.Time("approved_at");
+  approval.valid_until = reader.Time("valid_until");
+  approval.software_version = reader.Text("software_version", kMaxVersionBytes);
+  approval.envelope = reader.Hash("envelope");
+  document.signature = reader.ReadSignature();
+  reader.RequireForm(RenderApproval(document));
+  return document;
+}
+
+Bytes EncodeApproval(const SignedApproval& document) {
+  const std::string text = RenderApproval(document);
+  if (text.size() > kApprovalBytes) {
+    throw Error(ErrorCode::kInternal,
+                fmt::format("an approval has {} bytes, more than {}", text.size(), kApprovalBytes));
+  }
+  Bytes bytes(text.begin(), text.end());
+  bytes.resize(kApprovalBytes, ' ');
+  return bytes;
+}
+
+SignedApproval DecodeApproval(ByteView bytes, std::string_view party) {
+  try {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return ParseApproval(text, "its approval");
+  } catch (const Error& error) {
+    throw Error(ErrorCode::kPeerFault,
+                fmt::format("party {} sent a damaged approval: {}", party, error.message()),
+                "Install the same release of Partita at every party and approve again.");
+  }
+}
+
+std::string RenderSecret(const ApprovalSecret& secret) {
+  nlohmann::ordered_json object;
+  object[kApprovalSecretKind] = 1;
+  object["party"] = secret.party;
+  object["snapshot_commitment"] = HashJson(secret.commitment);
+  object["salt"] = ToHex(secret.salt.Expose());
+  return RenderObject(object);
+}
+
+ApprovalSecret ParseSecret(std::string_view text, std::string_view file) {
+  const DocumentReader reader(text, file, kApprovalSecretKind);
+  ApprovalSecret secret;
+  secret.party = reader.PartyName("party");
+  secret.commitment = reader.Hash("snapshot_commitment");
+  const Digest salt = reader.Hash("salt");
+  std::copy(salt.begin(), salt.end(), secret.salt.Expose().begin());
+  reader.RequireForm(RenderSecret(secret));
+  return secret;
+}
+
+void RequireSigned(const SignedApproval& document, const std::string& party,
+                   const std::string& fingerprint) {
+  RequireSignature(document.signature, kApprovalDomain, ApprovalFields(document.approval),
+                   "the approval of party " + party, party, fingerprint);
+}
+
+void RequireApproves(const Approval& approval, const std::string& party, const ApprovalTerms& terms,
+                     int64_t now) {
+  const std::string what = "the approval of party " + party;
+  if (approval.party != party) RefuseApproval(what + " was made by party " + approval.party);
+  if (approval.study != terms.study)
+    RefuseApproval(what + " is for the study '" + approval.study + "', not for '" + terms.study +
+                   "'");
+  RequireHash(approval.study_file_hash, terms.study_file_hash, party, "study file or roster");
+  RequireHash(approval.plan_hash, terms.plan_hash, party, "plan");
+  if (approval.decision == Decision::kReject) {
+    RefuseApproval(
+        "party " + party + " rejected the study: " + approval.reason,
+        "Talk to its steward, change the study file, and let everybody approve the new one.");
+  }
+  if (approval.approved_at > now + kClockSkewSeconds) {
+    RefuseApproval(what + " was made at " + FormatUtc(approval.approved_at) +
+                       ", but here it is only " + FormatUtc(now),
+                   "Set the clocks of both parties right.");
+  }
+  if (approval.valid_until <= now)
+    RefuseApproval(what + " expired at " + FormatUtc(approval.valid_until));
+  RequireThreshold(approval.disclosure.min_cell, terms.disclosure.min_cell, party, "min_cell");
+  RequireThreshold(approval.disclosure.min_rows, terms.disclosure.min_rows, party, "min_rows");
+  if (terms.disclosure.refuse_small_samples && !approval.disclosure.refuse_small_samples)
+    RefuseApproval(what + " does not refuse small samples, which the study does");
+}
+
+DisclosureSpec StrictestDisclosure(DisclosureSpec disclosure,
+                                   std::span<const SignedApproval> approvals) {
+  for (const SignedApproval& document : approvals) {
+    const DisclosureSpec& asked = document.approval.disclosure;
+    disclosure.min_cell = std::max(disclosure.min_cell, asked.min_cell);
+    disclosure.min_rows = std::max(disclosure.min_rows, asked.min_rows);
+    disclosure.refuse_small_samples |= asked.refuse_small_samples;
+  }
+  return disclosure;
+}
+
+}  // namespace partita::study

@@ -1,0 +1,113 @@
+// A party's signed word on one study: approved or rejected, which table, until when.
+//
+// The document is JSON for people to read (docs/approvals.md). What is signed is not the JSON text
+// but its fields, length-prefixed (base/bytes.h), together with the signer's certificate; reading
+// is strict, and a document that is not exactly what RenderApproval writes is refused, so that
+// nobody can read one thing and sign another. An approval is for sharing: all that it says about a
+// table is a salted commitment (data/snapshot.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "crypto/certificate.h"
+#include "crypto/hash.h"
+#include "crypto/random.h"
+#include "study/file/study_file.h"
+
+namespace partita::study {
+
+using crypto::Digest;
+
+// A document on the wire: its text, padded with blanks.
+inline constexpr size_t kApprovalBytes = 4096;
+inline constexpr size_t kMaxReasonBytes = 400;
+inline constexpr uint64_t kMaxThreshold = 1'000'000'000;  // of min_cell and min_rows
+inline constexpr uint64_t kMaxApprovedRuns = 1'000'000;
+inline constexpr int64_t kApprovalSeconds = int64_t{90} * 86'400;  // of validity, by default
+// How far the clocks of two parties may be apart.
+inline constexpr int64_t kClockSkewSeconds = 300;
+
+enum class Decision { kApprove, kReject };
+
+struct Approval {
+  std::string party;
+  Decision decision = Decision::kApprove;
+  // Of a rejection; may be empty otherwise. One line, at most kMaxReasonBytes, no control
+  // characters.
+  std::string reason;
+  std::string study;          // its name
+  Digest study_file_hash{};   // StudyFileHash: study file, versions, schemas, certificates
+  Digest plan_hash{};         // PlanHash
+  Digest commitment{};        // of the party's table; zero for one that holds nothing, or rejects
+  DisclosureSpec disclosure;  // what this party demands: at least what the study says
+  // How many runs it is for, from 1 to kMaxApprovedRuns. A run that goes on where it was
+  // interrupted is one run; one that ends before anything can be opened is none.
+  uint64_t runs = 1;
+  Digest nonce{};                            // random: two approvals of the same are two
+  int64_t approved_at = 0, valid_until = 0;  // utc_time.h
+  std::string software_version;
+  Digest envelope{};  // EnvelopeDigest of the envelope that it was made under; zero: none
+};
+
+// Beside every signed document. Both empty: not signed.
+struct Signature {
+  Bytes certificate;  // DER, of the signer
+  Bytes signature;    // over the domain of the document and its fields
+};
+
+struct SignedApproval {
+  Approval approval;
+  Signature signature;
+};
+
+SignedApproval SignApproval(Approval approval, const crypto::Identity& identity);
+
+// Of all fields: by what an approval is known where its runs are counted.
+Digest ApprovalDigest(const Approval& approval);
+
+// Ends with a line break. Throws kInternal if a field is longer than it may be.
+std::string RenderApproval(const SignedApproval& document);
+// file: for messages. Throws kBadInput unless the text, blanks at its end aside, is what
+// RenderApproval writes. Signatures are not verified.
+SignedApproval ParseApproval(std::string_view text, std::string_view file);
+
+// Exactly kApprovalBytes, and back. `party`: whose message it is; throws kPeerFault.
+Bytes EncodeApproval(const SignedApproval& document);
+SignedApproval DecodeApproval(ByteView bytes, std::string_view party);
+
+// What the owner of a table keeps beside its approval, to show later that the table is the same.
+struct ApprovalSecret {
+  std::string party;
+  Digest commitment{};
+  crypto::Key salt;
+};
+std::string RenderSecret(const ApprovalSecret& secret);
+// Throws kBadInput.
+ApprovalSecret ParseSecret(std::string_view text, std::string_view file);
+
+// Throws kRefused naming the party unless the document was signed by the key of the certificate
+// that the roster pins for `party` at `fingerprint`, and that certificate is valid now.
+void RequireSigned(const SignedApproval& document, const std::string& party,
+                   const std::string& fingerprint);
+
+// What every approval of a study has to say.
+struct ApprovalTerms {
+  std::string study;
+  Digest study_file_hash{}, plan_hash{};
+  DisclosureSpec disclosure;
+};
+
+// Throws kRefused saying what differs unless `approval` is the party's, approves exactly `terms`,
+// and holds at the time `now`. Does not look at signature and commitment.
+void RequireApproves(const Approval& approval, const std::string& party, const ApprovalTerms& terms,
+                     int64_t now);
+
+// What the run has to keep to: the strictest of the study and of all approvals.
+DisclosureSpec StrictestDisclosure(DisclosureSpec disclosure,
+                                   std::span<const SignedApproval> approvals);
+
+}  // namespace partita::study

@@ -1,0 +1,80 @@
+// [[analysis]].
+#include <algorithm>
+
+#include "study/file/sections.h"
+#include "study/file/text.h"
+
+namespace partita::study {
+namespace {
+
+LocatedText ReadName(const TableReader& reader, size_t num_analyses) {
+  const auto name = reader.OptionalText("name");
+  if (name) {
+    CheckName(reader, *name, kAnalysisName);
+    return *name;
+  }
+  if (num_analyses > 1) {
+    reader.Fail(reader.position(),
+                "[[analysis]] needs the key 'name', because there are several analyses",
+                "add, for example: name = \"adjusted\"");
+  }
+  return {"main", reader.position()};
+}
+
+// A method that is not there has the keys of the first, so that the key `method` is what is
+// complained about.
+const SectionReader& ReaderOf(std::span<const SectionReader> methods, const std::string& name) {
+  for (const SectionReader& method : methods) {
+    if (method.method == name) return method;
+  }
+  return methods.front();
+}
+
+AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study, size_t num_analyses,
+                          std::span<const SectionReader> methods) {
+  std::vector<std::string> names;
+  for (const SectionReader& method : methods) names.push_back(method.method);
+  AnalysisSpec analysis;
+  analysis.position = reader.position();
+  analysis.method = reader.Choice(reader.Text("method", "method = \"mle\""), "method", names);
+  const SectionReader& method = ReaderOf(methods, analysis.method);
+  if (!method.several && num_analyses > 1) {
+    reader.Fail(reader.position(),
+                "an analysis of method " + Quote(method.method) + " is the only one of its study",
+                "write one study file for each analysis");
+  }
+  analysis.section = method.read(reader, study, analysis);
+  return analysis;
+}
+
+}  // namespace
+
+std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile& study,
+                                       std::span<const SectionReader> methods) {
+  const auto tables = root.Tables("analysis", "method", [&](const std::string& name) {
+    std::vector<std::string> keys = {"name", "method"};
+    const std::vector<std::string>& more = ReaderOf(methods, name).keys;
+    keys.insert(keys.end(), more.begin(), more.end());
+    return keys;
+  });
+  if (tables.empty()) root.FailMissing("analysis", "[[analysis]] method = \"mle\"");
+  if (tables.size() > kMaxAnalyses) {
+    root.Fail(tables[kMaxAnalyses].position(), "there are too many analyses",
+              "a study has at most " + std::to_string(kMaxAnalyses));
+  }
+  std::vector<AnalysisSpec> analyses;
+  std::vector<LocatedText> names;
+  for (const TableReader& reader : tables) {
+    names.push_back(ReadName(reader, tables.size()));
+    analyses.push_back(ReadAnalysis(reader, study, tables.size(), methods));
+    analyses.back().name = names.back().value;
+  }
+  CheckDistinct(root, names, "analysis");
+  for (size_t a = 0; a < tables.size(); ++a) {
+    const SectionReader& method = ReaderOf(methods, analyses[a].method);
+    if (method.check != nullptr) method.check(tables[a], analyses, analyses[a]);
+  }
+  return analyses;
+}
+
+}  // namespace partita::study

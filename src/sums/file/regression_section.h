@@ -1,0 +1,22 @@
+// [regression] and [[variable]] of a collection file: a linear regression on the private sum.
+// Private to the collection file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "study/file/toml_reader.h"
+#include "sums/regression/spec.h"
+
+namespace partita::study {
+
+// Empty without [regression]; then [[variable]] is an error. Throws kBadInput with place and hint,
+// also for what methods::regression::DesignOf refuses.
+std::optional<methods::regression::Spec> ReadRegression(const TableReader& root);
+
+// Everything in the spec that decides what a client's vector means, for the collection's hash. The
+// estimator, its prior and the level are not in it: they are chosen after the sum is open.
+std::string CanonicalRegression(const methods::regression::Spec& spec);
+
+}  // namespace partita::study

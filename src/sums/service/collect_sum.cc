@@ -1,0 +1,64 @@
+#include "sums/service/collect_sum.h"
+
+#include "base/error.h"
+#include "crypto/certificate.h"
+#include "sums/protocol/sum_statement.h"
+#include "sums/service/round_api.h"
+
+namespace partita::runtime {
+namespace {
+
+std::vector<Bytes> Values(const std::map<uint16_t, Bytes>& found) {
+  std::vector<Bytes> values;
+  for (const auto& [node, bytes] : found) values.push_back(bytes);
+  return values;
+}
+
+methods::dca::Agreement AgreementOf(const std::vector<Bytes>& signed_closings,
+                                    const study::CollectionFile& collection,
+                                    const methods::dca::NodeCertificates& certificates) {
+  std::vector<methods::dca::Closing> closings;
+  for (const Bytes& bytes : signed_closings) {
+    closings.push_back(methods::dca::OpenClosing(bytes, certificates));
+  }
+  const methods::dca::Agreement agreement =
+      methods::dca::RequireAgreement(closings, certificates.size());
+  if (closings.front().study != collection.contract.study ||
+      closings.front().epoch != collection.epoch) {
+    throw Error(ErrorCode::kRefused, "the compute nodes closed another round");
+  }
+  return agreement;
+}
+
+}  // namespace
+
+CollectedSum CollectSum(const study::CollectionFile& collection, const crypto::Identity& identity,
+                        const std::optional<LedgerOptions>& ledger,
+                        std::chrono::milliseconds patience, const RoundLog& log,
+                        Progress& progress) {
+  if (ledger) CheckRoundCharge(collection, *ledger);
+  const Deadline deadline = Deadline::After(patience);
+  const methods::dca::NodeCertificates certificates = study::CertificatesOf(collection);
+  std::map<uint16_t, RoundClient> nodes;
+  for (uint16_t k = 0; k < collection.contract.nodes; ++k) {
+    nodes.emplace(k, RoundClient(collection, k, identity));
+  }
+  const methods::dca::Agreement agreement =
+      AgreementOf(Values(GatherFrom(nodes, "closing", kMaxClosingBytes, deadline, log, progress)),
+                  collection, certificates);
+  CollectedSum collected;
+  collected.statement = StateSum(collection.contract, agreement.count, collection.delta);
+  if (ledger) {
+    collected.charge = ChargeRound(collection, agreement, *ledger,
+                                   "reader " + crypto::Describe(*identity.certificate).name);
+  }
+  const std::vector<Bytes> publications = Values(
+      GatherFrom(nodes, "publication", MaxPublicationBytes(collection), deadline, log, progress));
+  collected.sum = methods::dca::Aggregate(publications, collection.contract, certificates);
+  if (collected.sum.agreement != agreement) {
+    throw Error(ErrorCode::kRefused, "the compute nodes published another sum than they closed");
+  }
+  return collected;
+}
+
+}  // namespace partita::runtime

@@ -1,0 +1,380 @@
+#include "sums/spool/sqlite_spool.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace partita::methods::dca {
+namespace {
+
+// "PDCA", so that no other program's database passes for a spool; and the version of the tables.
+constexpr int64_t kApplicationId = 0x50444341;
+constexpr int64_t kStoreVersion = 1;
+
+constexpr char kSchema[] = R"(
+CREATE TABLE round (
+  id INTEGER PRIMARY KEY, study BLOB NOT NULL, epoch BLOB NOT NULL, frozen INTEGER NOT NULL,
+  closing BLOB, publication BLOB, UNIQUE (study, epoch)) STRICT;
+CREATE TABLE share (
+  round INTEGER NOT NULL, client BLOB NOT NULL, upload BLOB NOT NULL, request BLOB NOT NULL,
+  share BLOB NOT NULL, UNIQUE (round, client)) STRICT;
+)";
+
+[[noreturn]] void Fail(sqlite3* database, const char* doing) {
+  const int code = sqlite3_errcode(database);
+  const std::string message =
+      fmt::format("the upload store failed while {}: {}", doing, sqlite3_errmsg(database));
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      throw Error(ErrorCode::kUnreachable, message, "Another process uses this store; stop it.");
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      throw Error(ErrorCode::kBadInput, message, "Use the file that this compute node made.");
+    default:
+      throw Error(ErrorCode::kUnreachable, message,
+                  "Check the disk and start again; what was acknowledged is in the store.");
+  }
+}
+
+// SQLite takes an address even for no bytes, and an empty blob is not NULL.
+const void* Address(ByteView bytes) {
+  static constexpr uint8_t kNothing = 0;
+  return bytes.empty() ? &kNothing : bytes.data();
+}
+
+class Statement {
+ public:
+  Statement(sqlite3* database, const char* sql) : database_(database) {
+    if (sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr) != SQLITE_OK) {
+      Fail(database, "reading its tables");
+    }
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  // The bytes must live until the next Reset.
+  Statement& Bind(int index, ByteView bytes) {
+    Check(sqlite3_bind_blob64(statement_, index, Address(bytes), bytes.size(), SQLITE_STATIC));
+    return *this;
+  }
+  Statement& Bind(int index, int64_t value) {
+    Check(sqlite3_bind_int64(statement_, index, value));
+    return *this;
+  }
+  // Whether there is a row.
+  bool Step() {
+    const int result = sqlite3_step(statement_);
+    if (result == SQLITE_ROW) return true;
+    if (result != SQLITE_DONE) Fail(database_, "reading or writing");
+    return false;
+  }
+  ByteView Blob(int column) {
+    return {static_cast<const uint8_t*>(sqlite3_column_blob(statement_, column)),
+            static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
+  }
+  bool IsNull(int column) { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  int64_t Integer(int column) { return sqlite3_column_int64(statement_, column); }
+  std::string Text(int column) {
+    const ByteView bytes = Blob(column);
+    return {bytes.begin(), bytes.end()};
+  }
+  void Reset() {
+    sqlite3_reset(statement_);
+    sqlite3_clear_bindings(statement_);
+  }
+
+ private:
+  void Check(int result) {
+    if (result != SQLITE_OK) Fail(database_, "reading or writing");
+  }
+
+  sqlite3* database_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+// Resets a prepared statement when its use ends, however it ends.
+class Use {
+ public:
+  explicit Use(Statement& statement) : statement_(statement) {}
+  ~Use() { statement_.Reset(); }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  Statement* operator->() { return &statement_; }
+
+ private:
+  Statement& statement_;
+};
+
+void Execute(sqlite3* database, const char* sql) {
+  if (sqlite3_exec(database, sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
+    Fail(database, "writing");
+  }
+}
+
+std::string Pragma(sqlite3* database, const char* sql) {
+  Statement statement(database, sql);
+  return statement.Step() ? statement.Text(0) : std::string();
+}
+
+// Undone unless committed.
+class Transaction {
+ public:
+  explicit Transaction(sqlite3* database) : database_(database) {
+    Execute(database, "BEGIN IMMEDIATE");
+  }
+  ~Transaction() {
+    // After some errors SQLite has rolled back by itself; then this has nothing to do.
+    if (!done_) sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void Commit() {
+    Execute(database_, "COMMIT");
+    done_ = true;
+  }
+
+ private:
+  sqlite3* database_;
+  bool done_ = false;
+};
+
+void Configure(sqlite3* database) {
+  if (Pragma(database, "PRAGMA locking_mode = EXCLUSIVE") != "exclusive" ||
+      Pragma(database, "PRAGMA journal_mode = DELETE") != "delete") {
+    Fail(database, "choosing the rollback journal");
+  }
+  Execute(database, "PRAGMA synchronous = EXTRA");
+  Execute(database, "PRAGMA cell_size_check = ON");
+  Execute(database, "PRAGMA trusted_schema = OFF");
+  if (Pragma(database, "PRAGMA synchronous") != "3") Fail(database, "choosing durable writes");
+}
+
+void MakeTables(sqlite3* database) {
+  const std::string application = Pragma(database, "PRAGMA application_id");
+  const std::string version = Pragma(database, "PRAGMA user_version");
+  if (application == std::to_string(kApplicationId) && version == std::to_string(kStoreVersion))
+    return;
+  if (application != "0" || version != "0" ||
+      Pragma(database, "SELECT count(*) FROM sqlite_schema") != "0") {
+    throw Error(ErrorCode::kBadInput, "the file is not an upload store of this version of Partita",
+                "Name a new file, or the one that this compute node made.");
+  }
+  Execute(database, kSchema);
+  Execute(database, fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
+  Execute(database, fmt::format("PRAGMA user_version = {}", kStoreVersion).c_str());
+}
+
+// As a blob: 64-bit epochs do not fit SQLite's signed integers.
+int64_t OpenRound(sqlite3* database, const StudyHash& study, uint64_t epoch) {
+  const std::array<uint8_t, 8> epoch_bytes = EpochBytes(epoch);
+  Statement insert(
+      database, "INSERT INTO round (study, epoch, frozen) VALUES (?, ?, 0) ON CONFLICT DO NOTHING");
+  insert.Bind(1, study).Bind(2, epoch_bytes).Step();
+  Statement select(database, "SELECT id FROM round WHERE study = ? AND epoch = ?");
+  select.Bind(1, study).Bind(2, epoch_bytes);
+  if (!select.Step()) throw Error(ErrorCode::kInternal, "the upload store lost a round");
+  return select.Integer(0);
+}
+
+template <size_t kSize>
+std::array<uint8_t, kSize> FixedBlob(Statement& statement, int column) {
+  const ByteView blob = statement.Blob(column);
+  if (blob.size() != kSize) {
+    throw Error(ErrorCode::kBadInput, "the upload store holds a field of a wrong length");
+  }
+  std::array<uint8_t, kSize> out{};
+  std::copy(blob.begin(), blob.end(), out.begin());
+  return out;
+}
+
+// A new store is its owner's alone; SQLite gives its journals the same rights. What cannot be made
+// here, SQLite explains when it opens it. Only where SQLite's files are the system's.
+void MakePrivate(const std::filesystem::path& file) {
+  if (std::string_view(sqlite3_vfs_find(nullptr)->zName) != "unix") return;
+  const int made = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (made >= 0) ::close(made);
+}
+
+Bytes Copy(ByteView bytes) { return {bytes.begin(), bytes.end()}; }
+
+}  // namespace
+
+class SqliteSpool::Statements {
+ public:
+  explicit Statements(sqlite3* database)
+      : frozen(database, "SELECT frozen FROM round WHERE id = ?"),
+        freeze(database, "UPDATE round SET frozen = 1 WHERE id = ?"),
+        find(database, "SELECT request FROM share WHERE round = ? AND client = ?"),
+        insert(database,
+               "INSERT INTO share (round, client, upload, request, share) VALUES (?, ?, ?, ?, ?)"),
+        accepted(database, "SELECT client, upload FROM share WHERE round = ? ORDER BY client"),
+        page(database,
+             "SELECT client, upload, request, share FROM share WHERE round = ? AND client > ? "
+             "ORDER BY client"),
+        closing(database, "SELECT closing FROM round WHERE id = ?"),
+        set_closing(database, "UPDATE round SET closing = ? WHERE id = ?"),
+        publication(database, "SELECT publication FROM round WHERE id = ?"),
+        set_publication(database, "UPDATE round SET publication = ? WHERE id = ?") {}
+
+  bool IsFrozen(int64_t round) {
+    Use use(frozen);
+    if (!use->Bind(1, round).Step()) throw Error(ErrorCode::kInternal, "the upload round is gone");
+    return use->Integer(0) != 0;
+  }
+
+  // A blob of the round, if it is set.
+  static std::optional<Bytes> Read(Statement& statement, int64_t round) {
+    Use use(statement);
+    if (!use->Bind(1, round).Step() || use->IsNull(0)) return std::nullopt;
+    return Copy(use->Blob(0));
+  }
+
+  static void Write(Statement& statement, int64_t round, ByteView bytes) {
+    Use use(statement);
+    use->Bind(1, bytes).Bind(2, round).Step();
+  }
+
+  PutResult PutOne(int64_t round, bool is_frozen, const StoredShare& share) {
+    {
+      Use use(find);
+      if (use->Bind(1, round).Bind(2, share.client).Step()) {
+        return std::ranges::equal(use->Blob(0), share.request) ? PutResult::kIdentical
+                                                               : PutResult::kDifferent;
+      }
+    }
+    if (is_frozen) return PutResult::kFrozen;
+    Use use(insert);
+    use->Bind(1, round).Bind(2, share.client).Bind(3, share.upload).Bind(4, share.request);
+    use->Bind(5, share.share).Step();
+    return PutResult::kStored;
+  }
+
+  Statement frozen, freeze, find, insert, accepted, page, closing, set_closing, publication,
+      set_publication;
+};
+
+SqliteSpool::SqliteSpool(const std::filesystem::path& file, const StudyHash& study, uint64_t epoch)
+    : database_(nullptr, sqlite3_close_v2) {
+  MakePrivate(file);
+  sqlite3* opened = nullptr;
+  const int result = sqlite3_open_v2(
+      file.c_str(), &opened,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+      nullptr);
+  database_.reset(opened);
+  if (result != SQLITE_OK) Fail(opened, "opening its file");
+  Configure(opened);
+  Transaction transaction(opened);
+  MakeTables(opened);
+  round_ = OpenRound(opened, study, epoch);
+  transaction.Commit();
+  statements_ = std::make_unique<Statements>(opened);
+}
+
+SqliteSpool::~SqliteSpool() = default;
+
+std::vector<PutResult> SqliteSpool::Put(std::span<const StoredShare> shares) {
+  const std::lock_guard lock(mutex_);
+  std::vector<PutResult> results;
+  results.reserve(shares.size());
+  Transaction transaction(database_.get());
+  const bool is_frozen = statements_->IsFrozen(round_);
+  for (const StoredShare& share : shares) {
+    results.push_back(statements_->PutOne(round_, is_frozen, share));
+  }
+  transaction.Commit();
+  return results;
+}
+
+void SqliteSpool::Freeze() {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction(database_.get());
+  Use(statements_->freeze)->Bind(1, round_).Step();
+  transaction.Commit();
+}
+
+bool SqliteSpool::frozen() {
+  const std::lock_guard lock(mutex_);
+  return statements_->IsFrozen(round_);
+}
+
+AcceptedSet SqliteSpool::Accepted() {
+  const std::lock_guard lock(mutex_);
+  Statement& select = statements_->accepted;
+  Use use(select);
+  AcceptedSet set;
+  use->Bind(1, round_);
+  while (use->Step()) set.push_back({FixedBlob<16>(select, 0), FixedBlob<32>(select, 1)});
+  return set;
+}
+
+std::vector<StoredShare> SqliteSpool::Shares(const std::optional<ClientId>& after,
+                                             size_t max_bytes) {
+  const std::lock_guard lock(mutex_);
+  Statement& select = statements_->page;
+  Use use(select);
+  use->Bind(1, round_);
+  // An empty blob sorts before every client.
+  use->Bind(2, after ? ByteView(*after) : ByteView());
+  std::vector<StoredShare> shares;
+  size_t bytes = 0;
+  while ((shares.empty() || bytes < max_bytes) && use->Step()) {
+    const ByteView share = use->Blob(3);
+    bytes += sizeof(StoredShare) + share.size();
+    if (!shares.empty() && bytes > max_bytes) break;
+    shares.push_back({FixedBlob<16>(select, 0), FixedBlob<32>(select, 1), FixedBlob<32>(select, 2),
+                      Copy(share)});
+  }
+  return shares;
+}
+
+void SqliteSpool::RecordClosing(ByteView closing) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction(database_.get());
+  if (!statements_->IsFrozen(round_)) {
+    throw Error(ErrorCode::kRefused, "a round that still takes uploads cannot be closed");
+  }
+  const std::optional<Bytes> earlier = Statements::Read(statements_->closing, round_);
+  if (earlier && !std::ranges::equal(*earlier, closing)) {
+    throw Error(ErrorCode::kRefused, "this round was closed with another set of uploads",
+                "A round is opened once; start a new epoch.");
+  }
+  if (earlier) return;
+  Statements::Write(statements_->set_closing, round_, closing);
+  transaction.Commit();
+}
+
+std::optional<Bytes> SqliteSpool::closing() {
+  const std::lock_guard lock(mutex_);
+  return Statements::Read(statements_->closing, round_);
+}
+
+Bytes SqliteSpool::RecordPublication(ByteView publication) {
+  const std::lock_guard lock(mutex_);
+  Transaction transaction(database_.get());
+  if (!Statements::Read(statements_->closing, round_)) {
+    throw Error(ErrorCode::kRefused, "a round that is not closed cannot be opened");
+  }
+  if (std::optional<Bytes> earlier = Statements::Read(statements_->publication, round_)) {
+    return std::move(*earlier);
+  }
+  Statements::Write(statements_->set_publication, round_, publication);
+  transaction.Commit();
+  return Copy(publication);
+}
+
+std::optional<Bytes> SqliteSpool::publication() {
+  const std::lock_guard lock(mutex_);
+  return Statements::Read(statements_->publication, round_);
+}
+
+}  // namespace partita::methods::dca

@@ -1,0 +1,22 @@
+// Every complete-data reference with every partition on every engine through the protocol `sealed`.
+#include "tests/methods/mle/sealed_study.h"
+
+namespace partita::sealed_study_references_test {
+namespace {
+
+class SealedReferences : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SealedReferences, EveryPartitionAndEngineGivesTheReference) {
+  const nlohmann::json reference = testing::LoadReference(GetParam());
+  for (const nlohmann::json& partition : reference["partitions"]) {
+    testing::ExpectSealedOnAllEngines(reference, partition);
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(CompleteData, SealedReferences,
+                         ::testing::ValuesIn(testing::CompleteDataReferences()),
+                         [](const auto& instance) { return instance.param; });
+
+}  // namespace
+}  // namespace partita::sealed_study_references_test

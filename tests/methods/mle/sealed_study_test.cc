@@ -1,0 +1,179 @@
+// Protocol `sealed` in study files: results, costs, what opens, what the plan says of it, and what
+// is refused.
+#include "tests/methods/mle/sealed_study.h"
+
+#include <gmock/gmock.h>
+
+#include "methods/mle/study/study.h"
+#include "methods/prepare_study.h"
+#include "privacy/release_rule.h"
+#include "run/party/build_plan.h"
+#include "tests/run/results.h"
+
+namespace partita::sealed_study_test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class SealedStudy : public ::testing::Test {};
+
+nlohmann::json Vertical(const json& reference) {
+  for (const json& partition : reference["partitions"]) {
+    if (partition["type"] == "vertical") return partition;
+  }
+  throw Error(ErrorCode::kInternal, "the reference has no vertical partition");
+}
+
+// The vertical partition with all digits; run once for all tests of this program.
+const std::vector<runtime::PartyEnd>& ExactEnds(const std::string& name,
+                                                const std::string& engine) {
+  static std::map<std::string, std::vector<runtime::PartyEnd>> ends;
+  auto found = ends.find(name + " " + engine);
+  if (found == ends.end()) {
+    const json reference = testing::LoadReference(name);
+    found = ends.emplace(name + " " + engine,
+                         testing::RunReference(reference, Vertical(reference),
+                                               testing::SealedOptions(reference, engine)))
+                .first;
+  }
+  return found->second;
+}
+
+TEST_F(SealedStudy, FitsARegressionOfTwoParties) {
+  const json reference = testing::LoadReference("reg_simple");
+  for (const char* engine : {"dealer", "ot"})
+    testing::ExpectSealedStudy(reference, Vertical(reference), engine);
+}
+
+// Covariates' moments stay sealed, standard errors are computed on shares. As all partitions of all
+// models, on engine `shamir` in sealed_study_references_test.cc.
+TEST_F(SealedStudy, FitsCovariatesOfThreeParties) {
+  const json reference = testing::LoadReference("reg_multiple_fixedx");
+  ASSERT_TRUE(testing::HasSealedCovariates(reference));
+  const auto& ends = ExactEnds("reg_multiple_fixedx", "replicated");
+  ASSERT_FALSE(HasFailure());
+  testing::ExpectSealedEnds(reference, ends);
+}
+
+TEST_F(SealedStudy, FitsFactorsOfThreeParties) {
+  const auto& ends = ExactEnds("hs_cfa3", "dealer");
+  ASSERT_FALSE(HasFailure());
+  testing::ExpectSealedEnds(testing::LoadReference("hs_cfa3"), ends);
+}
+
+// As the product opens them: in multiples of a power of two of at most 2^-6 standard errors,
+// rounded on shares. Against the same study with all digits.
+TEST_F(SealedStudy, OpensOnTheGridOfTheStandardErrors) {
+  for (const auto& [name, engine] : std::map<std::string, std::string>{
+           {"reg_multiple_fixedx", "replicated"}, {"hs_cfa3", "dealer"}}) {
+    SCOPED_TRACE(name);
+    const json reference = testing::LoadReference(name);
+    const bool covariates = testing::HasSealedCovariates(reference);
+    const auto& exact_ends = ExactEnds(name, engine);
+    testing::ReferenceStudyOptions options = testing::SealedOptions(reference, engine);
+    options.on_grid = true;
+    const auto ends = testing::RunReference(reference, Vertical(reference), options);
+    ASSERT_FALSE(::testing::Test::HasFailure());
+    testing::ComparePlanWithTraffic(ends);
+    const runtime::PartyOutcome& outcome = testing::Receiver(ends);
+    std::set<std::string> opened;
+    for (const auto& count : outcome.releases) opened.insert(count.release.id);
+    EXPECT_EQ(opened.count("sealed-grids/main"), 1u);
+    const methods::mle::MleResult& result = testing::MleResultsOf(outcome).front();
+    const methods::mle::MleResult& exact =
+        testing::MleResultsOf(testing::Receiver(exact_ends)).front();
+    EXPECT_TRUE(result.fit.converged);
+    // Half a step of at most g SE, the bits that guard the rounding, and the 2^-10 that the
+    // variance on shares is off by.
+    const double g = std::ldexp(1.0, -privacy::kDefaultGridBits);
+    const double half = g * (0.5 + 0x1p-9) * (1 + 0x1p-10);
+    size_t moved = 0;
+    for (size_t r = 0; r < exact.table.rows.size(); ++r) {
+      const stats::ParameterEstimate &e = result.fit.estimates[r], &truth = exact.fit.estimates[r];
+      if (exact.table.rows[r].free == 0 || !(truth.standard_error > 0)) continue;
+      EXPECT_LE(std::abs(e.estimate - truth.estimate), half * truth.standard_error);
+      moved += e.estimate != truth.estimate ? 1 : 0;
+      if (covariates) {
+        EXPECT_LE(std::abs(e.standard_error - truth.standard_error), half * truth.standard_error);
+      }
+      EXPECT_DOUBLE_EQ(e.z, e.estimate / e.standard_error);
+    }
+    EXPECT_GT(moved, 0u);
+    const auto& measures = result.fit.fit_measures;
+    // Sums over all rows of what is within 2^-30 a row.
+    const double total = g * (0.5 + 0x1p-9) + 0x1p-28 * measures.at("ntotal");
+    for (const char* measure : {"chisq", "baseline.chisq"}) {
+      const double steps = measures.at(measure) / g;
+      EXPECT_NEAR(steps, std::round(steps), 1e-6) << measure;
+      EXPECT_NEAR(measures.at(measure), exact.fit.fit_measures.at(measure), total) << measure;
+    }
+  }
+}
+
+// The plan of a reference, or the message that refuses it.
+struct Planned {
+  study::Plan plan;
+  std::string refused;
+};
+Planned PlanOf(const std::string& name, const std::string& release, const std::string& more = "") {
+  testing::ReferenceStudyOptions options;
+  options.protocol = "sealed";
+  options.release = release + "\n" + more;
+  const std::string folder = testing::MakeTemporaryFolder("sealed");
+  const json reference = testing::LoadReference(name);
+  const std::string file =
+      testing::WriteReferenceStudy(reference, reference["partitions"][0], folder, options);
+  Planned planned;
+  try {
+    planned.plan = runtime::BuildPlan(runtime::PrepareMleStudy(runtime::LoadStudyFile(file)));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_FALSE(error.hint().empty());
+    planned.refused = error.message();
+  }
+  std::filesystem::remove_all(folder);
+  return planned;
+}
+
+// 21 parameters and n against 45 covariances and n: three scalars more with the fit.
+TEST_F(SealedStudy, PlanCountsWhatOpens) {
+  const study::Plan plain = PlanOf("hs_cfa3", "[\"estimates\"]").plan;
+  ASSERT_EQ(plain.exposures.size(), 1u);
+  EXPECT_EQ(plain.exposures[0].opened, 22u);
+  EXPECT_EQ(plain.exposures[0].statistics, 46u);
+  EXPECT_EQ(plain.leakage_level, "parameters");
+  // Nobody can subtract its own rows from moments that are not there.
+  for (const study::PlanParty& party : plain.parties) {
+    for (const std::string& sentence : party.learns)
+      EXPECT_EQ(sentence.find("subtract"), std::string::npos) << sentence;
+  }
+  for (const std::string& assumption : plain.assumptions)
+    EXPECT_EQ(assumption.find("released moments"), std::string::npos) << assumption;
+  const study::Plan fit = PlanOf("hs_cfa3", "[\"estimates\", \"fit\"]").plan;
+  EXPECT_EQ(fit.exposures[0].opened, 25u);
+}
+
+// A saturated model, as a regression is, gives all moments away, whatever the protocol.
+TEST_F(SealedStudy, PlanSaysWhenTheEstimatesAreTheMoments) {
+  const study::Plan plan = PlanOf("reg_simple", "[\"estimates\"]").plan;
+  EXPECT_EQ(plan.leakage_level, "sufficient-statistics");
+}
+
+TEST_F(SealedStudy, RefusesWhatItDoesNotTake) {
+  const std::string estimates = "[\"estimates\"]";
+  EXPECT_EQ(PlanOf("hs_cfa3", estimates).refused, "");
+  EXPECT_THAT(PlanOf("hs_cfa3", "[\"moments\"]").refused,
+              HasSubstr("protocol 'sealed' opens the estimates"));
+  EXPECT_THAT(PlanOf("hs_cfa3", "[\"estimates\", \"moments\"]").refused,
+              HasSubstr("protocol 'sealed' does not open 'moments'"));
+  EXPECT_THAT(PlanOf("hs_cfa3", "[\"estimates\", \"standard-errors\"]").refused,
+              HasSubstr("standard errors follow from the estimates"));
+  EXPECT_EQ(PlanOf("reg_multiple_fixedx", "[\"estimates\", \"standard-errors\"]").refused, "");
+  EXPECT_THAT(PlanOf("hs_cfa3", estimates, "information = \"observed\"\n").refused,
+              HasSubstr("observed information"));
+  EXPECT_THAT(PlanOf("hs_cfa3", estimates, "robust = true\n").refused, HasSubstr("robust"));
+}
+
+}  // namespace
+}  // namespace partita::sealed_study_test

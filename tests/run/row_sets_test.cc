@@ -1,0 +1,197 @@
+// Sets of rows that a holder serves: what is refused, over studies, and what is kept.
+#include "run/party/row_sets.h"
+
+#include <gmock/gmock.h>
+
+#include "methods/mle/study/study.h"
+#include "methods/prepare_study.h"
+#include "tests/methods/mle/design_study.h"
+
+namespace partita::row_sets_test {
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::RowsApart;
+using testing::Design;
+using ::testing::HasSubstr;
+using testing::MakeRows;
+using testing::Row;
+using testing::Split;
+
+// Party q's table in one of the splits.
+class RowSetsTest : public ::testing::Test {
+ protected:
+  ~RowSetsTest() override { fs::remove_all(folder_); }
+
+  fs::path Table() const { return folder_ + "/q/data.csv"; }
+
+  // Asks for what the study would serve, and records it; "" or the refusal.
+  std::string Serve(const Split& split, const Design& design, const std::vector<Row>& rows,
+                    bool record = true) {
+    testing::WriteTables(split, rows, folder_);
+    const runtime::MleStudy study = runtime::PrepareMleStudy(
+        runtime::ParseStudyFile(testing::StudyText(split, design, "dealer", rows), "study.toml"));
+    const size_t party = runtime::PartyByName(study, "q");
+    crypto::SystemRandom random;
+    SilentProgress progress;
+    try {
+      const runtime::LocalData local =
+          runtime::LoadLocalData(study, party, Table(), crypto::RandomKey(random), progress);
+      runtime::RowSets sets(runtime::RowSetsPath(Table()), random);
+      sets.Require(study, party, local, Table());
+      if (record) sets.Record();
+      runtime::RequireServable(study, party, Table(), random, progress);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kRefused) << error.message();
+      return error.message();
+    }
+    return "";
+  }
+
+  const std::string folder_ = testing::MakeTemporaryFolder("row_sets");
+};
+
+Design Regression(const std::string& subset = "") {
+  Design design;
+  design.analyses = {"model = \"y ~ x1 + x2\"\n" + subset};
+  return design;
+}
+
+// All but the last ones, which are of the second block: q's.
+std::vector<Row> Without(std::vector<Row> rows, size_t left_out) {
+  rows.resize(rows.size() - left_out);
+  return rows;
+}
+
+TEST_F(RowSetsTest, CountsRowsOfOneSetAlone) {
+  const std::vector<uint64_t> a = {1, 3, 5, 7}, b = {1, 4, 7, 9, 11}, none;
+  EXPECT_EQ(RowsApart(a, a), 0u);
+  EXPECT_EQ(RowsApart(a, b), 5u);
+  EXPECT_EQ(RowsApart(b, a), 5u);
+  EXPECT_EQ(RowsApart(a, none), 4u);
+}
+
+// Three columns: fewer than 30 rows more or less are refused, in any study.
+TEST_F(RowSetsTest, RefusesATableThatDiffersByFewRows) {
+  const auto rows = MakeRows(200, 4, false);
+  const Split whole = testing::Splits()[0];
+  EXPECT_EQ(Serve(whole, Regression(), rows), "");
+  EXPECT_EQ(Serve(whole, Regression(), rows), "") << "the same rows again";
+  EXPECT_THAT(Serve(whole, Regression(), Without(rows, 1)), HasSubstr("by 1, fewer than 30"));
+  EXPECT_THAT(Serve(whole, Regression(), Without(rows, 29)), HasSubstr("by 29, fewer than 30"));
+  EXPECT_EQ(Serve(whole, Regression(), Without(rows, 30)), "");
+  // Near the second now, though not near the first.
+  EXPECT_THAT(Serve(whole, Regression(), Without(rows, 31)), HasSubstr("by 1, fewer than 30"));
+  // Another model of the same table, with one person more.
+  Design other;
+  other.analyses = {"model = \"x1 ~ x2\"\n"};
+  EXPECT_THAT(Serve(whole, other, Without(rows, 1)), HasSubstr("by 1, fewer than 20"));
+}
+
+// By conditions instead of by another table.
+TEST_F(RowSetsTest, RefusesSubsetsThatDifferByFewRows) {
+  auto rows = MakeRows(200, 5, false);
+  for (Row& row : rows) row.age = 50;
+  for (size_t i = 0; i < 3; ++i) rows[150 + i].age = 90;
+  const Split whole = testing::Splits()[0];
+  EXPECT_EQ(Serve(whole, Regression(), rows), "");
+  EXPECT_THAT(Serve(whole, Regression("subset = [{variable = \"age\", at_most = 80}]\n"), rows),
+              HasSubstr("by 3, fewer than 30"));
+}
+
+// Where columns are split rows are keys: another value is the same row.
+TEST_F(RowSetsTest, KeysNameRows) {
+  auto rows = MakeRows(200, 6, false);
+  const Split split = testing::Splits()[1];
+  EXPECT_EQ(Serve(split, Regression(), rows), "");
+  rows[120].x1 += 1;
+  EXPECT_EQ(Serve(split, Regression(), rows), "");
+  rows.pop_back();
+  EXPECT_THAT(Serve(split, Regression(), rows), HasSubstr("by 1, fewer than 30"));
+}
+
+TEST_F(RowSetsTest, WhatWasNotServedBindsNobody) {
+  const auto rows = MakeRows(200, 7, false);
+  const Split whole = testing::Splits()[0];
+  EXPECT_EQ(Serve(whole, Regression(), rows, false), "");
+  EXPECT_EQ(Serve(whole, Regression(), Without(rows, 1)), "");
+}
+
+// Two runs that begin before either has recorded anything, of tables that differ by one row.
+TEST_F(RowSetsTest, OfTwoRunsAtOnceTheSecondIsHeldToTheFirst) {
+  const auto all = MakeRows(200, 10, false);
+  auto rows = all;
+  const Split whole = testing::Splits()[0];
+  crypto::SystemRandom random;
+  SilentProgress progress;
+  const auto asks = [&](runtime::RowSets& sets) {
+    testing::WriteTables(whole, rows, folder_);
+    const runtime::MleStudy study = runtime::PrepareMleStudy(
+        runtime::ParseStudyFile(testing::StudyText(whole, Regression(), "dealer", rows), "a.toml"));
+    const size_t party = runtime::PartyByName(study, "q");
+    sets.Require(study, party,
+                 runtime::LoadLocalData(study, party, Table(), crypto::RandomKey(random), progress),
+                 Table());
+  };
+  runtime::RowSets first(runtime::RowSetsPath(Table()), random);
+  runtime::RowSets second(runtime::RowSetsPath(Table()), random);
+  runtime::RowSets same(runtime::RowSetsPath(Table()), random);
+  asks(first);
+  asks(same);
+  rows.pop_back();
+  asks(second);
+  first.Record();
+  same.Record();
+  try {
+    second.Record();
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_THAT(error.message(), HasSubstr("by 1, fewer than 30"));
+  }
+  // A record that its owner deletes meanwhile is begun anew under another key.
+  rows = all;
+  runtime::RowSets early(runtime::RowSetsPath(Table()), random);
+  asks(early);
+  fs::remove(runtime::RowSetsPath(Table()));
+  rows.pop_back();
+  runtime::RowSets late(runtime::RowSetsPath(Table()), random);
+  asks(late);
+  late.Record();
+  try {
+    early.Record();
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_THAT(error.message(), HasSubstr("was replaced while this run began"));
+  }
+}
+
+// The record is the owner's alone, has no cell in it, and is refused when it is damaged.
+TEST_F(RowSetsTest, RecordIsPrivateAndWhole) {
+  const auto rows = MakeRows(200, 8, false);
+  const Split whole = testing::Splits()[0];
+  ASSERT_EQ(Serve(whole, Regression(), rows), "");
+  const fs::path file = runtime::RowSetsPath(Table());
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::resize_file(file, fs::file_size(file) - 1);
+  crypto::SystemRandom random;
+  try {
+    runtime::RowSets sets(file, random);
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+  }
+}
+
+// Noise covers the difference; nothing is kept.
+TEST_F(RowSetsTest, PrivateStudiesServeNoExactRows) {
+  const auto rows = MakeRows(200, 9, false);
+  Design design =
+      Regression("[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = \"replace\"\n");
+  EXPECT_EQ(Serve(testing::Splits()[1], design, rows), "");
+  EXPECT_FALSE(fs::exists(runtime::RowSetsPath(Table())));
+}
+
+}  // namespace
+}  // namespace partita::row_sets_test

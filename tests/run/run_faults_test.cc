@@ -1,0 +1,10 @@
+// A part of the faults that run_faults_slow_test.cc tries.
+#include "tests/run/fault_tries.h"
+
+namespace partita::testing::run_faults_test {
+namespace {
+
+TEST(RunFaultsTest, NoReleaseWithoutItsCharge) { TryAllFaults(97, SIZE_MAX, 0); }
+
+}  // namespace
+}  // namespace partita::testing::run_faults_test

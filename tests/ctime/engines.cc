@@ -4,6 +4,7 @@
 #include "mpc/compare.h"
 #include "mpc/dealer_engine.h"
 #include "mpc/dealer_node.h"
+#include "mpc/functions/arithmetic.h"
 #include "mpc/functions/definite.h"
 #include "mpc/functions/division.h"
 #include "mpc/functions/exponential.h"
@@ -152,9 +153,10 @@ void EveryFunction(Engine& engine, size_t) {
   Use(mpc::RowNorm(engine, std::span(&rows, 1), 30));
   Use(mpc::ClipRows(engine, std::span(&rows, 1)));
   Use(mpc::CumulativeSums(engine, x[0]));
-  const mpc::DefiniteMatrix matrix = {engine.Slice(x[0], 0, 0, {3, 3})};
+  const Shared square = mpc::WithBound(engine.Slice(x[0], 0, 0, {3, 3}), 8.0);
+  const mpc::DefiniteMatrix matrix = {square, 0x1p-6};
   Use(mpc::InvertDefinite(engine, std::span(&matrix, 1), 30));
-  Shared lower = matrix.matrix;
+  Shared lower = square;
   mpc::InvertUnitLower(engine, {&lower}, 20, 1000.0);
   Use(lower);
   SecretSource random;

@@ -4,6 +4,7 @@
 #include "mpc/compare.h"
 #include "mpc/dealer_engine.h"
 #include "mpc/dealer_node.h"
+#include "mpc/functions/arithmetic.h"
 #include "mpc/functions/definite.h"
 #include "mpc/functions/division.h"
 #include "mpc/functions/exponential.h"
@@ -63,8 +64,10 @@ mpc::PrivateMatrix SecretMatrix(const Engine& engine, PartyIndex owner, mpc::Sha
 
 void LocalOperations(Engine& engine, const Shared& a, const Shared& b) {
   const mpc::PublicMatrix factor = {{{3, 2}, {1, -2, 3, 4, -5, 6}}, 0};
+  const mpc::PublicMatrix left = {{{4, 6}, std::vector<Int128>(24, -3)}, 0};
   const Shared sum = engine.Add(a, engine.Scale(engine.Subtract(a, b), -7));
-  const Shared product = engine.MultiplyPublic(sum, factor);
+  const Shared product = engine.Add(engine.MultiplyPublic(engine.MultiplyPublic(left, sum), factor),
+                                    engine.Public({{{4, 2}, std::vector<Int128>(8, 5)}, 20}));
   const Shared rows = engine.SumRows(engine.Transpose(engine.Slice(product, 1, 0, {3, 2})));
   const Shared parts[] = {rows, rows};
   Use(engine.SelectRows(engine.Concatenate(parts, true), std::vector<size_t>{1, 0, 1}));
@@ -84,7 +87,12 @@ void BitOperations(Engine& engine, const Shared& a, const Shared& b) {
   mask.words.assign(mask.words.size(), 0x123456789abcdef);
   SecretSource random;
   const mpc::SharedBits drawn = engine.RandomBits(joined.shape, joined.width, random);
-  const mpc::SharedBits kept = engine.Xor(engine.AndPublic(joined, mask), drawn);
+  mpc::PrivateBits own = {0, mpc::MakeBits(joined.shape, joined.width)};
+  if (engine.self() != PartyIndex{0}) own.values.words.clear();
+  Poison(own.values.words);
+  const mpc::SharedBits input = engine.InputBits(std::span(&own, 1))[0];
+  const mpc::SharedBits flipped = engine.Xor(engine.PublicBits(mask), engine.Xor(input, drawn));
+  const mpc::SharedBits kept = engine.Xor(engine.AndPublic(joined, mask), flipped);
   const std::vector<Shared> elements = engine.ToRing(std::span(&kept, 1));
   engine.Reveal("out", elements, mpc::kEverybody);
   engine.RevealBits("out", std::span(&kept, 1), 0);
@@ -145,9 +153,10 @@ void EveryFunction(Engine& engine, size_t) {
   Use(mpc::RowNorm(engine, std::span(&rows, 1), 30));
   Use(mpc::ClipRows(engine, std::span(&rows, 1)));
   Use(mpc::CumulativeSums(engine, x[0]));
-  const mpc::DefiniteMatrix matrix = {engine.Slice(x[0], 0, 0, {3, 3})};
+  const Shared square = mpc::WithBound(engine.Slice(x[0], 0, 0, {3, 3}), 8.0);
+  const mpc::DefiniteMatrix matrix = {square, 0x1p-6};
   Use(mpc::InvertDefinite(engine, std::span(&matrix, 1), 30));
-  Shared lower = matrix.matrix;
+  Shared lower = square;
   mpc::InvertUnitLower(engine, {&lower}, 20, 1000.0);
   Use(lower);
   SecretSource random;

@@ -24,9 +24,9 @@ namespace {
 
 using methods::mle::MleResult;
 using nlohmann::json;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::string Folder() {
   const std::string folder = BinaryPath("report_pages");
@@ -197,7 +197,7 @@ void ExpectDiagram(const std::string& figure, const json& graph) {
   }
 }
 
-class BrowserTest : public testing::Test {
+class BrowserTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_TRUE(HasBrowser()) << "no chromium here: tools/setup installs it (packages.txt)";

@@ -15,8 +15,8 @@ namespace partita::report::document_report_test {
 namespace {
 
 using nlohmann::json;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 study::Document Sample() {
   study::Document document;
@@ -33,8 +33,8 @@ study::Document Sample() {
 }
 
 std::unique_ptr<const Result> ReadStored(const std::string& /*method*/,
-                                         const nlohmann::ordered_json& json) {
-  return ReadDocumentResult(json);
+                                         const nlohmann::ordered_json& stored) {
+  return ReadDocumentResult(stored);
 }
 
 StoredResult Stored(const study::Document& document) {

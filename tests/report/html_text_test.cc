@@ -9,7 +9,7 @@
 namespace partita::report::html_text_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(EscapeTest, LeavesNoMarkup) {
   EXPECT_EQ(Escape("<script>alert('x' & \"y\")</script>"),

@@ -8,8 +8,8 @@
 namespace partita::report::plan_html_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(PlanHtmlTest, SaysEverythingThatIsAgreed) {
   const study::Plan plan = SamplePlan();

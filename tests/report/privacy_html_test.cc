@@ -14,8 +14,8 @@
 namespace partita::report::privacy_html_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 size_t Count(const std::string& text, const std::string& part) {
   size_t count = 0;

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class ProgressTest : public testing::Test {
+class ProgressTest : public ::testing::Test {
  protected:
   TerminalProgress Make(ProgressStyle style, const std::string& label = "north") {
     return TerminalProgress(out_, style, label, &cancelled_, [this] { return now_; });

@@ -8,8 +8,8 @@
 namespace partita::report::terminal_summary_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(RunSummaryTest, SaysWhoLearnedWhatAndWhatItCost) {
   EXPECT_EQ(RunSummary(SamplePlan(), SampleFacts()), R"(

@@ -13,8 +13,8 @@
 namespace partita::study::approval_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 const crypto::Identity& North() {
   static const crypto::Identity identity = crypto::MakeIdentity({.name = "north"});

@@ -15,7 +15,7 @@
 namespace partita::study::envelope_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const std::string kEnvelope = R"(partita_envelope = 1
 name = "schools"
@@ -137,7 +137,7 @@ MleSection& OwnMle(AnalysisSpec& analysis) {
   return *own;
 }
 
-class InsideTest : public testing::Test {
+class InsideTest : public ::testing::Test {
  protected:
   InsideTest() : study_(ParseStudyFile(kSmallStudy, "study.toml")) {}
 
@@ -148,7 +148,7 @@ class InsideTest : public testing::Test {
     EXPECT_EQ(error->code(), ErrorCode::kRefused);
     EXPECT_THAT(error->hint(), HasSubstr("Approve this study by itself"));
     const std::string start = "study.toml: outside the envelope 'schools' of party north: ";
-    EXPECT_THAT(error->message(), testing::StartsWith(start));
+    EXPECT_THAT(error->message(), ::testing::StartsWith(start));
     return error->message().substr(start.size());
   }
 

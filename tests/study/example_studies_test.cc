@@ -11,7 +11,7 @@
 namespace partita::study::example_studies_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const std::string kExamples = SourcePath("examples/three_factor/");
 

@@ -30,10 +30,10 @@ inline void ExpectMistake(const std::function<void(const std::string&)>& parse,
     ADD_FAILURE() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-    EXPECT_THAT(error.message(), testing::StartsWith(name + ":" + mistake.place +
-                                                     (mistake.place.ends_with(':') ? "" : ": ")));
-    EXPECT_THAT(error.message(), testing::HasSubstr(mistake.what));
-    EXPECT_THAT(error.hint(), testing::HasSubstr(mistake.remedy));
+    EXPECT_THAT(error.message(), ::testing::StartsWith(name + ":" + mistake.place +
+                                                       (mistake.place.ends_with(':') ? "" : ": ")));
+    EXPECT_THAT(error.message(), ::testing::HasSubstr(mistake.what));
+    EXPECT_THAT(error.hint(), ::testing::HasSubstr(mistake.remedy));
     EXPECT_FALSE(error.hint().empty());
   }
 }

@@ -56,7 +56,7 @@ TEST(MistakesTest, EveryExpectationHasItsPlaceAndItsMistake) {
     fs::path expected = path;
     expected.replace_extension(".txt");
     EXPECT_THAT(Contents(expected),
-                testing::MatchesRegex(path.filename().string() + ":[0-9]+:[0-9]+: .+\n.+\n"));
+                ::testing::MatchesRegex(path.filename().string() + ":[0-9]+:[0-9]+: .+\n.+\n"));
   }
   for (const auto& entry : fs::directory_iterator(SourcePath("tests/study/mistakes"))) {
     fs::path study = entry.path();

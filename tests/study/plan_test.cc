@@ -14,8 +14,8 @@ namespace partita::study::plan_test {
 namespace {
 
 using report::SamplePlan;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::vector<NetworkModel> kNetworks = {{"slow", 0.5, 1000}};
 

@@ -14,9 +14,9 @@
 namespace partita::study::study_file_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 StudyFile Parse(const std::string& text) { return ParseStudyFile(text, "study.toml"); }
 
@@ -228,7 +228,7 @@ TEST(StudyFileTest, CommentedKeysOfTheTemplatesAreRight) {
   EXPECT_EQ(MleOf(study.analyses[0]).meanstructure, true);
 }
 
-class LoadStudyFileTest : public testing::Test {
+class LoadStudyFileTest : public ::testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
   void Write(const std::string& text) { std::ofstream(path_, std::ios::binary) << text; }
@@ -241,7 +241,7 @@ class LoadStudyFileTest : public testing::Test {
     }
     return "accepted";
   }
-  const std::string path_ = testing::TempDir() + "partita_study_file_test.toml";
+  const std::string path_ = ::testing::TempDir() + "partita_study_file_test.toml";
 };
 
 TEST_F(LoadStudyFileTest, KeepsTheExactBytes) {
@@ -251,8 +251,8 @@ TEST_F(LoadStudyFileTest, KeepsTheExactBytes) {
 }
 
 TEST_F(LoadStudyFileTest, RefusesWhatCannotBeRead) {
-  EXPECT_THAT(LoadMessage(), HasSubstr("cannot read"));    // not there
-  EXPECT_THROW(LoadStudyFile(testing::TempDir()), Error);  // a folder
+  EXPECT_THAT(LoadMessage(), HasSubstr("cannot read"));      // not there
+  EXPECT_THROW(LoadStudyFile(::testing::TempDir()), Error);  // a folder
   Write("");
   EXPECT_THAT(LoadMessage(), HasSubstr(":1:1: the study file needs the key 'partita'"));
 }

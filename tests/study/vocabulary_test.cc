@@ -22,8 +22,8 @@ using data::ColumnType;
 using data::Condition;
 using data::Contrasts;
 using data::TransformKind;
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 StudyFile Parse(const std::string& text) { return ParseStudyFile(text, "study.toml"); }
 
@@ -317,7 +317,7 @@ TEST(VocabularyTest, TheDocumentedExampleIsRight) {
   for (const char* name :
        {"sbp", "log_alcohol", "age_curve.1", "age_curve.4", "bmi_class.under", "bmi_class.obese",
         "sex.male", "smoking.current", "education.L", "education.Q"}) {
-    EXPECT_THAT(names, testing::Contains(name));
+    EXPECT_THAT(names, ::testing::Contains(name));
   }
 }
 

@@ -31,10 +31,13 @@ methods/mle/protocol.cc net/channel.h
 methods/mle/protocol.cc mpc/engine.h
 methods/mle/protocol.cc stats/sem/fit.h
 methods/mle/protocol.cc methods/mle/fit/result.h
-study/plan/plan.cc methods/mle/protocol.h
-report/summary.cc methods/mle/fit/result.h
+methods/mle/protocol.cc run/method/study.h
+methods/all.cc methods/mle/protocol.h
 report/summary.cc study/plan/plan.h
+run/party/party.cc report/result.h
+sums/service/run.cc run/ledger/open.h
 cli/main.cc run/party/party.h
+papers/figure.cc cli/terminal/output.h
 TXT
 expect 0 "$check" "$work/t"
 
@@ -52,9 +55,15 @@ mpc/engine.cc net/transport.h
 mpc/engine.cc data/schema.h
 methods/mle/protocol.cc net/transport.h
 methods/mle/protocol.cc methods/glm/result.h
-methods/mle/protocol.cc study/plan/plan.h
-report/summary.cc study/file/study_file.h
+methods/mle/protocol.cc sums/protocol/client.h
+study/plan/plan.cc methods/mle/protocol.h
+study/plan/plan.cc report/result.h
+report/summary.cc run/party/party.h
 report/summary.cc methods/mle/protocol.h
+run/party/party.cc methods/all.h
+run/party/party.cc report/html_page.h
+sums/service/run.cc methods/mle/protocol.h
+cli/main.cc papers/figure.h
 report/summary.cc stats/sem/fit.h
 data/csv.cc run/party/party.h
 run/party/party.cc cli/terminal/exit_code.h
@@ -72,6 +81,18 @@ tree <<<"net/a.cc base/b.h"
 printf '  #  include "mpc/engine.h" // why\n' >>"$work/t/src/net/a.cc"
 expect 1 "$check" "$work/t"
 expect_output "src/net/a.cc:3: net may not include mpc/engine.h"
+
+# Names of methods: in methods/, papers/ and the files that the rules name, and in comments.
+tree <<<"methods/mle/a.h base/b.h"
+mkdir -p "$work/t/src/papers" "$work/t/src/run" "$work/t/src/study/approval"
+for file in methods/mle/b.cc papers/a.cc study/approval/envelope_file.cc; do
+  echo 'const char* name = "mle";' >"$work/t/src/$file"
+done
+echo '// method "mle"' >"$work/t/src/run/a.cc"
+expect 0 "$check" "$work/t"
+printf '\nif (method == "mle") return;\n' >>"$work/t/src/run/a.cc"
+expect 1 "$check" "$work/t"
+expect_output "src/run/a.cc:3: knows a method by name"
 
 # Nothing to check is an error, not a pass.
 mkdir -p "$work/empty/src" "$work/empty/tools"

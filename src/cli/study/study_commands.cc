@@ -35,7 +35,8 @@ namespace fs = std::filesystem;
 
 void AddNew(CLI::App* study, Invocation& invocation) {
   struct Options {
-    std::string file, partition = "horizontal", method = "mle";
+    std::string file, partition = "horizontal";
+    std::string method = runtime::AllMethods().front().section.method;
     CLI::Option* chose_partition = nullptr;
   };
   auto options = std::make_shared<Options>();

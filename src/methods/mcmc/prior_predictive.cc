@@ -12,6 +12,7 @@
 #include "crypto/prg.h"
 #include "data/design.h"
 #include "methods/mcmc/prior_draws.h"
+#include "methods/mcmc/section.h"
 
 namespace partita::runtime {
 namespace {
@@ -35,13 +36,14 @@ std::string KeyOf(const std::string& name) {
 
 const accept::ChainSpec& SpecOf(const study::StudyFile& file) {
   const study::AnalysisSpec& analysis = file.analyses.front();
-  if (analysis.mcmc == nullptr) {
+  const auto* section = dynamic_cast<const study::McmcSection*>(analysis.section.get());
+  if (section == nullptr) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("{}: no analysis of this study has priors: its method is '{}'",
                             file.file_name, analysis.method),
                 "name a study file whose analysis has method = \"mcmc\"");
   }
-  const accept::ChainSpec& spec = *analysis.mcmc;
+  const accept::ChainSpec& spec = section->spec;
   if (spec.model == ChainModel::kCox) {
     throw Error(ErrorCode::kBadInput,
                 "Cox's model leaves the times open, so its priors imply no outcomes",

@@ -157,7 +157,7 @@ struct NetworkSpec {
 struct AnalysisSpec {
   std::string name;  // [a-z0-9-], unique; "main" where a study has one analysis without a name
   Position position;
-  std::string method;    // "mle"
+  std::string method;    // the name of a folder of src/methods
   std::string protocol;  // "pooled-moments"
   std::vector<data::Condition> subset;
   std::vector<ReleaseSpec> releases;

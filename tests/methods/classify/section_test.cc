@@ -17,8 +17,8 @@ namespace {
 using methods::classify::Evaluation;
 using methods::classify::Protocol;
 using methods::classify::Spec;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 StudyFile Parse(const std::string& text) { return ParseStudyFile(text, "c.toml"); }
 

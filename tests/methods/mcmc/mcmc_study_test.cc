@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "methods/all.h"
 #include "methods/mcmc/study.h"
 #include "methods/prepare_study.h"
 #include "run/party/build_plan.h"
@@ -572,7 +573,7 @@ TEST(McmcStudyTest, IsNoStudyOfMle) {
   Options options;
   options.analysis = Logistic("");
   const auto study = Prepare(options);
-  EXPECT_THROW(runtime::RequireMle(*study, "a rehearsal"), Error);
+  EXPECT_THROW(runtime::RequireChecks(*study, "a rehearsal"), Error);
   EXPECT_EQ(study->Method().name, "mcmc");
   EXPECT_EQ(study->Size().free_parameters, 6u);
 }

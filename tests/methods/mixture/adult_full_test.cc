@@ -21,7 +21,7 @@ namespace mixture = stats::mixture;
 
 constexpr size_t kSeeds = 10;
 
-class AdultFullTest : public testing::Test {
+class AdultFullTest : public ::testing::Test {
  protected:
   void SetUp() override { reference_ = ReadAdultReference(); }
 

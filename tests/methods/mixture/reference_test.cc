@@ -21,7 +21,7 @@ namespace mixture = stats::mixture;
 
 constexpr size_t kComponents = 20;
 
-class OneStepTest : public testing::Test {
+class OneStepTest : public ::testing::Test {
  protected:
   void SetUp() override {
     reference_ = ReadAdultReference();

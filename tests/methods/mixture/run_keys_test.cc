@@ -152,7 +152,7 @@ RunPlan SmallPlan() {
   return PlanRun(std::move(request));
 }
 
-class KeptSharesTest : public testing::Test {
+class KeptSharesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() /
@@ -232,7 +232,7 @@ TEST_F(KeptSharesTest, KeysThatComeOutOtherThanBeforeAreRefused) {
   const auto errors = begin(both, 50).first;
   ASSERT_TRUE(errors[0]);
   EXPECT_EQ(errors[0]->code(), ErrorCode::kPeerFault);
-  EXPECT_THAT(errors[0]->message(), testing::HasSubstr("came out other than in its earlier"));
+  EXPECT_THAT(errors[0]->message(), ::testing::HasSubstr("came out other than in its earlier"));
 
   // Says that it kept none: both draw anew, for without a checkpoint nothing had opened.
   std::filesystem::remove_all(folder_ / "1");

@@ -14,9 +14,9 @@ namespace partita::study::mixture_section_test {
 namespace {
 
 using data::EncodingKind;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 const std::string kBase = R"(partita = 1
 name = "registry"

@@ -16,8 +16,8 @@ namespace {
 using methods::regression::Collects;
 using methods::regression::Estimator;
 using methods::regression::Spec;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // Line numbers matter: tests quote them.
 const std::string kSection = R"([regression]

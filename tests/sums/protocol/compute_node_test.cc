@@ -14,7 +14,7 @@
 namespace partita::methods::dca::compute_node_test {
 namespace {
 
-class ComputeNodeTest : public testing::Test {
+class ComputeNodeTest : public ::testing::Test {
  protected:
   ComputeNodeTest() : world_(SmallContract()), nodes_(world_), clients_(world_) {}
 

@@ -33,7 +33,7 @@ struct Told {
   std::optional<Bytes> published;
 };
 
-class CrashTest : public testing::Test {
+class CrashTest : public ::testing::Test {
  protected:
   explicit CrashTest(NoiseSource source = NoiseSource::kClients)
       : disk_(kDisk), world_(CrashContract(source), true), clients_(world_) {

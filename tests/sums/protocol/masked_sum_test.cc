@@ -13,7 +13,7 @@ Bytes StreamOf(const crypto::Key& key, size_t size) {
   return bytes;
 }
 
-class MaskedSumTest : public testing::TestWithParam<std::tuple<RingBits, size_t>> {
+class MaskedSumTest : public ::testing::TestWithParam<std::tuple<RingBits, size_t>> {
  protected:
   const RingBits ring_ = std::get<0>(GetParam());
   const size_t dimension_ = std::get<1>(GetParam());
@@ -56,9 +56,9 @@ TEST_P(MaskedSumTest, IsExactModuloTheRing) {
 
 // One word, odd lengths, around the chunks of the stream and the blocks of the cache.
 INSTANTIATE_TEST_SUITE_P(Lengths, MaskedSumTest,
-                         testing::Combine(testing::Values(RingBits::k64, RingBits::k128),
-                                          testing::Values(1, 2, 7, 512, 1023, 1024, 1025, 16384,
-                                                          16385, 32768, 32769, 70001)));
+                         ::testing::Combine(::testing::Values(RingBits::k64, RingBits::k128),
+                                            ::testing::Values(1, 2, 7, 512, 1023, 1024, 1025, 16384,
+                                                              16385, 32768, 32769, 70001)));
 
 TEST(MaskedSumTest, RefusesOtherLengths) {
   MaskedSum sum(RingBits::k64, 3);

@@ -18,7 +18,7 @@
 namespace partita::methods::dca::postgres_spool_test {
 namespace {
 
-class PostgresSpoolTest : public testing::Test {
+class PostgresSpoolTest : public ::testing::Test {
  protected:
   PostgresSettings Settings() const { return SharedServer().Settings(database_); }
   std::unique_ptr<PostgresSpool> Open(const PostgresSettings& settings) const {

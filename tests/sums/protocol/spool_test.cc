@@ -84,7 +84,7 @@ struct StoreKind {
   std::unique_ptr<Store> (*make)();
 };
 
-class SpoolTest : public testing::TestWithParam<StoreKind> {
+class SpoolTest : public ::testing::TestWithParam<StoreKind> {
  protected:
   std::unique_ptr<Spool> OpenRound(uint64_t epoch = 1, const StudyHash& study = {}) {
     return store_->Open(epoch, study);
@@ -93,15 +93,15 @@ class SpoolTest : public testing::TestWithParam<StoreKind> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, SpoolTest,
-                         testing::Values(StoreKind{"sqlite", 300,
-                                                   []() -> std::unique_ptr<Store> {
-                                                     return std::make_unique<SqliteStore>();
-                                                   }},
-                                         StoreKind{"postgres", 30,
-                                                   []() -> std::unique_ptr<Store> {
-                                                     return std::make_unique<PostgresStore>();
-                                                   }}),
-                         [](const testing::TestParamInfo<StoreKind>& kind) {
+                         ::testing::Values(StoreKind{"sqlite", 300,
+                                                     []() -> std::unique_ptr<Store> {
+                                                       return std::make_unique<SqliteStore>();
+                                                     }},
+                                           StoreKind{"postgres", 30,
+                                                     []() -> std::unique_ptr<Store> {
+                                                       return std::make_unique<PostgresStore>();
+                                                     }}),
+                         [](const ::testing::TestParamInfo<StoreKind>& kind) {
                            return std::string(kind.param.name);
                          });
 
@@ -133,7 +133,7 @@ TEST_P(SpoolTest, FreezesInTheMiddleOfAStream) {
   for (const AcceptedUpload& upload : frozen) EXPECT_TRUE(all.contains(upload.client));
 }
 
-class SqliteSpoolTest : public testing::Test {
+class SqliteSpoolTest : public ::testing::Test {
  protected:
   std::unique_ptr<SqliteSpool> OpenRound(uint64_t epoch = 1) {
     return std::make_unique<SqliteSpool>(folder_ / "spool", StudyHash{}, epoch);

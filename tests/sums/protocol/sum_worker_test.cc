@@ -30,7 +30,7 @@ struct FakeClock {
   }
 };
 
-class SumWorkerTest : public testing::TestWithParam<uint16_t> {
+class SumWorkerTest : public ::testing::TestWithParam<uint16_t> {
  protected:
   SumWorkerTest() : world_(WorkContract(), true), clients_(world_) {
     const auto spool = Open();
@@ -77,7 +77,7 @@ class SumWorkerTest : public testing::TestWithParam<uint16_t> {
 };
 
 // Vectors are added, or seeds expanded.
-INSTANTIATE_TEST_SUITE_P(Nodes, SumWorkerTest, testing::Values(uint16_t{0}, uint16_t{1}));
+INSTANTIATE_TEST_SUITE_P(Nodes, SumWorkerTest, ::testing::Values(uint16_t{0}, uint16_t{1}));
 
 TEST_P(SumWorkerTest, ChunksOfAnySizeGiveTheSameWords) {
   for (const uint32_t chunk_uploads : {1U, 4U, 36U, 37U, 1000U, 0U}) {

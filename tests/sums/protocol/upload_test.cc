@@ -80,7 +80,7 @@ std::vector<Bytes> WrongFields(const Bytes& honest, const Field& field) {
   return wrong;
 }
 
-class UploadTest : public testing::Test {
+class UploadTest : public ::testing::Test {
  protected:
   UploadTest() : world_(SmallContract()), splitter_(world_.contract) {}
 

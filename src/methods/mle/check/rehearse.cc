@@ -6,9 +6,11 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <span>
 
 #include "base/clock.h"
 #include "methods/mle/published/analyses.h"
+#include "methods/mle/report/report.h"
 #include "run/simulate/mock_tables.h"
 #include "run/simulate/temporary_folder.h"
 
@@ -170,7 +172,8 @@ Rehearsal Rehearse(const MleStudy& study, const RehearsalOptions& options, Progr
       FitPooled(study, mock.pooled, mock.row_blocks, progress);
   rehearsal.plain_seconds = SecondsSince(start);
   CompareCosts(ends, rehearsal);
-  const std::vector<methods::mle::MleResult>& secure = ends[study.receiver].outcome->results;
+  const std::span<const methods::mle::MleResult> secure =
+      report::AnalysesOf(ends[study.receiver].outcome->result.get());
   std::vector<double> digits;
   for (size_t a = 0; a < plain.size(); ++a) CompareFits(secure[a], plain[a], rehearsal, digits);
   if (digits.empty()) return rehearsal;

@@ -19,9 +19,9 @@ namespace {
 
 using methods::mle::MleResult;
 using nlohmann::json;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Html(const std::vector<MleResult>& results, const RunFacts& facts = FullFacts()) {
   return RenderReportHtml(results, SamplePlan(), facts);
@@ -253,8 +253,8 @@ TEST(ReportHtmlTest, ShowsRobustStandardErrorsWhereAskedFor) {
 }
 
 std::unique_ptr<const Result> ReadAnalyses(const std::string& /*method*/,
-                                           const nlohmann::ordered_json& json) {
-  return ReadMleReport(json);
+                                           const nlohmann::ordered_json& stored) {
+  return ReadMleReport(stored);
 }
 
 TEST(ReportHtmlTest, IsTheSameForAStoredResult) {

@@ -16,8 +16,8 @@ namespace partita::report::result_json_test {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::span<const methods::mle::MleResult> One(const methods::mle::MleResult& result) {
   return {&result, 1};
@@ -102,8 +102,8 @@ TEST(ResultJsonTest, SaysThatAFitDidNotConverge) {
 }
 
 std::unique_ptr<const Result> ReadAnalyses(const std::string& /*method*/,
-                                           const nlohmann::ordered_json& json) {
-  return ReadMleReport(json);
+                                           const nlohmann::ordered_json& stored) {
+  return ReadMleReport(stored);
 }
 
 TEST(ResultJsonTest, ReadsBackWhatItWrote) {
@@ -192,19 +192,19 @@ TEST(ResultJsonTest, RefusesOtherDocuments) {
   EXPECT_THAT(message(document.dump()), HasSubstr("no analysis"));
   document = Document(SmallResult());
   document["plan"]["phases"] = 3;
-  EXPECT_THAT(message(document.dump()), testing::Ne("accepted"));
+  EXPECT_THAT(message(document.dump()), ::testing::Ne("accepted"));
   EXPECT_THAT(message(RunJson(SamplePlan(), SampleFacts())), HasSubstr("received no result"));
 }
 
 TEST(ResultJsonTest, ReadsFiles) {
-  const std::string path = testing::TempDir() + "partita_result_json_test.json";
+  const std::string path = ::testing::TempDir() + "partita_result_json_test.json";
   const std::string text = ResultJson(One(SmallResult()), SamplePlan(), SampleFacts());
   WriteFileAtomically(path, text);
   const StoredResult stored = LoadResultJson(path, ReadAnalyses);
   EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
   std::filesystem::remove(path);
   EXPECT_THROW(LoadResultJson(path, ReadAnalyses), Error);
-  EXPECT_THROW(LoadResultJson(testing::TempDir(), ReadAnalyses), Error);
+  EXPECT_THROW(LoadResultJson(::testing::TempDir(), ReadAnalyses), Error);
 }
 
 TEST(RunJsonTest, IsTheSameDocumentWithoutStatistics) {

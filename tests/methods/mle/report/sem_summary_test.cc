@@ -9,8 +9,8 @@
 namespace partita::report::sem_summary_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // The lines that must agree: not blank, not about the program that made them, and without lavaan's
 // test statistics of single groups, which this project does not compute.
@@ -31,7 +31,7 @@ std::string ComparableLines(const std::string& text) {
   return lines;
 }
 
-class LavaanSummaryTest : public testing::TestWithParam<const char*> {};
+class LavaanSummaryTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(LavaanSummaryTest, PrintsWhatLavaanPrints) {
   const std::string name = GetParam();
@@ -46,9 +46,9 @@ TEST_P(LavaanSummaryTest, PrintsWhatLavaanPrints) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fits, LavaanSummaryTest,
-                         testing::Values("hs_cfa3", "hs_cfa3_group", "path_indirect",
-                                         "poldem_sem_eq", "growth_predictors",
-                                         "reg_multiple_fixedx"));
+                         ::testing::Values("hs_cfa3", "hs_cfa3_group", "path_indirect",
+                                           "poldem_sem_eq", "growth_predictors",
+                                           "reg_multiple_fixedx"));
 
 TEST(SemSummaryTest, ShowsGroupsLabelsDefinedParametersAndConstraints) {
   const std::string text = SemSummary(SmallResult());

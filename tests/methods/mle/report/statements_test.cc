@@ -8,11 +8,11 @@
 namespace partita::report::statements_test {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 std::vector<std::string> Abouts(const std::vector<Statement>& statements) {
   std::vector<std::string> abouts;
@@ -37,7 +37,7 @@ TEST(StatementsTest, AreThereWhateverIsKnown) {
   EXPECT_THAT(Abouts(Statements(std::vector{SmallResult()}, SamplePlan(), SampleFacts())), abouts);
   EXPECT_THAT(Abouts(Statements(std::vector{SmallResult()}, {}, {})), abouts);
   for (const Statement& statement : Statements(std::vector{SmallResult()}, {}, {})) {
-    EXPECT_THAT(statement.text, testing::EndsWith(".")) << statement.about;
+    EXPECT_THAT(statement.text, ::testing::EndsWith(".")) << statement.about;
   }
   EXPECT_THAT(Abouts(PlanStatements(SamplePlan())),
               ElementsAre("differential-privacy", "adversary"));

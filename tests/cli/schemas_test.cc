@@ -298,6 +298,43 @@ TEST(SchemasTest, EveryMethodsResultIsOfItsSchemaAndNoOther) {
   }
 }
 
+TEST(SchemasTest, ResultsOfOtherKindsAreOfTheirSchema) {
+  const StudyFolder folder;
+  // What replaces all from the [[analysis]] of an example on.
+  const auto simulate = [&](const std::string& example, const std::string& analysis) {
+    const std::string copy =
+        folder.path() + "/" + std::filesystem::path(example).filename().string();
+    std::filesystem::copy(SourcePath("examples/" + example), copy,
+                          std::filesystem::copy_options::recursive);
+    const std::string text = StudyFolder::Read(copy + "/study.toml");
+    StudyFolder::Write(copy + "/study.toml", text.substr(0, text.find("[[analysis]]")) + analysis);
+    const ProcessResult run =
+        Partita({"study", "simulate", copy + "/study.toml", "--in-process", "--format", "json"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;  // compared
+    return Json::parse(run.out)["data"];
+  };
+  const Json robust = simulate("three_factor/horizontal", R"([[analysis]]
+method = "mle"
+protocol = "pooled-moments"
+release = ["moments", "robust", {what = "estimates", to = "all"}]
+robust = true
+function = "cfa"
+model = "visual =~ x1 + x2 + x3"
+)");
+  EXPECT_TRUE(robust["analyses"][0]["robust"].is_object());
+  // Shows nothing that is exact in a file.
+  const Json own = simulate("private_classifier", R"([[analysis]]
+method = "classify"
+protocol = "single-party"
+outcome = "relapse"
+positive = "yes"
+predictors = ["age", "dose", "sex"]
+row_norm = 1.8
+lambda = 0.001
+)");
+  EXPECT_EQ(own["result"].size(), 2u);
+}
+
 // The same with one item in every list: all of a list are of one schema.
 Json Shortened(const Json& value) {
   Json shortened = value;

@@ -154,7 +154,7 @@ TEST_F(StewardTest, MinCellCanOnlyBeRaised) {
 TEST_F(StewardTest, CompareRefusesWhatIsNoSummary) {
   const ProcessResult missing = Partita({"data", "compare", "/no/such.json", "/no/other.json"});
   EXPECT_EQ(missing.exit_code, 2);
-  EXPECT_THAT(missing.err, HasSubstr("/no/such.json: cannot be read"));
+  EXPECT_THAT(missing.err, HasSubstr("cannot read the summary /no/such.json"));
   const std::string study = folder_.study_file();
   const ProcessResult toml = Partita({"data", "compare", study, study});
   EXPECT_EQ(toml.exit_code, 2);

@@ -25,7 +25,7 @@ crypto::Key ReadKey(ByteReader& in) {
 }
 
 crypto::StateKind KindOf(const std::filesystem::path& file) {
-  return {"partita dpvi key shares 3", fmt::format("the file of key shares {}", file.string()),
+  return {"partita dpvi key shares 4", fmt::format("the file of key shares {}", file.string()),
           "remove its folder: the run starts anew, as a new release"};
 }
 
@@ -44,8 +44,10 @@ std::optional<KeptShares> LoadShares(const std::filesystem::path& folder,
   KeptShares kept;
   crypto::DecodeState(kind, *bytes, binding, [&](ByteReader& content) {
     kept.shares = {ReadKey(content), ReadKey(content)};
-    const ByteView keys = content.Raw(kept.keys.size());
-    std::copy(keys.begin(), keys.end(), kept.keys.begin());
+    for (crypto::Digest* digest : {&kept.keys, &kept.run}) {
+      const ByteView bytes_of_it = content.Raw(digest->size());
+      std::copy(bytes_of_it.begin(), bytes_of_it.end(), digest->begin());
+    }
   });
   return kept;
 }
@@ -61,6 +63,7 @@ void KeepShares(const std::filesystem::path& folder, const crypto::Digest& bindi
   content.Raw(kept.shares.batch.Expose());
   content.Raw(kept.shares.public_key.Expose());
   content.Raw(kept.keys);
+  content.Raw(kept.run);
   crypto::WriteState(file, crypto::EncodeState(KindOf(file), binding, content.bytes()));
 }
 
@@ -71,7 +74,7 @@ std::optional<bool> AllKeptTheSame(net::Channel& channel, size_t num_computing,
   std::vector<Bytes> said(num_computing, Bytes(kKeptBytes));
   if (kept) {
     said[self][0] = 1;
-    std::copy(kept->keys.begin(), kept->keys.end(), said[self].begin() + 1);
+    std::copy(kept->run.begin(), kept->run.end(), said[self].begin() + 1);
   }
   std::vector<net::Send> sends;
   std::vector<net::Receive> receives;

@@ -37,10 +37,12 @@ struct KeyShares {
 
 KeyShares DrawKeyShares(crypto::RandomSource& random);
 
-// What a party keeps: its shares, and CheckpointBinding of the keys that came of them.
+// What a party keeps: its shares, and of the keys that came of them CheckpointBinding, which is its
+// own, and a digest that is the same at all.
 struct KeptShares {
   KeyShares shares;
   crypto::Digest keys{};
+  crypto::Digest run{};
 };
 
 // Whether there is a file of shares, of whatever study.
@@ -56,7 +58,7 @@ void KeepShares(const std::filesystem::path& folder, const crypto::Digest& bindi
 
 // Whether every computing party has kept shares, of the same keys: a party may have kept those of
 // an attempt in which another was stopped before it did. One round among them, kKeptBytes to each
-// other: whether, and KeptShares::keys. Empty at the dealer, which takes no part.
+// other: whether, and KeptShares::run. Empty at the dealer, which takes no part.
 inline constexpr uint64_t kKeptBytes = 1 + 32;
 std::optional<bool> AllKeptTheSame(net::Channel& channel, size_t num_computing,
                                    const std::optional<KeptShares>& kept);

@@ -18,7 +18,7 @@ void Keep(const SessionInput& input, const std::optional<KeptShares>& before,
           const KeyShares& shares, const RunKeys& keys) {
   const crypto::Digest binding = CheckpointBinding(keys, input.own);
   if (!before) {
-    KeepShares(input.folder, input.own, {shares, binding});
+    KeepShares(input.folder, input.own, {shares, binding, DigestOf(keys, input)});
   } else if (before->keys != binding) {
     throw Error(ErrorCode::kPeerFault,
                 "the keys of this run came out other than in its earlier attempt",

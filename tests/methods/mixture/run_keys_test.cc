@@ -169,11 +169,12 @@ TEST_F(KeptSharesTest, AreTheSameAgain) {
   crypto::Prg random = net::TestRandom(7);
   EXPECT_FALSE(LoadShares(folder_, DigestOf(1)));
   const KeyShares first = DrawKeyShares(random);
-  KeepShares(folder_, DigestOf(1), {first, DigestOf(3)});
+  KeepShares(folder_, DigestOf(1), {first, DigestOf(3), DigestOf(4)});
   const KeptShares again = LoadShares(folder_, DigestOf(1)).value();
   EXPECT_EQ(first.batch.Expose(), again.shares.batch.Expose());
   EXPECT_EQ(first.public_key.Expose(), again.shares.public_key.Expose());
   EXPECT_EQ(again.keys, DigestOf(3));
+  EXPECT_EQ(again.run, DigestOf(4));
   EXPECT_NE(first.batch.Expose(), first.public_key.Expose());
   const auto mode = std::filesystem::status(File()).permissions();
   EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
@@ -183,7 +184,7 @@ TEST_F(KeptSharesTest, AreTheSameAgain) {
 
 TEST_F(KeptSharesTest, DamagedFilesAreRefused) {
   crypto::Prg random = net::TestRandom(7);
-  KeepShares(folder_, DigestOf(1), {DrawKeyShares(random), DigestOf(3)});
+  KeepShares(folder_, DigestOf(1), {DrawKeyShares(random), DigestOf(3), DigestOf(4)});
   std::ifstream in(File(), std::ios::binary);
   const std::string whole(std::istreambuf_iterator<char>(in), {});
   const auto refused = [&](const std::string& content) {
@@ -210,7 +211,8 @@ TEST_F(KeptSharesTest, KeysThatComeOutOtherThanBeforeAreRefused) {
       crypto::Prg random = net::TestRandom(static_cast<uint8_t>(seed + channel.self()));
       SessionInput input;
       input.num_computing = 2;
-      input.study = input.own = DigestOf(1);
+      input.study = DigestOf(9);
+      input.own = DigestOf(static_cast<uint8_t>(1 + channel.self()));
       input.random = &random;
       input.folder = folders.at(channel.self());
       input.run = "run";
@@ -227,8 +229,8 @@ TEST_F(KeptSharesTest, KeysThatComeOutOtherThanBeforeAreRefused) {
 
   // Party 1 says that it kept its share, and sends another.
   crypto::Prg random = net::TestRandom(40);
-  const KeptShares kept = LoadShares(folder_ / "1", DigestOf(1)).value();
-  KeepShares(folder_ / "1", DigestOf(1), {DrawKeyShares(random), kept.keys});
+  const KeptShares kept = LoadShares(folder_ / "1", DigestOf(2)).value();
+  KeepShares(folder_ / "1", DigestOf(2), {DrawKeyShares(random), kept.keys, kept.run});
   const auto errors = begin(both, 50).first;
   ASSERT_TRUE(errors[0]);
   EXPECT_EQ(errors[0]->code(), ErrorCode::kPeerFault);
@@ -249,8 +251,8 @@ TEST_F(KeptSharesTest, KeysThatComeOutOtherThanBeforeAreRefused) {
   EXPECT_EQ(anew[0], anew[1]);
   EXPECT_NE(anew[0], first[0]);
   EXPECT_NE(anew[0], fresh[0]);
-  EXPECT_EQ(LoadShares(folder_ / "0", DigestOf(1))->keys,
-            LoadShares(folder_ / "1", DigestOf(1))->keys);
+  EXPECT_EQ(LoadShares(folder_ / "0", DigestOf(1))->run,
+            LoadShares(folder_ / "1", DigestOf(2))->run);
   // With one, the others would go on under keys that it does not know: refused, and nothing is
   // lost.
   const KeptShares before = LoadShares(folder_ / "0", DigestOf(1)).value();

@@ -220,7 +220,7 @@ TEST(SchemasTest, OutputsAreWhatTheySay) {
       {"ledger", "price", ledger, SourcePath("examples/private_regression/study.toml")},
       {"ledger", "verify", ledger},
       {"ledger", "export", ledger, "--output", folder.path() + "/entries.json"},
-      {"audit", "runs", "--epsilon", "1", "--factor", "0.5"},
+      {"audit", "runs", "--epsilon", "1", "--factor", "1.5"},
       {"collection", "node", "node0", "--address", "127.0.0.1:7500", "--folder", home + "/node"},
       {"collection", "check", sum.collection_file()},
       {"collection", "plan", sum.collection_file()},
@@ -379,7 +379,8 @@ TEST(SchemasTest, AKeyTooManyOrTooFewIsNoticed) {
       const std::string place = path.substr(path.rfind('.') + 1);
       // Names of measures that there are, and of levels.
       if (place == "fit" || place == "coefficients") return;
-      for (const auto& [key, value] : Json(object).items()) {
+      const Json whole = object;
+      for (const auto& [key, value] : whole.items()) {
         object.erase(key);
         const bool may =
             optional.count(place + "." + key) + optional.count(of + " " + place + "." + key) > 0;

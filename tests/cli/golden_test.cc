@@ -1,8 +1,9 @@
 // What the example studies of every method plan, compute and write is byte for byte what
-// tests/references/golden/digests.txt says: changes of the frame do not change what it frames. The
-// parties' randomness is seeded streams, so noisy results are the same too; times and the versions
-// of libraries are set to fixed values. What a method draws after the run, from randomness of its
-// own, is compared by its words.
+// tests/references/golden/digests.txt says, numbers to nine digits, since processors may differ in
+// the last ones: changes of the frame do not change what it frames. The parties' randomness is
+// seeded streams, so noisy results are the same too; times and the versions of libraries are set to
+// fixed values. What a method draws after the run, from randomness of its own, is compared by its
+// words.
 //
 // Where a change is meant to change them: PARTITA_GOLDEN=FOLDER build/release/bin/golden_test
 // writes all texts to the folder, to be compared with those of the commit before, and their digests
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -172,6 +174,19 @@ std::string WordsOf(const std::string& name, const std::string& text) {
   return fmt::format("{}\n", fmt::join(words, "\n"));
 }
 
+// With at most nine digits in numbers that have a point.
+std::string NineDigits(const std::string& text) {
+  static const std::regex kNumber("-?[0-9]+\\.[0-9]+(e[-+]?[0-9]+)?");
+  std::string rounded;
+  auto rest = text.begin();
+  for (std::sregex_iterator at(text.begin(), text.end(), kNumber), end; at != end; ++at) {
+    rounded.append(rest, text.begin() + at->position());
+    rounded += fmt::format("{:.9g}", std::stod(at->str()));
+    rest = text.begin() + at->position() + at->length();
+  }
+  return rounded.append(rest, text.end());
+}
+
 Texts TextsOf(const GoldenStudy& golden) {
   Texts texts;
   const std::unique_ptr<const runtime::Study> study = Prepare(golden);
@@ -183,6 +198,7 @@ Texts TextsOf(const GoldenStudy& golden) {
   for (auto& [name, text] : texts) {
     for (const std::string& ending : golden.drawn)
       if (name.ends_with(ending)) text = WordsOf(name, text);
+    text = NineDigits(text);
   }
   return texts;
 }

@@ -4,8 +4,6 @@
 #include "mpc/compare.h"
 #include "mpc/dealer_engine.h"
 #include "mpc/dealer_node.h"
-#include "mpc/functions/arithmetic.h"
-#include "mpc/functions/definite.h"
 #include "mpc/functions/division.h"
 #include "mpc/functions/exponential.h"
 #include "mpc/functions/extremes.h"
@@ -15,8 +13,6 @@
 #include "mpc/functions/reciprocal.h"
 #include "mpc/functions/sigmoid.h"
 #include "mpc/functions/softmax.h"
-#include "mpc/functions/triangular.h"
-#include "mpc/functions/variates.h"
 #include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
 #include "mpc/shamir_engine.h"
@@ -136,7 +132,7 @@ void EveryOperation(Engine& engine, size_t) {
 }
 
 // Whatever the values: beyond their bounds results are wrong, which nobody looks at.
-void EveryFunction(Engine& engine, size_t) {
+void MostFunctions(Engine& engine, size_t) {
   const std::vector<mpc::PrivateMatrix> inputs = {SecretMatrix(engine, 0, {4, 3})};
   const std::vector<Shared> x = engine.Input(inputs);
   const std::vector<mpc::PositiveValue> positive = {{x[0], 0.5}};
@@ -153,14 +149,6 @@ void EveryFunction(Engine& engine, size_t) {
   Use(mpc::RowNorm(engine, std::span(&rows, 1), 30));
   Use(mpc::ClipRows(engine, std::span(&rows, 1)));
   Use(mpc::CumulativeSums(engine, x[0]));
-  const Shared square = mpc::WithBound(engine.Slice(x[0], 0, 0, {3, 3}), 8.0);
-  const mpc::DefiniteMatrix matrix = {square, 0x1p-6};
-  Use(mpc::InvertDefinite(engine, std::span(&matrix, 1), 30));
-  Shared lower = square;
-  mpc::InvertUnitLower(engine, {&lower}, 20, 1000.0);
-  Use(lower);
-  SecretSource random;
-  Use(mpc::LogisticVariates(engine, {2, 2}, random, 30));
 }
 
 void RunEngine(const std::string& kind, size_t num_parties, const mpc::testing::EngineMaker& make,
@@ -190,7 +178,7 @@ std::unique_ptr<Engine> MakeReplicated(net::Channel& channel, mpc::ReleaseGate& 
 }
 
 void Replicated() { RunEngine("replicated", 3, MakeReplicated); }
-void Functions() { RunEngine("replicated", 3, MakeReplicated, EveryFunction); }
+void Functions() { RunEngine("replicated", 3, MakeReplicated, MostFunctions); }
 
 void Transfers() {
   RunEngine("ot", 2, [](net::Channel& channel, mpc::ReleaseGate& gate) {

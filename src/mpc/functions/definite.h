@@ -33,7 +33,7 @@
 //           and T bits made ring elements, 4 p elements and (p - j)^2 (inverse: p^2) for the
 //           update, each with its cut. For p = 20 the busiest process sends 0.43 (`dealer`) or 0.41
 //           MB (`replicated`) for a factor, 0.83 or 0.64 MB for an inverse.
-// Timing    constant in shares; not in shapes and bounds (public). Proved by tests/ctime.
+// Timing    constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 #pragma once
 
 #include <span>

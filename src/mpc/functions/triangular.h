@@ -6,7 +6,7 @@
 //           them.
 // Rounds    2 (ceil(log2 p) - 1) products with their cuts, p the largest number of rows.
 // Revealed  Nothing.
-// Timing    constant in shares; not in shapes and bounds (public). Proved by tests/ctime.
+// Timing    constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 #pragma once
 
 #include <vector>

@@ -15,7 +15,7 @@
 // Bytes     per entry 40 bits made ring elements and, for every logarithm, 42 more with the
 //           products and cuts of Log: the busiest process sends 640, 1710 and 2780 for the three
 //           kinds on `dealer`, 640, 1540 and 2430 on `replicated`. Nothing is revealed.
-// Timing    constant in shares; not in shapes and bounds (public). Proved by tests/ctime.
+// Timing    constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 #pragma once
 
 #include "crypto/random.h"

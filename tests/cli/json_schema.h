@@ -1,4 +1,4 @@
-// A JSON Schema as a test asks it, by valijson.
+// A JSON Schema as a test asks it.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@ namespace partita::testing {
 
 class JsonSchema {
  public:
-  // Throws std::exception for what is no schema of draft-07.
+  // Of draft-07, as far as docs/schemas go. Throws std::exception for what is no such thing.
   explicit JsonSchema(const nlohmann::json& schema);
   ~JsonSchema();
   JsonSchema(const JsonSchema&) = delete;
   JsonSchema& operator=(const JsonSchema&) = delete;
 
-  // Why `value` is not what the schema says, a line each; empty: it is.
+  // Where `value` is not what the schema says, first; empty: it is.
   std::string Errors(const nlohmann::json& value) const;
 
  private:

@@ -237,7 +237,7 @@ const std::vector<AdmittedStudy>& AdmittedStudies() {
       {"three_factor/horizontal", "mle", "pooled-moments", {"cfa"}, {"moments"}},
       {"synthetic_registry", "mixture", "dpvi", {}, {"model"}},
       {"private_classifier", "classify", "dp-sgd", {}, {"classifier", "intervals", "test-counts"}},
-      {"registry_survival", "mcmc", "decisions", {"weibull"}, {"decisions"}}};
+      {"registry_survival", "mcmc", "decisions", {"weibull"}, {"decisions", "without-privacy"}}};
   return studies;
 }
 

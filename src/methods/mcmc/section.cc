@@ -359,7 +359,9 @@ void ReadMcmcReleases(const TableReader& reader, const ChainProtocol& protocol,
 }  // namespace
 
 SectionUses McmcSection::Uses() const {
-  return {{methods::accept::ChainModelNames()[static_cast<size_t>(spec.model)]}, {}, {}};
+  SectionUses uses{{methods::accept::ChainModelNames()[static_cast<size_t>(spec.model)]}, {}, {}};
+  if (!spec.privacy) uses.releases.push_back({"without-privacy", "", {}});
+  return uses;
 }
 
 const ChainSpec& ChainOf(const AnalysisSpec& analysis) {

@@ -71,7 +71,7 @@ void RequireValid(const Envelope& envelope, const std::string& party, int64_t no
 // Throws kRefused naming all that lies outside unless every analysis's method, protocol and
 // function, the engine, the receiver, all releases, and every variable of the dictionary (with the
 // columns that survival variables read), of conditions, groups, weights, clusters and derived
-// variables is listed.
+// variables is listed. Epsilon, delta and noise are not compared: the ledger limits them.
 void RequireInside(const StudyFile& study, const Envelope& envelope);
 
 }  // namespace partita::study

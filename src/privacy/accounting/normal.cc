@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kSqrtHalf = 0.70710678118654752440;
 constexpr double kInverseSqrtTwoPi = 0.39894228040143267794;
+constexpr double kFar = 1e6;
 
 // Integral of exp(-x^2/2) over [middle - half, middle + half].
 double ShortIntegral(double middle, double half) {
@@ -87,6 +88,8 @@ Mass NormalMass(double a, double b, double shift) {
 double GaussianDelta(double mu, double epsilon) { return std::exp(LogGaussianDelta(mu, epsilon)); }
 
 double GaussianEpsilon(double mu, double delta) {
+  // The second term is below 1e-5 of the first, and moves epsilon by less than 1e-11 of itself.
+  if (mu >= kFar) return mu * (mu / 2 + NormalUpperQuantile(delta));
   const double target = std::log(delta);
   if (LogGaussianDelta(mu, 0) <= target) return 0;
   double high = 1;

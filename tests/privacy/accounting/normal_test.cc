@@ -77,5 +77,14 @@ TEST(NormalTest, GaussianDeltaFarOut) {
   }
 }
 
+// Epsilon is mu^2 / 2, to which the quantile adds mu z: on both sides of where that is enough.
+TEST(NormalTest, GaussianEpsilonOfHugeMu) {
+  for (const double mu : {0.999e6, 1.001e6, 1e9, 1e19, 1e150}) {
+    const double plain = mu * mu / 2 + mu * NormalUpperQuantile(1e-6);
+    EXPECT_NEAR(GaussianEpsilon(mu, 1e-6), plain, 1e-10 * plain) << mu;
+  }
+  EXPECT_EQ(GaussianEpsilon(HUGE_VAL, 1e-6), HUGE_VAL);
+}
+
 }  // namespace
 }  // namespace partita::privacy::testing::normal_test

@@ -27,8 +27,9 @@ int64_t NowUtc() {
 
 std::string FormatUtc(int64_t utc) {
   const int64_t second = utc % kSecondsPerDay;
-  return fmt::format("{}T{:02}:{:02}:{:02}Z", FormatDate(static_cast<double>(utc / kSecondsPerDay)),
-                     second / 3600, second / 60 % 60, second % 60);
+  const int64_t day = utc / kSecondsPerDay;
+  return fmt::format("{}T{:02}:{:02}:{:02}Z", FormatDate(static_cast<double>(day)), second / 3600,
+                     second / 60 % 60, second % 60);
 }
 
 std::optional<int64_t> ParseUtc(std::string_view text) {

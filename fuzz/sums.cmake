@@ -1,1 +1,2 @@
 partita_fuzz(dca_upload_fuzz dca_upload_fuzz.cc DEPENDS partita_sums partita_crypto)
+partita_fuzz(round_files_fuzz round_files_fuzz.cc DEPENDS partita_sums)

@@ -1,1 +1,2 @@
 partita_fuzz(mixture_model_fuzz mixture_model_fuzz.cc DEPENDS partita_methods)
+partita_fuzz(study_file_fuzz study_file_fuzz.cc DEPENDS partita_methods)

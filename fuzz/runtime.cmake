@@ -1,1 +1,0 @@
-partita_fuzz(round_files_fuzz round_files_fuzz.cc DEPENDS partita_methods)

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Every mutant applies to the sources as they are, so that none goes stale unnoticed.
+# Every mutant applies to the sources as they are and names a test that there is, so that none goes
+# stale unnoticed.
 set -u
 source_dir=$(readlink -f -- "$1")
+build_dir=$(readlink -f -- "$2")
 source "$source_dir/tests/tools/check.sh"
 
 # A folder of its own: beside a repository, patches would be taken relative to its root.
@@ -10,6 +12,8 @@ cd "$work" || exit 1
 count=0
 for patch in "$source_dir"/tests/mutants/*.patch; do
   GIT_CEILING_DIRECTORIES=$(dirname "$work") expect 0 git apply --check "$patch"
+  test=$(sed -n 's/^# test: //p' "$patch")
+  [ -e "$build_dir/bin/$test" ] || fail "$patch: there is no test '$test'"
   count=$((count + 1))
 done
 [ "$count" -ge 100 ] || fail "only $count mutants"

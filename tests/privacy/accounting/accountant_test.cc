@@ -137,6 +137,19 @@ TEST(AccountantTest, ASearchOfStepsKeepsToItsWork) {
   }
 }
 
+// What cannot be decided any more does not fit.
+TEST(AccountantTest, UndecidedStepsDoNotFit) {
+  const EventsAtSteps events = [](uint64_t steps) -> std::vector<Event> {
+    return {{GaussianMechanism(20, {Adjacency::kAddRemove, 0.01}), 1000 * steps}};
+  };
+  const double epsilon = PldEpsilon(events(1), 1e-6).value.lower * 0.9995;
+  PldOptions options;
+  options.work = std::make_shared<double>(0);
+  EXPECT_EQ(StepsForBudget(events, {epsilon, 1e-6}, 10, options).steps, 0u);
+  options.work = std::make_shared<double>(0);
+  EXPECT_EQ(StepsForBudget(events, {2 * epsilon, 1e-6}, 1, options).steps, 1u);
+}
+
 // The same as trying every number would find.
 TEST(AccountantTest, StepsAreTheLargestNumberThatFits) {
   for (const double noise : {0.8, 1.0, 2.0, 5.0}) {

@@ -90,7 +90,7 @@ struct MixtureResult final : MethodResult {
   std::shared_ptr<const methods::dpvi::RealRows> own;  // MixtureRows::values
 };
 
-// What a party that has the model says of it (mixture_report.cc); at the receiver also of synthetic
+// What a party that has the model says of it (report.cc); at the receiver also of synthetic
 // tables, which are drawn here. What depends on its rows or on the batches is in sections for its
 // own terminal.
 study::Document ReportMixture(const MixtureStudy& study, size_t party, const MixtureResult& result,

@@ -1,6 +1,6 @@
-// A study as a run needs it: what every study has, and what its method brings (mle_study.h for
-// method `mle`). All of it is public and follows from the study file alone, so every party derives
-// the same.
+// A study as a run needs it: what every study has, and what its method brings (study.h in the
+// folder of a method). All of it is public and follows from the study file alone, so every party
+// derives the same.
 #pragma once
 
 #include <filesystem>

@@ -23,7 +23,7 @@ Shared Input(Engine& engine, const std::vector<double>& numbers, double bound, i
 }
 
 struct Case {
-  std::vector<double> estimates, variances;  // v of sealed_grid.h
+  std::vector<double> estimates, variances;  // v of grid.h
   double rows = 0, max_rows = 0;
   std::vector<double> totals;
 };

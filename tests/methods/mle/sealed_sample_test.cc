@@ -86,7 +86,7 @@ void ExpectMoments(const std::vector<Group>& groups, double max_rows) {
       const auto opened = engine.Reveal("moments", values, 0);
       if (engine.self() != 0u) continue;
       // 1 / n errs by 2^-40 of itself, every cut by a unit of 2^-40; and the one before the
-      // division, of sealed_sample.h.
+      // division, of sample.h.
       const double n = static_cast<double>(groups[g].n);
       const double before = std::exp2(-std::min(60.0, 84 - 2 * std::ceil(std::log2(max_rows))));
       const auto near = [&](Int128 value, double truth) {

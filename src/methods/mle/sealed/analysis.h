@@ -1,7 +1,7 @@
 // Protocol `sealed`: one analysis, from sums on shares to what lavaan prints.
 //
 // Ideal function   (sums and cross products of every group, on shares) -> to the receiver, the
-//                  rows of every group and what sealed_fit.h opens. Nothing to others.
+//                  rows of every group and what fit.h opens. Nothing to others.
 // After it         Standard errors follow from the estimates (expected information), fit measures
 //                  from the scalars; without them, they are missing, not guessed.
 // Incomplete rows  Full information maximum likelihood on the patterns (sealed_patterns.h), whose

@@ -262,7 +262,7 @@ class SealedFit {
     return result;
   }
 
-  // v of sealed_grid.h.
+  // v of grid.h.
   Shared Variances(const SealedSlope& slope) {
     const double largest = 1 / kSmallestInformation;
     Shared square, variances;

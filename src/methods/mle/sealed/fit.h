@@ -4,7 +4,7 @@
 // Ideal function   (moments on shares) -> to the receiver, the estimates and one bit: whether they
 //                  are a stationary point; standard errors and fit scalars where they are asked
 //                  for. No moment, no likelihood of the way and no iterate opens.
-// Method           Fisher scoring on the discrepancy F (sealed_point.h, sealed_slope.h), a fixed
+// Method           Fisher scoring on the discrepancy F (point.h, slope.h), a fixed
 //                  number of steps. Each step tries kStepSizes of the full step at once and takes
 //                  the longest that lowers F, or none, on shares, so F never grows but by
 //                  the 2^-30 that its rounding is given.
@@ -22,7 +22,7 @@
 //                  estimates and bit are arbitrary; nothing more opens.
 // Precision        40 fraction bits; estimates agree with a fit in floating point far below 1e-4
 //                  standard errors (tests). What opens is rounded on shares to the grid of the
-//                  release rule (sealed_grid.h), unless the study asks for all digits.
+//                  release rule (grid.h), unless the study asks for all digits.
 // Revealed         To the receiver: the releases of SealedReleases. Nothing to others.
 // Cost             Per step about p + k pivots of InvertDefinite one after the other: for 9
 //                  variables and 21 parameters some 640 rounds (`dealer`).

@@ -12,7 +12,7 @@ using mpc::Shared;
 using mpc::SharedBits;
 
 // log2 of the variances that grids are for: of a row, in units of a half-width squared. That of a
-// variance, at the edge of the fit's domain (sealed_fit.h), is 2^-28.
+// variance, at the edge of the fit's domain (fit.h), is 2^-28.
 constexpr int kLeastVarianceBits = -34, kMostVarianceBits = 10;
 constexpr double kLargestVariance = 0x1p38;
 

@@ -2,7 +2,7 @@
 // shares: nobody, the receiver included, sees a digit more than opens.
 //
 // Grid        Of a parameter 2^e in units of half-widths, e = floor(log2(g SE)). With v the inverse
-//             information of F (sealed_point.h), which is twice that of a row, SE^2 is 2 v / n, and
+//             information of F (point.h), which is twice that of a row, SE^2 is 2 v / n, and
 //             2^e <= g SE is n 4^e <= 2 g^2 v, compared on shares for every e that there can be; so
 //             n stays secret, too. The bits that hold are the unary
 //             e, and with public weights the secret factor 2^-e.

@@ -25,7 +25,7 @@ using stats::RamCell;
 using stats::RamGroup;
 using stats::RamMatrix;
 
-// Of the rows, a variable's: 1 / kMostRows of sealed_sample.h.
+// Of the rows, a variable's: 1 / kMostRows of sample.h.
 constexpr double kSmallestWeight = 0x1p-28;
 // Of a pattern's covariances, in squared standard deviations over all rows.
 constexpr double kLargestOfPattern = 0x1p10;

@@ -2,7 +2,7 @@
 //
 // With U = d^-1 F B and V = d^-1 F B S B', every cell moves R by a b' + b a', a and b columns of U
 // and V, so that gradient and information are entries of the Gram matrices of U and V under R^-1
-// (stats/sem/objective.h; for what the observed information adds, sealed_observed.h). All samples
+// (stats/sem/objective.h; for what the observed information adds, observed.h). All samples
 // in the same rounds. The information is scaled to a unit diagonal before it is inverted.
 #pragma once
 

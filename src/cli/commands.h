@@ -38,6 +38,8 @@ void AddComputeWorkerCommand(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);
 void AddPrivacyCommands(CLI::App& app, Invocation& invocation);
+// Reads the commands of `app` when it runs: all of them, whatever is added later.
+void AddGenerateCommand(CLI::App& app, Invocation& invocation);
 void AddDoctorCommand(CLI::App& app, Invocation& invocation);
 void AddLedgerCommands(CLI::App& app, Invocation& invocation);
 void AddBenchCommand(CLI::App& app, Invocation& invocation);

@@ -51,6 +51,7 @@ int Main(int argc, char** argv) {
   AddClientCommands(app, invocation);
   AddSemCommands(app, invocation);
   AddSyntheticCommands(app, invocation);
+  AddGenerateCommand(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

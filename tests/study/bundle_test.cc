@@ -69,7 +69,6 @@ TEST(BundleTest, AnotherSignerIsRefused) {
   Bundle renamed = kExample;
   renamed.party = "south";
   EXPECT_TRUE(ThrownBy([&] { RequireSigned(SignBundle(renamed, North()), NorthFingerprint()); }));
-  // No approval's signature counts for a bundle: another domain.
   SignedBundle unsigned_document = SignBundle(kExample, North());
   unsigned_document.signature.signature.clear();
   const auto error = ThrownBy([&] { RequireSigned(unsigned_document, NorthFingerprint()); });

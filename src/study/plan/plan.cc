@@ -1,6 +1,7 @@
 #include "study/plan/plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "study/file/text.h"
@@ -133,13 +134,36 @@ PlanTotals Totals(std::span<const PlanPhase> phases) {
   return totals;
 }
 
+double EstimateSeconds(const PlanPhase& phase, const NetworkModel& network) {
+  return static_cast<double>(phase.rounds) * network.latency_seconds +
+         static_cast<double>(BusiestLink(phase)) / network.bytes_per_second;
+}
+
 double EstimateSeconds(const Plan& plan, const NetworkModel& network) {
   double seconds = 0;
-  for (const PlanPhase& phase : plan.phases) {
-    seconds += static_cast<double>(phase.rounds) * network.latency_seconds +
-               static_cast<double>(BusiestLink(phase)) / network.bytes_per_second;
-  }
+  for (const PlanPhase& phase : plan.phases) seconds += EstimateSeconds(phase, network);
   return seconds;
+}
+
+std::string SlowestPhase(const Plan& plan, const NetworkModel& network) {
+  const auto slowest = std::max_element(
+      plan.phases.begin(), plan.phases.end(), [&](const PlanPhase& a, const PlanPhase& b) {
+        return EstimateSeconds(a, network) < EstimateSeconds(b, network);
+      });
+  const double whole = EstimateSeconds(plan, network);
+  if (slowest == plan.phases.end() || whole <= 0) return "";
+  const double seconds = EstimateSeconds(*slowest, network);
+  const double waiting = static_cast<double>(slowest->rounds) * network.latency_seconds;
+  const auto percent = [](double part, double of) {
+    return std::to_string(static_cast<int>(std::lround(100 * part / of))) + " %";
+  };
+  return network.name + ": " + percent(seconds, whole) + " of the time is the phase '" +
+         slowest->name + "', and " +
+         (2 * waiting >= seconds
+              ? percent(waiting, seconds) + " of that is the way of " +
+                    FormatCount(slowest->rounds) + " rounds of messages, one after the other."
+              : percent(seconds - waiting, seconds) + " of that is sending " +
+                    FormatCount(BusiestLink(*slowest)) + " bytes over the busiest link.");
 }
 
 std::vector<std::string> LearnsSentences(const Plan& plan) {

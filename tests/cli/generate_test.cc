@@ -225,7 +225,9 @@ TEST_F(GenerateTest, FishCompletesCommandsOptionsAndValues) {
   EXPECT_THAT(Fish("partita study pl"), ElementsAre(StartsWith("plan\t")));
   const Words options = Fish("partita study plan --");
   for (const std::string& name : Options()["partita study plan"]) {
-    if (name.starts_with("--")) EXPECT_THAT(options, Contains(StartsWith(name + "\t")));
+    if (name.starts_with("--")) {
+      EXPECT_THAT(options, Contains(StartsWith(name + "\t")));
+    }
   }
   EXPECT_THAT(Fish("partita study plan --format "), IsSupersetOf({StartsWith("text")}));
 }

@@ -42,7 +42,9 @@ CommandOption ReadOption(const CLI::Option& option) {
 
 CommandNode ReadCommands(const CLI::App& app, std::vector<std::string> words) {
   words.push_back(app.get_name());
-  CommandNode node{.words = words, .what = app.get_description()};
+  CommandNode node;
+  node.words = words;
+  node.what = app.get_description();
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;
     (option->get_positional() ? node.arguments : node.options).push_back(ReadOption(*option));

@@ -235,7 +235,7 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   }
   if (approve) {
     PrintNote(output, fmt::format("it is good for {}, counted in {}: keep that beside it as well",
-                                  RunsText(approval.runs), runtime::UsesPath(made.file).string()));
+                                  RunsText(made.approval.runs), runtime::UsesPath(made.file).string()));
   }
   return kDone;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/text_table.h"
 #include "study/file/text.h"
 
 namespace partita::study {

@@ -2,6 +2,8 @@
 // processes, servers and connections that break, whose database it is, secrets in messages.
 #include "sums/spool/postgres_spool.h"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <atomic>
 #include <barrier>

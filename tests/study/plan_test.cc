@@ -36,9 +36,10 @@ TEST(PlanTest, EstimatesByTheBusiestDirectedLinkOfEachPhase) {
 
 TEST(PlanTest, NamesTheSlowestPhaseAndWhatItWaitsFor) {
   Plan plan = SamplePlan();
-  EXPECT_EQ(SlowestPhase(plan, {"far", 1000, 1e9}),
-            "far: 67 % of the time is the phase 'moments', and 100 % of that is the way of 2 rounds "
-            "of messages, one after the other.");
+  EXPECT_EQ(
+      SlowestPhase(plan, {"far", 1000, 1e9}),
+      "far: 67 % of the time is the phase 'moments', and 100 % of that is the way of 2 rounds "
+      "of messages, one after the other.");
   plan.phases = {{"p", 3, {{"a", "b", 1, 1000}}}, {"q", 1, {{"a", "b", 1, 4000}}}};
   EXPECT_EQ(SlowestPhase(plan, {"even", 1, 1000}),
             "even: 56 % of the time is the phase 'q', and 80 % of that is sending 4,000 bytes over "
@@ -51,7 +52,7 @@ TEST(PlanTest, RendersAsText) {
   EXPECT_EQ(RenderPlanText(SamplePlan(), kNetworks),
             R"(Plan of study three-factor: Three ability factors
 study file SHA-256 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
-method mle version 1, protocol pooled-moments, engine dealer, vertical partition
+method mle version 2, protocol pooled-moments, engine dealer, vertical partition
 
 Parties
   north (holder, receiver): x1 of 156 rows

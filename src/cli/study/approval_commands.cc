@@ -234,8 +234,9 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
                                   runtime::SecretPath(made.file).string()));
   }
   if (approve) {
-    PrintNote(output, fmt::format("it is good for {}, counted in {}: keep that beside it as well",
-                                  RunsText(made.approval.runs), runtime::UsesPath(made.file).string()));
+    PrintNote(output,
+              fmt::format("it is good for {}, counted in {}: keep that beside it as well",
+                          RunsText(made.approval.runs), runtime::UsesPath(made.file).string()));
   }
   return kDone;
 }

@@ -6,6 +6,8 @@
 #include "methods/mle/sealed/values.h"
 #include "mpc/compare.h"
 #include "mpc/functions/definite.h"
+#include "mpc/functions/inverse.h"
+#include "mpc/functions/magnitude.h"
 #include "mpc/functions/reciprocal.h"
 
 namespace partita::methods::mle {
@@ -21,6 +23,12 @@ using stats::RamMatrix;
 // Of the observed information in units of the expected one's diagonal, near a minimum 1 or so.
 constexpr double kLargestObserved = 8;
 constexpr double kSmallestObservedPivot = 0x1p-17;
+// Of ScoringStep: l of slope.h, and what the inverse may be off by.
+constexpr double kDamping = 0x1p-16, kStepResidual = 0x1p-8;
+// Sizes of the information's diagonal, and the scales that make it at most kLargestUnit.
+constexpr mpc::PowersOfTwo kSizes = {-20, 50};
+constexpr int kScaleBits = 30;
+constexpr double kLargestScale = 0x1p10, kLargestUnit = 1.001;
 
 // How the cells of a group move everything: the public side of the derivatives.
 struct CellEffects {
@@ -322,7 +330,55 @@ Shared InvertObserved(Engine& engine, const Shared& information) {
   return mpc::Reshape(inverse, {k, k});
 }
 
+// 2^(-e/2) for entries from 2^(e-1) to 2^e; 0 for entries below kSizes, of parameters that move
+// nothing, or beyond.
+Shared ScalesOf(Engine& engine, const Shared& diagonal) {
+  const mpc::Magnitude magnitude =
+      mpc::MagnitudesOf(engine, std::span(&diagonal, 1), std::span(&kSizes, 1)).front();
+  const Shared below = engine.ToRing(std::span(&magnitude.below, 1)).front();
+  std::vector<double> scales(kSizes.count + 1, 0);
+  for (size_t i = 1; i < kSizes.count; ++i)
+    scales[i] = std::exp2(-0.5 * (kSizes.first + static_cast<double>(i)));
+  return mpc::NumberOfClass(engine, below, diagonal.shape, scales, kScaleBits);
+}
+
 }  // namespace
+
+Shared ScoringStep(const SealedProblem& problem, const SealedPoint& at) {
+  Engine& engine = problem.engine;
+  const size_t k = problem.parameters();
+  const std::vector<Shared> sums = OverSamples(
+      problem, Derivative(problem, at, stats::Information::kExpected).Run(), kLargestEntry);
+  const Shared gradient = mpc::Reshape(sums[0], {k, 1});
+  const Shared information = mpc::Reshape(sums[1], {k, k});
+
+  const Shared scale = ScalesOf(engine, Bounded(Diagonal(engine, information)));
+  mpc::ProductRound round(engine);
+  Shared outer, scaled, unit;
+  round.Add(mpc::Product::Kind::kMatrix, scale, engine.Transpose(scale),
+            kLargestScale * kLargestScale, outer);
+  round.Add(gradient, scale, kLargestEntry, scaled);
+  round.Run();
+  round.AddCut(information, outer, 1.125, kSealedBits, unit);
+  round.AddCut(scaled, kLargestEntry, kSealedBits, scaled);
+  round.Run();
+
+  const auto size = static_cast<Index>(k);
+  const double damping = kDamping * static_cast<double>(k);
+  const MatrixXd damped = damping * MatrixXd::Identity(size, size);
+  const mpc::PositiveMatrix matrix{
+      Plus(engine, unit, engine.Public(EncodeMatrix(damped, kSealedBits)), 4),
+      kLargestUnit * static_cast<double>(k) + damping, damping};
+  const Shared inverse =
+      mpc::InvertRoughly(engine, std::span(&matrix, 1), kStepResidual, kSealedBits).front();
+  Products products(engine);
+  Shared inner, step;
+  products.Matrix(inverse, scaled, inner);
+  products.Run();
+  products.Elementwise(inner, scale, step);
+  products.Run();
+  return step;
+}
 
 SealedSlope SlopeAt(const SealedProblem& problem, const SealedPoint& at,
                     stats::Information information_of) {

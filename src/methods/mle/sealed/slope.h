@@ -4,6 +4,11 @@
 // and V, so that gradient and information are entries of the Gram matrices of U and V under R^-1
 // (stats/sem/objective.h; for what the observed information adds, observed.h). All samples
 // in the same rounds. The information is scaled to a unit diagonal before it is inverted.
+//
+// An inverse that only shapes a step is InvertRoughly (mpc/functions/inverse.h) of the information
+// and l I, l = 2^-16 for every parameter, which keeps rounding from making a singular information
+// indefinite. Steps end where the gradient is zero, whatever l and the residual are. What opens
+// comes from SlopeAt, whose inverses are checked.
 #pragma once
 
 #include "methods/mle/sealed/point.h"
@@ -11,9 +16,12 @@
 
 namespace partita::methods::mle {
 
+// What scoring subtracts, k x 1, by the expected information.
+mpc::Shared ScoringStep(const SealedProblem& problem, const SealedPoint& at);
+
 // All k x 1.
 struct SealedSlope {
-  mpc::Shared step;       // what scoring subtracts
+  mpc::Shared step;       // what scoring, or Newton's method, subtracts
   mpc::Shared scaled;     // gradient / sqrt(expected information)
   mpc::Shared scale;      // 1 / sqrt(expected information)
   mpc::Shared inflation;  // diagonal of the inverse of the information, times scale^-2

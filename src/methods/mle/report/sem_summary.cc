@@ -60,7 +60,7 @@ std::string ConvergenceText(const stats::SemFit& fit) {
   return out;
 }
 
-std::string Sizes(const MleResult& result) {
+std::string SizesBlock(const MleResult& result) {
   std::string out = result.family.empty() ? "" : SummaryLine("Model", result.family);
   out += SummaryLine("Estimator", "ML") + SummaryLine("Optimization method", result.fit.optimizer) +
          SummaryLine("Number of model parameters", std::to_string(result.table.num_free));
@@ -316,7 +316,7 @@ std::string TablesText(const MleResult& result) {
   return out;
 }
 
-std::string Notes(const MleResult& result) {
+std::string NotesBlock(const MleResult& result) {
   std::string out;
   for (const std::string& note : result.notes) out += WrapText(note, 2);
   return Block("Notes:", out);
@@ -331,9 +331,9 @@ std::string AnalysisHeading(const std::string& name) {
 
 std::string SemSummary(const MleResult& result) {
   CheckEstimates(result);
-  return ConvergenceText(result.fit) + "\n" + Sizes(result) + Tests(result.fit) +
+  return ConvergenceText(result.fit) + "\n" + SizesBlock(result) + Tests(result.fit) +
          ScaledTests(result) + Parameters(result) + Constraints(result) + TablesText(result) +
-         Notes(result);
+         NotesBlock(result);
 }
 
 std::string TerminalSummary(std::span<const methods::mle::MleResult> results,

@@ -55,7 +55,7 @@ std::string OwnParty(const net::Roster& roster, const std::string& fingerprint,
 }
 
 // A party for each of the study, from the cards; a card may hold several.
-net::Roster Gather(const runtime::Study& study, const std::vector<std::string>& cards) {
+net::Roster Gather(const run::Study& study, const std::vector<std::string>& cards) {
   net::Roster all;
   for (const std::string& card : cards) {
     for (net::RosterEntry& entry : net::LoadRoster(card)) {
@@ -96,14 +96,14 @@ struct BundleOptions {
 int MakeBundle(const OutputOptions& output, const BundleOptions& options) {
   const std::string text =
       ReadFile(options.study_file, study::kMaxStudyFileBytes, "the study file");
-  const std::unique_ptr<const runtime::Study> study =
-      runtime::PrepareStudy(runtime::LoadStudyFile(options.study_file));
+  const std::unique_ptr<const run::Study> study =
+      methods::PrepareStudy(methods::LoadStudyFile(options.study_file));
   const net::Roster roster = Gather(*study, options.cards);
   const crypto::Identity identity =
       crypto::LoadIdentity(options.files.Certificate(), options.files.Key());
   const std::string party =
       OwnParty(roster, crypto::Fingerprint(*identity.certificate), "the cards");
-  const std::string plan_hash = ToHex(study::PlanHash(runtime::BuildPlan(*study)));
+  const std::string plan_hash = ToHex(study::PlanHash(run::BuildPlan(*study)));
   const std::string roster_text = net::FormatRoster(roster);
   const fs::path file = options.output.empty() ? fs::path(study->file.name + ".bundle.json")
                                                : fs::path(options.output);
@@ -157,15 +157,15 @@ int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
   const fs::path folder = options.files.folder;
   const fs::path study_file = folder / "study.toml", roster_file = folder / "roster.toml";
   // Read as a study before anything is written.
-  const std::unique_ptr<const runtime::Study> study = runtime::PrepareStudy(
-      runtime::ParseStudyFile(bundle.study_file, options.file + ": its study file"));
+  const std::unique_ptr<const run::Study> study = methods::PrepareStudy(
+      methods::ParseStudyFile(bundle.study_file, options.file + ": its study file"));
   if (study->file.name != bundle.study) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("{}: it says study '{}' and holds '{}'", options.file, bundle.study,
                             study->file.name),
                 "ask whoever made it");
   }
-  const std::string plan_hash = ToHex(study::PlanHash(runtime::BuildPlan(*study)));
+  const std::string plan_hash = ToHex(study::PlanHash(run::BuildPlan(*study)));
   WriteText(study_file, bundle.study_file, options.force, "the study file");
   WriteText(roster_file, bundle.roster, options.force, "the roster");
   PrintResult(

@@ -57,7 +57,7 @@ void Confirm(const OutputOptions& output, const std::string& page, const std::st
 }
 
 int64_t UntilOf(const std::string& text) {
-  if (const auto until = study::ParseUntil(text)) return *until;
+  if (const auto until = ParseUntil(text)) return *until;
   throw Error(ErrorCode::kUsage, fmt::format("--until {} is not a day", text),
               "for example --until 2030-12-31");
 }
@@ -69,7 +69,7 @@ nlohmann::ordered_json Described(const study::Approval& approval) {
           {"reason", approval.reason},
           {"study", approval.study},
           {"runs", approval.runs},
-          {"valid_until", study::FormatUtc(approval.valid_until)}};
+          {"valid_until", FormatUtc(approval.valid_until)}};
 }
 
 std::string Thresholds(const study::DisclosureSpec& disclosure) {
@@ -93,8 +93,8 @@ std::string ApprovalText(const study::Approval& approval) {
       approval.reason.empty() ? "" : ": " + approval.reason, approval.study,
       DigestText(approval.study_file_hash), DigestText(approval.plan_hash),
       DigestText(approval.commitment), Thresholds(approval.disclosure), RunsText(approval.runs),
-      study::FormatUtc(approval.approved_at), study::FormatUtc(approval.valid_until),
-      approval.software_version, DigestText(approval.envelope));
+      FormatUtc(approval.approved_at), FormatUtc(approval.valid_until), approval.software_version,
+      DigestText(approval.envelope));
 }
 
 nlohmann::ordered_json Described(const study::Envelope& envelope) {
@@ -102,7 +102,7 @@ nlohmann::ordered_json Described(const study::Envelope& envelope) {
           {"party", envelope.party},
           {"name", envelope.name},
           {"max_results", envelope.max_results},
-          {"valid_until", study::FormatUtc(envelope.valid_until)}};
+          {"valid_until", FormatUtc(envelope.valid_until)}};
 }
 
 std::string ApprovalText(const study::Envelope& envelope) {
@@ -114,7 +114,7 @@ std::string ApprovalText(const study::Envelope& envelope) {
       fmt::join(envelope.protocols, ", "), fmt::join(envelope.functions, ", "),
       fmt::join(envelope.engines, ", "), fmt::join(envelope.receivers, ", "),
       fmt::join(envelope.releases, ", "), fmt::join(envelope.variables, ", "), envelope.max_results,
-      Thresholds(envelope.disclosure), study::FormatUtc(envelope.valid_until));
+      Thresholds(envelope.disclosure), FormatUtc(envelope.valid_until));
 }
 
 int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
@@ -210,7 +210,7 @@ Signed SignDecision(const OutputOptions& output, const SignOptions& options,
                         study::RenderPlanText(plan, study::DefaultNetworks()), price,
                         price.empty() ? "" : "\n", table, ApprovalText(approval)),
             fmt::format("Approve this study as party {} until {}, for {}?", options.party,
-                        study::FormatUtc(approval.valid_until), RunsText(approval.runs)));
+                        FormatUtc(approval.valid_until), RunsText(approval.runs)));
   }
   run::SaveApproval(made, file);
   return {approval, file, made.salt.has_value()};
@@ -350,7 +350,7 @@ int ShowEnvelope(const OutputOptions& output, const ShowOptions& options, const 
   const study::Envelope& envelope = document.envelope;
   const std::string fingerprint = ExpectedFingerprint(options, envelope.party, document.signature);
   study::RequireSigned(document, envelope.party, fingerprint);
-  study::RequireValid(envelope, envelope.party, study::NowUtc());
+  study::RequireValid(envelope, envelope.party, NowUtc());
   if (!options.study_file.empty())
     study::RequireInside(methods::LoadStudyFile(options.study_file), envelope);
   const uint64_t uses =
@@ -381,7 +381,7 @@ int Show(const OutputOptions& output, const ShowOptions& options) {
         run::Fingerprints(run::ChannelRoster(prepared, options.roster));
     const study::ApprovalTerms terms = run::TermsOf(
         prepared, run::StudyIdentityOf(prepared, fingerprints), run::BuildPlan(prepared));
-    study::RequireApproves(approval, approval.party, terms, study::NowUtc());
+    study::RequireApproves(approval, approval.party, terms, NowUtc());
   }
   std::string page = ApprovalText(approval);
   nlohmann::ordered_json data = Described(approval);

@@ -109,7 +109,7 @@ int MakeBundle(const OutputOptions& output, const BundleOptions& options) {
                                                : fs::path(options.output);
   WriteNewFile(file,
                study::RenderBundle(study::SignBundle(
-                   {party, study->file.name, study::NowUtc(), text, roster_text}, identity)),
+                   {party, study->file.name, NowUtc(), text, roster_text}, identity)),
                kForOthers, "the bundle");
   PrintResult(output,
               fmt::format("{}: the study '{}' for {} parties, signed by {}\n\n{}\nplan hash  {}\n\n"
@@ -174,12 +174,12 @@ int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
           "The study '{}', put together by {} on {}; this is party {}\n\n{}\nplan hash  {}\n\n"
           "Compare every fingerprint with its owner, by telephone or signed mail.\n"
           "wrote {} and {}\n\nNext: partita study join {} --folder {} --approve",
-          bundle.study, bundle.party, study::FormatUtc(bundle.made_at), own,
-          RosterText(roster, own), plan_hash, study_file.string(), roster_file.string(),
-          study_file.string(), folder.string()),
+          bundle.study, bundle.party, FormatUtc(bundle.made_at), own, RosterText(roster, own),
+          plan_hash, study_file.string(), roster_file.string(), study_file.string(),
+          folder.string()),
       nlohmann::ordered_json{{"study", bundle.study},
                              {"made_by", bundle.party},
-                             {"made_at", study::FormatUtc(bundle.made_at)},
+                             {"made_at", FormatUtc(bundle.made_at)},
                              {"party", own},
                              {"plan_hash", plan_hash},
                              {"parties", PartiesJson(roster)},

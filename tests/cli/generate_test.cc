@@ -66,7 +66,7 @@ std::string Plain(std::string text) {
 class GenerateTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new runtime::TemporaryFolder;
+    folder_ = new run::TemporaryFolder;
     const ProcessResult man = Partita({"generate", "man", (folder_->path() / "man").string()});
     ASSERT_EQ(man.exit_code, 0) << man.err;
     for (const std::string shell : {"bash", "zsh", "fish"}) {
@@ -145,7 +145,7 @@ _partita
   }
 
  private:
-  inline static runtime::TemporaryFolder* folder_ = nullptr;
+  inline static run::TemporaryFolder* folder_ = nullptr;
 };
 
 TEST_F(GenerateTest, ManReadsEveryPageWithoutWarning) {

@@ -10,6 +10,7 @@
 
 #include "crypto/random.h"
 #include "mpc/compare.h"
+#include "mpc/functions/arithmetic.h"
 #include "mpc/functions/definite.h"
 #include "mpc/functions/division.h"
 #include "mpc/functions/exponential.h"

@@ -55,7 +55,7 @@ std::string OwnParty(const net::Roster& roster, const std::string& fingerprint,
 }
 
 // A party for each of the study, from the cards; a card may hold several.
-net::Roster Gather(const runtime::Study& study, const std::vector<std::string>& cards) {
+net::Roster Gather(const run::Study& study, const std::vector<std::string>& cards) {
   net::Roster all;
   for (const std::string& card : cards) {
     for (net::RosterEntry& entry : net::LoadRoster(card)) {
@@ -96,20 +96,20 @@ struct BundleOptions {
 int MakeBundle(const OutputOptions& output, const BundleOptions& options) {
   const std::string text =
       ReadFile(options.study_file, study::kMaxStudyFileBytes, "the study file");
-  const std::unique_ptr<const runtime::Study> study =
-      runtime::PrepareStudy(runtime::LoadStudyFile(options.study_file));
+  const std::unique_ptr<const run::Study> study =
+      methods::PrepareStudy(methods::LoadStudyFile(options.study_file));
   const net::Roster roster = Gather(*study, options.cards);
   const crypto::Identity identity =
       crypto::LoadIdentity(options.files.Certificate(), options.files.Key());
   const std::string party =
       OwnParty(roster, crypto::Fingerprint(*identity.certificate), "the cards");
-  const std::string plan_hash = ToHex(study::PlanHash(runtime::BuildPlan(*study)));
+  const std::string plan_hash = ToHex(study::PlanHash(run::BuildPlan(*study)));
   const std::string roster_text = net::FormatRoster(roster);
   const fs::path file = options.output.empty() ? fs::path(study->file.name + ".bundle.json")
                                                : fs::path(options.output);
   WriteNewFile(file,
                study::RenderBundle(study::SignBundle(
-                   {party, study->file.name, study::NowUtc(), text, roster_text}, identity)),
+                   {party, study->file.name, NowUtc(), text, roster_text}, identity)),
                kForOthers, "the bundle");
   PrintResult(output,
               fmt::format("{}: the study '{}' for {} parties, signed by {}\n\n{}\nplan hash  {}\n\n"
@@ -157,15 +157,15 @@ int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
   const fs::path folder = options.files.folder;
   const fs::path study_file = folder / "study.toml", roster_file = folder / "roster.toml";
   // Read as a study before anything is written.
-  const std::unique_ptr<const runtime::Study> study = runtime::PrepareStudy(
-      runtime::ParseStudyFile(bundle.study_file, options.file + ": its study file"));
+  const std::unique_ptr<const run::Study> study = methods::PrepareStudy(
+      methods::ParseStudyFile(bundle.study_file, options.file + ": its study file"));
   if (study->file.name != bundle.study) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("{}: it says study '{}' and holds '{}'", options.file, bundle.study,
                             study->file.name),
                 "ask whoever made it");
   }
-  const std::string plan_hash = ToHex(study::PlanHash(runtime::BuildPlan(*study)));
+  const std::string plan_hash = ToHex(study::PlanHash(run::BuildPlan(*study)));
   WriteText(study_file, bundle.study_file, options.force, "the study file");
   WriteText(roster_file, bundle.roster, options.force, "the roster");
   PrintResult(
@@ -174,12 +174,12 @@ int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
           "The study '{}', put together by {} on {}; this is party {}\n\n{}\nplan hash  {}\n\n"
           "Compare every fingerprint with its owner, by telephone or signed mail.\n"
           "wrote {} and {}\n\nNext: partita study join {} --folder {} --approve",
-          bundle.study, bundle.party, study::FormatUtc(bundle.made_at), own,
-          RosterText(roster, own), plan_hash, study_file.string(), roster_file.string(),
-          study_file.string(), folder.string()),
+          bundle.study, bundle.party, FormatUtc(bundle.made_at), own, RosterText(roster, own),
+          plan_hash, study_file.string(), roster_file.string(), study_file.string(),
+          folder.string()),
       nlohmann::ordered_json{{"study", bundle.study},
                              {"made_by", bundle.party},
-                             {"made_at", study::FormatUtc(bundle.made_at)},
+                             {"made_at", FormatUtc(bundle.made_at)},
                              {"party", own},
                              {"plan_hash", plan_hash},
                              {"parties", PartiesJson(roster)},

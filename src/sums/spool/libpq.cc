@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 Libpq OpenLibpq(const char* file_name) {
   void* library = ::dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
@@ -52,4 +52,4 @@ const Libpq& Pq() {
   return pq;
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

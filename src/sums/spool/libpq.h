@@ -4,7 +4,7 @@
 
 #include <libpq-fe.h>
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // Its functions, without their prefix PQ; libpq's manual says what each does.
 struct Libpq {
@@ -44,4 +44,4 @@ Libpq OpenLibpq(const char* file_name);
 // The system's, opened at the first call.
 const Libpq& Pq();
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "sums/spool/libpq.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 // Of the system catalogue (pg_type), fixed for ever.
@@ -433,4 +433,4 @@ void PostgresTransaction::Undo() noexcept {
   }
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -52,7 +52,7 @@ TEST(PlanTest, RendersAsText) {
   EXPECT_EQ(RenderPlanText(SamplePlan(), kNetworks),
             R"(Plan of study three-factor: Three ability factors
 study file SHA-256 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
-method mle version 2, protocol pooled-moments, engine dealer, vertical partition
+method mle version 1, protocol pooled-moments, engine dealer, vertical partition
 
 Parties
   north (holder, receiver): x1 of 156 rows

@@ -6,6 +6,9 @@
 // incomplete rows scoring is linear, as is an EM, which takes the same inverses (Lange 1995) at the
 // rate of the information that is missing. The samples of incomplete rows are those of their
 // patterns, so that the fixed point is the full-information estimate.
+//
+// Steps by the expected information take the rough inverse that a sealed fit takes, so that both go
+// the same way.
 #pragma once
 
 #include <Eigen/Core>

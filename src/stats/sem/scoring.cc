@@ -47,7 +47,7 @@ MatrixXd RoughInverse(const MatrixXd& unit) {
   return inverse;
 }
 
-VectorXd ScoringStep(const SemObjective& objective, const VectorXd& x, const VectorXd& gradient) {
+VectorXd RoughStep(const SemObjective& objective, const VectorXd& x, const VectorXd& gradient) {
   const MatrixXd information = ExpectedInformation(objective, x);
   VectorXd scale(x.size());
   for (Eigen::Index k = 0; k < x.size(); ++k) {
@@ -79,7 +79,7 @@ ScoringEnd ScoreSteps(const SemObjective& objective, const VectorXd& start,
   VectorXd gradient;
   for (std::size_t t = 0; t < steps.expected + steps.observed; ++t) {
     DiscrepancyWithGradient(objective, at.x, gradient);
-    const VectorXd step = t < steps.expected ? ScoringStep(objective, at.x, gradient)
+    const VectorXd step = t < steps.expected ? RoughStep(objective, at.x, gradient)
                                              : NewtonStep(objective, at.x, gradient);
     for (const double size : kStepSizes) {
       const VectorXd tried = at.x - size * step;

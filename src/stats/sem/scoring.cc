@@ -1,6 +1,5 @@
 #include "stats/sem/scoring.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,11 +16,11 @@ constexpr std::array<double, 3> kStepSizes = {1, 0.5, 0.125};
 // Near the minimum F falls by less than the full step may raise it by.
 constexpr double kSlack = 0x1p-31;
 
-// Of the observed information in units of the expected one's diagonal.
-constexpr double kLargestObserved = 8, kSmallestPivot = 0x1p-17;
-
-// Of the inverse that shapes a step, as in methods/mle/sealed/slope.cc.
+// Of the inverses that shape a step, as in methods/mle/sealed/slope.cc.
 constexpr double kDamping = 0x1p-16, kStepResidual = 0x1p-8, kLargestUnit = 1.001;
+constexpr int kScaleBits = 27;
+constexpr double kShortened = 13.0 / 16, kLargestObservedSquares = 0x1p12;
+constexpr double kLargestResidualSquares = 16, kLargestPowerSquares = 0.81;
 
 double OnGrid(double value, int bits) {
   return std::ldexp(std::floor(std::ldexp(value, bits)), -bits);
@@ -47,28 +46,39 @@ MatrixXd RoughInverse(const MatrixXd& unit) {
   return inverse;
 }
 
-VectorXd RoughStep(const SemObjective& objective, const VectorXd& x, const VectorXd& gradient) {
+// Of an observed information, by the series of E = I - a Y H up to E^15; Y where that does not
+// prove it positive definite.
+MatrixXd InverseNear(const MatrixXd& rough, const MatrixXd& observed) {
+  const MatrixXd identity = MatrixXd::Identity(rough.rows(), rough.rows());
+  MatrixXd inverse = kShortened * rough;
+  const MatrixXd residual = identity - inverse * observed;
+  MatrixXd power = residual;
+  for (int doubling = 0; doubling < 3; ++doubling) {
+    inverse = (identity + power) * inverse;
+    power = power * power;
+  }
+  inverse = (identity + power) * inverse;
+  const bool good = observed.squaredNorm() < kLargestObservedSquares &&
+                    residual.squaredNorm() < kLargestResidualSquares &&
+                    power.squaredNorm() < kLargestPowerSquares;
+  return good ? MatrixXd((inverse + inverse.transpose()) / 2) : rough;
+}
+
+VectorXd StepFrom(const SemObjective& objective, const VectorXd& x, const VectorXd& gradient,
+                  bool newton) {
   const MatrixXd information = ExpectedInformation(objective, x);
   VectorXd scale(x.size());
   for (Eigen::Index k = 0; k < x.size(); ++k) {
     int exponent = 0;
     std::frexp(information(k, k), &exponent);
-    scale(k) = OnGrid(std::exp2(-0.5 * exponent) + 0x1p-31, 30);
+    scale(k) = OnGrid(std::exp2(-0.5 * exponent) + std::exp2(-kScaleBits - 1), kScaleBits);
   }
-  const MatrixXd unit = scale.asDiagonal() * information * scale.asDiagonal();
-  return scale.cwiseProduct(RoughInverse(unit) * scale.cwiseProduct(gradient));
-}
-
-VectorXd NewtonStep(const SemObjective& objective, const VectorXd& x, const VectorXd& gradient) {
-  const VectorXd scale = ExpectedInformation(objective, x).diagonal().cwiseSqrt().cwiseInverse();
-  const MatrixXd scaled =
-      scale.asDiagonal() * ObservedInformation(objective, x) * scale.asDiagonal();
-  const Eigen::LDLT<MatrixXd> factor(scaled);
-  if (scaled.cwiseAbs().maxCoeff() > kLargestObserved ||
-      !(factor.vectorD().minCoeff() > kSmallestPivot)) {
-    return VectorXd::Zero(x.size());
-  }
-  return scale.cwiseProduct(factor.solve(scale.cwiseProduct(gradient)));
+  const auto scaled = [&](const MatrixXd& matrix) {
+    return MatrixXd(scale.asDiagonal() * matrix * scale.asDiagonal());
+  };
+  MatrixXd inverse = RoughInverse(scaled(information));
+  if (newton) inverse = InverseNear(inverse, scaled(ObservedInformation(objective, x)));
+  return scale.cwiseProduct(inverse * scale.cwiseProduct(gradient));
 }
 
 }  // namespace
@@ -79,8 +89,7 @@ ScoringEnd ScoreSteps(const SemObjective& objective, const VectorXd& start,
   VectorXd gradient;
   for (std::size_t t = 0; t < steps.expected + steps.observed; ++t) {
     DiscrepancyWithGradient(objective, at.x, gradient);
-    const VectorXd step = t < steps.expected ? RoughStep(objective, at.x, gradient)
-                                             : NewtonStep(objective, at.x, gradient);
+    const VectorXd step = StepFrom(objective, at.x, gradient, t >= steps.expected);
     for (const double size : kStepSizes) {
       const VectorXd tried = at.x - size * step;
       const double value = Discrepancy(objective, tried);

@@ -2,13 +2,13 @@
 //
 // Every step solves I(x) d = gradient(x) and goes to x - d, x - d/2 or x - d/8, the first of them
 // that lowers the discrepancy, or stays. I is the expected information, whose steps come near from
-// public starts, and in the last steps the observed one, which converges quadratically: with
-// incomplete rows scoring is linear, as is an EM, which takes the same inverses (Lange 1995) at the
-// rate of the information that is missing. The samples of incomplete rows are those of their
-// patterns, so that the fixed point is the full-information estimate.
+// public starts, and after that the observed one where it is positive definite and near the
+// expected one, which converges quadratically: scoring is linear, with incomplete rows as is an EM,
+// which takes the same inverses (Lange 1995), at the rate of the information that is missing. The
+// samples of incomplete rows are those of their patterns, so that the fixed point is the
+// full-information estimate.
 //
-// Steps by the expected information take the rough inverse that a sealed fit takes, so that both go
-// the same way.
+// The inverses are as rough as those of a sealed fit, so that both go the same way.
 #pragma once
 
 #include <Eigen/Core>
@@ -19,8 +19,8 @@
 namespace partita::stats {
 
 struct ScoringSteps {
-  std::size_t expected = 30;
-  std::size_t observed = 0;  // after them
+  std::size_t expected = 2;
+  std::size_t observed = 10;  // after them
 };
 
 struct ScoringEnd {
@@ -30,9 +30,7 @@ struct ScoringEnd {
   double scaled_gradient = 0;
 };
 
-// start: where the discrepancy is finite. A step by an observed information that is not positive
-// definite, or beyond 8 in units of the expected one's diagonal, stays. Throws kInternal for a
-// start that is no covariance.
+// start: where the discrepancy is finite. Throws kInternal for a start that is no covariance.
 ScoringEnd ScoreSteps(const SemObjective& objective, const Eigen::VectorXd& start,
                       const ScoringSteps& steps);
 

@@ -19,10 +19,10 @@ using testing::Share;
 // Models that need few steps.
 TEST(Sealed, EqualsLavaan) {
   ExpectLavaan("reg_simple", 4);
-  ExpectLavaan("path_indirect", 6);
+  ExpectLavaan("path_indirect", 8);
   ExpectLavaan("growth_openmx5", 8);
 }
-TEST(Sealed, EqualsLavaanOnReplicated) { ExpectLavaan("path_indirect", 6, "replicated"); }
+TEST(Sealed, EqualsLavaanOnReplicated) { ExpectLavaan("path_indirect", 8, "replicated"); }
 
 TEST(Sealed, PlanHasTheRoundsAndBytes) {
   const Case c = Load("reg_simple");
@@ -47,7 +47,8 @@ uint64_t PlannedRounds(const Case& c, size_t steps) {
 }
 TEST(Sealed, AStepTakesTheRoundsThatAreStated) {
   const Case three_factors = Load("hs_cfa3");
-  EXPECT_EQ(PlannedRounds(three_factors, 3) - PlannedRounds(three_factors, 2), 303u);
+  EXPECT_EQ(PlannedRounds(three_factors, 2) - PlannedRounds(three_factors, 1), 303u);
+  EXPECT_EQ(PlannedRounds(three_factors, 4) - PlannedRounds(three_factors, 3), 325u);
 }
 
 // Start values beyond the box go to its nearest end, others stay.

@@ -54,9 +54,8 @@ IncompleteCase Simulated() {
 }
 
 // On the way, where gradients and everything else are not zero.
-void ExpectTwin(const IncompleteCase& c, size_t iterations, size_t newton_steps,
-                const std::string& kind) {
-  const SealedModel model = ModelOf(c, iterations, newton_steps);
+void ExpectTwin(const IncompleteCase& c, size_t iterations, const std::string& kind) {
+  const SealedModel model = ModelOf(c, iterations);
   const Twin twin = FitTwin(c, model);
   const SealedEstimates sealed = RunPatterns(c, model, PatternOptions(model, kind));
   ASSERT_EQ(sealed.x.size(), twin.end.x.size());
@@ -69,20 +68,20 @@ void ExpectTwin(const IncompleteCase& c, size_t iterations, size_t newton_steps,
 
 TEST_F(SealedPatterns, EqualTheTwinOnTheWay) {
   const IncompleteCase c = LoadPatterns("growth_linear6_fiml");
-  ExpectTwin(c, 2, 0, "dealer");
-  ExpectTwin(c, 3, 1, "dealer");
-  ExpectTwin(c, 3, 1, "replicated");
+  ExpectTwin(c, 2, "dealer");
+  ExpectTwin(c, 3, "dealer");
+  ExpectTwin(c, 3, "replicated");
 }
 TEST(SealedPatternsOfRows, EqualTheTwinOnTheWay) {
   const IncompleteCase c = Simulated();
   ASSERT_GT(c.reference.patterns.size(), 4u);
-  ExpectTwin(c, 4, 0, "dealer");
-  ExpectTwin(c, 6, 2, "dealer");
+  ExpectTwin(c, 4, "dealer");
+  ExpectTwin(c, 6, "dealer");
 }
 // And the full-information fit.
 TEST(SealedPatternsOfRows, EqualTheFitInTheClear) {
   const IncompleteCase c = Simulated();
-  const SealedModel model = ModelOf(c, 14, 4);
+  const SealedModel model = ModelOf(c, 12);
   const SealedEstimates sealed = RunPatterns(c, model, PatternOptions(model, "dealer"));
   EXPECT_TRUE(sealed.converged);
   stats::SemFitOptions options;
@@ -101,7 +100,7 @@ TEST(SealedPatternsOfRows, EqualTheFitInTheClear) {
 
 TEST_F(SealedPatterns, EqualLavaan) {
   const IncompleteCase c = LoadPatterns("growth_linear6_fiml");
-  const SealedModel model = ModelOf(c, 8, 3);
+  const SealedModel model = ModelOf(c, 8);
   const SealedEstimates sealed = RunPatterns(c, model, PatternOptions(model, "dealer"));
   EXPECT_TRUE(sealed.converged);
   testing::ExpectLavaan(c, model, sealed.x, sealed.deviations);
@@ -112,7 +111,7 @@ TEST_F(SealedPatterns, EqualLavaan) {
 TEST_F(SealedPatterns, TheTwinEqualsLavaanOnManyPatterns) {
   const IncompleteCase c = LoadPatterns("hs_cfa3_fiml");
   ASSERT_GT(c.reference.patterns.size(), 100u);
-  const SealedModel model = ModelOf(c, kIncompleteIterations, kIncompleteNewtonSteps);
+  const SealedModel model = PrepareSealed(c.reference.table, c.centre, c.half_width);
   const Twin twin = FitTwin(c, model);
   EXPECT_LT(twin.end.scaled_gradient, model.tolerance);
   testing::ExpectLavaan(c, model, twin.end.x, twin.deviations);

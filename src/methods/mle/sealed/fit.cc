@@ -64,9 +64,8 @@ class SealedFit {
     for (size_t t = 0; t < model_.iterations; ++t) {
       progress.Step(t, model_.iterations);
       progress.CheckCancelled();
-      const bool newton = t + model_.newton_steps >= model_.iterations;
-      const Shared step = newton ? SlopeAt(problem_, current, stats::Information::kObserved).step
-                                 : ScoringStep(problem_, current);
+      const Shared step =
+          t < model_.scoring_steps ? ScoringStep(problem_, current) : NewtonStep(problem_, current);
       std::vector<SealedPoint> tried;
       for (const double size : kStepSizes) {
         tried.emplace_back();

@@ -16,12 +16,13 @@
 
 namespace partita::methods::mle {
 
-// What scoring subtracts, k x 1, by the expected information.
+// What scoring subtracts, k x 1, by the expected information; and Newton's method, by the observed
+// one where that is positive definite and near the expected one, else what scoring does.
 mpc::Shared ScoringStep(const SealedProblem& problem, const SealedPoint& at);
+mpc::Shared NewtonStep(const SealedProblem& problem, const SealedPoint& at);
 
 // All k x 1.
 struct SealedSlope {
-  mpc::Shared step;       // what scoring, or Newton's method, subtracts
   mpc::Shared scaled;     // gradient / sqrt(expected information)
   mpc::Shared scale;      // 1 / sqrt(expected information)
   mpc::Shared inflation;  // diagonal of the inverse of the information, times scale^-2
@@ -29,7 +30,7 @@ struct SealedSlope {
 };
 
 // information_of: what is inverted. Where the observed information is not positive definite, as it
-// may be away from a minimum, step and inflation are zero.
+// may be away from a minimum, inflation is zero.
 SealedSlope SlopeAt(const SealedProblem& problem, const SealedPoint& at,
                     stats::Information information_of = stats::Information::kExpected);
 

@@ -51,6 +51,15 @@ TEST(Sealed, AStepTakesTheRoundsThatAreStated) {
   EXPECT_EQ(PlannedRounds(three_factors, 4) - PlannedRounds(three_factors, 3), 325u);
 }
 
+// At the start the observed information of this model has negative eigenvalues.
+TEST(Sealed, ScoresWhereTheObservedInformationIsNotPositiveDefinite) {
+  const Case c = Load("growth_openmx5");
+  SealedModel model = PrepareSealed(c.table, c.centre, c.half_width);
+  model.iterations = 8;
+  model.scoring_steps = 0;
+  testing::ExpectReference(c, model, RunSealed(c, model, "dealer", 2).estimates);
+}
+
 // Start values beyond the box go to its nearest end, others stay.
 TEST(Sealed, KeepsParametersInTheirBox) {
   const Case c = Load("path_indirect");

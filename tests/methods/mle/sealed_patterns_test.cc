@@ -11,6 +11,7 @@ namespace partita::methods::mle::sealed_patterns_test {
 namespace {
 
 using Eigen::Index;
+using Eigen::MatrixXd;
 using mpc::Engine;
 using testing::FitTwin;
 using testing::IncompleteCase;
@@ -115,6 +116,25 @@ TEST_F(SealedPatterns, TheTwinEqualsLavaanOnManyPatterns) {
   const Twin twin = FitTwin(c, model);
   EXPECT_LT(twin.end.scaled_gradient, model.tolerance);
   testing::ExpectLavaan(c, model, twin.end.x, twin.deviations);
+}
+
+// Rows drawn again from a table, in the clear from the sealed start.
+TEST(SealedPatternsOfRows, NewtonsStepsAreEnoughWhereThirtyOfScoringAreNot) {
+  stats::testing::IncompleteReference drawn;
+  drawn.reference = stats::testing::ReadJson(FixturePath("references/sem/hs_cfa3_mean.json"));
+  drawn.table = stats::testing::TableOf(drawn.reference);
+  const MatrixXd rows = stats::testing::ReadColumns(
+      SourcePath(drawn.reference["data"].get<std::string>()), drawn.table.observed);
+  std::mt19937_64 random(1);
+  MatrixXd again(rows.rows(), rows.cols());
+  for (Index r = 0; r < rows.rows(); ++r)
+    again.row(r) = rows.row(static_cast<Index>(random() % static_cast<uint64_t>(rows.rows())));
+  drawn.patterns = stats::PatternsOf(again, 0);
+  const IncompleteCase c = testing::CaseOf(std::move(drawn));
+  SealedModel model = PrepareSealed(c.reference.table, c.centre, c.half_width);
+  EXPECT_LT(FitTwin(c, model).end.scaled_gradient, model.tolerance);
+  model.iterations = model.scoring_steps = 30;
+  EXPECT_GT(FitTwin(c, model).end.scaled_gradient, model.tolerance);
 }
 
 TEST_F(SealedPatterns, PlanHasTheRoundsAndBytes) {

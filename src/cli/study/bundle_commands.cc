@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kForOthers = 0644;
+constexpr mode_t kBundleMode = 0644;
 
 std::string RosterText(const net::Roster& roster, const std::string& own) {
   std::string text;
@@ -110,7 +110,7 @@ int MakeBundle(const OutputOptions& output, const BundleOptions& options) {
   WriteNewFile(file,
                study::RenderBundle(study::SignBundle(
                    {party, study->file.name, NowUtc(), text, roster_text}, identity)),
-               kForOthers, "the bundle");
+               kBundleMode, "the bundle");
   PrintResult(output,
               fmt::format("{}: the study '{}' for {} parties, signed by {}\n\n{}\nplan hash  {}\n\n"
                           "Send it to every party; each opens it with: partita study open {}",
@@ -142,7 +142,7 @@ void WriteText(const fs::path& file, const std::string& text, bool force, const 
     }
     fs::remove(file);
   }
-  WriteNewFile(file, text, kForOthers, what);
+  WriteNewFile(file, text, kBundleMode, what);
 }
 
 int OpenBundle(const OutputOptions& output, const OpenOptions& options) {

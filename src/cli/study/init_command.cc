@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kForOwner = 0600, kForOthers = 0644;
+constexpr mode_t kDraftMode = 0600, kCardMode = 0644;
 
 struct InitOptions {
   std::string party, address, folder = ".", table, separator;
@@ -53,8 +53,8 @@ int Init(const OutputOptions& output, const InitOptions& options) {
   fs::create_directories(folder);
   crypto::SaveIdentity(identity, certificate, key);
   WriteNewFile(card, net::FormatRoster({{info.name, options.address, info.fingerprint}}),
-               kForOthers, "the card");
-  if (!draft.empty()) WriteNewFile(dictionary, draft, kForOwner, "the draft");
+               kCardMode, "the card");
+  if (!draft.empty()) WriteNewFile(dictionary, draft, kDraftMode, "the draft");
   std::string text =
       fmt::format("party        {}\naddress      {}\nvalid        {} to {}\nfingerprint  {}\n",
                   info.name, options.address, info.valid_from, info.valid_until, info.fingerprint);

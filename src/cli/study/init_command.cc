@@ -60,7 +60,7 @@ int Init(const OutputOptions& output, const InitOptions& options) {
                   info.name, options.address, info.valid_from, info.valid_until, info.fingerprint);
   text += fmt::format(
       "\n{}  for whoever puts the study together; compare the fingerprint by telephone\n"
-      "{}  stays here; show it to nobody\n",
+      "{}  the private key; it stays on this host\n",
       card.string(), key.string());
   if (!draft.empty()) {
     text += fmt::format(

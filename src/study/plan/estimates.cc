@@ -51,8 +51,8 @@ std::string SlowestPhase(const Plan& plan, const NetworkModel& network) {
   const auto percent = [](double part, double of) {
     return std::to_string(static_cast<int>(std::lround(100 * part / of))) + " %";
   };
-  return network.name + ": " + percent(seconds, whole) + " of the time is the phase '" +
-         slowest->name + "', and " +
+  return network.name + ": " + percent(seconds, whole) + " is the phase '" + slowest->name +
+         "', and " +
          (2 * waiting >= seconds
               ? percent(waiting, seconds) + " of that is the way of " +
                     FormatCount(slowest->rounds) + " rounds of messages, one after the other."

@@ -52,8 +52,8 @@ int Init(const OutputOptions& output, const InitOptions& options) {
   const crypto::CertificateInfo info = crypto::Describe(*identity.certificate);
   fs::create_directories(folder);
   crypto::SaveIdentity(identity, certificate, key);
-  WriteNewFile(card, net::FormatRoster({{info.name, options.address, info.fingerprint}}),
-               kCardMode, "the card");
+  WriteNewFile(card, net::FormatRoster({{info.name, options.address, info.fingerprint}}), kCardMode,
+               "the card");
   if (!draft.empty()) WriteNewFile(dictionary, draft, kDraftMode, "the draft");
   std::string text =
       fmt::format("party        {}\naddress      {}\nvalid        {} to {}\nfingerprint  {}\n",

@@ -484,9 +484,9 @@ TEST_F(MixtureStudyTest, TheNoiseKeepsTheEpsilon) {
         {"outside", "mode = \"full\"\n", privacy::AdversaryKind::kOutsideAnalyst, 0.01}}) {
     Options options;
     options.batch = c.batch;
-    options.privacy = fmt::format(
-        "epsilon = {}\nagainst = \"{}\"\ndelta = 1e-5\nadjacency = \"replace\"\n", c.epsilon,
-        c.against);
+    options.privacy =
+        fmt::format("epsilon = {}\nagainst = \"{}\"\ndelta = 1e-5\nadjacency = \"replace\"\n",
+                    c.epsilon, c.against);
     const auto epsilon = [&](const Options& of) {
       const auto study = Prepare(of);
       for (const privacy::StatementRow& row : AsMixture(*study).statement.rows) {

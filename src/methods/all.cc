@@ -7,13 +7,17 @@
 #include "base/error.h"
 #include "methods/classify/section.h"
 #include "methods/classify/study.h"
+#include "methods/classify/templates.h"
 #include "methods/mcmc/section.h"
 #include "methods/mcmc/study.h"
+#include "methods/mcmc/templates.h"
 #include "methods/mixture/section.h"
 #include "methods/mixture/study.h"
+#include "methods/mixture/templates.h"
 #include "methods/mle/report/report.h"
 #include "methods/mle/section.h"
 #include "methods/mle/study/study.h"
+#include "methods/mle/templates.h"
 #include "report/document_report.h"
 
 namespace partita::runtime {
@@ -36,17 +40,18 @@ std::unique_ptr<const Study> Prepared(study::StudyFile file) {
 }  // namespace
 
 const std::vector<Method>& AllMethods() {
-  using study::TemplateKind;
   static const std::vector<Method> methods = {
       {study::MleReader(), "a structural equation model", Prepared<MleStudy, PrepareMleStudy>,
-       report::ReadMleReport, TemplateKind::kHorizontal, TemplateKind::kVertical, "", &kMleChecks},
+       report::ReadMleReport, methods::mle::Templates, &kMleChecks},
       {study::MixtureReader(), "a model of split columns, for synthetic tables",
-       Prepared<MixtureStudy, PrepareMixtureStudy>, report::ReadDocumentResult, std::nullopt,
-       TemplateKind::kMixture, "a mixture is fitted to columns that several parties hold"},
+       Prepared<MixtureStudy, PrepareMixtureStudy>, report::ReadDocumentResult,
+       methods::mixture::Templates},
       {study::ClassifyReader(), "a private classifier",
-       Prepared<ClassifyStudy, PrepareClassifyStudy>, report::ReadDocumentResult},
+       Prepared<ClassifyStudy, PrepareClassifyStudy>, report::ReadDocumentResult,
+       methods::classify::Templates},
       {study::McmcReader(), "a Bayesian regression by chains of confidential decisions",
-       Prepared<McmcStudy, PrepareMcmcStudy>, report::ReadDocumentResult}};
+       Prepared<McmcStudy, PrepareMcmcStudy>, report::ReadDocumentResult,
+       methods::mcmc::Templates}};
   return methods;
 }
 

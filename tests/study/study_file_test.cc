@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "methods/mle/section.h"
-#include "study/file/study_template.h"
 #include "tests/study/all_methods.h"
 #include "tests/study/study_text.h"
 
@@ -200,32 +199,6 @@ TEST(StudyFileTest, CorrelationsAreLiveOrStored) {
     EXPECT_EQ(study.engine.fraction_bits, 38) << "the key after it is still read";
     EXPECT_TRUE(DealerIndex(study).has_value());
   }
-}
-
-TEST(StudyFileTest, TemplatesParse) {
-  for (const TemplateKind kind :
-       {TemplateKind::kHorizontal, TemplateKind::kVertical, TemplateKind::kMixture}) {
-    const StudyFile study = Parse(StudyTemplate(kind));
-    EXPECT_EQ(study.parties.size(), 3U);
-    EXPECT_EQ(study.dictionary.columns.size(), 6U);
-    const bool vertical = kind != TemplateKind::kHorizontal;
-    EXPECT_EQ(study.parties[0].columns.size(), vertical ? 3U : 6U);
-    EXPECT_EQ(study.blocks.size(), vertical ? 1U : 2U);
-    EXPECT_EQ(study.analyses[0].method, kind == TemplateKind::kMixture ? "mixture" : "mle");
-  }
-}
-
-TEST(StudyFileTest, CommentedKeysOfTheTemplatesAreRight) {
-  // Every commented key of a template must be accepted where it stands.
-  std::string text = StudyTemplate(TemplateKind::kVertical);
-  for (const char* key : {"unit", "missing_codes", "fraction_bits", "std_lv", "meanstructure",
-                          "fixed_x", "separator", "decimal"}) {
-    text = Edited(text, std::string("# ") + key, key);
-  }
-  const StudyFile study = Parse(text);
-  EXPECT_EQ(study.table.separator, ';');
-  EXPECT_EQ(study.table.decimal, ',');
-  EXPECT_EQ(MleOf(study.analyses[0]).meanstructure, true);
 }
 
 class LoadStudyFileTest : public ::testing::Test {

@@ -13,6 +13,7 @@
 #include "cli/study/party_files.h"
 #include "cli/terminal/outcome.h"
 #include "crypto/signature.h"
+#include "methods/all.h"
 #include "methods/mle/plan/utility.h"
 #include "methods/prepare_study.h"
 #include "run/approval/approval_files.h"
@@ -125,8 +126,13 @@ std::string ApprovalText(const study::Envelope& envelope) {
 }
 
 int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
+  std::vector<std::string> methods;
+  for (const runtime::Method& method : runtime::AllMethods()) {
+    methods.push_back(method.section.method);
+  }
   study::Envelope envelope = study::ParseEnvelopeFile(
-      ReadFile(options.envelope, study::kMaxStudyFileBytes, "the envelope"), options.envelope);
+      ReadFile(options.envelope, study::kMaxStudyFileBytes, "the envelope"), options.envelope,
+      methods);
   envelope.party = options.party;
   const crypto::Identity identity = LoadOwnIdentity(options);
   const fs::path file =

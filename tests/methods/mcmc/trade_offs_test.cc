@@ -13,8 +13,9 @@
 #include "methods/mcmc/figures.h"
 #include "methods/mcmc/statement.h"
 #include "privacy/accounting/pld.h"
-#include "privacy/accounting/rdp.h"
 #include "stats/blr/variates.h"
+#include "tests/privacy/accounting/renyi_orders.h"
+#include "tests/privacy/accounting/trade_offs.h"
 #include "tests/stats/blr/random.h"
 
 namespace partita::methods::accept::trade_offs_test {
@@ -100,7 +101,7 @@ TEST(SumTradeOff, IsTheBestTests) {
         // The guarantee lies below every one of them.
         EXPECT_LE(SumGuarantee(shape, std::abs(shift)).beta(alpha), exact.beta(alpha) + 1e-12);
       }
-      EXPECT_TRUE(privacy::LooksLikeTradeOff(exact));
+      EXPECT_TRUE(privacy::testing::LooksLikeTradeOff(exact));
     }
   }
 }
@@ -237,7 +238,7 @@ TEST(Barker, GuaranteeIsTheWorstBit) {
     EXPECT_NEAR(worst, guarantee.beta(alpha), 1.3e-4);
   }
   EXPECT_NEAR(privacy::DeltaOf(guarantee, delta), 0, 1e-9);
-  EXPECT_TRUE(privacy::LooksLikeTradeOff(guarantee));
+  EXPECT_TRUE(privacy::testing::LooksLikeTradeOff(guarantee));
 }
 
 double LogChoose(uint64_t n, uint64_t k) {
@@ -277,7 +278,8 @@ TEST(Barker, ChainsAreBoundedByBothAccountants) {
         EXPECT_LE(exact, pld + 1e-9);
         const double rho = static_cast<double>(n) * BarkerRho(delta);
         EXPECT_LE(exact,
-                  privacy::RdpDelta([rho](double order) { return rho * order; }, epsilon) + 1e-9);
+                  privacy::testing::RdpDeltaAt([rho](double order) { return rho * order; }, epsilon,
+                                                privacy::testing::DefaultOrders()) + 1e-9);
       }
     }
   }
@@ -305,7 +307,7 @@ TEST(BitsTradeOff, IsTheTestOfTheirCount) {
       EXPECT_NEAR(one.beta(alpha), BitTradeOff(p, q).beta(alpha), 1e-12);
     }
     const TradeOff many = BitsTradeOff(p, q, 300);
-    EXPECT_TRUE(privacy::LooksLikeTradeOff(many));
+    EXPECT_TRUE(privacy::testing::LooksLikeTradeOff(many));
     for (const double epsilon : {0.0, 0.5, 2.0}) {
       EXPECT_NEAR(privacy::DeltaOf(many, epsilon), BinomialDelta(300, q, p, epsilon), 1e-6);
     }

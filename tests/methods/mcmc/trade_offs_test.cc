@@ -277,9 +277,9 @@ TEST(Barker, ChainsAreBoundedByBothAccountants) {
             std::max(BinomialDelta(n, a, b, epsilon), BinomialDelta(n, b, a, epsilon));
         EXPECT_LE(exact, pld + 1e-9);
         const double rho = static_cast<double>(n) * BarkerRho(delta);
-        EXPECT_LE(exact,
-                  privacy::testing::RdpDeltaAt([rho](double order) { return rho * order; }, epsilon,
-                                                privacy::testing::DefaultOrders()) + 1e-9);
+        EXPECT_LE(exact, privacy::testing::RdpDeltaAt([rho](double order) { return rho * order; },
+                                                      epsilon, privacy::testing::DefaultOrders()) +
+                             1e-9);
       }
     }
   }

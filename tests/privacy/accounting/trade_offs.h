@@ -9,17 +9,16 @@ namespace partita::privacy::testing {
 
 // Of Laplace noise of scale b against a shift of mu b.
 inline TradeOff LaplaceTradeOff(double mu) {
-  return {CurveSide::kExact, "Laplace",
-          [mu](double alpha) {
-            if (alpha > 0.5) return std::exp(-mu) * (1 - alpha);
-            return alpha < std::exp(-mu) / 2 ? 1 - std::exp(mu) * alpha
-                                             : std::exp(-mu) / (4 * alpha);
-          },
-          [mu](double alpha) {
-            if (alpha > 0.5) return -std::expm1(-mu) + std::exp(-mu) * alpha;
-            return alpha < std::exp(-mu) / 2 ? std::exp(mu) * alpha
-                                             : 1 - std::exp(-mu) / (4 * alpha);
-          }};
+  return {
+      CurveSide::kExact, "Laplace",
+      [mu](double alpha) {
+        if (alpha > 0.5) return std::exp(-mu) * (1 - alpha);
+        return alpha < std::exp(-mu) / 2 ? 1 - std::exp(mu) * alpha : std::exp(-mu) / (4 * alpha);
+      },
+      [mu](double alpha) {
+        if (alpha > 0.5) return -std::expm1(-mu) + std::exp(-mu) * alpha;
+        return alpha < std::exp(-mu) / 2 ? std::exp(mu) * alpha : 1 - std::exp(-mu) / (4 * alpha);
+      }};
 }
 
 // Whether beta falls, is convex and at most 1 - alpha on a grid of alpha, up to 1e-9.

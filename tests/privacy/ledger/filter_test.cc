@@ -78,7 +78,8 @@ TEST(FilterTest, EveryOrderOfABudgetIsSoundAndTheChosenOneIsTheBest) {
     const double renyi = static_cast<double>(BudgetAtOrder(budget, units).rdp) * kRdpUnit;
     // A curve that is constant in the order: the conversion at this order alone.
     if (renyi > 0) {
-      EXPECT_NEAR(testing::RdpEpsilonAt([&](double) { return renyi; }, 1e-6, {order}), 1, 1e-9) << order;
+      EXPECT_NEAR(testing::RdpEpsilonAt([&](double) { return renyi; }, 1e-6, {order}), 1, 1e-9)
+          << order;
     }
     EXPECT_LE(renyi / order, GaussianCapacity(best)) << order;
   }

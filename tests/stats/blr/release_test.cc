@@ -32,8 +32,8 @@ TEST(ReleaseTest, MeetsTheBudgetOnTheGridAndHardlyMore) {
     const NoiseDesign noise = DesignStatisticsNoise(design, Gaussian(epsilon));
     EXPECT_EQ(noise.dimension, 15u);
     const auto grid = privacy::ToGrid(StatisticsL2Sensitivity(design), kSumFractionBits, 15, 0);
-    const auto bounds =
-        privacy::DiscreteGaussianDelta(grid, {noise.required, 1, 15}, privacy::Epsilon(epsilon));
+    const auto bounds = privacy::DiscreteGaussianProfileOf(grid, {noise.required, 1, 15})
+                            .Delta(privacy::Epsilon(epsilon));
     EXPECT_LE(bounds.upper, 1e-5);
     EXPECT_GT(bounds.upper, 0.999e-5);
     const double analytic = privacy::AnalyticGaussianStddev(

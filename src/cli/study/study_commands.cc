@@ -86,7 +86,8 @@ void AddNew(CLI::App* study, Invocation& invocation) {
   command->add_option("FILE", options->file, "The study file to write")->required();
   command->add_option("--partition", options->partition, "How the data is split")
       ->check(CLI::IsMember({"horizontal", "vertical"}));
-  command->add_flag("--private", options->is_private, "With [analysis.privacy]: what opens gets noise");
+  command->add_flag("--private", options->is_private,
+                    "With [analysis.privacy]: what opens gets noise");
   command->add_option("--method", options->method, fmt::format("{}", fmt::join(described, "; ")))
       ->check(CLI::IsMember(names))
       ->capture_default_str();

@@ -48,14 +48,4 @@ std::vector<RocPoint> RocCurve(const VectorXd& scores, const VectorXd& labels) {
   return curve;
 }
 
-double RocArea(const VectorXd& scores, const VectorXd& labels) {
-  const std::vector<RocPoint> curve = RocCurve(scores, labels);
-  double area = 0;
-  for (size_t k = 1; k < curve.size(); ++k) {
-    area += (curve[k].false_positive - curve[k - 1].false_positive) *
-            (curve[k].true_positive + curve[k - 1].true_positive) / 2;
-  }
-  return area;
-}
-
 }  // namespace partita::stats::erm

@@ -17,7 +17,5 @@ struct RocPoint {
 };
 // From (0, 0) to (1, 1), one point per distinct score. Throws kBadData unless both labels occur.
 std::vector<RocPoint> RocCurve(const Eigen::VectorXd& scores, const Eigen::VectorXd& labels);
-// The area: the chance that a positive row scores above a negative one, ties counting half.
-double RocArea(const Eigen::VectorXd& scores, const Eigen::VectorXd& labels);
 
 }  // namespace partita::stats::erm

@@ -15,6 +15,7 @@
 #include "privacy/sampling/discrete_gaussian.h"
 #include "tests/methods/classify/engine_cases.h"
 #include "tests/stats/blr/random.h"
+#include "tests/stats/erm/in_the_clear.h"
 #include "tests/stats/erm/reference.h"
 
 namespace partita::methods::classify::evaluation_test {

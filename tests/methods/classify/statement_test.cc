@@ -15,7 +15,7 @@
 #include "privacy/accounting/accountant.h"
 #include "privacy/accounting/normal.h"
 #include "privacy/sampling/calibrate.h"
-#include "stats/erm/objective_audit.h"
+#include "tests/stats/erm/objective_audit.h"
 
 namespace partita::methods::classify::statement_test {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tests/stats/erm/in_the_clear.h"
 
 namespace partita::stats::erm::evaluate_test {
 namespace {

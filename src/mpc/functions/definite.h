@@ -84,15 +84,4 @@ struct LinearSystem {
 };
 std::vector<Shared> Solve(Engine& engine, std::span<const LinearSystem> systems, int fraction_bits);
 
-// Opens `collinear` of every matrix to all parties, as one release of as many values as there are
-// variables, and throws kBadData, naming the variables, if any is set. What everybody learns: which
-// variables are collinear with those before them; nothing if none is. Where nothing is opened (the
-// dealer, a plan) nothing is thrown. One round.
-struct NamedVariables {
-  Shared collinear;
-  std::vector<std::string> names;  // p
-};
-void RequireIndependent(Engine& engine, std::string_view release_id,
-                        std::span<const NamedVariables> all);
-
 }  // namespace partita::mpc

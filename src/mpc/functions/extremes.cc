@@ -10,7 +10,7 @@ namespace partita::mpc {
 namespace {
 
 // One round of the tournament; true if there was anything to compare.
-bool HalveColumns(Engine& engine, std::vector<Shared>& all, bool largest) {
+bool HalveColumns(Engine& engine, std::vector<Shared>& all) {
   std::vector<Comparison> comparisons;
   for (const Shared& value : all) {
     const size_t half = value.shape.cols / 2;
@@ -23,7 +23,7 @@ bool HalveColumns(Engine& engine, std::vector<Shared>& all, bool largest) {
   std::vector<Selection> selections;
   for (size_t i = 0; i < less.size(); ++i) {
     const auto& [left, right] = comparisons[i];
-    selections.push_back({less[i], largest ? right : left, largest ? left : right});
+    selections.push_back({less[i], right, left});
   }
   const std::vector<Shared> winners = Select(engine, selections);
   auto next = winners.begin();
@@ -43,17 +43,9 @@ bool HalveColumns(Engine& engine, std::vector<Shared>& all, bool largest) {
 void CheckColumns(std::span<const Shared> values) {
   for (const Shared& value : values) {
     if (value.shape.cols > 0) continue;
-    throw Error(ErrorCode::kUsage, "a row without entries has no largest or smallest one",
+    throw Error(ErrorCode::kUsage, "a row without entries has no largest one",
                 "correct the method's protocol code");
   }
-}
-
-std::vector<Shared> Extremes(Engine& engine, std::span<const Shared> values, bool largest) {
-  CheckColumns(values);
-  std::vector<Shared> all(values.begin(), values.end());
-  while (HalveColumns(engine, all, largest)) {
-  }
-  return all;
 }
 
 // The entries of even or of odd columns; the last one of an odd number of columns is in neither.
@@ -125,11 +117,11 @@ std::vector<Extreme> RowArgMax(Engine& engine, std::span<const Shared> values) {
 }
 
 std::vector<Shared> RowMax(Engine& engine, std::span<const Shared> values) {
-  return Extremes(engine, values, true);
-}
-
-std::vector<Shared> RowMin(Engine& engine, std::span<const Shared> values) {
-  return Extremes(engine, values, false);
+  CheckColumns(values);
+  std::vector<Shared> all(values.begin(), values.end());
+  while (HalveColumns(engine, all)) {
+  }
+  return all;
 }
 
 }  // namespace partita::mpc

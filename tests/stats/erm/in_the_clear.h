@@ -2,7 +2,10 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <functional>
+#include <limits>
+#include <numeric>
 #include <vector>
 
 #include "stats/erm/descent.h"
@@ -43,6 +46,26 @@ inline Eigen::MatrixXd FitOneVersusRest(
     w.col(static_cast<Eigen::Index>(level)) = fit(OneAgainstRest(rows, level), level);
   }
   return w;
+}
+
+// From (0, 0) to (1, 1), one point per distinct score; both labels must occur.
+inline std::vector<RocPoint> RocCurve(const Eigen::VectorXd& scores,
+                                      const Eigen::VectorXd& labels) {
+  const double positives = static_cast<double>((labels.array() > 0).count());
+  const double negatives = static_cast<double>(labels.size()) - positives;
+  std::vector<Eigen::Index> order(static_cast<size_t>(scores.size()));
+  std::iota(order.begin(), order.end(), Eigen::Index{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&scores](Eigen::Index a, Eigen::Index b) { return scores(a) > scores(b); });
+  std::vector<RocPoint> curve = {{std::numeric_limits<double>::infinity(), 0, 0}};
+  double hits = 0, alarms = 0;
+  for (size_t k = 0; k < order.size(); ++k) {
+    (labels(order[k]) > 0 ? hits : alarms) += 1;
+    const double score = scores(order[k]);
+    if (k + 1 < order.size() && scores(order[k + 1]) == score) continue;
+    curve.push_back({score, alarms / negatives, hits / positives});
+  }
+  return curve;
 }
 
 // The chance that a positive row scores above a negative one, ties counting half.

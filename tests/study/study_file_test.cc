@@ -145,8 +145,8 @@ TEST(StudyFileTest, FindsTheModelInTheFile) {
 TEST(StudyFileTest, FindsParties) {
   const StudyFile study = Parse(kSmallStudy);
   EXPECT_EQ(PartyIndexByName(study, "south"), 1U);
-  EXPECT_EQ(ReceiverIndex(study), 0U);
-  EXPECT_EQ(DealerIndex(study), 2U);
+  EXPECT_TRUE(study.parties[0].receiver);
+  EXPECT_TRUE(study.parties[2].dealer);
   try {
     PartyIndexByName(study, "sout");
     FAIL() << "accepted";
@@ -158,7 +158,8 @@ TEST(StudyFileTest, FindsParties) {
 }
 
 TEST(StudyFileTest, GivesThePartition) {
-  const data::Partition partition = StudyPartition(Parse(kSmallStudy));
+  const StudyFile study = Parse(kSmallStudy);
+  const data::Partition partition = StudyPartition(study, study.parties);
   EXPECT_EQ(partition.kind, data::PartitionKind::kVertical);
   EXPECT_THAT(partition.variables, ElementsAre("x1", "x2", "x3", "school"));
   ASSERT_EQ(partition.holders.size(), 2U);
@@ -168,7 +169,7 @@ TEST(StudyFileTest, GivesThePartition) {
   EXPECT_EQ(partition.TotalRows(), 156U);
   // A hole is found here.
   const StudyFile hole = Parse(Edited(kSmallStudy, "[\"x1\", \"x2\"]", "[\"x1\"]"));
-  EXPECT_THROW(StudyPartition(hole), Error);
+  EXPECT_THROW(StudyPartition(hole, hole.parties), Error);
 }
 
 TEST(StudyFileTest, ReplicatedHasThreePartiesAndNoDealer) {
@@ -176,8 +177,8 @@ TEST(StudyFileTest, ReplicatedHasThreePartiesAndNoDealer) {
   text = Edited(text, "roles = [\"holder\", \"receiver\"]", "roles = [\"holder\"]");
   text = Edited(text, "roles = [\"dealer\"]", "roles = [\"receiver\"]");
   const StudyFile study = Parse(text);
-  EXPECT_EQ(ReceiverIndex(study), 2U);
-  EXPECT_FALSE(DealerIndex(study).has_value());
+  EXPECT_TRUE(study.parties[2].receiver);
+  for (const Party& party : study.parties) EXPECT_FALSE(party.dealer);
 }
 
 TEST(StudyFileTest, OtHasTwoPartiesAndNoDealer) {
@@ -186,7 +187,7 @@ TEST(StudyFileTest, OtHasTwoPartiesAndNoDealer) {
       Parse(Edited(text, "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n", ""));
   EXPECT_EQ(study.engine.name, "ot");
   EXPECT_EQ(study.parties.size(), 2U);
-  EXPECT_FALSE(DealerIndex(study).has_value());
+  for (const Party& party : study.parties) EXPECT_FALSE(party.dealer);
 }
 
 TEST(StudyFileTest, CorrelationsAreLiveOrStored) {
@@ -197,7 +198,7 @@ TEST(StudyFileTest, CorrelationsAreLiveOrStored) {
         Parse(Edited(kSmallStudy, "name = \"dealer\"", "name = \"dealer\"\n" + key));
     EXPECT_EQ(study.engine.stored_correlations, stored);
     EXPECT_EQ(study.engine.fraction_bits, 38) << "the key after it is still read";
-    EXPECT_TRUE(DealerIndex(study).has_value());
+    EXPECT_TRUE(study.parties[2].dealer);
   }
 }
 

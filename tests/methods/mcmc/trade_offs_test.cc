@@ -24,6 +24,18 @@ namespace {
 using privacy::TradeOff;
 using stats::blr::TestRandom;
 
+// One bit that is 1 with probability p under H0 and q under H1.
+TradeOff BitTradeOff(double p, double q) {
+  // The bit that is likelier under H1 is rejected first.
+  const double first = q >= p ? p : 1 - p, found = q >= p ? q : 1 - q;
+  const auto beta = [first, found](double alpha) {
+    if (alpha <= first) return first == 0 ? 1 - found : 1 - found * alpha / first;
+    return (1 - found) * (1 - alpha) / (1 - first);
+  };
+  return {privacy::CurveSide::kExact, "one bit", beta,
+          [beta](double alpha) { return 1 - beta(alpha); }};
+}
+
 // beta(alpha) of the best test between two laws given by the masses of the same cells.
 class BestTest {
  public:

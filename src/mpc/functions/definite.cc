@@ -68,10 +68,7 @@ DefiniteWork BeginDefinite(const DefiniteMatrix& definite) {
   const auto& [matrix, smallest] = definite;
   const size_t size = matrix.shape.rows;
   if (size == 0 || size != matrix.shape.cols) {
-    throw Error(
-        ErrorCode::kUsage,
-        fmt::format("a symmetric matrix has {} rows and {} columns", size, matrix.shape.cols),
-        "correct the method's protocol code");
+    Misuse(fmt::format("a symmetric matrix has {} rows and {} columns", size, matrix.shape.cols));
   }
   DefiniteWork work;
   if (matrix.bound > 0 && std::isfinite(matrix.bound)) {

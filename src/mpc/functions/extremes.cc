@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 
@@ -43,8 +42,7 @@ bool HalveColumns(Engine& engine, std::vector<Shared>& all) {
 void CheckColumns(std::span<const Shared> values) {
   for (const Shared& value : values) {
     if (value.shape.cols > 0) continue;
-    throw Error(ErrorCode::kUsage, "a row without entries has no largest one",
-                "correct the method's protocol code");
+    Misuse("a row without entries has no largest one");
   }
 }
 

@@ -7,6 +7,7 @@
 #include "privacy/rounded_text.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
+#include "report/numbers.h"
 #include "report/privacy_html.h"
 
 namespace partita::report {
@@ -17,13 +18,12 @@ using methods::regression::RegressionResult;
 
 std::string Short(double value) { return fmt::format("{:.4g}", value); }
 
-std::string Percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
-
 std::string CoefficientTable(const RegressionResult& result) {
   const double tail = (1 - result.level) / 2;
   HtmlTable table;
   table.caption = "Posterior of the coefficients, in the units of the columns";
-  table.header = {"Coefficient", "Mean", "SD", Percent(tail), Percent(1 - tail), "P(&gt; 0)"};
+  table.header = {"Coefficient", "Mean", "SD", report::Percent(tail), report::Percent(1 - tail),
+                  "P(&gt; 0)"};
   table.numbers = {1, 2, 3, 4, 5};
   if (result.noise_aware) {
     table.header.emplace_back("noise");

@@ -4,32 +4,6 @@ namespace partita::methods::classify {
 namespace {
 
 constexpr char kClassify[] = R"(
-# The dictionary: what every variable means. Bounds and levels are public and must come from what
-# the variable can be, never from the data. A value outside is cut to its bounds.
-[[variable]]
-name = "age"
-type = "integer"
-lower = 18
-upper = 100
-unit = "years"
-
-[[variable]]
-name = "dose"
-type = "numeric"
-lower = 0
-upper = 10
-# missing_codes = ["-9", "NA"]     # cells that mean "missing", beside the empty cell
-
-[[variable]]
-name = "sex"
-type = "factor"
-levels = ["female", "male"]
-
-[[variable]]
-name = "relapse"
-type = "factor"
-levels = ["no", "yes"]
-
 # The numbers of rows are public, so every row takes part.
 [design]
 site = "ignore"
@@ -69,8 +43,9 @@ adjacency = "replace"
 }  // namespace
 
 std::vector<study::StudyTemplate> Templates() {
-  return {{data::PartitionKind::kHorizontal, true,
-           study::HorizontalStart(study::RowCounts::kPublic) + kClassify}};
+  return {
+      {data::PartitionKind::kHorizontal, true,
+       study::HorizontalStart(study::RowCounts::kPublic) + study::PatientDictionary() + kClassify}};
 }
 
 }  // namespace partita::methods::classify

@@ -3,33 +3,7 @@
 namespace partita::methods::mcmc {
 namespace {
 
-constexpr char kVariablesAndDesign[] = R"(
-# The dictionary: what every variable means. Bounds and levels are public and must come from what
-# the variable can be, never from the data.
-[[variable]]
-name = "age"
-type = "integer"
-lower = 18
-upper = 100
-unit = "years"
-
-[[variable]]
-name = "dose"
-type = "numeric"
-lower = 0
-upper = 10
-# missing_codes = ["-9", "NA"]     # cells that mean "missing", beside the empty cell
-
-[[variable]]
-name = "sex"
-type = "factor"
-levels = ["female", "male"]
-
-[[variable]]
-name = "relapse"
-type = "factor"
-levels = ["no", "yes"]
-
+constexpr char kScaledAndDesign[] = R"(
 # Predictors on a scale that is public, so that coefficients are near 1.
 [[derived]]
 name = "decades"                   # of age, from 50
@@ -110,7 +84,8 @@ clip = 0.005                       # cuts each row's log likelihood: near the po
 
 std::vector<study::StudyTemplate> Templates() {
   using data::PartitionKind;
-  const std::string start = study::HorizontalStart(study::RowCounts::kSecret) + kVariablesAndDesign;
+  const std::string start = study::HorizontalStart(study::RowCounts::kSecret) +
+                            study::PatientDictionary() + kScaledAndDesign;
   return {{PartitionKind::kHorizontal, false, start + kExact},
           {PartitionKind::kHorizontal, true, start + kPrivate}};
 }

@@ -87,6 +87,34 @@ constexpr char kTableFormat[] =
 # decimal = ","                    # a point if left out
 )";
 
+constexpr char kPatientDictionary[] = R"(
+# The dictionary: what every variable means. Bounds and levels are public and must come from what
+# the variable can be, never from the data.
+[[variable]]
+name = "age"
+type = "integer"
+lower = 18
+upper = 100
+unit = "years"
+
+[[variable]]
+name = "dose"
+type = "numeric"
+lower = 0
+upper = 10
+# missing_codes = ["-9", "NA"]     # cells that mean "missing", beside the empty cell
+
+[[variable]]
+name = "sex"
+type = "factor"
+levels = ["female", "male"]
+
+[[variable]]
+name = "relapse"
+type = "factor"
+levels = ["no", "yes"]
+)";
+
 }  // namespace
 
 std::string HorizontalStart(RowCounts counts) {
@@ -96,5 +124,7 @@ std::string HorizontalStart(RowCounts counts) {
 }
 
 std::string VerticalStart() { return std::string(kHeader) + kVerticalParties + kTableFormat; }
+
+std::string PatientDictionary() { return kPatientDictionary; }
 
 }  // namespace partita::study

@@ -21,4 +21,7 @@ std::string HorizontalStart(RowCounts counts);
 // The same with x1 to x3 of all rows at one holder and x4 to x6 at the other.
 std::string VerticalStart();
 
+// Of patients: age, dose, sex and relapse, the last two factors.
+std::string PatientDictionary();
+
 }  // namespace partita::study

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "methods/mle/study/study.h"
 #include "methods/prepare_study.h"
 #include "run/simulate/simulate.h"
@@ -196,6 +197,19 @@ inline std::vector<runtime::PartyEnd> RunEnds(const Split& split, const Design& 
   std::vector<runtime::PartyEnd> ends = RunStudyFile(folder + "/study.toml");
   std::filesystem::remove_all(folder);
   return ends;
+}
+
+// Why a study with this design is refused, "accepted" if it is not.
+inline std::string RefusalOf(const Design& design, const Split& split) {
+  try {
+    runtime::PrepareMleStudy(runtime::ParseStudyFile(
+        StudyText(split, design, "dealer", MakeRows(100, 1, false)), "study.toml"));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_FALSE(error.hint().empty());
+    return error.message();
+  }
+  return "accepted";
 }
 
 inline std::vector<methods::mle::MleResult> RunSplit(const Split& split, const Design& design,

@@ -3,7 +3,7 @@
 namespace partita::methods::mcmc {
 namespace {
 
-constexpr char kScaledAndDesign[] = R"(
+constexpr char kScaledAndDesign[] = R"toml(
 # Predictors on a scale that is public, so that coefficients are near 1.
 [[derived]]
 name = "decades"                   # of age, from 50
@@ -29,9 +29,9 @@ name = "dealer"                    # or "replicated": three parties, none of the
 
 [network]
 timeout_seconds = 60               # how long a party waits for another one
-)";
+)toml";
 
-constexpr char kExact[] = R"(
+constexpr char kExact[] = R"toml(
 # A Bayesian regression. Of its chains only the decisions to go or to stay open, to all parties.
 [[analysis]]
 method = "mcmc"
@@ -50,11 +50,11 @@ draws = 1000                       # that are kept of each chain
 coefficients = "normal(0, 2.5)"    # of all that has none of its own
 intercept = "normal(0, 2.5)"
 
-#[analysis.start]
-#intercept = -1
-)";
+# [analysis.start]
+# intercept = -1
+)toml";
 
-constexpr char kPrivate[] = R"(
+constexpr char kPrivate[] = R"toml(
 # A Bayesian regression. Of its chains only the decisions to go or to stay open, to all parties:
 # a promise of differential privacy covers them all, so their number is part of its price.
 [[analysis]]
@@ -77,8 +77,8 @@ epsilon = 6
 delta = 1e-5                       # below one over the number of rows
 adjacency = "replace"
 clip = 0.005                       # cuts each row's log likelihood: near the posterior, not it;
-# or lipschitz = 0.05, which bounds the steps instead
-)";
+                                   # or lipschitz = 0.05, which bounds the steps instead
+)toml";
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 //           collinear. For a correlation matrix and smallest_pivot = 2^-20 that is a variance
 //           inflation of 10^6. Below: the variable is left out as if it were not there (zeros in
 //           its row and column of the inverse, in its column of the factor), and `collinear` says
-//           so. Whether anybody learns that is the caller's decision: RequireIndependent opens it.
+//           so. Whether anybody learns that is the caller's decision.
 //           An inverse also reports a variable whose diagonal entry exceeds 1 / smallest_pivot:
 //           collinear with others whatever their order. So its bound holds.
 // Error     With A scaled to 1 at most, entries at 58 bits and multipliers of relative error 2^-43

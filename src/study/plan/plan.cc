@@ -18,26 +18,23 @@ void PutAll(ByteWriter& writer, const Fields&... fields) {
   (Put(writer, fields), ...);
 }
 
-template <typename T>
-void PutList(ByteWriter& writer, const std::vector<T>& list) {
-  writer.U64(list.size());
-  for (const T& item : list) Put(writer, item);
+void PutTexts(ByteWriter& writer, const std::vector<std::string>& texts) {
+  writer.U64(texts.size());
+  for (const std::string& text : texts) Put(writer, text);
 }
 
 void Put(ByteWriter& writer, const PlanParty& party) {
   Put(writer, party.name);
-  PutList(writer, party.roles);
+  PutTexts(writer, party.roles);
   Put(writer, party.contributes);
-  PutList(writer, party.learns);
-}
-
-void Put(ByteWriter& writer, const PlanLink& link) {
-  PutAll(writer, link.from, link.to, link.messages, link.bytes);
+  PutTexts(writer, party.learns);
 }
 
 void Put(ByteWriter& writer, const PlanPhase& phase) {
-  PutAll(writer, phase.name, phase.rounds);
-  PutList(writer, phase.links);
+  PutAll(writer, phase.name, phase.rounds, phase.links.size());
+  for (const PlanLink& link : phase.links) {
+    PutAll(writer, link.from, link.to, link.messages, link.bytes);
+  }
 }
 
 void Put(ByteWriter& writer, const PlanCorrelation& correlation) {
@@ -59,7 +56,7 @@ void Put(ByteWriter& writer, const PlanCheck& check) {
 
 void Put(ByteWriter& writer, const PlanExposure& exposure) {
   PutAll(writer, exposure.of, exposure.to, exposure.opened, exposure.statistics, exposure.level);
-  PutList(writer, exposure.exposes);
+  PutTexts(writer, exposure.exposes);
   Put(writer, exposure.bits.has_value());
   if (!exposure.bits) return;
   const PlanBits& bits = *exposure.bits;
@@ -69,6 +66,12 @@ void Put(ByteWriter& writer, const PlanExposure& exposure) {
 
 void Put(ByteWriter& writer, const PlanPrivacy& row) {
   PutAll(writer, row.adversary, row.adjacency, row.loss);
+}
+
+template <typename T>
+void PutList(ByteWriter& writer, const std::vector<T>& list) {
+  writer.U64(list.size());
+  for (const T& item : list) Put(writer, item);
 }
 
 // Bytes on the directed link that carries most of a phase.
@@ -140,7 +143,7 @@ Bytes NormativeBytes(const Plan& plan) {
   PutList(writer, plan.exposures);
   PutList(writer, plan.privacy);
   Put(writer, plan.leakage_level);
-  PutList(writer, plan.assumptions);
+  PutTexts(writer, plan.assumptions);
   if (!plan.preparation.empty()) PutList(writer, plan.preparation);
   return writer.Take();
 }

@@ -20,16 +20,19 @@
 #include "methods/mle/templates.h"
 #include "report/document_report.h"
 
-namespace partita::runtime {
+namespace partita::methods {
 namespace {
 
+using mle::MleStudy;
+using run::Study;
+
 const SelfChecks kMleChecks = {
-    [](const Study& study, const RehearsalOptions& options, Progress& progress) {
-      return Rehearse(dynamic_cast<const MleStudy&>(study), options, progress);
+    [](const Study& study, const mle::RehearsalOptions& options, Progress& progress) {
+      return mle::Rehearse(dynamic_cast<const MleStudy&>(study), options, progress);
     },
-    [](const Study& study, const StudyAuditOptions& options, crypto::RandomSource& random,
+    [](const Study& study, const mle::StudyAuditOptions& options, crypto::RandomSource& random,
        Progress& progress) {
-      return AuditStudy(dynamic_cast<const MleStudy&>(study), options, random, progress);
+      return mle::AuditStudy(dynamic_cast<const MleStudy&>(study), options, random, progress);
     }};
 
 template <typename T, T (*prepare)(study::StudyFile)>
@@ -41,17 +44,17 @@ std::unique_ptr<const Study> Prepared(study::StudyFile file) {
 
 const std::vector<Method>& AllMethods() {
   static const std::vector<Method> methods = {
-      {study::MleReader(), "a structural equation model", Prepared<MleStudy, PrepareMleStudy>,
-       report::ReadMleReport, methods::mle::Templates, &kMleChecks},
-      {study::MixtureReader(), "a model of split columns, for synthetic tables",
-       Prepared<MixtureStudy, PrepareMixtureStudy>, report::ReadDocumentResult,
-       methods::mixture::Templates},
-      {study::ClassifyReader(), "a private classifier",
-       Prepared<ClassifyStudy, PrepareClassifyStudy>, report::ReadDocumentResult,
-       methods::classify::Templates},
-      {study::McmcReader(), "a Bayesian regression by chains of confidential decisions",
-       Prepared<McmcStudy, PrepareMcmcStudy>, report::ReadDocumentResult,
-       methods::mcmc::Templates}};
+      {mle::MleReader(), "a structural equation model", Prepared<MleStudy, mle::PrepareMleStudy>,
+       mle::ReadMleReport, mle::Templates, &kMleChecks},
+      {mixture::MixtureReader(), "a model of split columns, for synthetic tables",
+       Prepared<mixture::MixtureStudy, mixture::PrepareMixtureStudy>, report::ReadDocumentResult,
+       mixture::Templates},
+      {classify::ClassifyReader(), "a private classifier",
+       Prepared<classify::ClassifyStudy, classify::PrepareClassifyStudy>,
+       report::ReadDocumentResult, classify::Templates},
+      {mcmc::McmcReader(), "a Bayesian regression by chains of confidential decisions",
+       Prepared<mcmc::McmcStudy, mcmc::PrepareMcmcStudy>, report::ReadDocumentResult,
+       mcmc::Templates}};
   return methods;
 }
 
@@ -93,4 +96,4 @@ std::unique_ptr<const report::Result> ReadResult(const std::string& method,
   return nullptr;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods

@@ -11,17 +11,17 @@ namespace partita::templates_test {
 namespace {
 
 TEST(TemplatesTest, EveryMethodHasSomeThatArePlanned) {
-  for (const auto& method : runtime::AllMethods()) {
+  for (const auto& method : methods::AllMethods()) {
     const std::vector<study::StudyTemplate> templates = method.templates();
     EXPECT_FALSE(templates.empty()) << method.section.method;
     for (const study::StudyTemplate& start : templates) {
       SCOPED_TRACE(method.section.method + (start.is_private ? " private " : " ") +
                    std::string(data::PartitionKindName(start.partition)));
-      const auto study = runtime::PrepareStudy(runtime::ParseStudyFile(start.text, "study.toml"));
+      const auto study = methods::PrepareStudy(methods::ParseStudyFile(start.text, "study.toml"));
       EXPECT_EQ(study->Method().name, method.section.method);
       EXPECT_EQ(study->partition.kind, start.partition);
       EXPECT_EQ(study->IsPrivate(), start.is_private);
-      const study::Plan plan = runtime::BuildPlan(*study);
+      const study::Plan plan = run::BuildPlan(*study);
       EXPECT_EQ(plan.privacy_statement.has_value(), start.is_private);
       // Nobody begins with a study that would be refused as useless.
       for (const study::PlanUtility& row : study->Utility().rows) EXPECT_LT(row.inflation, 5);
@@ -31,10 +31,10 @@ TEST(TemplatesTest, EveryMethodHasSomeThatArePlanned) {
 
 // The first template of a method, with these keys no longer comments.
 study::StudyFile Uncommented(const std::string& method, const std::vector<std::string>& keys) {
-  std::string text = runtime::MethodByName(method).templates().front().text;
+  std::string text = methods::MethodByName(method).templates().front().text;
   for (const std::string& key : keys) text = study::Edited(text, "# " + key, key);
-  study::StudyFile file = runtime::ParseStudyFile(text, "study.toml");
-  runtime::PrepareStudy(file);
+  study::StudyFile file = methods::ParseStudyFile(text, "study.toml");
+  methods::PrepareStudy(file);
   return file;
 }
 
@@ -44,7 +44,7 @@ TEST(TemplatesTest, CommentedKeysAreRight) {
                           "fixed_x", "separator", "decimal"});
   EXPECT_EQ(file.table.separator, ';');
   EXPECT_EQ(file.table.decimal, ',');
-  EXPECT_EQ(study::MleOf(file.analyses[0]).meanstructure, true);
+  EXPECT_EQ(methods::mle::MleOf(file.analyses[0]).meanstructure, true);
   Uncommented("mixture", {"checkpoint_every", "reserve", "clip"});
   Uncommented("classify", {"missing_codes", "clip_norm", "interval_share"});
   Uncommented("mcmc", {"missing_codes", "thin", "speculation"});

@@ -17,7 +17,7 @@
 #include "tests/methods/mle/conditional_cost.h"
 #include "tests/paths.h"
 
-namespace partita::cli::smle_protocols_test {
+namespace partita::papers::smle_protocols_test {
 namespace {
 
 namespace published = methods::mle::published;
@@ -336,4 +336,4 @@ TEST(SmleAttacksTest, FilesWithoutMeasurementsAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::cli::smle_protocols_test
+}  // namespace partita::papers::smle_protocols_test

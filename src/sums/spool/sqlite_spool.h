@@ -12,7 +12,7 @@
 #include "base/sqlite.h"
 #include "sums/spool/spool.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 class SqliteSpool : public Spool {
  public:
@@ -43,4 +43,4 @@ class SqliteSpool : public Spool {
   std::unique_ptr<Statements> statements_;
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

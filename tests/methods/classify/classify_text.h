@@ -5,11 +5,11 @@
 
 #include "tests/study/study_text.h"
 
-namespace partita::study {
+namespace partita::methods::classify {
 
 // Line numbers matter: tests quote them.
 inline const std::string kClassifyStudy =
-    RowsSplit("relapse", {"north", "south", "west"}, {500, 400, 300}) +
+    study::RowsSplit("relapse", {"north", "south", "west"}, {500, 400, 300}) +
     R"([[variable]]
 name = "age"
 type = "numeric"
@@ -69,4 +69,4 @@ delta = 1e-4
 adjacency = "replace"
 )";
 
-}  // namespace partita::study
+}  // namespace partita::methods::classify

@@ -18,7 +18,7 @@
 #include "tests/privacy/accounting/trade_offs.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::methods::accept::trade_offs_test {
+namespace partita::methods::mcmc::trade_offs_test {
 namespace {
 
 using privacy::TradeOff;
@@ -424,4 +424,4 @@ TEST(Figures, GuaranteesLieBelowEverythingThatIsReached) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::trade_offs_test
+}  // namespace partita::methods::mcmc::trade_offs_test

@@ -9,7 +9,7 @@
 #include "run/party/build_plan.h"
 #include "tests/methods/mixture/mixture_study.h"
 
-namespace partita::runtime::mixture_studies::mixture_holders_test {
+namespace partita::methods::mixture::mixture_studies::mixture_holders_test {
 namespace {
 
 using ::testing::Contains;
@@ -89,7 +89,7 @@ TEST_F(MixtureHoldersTest, HoldersTestOnRowsSetAside) {
     EXPECT_THAT(own->paragraphs.front(), Not(HasSubstr("may fit them better")));
     ASSERT_EQ(own->tables.size(), party == "north" ? 3u : 4u);  // south holds the target
     const std::string model = FileOf(ends.at(party), "model.json").contents;
-    EXPECT_THAT(privacy::ParseStatementJson(methods::dpvi::ParseModelJson(model).privacy).caveats,
+    EXPECT_THAT(privacy::ParseStatementJson(ParseModelJson(model).privacy).caveats,
                 Contains(HasSubstr("place in the order of keys")));
   }
   const study::DocumentTable& scores =
@@ -110,7 +110,7 @@ TEST_F(MixtureHoldersTest, TheSameRowsAreSetAsideEverywhere) {
   options.utility = kSetAside;
   const auto study = Prepare(options);
   const MixtureStudy& prepared = AsMixture(*study);
-  const auto split = methods::dpvi::SplitRows(kRows, 20, 3);
+  const auto split = SplitRows(kRows, 20, 3);
   std::map<size_t, stats::mixture::Values> test;
   for (size_t party = 0; party < 2; ++party) {
     data::Table table;
@@ -129,7 +129,7 @@ TEST_F(MixtureHoldersTest, TheSameRowsAreSetAsideEverywhere) {
     }
     data::Holding holding;
     holding.table = std::make_shared<const data::Table>(std::move(table));
-    OwnRows counts;
+    run::OwnRows counts;
     const auto rows = prepared.PrepareRows(party, holding, counts);
     const auto& own = dynamic_cast<const MixtureRows&>(*rows);
     EXPECT_EQ(counts.observed, 60u);
@@ -149,14 +149,14 @@ TEST_F(MixtureHoldersTest, RowsSetAsideDoNotAmplify) {
   Options options;
   options.utility = kSetAside;
   const auto set_aside = Prepare(options);
-  const study::Plan plan = BuildPlan(*set_aside);
+  const study::Plan plan = run::BuildPlan(*set_aside);
   EXPECT_THAT(plan.notes, Contains(HasSubstr("20 of 60 rows are set aside by the public seed 3")));
   EXPECT_THAT(plan.notes, Contains(HasSubstr("predicts whether it is 'm'")));
   EXPECT_THAT(plan.assumptions, Contains(HasSubstr("keys of all rows stay")));
   EXPECT_NEAR(AsMixture(*set_aside).plan.sampling_rate, 12.0 / 40, 1e-12);
   std::string text = StudyText({});
   text.replace(text.find("count = 60"), 10, "count = 40");
-  const auto fewer = PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+  const auto fewer = PrepareStudy(ParseStudyFile(text, "study.toml"));
   const privacy::Statement& with = AsMixture(*set_aside).statement;
   const privacy::Statement& alone = AsMixture(*fewer).statement;
   ASSERT_EQ(with.rows.size(), alone.rows.size());
@@ -171,8 +171,7 @@ TEST_F(MixtureHoldersTest, UsesOfRandomBatchesStayWithTheParties) {
   WriteTables({});
   const auto study = Prepare({});
   const auto& prepared = AsMixture(*study);
-  const uint64_t bound =
-      *methods::dpvi::StepsOf(prepared.plan, prepared.audience, {12, {}}).max_uses;
+  const uint64_t bound = *StepsOf(prepared.plan, prepared.audience, {12, {}}).max_uses;
   const auto ends = Run(*study);
   ExpectAllDone(ends);
   ASSERT_FALSE(HasFailure());
@@ -180,7 +179,7 @@ TEST_F(MixtureHoldersTest, UsesOfRandomBatchesStayWithTheParties) {
     EXPECT_EQ(ResultOf(ends.at(party))["max_uses"], bound);
     const std::string model = FileOf(ends.at(party), "model.json").contents;
     for (const privacy::StatementRow& row :
-         privacy::ParseStatementJson(methods::dpvi::ParseModelJson(model).privacy).rows) {
+         privacy::ParseStatementJson(ParseModelJson(model).privacy).rows) {
       EXPECT_FALSE(row.uses_realised);
       if (row.uses_cap) {
         EXPECT_EQ(*row.uses_cap, bound);
@@ -201,4 +200,4 @@ TEST_F(MixtureHoldersTest, UsesOfRandomBatchesStayWithTheParties) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::mixture_studies::mixture_holders_test
+}  // namespace partita::methods::mixture::mixture_studies::mixture_holders_test

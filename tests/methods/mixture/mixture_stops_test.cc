@@ -10,7 +10,7 @@
 #include "methods/mixture/model_file.h"
 #include "tests/methods/mixture/mixture_study.h"
 
-namespace partita::runtime::mixture_studies::mixture_stops_test {
+namespace partita::methods::mixture::mixture_studies::mixture_stops_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,9 +120,7 @@ TEST_F(MixtureStopsTest, LostOpeningsAreAnnounced) {
       const study::DocumentSection* model = SectionOf(ends.at(party), "Model");
       ASSERT_NE(model, nullptr);
       EXPECT_THAT(model->paragraphs.at(1), HasSubstr(fmt::format("Lost: {} of", c.lost)));
-      EXPECT_EQ(
-          methods::dpvi::ParseModelJson(FileOf(ends.at(party), "model.json").contents).trained(),
-          trained);
+      EXPECT_EQ(ParseModelJson(FileOf(ends.at(party), "model.json").contents).trained(), trained);
       EXPECT_EQ(StudiesSpent(party), studies);
     }
     EXPECT_EQ(ends.at("helper").outcome->not_trained, !trained);
@@ -154,4 +152,4 @@ TEST_F(MixtureStopsTest, AnotherTableDoesNotGoOn) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::mixture_studies::mixture_stops_test
+}  // namespace partita::methods::mixture::mixture_studies::mixture_stops_test

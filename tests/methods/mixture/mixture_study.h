@@ -18,7 +18,7 @@
 #include "tests/run/interrupted_runs.h"
 #include "tests/run/results.h"
 
-namespace partita::runtime::mixture_studies {
+namespace partita::methods::mixture::mixture_studies {
 
 inline constexpr int kRows = 60;
 
@@ -60,10 +60,10 @@ inline std::string StudyText(const Options& options) {
   return toml;
 }
 
-inline std::unique_ptr<const Study> Prepare(const Options& options) {
-  return PrepareStudy(runtime::ParseStudyFile(StudyText(options), "study.toml"));
+inline std::unique_ptr<const run::Study> Prepare(const Options& options) {
+  return PrepareStudy(ParseStudyFile(StudyText(options), "study.toml"));
 }
-inline const MixtureStudy& AsMixture(const Study& study) {
+inline const MixtureStudy& AsMixture(const run::Study& study) {
   return dynamic_cast<const MixtureStudy&>(study);
 }
 
@@ -141,4 +141,4 @@ inline const study::DocumentSection* SectionOf(const testing::End& end,
   return nullptr;
 }
 
-}  // namespace partita::runtime::mixture_studies
+}  // namespace partita::methods::mixture::mixture_studies

@@ -17,7 +17,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/paths.h"
 
-namespace partita::runtime::mixture_studies::mixture_study_test {
+namespace partita::methods::mixture::mixture_studies::mixture_study_test {
 namespace {
 
 using privacy::ledger::Policy;
@@ -67,9 +67,9 @@ TEST_F(MixtureStudyTest, EveryEngineAndBatchAsPlanned) {
 // examples/adult_census is the experiment of the paper: its columns, K, T, q, C and sigma.
 TEST(MixtureExampleTest, TheCensusIsTheExperiment) {
   const MixtureStudy study =
-      PrepareMixtureStudy(runtime::LoadStudyFile(SourcePath("examples/adult_census/study.toml")));
-  const methods::dpvi::RunRequest& request = study.plan.request;
-  const std::vector<methods::dpvi::ModelColumn> columns = methods::dpvi::AdultColumns();
+      PrepareMixtureStudy(LoadStudyFile(SourcePath("examples/adult_census/study.toml")));
+  const RunRequest& request = study.plan.request;
+  const std::vector<ModelColumn> columns = AdultColumns();
   const stats::mixture::Layout paper = ModelLayout(columns);
   ASSERT_EQ(request.layout.features.size(), paper.features.size());
   for (size_t f = 0; f < paper.features.size(); ++f) {
@@ -125,8 +125,7 @@ TEST_F(MixtureStudyTest, TheReceiverDrawsTablesOfTheDictionary) {
   EXPECT_NE(FileOf(north, "synthetic_1.csv").contents, FileOf(north, "synthetic_2.csv").contents);
   EXPECT_EQ(testing::DocumentOf(*ends.at("south").outcome).files.size(), 1u);  // the model only
   // The model's file is what `partita synthetic` reads, with the statement of the run.
-  const methods::dpvi::FittedModel model =
-      methods::dpvi::ParseModelJson(FileOf(north, "model.json").contents);
+  const FittedModel model = ParseModelJson(FileOf(north, "model.json").contents);
   EXPECT_EQ(model.parties, (std::vector<std::string>{"north", "south"}));
   EXPECT_EQ(model.steps, 12u);
   const privacy::Statement after = privacy::ParseStatementJson(model.privacy);
@@ -141,7 +140,7 @@ TEST_F(MixtureStudyTest, TheReceiverDrawsTablesOfTheDictionary) {
 
 TEST_F(MixtureStudyTest, ThePlanSaysWhatBatchesCost) {
   const auto study = Prepare({});
-  const study::Plan plan = BuildPlan(*study);
+  const study::Plan plan = run::BuildPlan(*study);
   EXPECT_EQ(plan.method, "mixture");
   EXPECT_EQ(plan.releases.at(0).max_count, 12u);
   EXPECT_EQ(plan.releases.at(0).to, "all");
@@ -196,7 +195,7 @@ TEST_F(MixtureStudyTest, AThirdPartyAddsTheNoise) {
   const std::string score = ", {variable = \"score\", family = \"gaussian\"}";
   text.erase(text.find(score), score.size());
   WriteTables(options);
-  const auto study = PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+  const auto study = PrepareStudy(ParseStudyFile(text, "study.toml"));
   const auto ends = Run(*study);
   ExpectAllDone(ends);
   ASSERT_FALSE(HasFailure());
@@ -249,12 +248,12 @@ TEST_F(MixtureStudyTest, StudiesThatCannotBe) {
   ExpectError(ErrorCode::kBadInput, "unknown key 'protocol'", "", [&] { Prepare(options); });
   options = {};
   const std::string two = StudyText(options) + "[[analysis]]\nname = \"b\"\nmethod = \"mixture\"\n";
-  EXPECT_THROW(runtime::ParseStudyFile(two, "study.toml"), Error);
+  EXPECT_THROW(ParseStudyFile(two, "study.toml"), Error);
   Policy policy;
   policy.table = "registry";
   policy.outside.adjacency = privacy::Adjacency::kAddRemove;
-  ExpectError(ErrorCode::kRefused, "add-remove", "", [&] { ChargesOf(*Prepare({}), policy); });
+  ExpectError(ErrorCode::kRefused, "add-remove", "", [&] { run::ChargesOf(*Prepare({}), policy); });
 }
 
 }  // namespace
-}  // namespace partita::runtime::mixture_studies::mixture_study_test
+}  // namespace partita::methods::mixture::mixture_studies::mixture_study_test

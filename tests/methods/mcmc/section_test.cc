@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // Line numbers matter: tests quote them.
-const std::string kStudy = RowsSplit("chains", {"north", "south"}) +
+const std::string kStudy = study::RowsSplit("chains", {"north", "south"}) +
                            R"x([design]
 site = "ignore"
 missing = "complete"

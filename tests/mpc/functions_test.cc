@@ -247,7 +247,7 @@ TEST(FunctionsTest, LargestOfEveryRow) {
           const auto begin = x.values.begin() + static_cast<ptrdiff_t>(row * cols);
           const auto end = begin + static_cast<ptrdiff_t>(cols);
           EXPECT_EQ(opened[0].values[row], *std::max_element(begin, end));
-          EXPECT_EQ(opened[2].values[row], *begin);
+          EXPECT_EQ(opened[1].values[row], *begin);
         }
       });
     }

@@ -278,26 +278,4 @@ RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::
   };
 }
 
-RowReader IndicatorRows(const Holding& holding, size_t block, std::string_view factor,
-                        int fraction_bits) {
-  CheckFractionBits(fraction_bits);
-  const BlockRows rows = holding.Block(block);
-  const Column& column = holding.table->Get(factor);
-  if (!HasLevels(column.schema.type)) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("column '{}' is a {}, not a factor", column.schema.name,
-                            ColumnTypeName(column.schema.type)));
-  }
-  const int32_t* codes = column.codes.data() + rows.first_row;
-  const auto num_levels = static_cast<int32_t>(column.schema.levels.size());
-  return [table = holding.table, rows, codes, num_levels, fraction_bits](
-             size_t first_row, size_t num_rows, Int128* out) {
-    CheckRows(first_row, num_rows, rows);
-    const Int128 one = Int128{1} << fraction_bits;
-    for (size_t row = first_row; row < first_row + num_rows; ++row) {
-      for (int32_t level = 0; level < num_levels; ++level) *out++ = codes[row] == level ? one : 0;
-    }
-  };
-}
-
 }  // namespace partita::data

@@ -77,9 +77,4 @@ Holding MakeHolding(Table table, const Partition& partition, size_t party,
 RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::string> columns,
                      int fraction_bits);
 
-// One column per level of a factor or ordered variable: 2^fraction_bits where the row has the
-// level, else 0; all 0 where the cell is missing.
-RowReader IndicatorRows(const Holding& holding, size_t block, std::string_view factor,
-                        int fraction_bits);
-
 }  // namespace partita::data

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
 
@@ -100,6 +101,10 @@ TEST(CommandsTest, TemplatesAreValidStudies) {
   const ProcessResult validated = Partita({"study", "validate", mixture, "--format", "json"});
   EXPECT_EQ(validated.exit_code, 0) << validated.out;
   EXPECT_EQ(nlohmann::json::parse(validated.out)["data"]["variables"], 6);
+  const std::string noised = folder.path() + "/private.toml";
+  EXPECT_EQ(Partita({"study", "new", noised, "--private", "--partition", "vertical"}).exit_code, 2);
+  EXPECT_EQ(Partita({"study", "new", noised, "--private"}).exit_code, 0);
+  EXPECT_THAT(ReadFile(noised, 1 << 20, "the study file"), HasSubstr("[analysis.privacy]"));
 }
 
 TEST(CommandsTest, PlanSaysWhoLearnsWhat) {

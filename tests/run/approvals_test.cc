@@ -200,7 +200,7 @@ max_results = 2
 valid_until = "2099-12-31"
 min_cell = 9
 )",
-                                                        "e.toml");
+                                                        "e.toml", {"mle"});
     envelope.party = "south";
     return envelope;
   }

@@ -35,6 +35,25 @@ StatisticsScale RoughScale(const std::vector<GroupMoments>& moments) {
   return scale;
 }
 
+// Of all rows together, by their moments.
+Eigen::VectorXd SampleStatistics(const StatisticsLayout& layout, const StatisticsScale& scale,
+                                 const std::vector<GroupMoments>& moments) {
+  Eigen::VectorXd out(layout.size());
+  Eigen::Index at = 0;
+  for (const GroupMoments& group : moments) {
+    const Eigen::VectorXd mean = (group.mean - scale.centre).cwiseQuotient(scale.half_width);
+    for (Eigen::Index i = 0; i < layout.num_sums(); ++i) out[at++] = group.n * mean[i];
+    for (Eigen::Index i = 0; i < layout.num_variables; ++i) {
+      for (Eigen::Index j = i; j < layout.num_variables; ++j) {
+        const double covariance =
+            group.covariance(i, j) / (scale.half_width[i] * scale.half_width[j]);
+        out[at++] = group.n * (covariance + (layout.means ? mean[i] * mean[j] : 0));
+      }
+    }
+  }
+  return out;
+}
+
 struct Clear {
   OracleFitInput input;
   int calls = 0;

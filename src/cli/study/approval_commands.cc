@@ -14,6 +14,7 @@
 #include "cli/study/party_files.h"
 #include "cli/terminal/outcome.h"
 #include "crypto/signature.h"
+#include "methods/all.h"
 #include "methods/mle/plan/utility.h"
 #include "methods/prepare_study.h"
 #include "run/approval/approval_files.h"
@@ -118,8 +119,13 @@ std::string ApprovalText(const study::Envelope& envelope) {
 }
 
 int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
+  std::vector<std::string> methods;
+  for (const methods::Method& method : methods::AllMethods()) {
+    methods.push_back(method.section.method);
+  }
   study::Envelope envelope = study::ParseEnvelopeFile(
-      ReadFile(options.envelope, study::kMaxStudyFileBytes, "the envelope"), options.envelope);
+      ReadFile(options.envelope, study::kMaxStudyFileBytes, "the envelope"), options.envelope,
+      methods);
   envelope.party = options.party;
   const crypto::Identity identity = LoadOwnIdentity(options);
   const fs::path file =

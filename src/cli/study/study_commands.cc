@@ -27,7 +27,6 @@
 #include "run/approval/approval_files.h"
 #include "run/party/build_plan.h"
 #include "run/party/join.h"
-#include "study/file/study_template.h"
 #include "study/plan/hashes.h"
 
 namespace partita::cli {
@@ -35,24 +34,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string TemplateName(const study::StudyTemplate& start) {
+  return fmt::format("{}{}", data::PartitionKindName(start.partition),
+                     start.is_private ? ", private" : "");
+}
+
+std::string TemplateNames(const methods::Method& method) {
+  std::vector<std::string> names;
+  for (const auto& start : method.templates()) names.push_back(TemplateName(start));
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
+// partition: empty: any.
+study::StudyTemplate ChooseTemplate(const methods::Method& method, const std::string& partition,
+                                    bool is_private) {
+  for (study::StudyTemplate& start : method.templates()) {
+    if (!partition.empty() && data::PartitionKindName(start.partition) != partition) continue;
+    if (start.is_private || !is_private) return std::move(start);
+  }
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format("there is no such file to start from for method '{}'", method.section.method),
+      fmt::format("there is: {}", TemplateNames(method)));
+}
+
 void AddNew(CLI::App* study, Invocation& invocation) {
   struct Options {
-    std::string file, partition = "horizontal";
+    std::string file, partition;
     std::string method = methods::AllMethods().front().section.method;
-    CLI::Option* chose_partition = nullptr;
+    bool is_private = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
       study, "new", "study new", "Write a commented study file to start from", invocation,
       [&invocation, options] {
         const methods::Method& method = methods::MethodByName(options->method);
-        const bool rows = options->partition == "horizontal";
-        if (rows && !method.rows_template && options->chose_partition->count() > 0)
-          throw Error(ErrorCode::kUsage, method.no_rows_template, "leave out --partition");
-        const auto& kind =
-            rows && method.rows_template ? method.rows_template : method.columns_template;
         // For sharing: readable by others as the user's mask allows.
-        WriteNewFile(options->file, study::StudyTemplate(*kind), 0666, "the study file");
+        WriteNewFile(options->file,
+                     ChooseTemplate(method, options->partition, options->is_private).text, 0666,
+                     "the study file");
         PrintResult(invocation.output,
                     fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
                                 options->file),
@@ -61,15 +81,15 @@ void AddNew(CLI::App* study, Invocation& invocation) {
       });
   std::vector<std::string> names, described;
   for (const methods::Method& method : methods::AllMethods()) {
-    if (!method.columns_template) continue;
     names.push_back(method.section.method);
-    described.push_back(method.section.method + ": " + method.description);
+    described.push_back(fmt::format("{}: {} ({})", method.section.method, method.description,
+                                    TemplateNames(method)));
   }
   command->add_option("FILE", options->file, "The study file to write")->required();
-  options->chose_partition =
-      command->add_option("--partition", options->partition, "How the data is split")
-          ->check(CLI::IsMember({"horizontal", "vertical"}))
-          ->capture_default_str();
+  command->add_option("--partition", options->partition, "How the data is split")
+      ->check(CLI::IsMember({"horizontal", "vertical"}));
+  command->add_flag("--private", options->is_private,
+                    "With [analysis.privacy]: what opens gets noise");
   command->add_option("--method", options->method, fmt::format("{}", fmt::join(described, "; ")))
       ->check(CLI::IsMember(names))
       ->capture_default_str();

@@ -47,22 +47,6 @@ void OrderParties(Study& study) {
   }
 }
 
-data::Partition MakeStudyPartition(const Study& study) {
-  std::vector<std::string> variables;
-  for (const data::ColumnSchema& column : study.file.dictionary.columns)
-    variables.push_back(column.name);
-  std::vector<data::RowBlock> blocks;
-  for (const study::RowBlock& block : study.file.blocks)
-    blocks.push_back({block.name, block.count});
-  std::vector<data::Holder> holders;
-  for (size_t i = 0; i < study.parties.size(); ++i) {
-    const study::Party& party = study.parties[i];
-    if (party.holder) holders.push_back({party.name, i, party.columns, party.rows});
-  }
-  return data::MakePartition(std::move(variables), std::move(blocks), std::move(holders),
-                             study::VariablesThatMayLack(study.file.design));
-}
-
 }  // namespace
 
 data::TableCheckOptions Study::TableChecks() const {
@@ -77,7 +61,7 @@ void PrepareParties(study::StudyFile file, Study& study) {
   study.file = std::move(file);
   OrderParties(study);
   try {
-    study.partition = MakeStudyPartition(study);
+    study.partition = study::StudyPartition(study.file, study.parties);
   } catch (const Error& error) {
     throw Error(error.code(), study.file.file_name + ": " + error.message(), error.hint());
   }

@@ -47,12 +47,13 @@ ChargedRun::ChargedRun(const std::filesystem::path& folder, const crypto::Digest
   std::filesystem::create_directories(folder);
   lock_ = LockFolder(folder);
   try {
-    const std::optional<Bytes> kept = crypto::ReadState(ChargedRunKind(), file_);
+    const std::optional<SecretBytes> kept = crypto::ReadState(ChargedRunKind(), file_);
     if (!kept) return;
-    crypto::DecodeState(ChargedRunKind(), *kept, study_file_hash_, [&](ByteReader& content) {
-      const ByteView id = content.Raw(crypto::Digest{}.size());
-      std::copy(id.begin(), id.end(), run_id_.emplace().begin());
-    });
+    crypto::DecodeState(ChargedRunKind(), kept->Expose(), study_file_hash_,
+                        [&](ByteReader& content) {
+                          const ByteView id = content.Raw(crypto::Digest{}.size());
+                          std::copy(id.begin(), id.end(), run_id_.emplace().begin());
+                        });
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kRefused) return;  // of another study
     ::close(lock_);

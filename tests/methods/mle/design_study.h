@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "methods/mle/study/study.h"
 #include "methods/prepare_study.h"
 #include "run/simulate/simulate.h"
@@ -195,6 +196,19 @@ inline std::vector<run::PartyEnd> RunEnds(const Split& split, const Design& desi
   std::vector<run::PartyEnd> ends = RunStudyFile(folder + "/study.toml");
   std::filesystem::remove_all(folder);
   return ends;
+}
+
+// Why a study with this design is refused, "accepted" if it is not.
+inline std::string RefusalOf(const Design& design, const Split& split) {
+  try {
+    PrepareMleStudy(
+        ParseStudyFile(StudyText(split, design, "dealer", MakeRows(100, 1, false)), "study.toml"));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_FALSE(error.hint().empty());
+    return error.message();
+  }
+  return "accepted";
 }
 
 inline std::vector<MleResult> RunSplit(const Split& split, const Design& design,

@@ -329,11 +329,9 @@ TEST(FimlStudyTest, WhatIsOpenedAndReported) {
 // into them, one the columns: no round more for any number of patterns.
 TEST(FimlStudyTest, PatternsCostNoRounds) {
   const auto rounds = [](const std::string& patterns, const Split& split) {
-    const std::string folder = partita::testing::MakeTemporaryFolder("fiml");
-    std::ofstream(folder + "/study.toml")
-        << testing::StudyText(split, Fiml(patterns, {kModel}), "dealer", MakeRows(100, 1, false));
-    const study::Plan plan = run::BuildPlan(PrepareMleStudy(LoadStudyFile(folder + "/study.toml")));
-    std::filesystem::remove_all(folder);
+    const std::string text =
+        testing::StudyText(split, Fiml(patterns, {kModel}), "dealer", MakeRows(100, 1, false));
+    const study::Plan plan = run::BuildPlan(PrepareMleStudy(ParseStudyFile(text, "study.toml")));
     for (const study::PlanPhase& phase : plan.phases) {
       if (phase.name == "moments") return phase.rounds;
     }
@@ -346,21 +344,7 @@ TEST(FimlStudyTest, PatternsCostNoRounds) {
 }
 
 TEST(FimlStudyTest, WhatItCannotDoIsRefusedByName) {
-  const auto refusal = [](const Design& design) {
-    const std::string folder = partita::testing::MakeTemporaryFolder("fiml");
-    std::ofstream(folder + "/study.toml")
-        << testing::StudyText(Splits()[1], design, "dealer", MakeRows(100, 1, false));
-    std::string message = "accepted";
-    try {
-      PrepareMleStudy(LoadStudyFile(folder + "/study.toml"));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-      EXPECT_FALSE(error.hint().empty());
-      message = error.message();
-    }
-    std::filesystem::remove_all(folder);
-    return message;
-  };
+  const auto refusal = [](const Design& design) { return testing::RefusalOf(design, Splits()[1]); };
   EXPECT_EQ(refusal(Fiml("[[]]", {kModel})), "accepted");
   EXPECT_THAT(refusal(Fiml("[]", {kModel})), HasSubstr("needs 'patterns'"));
   EXPECT_THAT(refusal(Fiml("[[\"age\"]]", {kModel})), HasSubstr("which no model uses"));

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "privacy/accounting/rdp.h"
+#include "tests/privacy/accounting/renyi_orders.h"
 #include "tests/privacy/ledger/fixtures.h"
 
 namespace partita::privacy::ledger::filter_test {
@@ -78,7 +78,8 @@ TEST(FilterTest, EveryOrderOfABudgetIsSoundAndTheChosenOneIsTheBest) {
     const double renyi = static_cast<double>(BudgetAtOrder(budget, units).rdp) * kRdpUnit;
     // A curve that is constant in the order: the conversion at this order alone.
     if (renyi > 0) {
-      EXPECT_NEAR(RdpEpsilonAt([&](double) { return renyi; }, 1e-6, {order}), 1, 1e-9) << order;
+      EXPECT_NEAR(testing::RdpEpsilonAt([&](double) { return renyi; }, 1e-6, {order}), 1, 1e-9)
+          << order;
     }
     EXPECT_LE(renyi / order, GaussianCapacity(best)) << order;
   }

@@ -19,20 +19,20 @@
 #include "tests/net/parties.h"
 #include "tests/paths.h"
 
-namespace partita::pattern_cells_study_test {
+namespace partita::methods::mle::pattern_cells_study_test {
 namespace {
 
-using partita::testing::Design;
-using partita::testing::MakeRows;
-using partita::testing::Row;
-using partita::testing::Split;
-using partita::testing::Splits;
-using partita::testing::StudyText;
 using ::testing::AllOf;
+using testing::Design;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::MakeRows;
 using ::testing::Not;
+using testing::Row;
+using testing::Split;
+using testing::Splits;
+using testing::StudyText;
 
 const Split kRows = Splits()[0], kColumns = Splits()[1], kBoth = Splits()[2];
 
@@ -56,9 +56,9 @@ Design Sealed(Design design) {
   return design;
 }
 
-runtime::MleStudy Prepare(const Design& design, const Split& split = kRows) {
-  return runtime::PrepareMleStudy(runtime::ParseStudyFile(
-      StudyText(split, design, "dealer", MakeRows(100, 1, false)), "study.toml"));
+MleStudy Prepare(const Design& design, const Split& split = kRows) {
+  return PrepareMleStudy(
+      ParseStudyFile(StudyText(split, design, "dealer", MakeRows(100, 1, false)), "study.toml"));
 }
 
 std::string Refusal(const Design& design, const Split& split = kRows) {
@@ -86,8 +86,8 @@ bool PlainPasses(const std::vector<Row>& rows, size_t min_cell,
 
 std::string SexAndRegion(const Row& row) { return fmt::format("{} {}", row.sex, row.region); }
 
-void ExpectEnds(const std::vector<runtime::PartyEnd>& ends, bool passes) {
-  for (const runtime::PartyEnd& end : ends) {
+void ExpectEnds(const std::vector<run::PartyEnd>& ends, bool passes) {
+  for (const run::PartyEnd& end : ends) {
     if (passes) {
       ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
       continue;
@@ -98,7 +98,7 @@ void ExpectEnds(const std::vector<runtime::PartyEnd>& ends, bool passes) {
     EXPECT_THAT(end.error->message(), AllOf(HasSubstr("nothing was released"),
                                             HasSubstr("which combination it is nobody learns")));
   }
-  if (passes) partita::testing::ExpectPlanned(ends);
+  if (passes) testing::ExpectPlanned(ends);
 }
 
 // Both answers, on tables where chance decides.
@@ -109,7 +109,7 @@ TEST(PatternCellsStudy, ReleasesWhatPassesInPlainCode) {
     const std::vector<Row> rows = MakeRows(90, seed, false);
     const bool passes = PlainPasses(rows, 5, SexAndRegion);
     seen.insert(passes);
-    ExpectEnds(partita::testing::RunEnds(kRows, CheckedCells(), "dealer", rows), passes);
+    ExpectEnds(testing::RunEnds(kRows, CheckedCells(), "dealer", rows), passes);
   }
   EXPECT_EQ(seen.size(), 2u);
 }
@@ -138,12 +138,12 @@ TEST(PatternCellsStudy, SealedEstimatesAreReleasedOrStoppedByTheCellsOfTheOthers
   std::vector<Row> rows = RowsOfOneHolder();
   for (const std::string engine : {"dealer", "ot"}) {
     SCOPED_TRACE(engine);
-    ExpectEnds(partita::testing::RunEnds(kRows, CheckedCells(), engine, rows), true);
+    ExpectEnds(testing::RunEnds(kRows, CheckedCells(), engine, rows), true);
   }
-  ExpectEnds(partita::testing::RunEnds(kRows, Sealed(CheckedCells()), "dealer", rows), true);
+  ExpectEnds(testing::RunEnds(kRows, Sealed(CheckedCells()), "dealer", rows), true);
   // 34 rows together, of which the other holder has four.
   rows.erase(rows.end() - 2, rows.end());
-  ExpectEnds(partita::testing::RunEnds(kRows, Sealed(CheckedCells()), "dealer", rows), false);
+  ExpectEnds(testing::RunEnds(kRows, Sealed(CheckedCells()), "dealer", rows), false);
 }
 
 // Columns split: the holders, by the block that they lack (-1: none) and the variables of the table
@@ -158,7 +158,7 @@ const std::vector<ColumnHolder> kBothHolders = {
 
 std::string PatternOf(const Row& row, const std::vector<std::string>& columns) {
   std::string pattern;
-  for (const std::string& column : columns) pattern += partita::testing::Cell(row, column) + " ";
+  for (const std::string& column : columns) pattern += testing::Cell(row, column) + " ";
   return pattern;
 }
 
@@ -194,7 +194,7 @@ TEST(PatternCellsStudy, ReleasesWhatPassesInPlainCodeWhereColumnsAreSplit) {
       const std::vector<Row> rows = MakeRows(num_rows, seed, false);
       const bool passes = SplitPasses(rows, 5, holders);
       seen.insert(passes);
-      ExpectEnds(partita::testing::RunEnds(split, Discrete(), engine, rows), passes);
+      ExpectEnds(testing::RunEnds(split, Discrete(), engine, rows), passes);
     }
     EXPECT_EQ(seen.size(), 2u);
   };
@@ -219,15 +219,15 @@ TEST(PatternCellsStudy, NoPatternOfOnesColumnsTellsAnothers) {
   }
   for (const std::string engine : {"dealer", "ot"}) {
     SCOPED_TRACE(engine);
-    ExpectEnds(partita::testing::RunEnds(two, design, engine, rows), true);
+    ExpectEnds(testing::RunEnds(two, design, engine, rows), true);
   }
-  ExpectEnds(partita::testing::RunEnds(two, Sealed(design), "dealer", rows), true);
+  ExpectEnds(testing::RunEnds(two, Sealed(design), "dealer", rows), true);
   for (Row& row : rows) row.sex = row.region == 2 ? 1 : row.sex;
   for (const std::string engine : {"dealer", "ot"}) {
     SCOPED_TRACE(engine);
-    ExpectEnds(partita::testing::RunEnds(two, design, engine, rows), false);
+    ExpectEnds(testing::RunEnds(two, design, engine, rows), false);
   }
-  ExpectEnds(partita::testing::RunEnds(two, Sealed(design), "dealer", rows), false);
+  ExpectEnds(testing::RunEnds(two, Sealed(design), "dealer", rows), false);
 }
 
 // Rows that take no part are in no cell: those outside the subset, and incomplete ones.
@@ -237,14 +237,14 @@ TEST(PatternCellsStudy, CountsTheRowsThatTakePart) {
   Design design = CheckedCells();
   design.population = "subset = [{variable = \"age\", at_least = 18}]\n";
   design.design = "site = \"ignore\"\nmissing = \"complete\"\n";
-  ExpectEnds(partita::testing::RunEnds(kRows, design, "dealer", rows), true);
+  ExpectEnds(testing::RunEnds(kRows, design, "dealer", rows), true);
   for (const bool subset : {true, false}) {
     std::vector<Row> fewer = rows;
     Row& first = fewer[fewer.size() - 1];
     Row& second = fewer[fewer.size() - 2];
-    (subset ? first.age : first.y) = subset ? 17 : partita::testing::kMissing;
-    (subset ? second.age : second.y) = subset ? 17 : partita::testing::kMissing;
-    ExpectEnds(partita::testing::RunEnds(kRows, design, "dealer", fewer), false);
+    (subset ? first.age : first.y) = subset ? 17 : testing::kMissing;
+    (subset ? second.age : second.y) = subset ? 17 : testing::kMissing;
+    ExpectEnds(testing::RunEnds(kRows, design, "dealer", fewer), false);
   }
 }
 
@@ -292,18 +292,17 @@ TEST(PatternCellsStudy, RowsHaveThePatternsOfTheirHoldersColumns) {
   data::Holding holding;
   holding.table = std::make_shared<const data::Table>(table);
   holding.blocks = {{0, 0, 1, false}, {1, 1, 3, false}};
-  runtime::MleStudy study = Prepare(CheckedCells());
-  study.pattern_table = runtime::PatternTable{{{"f", 0, 3}, {"x", 0, 5}, {"i", -1, 2}}, 30};
+  MleStudy study = Prepare(CheckedCells());
+  study.pattern_table = PatternTable{{{"f", 0, 3}, {"x", 0, 5}, {"i", -1, 2}}, 30};
   study.partition.holders[0].columns = {"i", "f"};
-  using Patterns = methods::mle::OwnPatterns;
-  EXPECT_EQ(runtime::OwnPatternsOf(study, holding, {1, 1, 1, 1}), (Patterns{{0}, {5, 5, 2}}));
-  EXPECT_EQ(runtime::OwnPatternsOf(study, holding, {0, 1, 0, 1}), (Patterns{{}, {5, 2}}));
+  EXPECT_EQ(OwnPatternsOf(study, holding, {1, 1, 1, 1}), (OwnPatterns{{0}, {5, 5, 2}}));
+  EXPECT_EQ(OwnPatternsOf(study, holding, {0, 1, 0, 1}), (OwnPatterns{{}, {5, 2}}));
   study.partition.holders[0].columns = {"i"};
-  EXPECT_EQ(runtime::OwnPatternsOf(study, holding, {1, 1, 1, 1}), (Patterns{{0}, {1, 1, 0}}));
+  EXPECT_EQ(OwnPatternsOf(study, holding, {1, 1, 1, 1}), (OwnPatterns{{0}, {1, 1, 0}}));
 }
 
 TEST(PatternCellsStudy, ThePlanSaysWhatIsChecked) {
-  const study::Plan plan = runtime::BuildPlan(Prepare(CheckedCells()));
+  const study::Plan plan = run::BuildPlan(Prepare(CheckedCells()));
   const std::string text = study::RenderPlanText(plan, {});
   EXPECT_THAT(text, HasSubstr("released by way (a)"));
   EXPECT_THAT(text, HasSubstr("B = "));
@@ -311,10 +310,10 @@ TEST(PatternCellsStudy, ThePlanSaysWhatIsChecked) {
     return std::find_if(plan.phases.begin(), plan.phases.end(),
                         [&](const study::PlanPhase& p) { return p.name == name; });
   };
-  ASSERT_NE(phase(runtime::kPatternCellsPhase), plan.phases.end());
-  EXPECT_LT(phase(runtime::kPatternCellsPhase), phase("release"));
+  ASSERT_NE(phase(kPatternCellsPhase), plan.phases.end());
+  EXPECT_LT(phase(kPatternCellsPhase), phase("release"));
   // 18 cells of both tables and each one's; undeclared rows, 2^21 + 1 at most: 23 bits.
-  EXPECT_EQ(phase(runtime::kPatternCellsPhase)->rounds, (1u + 5) + 1 + (1 + 3) + 1);
+  EXPECT_EQ(phase(kPatternCellsPhase)->rounds, (1u + 5) + 1 + (1 + 3) + 1);
   ASSERT_FALSE(plan.checks.empty());
   EXPECT_EQ(plan.checks.back().variable, "pattern cells");
   EXPECT_EQ(plan.checks.back().minimum, 5u);
@@ -324,17 +323,17 @@ TEST(PatternCellsStudy, ThePlanSaysWhatIsChecked) {
   // Without: neither the phase nor the words.
   Design other = CheckedCells();
   other.rule = "accept = \"table of covariates\"\n";
-  const study::Plan without = runtime::BuildPlan(Prepare(other));
+  const study::Plan without = run::BuildPlan(Prepare(other));
   EXPECT_THAT(study::RenderPlanText(without, {}), Not(HasSubstr("pattern cells")));
 }
 
 TEST(PatternCellsStudy, ThePlanSaysWhatIsCheckedWhereColumnsAreSplit) {
   const auto texts = [](const Split& split) {
-    const study::Plan plan = runtime::BuildPlan(Prepare(Discrete(), split));
+    const study::Plan plan = run::BuildPlan(Prepare(Discrete(), split));
     std::vector<std::string> found = {plan.checks.back().rule,
                                       plan.exposures.front().bits.value().meaning};
     for (const study::PlanRelease& release : plan.releases) {
-      if (release.id == methods::mle::kPatternCellsRelease) found.push_back(release.what);
+      if (release.id == kPatternCellsRelease) found.push_back(release.what);
     }
     EXPECT_EQ(found.size(), 3u);
     EXPECT_THAT(study::RenderPlanText(plan, {}), HasSubstr("knows who has each of their patterns"));
@@ -346,10 +345,10 @@ TEST(PatternCellsStudy, ThePlanSaysWhatIsCheckedWhereColumnsAreSplit) {
   EXPECT_THAT(texts(kBoth), Each(AllOf(HasSubstr(two_values), HasSubstr(own_rows))));
   // 24 cells; p knows nothing but who takes part: 2 + 3 + 4 values; q 8 x 3, r 3 x (2 + 4). The
   // first rounds are the product.
-  const study::Plan plan = runtime::BuildPlan(Prepare(Discrete(), kColumns));
-  const auto phase = std::find_if(
-      plan.phases.begin(), plan.phases.end(),
-      [&](const study::PlanPhase& p) { return p.name == runtime::kPatternCellsPhase; });
+  const study::Plan plan = run::BuildPlan(Prepare(Discrete(), kColumns));
+  const auto phase =
+      std::find_if(plan.phases.begin(), plan.phases.end(),
+                   [&](const study::PlanPhase& p) { return p.name == kPatternCellsPhase; });
   ASSERT_NE(phase, plan.phases.end());
   EXPECT_EQ(phase->rounds, 1u + (1 + 3) + 1 + (1 + 3) + 1);
 }
@@ -411,12 +410,11 @@ TEST(PatternCellsStudy, TakesSoManyCellsAndNoMore) {
   Design design = CheckedCells();
   design.analyses = {"model = \"y ~ age + w + sex.m + region.b\"\n"};
   std::string text = StudyText(kRows, design, "dealer", MakeRows(100, 1, false));
-  EXPECT_EQ(runtime::PrepareMleStudy(runtime::ParseStudyFile(text, "s")).pattern_table->num_cells,
-            2904u);
+  EXPECT_EQ(PrepareMleStudy(ParseStudyFile(text, "s")).pattern_table->num_cells, 2904u);
   const std::string levels = "[\"a\", \"b\", \"c\"]";
   text.replace(text.find(levels), levels.size(), "[\"a\", \"b\", \"c\", \"d\", \"e\"]");
   try {
-    runtime::PrepareMleStudy(runtime::ParseStudyFile(text, "s"));
+    PrepareMleStudy(ParseStudyFile(text, "s"));
     ADD_FAILURE() << "4840 cells were taken";
   } catch (const Error& error) {
     EXPECT_THAT(error.message(), HasSubstr("4096 cells at most"));
@@ -429,12 +427,12 @@ TEST(PatternCellsStudy, IsForExactResultsOfModelsOnly) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath("examples"))) {
     if (entry.path().filename() != "study.toml") continue;
     SCOPED_TRACE(entry.path().string());
-    std::string text = runtime::LoadStudyFile(entry.path().string()).text;
-    const auto whole = runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+    std::string text = LoadStudyFile(entry.path().string()).text;
+    const auto whole = PrepareStudy(ParseStudyFile(text, "study.toml"));
     if (whole->Method().name == "mle" && !whole->IsPrivate()) continue;
     text.insert(text.find("[engine]"), "[release]\naccept = \"checked cells\"\n");
     try {
-      runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+      PrepareStudy(ParseStudyFile(text, "study.toml"));
       ADD_FAILURE() << "was taken";
     } catch (const Error& error) {
       EXPECT_THAT(error.message(), HasSubstr("checked cells"));
@@ -453,9 +451,9 @@ struct Ended {
 Ended RunWith(const Split& split, const Design& design, const std::vector<Row>& rows,
               uint64_t min_cell) {
   const std::string folder = partita::testing::MakeTemporaryFolder("cells");
-  const runtime::MleStudy study = runtime::PrepareMleStudy(
-      runtime::ParseStudyFile(StudyText(split, design, "dealer", rows), "study.toml"));
-  partita::testing::WriteTables(split, rows, folder);
+  const MleStudy study =
+      PrepareMleStudy(ParseStudyFile(StudyText(split, design, "dealer", rows), "study.toml"));
+  testing::WriteTables(split, rows, folder);
   study::DisclosureSpec disclosure = study.file.disclosure;
   disclosure.min_cell = min_cell;
   Ended run;
@@ -467,13 +465,12 @@ Ended RunWith(const Split& split, const Design& design, const std::vector<Row>& 
         SilentProgress progress;
         crypto::SystemRandom random;
         const study::Party& party = study.parties[channel.self()];
-        const runtime::LocalData local =
-            party.holder
-                ? runtime::LoadLocalData(study, channel.self(),
-                                         folder + "/" + party.name + "/data.csv", {}, progress)
-                : runtime::NoLocalData(study);
-        const auto engine = runtime::MakeStudyEngine(study, channel, gate);
-        runtime::RunInput input{local.method.get(), disclosure, &random};
+        const run::LocalData local =
+            party.holder ? run::LoadLocalData(study, channel.self(),
+                                              folder + "/" + party.name + "/data.csv", {}, progress)
+                         : run::NoLocalData(study);
+        const auto engine = run::MakeStudyEngine(study, channel, gate);
+        run::RunInput input{local.method.get(), disclosure, &random};
         input.channel = &channel;
         try {
           study.Run(*engine, input, progress);
@@ -501,8 +498,8 @@ void ExpectHeldToTheStrictest(const Split& split, const Design& design,
     EXPECT_THAT(stopped.errors[party]->message(),
                 HasSubstr(fmt::format("no row or at least {}", least + 1)));
     for (const mpc::CountingReleaseGate::Count& count : stopped.openings[party]) {
-      const bool answer = count.release.id == methods::mle::kDisclosureRelease ||
-                          count.release.id == methods::mle::kPatternCellsRelease;
+      const bool answer =
+          count.release.id == kDisclosureRelease || count.release.id == kPatternCellsRelease;
       EXPECT_EQ(count.opened, answer ? 1u : 0u) << count.release.id;
     }
   }
@@ -523,4 +520,4 @@ TEST(PatternCellsStudy, HoldsToTheStrictestStewardAndOpensNothingElse) {
 }
 
 }  // namespace
-}  // namespace partita::pattern_cells_study_test
+}  // namespace partita::methods::mle::pattern_cells_study_test

@@ -11,15 +11,17 @@
 #include "methods/mle/published/analyses.h"
 #include "methods/mle/study/private_study.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
+
+using run::Refuse;
 
 constexpr char kWithoutOwnRows[] = "also without each holder's own rows";
 constexpr char kTwoValues[] =
     "and among the rows of each pattern of a holder's own columns every column that it lacks has "
     "two values at least";
 
-[[noreturn]] void RefuseCells(const Study& study, const std::string& what,
+[[noreturn]] void RefuseCells(const run::Study& study, const std::string& what,
                               const std::string& hint) {
   Refuse(study, study.file.release.accept_position, "accept = \"checked cells\" " + what,
          hint + ", or write accept = \"table of covariates\"");
@@ -32,7 +34,7 @@ void RequireExactResults(const MleStudy& study) {
            "be told",
            "remove it");
   }
-  if (HasPublished(study)) {
+  if (published::HasPublished(study)) {
     Refuse(study, study.file.release.accept_position,
            "accept = \"checked cells\" is of no use beside a published protocol, which shows what "
            "determines rows",
@@ -40,7 +42,7 @@ void RequireExactResults(const MleStudy& study) {
   }
 }
 
-void RequirePlainRows(const MleStudy& study) {
+void RequireCountedRows(const MleStudy& study) {
   const study::DesignSpec& design = study.file.design;
   if (HasPatterns(study)) {
     RefuseCells(study, "needs complete rows: one that misses a value is in no cell",
@@ -88,8 +90,7 @@ void RequireAllRows(const MleStudy& study) {
 }
 
 // Covariates, and what is an outcome in one line of the model and explains in another.
-std::vector<data::DesignColumn> TableColumns(const MleStudy& study,
-                                             const methods::mle::MleAnalysis& analysis) {
+std::vector<data::DesignColumn> TableColumns(const MleStudy& study, const MleAnalysis& analysis) {
   std::set<std::string> explains;
   for (const stats::Parameter& row : analysis.table.rows) {
     if (row.op == "~") explains.insert(row.rhs);
@@ -105,15 +106,15 @@ std::vector<data::DesignColumn> TableColumns(const MleStudy& study,
 std::map<std::string, std::set<std::string>> Views(const MleStudy& study) {
   std::vector<data::DesignColumn> columns;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    const MleAnalysis& analysis = study.analyses[a].analysis;
     const std::vector<data::DesignColumn> added =
         MleOf(study.file.analyses[a]).robust ? analysis.variables : TableColumns(study, analysis);
     columns.insert(columns.end(), added.begin(), added.end());
   }
-  std::map<std::string, std::set<std::string>> views = ViewsOf(columns);
+  std::map<std::string, std::set<std::string>> views = run::ViewsOf(columns);
   for (const study::AnalysisSpec& spec : study.file.analyses) {
     const std::string& group = MleOf(spec).group;
-    if (!group.empty()) views[SourceVariable(study, group)].insert(group);
+    if (!group.empty()) views[run::SourceVariable(study, group)].insert(group);
   }
   return views;
 }
@@ -139,7 +140,7 @@ void AddPart(const MleStudy& study, const data::ColumnSchema& variable, PatternT
   }
   patterns.parts.push_back({variable.name, variable.lower, values});
   // Saturates: 2 x 2^52 values of whole numbers are as many too many as any.
-  const uint64_t most = methods::mle::kMaxPatternCells + 1;
+  const uint64_t most = kMaxPatternCells + 1;
   patterns.num_cells = std::min(most, patterns.num_cells * std::min(most, values));
 }
 
@@ -158,7 +159,7 @@ std::vector<size_t> PartsOf(const MleStudy& study, const data::Holder& holder) {
 std::optional<PatternTable> PlanPatternTable(const MleStudy& study) {
   if (study.file.release.accept != study::AcceptedRelease::kCheckedCells) return std::nullopt;
   RequireExactResults(study);
-  RequirePlainRows(study);
+  RequireCountedRows(study);
   RequireAllRows(study);
   PatternTable patterns;
   for (const auto& [source, views] : Views(study)) {
@@ -168,10 +169,10 @@ std::optional<PatternTable> PlanPatternTable(const MleStudy& study) {
     }
     for (const std::string& view : views) AddPart(study, *study.factors.Find(view), patterns);
   }
-  if (patterns.num_cells > methods::mle::kMaxPatternCells) {
+  if (patterns.num_cells > kMaxPatternCells) {
     RefuseCells(study,
                 fmt::format("checks {} cells at most, and the values of {} have more combinations",
-                            methods::mle::kMaxPatternCells, PatternNames(patterns)),
+                            kMaxPatternCells, PatternNames(patterns)),
                 "use fewer covariates or values");
   }
   return patterns;
@@ -183,21 +184,21 @@ std::string PatternNames(const PatternTable& patterns) {
   return names;
 }
 
-methods::mle::PatternTask PatternTaskOf(const MleStudy& study) {
-  methods::mle::PatternTask task;
+PatternTask PatternTaskOf(const MleStudy& study) {
+  PatternTask task;
   for (const PatternPart& part : study.pattern_table->parts) task.parts.push_back(part.num_values);
   for (const data::Holder& holder : study.partition.holders)
     task.holders.push_back({holder.party, PartsOf(study, holder)});
   for (const data::Segment& segment : study.partition.segments) {
-    methods::mle::CellBlock& block = task.blocks.emplace_back();
+    CellBlock& block = task.blocks.emplace_back();
     for (const data::SegmentPart& part : segment.parts) block.holders.push_back(part.holder);
-    block.max_rows = study.partition.blocks[segment.block].count.value_or(kMaxUndeclaredRows);
+    block.max_rows = study.partition.blocks[segment.block].count.value_or(run::kMaxUndeclaredRows);
   }
   return task;
 }
 
-methods::mle::OwnPatterns OwnPatternsOf(const MleStudy& study, const data::Holding& holding,
-                                        const std::vector<int32_t>& weights) {
+OwnPatterns OwnPatternsOf(const MleStudy& study, const data::Holding& holding,
+                          const std::vector<int32_t>& weights) {
   const data::Table& table = *holding.table;
   std::vector<uint32_t> pattern(table.num_rows, 0);
   for (const size_t p : PartsOf(study, *study.partition.HolderOf(holding.party))) {
@@ -212,7 +213,7 @@ methods::mle::OwnPatterns OwnPatternsOf(const MleStudy& study, const data::Holdi
       pattern[r] = static_cast<uint32_t>(pattern[r] * part.num_values + static_cast<size_t>(value));
     }
   }
-  methods::mle::OwnPatterns patterns(study.partition.blocks.size());
+  OwnPatterns patterns(study.partition.blocks.size());
   for (const data::BlockRows& rows : holding.blocks) {
     for (size_t r = rows.first_row; r < rows.first_row + rows.num_rows; ++r) {
       if (weights[r] != 0) patterns[rows.block].push_back(pattern[r]);
@@ -229,7 +230,7 @@ std::string BesideOwnText(const MleStudy& study) {
 
 mpc::Release PatternCellsRelease(const MleStudy& study) {
   const PatternTable& patterns = *study.pattern_table;
-  return {methods::mle::kPatternCellsRelease,
+  return {kPatternCellsRelease,
           fmt::format("one bit: whether all {} pattern cells of {} are 0 or at least min_cell, {}",
                       patterns.num_cells, PatternNames(patterns), BesideOwnText(study)),
           "all",
@@ -249,4 +250,4 @@ study::PlanCheck PatternCellsCheck(const MleStudy& study, uint64_t min_cell) {
           min_cell, false};
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

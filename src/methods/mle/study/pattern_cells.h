@@ -21,7 +21,7 @@
 #include "mpc/release_gate.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 inline constexpr char kPatternCellsPhase[] = "pattern cells";
 
@@ -37,11 +37,11 @@ std::optional<PatternTable> PlanPatternTable(const MleStudy& study);
 // "sex, region": the columns of the cells.
 std::string PatternNames(const PatternTable& patterns);
 
-methods::mle::PatternTask PatternTaskOf(const MleStudy& study);
+PatternTask PatternTaskOf(const MleStudy& study);
 
 // Of a holder. weights: by row of its table; a row with weight 0 takes no part.
-methods::mle::OwnPatterns OwnPatternsOf(const MleStudy& study, const data::Holding& holding,
-                                        const std::vector<int32_t>& weights);
+OwnPatterns OwnPatternsOf(const MleStudy& study, const data::Holding& holding,
+                          const std::vector<int32_t>& weights);
 
 // "also without each holder's own rows", and what holders know who have some of the columns.
 std::string BesideOwnText(const MleStudy& study);
@@ -50,4 +50,4 @@ std::string BesideOwnText(const MleStudy& study);
 mpc::Release PatternCellsRelease(const MleStudy& study);
 study::PlanCheck PatternCellsCheck(const MleStudy& study, uint64_t min_cell);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

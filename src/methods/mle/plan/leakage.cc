@@ -13,6 +13,7 @@
 #include "methods/mle/sealed/on_grid.h"
 #include "methods/mle/study/computations.h"
 #include "methods/mle/study/missing_patterns.h"
+#include "methods/mle/study/pattern_cells.h"
 #include "methods/mle/study/private_study.h"
 #include "mpc/shamir_code.h"
 #include "run/party/study_engine.h"
@@ -189,12 +190,12 @@ std::vector<study::PlanExposure> ReceiverExposures(const MleStudy& study) {
 }
 
 // Instead of a table of covariates that may be told.
-std::string CheckedCellsText(const PatternTable& patterns) {
+std::string CheckedCellsText(const MleStudy& study) {
   return fmt::format(
       "more than half of the bits of the table of covariates, released by way (a): each of its {} "
-      "pattern cells is 0 or at least min_cell, compared on shares before anything opens, also "
-      "without each holder's own rows; of that one bit opens",
-      patterns.num_cells);
+      "pattern cells is 0 or at least min_cell, {}; it is compared on shares before anything "
+      "opens, and of that one bit opens",
+      study.pattern_table->num_cells, BesideOwnText(study));
 }
 
 constexpr char kToldResult[] = "result/";
@@ -256,7 +257,7 @@ std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
     exposures.push_back(std::move(exposure));
   if (!study.pattern_table) return exposures;
   for (study::PlanExposure& exposure : exposures) {
-    if (!exposure.bits->passes) exposure.bits->meaning = CheckedCellsText(*study.pattern_table);
+    if (!exposure.bits->passes) exposure.bits->meaning = CheckedCellsText(study);
   }
   return exposures;
 }

@@ -55,11 +55,11 @@ std::vector<CheckOutcome> CheckDisclosure(mpc::Engine& engine, const MleStudy& s
   return outcomes;
 }
 
-// Who stops knows that some cell fails, not which.
+// Who stops knows that something fails, not what.
 void RequirePatternCells(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
                          const RunInput& input, ProtocolResult& result) {
-  const std::optional<bool> passed = PatternCellsPass(
-      engine, PatternCellsTaskOf(study), local.pattern_cells, input.disclosure.min_cell);
+  const std::optional<bool> passed =
+      PatternCellsPass(engine, PatternTaskOf(study), local.patterns, input.disclosure.min_cell);
   if (!passed) return;
   const study::PlanCheck check = PatternCellsCheck(study, input.disclosure.min_cell);
   result.checks.push_back({check.analysis, check.variable, check.rule, *passed, false});

@@ -164,7 +164,7 @@ std::unique_ptr<MethodRows> MleStudy::PrepareRows(size_t party, const data::Hold
   if (pattern_table) {
     const Computation& first = computations.front();  // all have the same rows
     const RowSelection& all = first.selections[first.row_sets.front().total_cell];
-    rows->pattern_cells = CountPatternCells(*pattern_table, *holding.table, selectors.Of(all));
+    rows->patterns = OwnPatternsOf(*this, holding, selectors.Of(all));
   }
   return rows;
 }

@@ -102,7 +102,7 @@ std::vector<mpc::Release> PlanMleReleases(const MleStudy& study) {
                                     study.checks.size()),
                         "all", "exact", 1, mpc::kEverybody, study.checks.size()});
   }
-  if (study.pattern_table) releases.push_back(PatternCellsRelease(*study.pattern_table));
+  if (study.pattern_table) releases.push_back(PatternCellsRelease(study));
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
       if (computation.protocol == kLikelihood) {

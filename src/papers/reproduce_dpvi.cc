@@ -14,6 +14,7 @@
 #include "base/text_table.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "methods/mixture/adult.h"
 #include "methods/mixture/model_file.h"
 #include "papers/secure_sum.h"
@@ -433,10 +434,11 @@ void AddDpviOptions(CLI::App& app, DpviCommand& command) {
                  "Also run the protocol on this engine, its parties as threads, paired with the "
                  "others")
       ->check(CLI::IsMember({"dealer", "replicated", "ot"}));
-  app.add_option("--output", command.output, "Also write the numbers as CSV to this file");
-  app.add_option("--model", command.model,
-                 "Also write the model of the last run to this file, for `partita synthetic`");
-  app.add_option("--html", command.html, "Also write the plots to this HTML file");
+  AddNewFile(app, invocation, "--output", command.output,
+             "Also write the numbers as CSV to this file");
+  AddNewFile(app, invocation, "--model", command.model,
+             "Also write the model of the last run to this file, for `partita synthetic`");
+  AddNewFile(app, invocation, "--html", command.html, "Also write the plots to this HTML file");
 }
 
 }  // namespace

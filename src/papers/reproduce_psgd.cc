@@ -13,6 +13,7 @@
 #include "base/text_table.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "crypto/random.h"
 #include "data/csv_reader.h"
 #include "report/html_page.h"
@@ -303,8 +304,9 @@ void AddPsgdOptions(CLI::App& app, PsgdCommand& command) {
   app.add_option("--iterations", command.figure.iterations, "Iterations of PSGD")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  app.add_option("--output", command.output, "Also write the numbers as CSV to this file");
-  app.add_option("--html", command.html, "Also write the plots to this HTML file");
+  AddNewFile(app, invocation, "--output", command.output,
+             "Also write the numbers as CSV to this file");
+  AddNewFile(app, invocation, "--html", command.html, "Also write the plots to this HTML file");
 }
 
 }  // namespace

@@ -276,9 +276,9 @@ Statement ParseStatementJson(const std::string& text) {
     statement.caveats = json.at("caveats").get<std::vector<std::string>>();
     CheckStatement(statement);
     return statement;
-  } catch (const std::exception& error) {
+  } catch (const Json::exception& error) {
     throw Error(ErrorCode::kBadInput,
-                std::string("this is no privacy statement of Partita: ") + error.what(),
+                "this is no privacy statement of Partita: " + JsonProblem(error.id, error.what()),
                 "it is the `statement` of what `partita privacy eps --format json` writes");
   }
 }

@@ -33,9 +33,9 @@ class ApprovalsCommandTest : public ::testing::Test {
   }
   std::string Home(const std::string& party) { return folder_.path() + "/" + party; }
   std::string Roster() { return folder_.path() + "/roster.toml"; }
-  std::string File() { return folder_.path() + "/approval-south.json"; }
-  std::string Uses() { return folder_.path() + "/approval-south.uses"; }
-  std::string Secret() { return folder_.path() + "/approval-south.secret.json"; }
+  std::string File() { return folder_.path() + "/approval-small-south.json"; }
+  std::string Uses() { return folder_.path() + "/approval-small-south.uses"; }
+  std::string Secret() { return folder_.path() + "/approval-small-south.secret.json"; }
 
   std::vector<std::string> Approve(std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"study",       "approve",  folder_.study_file(),
@@ -106,7 +106,7 @@ TEST_F(ApprovalsCommandTest, WritesWhatTheStewardAskedFor) {
       Partita(Approve({"--yes", "--until", "2099-06-30", "--min-cell", "12", "--min-rows", "40",
                        "--refuse-small-samples", "--output", Home("south")}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const std::string file = Home("south") + "/approval-south.json";
+  const std::string file = Home("south") + "/approval-small-south.json";
   const auto written = nlohmann::json::parse(StudyFolder::Read(file));
   EXPECT_EQ(written["party"], "south");
   EXPECT_EQ(written["min_cell"], 12);
@@ -119,7 +119,7 @@ TEST_F(ApprovalsCommandTest, WritesWhatTheStewardAskedFor) {
                                 .out)["data"]["plan_hash"]);
   // The salt is in the secret part alone.
   const auto secret =
-      nlohmann::json::parse(StudyFolder::Read(Home("south") + "/approval-south.secret.json"));
+      nlohmann::json::parse(StudyFolder::Read(Home("south") + "/approval-small-south.secret.json"));
   EXPECT_EQ(secret["snapshot_commitment"], written["snapshot_commitment"]);
   EXPECT_THAT(StudyFolder::Read(file), Not(HasSubstr(secret["salt"].get<std::string>())));
   EXPECT_THAT(result.out + result.err, Not(HasSubstr(secret["salt"].get<std::string>())));
@@ -130,7 +130,7 @@ TEST_F(ApprovalsCommandTest, SaysForHowManyRunsItIs) {
   EXPECT_THAT(one.out, AllOf(HasSubstr("good for      one run"), HasSubstr("for one run? Type yes"),
                              HasSubstr("it is good for one run, counted in " + Uses())));
   EXPECT_EQ(Written()["runs"], 1);
-  ASSERT_EQ(Partita(Approve({"--yes", "--runs", "3"})).exit_code, 0);
+  ASSERT_EQ(Partita(Approve({"--yes", "--runs", "3", "--force"})).exit_code, 0);
   EXPECT_EQ(Written()["runs"], 3);
   EXPECT_TRUE(std::filesystem::exists(Uses()));
   const ProcessResult shown = Partita({"study", "approval", File(), "--format", "json"});
@@ -148,9 +148,9 @@ TEST_F(ApprovalsCommandTest, TheDealerApprovesWithoutATable) {
                 .exit_code,
             0);
   const auto written =
-      nlohmann::json::parse(StudyFolder::Read(folder_.path() + "/approval-dealer.json"));
+      nlohmann::json::parse(StudyFolder::Read(folder_.path() + "/approval-small-dealer.json"));
   EXPECT_TRUE(written["snapshot_commitment"].is_null());
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/approval-dealer.secret.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/approval-small-dealer.secret.json"));
 }
 
 TEST_F(ApprovalsCommandTest, MistakesAreNamed) {

@@ -171,10 +171,12 @@ TEST_F(BadInputTest, AnEarlierResultIsNotOverwritten) {
 }
 
 TEST_F(BadInputTest, AResultFolderThatCannotBeWrittenIsNoticedBeforeTheRun) {
+  // A file is where the folder should be.
   const ProcessResult result = Partita({"study", "simulate", folder_.study_file(), "--output",
-                                        folder_.path() + "/no/such/result.json"});
+                                        folder_.study_file() + "/results/result.json"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("cannot write"));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("cannot write to " + folder_.study_file() + "/results"),
+                                HasSubstr("name a file in another folder")));
 }
 
 // The disk is full after 512 bytes: no truncated study file stays, so that it can be tried again.

@@ -14,6 +14,7 @@
 #include "cli/study/party_files.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "cli/terminal/outcome.h"
 #include "cli/terminal/units.h"
 #include "methods/all.h"
@@ -50,7 +51,8 @@ void AddNew(CLI::App* study, Invocation& invocation) {
         const auto& kind =
             rows && method.rows_template ? method.rows_template : method.columns_template;
         // For sharing: readable by others as the user's mask allows.
-        WriteNewFile(options->file, study::StudyTemplate(*kind), 0666, "the study file");
+        WriteOutput(invocation.output, options->file, study::StudyTemplate(*kind), 0666,
+                    "the study file");
         PrintResult(invocation.output,
                     fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
                                 options->file),
@@ -63,7 +65,7 @@ void AddNew(CLI::App* study, Invocation& invocation) {
     names.push_back(method.section.method);
     described.push_back(method.section.method + ": " + method.description);
   }
-  command->add_option("FILE", options->file, "The study file to write")->required();
+  AddNewFile(*command, invocation, "FILE", options->file, "The study file to write")->required();
   options->chose_partition =
       command->add_option("--partition", options->partition, "How the data is split")
           ->check(CLI::IsMember({"horizontal", "vertical"}))
@@ -137,7 +139,8 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
                       "One-way latency to estimate for, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Bandwidth to estimate for, for example 100Mbit/s");
-  command->add_option("--html", options->html, "Also write the plan as a page to this file");
+  AddNewFile(*command, invocation, "--html", options->html,
+             "Also write the plan as a page to this file");
 }
 
 void AddSimulate(CLI::App* study, Invocation& invocation) {
@@ -159,7 +162,7 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
                       "Cap the bandwidth of every link, for example 100Mbit/s");
   command->add_option("--output", options->output,
                       "Write result.json here, and the HTML report beside it");
-  command->add_flag("--force", options->force, "Overwrite it");
+  AddForce(*command, invocation);
 }
 
 net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) {
@@ -174,7 +177,7 @@ struct JoinCommand {
       wait = "10m", output, latency, bandwidth;
   PartyFiles files;
   int listen_descriptor = -1;
-  bool no_output = false, force = false, accept_useless = false, unrecorded = false;
+  bool no_output = false, accept_useless = false, unrecorded = false;
 };
 
 int RunJoin(const OutputOptions& output, const JoinCommand& command) {
@@ -188,9 +191,10 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   options.key = command.files.Key();
   options.certificate = command.files.Certificate();
   options.roster = command.files.Roster();
-  options.approval = command.approval.empty()
-                         ? runtime::DefaultApprovalPath(command.study_file, command.party)
-                         : fs::path(command.approval);
+  options.approval =
+      command.approval.empty()
+          ? runtime::DefaultApprovalPath(command.study_file, study.file.name, command.party)
+          : fs::path(command.approval);
   if (!command.ledger.empty()) options.ledger = {command.ledger, command.table};
   options.unrecorded = command.unrecorded;
   options.accept_useless = command.accept_useless;
@@ -213,11 +217,9 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
 
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO),
                                     command.party, &Interrupted());
-  if (!result_file.empty() && study.parties[runtime::PartyByName(study, command.party)].receiver) {
-    RequireNewFile(result_file, command.force);
-  }
-  std::unique_ptr<RoomOnDisk> room =
-      RoomForResult(study, runtime::PartyByName(study, command.party), result_file);
+  const size_t party = runtime::PartyByName(study, command.party);
+  RequireNewResult(study, party, result_file, output.force);
+  std::unique_ptr<RoomOnDisk> room = RoomForResult(study, party, result_file);
   // A party of a simulation does not outlive it.
   if (command.listen_descriptor >= 0) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   CancellableProgress quiet;
@@ -241,9 +243,10 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   AddPartyFolder(command, options->files, "Where data.csv, key.pem, cert.pem and roster.toml are");
   AddPartyData(command, options->files);
   AddPartyIdentity(command, options->files);
-  command->add_option("--approval", options->approval,
-                      "This party's approval or envelope (default: approval-PARTY.json beside the "
-                      "study file)");
+  command->add_option(
+      "--approval", options->approval,
+      "This party's approval or envelope (default: approval-STUDY-PARTY.json beside "
+      "the study file)");
   CLI::Option* ledger = command->add_option(
       "--ledger", options->ledger,
       "The privacy ledger of this institution; a private study needs one (partita ledger open)");
@@ -261,7 +264,7 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   command->add_option("--output", options->output,
                       "Where the receiver's result goes (default: result.json in the folder; the "
                       "HTML report goes beside it)");
-  command->add_flag("--force", options->force, "Overwrite an earlier result");
+  AddForce(*command, invocation);
   command->add_flag("--accept-useless", options->accept_useless,
                     "Go on although the plan foresees standard errors that the privacy noise makes "
                     "more than five times as large; draw synthetic tables of a model that is not "
@@ -300,8 +303,9 @@ void AddReport(CLI::App* study, Invocation& invocation) {
         return kDone;
       });
   command->add_option("RESULT", options->file, "A result.json")->required();
-  command->add_option("--html", options->html, "Also write it as a page to this file");
-  command->add_option("--csv", options->csv, "Also write the estimates as a table to this file");
+  AddNewFile(*command, invocation, "--html", options->html, "Also write it as a page to this file");
+  AddNewFile(*command, invocation, "--csv", options->csv,
+             "Also write the estimates as a table to this file");
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "sums/file/collection_file.h"
 #include "sums/service/admission_list.h"
 #include "sums/service/box_key_file.h"
+#include "sums/regression/rows.h"
 #include "sums/service/submit_upload.h"
 
 namespace partita::cli {
@@ -228,7 +229,12 @@ std::vector<double> RowToSubmit(const OutputOptions& output, const SubmitCommand
     return std::move(row.vector);
   }
   if (!command.row.empty()) {
-    return runtime::ReadRowFile(command.row, collection.contract.dimension);
+    std::vector<double> row = runtime::ReadRowFile(command.row, collection.contract.dimension);
+    if (const auto& spec = collection.regression) {
+      methods::regression::RequireOfARow(*spec, methods::regression::DesignOf(*spec), row,
+                                         command.row);
+    }
+    return row;
   }
   throw Error(ErrorCode::kUsage, "no upload is kept in " + upload_file,
               collection.regression

@@ -175,7 +175,7 @@ FittedModel ParseModelJson(const std::string& json) {
   try {
     return Parse(Json::parse(json));
   } catch (const nlohmann::json::exception& error) {
-    RefuseModel(error.what());
+    RefuseModel(JsonProblem(error.id, error.what()));
   }
 }
 

@@ -204,7 +204,7 @@ nlohmann::ordered_json AddMixtureTables(const MixtureStudy& study, const dpvi::F
   const std::vector<data::Table> drawn =
       dpvi::DrawTables(model, study.spec().synthetic_rows, study.spec().synthetic_sets, random);
   for (size_t i = 0; i < drawn.size(); ++i) {
-    const std::string name = fmt::format("synthetic_{}.csv", i + 1);
+    const std::string name = SyntheticFile(i);
     document.files.push_back({name, data::WriteCsv(drawn[i])});
     names.push_back(name);
   }
@@ -252,7 +252,7 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
   fitted.tables = {WeightTable(weights), ColumnTable(study)};
   fitted.plots = {WeightPlot(weights)};
   document.sections = {std::move(fitted), MixturePrivacySection(statement)};
-  document.files.push_back({"model.json", dpvi::ModelJson(model)});
+  document.files.push_back({kModelFile, dpvi::ModelJson(model)});
   nlohmann::ordered_json tables = nlohmann::ordered_json::array();
   const bool trained = run.state.step >= study.spec().iterations;
   if (!trained) document.ending = study::Ending::kNotTrained;

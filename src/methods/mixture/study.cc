@@ -230,6 +230,13 @@ std::optional<AgreementCost> MixtureStudy::CostOfAgreement() const {
                         bytes(dpvi::kStandBytes, dpvi::kStandBytes)}};
 }
 
+std::vector<std::string> MixtureStudy::FileNames() const {
+  std::vector<std::string> names = {kModelFile};
+  if (spec().synthetic_rows == 0) return names;
+  for (size_t set = 0; set < spec().synthetic_sets; ++set) names.push_back(SyntheticFile(set));
+  return names;
+}
+
 uint64_t MixtureStudy::FileBytes() const {
   // Cells are numbers of up to 24 characters, or levels.
   uint64_t row = 0;

@@ -34,6 +34,8 @@ PartyEnd End(const std::string& party, const std::function<PartyOutcome()>& run)
     end.outcome = run();
   } catch (const Error& error) {
     end.error = error;
+  } catch (const std::bad_alloc&) {
+    end.error = OutOfMemory("run all parties");
   } catch (const std::exception& error) {
     end.error = Error(ErrorCode::kInternal, error.what(), "please report this");
   }

@@ -7,8 +7,6 @@
 #include <array>
 #include <cerrno>
 
-#include "base/text_table.h"
-
 namespace partita::net {
 namespace {
 
@@ -124,8 +122,9 @@ void Mesh::TellWhoIsMissing() {
   if (!event_.empty()) text = event_ + "; " + text;
   if (text == told_) return;
   told_ = text;
-  const double left = std::chrono::duration<double>(deadline_.remaining()).count();
-  progress_->Phase(fmt::format("{}, for up to {}", text, FormatSeconds(left)));
+  const auto left = std::chrono::ceil<std::chrono::seconds>(deadline_.remaining()).count();
+  progress_->Phase(left < 120 ? fmt::format("{}, for up to {} s", text, left)
+                              : fmt::format("{}, for up to {} min", text, (left + 30) / 60));
 }
 
 void Mesh::CheckOwnCertificate() const {

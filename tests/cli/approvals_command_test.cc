@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
@@ -16,6 +19,7 @@ namespace partita::testing::approvals_command_test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -224,6 +228,42 @@ TEST_F(ApprovalsCommandTest, OfAPrivateStudyTheTableIsChecked) {
   EXPECT_EQ(stopped.exit_code, 7);
   EXPECT_THAT(stopped.err, HasSubstr("has 41 rows of block 'all', but the study declares 40"));
   EXPECT_FALSE(std::filesystem::exists(File()));
+}
+
+// What the run would say of the table is said here already.
+TEST_F(ApprovalsCommandTest, ATableThatTheRunWouldRefuseIsNotApproved) {
+  folder_.Edit(folder_.data("south"), "p007,", "p007,tall");
+  const ProcessResult refused = Partita(Approve({"--yes"}));
+  EXPECT_EQ(refused.exit_code, 7) << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("data.csv:9"), HasSubstr("tall")));
+  EXPECT_FALSE(std::filesystem::exists(File()));
+}
+
+// `plan`, `approve`, `approval` and a result call a hash by one name, and different ones differently.
+TEST_F(ApprovalsCommandTest, EveryHashHasOneName) {
+  const ProcessResult approved = Partita(Approve({"--yes"}));
+  ASSERT_EQ(approved.exit_code, 0) << approved.err;
+  const std::string result = folder_.path() + "/result.json";
+  ASSERT_EQ(Partita({"study", "simulate", folder_.study_file(), "--output", result}).exit_code, 0);
+  const std::string shown = Partita({"study", "plan", folder_.study_file()}).out + approved.out +
+                            Partita({"study", "approval", File()}).out;
+  std::map<std::string, std::set<std::string>> by_name;
+  static const std::regex line("([a-z]+( file)?)( SHA-256|  +)\\s*([0-9a-f]{64})");
+  for (std::sregex_iterator at(shown.begin(), shown.end(), line), end; at != end; ++at)
+    by_name[(*at)[1]].insert((*at)[4]);
+  std::set<std::string> names, hashes;
+  for (const auto& [name, values] : by_name) {
+    names.insert(name);
+    EXPECT_EQ(values.size(), 1u) << name;
+    EXPECT_TRUE(hashes.insert(*values.begin()).second) << name;
+  }
+  EXPECT_THAT(names, ElementsAre("agreement", "plan", "study file", "table"));
+
+  const auto json = nlohmann::json::parse(StudyFolder::Read(result));
+  EXPECT_EQ(json["plan"]["study_file_hash"], *by_name["study file"].begin());
+  EXPECT_EQ(json["hashes"]["plan"], *by_name["plan"].begin());
+  EXPECT_EQ(Written()["agreement_hash"], *by_name["agreement"].begin());
+  EXPECT_FALSE(json["hashes"].contains("study_file"));
 }
 
 TEST_F(ApprovalsCommandTest, ShowsAndVerifies) {

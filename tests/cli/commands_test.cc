@@ -101,7 +101,8 @@ TEST(CommandsTest, UnknownWordsAreNamedWithTheNearest) {
            "did you mean 'study'? see partita --help");
     expect(with({"study", "simulat"}), "partita study has no command 'simulat'",
            "did you mean 'simulate'? see partita study --help");
-    expect(with({"study", "plan", "--lateny", "5ms"}), "partita study plan has no option '--lateny'",
+    expect(with({"study", "plan", "--lateny", "5ms"}),
+           "partita study plan has no option '--lateny'",
            "did you mean '--latency'? see partita study plan --help");
     expect(with({"study", "plan", "a.toml", "b.toml"}),
            "partita study plan has no argument 'b.toml'", "see partita study plan --help");
@@ -136,8 +137,9 @@ TEST(CommandsTest, TheDemonstrationNeedsNothingBeside) {
   const ProcessResult keeping = run({"--partition", "horizontal", "--folder", kept});
   EXPECT_EQ(keeping.exit_code, 0) << keeping.err;
   for (const char* file : {"study.toml", "north/data.csv", "south/data.csv", "west/data.csv"}) {
-    EXPECT_EQ(StudyFolder::Read(kept + "/" + file),
-              StudyFolder::Read(SourcePath(std::string("examples/three_factor/horizontal/") + file)))
+    EXPECT_EQ(
+        StudyFolder::Read(kept + "/" + file),
+        StudyFolder::Read(SourcePath(std::string("examples/three_factor/horizontal/") + file)))
         << file;
   }
   const ProcessResult again = run({"--folder", kept});

@@ -269,6 +269,7 @@ TEST_F(JoinTest, AnAbsentPartyIsNamedWhenTheWaitIsOver) {
   const ProcessResult result = north.Wait();
   EXPECT_THAT(result.exit_code, AnyOf(3, 4)) << result.err;
   EXPECT_THAT(result.err, HasSubstr("south"));
+  EXPECT_THAT(result.err, HasSubstr("north: waiting for south, dealer, for up to 1 s"));
   EXPECT_NE(dealer.Wait().exit_code, 0);
 }
 

@@ -56,7 +56,7 @@ class LedgerCommandTest : public ::testing::Test {
   }
   ProcessResult Approve(const std::string& party, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {
-        "study",     "approve", folder_.study_file(), "--party",  party,   "--folder",
+        "study",     "approve", folder_.study_file(), "--party",  party,    "--folder",
         Home(party), "--yes",   "--accept-useless",   "--roster", Roster(), "--force"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Partita(arguments);

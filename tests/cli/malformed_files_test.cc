@@ -82,10 +82,9 @@ TEST(MalformedFilesTest, CommandsSpeakInTheirOwnWords) {
                               R"("mean": [0, 0], "covariance": [[1, 0.5], [0.5, 1]]}]})",
                     model = folder.path() + "/model.lav";
   StudyFolder::Write(model, "y ~ x\n");
-  ASSERT_EQ(
-      Partita({"study", "simulate", folder.study_file(), "--output", result, "--in-process"})
-          .exit_code,
-      0);
+  ASSERT_EQ(Partita({"study", "simulate", folder.study_file(), "--output", result, "--in-process"})
+                .exit_code,
+            0);
   ASSERT_EQ(Partita({"cert", "new", "north", "--folder", home}).exit_code, 0);
   ASSERT_EQ(Partita({"client", "keygen", "--folder", home}).exit_code, 0);
   const auto corpus = [](const std::string& name) {

@@ -187,9 +187,8 @@ TEST(NewFilesTest, ApprovalsAreNamedAfterTheirStudies) {
   StudyFolder::Write(other, StudyFolder::Read(folder.study_file()));
   folder.Edit(other, "name = \"small\"", "name = \"other\"");
   const auto decide = [&](const std::string& verb, const std::string& study, const Words& more) {
-    return Partita(With({"study", verb, study, "--party", "south", "--folder", home, "--roster",
-                         roster},
-                        more));
+    return Partita(With(
+        {"study", verb, study, "--party", "south", "--folder", home, "--roster", roster}, more));
   };
   const std::string small_file = folder.path() + "/approval-small-south.json",
                     other_file = folder.path() + "/approval-other-south.json";
@@ -203,7 +202,8 @@ TEST(NewFilesTest, ApprovalsAreNamedAfterTheirStudies) {
            {"approve", {"--yes"}}, {"reject", {"--reason", "too few rows"}}}) {
     const ProcessResult refused = decide(verb, folder.study_file(), more);
     EXPECT_EQ(refused.exit_code, 2) << verb;
-    EXPECT_THAT(refused.err, AllOf(HasSubstr(small_file + " exists already"), HasSubstr("--force")));
+    EXPECT_THAT(refused.err,
+                AllOf(HasSubstr(small_file + " exists already"), HasSubstr("--force")));
     EXPECT_EQ(StudyFolder::Read(small_file), approval) << verb;
     EXPECT_EQ(decide(verb, folder.study_file(), With(more, {"--force"})).exit_code, 0) << verb;
     EXPECT_NE(StudyFolder::Read(small_file), approval) << verb;

@@ -16,9 +16,9 @@
 #include "cli/terminal/units.h"
 #include "crypto/hash.h"
 #include "sums/file/collection_file.h"
+#include "sums/regression/rows.h"
 #include "sums/service/admission_list.h"
 #include "sums/service/box_key_file.h"
-#include "sums/regression/rows.h"
 #include "sums/service/submit_upload.h"
 
 namespace partita::cli {

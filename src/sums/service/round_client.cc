@@ -112,11 +112,11 @@ std::map<uint16_t, Bytes> GatherFrom(std::map<uint16_t, RoundClient>& nodes, std
                     "wait longer, or ask those who run them");
       }
       // Those that answer wait for the others as we do.
-      throw Error(ErrorCode::kTimeout,
-                  fmt::format("no {} of {}: {}{}", what, missing, why,
-                              waiting.empty() ? ""
-                                              : fmt::format("; {} answer, and wait for it", waiting)),
-                  fmt::format("ask those who run {}; without it there is no sum", missing));
+      throw Error(
+          ErrorCode::kTimeout,
+          fmt::format("no {} of {}: {}{}", what, missing, why,
+                      waiting.empty() ? "" : fmt::format("; {} answer, and wait for it", waiting)),
+          fmt::format("ask those who run {}; without it there is no sum", missing));
     }
     PauseFor(backoff.Next(), progress);
   }

@@ -22,7 +22,7 @@ enum class ErrorCode {
   kNotConverged,  // finished, but the optimiser did not converge
   kPeerLost,      // a required peer went away during the run, or told us that it stops
   kCancelled,     // interrupted by the user
-  kStorage,       // no room: a file could not be written, or memory ran out
+  kStorage,       // a file could not be written: the disk is full, or it failed
   kInternal,      // a bug in Partita
 };
 
@@ -44,8 +44,5 @@ class Error : public std::runtime_error {
   ErrorCode code_;
   std::string hint_;
 };
-
-// Memory ran out (std::bad_alloc); task: what it was needed for, "read the table".
-Error OutOfMemory(std::string_view task);
 
 }  // namespace partita

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/out_of_memory.h"
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/terminal/interrupt.h"

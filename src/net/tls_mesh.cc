@@ -237,8 +237,10 @@ void Mesh::StepIncoming(Attempt& attempt, bool& finished) {
       attempt.stream->Write({taken ? &kTaken : &kGreeting, 1});
       attempt.stream->Flush();
       if (!taken) return Keep(peer, std::move(attempt.stream));
+      // Without the port, which is another one each time that it asks.
       event_ = fmt::format("a second process with the certificate of {}, at {}, was turned away",
-                           options_.roster[peer].name, attempt.remote);
+                           options_.roster[peer].name,
+                           attempt.remote.substr(0, attempt.remote.rfind(':')));
   }
 }
 

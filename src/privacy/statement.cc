@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_problem.h"
 #include "base/text_table.h"
 #include "privacy/rounded_text.h"
 
@@ -268,6 +269,8 @@ std::string StatementJson(const Statement& statement) {
 }
 
 Statement ParseStatementJson(const std::string& text) {
+  constexpr char kHint[] =
+      "it is the `statement` of what `partita privacy eps --format json` writes";
   try {
     const Json json = Json::parse(text);
     Statement statement;
@@ -279,7 +282,10 @@ Statement ParseStatementJson(const std::string& text) {
   } catch (const Json::exception& error) {
     throw Error(ErrorCode::kBadInput,
                 "this is no privacy statement of Partita: " + JsonProblem(error.id, error.what()),
-                "it is the `statement` of what `partita privacy eps --format json` writes");
+                kHint);
+  } catch (const Error& error) {  // a loss that is none
+    throw Error(ErrorCode::kBadInput, "this is no privacy statement of Partita: " + error.message(),
+                kHint);
   }
 }
 

@@ -82,6 +82,7 @@ TEST(MalformedFilesTest, CommandsSpeakInTheirOwnWords) {
                               R"("mean": [0, 0], "covariance": [[1, 0.5], [0.5, 1]]}]})",
                     model = folder.path() + "/model.lav";
   StudyFolder::Write(model, "y ~ x\n");
+  StudyFolder::Write(folder.path() + "/moments.json", moments);
   ASSERT_EQ(Partita({"study", "simulate", folder.study_file(), "--output", result, "--in-process"})
                 .exit_code,
             0);
@@ -98,7 +99,8 @@ TEST(MalformedFilesTest, CommandsSpeakInTheirOwnWords) {
       {{"study", "approval", "@"}, corpus("approval/envelope")},
       {{"sem", "measures", "@"}, StudyFolder::Read(result)},
       {{"sem", "fit", "--moments", "@", "--model", model}, moments},
-      {{"sem", "fit", "--moments", result, "--model", "@"}, "y ~ x\nz =~ x + y\n"},
+      {{"sem", "fit", "--moments", folder.path() + "/moments.json", "--model", "@"},
+       "y ~ x\nz =~ x + y\n"},
       {{"synthetic", "draw", "@", "--folder", folder.path() + "/drawn", "--rows", "5", "--force"},
        corpus("mixture_model/small.json")},
       {{"data", "describe", "@", "--draft"}, StudyFolder::Read(folder.data("north"))},

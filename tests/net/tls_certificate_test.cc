@@ -542,7 +542,9 @@ TEST(StartUpTest, TwoProcessesOfOnePartyAreNamed) {
   EXPECT_EQ(second.error()->message(),
             "another process with the certificate of party south is connected to party north "
             "already");
-  of_north.WaitFor("a second process with the certificate of south, at 127.0.0.1:");
+  of_north.WaitFor(
+      "a second process with the certificate of south, at 127.0.0.1, was turned away; waiting for "
+      "east");
   Connecting east(world.Options(2), of_east);
   EXPECT_FALSE(east.error()) << east.error()->message();
   EXPECT_FALSE(north.error()) << north.error()->message();

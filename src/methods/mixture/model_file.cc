@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_problem.h"
 #include "data/byte_source.h"
 
 namespace partita::methods::dpvi {

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/out_of_memory.h"
 #include "base/secret.h"
 #include "crypto/hash.h"
 #include "mpc/dealer_schedule.h"

@@ -11,19 +11,6 @@
 namespace partita::runtime {
 namespace {
 
-// The engines that a study with so many computing parties can have.
-std::string EngineHint(size_t num_computing) {
-  const std::string dealer =
-      "engine 'dealer', which takes any number of parties and one dealer beside them";
-  if (num_computing == 2) return "use engine 'ot', which is for two parties, or " + dealer;
-  if (num_computing == 3)
-    return "use engine 'replicated' or 'shamir', which need no helper, or " + dealer;
-  if (num_computing <= mpc::shamir::kMaxParties) {
-    return "use engine 'shamir', which is for three to seven parties, or " + dealer;
-  }
-  return "use " + dealer;
-}
-
 void OrderParties(Study& study) {
   for (const study::Party& party : study.file.parties) {
     if (!party.dealer) study.parties.push_back(party);
@@ -42,14 +29,14 @@ void OrderParties(Study& study) {
         fmt::format(
             "{}: engine 'replicated' runs with exactly three computing parties, this study has {}",
             study.file.file_name, study.num_computing),
-        EngineHint(study.num_computing));
+        "use engine 'dealer', which takes any number of parties and one dealer");
   }
   if (study.file.engine.name == "ot" && study.num_computing != 2) {
     throw Error(
         ErrorCode::kBadInput,
         fmt::format("{}: engine 'ot' runs with exactly two computing parties, this study has {}",
                     study.file.file_name, study.num_computing),
-        EngineHint(study.num_computing));
+        "use engine 'dealer', which takes any number of parties and one dealer");
   }
   if (study.file.engine.name == "shamir") mpc::shamir::CheckNumParties(study.num_computing);
   if (study.num_computing < 2) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/out_of_memory.h"
 #include "mpc/shamir_engine.h"
 #include "net/channel.h"
 #include "net/frame.h"

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/out_of_memory.h"
 #include "net/memory_transport.h"
 #include "run/simulate/temporary_folder.h"
 

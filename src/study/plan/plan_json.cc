@@ -1,6 +1,7 @@
 // The plan as JSON and back.
 #include <nlohmann/json.hpp>
 
+#include "base/json_problem.h"
 #include "study/plan/plan.h"
 
 namespace partita::study {

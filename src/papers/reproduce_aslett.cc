@@ -15,11 +15,10 @@
 #include "report/html_text.h"
 #include "report/line_plot.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
-namespace accept = methods::accept;
-using accept::FigureLine;
+using methods::mcmc::FigureLine;
 
 constexpr int kPoints = 200;  // of a plotted line
 constexpr const char* kAslettTitle =
@@ -35,7 +34,7 @@ constexpr const char* kAslettIs =
     "nothing is kept secret. Thresholds are taken as exact; statements of studies add their error.";
 
 struct AslettCommand {
-  accept::FigureSettings settings;
+  methods::mcmc::FigureSettings settings;
   std::string output, html;
 };
 
@@ -132,30 +131,30 @@ nlohmann::ordered_json AslettData(const std::vector<FigureLine>& lines) {
   return {{"lines", list}};
 }
 
-int RunAslett(const OutputOptions& output, const AslettCommand& command) {
+int RunAslett(const cli::OutputOptions& output, const AslettCommand& command) {
   if (command.settings.coalition >= command.settings.parties) {
     throw Error(ErrorCode::kBadInput, "a coalition of all parties protects from nobody",
                 "give --coalition a smaller number than --parties");
   }
-  CommandProgress progress(output);
+  cli::CommandProgress progress(output);
   progress.progress().Phase("chains");
   const std::vector<FigureLine> lines =
-      accept::TradeOffFigures(command.settings, progress.progress());
+      methods::mcmc::TradeOffFigures(command.settings, progress.progress());
   progress.Finish();
   if (!command.output.empty()) WriteFileAtomically(command.output, AslettCsv(lines));
   if (!command.html.empty()) WriteFileAtomically(command.html, AslettHtml(lines));
-  PrintResult(output, std::string(kAslettTitle) + "\n\n" + AslettText(lines),
-              AslettData(lines).dump());
-  return kDone;
+  cli::PrintResult(output, std::string(kAslettTitle) + "\n\n" + AslettText(lines),
+                   AslettData(lines).dump());
+  return cli::kDone;
 }
 
 }  // namespace
 
-void AddReproduceAslett(CLI::App& reproduce, Invocation& invocation) {
+void AddReproduceAslett(CLI::App& reproduce, cli::Invocation& invocation) {
   auto command = std::make_shared<AslettCommand>();
   CLI::App* app = reproduce.add_subcommand(
       "aslett-fdp", "What accept-reject decisions tell whom: type I against type II error");
-  AddOutputOptions(*app, invocation, "reproduce aslett-fdp");
+  cli::AddOutputOptions(*app, invocation, "reproduce aslett-fdp");
   app->add_option("--parties", command->settings.parties, "Parties")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
@@ -174,12 +173,13 @@ void AddReproduceAslett(CLI::App& reproduce, Invocation& invocation) {
   app->add_option("--decisions", command->settings.chains, "Decisions of a chain (may be repeated)")
       ->check(CLI::Range(2, 1000000))
       ->capture_default_str();
-  AddNewFile(*app, invocation, "--output", command->output,
-             "Also write the curves as CSV to this file");
-  AddNewFile(*app, invocation, "--html", command->html, "Also write the plots to this HTML file");
+  cli::AddNewFile(*app, invocation, "--output", command->output,
+                  "Also write the curves as CSV to this file");
+  cli::AddNewFile(*app, invocation, "--html", command->html,
+                  "Also write the plots to this HTML file");
   app->callback([&invocation, command] {
     invocation.run = [&invocation, command] { return RunAslett(invocation.output, *command); };
   });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -23,7 +23,7 @@
 #include "stats/erm/breast_cancer.h"
 #include "stats/erm/figures.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
 namespace blr = stats::blr;
@@ -262,15 +262,15 @@ nlohmann::ordered_json PsgdData(const std::vector<erm::FigureCell>& cells,
   return {{"rows", rows}, {"slopes", slopes}};
 }
 
-int RunPsgd(const OutputOptions& output, const PsgdCommand& command, bool simulated) {
+int RunPsgd(const cli::OutputOptions& output, const PsgdCommand& command, bool simulated) {
   crypto::SystemRandom random;
   blr::Variates variates(random);
   const std::vector<erm::SimulatedData> sets = simulated
                                                    ? Simulated(command.data_sets, variates)
                                                    : Folds(ReadBreastCancer(command), variates);
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
-                                    &Interrupted());
-  CancellableProgress quiet;
+                                    &cli::Interrupted());
+  cli::CancellableProgress quiet;
   Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
   progress.Phase("errors");
   const std::vector<erm::FigureCell> cells =
@@ -288,11 +288,11 @@ int RunPsgd(const OutputOptions& output, const PsgdCommand& command, bool simula
   }
   nlohmann::ordered_json json = PsgdData(cells, comparisons);
   json["title"] = title;
-  PrintResult(output, title + "\n\n" + PsgdText(cells, comparisons), json.dump());
-  return kDone;
+  cli::PrintResult(output, title + "\n\n" + PsgdText(cells, comparisons), json.dump());
+  return cli::kDone;
 }
 
-void AddPsgdOptions(CLI::App& app, PsgdCommand& command) {
+void AddPsgdOptions(CLI::App& app, cli::Invocation& invocation, PsgdCommand& command) {
   app.add_option("--epsilon", command.figure.epsilons, "Only this epsilon (may be repeated)")
       ->check(CLI::PositiveNumber);
   app.add_option("--lambda", command.figure.lambda, "Penalty")
@@ -304,19 +304,20 @@ void AddPsgdOptions(CLI::App& app, PsgdCommand& command) {
   app.add_option("--iterations", command.figure.iterations, "Iterations of PSGD")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  AddNewFile(app, invocation, "--output", command.output,
-             "Also write the numbers as CSV to this file");
-  AddNewFile(app, invocation, "--html", command.html, "Also write the plots to this HTML file");
+  cli::AddNewFile(app, invocation, "--output", command.output,
+                  "Also write the numbers as CSV to this file");
+  cli::AddNewFile(app, invocation, "--html", command.html,
+                  "Also write the plots to this HTML file");
 }
 
 }  // namespace
 
-void AddReproducePsgd(CLI::App& reproduce, Invocation& invocation) {
+void AddReproducePsgd(CLI::App& reproduce, cli::Invocation& invocation) {
   auto first = std::make_shared<PsgdCommand>();
   CLI::App* figure1 = reproduce.add_subcommand(
       "psgd-figure1", "Private classifiers of several parties on simulated rows");
-  AddOutputOptions(*figure1, invocation, "reproduce psgd-figure1");
-  AddPsgdOptions(*figure1, *first);
+  cli::AddOutputOptions(*figure1, invocation, "reproduce psgd-figure1");
+  AddPsgdOptions(*figure1, invocation, *first);
   figure1->add_option("--sets", first->data_sets, "Data sets")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
@@ -327,8 +328,8 @@ void AddReproducePsgd(CLI::App& reproduce, Invocation& invocation) {
   auto second = std::make_shared<PsgdCommand>();
   CLI::App* figure2 = reproduce.add_subcommand(
       "psgd-figure2", "Private classifiers of several parties on breast cancer data");
-  AddOutputOptions(*figure2, invocation, "reproduce psgd-figure2");
-  AddPsgdOptions(*figure2, *second);
+  cli::AddOutputOptions(*figure2, invocation, "reproduce psgd-figure2");
+  AddPsgdOptions(*figure2, invocation, *second);
   figure2->add_option("--data", second->data, "Folder with breast_cancer_wdbc.csv")->required();
   figure2
       ->add_option("--scaling", second->scaling,
@@ -340,4 +341,4 @@ void AddReproducePsgd(CLI::App& reproduce, Invocation& invocation) {
   });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

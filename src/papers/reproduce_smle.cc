@@ -17,9 +17,10 @@
 #include "cli/terminal/new_file.h"
 #include "papers/smle_attacks.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
+using cli::Json;
 using methods::mle::published::Masks;
 
 constexpr const char* kProtocolsIs =
@@ -235,8 +236,8 @@ Json ProtocolsData(const ProtocolComparison& comparison) {
   return {{"data_set", comparison.sample.name}, {"protocols", protocols}, {"attacks", attacks}};
 }
 
-int RunProtocols(const OutputOptions& output, const ProtocolsCommand& command) {
-  CommandProgress progress(output);
+int RunProtocols(const cli::OutputOptions& output, const ProtocolsCommand& command) {
+  cli::CommandProgress progress(output);
   const ProtocolComparison comparison = CompareAll(command, progress.progress());
   progress.Finish();
   if (!command.output.empty()) {
@@ -245,9 +246,9 @@ int RunProtocols(const OutputOptions& output, const ProtocolsCommand& command) {
   if (!command.attacks.empty()) {
     WriteFileAtomically(command.attacks, AttacksCsv(comparison));
   }
-  PrintResult(output, ProtocolsText(comparison, !command.reference.empty()),
-              ProtocolsData(comparison).dump());
-  return kDone;
+  cli::PrintResult(output, ProtocolsText(comparison, !command.reference.empty()),
+                   ProtocolsData(comparison).dump());
+  return cli::kDone;
 }
 
 }  // namespace
@@ -258,12 +259,12 @@ crypto::Prg RowRandom(uint64_t seed) {
   return crypto::Prg(crypto::Key(key));
 }
 
-void AddSmleProtocols(CLI::App& reproduce, Invocation& invocation) {
+void AddSmleProtocols(CLI::App& reproduce, cli::Invocation& invocation) {
   auto command = std::make_shared<ProtocolsCommand>();
   CLI::App* app = reproduce.add_subcommand(
       "smle-protocols",
       "Every protocol of maximum likelihood on one data set: accuracy, cost, and what it leaks");
-  AddOutputOptions(*app, invocation, "reproduce smle-protocols");
+  cli::AddOutputOptions(*app, invocation, "reproduce smle-protocols");
   app->add_option("--example", command->example, "Made-up rows of one factor or of a growth curve")
       ->check(CLI::IsMember({"factor", "growth"}))
       ->capture_default_str();
@@ -292,21 +293,21 @@ void AddSmleProtocols(CLI::App& reproduce, Invocation& invocation) {
   app->add_option("--reference", command->reference,
                   "Print the stored measurements of secure_mle_leakage.json beside");
   app->add_option("--seed", command->seed, "Of the made-up rows")->capture_default_str();
-  AddNewFile(*app, invocation, "--output", command->output,
-             "Also write the protocols as CSV to this file");
-  AddNewFile(*app, invocation, "--attacks", command->attacks,
-             "Also write the attacks as CSV to this file");
+  cli::AddNewFile(*app, invocation, "--output", command->output,
+                  "Also write the protocols as CSV to this file");
+  cli::AddNewFile(*app, invocation, "--attacks", command->attacks,
+                  "Also write the attacks as CSV to this file");
   app->add_flag("--quick", command->quick, "Few rows");
   app->callback([&invocation, command] {
     invocation.run = [&invocation, command] { return RunProtocols(invocation.output, *command); };
   });
 }
 
-void AddReproduceSmle(CLI::App& reproduce, Invocation& invocation) {
+void AddReproduceSmle(CLI::App& reproduce, cli::Invocation& invocation) {
   AddSmleProtocols(reproduce, invocation);
   AddSmleTable1(reproduce, invocation);
   AddSmleFigure5(reproduce, invocation);
   AddSmleAccuracy(reproduce, invocation);
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

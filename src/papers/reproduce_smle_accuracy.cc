@@ -16,9 +16,10 @@
 #include "papers/reproduce_smle.h"
 #include "papers/smle_protocols.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
+using cli::Json;
 using Eigen::Index;
 using methods::mle::published::Masks;
 
@@ -120,22 +121,22 @@ Json AccuracyData(const std::vector<Accuracy>& all) {
   return {{"rows", rows}};
 }
 
-int RunAccuracy(const OutputOptions& output, const AccuracyCommand& command) {
-  CommandProgress progress(output);
+int RunAccuracy(const cli::OutputOptions& output, const AccuracyCommand& command) {
+  cli::CommandProgress progress(output);
   const std::vector<Accuracy> all = SimulateAccuracy(command, progress.progress());
   progress.Finish();
   if (!command.output.empty()) WriteFileAtomically(command.output, AccuracyCsv(all));
-  PrintResult(output, AccuracyText(all), AccuracyData(all).dump());
-  return kDone;
+  cli::PrintResult(output, AccuracyText(all), AccuracyData(all).dump());
+  return cli::kDone;
 }
 
 }  // namespace
 
-void AddSmleAccuracy(CLI::App& reproduce, Invocation& invocation) {
+void AddSmleAccuracy(CLI::App& reproduce, cli::Invocation& invocation) {
   auto command = std::make_shared<AccuracyCommand>();
   CLI::App* app = reproduce.add_subcommand(
       "smle-accuracy", "Estimates of secure maximum likelihood against those in the clear");
-  AddOutputOptions(*app, invocation, "reproduce smle-accuracy");
+  cli::AddOutputOptions(*app, invocation, "reproduce smle-accuracy");
   app->add_option("--sets", command->sets, "Data sets")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -149,11 +150,11 @@ void AddSmleAccuracy(CLI::App& reproduce, Invocation& invocation) {
       ->check(CLI::Range(2, 20))
       ->capture_default_str();
   app->add_option("--seed", command->seed, "Of the made-up rows")->capture_default_str();
-  AddNewFile(*app, invocation, "--output", command->output,
-             "Also write the numbers as CSV to this file");
+  cli::AddNewFile(*app, invocation, "--output", command->output,
+                  "Also write the numbers as CSV to this file");
   app->callback([&invocation, command] {
     invocation.run = [&invocation, command] { return RunAccuracy(invocation.output, *command); };
   });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -35,7 +35,7 @@ fs::path WriteDemo(const OutputOptions& output, const std::string& partition,
 }
 
 int RunDemo(const OutputOptions& output, DemoCommand command) {
-  std::optional<runtime::TemporaryFolder> temporary;
+  std::optional<run::TemporaryFolder> temporary;
   const fs::path folder =
       command.folder.empty() ? temporary.emplace().path() : fs::path(command.folder);
   command.simulate.study_file = WriteDemo(output, command.partition, folder).string();

@@ -11,7 +11,7 @@
 #include "base/json_problem.h"
 #include "data/byte_source.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 namespace {
 
 using data::ColumnEncoding;
@@ -188,4 +188,4 @@ FittedModel ReadModelFile(const std::filesystem::path& file) {
   return ParseModelJson(text);
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -16,7 +16,7 @@
 #include "run/party/finish.h"
 #include "study/plan/hashes.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 bool HasDealer(const Study& study) { return study.num_computing < study.parties.size(); }
@@ -351,4 +351,4 @@ PrepareOutcome PrepareCorrelations(const Study& study, const PrepareInput& input
   return outcome;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

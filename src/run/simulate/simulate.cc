@@ -10,7 +10,7 @@
 #include "net/memory_transport.h"
 #include "run/simulate/temporary_folder.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 // A thread's progress: silent, but it stops when the user or another party's failure says so.
@@ -136,4 +136,4 @@ const PartyEnd* RootCause(const std::vector<PartyEnd>& ends) {
   return any;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

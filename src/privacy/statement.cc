@@ -269,8 +269,10 @@ std::string StatementJson(const Statement& statement) {
 }
 
 Statement ParseStatementJson(const std::string& text) {
-  constexpr char kHint[] =
-      "it is the `statement` of what `partita privacy eps --format json` writes";
+  const auto refuse = [](const std::string& why) {
+    return Error(ErrorCode::kBadInput, "this is no privacy statement of Partita: " + why,
+                 "it is the `statement` of what `partita privacy eps --format json` writes");
+  };
   try {
     const Json json = Json::parse(text);
     Statement statement;
@@ -280,12 +282,9 @@ Statement ParseStatementJson(const std::string& text) {
     CheckStatement(statement);
     return statement;
   } catch (const Json::exception& error) {
-    throw Error(ErrorCode::kBadInput,
-                "this is no privacy statement of Partita: " + JsonProblem(error.id, error.what()),
-                kHint);
+    throw refuse(JsonProblem(error.id, error.what()));
   } catch (const Error& error) {  // a loss that is none
-    throw Error(ErrorCode::kBadInput, "this is no privacy statement of Partita: " + error.message(),
-                kHint);
+    throw refuse(error.message());
   }
 }
 

@@ -250,7 +250,7 @@ TEST_F(ApprovalsCommandTest, EveryHashHasOneName) {
   std::map<std::string, std::set<std::string>> by_name;
   static const std::regex line("([a-z]+( file)?)( SHA-256|  +)\\s*([0-9a-f]{64})");
   for (std::sregex_iterator at(shown.begin(), shown.end(), line), end; at != end; ++at)
-    by_name[(*at)[1]].insert((*at)[4]);
+    by_name[(*at)[1].str()].insert((*at)[4].str());
   std::set<std::string> names, hashes;
   for (const auto& [name, values] : by_name) {
     names.insert(name);

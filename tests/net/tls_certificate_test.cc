@@ -509,9 +509,9 @@ TEST_P(ComeBackTest, APartyThatStopsWhileOthersWaitIsTakenBack) {
   const std::string name = PartyNames(3)[stops];
   Told waiting, stopping, again, east;
   Connecting one(world.Options(waits), waiting);
+  waiting.WaitFor("waiting for " + name + ", east, for up to 60 s");
   {
     Connecting other(world.Options(stops), stopping);
-    waiting.WaitFor("waiting for " + name + ", east, for up to 60 s");
     waiting.WaitFor("\nwaiting for east, for up to");
     stopping.WaitFor("waiting for east, for up to");
     stopping.Cancel();

@@ -14,6 +14,7 @@ struct Invocation {
   std::function<int()> run;
   bool print_schema = false;  // --schema: say what the JSON output looks like instead of running
   std::function<std::string()> schema;
+  std::vector<CLI::Option*> new_files;  // that name files to write (cli/terminal/new_file.h)
 };
 
 // --format, --schema, --quiet, --yes and --timeout, for every command. `name` finds its schema

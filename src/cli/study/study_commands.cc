@@ -15,6 +15,7 @@
 #include "cli/study/party_files.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "cli/terminal/outcome.h"
 #include "cli/terminal/units.h"
 #include "crypto/certificate.h"
@@ -65,27 +66,27 @@ void AddNew(CLI::App* study, Invocation& invocation) {
     bool is_private = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
-      study, "new", "study new", "Write a commented study file to start from", invocation,
-      [&invocation, options] {
-        const methods::Method& method = methods::MethodByName(options->method);
-        // For sharing: readable by others as the user's mask allows.
-        WriteNewFile(options->file,
-                     ChooseTemplate(method, options->partition, options->is_private).text, 0666,
-                     "the study file");
-        PrintResult(invocation.output,
-                    fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
-                                options->file),
-                    nlohmann::json{{"file", options->file}}.dump());
-        return kDone;
-      });
+  CLI::App* command =
+      AddCommand(study, "new", "study new", "Write a commented study file to start from",
+                 invocation, [&invocation, options] {
+                   const methods::Method& method = methods::MethodByName(options->method);
+                   // For sharing: readable by others as the user's mask allows.
+                   WriteOutput(invocation.output, options->file,
+                               ChooseTemplate(method, options->partition, options->is_private).text,
+                               0666, "the study file");
+                   PrintResult(invocation.output,
+                               fmt::format("wrote {}; edit it, then: partita study validate {}",
+                                           options->file, options->file),
+                               nlohmann::json{{"file", options->file}}.dump());
+                   return kDone;
+                 });
   std::vector<std::string> names, described;
   for (const methods::Method& method : methods::AllMethods()) {
     names.push_back(method.section.method);
     described.push_back(fmt::format("{}: {} ({})", method.section.method, method.description,
                                     TemplateNames(method)));
   }
-  command->add_option("FILE", options->file, "The study file to write")->required();
+  AddNewFile(*command, invocation, "FILE", options->file, "The study file to write")->required();
   command->add_option("--partition", options->partition, "How the data is split")
       ->check(CLI::IsMember({"horizontal", "vertical"}));
   command->add_flag("--private", options->is_private,
@@ -159,7 +160,8 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
                       "One-way latency to estimate for, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Bandwidth to estimate for, for example 100Mbit/s");
-  command->add_option("--html", options->html, "Also write the plan as a page to this file");
+  AddNewFile(*command, invocation, "--html", options->html,
+             "Also write the plan as a page to this file");
 }
 
 void AddSimulate(CLI::App* study, Invocation& invocation) {
@@ -181,7 +183,7 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
                       "Cap the bandwidth of every link, for example 100Mbit/s");
   command->add_option("--output", options->output,
                       "Write result.json here, and the HTML report beside it");
-  command->add_flag("--force", options->force, "Overwrite it");
+  AddForce(*command, invocation);
 }
 
 net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) {
@@ -196,7 +198,7 @@ struct JoinCommand {
       wait = "10m", output, latency, bandwidth;
   PartyFiles files;
   int listen_descriptor = -1;
-  bool no_output = false, force = false, accept_useless = false, unrecorded = false;
+  bool no_output = false, accept_useless = false, unrecorded = false;
   bool approve = false, accept_faults = false;
 };
 
@@ -233,9 +235,10 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
   options.key = command.files.Key();
   options.certificate = command.files.Certificate();
   options.roster = command.files.Roster();
-  options.approval = command.approval.empty()
-                         ? run::DefaultApprovalPath(command.study_file, command.party)
-                         : fs::path(command.approval);
+  options.approval =
+      command.approval.empty()
+          ? run::DefaultApprovalPath(command.study_file, study.file.name, command.party)
+          : fs::path(command.approval);
   if (command.approve) ApproveIfNew(output, command, options.approval);
   if (!command.ledger.empty()) options.ledger = {command.ledger, command.table};
   options.unrecorded = command.unrecorded;
@@ -259,11 +262,9 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
 
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO),
                                     command.party, &Interrupted());
-  if (!result_file.empty() && study.parties[run::PartyByName(study, command.party)].receiver) {
-    RequireNewFile(result_file, command.force);
-  }
-  std::unique_ptr<RoomOnDisk> room =
-      RoomForResult(study, run::PartyByName(study, command.party), result_file);
+  const size_t party = run::PartyByName(study, command.party);
+  RequireNewResult(study, party, result_file, output.force);
+  std::unique_ptr<RoomOnDisk> room = RoomForResult(study, party, result_file);
   // A party of a simulation does not outlive it.
   if (command.listen_descriptor >= 0) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   CancellableProgress quiet;
@@ -290,8 +291,8 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   AddPartyIdentity(command, options->files);
   CLI::Option* approval =
       command->add_option("--approval", options->approval,
-                          "This party's approval or envelope (default: approval-PARTY.json beside "
-                          "the study file)");
+                          "This party's approval or envelope (default: approval-STUDY-PARTY.json "
+                          "beside the study file)");
   CLI::Option* approve = command->add_flag(
       "--approve", options->approve,
       "First show the plan, ask, and sign that this party takes part (study approve); not if it "
@@ -320,7 +321,7 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   command->add_option("--output", options->output,
                       "Where the receiver's result goes (default: result.json in the folder; the "
                       "HTML report goes beside it)");
-  command->add_flag("--force", options->force, "Overwrite an earlier result");
+  AddForce(*command, invocation);
   command->add_flag("--accept-useless", options->accept_useless,
                     "Go on although the plan foresees standard errors that the privacy noise makes "
                     "more than five times as large; draw synthetic tables of a model that is not "
@@ -359,8 +360,9 @@ void AddReport(CLI::App* study, Invocation& invocation) {
         return kDone;
       });
   command->add_option("RESULT", options->file, "A result.json")->required();
-  command->add_option("--html", options->html, "Also write it as a page to this file");
-  command->add_option("--csv", options->csv, "Also write the estimates as a table to this file");
+  AddNewFile(*command, invocation, "--html", options->html, "Also write it as a page to this file");
+  AddNewFile(*command, invocation, "--csv", options->csv,
+             "Also write the estimates as a table to this file");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_problem.h"
 #include "methods/mle/fit/analysis.h"
 #include "methods/mle/fit/extras.h"
 
@@ -27,18 +28,16 @@ std::string ReadModelText(const std::string& path) {
       R"("covariance": [[1, 0.5], [0.5, 1]]}]}, covariances with divisor n)");
 }
 
-stats::GroupMoments ReadGroup(const nlohmann::json& json, size_t p) {
+stats::GroupMoments ReadGroup(const nlohmann::json& json, size_t p, const std::string& path) {
   const auto size = static_cast<Eigen::Index>(p);
   const auto mean = json.at("mean").get<std::vector<double>>();
   const auto rows = json.at("covariance").get<std::vector<std::vector<double>>>();
   stats::GroupMoments moments{json.at("n"), Eigen::VectorXd(size), Eigen::MatrixXd(size, size)};
   if (mean.size() != p || rows.size() != p)
-    throw nlohmann::json::other_error::create(
-        501, "there is not one mean and row for each variable", nullptr);
+    RefuseMoments(path, "there is not one mean and row for each variable");
   for (Eigen::Index i = 0; i < size; ++i) {
     const std::vector<double>& row = rows[static_cast<size_t>(i)];
-    if (row.size() != p)
-      throw nlohmann::json::other_error::create(501, "the covariances are not a square", nullptr);
+    if (row.size() != p) RefuseMoments(path, "the covariances are not a square");
     moments.mean[i] = mean[static_cast<size_t>(i)];
     for (Eigen::Index j = 0; j < size; ++j) moments.covariance(i, j) = row[static_cast<size_t>(j)];
   }
@@ -83,10 +82,10 @@ MomentsFile ReadMomentsFile(const std::string& path) {
     file.variables = json.at("variables").get<std::vector<std::string>>();
     for (const nlohmann::json& group : json.at("groups")) {
       file.labels.push_back(group.value("label", ""));
-      file.groups.push_back(ReadGroup(group, file.variables.size()));
+      file.groups.push_back(ReadGroup(group, file.variables.size(), path));
     }
   } catch (const nlohmann::json::exception& error) {
-    RefuseMoments(path, std::string("these are no moments: ") + error.what());
+    RefuseMoments(path, "these are no moments: " + JsonProblem(error.id, error.what()));
   }
   const std::set<std::string> names(file.variables.begin(), file.variables.end());
   const std::set<std::string> labels(file.labels.begin(), file.labels.end());

@@ -149,7 +149,7 @@ Digest DigestOf(const StoredReceipt& stored) {
       .Field("partita ledger witness")
       .Field(EncodeHead(receipt.head))
       .Field(receipt.run_id)
-      .Field(receipt.study_file_hash)
+      .Field(receipt.agreement_hash)
       .Field(stored.witnessed.owner)
       .Field(stored.stamp.by)
       .U64(static_cast<uint64_t>(stored.stamp.at))
@@ -162,7 +162,7 @@ StoredReceipt ReadReceipt(sqlite::Statement& row, const std::string& file) {
   receipt.head.pseudonym = DigestFrom(row.Blob(0), file);
   receipt.head.sequence = static_cast<uint64_t>(row.Integer(1));
   receipt.run_id = DigestFrom(row.Blob(2), file);
-  receipt.study_file_hash = DigestFrom(row.Blob(3), file);
+  receipt.agreement_hash = DigestFrom(row.Blob(3), file);
   receipt.head.hash = DigestFrom(row.Blob(4), file);
   stored.witnessed.owner = row.Text(5);
   stored.stamp = {row.Text(6), row.Integer(7)};

@@ -327,7 +327,7 @@ Head SqliteLedger::ChangePolicy(const Policy& policy, const std::string& why, co
 
 Reservation SqliteLedger::Reserve(const ReservationRequest& request, const Stamp& stamp) {
   const Head head = impl_->Write(request.table, stamp, [&](const Impl::Account& account) {
-    return account.state.Price(request.run_id, request.study_file_hash, request.study,
+    return account.state.Price(request.run_id, request.agreement_hash, request.study,
                                request.charges, request.exact);
   });
   return {head.sequence, head};
@@ -348,7 +348,7 @@ Head SqliteLedger::Countersign(const std::string& table, uint64_t reservation,
         open != account.state.reservations().end() && certificate != nullptr &&
         shown.head.pseudonym == account.state.head().pseudonym &&
         shown.head.hash == account.HashAt(shown.head.sequence) &&
-        VerifyReceipt(*certificate, {shown.head, open->second.run_id, open->second.study_file_hash},
+        VerifyReceipt(*certificate, {shown.head, open->second.run_id, open->second.agreement_hash},
                       shown.signature);
     if (!good) {
       throw Error(
@@ -444,7 +444,7 @@ std::vector<Entry> SqliteLedger::Entries(const std::string& table) {
 Reserved SqliteLedger::Price(const ReservationRequest& request) {
   return impl_->In(sqlite::Transaction::Kind::kRead, [&] {
     const AccountState& state = impl_->Find(request.table).state;
-    Reserved reserved = state.Price(request.run_id, request.study_file_hash, request.study,
+    Reserved reserved = state.Price(request.run_id, request.agreement_hash, request.study,
                                     request.charges, request.exact);
     state.Check(reserved);
     return reserved;

@@ -61,12 +61,13 @@ TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
                           "phase", "rounds", "seconds", "wire_bytes_received", "wire_bytes_sent"));
   EXPECT_THAT(Keys(document["releases"][0]),
               ElementsAre("id", "max_count", "mechanism", "opened", "to", "what"));
-  EXPECT_THAT(Keys(document["hashes"]), ElementsAre("plan", "run_id", "study", "study_file"));
+  EXPECT_THAT(Keys(document["hashes"]),
+              ElementsAre("agreement", "agreement_and_tables", "plan", "run_id"));
 }
 
 TEST(ResultJsonTest, HoldsTheNumbersInFull) {
   const json document = Document(SmallResult());
-  EXPECT_EQ(document["schema_version"], 2);
+  EXPECT_EQ(document["schema_version"], 3);
   EXPECT_EQ(document["status"], "converged");
   const json& analysis = document["analyses"][0];
   EXPECT_EQ(analysis["status"], "converged");
@@ -185,7 +186,7 @@ TEST(ResultJsonTest, RefusesOtherDocuments) {
   EXPECT_THAT(message("{}"), HasSubstr("schema_version"));
   json document = Document(SmallResult());
   document["schema_version"] = 1;
-  EXPECT_THAT(message(document.dump()), HasSubstr("schema_version is not 2"));
+  EXPECT_THAT(message(document.dump()), HasSubstr("schema_version is not 3"));
   document = Document(SmallResult());
   document["analyses"][0]["parameters"][1].erase("se");
   EXPECT_THAT(message(document.dump()), HasSubstr("'se'"));

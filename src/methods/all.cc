@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "methods/classify/section.h"
 #include "methods/classify/study.h"
+#include "methods/describe/section.h"
+#include "methods/describe/study.h"
 #include "methods/mcmc/section.h"
 #include "methods/mcmc/study.h"
 #include "methods/mixture/section.h"
@@ -51,7 +53,10 @@ const std::vector<Method>& AllMethods() {
        Prepared<classify::ClassifyStudy, classify::PrepareClassifyStudy>,
        report::ReadDocumentResult},
       {mcmc::McmcReader(), "a Bayesian regression by chains of confidential decisions",
-       Prepared<mcmc::McmcStudy, mcmc::PrepareMcmcStudy>, report::ReadDocumentResult}};
+       Prepared<mcmc::McmcStudy, mcmc::PrepareMcmcStudy>, report::ReadDocumentResult},
+      {describe::DescribeReader(), "counts, means and quantiles, by group",
+       Prepared<describe::DescribeStudy, describe::PrepareDescribeStudy>,
+       report::ReadDocumentResult}};
   return methods;
 }
 

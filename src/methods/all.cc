@@ -8,6 +8,9 @@
 #include "methods/classify/section.h"
 #include "methods/classify/study.h"
 #include "methods/classify/templates.h"
+#include "methods/describe/section.h"
+#include "methods/describe/study.h"
+#include "methods/describe/templates.h"
 #include "methods/mcmc/section.h"
 #include "methods/mcmc/study.h"
 #include "methods/mcmc/templates.h"
@@ -54,7 +57,10 @@ const std::vector<Method>& AllMethods() {
        report::ReadDocumentResult, classify::Templates},
       {mcmc::McmcReader(), "a Bayesian regression by chains of confidential decisions",
        Prepared<mcmc::McmcStudy, mcmc::PrepareMcmcStudy>, report::ReadDocumentResult,
-       mcmc::Templates}};
+       mcmc::Templates},
+      {describe::DescribeReader(), "counts, means and quantiles, by group",
+       Prepared<describe::DescribeStudy, describe::PrepareDescribeStudy>,
+       report::ReadDocumentResult, describe::Templates}};
   return methods;
 }
 

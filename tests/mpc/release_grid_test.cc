@@ -1,29 +1,31 @@
 // Rounding on shares against the release rule in the clear: what opens is a whole number of steps
 // of the grid, the nearest but for the last guard bits, and nothing else.
+#include "mpc/functions/release_grid.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "methods/mle/sealed/grid.h"
 #include "privacy/release_rule.h"
 #include "tests/mpc/harness.h"
 
-namespace partita::methods::mle::sealed_grid_test {
+namespace partita::mpc::release_grid_test {
 namespace {
 
-using mpc::Engine;
-using mpc::Shared;
+// Of a sealed fit (methods/mle).
+constexpr double kLargestParameter = 0x1p8;
+constexpr int kBits = 40;
 
 Shared Input(Engine& engine, const std::vector<double>& numbers, double bound, int bits) {
-  mpc::IntMatrix integers{{numbers.size(), 1}, {}};
-  for (const double number : numbers) integers.values.push_back(mpc::EncodeFixed(number, bits));
-  const mpc::PrivateMatrix matrix = mpc::testing::Private(engine, 1, integers, bound, bits);
+  IntMatrix integers{{numbers.size(), 1}, {}};
+  for (const double number : numbers) integers.values.push_back(EncodeFixed(number, bits));
+  const PrivateMatrix matrix = testing::Private(engine, 1, integers, bound, bits);
   return engine.Input({&matrix, 1}).front();
 }
 
 struct Case {
-  std::vector<double> estimates, variances;  // v of grid.h
+  std::vector<double> estimates, variances;  // v of release_grid.h
   double rows = 0, max_rows = 0;
   std::vector<double> totals;
 };
@@ -45,17 +47,17 @@ constexpr double kLargestTotal = 4;
 
 void ExpectRounded(const Case& c, int grid_bits, const std::string& kind, size_t parties) {
   SCOPED_TRACE(kind);
-  mpc::testing::RunOptions options;
+  testing::RunOptions options;
   options.kind = kind;
   options.num_parties = parties;
-  const auto run = mpc::testing::RunAndComparePlan(options, [&](Engine& engine, size_t) {
-    const Shared estimates = Input(engine, c.estimates, kLargestParameter, kSealedBits);
-    const Shared variances = Input(engine, c.variances, 0x1p7, kSealedBits);
+  const auto run = testing::RunAndComparePlan(options, [&](Engine& engine, size_t) {
+    const Shared estimates = Input(engine, c.estimates, kLargestParameter, kBits);
+    const Shared variances = Input(engine, c.variances, 0x1p7, kBits);
     std::vector<double> roots;
     for (const double v : c.variances) roots.push_back(std::sqrt(v));
-    const Shared deviations = Input(engine, roots, 0x1p4, kSealedBits);
+    const Shared deviations = Input(engine, roots, 0x1p4, kBits);
     const Shared rows = Input(engine, {c.rows}, c.max_rows, 0);
-    const Shared scalars = Input(engine, c.totals, kLargestTotal, kSealedBits);
+    const Shared scalars = Input(engine, c.totals, kLargestTotal, kBits);
     const std::vector<GridMarks> marks =
         MarkGrids(engine, variances, {grid_bits, rows, c.max_rows}, true);
     const std::vector<Shared> rounded = RoundToGrids(
@@ -63,7 +65,7 @@ void ExpectRounded(const Case& c, int grid_bits, const std::string& kind, size_t
         kLargestTotal, grid_bits);
     const std::vector<Shared> all = {marks[0].reached, marks[1].reached, rounded[0], rounded[1],
                                      rounded[2]};
-    const auto opened = engine.Reveal("out", all, mpc::kEverybody);
+    const auto opened = engine.Reveal("out", all, kEverybody);
     if (!engine.self()) return;
     const auto check = [&](size_t which, size_t i, double number, double error) {
       const int exponent =
@@ -72,7 +74,7 @@ void ExpectRounded(const Case& c, int grid_bits, const std::string& kind, size_t
       const Int128 value = opened[2 + which].values[i];
       // Whole steps: no guard bit is left.
       EXPECT_EQ(value % (Int128{1} << kGuardBits), 0);
-      const double steps = mpc::DecodeFixed(value, kGuardBits);
+      const double steps = DecodeFixed(value, kGuardBits);
       EXPECT_LE(std::abs(steps - std::ldexp(number, -exponent)), 0.5 + 0x1p-9) << which << " " << i;
     };
     for (size_t i = 0; i < c.estimates.size(); ++i) {
@@ -82,14 +84,14 @@ void ExpectRounded(const Case& c, int grid_bits, const std::string& kind, size_t
     for (size_t i = 0; i < c.totals.size(); ++i) {
       const Int128 value = opened[4].values[i];
       EXPECT_EQ(value % (Int128{1} << kGuardBits), 0);
-      EXPECT_LE(std::abs(mpc::DecodeFixed(value, kGuardBits) - std::ldexp(c.totals[i], grid_bits)),
+      EXPECT_LE(std::abs(DecodeFixed(value, kGuardBits) - std::ldexp(c.totals[i], grid_bits)),
                 0.5 + 0x1p-9);
     }
   });
   run.ThrowIfFailed();
 }
 
-TEST(SealedGrid, RoundsAsInTheClear) {
+TEST(ReleaseGrid, RoundsAsInTheClear) {
   for (const int grid_bits : {4, 6, 10}) ExpectRounded(Draw(1, 301, 301), grid_bits, "dealer", 2);
   ExpectRounded(Draw(2, 301, 400), 6, "replicated", 3);
   ExpectRounded(Draw(3, 1e6, 0x1p21), 6, "shamir", 3);
@@ -97,17 +99,17 @@ TEST(SealedGrid, RoundsAsInTheClear) {
 }
 
 // A number without a standard error that can be opened tells nothing.
-TEST(SealedGrid, OpensNothingWithoutAVariance) {
+TEST(ReleaseGrid, OpensNothingWithoutAVariance) {
   const std::vector<double> estimates = {1.25, -2}, variances = {0, 0};
-  const auto run = mpc::testing::RunAll({}, [&](Engine& engine, size_t) {
-    const Shared numbers = Input(engine, estimates, kLargestParameter, kSealedBits);
+  const auto run = testing::RunAll({}, [&](Engine& engine, size_t) {
+    const Shared numbers = Input(engine, estimates, kLargestParameter, kBits);
     const Shared rows = Input(engine, {100}, 100, 0);
     const std::vector<GridMarks> marks =
-        MarkGrids(engine, Input(engine, variances, 1, kSealedBits), {6, rows, 100}, false);
+        MarkGrids(engine, Input(engine, variances, 1, kBits), {6, rows, 100}, false);
     ASSERT_EQ(marks.size(), 1u);
     const std::vector<Shared> rounded =
         RoundToGrids(engine, {{numbers, kLargestParameter, marks[0]}}, nullptr, 0, 6);
-    const auto opened = engine.Reveal("out", rounded, mpc::kEverybody);
+    const auto opened = engine.Reveal("out", rounded, kEverybody);
     if (!engine.self()) return;
     EXPECT_EQ(opened[0].values, (std::vector<Int128>{0, 0}));
   });
@@ -115,7 +117,7 @@ TEST(SealedGrid, OpensNothingWithoutAVariance) {
 }
 
 // The receiver's own code finds no step finer than the rule's, whatever the variance.
-TEST(SealedGrid, RangesHoldEveryGrid) {
+TEST(ReleaseGrid, RangesHoldEveryGrid) {
   for (const double rows : {1.0, 20.0, 301.0, 0x1p28}) {
     const GridRange range = EstimateGrids(6, rows);
     EXPECT_LE(range.lowest, privacy::GridExponent(std::sqrt(2 * 0x1p-33 / rows), 6));
@@ -124,4 +126,4 @@ TEST(SealedGrid, RangesHoldEveryGrid) {
 }
 
 }  // namespace
-}  // namespace partita::methods::mle::sealed_grid_test
+}  // namespace partita::mpc::release_grid_test

@@ -1,18 +1,14 @@
-#include "methods/mle/sealed/grid.h"
+#include "mpc/functions/release_grid.h"
 
 #include <cmath>
 
 #include "mpc/compare.h"
+#include "mpc/functions/arithmetic.h"
 
-namespace partita::methods::mle {
+namespace partita::mpc {
 namespace {
 
-using mpc::Engine;
-using mpc::Shared;
-using mpc::SharedBits;
-
-// log2 of the variances that grids are for: of a row, in units of a half-width squared. That of a
-// variance, at the edge of the fit's domain (fit.h), is 2^-28.
+// log2 of the v that grids are for.
 constexpr int kLeastVarianceBits = -34, kMostVarianceBits = 10;
 constexpr double kLargestVariance = 0x1p38;
 
@@ -23,25 +19,26 @@ int BitsOfRows(double max_rows) { return static_cast<int>(std::ceil(std::log2(ma
 
 // One column for a single value.
 Shared Repeated(Engine& engine, const Shared& value, size_t times) {
+  if (value.shape.rows == times) return value;
   return engine.SelectRows(value, std::vector<size_t>(times, 0));
 }
 
 // [2^exponent <= v / times] for every exponent; times: the rows, or nothing for 1.
-std::vector<mpc::Comparison> Thresholds(Engine& engine, const Shared& variances,
-                                        const std::vector<int>& exponents, const Shared* times,
-                                        double max_rows) {
+std::vector<Comparison> Thresholds(Engine& engine, const Shared& variances,
+                                   const std::vector<int>& exponents, const Shared* times,
+                                   double max_rows) {
   const size_t k = variances.shape.rows;
   // So many more fraction bits that the least threshold is whole.
-  const int bits = std::max(kSealedBits, -exponents.front());
-  const Shared lifted = mpc::WithBound(mpc::Lift(engine, variances, bits), kLargestVariance);
-  std::vector<mpc::Comparison> comparisons;
+  const int bits = std::max(variances.fraction_bits, -exponents.front());
+  const Shared lifted = WithBound(Lift(engine, variances, bits), kLargestVariance);
+  std::vector<Comparison> comparisons;
   for (const int exponent : exponents) {
     Shared threshold;
     if (times == nullptr) {
-      threshold = Constant(engine, {k, 1}, std::ldexp(1.0, exponent), bits);
+      threshold = ConstantLike(engine, variances, std::ldexp(1.0, exponent), bits);
     } else {
       const Shared scaled = engine.Scale(*times, Int128{1} << (bits + exponent));
-      threshold = mpc::TimesPowerOfTwo(Repeated(engine, scaled, k), -bits);
+      threshold = TimesPowerOfTwo(Repeated(engine, scaled, k), -bits);
     }
     threshold.bound = std::ldexp(times == nullptr ? 1.0 : max_rows, exponent);
     comparisons.push_back({lifted, threshold});
@@ -57,7 +54,7 @@ std::vector<int> VarianceExponents(const GridRange& range, int grid_bits, int mo
   return exponents;
 }
 
-GridMarks MarksOf(Engine& engine, const GridRange& range, std::span<const Shared> reached) {
+GridMarks GridMarksOf(Engine& engine, const GridRange& range, std::span<const Shared> reached) {
   GridMarks marks{range, reached.front(), {}};
   const auto last = static_cast<int>(range.count) - 1;
   for (size_t j = 1; j < reached.size(); ++j) marks.reached = engine.Add(marks.reached, reached[j]);
@@ -86,26 +83,26 @@ GridRange DeviationGrids(int grid_bits) {
   return {lowest, static_cast<size_t>(highest - lowest + 1)};
 }
 
-std::vector<GridMarks> MarkGrids(Engine& engine, const Shared& variances, const SealedGrid& grid,
+std::vector<GridMarks> MarkGrids(Engine& engine, const Shared& variances, const ReleaseGrid& grid,
                                  bool deviations) {
   std::vector<GridRange> ranges = {EstimateGrids(grid.bits, grid.max_rows)};
-  std::vector<mpc::Comparison> comparisons =
+  std::vector<Comparison> comparisons =
       Thresholds(engine, variances, VarianceExponents(ranges.front(), grid.bits, 1), &grid.rows,
                  grid.max_rows);
   if (deviations) {
     ranges.push_back(DeviationGrids(grid.bits));
-    for (mpc::Comparison& comparison :
+    for (Comparison& comparison :
          Thresholds(engine, variances, VarianceExponents(ranges.back(), grid.bits, 0), nullptr, 0))
       comparisons.push_back(std::move(comparison));
   }
   std::vector<SharedBits> reached;
-  for (const SharedBits& below : mpc::LessThan(engine, comparisons))
+  for (const SharedBits& below : LessThan(engine, comparisons))
     reached.push_back(engine.Not(below));
   const std::vector<Shared> marks = engine.ToRing(reached);
   std::vector<GridMarks> all;
   size_t next = 0;
   for (const GridRange& range : ranges) {
-    all.push_back(MarksOf(engine, range, std::span(marks).subspan(next, range.count)));
+    all.push_back(GridMarksOf(engine, range, std::span(marks).subspan(next, range.count)));
     next += range.count;
   }
   return all;
@@ -114,7 +111,7 @@ std::vector<GridMarks> MarkGrids(Engine& engine, const Shared& variances, const 
 std::vector<Shared> RoundToGrids(Engine& engine, std::vector<GridNumbers> on_grids,
                                  const Shared* totals, double total_bound, int bits) {
   std::vector<Shared> values(on_grids.size());
-  mpc::ProductRound round(engine);
+  ProductRound round(engine);
   for (size_t i = 0; i < on_grids.size(); ++i) {
     const GridNumbers& entry = on_grids[i];
     round.Add(entry.numbers, entry.marks.factor, entry.bound * entry.marks.factor.bound, values[i]);
@@ -123,33 +120,33 @@ std::vector<Shared> RoundToGrids(Engine& engine, std::vector<GridNumbers> on_gri
   for (size_t i = 0; i < on_grids.size(); ++i) {
     const GridRange& range = on_grids[i].marks.range;
     const int highest = range.lowest + static_cast<int>(range.count) - 1;
-    values[i] = mpc::TimesPowerOfTwo(values[i], -highest);
+    values[i] = TimesPowerOfTwo(values[i], -highest);
     values[i].bound = on_grids[i].bound * std::ldexp(1.0, -range.lowest);
   }
   if (totals != nullptr) {
-    values.push_back(mpc::TimesPowerOfTwo(*totals, bits));
+    values.push_back(TimesPowerOfTwo(*totals, bits));
     values.back().bound = std::ldexp(total_bound, bits);
   }
-  mpc::CutRound cut(engine);
+  CutRound cut(engine);
   for (Shared& value : values) cut.Add(value, kGuardBits, value.bound);
   cut.Run();
-  for (Shared& value : values) value = mpc::PlusConstant(engine, value, 0.5, value.bound + 1);
+  for (Shared& value : values) value = PlusConstant(engine, value, 0.5, value.bound + 1);
   std::vector<size_t> low(kGuardBits);
   for (size_t i = 0; i < low.size(); ++i) low[i] = i;
   std::vector<SharedBits> guards;
-  for (const SharedBits& all : mpc::ToBits(engine, values))
+  for (const SharedBits& all : ToBits(engine, values))
     guards.push_back(engine.SelectPlanes(all, low));
   const std::vector<Shared> rings = engine.ToRing(guards);
   for (size_t i = 0; i < values.size(); ++i) {
-    const mpc::Shape shape = values[i].shape;
+    const Shape shape = values[i].shape;
     for (size_t bit = 0; bit < low.size(); ++bit) {
       const Shared plane = engine.Slice(rings[i], bit * shape.rows, 0, shape);
-      Shared guard = mpc::TimesPowerOfTwo(engine.Scale(plane, Int128{1} << bit), -kGuardBits);
+      Shared guard = TimesPowerOfTwo(engine.Scale(plane, Int128{1} << bit), -kGuardBits);
       guard.bound = 1;
-      values[i] = mpc::WithBound(engine.Subtract(values[i], guard), values[i].bound + 1);
+      values[i] = WithBound(engine.Subtract(values[i], guard), values[i].bound + 1);
     }
   }
   return values;
 }
 
-}  // namespace partita::methods::mle
+}  // namespace partita::mpc

@@ -18,6 +18,9 @@
 #include "cli/terminal/units.h"
 #include "methods/all.h"
 #include "methods/mle/plan/utility.h"
+#include "methods/mle/report/moments_json.h"
+#include "methods/mle/report/report.h"
+#include "methods/mle/study/study.h"
 #include "methods/prepare_study.h"
 #include "report/plan_html.h"
 #include "report/progress.h"
@@ -171,11 +174,34 @@ net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) 
 
 struct JoinCommand {
   std::string study_file, party, approval, ledger, table, correlations, listen,
-      wait = "10m", output, latency, bandwidth;
+      wait = "10m", output, moments, latency, bandwidth;
   PartyFiles files;
   int listen_descriptor = -1;
   bool no_output = false, force = false, accept_useless = false, unrecorded = false;
 };
+
+// The file of --moments-out.
+std::string MomentsText(const report::Result* result) {
+  const std::span<const methods::mle::MleResult> analyses = report::AnalysesOf(result);
+  if (analyses.empty()) {
+    throw Error(ErrorCode::kUsage, "this result is of a method that releases no moments",
+                "leave out --moments-out");
+  }
+  return report::MomentsFileText({analyses.begin(), analyses.end()});
+}
+
+// Before anything is opened.
+void RequireMomentsFile(const runtime::Study& study, const JoinCommand& command) {
+  if (!study.parties[runtime::PartyByName(study, command.party)].receiver ||
+      study.Method().protocol.find(runtime::kPooledMoments) == std::string::npos) {
+    throw Error(ErrorCode::kUsage, "no moments are released to this party",
+                "leave out --moments-out: it is for the receiver of protocol \"pooled-moments\"");
+  }
+  std::error_code ignored;
+  if (command.force || !fs::exists(command.moments, ignored)) return;
+  throw Error(ErrorCode::kUsage, command.moments + " exists already",
+              "move it away, name another file with --moments-out, or say --force");
+}
 
 int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   const std::unique_ptr<const runtime::Study> owner =
@@ -216,6 +242,7 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   if (!result_file.empty() && study.parties[runtime::PartyByName(study, command.party)].receiver) {
     RequireNewFile(result_file, command.force);
   }
+  if (!command.moments.empty()) RequireMomentsFile(study, command);
   std::unique_ptr<RoomOnDisk> room =
       RoomForResult(study, runtime::PartyByName(study, command.party), result_file);
   // A party of a simulation does not outlive it.
@@ -228,7 +255,10 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
     PrintNote(output, fmt::format("stored correlations: package {} is used up, {} left for runs",
                                   *outcome.package, outcome.packages_left));
   }
-  return PrintOutcome(output, outcome, result_file, std::move(room));
+  const int exit_code = PrintOutcome(output, outcome, result_file, std::move(room));
+  if (!command.moments.empty())
+    WriteFileAtomically(command.moments, MomentsText(outcome.result.get()));
+  return exit_code;
 }
 
 void AddJoin(CLI::App* study, Invocation& invocation) {
@@ -261,6 +291,9 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   command->add_option("--output", options->output,
                       "Where the receiver's result goes (default: result.json in the folder; the "
                       "HTML report goes beside it)");
+  command->add_option("--moments-out", options->moments,
+                      "The receiver also writes the moments that are released to it to this file, "
+                      "for partita sem");
   command->add_flag("--force", options->force, "Overwrite an earlier result");
   command->add_flag("--accept-useless", options->accept_useless,
                     "Go on although the plan foresees standard errors that the privacy noise makes "
@@ -276,7 +309,7 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
 
 void AddReport(CLI::App* study, Invocation& invocation) {
   struct Options {
-    std::string file, html, csv;
+    std::string file, html, csv, moments;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
@@ -295,6 +328,8 @@ void AddReport(CLI::App* study, Invocation& invocation) {
         }
         if (!options->html.empty())
           WriteFileAtomically(options->html, stored.result->Html(stored.plan, stored.facts));
+        if (!options->moments.empty())
+          WriteNewFile(options->moments, MomentsText(stored.result.get()), 0600, "the moments");
         PrintResult(invocation.output, stored.result->Text(stored.plan, stored.facts),
                     stored.result->Json(stored.plan, stored.facts));
         return kDone;
@@ -302,6 +337,8 @@ void AddReport(CLI::App* study, Invocation& invocation) {
   command->add_option("RESULT", options->file, "A result.json")->required();
   command->add_option("--html", options->html, "Also write it as a page to this file");
   command->add_option("--csv", options->csv, "Also write the estimates as a table to this file");
+  command->add_option("--moments-out", options->moments,
+                      "Also write the moments that were released to this file");
 }
 
 }  // namespace
@@ -317,6 +354,7 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   AddSimulate(study, invocation);
   AddJoin(study, invocation);
   AddReport(study, invocation);
+  AddRefitCommand(*study, invocation);
   AddApprovalCommands(*study, invocation);
 }
 

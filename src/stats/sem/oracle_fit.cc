@@ -172,6 +172,12 @@ struct Point {
   double scaled_gradient = std::numeric_limits<double>::infinity();
 };
 
+// kConverged: none.
+struct Failure {
+  StopReason stop = StopReason::kConverged;
+  std::string words;
+};
+
 struct Step {
   VectorXd step;
   double predicted = 0;  // decrease of the value
@@ -184,20 +190,22 @@ class Scoring {
     for (const GroupSample& sample : objective.samples) total_ += sample.n;
   }
 
-  // Best point reached; reason: why it is not an optimum (empty: it is one).
-  Point Run(const VectorXd& start, int& steps, std::string& reason) {
+  // Best point reached; failure: why it is not an optimum.
+  Point Run(const VectorXd& start, int& steps, Failure& failure) {
     Point at;
     at.x = start;
     correction_ = MatrixXd::Zero(start.size(), start.size());
-    reason = "the model-implied covariance matrix is not positive definite at the start values";
+    failure = {StopReason::kStartsOutside, StopReasonText(StopReason::kStartsOutside)};
     if (!Inside(start) || !questions_.Ask(start, at.value, &at.gradient)) return at;
     try {
       Examine(at);
-      Iterate(at, steps, reason);
+      Iterate(at, steps, failure);
     } catch (const OutOfEvaluations&) {
-      reason = fmt::format(
-          "the declared number of evaluations was used up with a scaled gradient of {:.1e}",
-          at.scaled_gradient);
+      failure = {
+          StopReason::kLimit,
+          fmt::format("the declared number of evaluations was used up with a scaled gradient of "
+                      "{:.1e}",
+                      at.scaled_gradient)};
     }
     return at;
   }
@@ -291,12 +299,12 @@ class Scoring {
     return at.infeasibility < 1e-8 && at.scaled_gradient * std::sqrt(total_) < kStandardErrors;
   }
 
-  void Iterate(Point& at, int& steps, std::string& reason) {
+  void Iterate(Point& at, int& steps, Failure& failure) {
     double damping = 0;
     bool refused = false;
     for (int tried = 0; tried < kMaxSteps; ++tried) {
       if (at.infeasibility < 1e-12 && at.scaled_gradient < kTarget) {
-        reason.clear();
+        failure = {};
         return;
       }
       Point next;
@@ -311,17 +319,18 @@ class Scoring {
         continue;
       }
       if (CloseEnough(at)) {  // rounding of the answers allows no further step
-        reason.clear();
+        failure = {};
         return;
       }
       refused = ratio != -1;  // a step that needed no question says nothing about values
       damping = std::max(4 * damping, 0.05);
       if (damping > 1e12) break;
     }
-    reason = fmt::format(
-        "no better point was found although the scaled gradient is still {:.1e}; the likelihood "
-        "may be flat or unbounded there",
-        at.scaled_gradient);
+    failure = {
+        StopReason::kNoBetterPoint,
+        fmt::format("no better point was found although the scaled gradient is still {:.1e}; the "
+                    "likelihood may be flat or unbounded there",
+                    at.scaled_gradient)};
   }
 
   const SemObjective& objective_;
@@ -334,7 +343,7 @@ class Scoring {
 struct OracleOptimum {
   Point point;
   int steps = 0;
-  std::string reason;  // empty: converged
+  Failure failure;
 };
 
 OracleOptimum Optimize(const ParameterTable& table, const SemObjective& objective,
@@ -344,9 +353,9 @@ OracleOptimum Optimize(const ParameterTable& table, const SemObjective& objectiv
     const VectorXd start = StartValues(table, objective.model, objective.samples, method);
     if (best.point.x.size() > 0 && !questions.GradientsLeft()) break;
     OracleOptimum found;
-    found.point = Scoring(objective, expressions, questions).Run(start, found.steps, found.reason);
+    found.point = Scoring(objective, expressions, questions).Run(start, found.steps, found.failure);
     found.steps += best.steps;
-    const bool converged = found.reason.empty();
+    const bool converged = found.failure.stop == StopReason::kConverged;
     if (converged || best.point.x.size() == 0 || found.point.value < best.point.value) {
       best = std::move(found);
     }
@@ -384,12 +393,14 @@ SemFit Describe(const ParameterTable& table, const ParameterTable& freed,
   const RamModel& model = objective.model;
   const Point& at = optimum.point;
   SemFit fit;
-  fit.converged = optimum.reason.empty();
+  fit.stop = optimum.failure.stop;
+  fit.converged = fit.stop == StopReason::kConverged;
   fit.optimizer = "damped Fisher scoring over the likelihood oracle";
   fit.iterations = optimum.steps;
   fit.max_scaled_gradient = at.scaled_gradient;
   if (!fit.converged) {
-    fit.warnings.push_back(fmt::format("the optimiser did not converge: {}", optimum.reason));
+    fit.warnings.push_back(
+        fmt::format("the optimiser did not converge: {}", optimum.failure.words));
   }
   double total = 0;
   for (double n : input.n) total += n;
@@ -402,7 +413,10 @@ SemFit Describe(const ParameterTable& table, const ParameterTable& freed,
     AppendWarnings(fit.warnings, IdentificationWarnings(freed, model, covariance));
     if (!fit.converged || !covariance.positive_definite) {
       const std::vector<std::string> drift = DriftWarnings(freed, model, at.x);
-      if (!drift.empty()) fit.converged = false;
+      if (!drift.empty()) {
+        fit.converged = false;
+        fit.stop = StopReason::kRanAway;
+      }
       AppendWarnings(fit.warnings, drift);
     }
   }

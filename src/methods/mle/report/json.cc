@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "methods/mle/report/estimate_rows.h"
+#include "methods/mle/report/moments_json.h"
 #include "methods/mle/report/statements.h"
 #include "report/document_json.h"
 #include "report/facts_json.h"
@@ -144,7 +145,8 @@ Json AnalysisJson(const methods::mle::MleResult& result) {
           {"fit_measures_available", result.fit_measures_available},
           {"notes", result.notes},
           {"family", result.family},
-          {"tables", TablesJson(result.tables)}};
+          {"tables", TablesJson(result.tables)},
+          {"moments", result.moments ? MomentsJson(MomentsOf(result)) : Json()}};
 }
 
 std::string Dump(const Json& json) {

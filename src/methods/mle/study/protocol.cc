@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "methods/mle/fit/extras.h"
 #include "methods/mle/fit/publish.h"
+#include "methods/mle/fit/released.h"
 #include "methods/mle/imputed/analyses.h"
+#include "methods/mle/imputed/imputed_fit.h"
 #include "methods/mle/likelihood/likelihood.h"
 #include "methods/mle/published/analyses.h"
 #include "methods/mle/report/report.h"
@@ -161,6 +163,19 @@ std::optional<methods::mle::MleResult> Told(const MleStudy& study, size_t analys
   return methods::mle::OnReleaseGrid(study.analyses[analysis].analysis, *whole, study.grid_bits);
 }
 
+// What everybody knows of the receiver's fit from the study.
+void AddStudyWords(const MleStudy& study, size_t analysis, methods::mle::MleResult& told) {
+  if (study.privacy) {
+    for (std::string& note : methods::mle::NoiseNotes(
+             MechanismText(*study.privacy), study.privacy->promise.norm, told.fit.converged))
+      told.notes.push_back(std::move(note));
+  }
+  if (IsImputed(study))
+    told.fit.optimizer += methods::mle::ImputedTablesText(study.file.design.imputations);
+  const std::string& protocol = study.file.analyses[analysis].protocol;
+  if (IsPublished(protocol)) told.notes.push_back(PublishedNote(protocol));
+}
+
 // The estimates that the study file releases to others than the receiver.
 void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& result,
                  Progress& progress) {
@@ -172,9 +187,18 @@ void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& res
         result.results[a] = FitAnalysis(study, a, result, progress);
       std::optional<methods::mle::MleResult> told = methods::mle::PublishResult(
           engine, study.analyses[a].analysis, study.receiver, *to, Told(study, a, result));
-      // The receiver keeps its digits.
-      if (engine.self() != study.receiver) result.results[a] = std::move(told);
+      if (engine.self() == study.receiver) continue;  // keeps its digits
+      if (told) AddStudyWords(study, a, *told);
+      result.results[a] = std::move(told);
     }
+  }
+}
+
+// Checks that warn only.
+void AddCheckNotes(const std::vector<CheckOutcome>& checks, methods::mle::MleResult& result) {
+  for (const CheckOutcome& check : checks) {
+    if (!check.passed && check.analysis == result.name)
+      result.notes.push_back("Warning: this does not hold: " + check.rule + ".");
   }
 }
 
@@ -285,10 +309,7 @@ std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     fitted.push_back(result.results[a] ? *result.results[a]
                                        : FitAnalysis(study, a, result, progress));
-    for (const CheckOutcome& check : result.checks) {
-      if (!check.passed && check.analysis == study.file.analyses[a].name)
-        fitted.back().notes.push_back("Warning: this does not hold: " + check.rule + ".");
-    }
+    AddCheckNotes(result.checks, fitted.back());
   }
   AddMleTables(study, result, fitted, progress);
   return fitted;
@@ -317,7 +338,9 @@ void MleStudy::Conclude(size_t party, MethodResult& run, PartyOutcome& outcome,
   }
   std::vector<methods::mle::MleResult> told;
   for (std::optional<methods::mle::MleResult>& analysis : result.results) {
-    if (analysis) told.push_back(std::move(*analysis));
+    if (!analysis) continue;
+    told.push_back(std::move(*analysis));
+    AddCheckNotes(result.checks, told.back());
   }
   SetResult(std::move(told), outcome);
 }

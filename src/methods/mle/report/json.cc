@@ -100,13 +100,8 @@ Json RobustJson(const methods::mle::MleResult& result) {
   if (!result.robust) return {};
   const stats::RobustFit& robust = *result.robust;
   Json parameters = Json::array();
-  for (size_t i = 0; i < robust.estimates.size(); ++i) {
-    Json parameter = ParameterJson(result.table.rows[i], robust.estimates[i]);
-    for (const char* key : {"lhs", "op", "rhs", "group", "label", "free", "user", "exo"}) {
-      parameter.erase(key);
-    }
-    parameters.push_back(std::move(parameter));
-  }
+  for (size_t i = 0; i < robust.estimates.size(); ++i)
+    parameters.push_back(ParameterJson(result.table.rows[i], robust.estimates[i]));
   return {{"parameters", parameters},
           {"fit", robust.fit_measures},
           {"scaling_factor", robust.scaling_factor},

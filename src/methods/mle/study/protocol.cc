@@ -15,6 +15,7 @@
 #include "methods/mle/sealed/analyses.h"
 #include "methods/mle/sealed/on_grid.h"
 #include "methods/mle/study/computations.h"
+#include "methods/mle/study/missing_patterns.h"
 #include "methods/mle/study/pattern_cells.h"
 #include "methods/mle/study/variables.h"
 #include "run/party/finish.h"
@@ -28,25 +29,35 @@ using methods::mle::DisclosureCheck;
 using methods::mle::IntegerMoments;
 using methods::mle::SharedMoments;
 
-void RequirePassed(const std::vector<CheckOutcome>& checks, net::Channel* channel,
-                   size_t num_computing) {
+constexpr size_t kMostFailures = 8;  // named in an error
+
+void RequirePassed(const std::vector<DisclosureCheck>& checks,
+                   const std::vector<CheckOutcome>& outcomes, const MleStudy& study,
+                   const LocalRows& local, net::Channel* channel) {
   std::string failed;
-  for (const CheckOutcome& check : checks) {
-    if (!check.passed && !check.warning)
-      failed += fmt::format("{}analysis '{}', {}: {}", failed.empty() ? "" : "; ", check.analysis,
-                            check.variable, check.rule);
+  std::vector<DisclosureCheck> failures;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const CheckOutcome& check = outcomes[i];
+    if (check.passed || check.warning) continue;
+    failures.push_back(checks[i]);
+    if (failures.size() > kMostFailures) continue;
+    failed += fmt::format("{}analysis '{}', {}: {}", failed.empty() ? "" : "; ", check.analysis,
+                          check.variable, check.rule);
   }
-  if (failed.empty()) return;
-  if (channel != nullptr) ConfirmRefusal(*channel, num_computing);
+  if (failures.empty()) return;
+  if (failures.size() > kMostFailures)
+    failed += fmt::format("; and {} other checks", failures.size() - kMostFailures);
+  if (channel != nullptr) ConfirmRefusal(*channel, study.num_computing);
+  const std::string patterns = RarePatternsHint(study, failures, local.blocks);
   throw Error(ErrorCode::kRefused, "nothing was released, because this does not hold: " + failed,
-              "leave out the variable or join levels; the owner of the rows can count them with "
-              "`partita data check`");
+              patterns.empty() ? "leave out the variable or join levels; the owner of the rows can "
+                                 "count them with `partita data check`"
+                               : patterns);
 }
 
 std::vector<CheckOutcome> RunDisclosureChecks(mpc::Engine& engine, const MleStudy& study,
                                               const std::vector<std::vector<SharedMoments>>& shared,
-                                              const study::DisclosureSpec& thresholds) {
-  const std::vector<DisclosureCheck> checks = PlanDisclosureChecks(study, thresholds);
+                                              const std::vector<DisclosureCheck>& checks) {
   std::vector<ComputationMoments> moments;
   for (size_t c = 0; c < shared.size(); ++c)
     moments.push_back({&study.computations[c].task, &shared[c]});
@@ -241,8 +252,9 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   if (!study.privacy) {
     progress.Phase("disclosure checks");
     engine.BeginPhase("disclosure");
-    result.checks = RunDisclosureChecks(engine, study, shared, input.disclosure);
-    RequirePassed(result.checks, input.channel, study.num_computing);
+    const std::vector<DisclosureCheck> checks = PlanDisclosureChecks(study, input.disclosure);
+    result.checks = RunDisclosureChecks(engine, study, shared, checks);
+    RequirePassed(checks, result.checks, study, local, input.channel);
   }
   if (study.pattern_table) {
     progress.Phase("pattern cells");

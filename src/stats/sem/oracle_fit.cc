@@ -30,6 +30,9 @@ constexpr double kStandardErrors = 1e-5;    // distance to the optimum that is c
 constexpr double kValuesStillTell = 1e-9;   // predicted decrease per row below which values do not
 constexpr double kHalfWidthDeviations = 3;  // assumed before anything is known
 constexpr double kSecantBelow = 0.3;        // scaled gradient
+constexpr double kFar = 30;                 // a loading or variance in units of standard deviations
+constexpr double kSmallVariance = 0.05;     // of a latent variable
+constexpr int kFewestGradients = 40;        // of the first start
 constexpr int kMaxSteps = 500;              // tried, most of them refused without a question
 
 // fixed.x takes covariates' moments from the sample, which is not there: they are estimated.
@@ -57,6 +60,17 @@ RankReference AssumedReference(const OracleFitInput& input) {
   return {std::vector<VectorXd>(input.n.size(), VectorXd::Zero(p)),
           std::vector<MatrixXd>(input.n.size(), variance * MatrixXd::Identity(p, p))};
 }
+
+// In units of the standard deviations of the moments.
+struct ScaledModel {
+  ScaledModel(const ParameterTable& table, const std::vector<GroupMoments>& moments)
+      : model(BuildRamModel(table, moments)),
+        samples(ScaleMoments(moments, model.variable_unit.head(model.num_observed))) {}
+  SemObjective objective() const { return {model, samples}; }
+
+  const RamModel model;
+  const std::vector<GroupSample> samples;
+};
 
 int CountParameters(const RamModel& model, const ModelExpressions& expressions) {
   const ExpressionValues at = expressions.Constraints(VectorXd::Ones(model.num_parameters));
@@ -93,35 +107,43 @@ class Questions {
  public:
   Questions(const RamModel& model, const OracleFitInput& input, const OracleFitOptions& options,
             Progress& progress)
-      : model_(model),
+      : model_(&model),
         input_(input),
         options_(options),
         progress_(progress),
-        tracker_(LayoutOf(model), AssumedReference(input)) {
+        tracker_(LayoutOf(model), AssumedReference(input)),
+        gradient_limit_(options.max_gradients) {
     for (double n : input.n) total_ += n;
     usage_.num_statistics = static_cast<int>(tracker_.num_statistics());
   }
 
+  // The same model in other units.
+  void Use(const RamModel& model) { model_ = &model; }
+
+  // From now on at most so many gradients more.
+  void Allow(int gradients) {
+    gradient_limit_ = std::min(options_.max_gradients, usage_.gradients + gradients);
+  }
+  int GradientsLeft() const { return options_.max_gradients - usage_.gradients; }
+
   // False, and nothing asked, where a Sigma is not positive definite.
   bool Ask(const VectorXd& x, double& value, VectorXd* gradient) {
-    const LinearRows rows = LikelihoodRows(model_, input_.scale, input_.n, x, gradient != nullptr);
+    const LinearRows rows = LikelihoodRows(*model_, input_.scale, input_.n, x, gradient != nullptr);
     if (rows.weights.rows() == 0) return false;
     Count(gradient != nullptr);
     asked_.push_back(rows.weights);
     Report(tracker_.Add(rows.weights));
     const OracleAnswer answer = input_.oracle(rows.weights);
-    const VectorXd implied = ImpliedStatistics(model_, input_.scale, input_.n, x);
+    const VectorXd implied = ImpliedStatistics(*model_, input_.scale, input_.n, x);
     const VectorXd all = answer.values + rows.constants + (rows.weights - answer.used) * implied;
     value = -all[0] / total_;
-    if (gradient != nullptr) *gradient = -all.tail(model_.num_parameters) / total_;
+    if (gradient != nullptr) *gradient = -all.tail(model_->num_parameters) / total_;
     return true;
   }
 
-  bool GradientsLeft() const { return usage_.gradients < options_.max_gradients; }
-
   // The rank in coordinates that suit the data: those of the fitted model.
   OracleUsage Usage(const VectorXd& x) const {
-    RankTracker tracker(LayoutOf(model_), ReferenceAt(model_, input_.scale, x));
+    RankTracker tracker(LayoutOf(*model_), ReferenceAt(*model_, input_.scale, x));
     for (const MatrixXd& weights : asked_) tracker.Add(weights);
     OracleUsage usage = usage_;
     usage.rank = static_cast<int>(tracker.rank());
@@ -132,9 +154,9 @@ class Questions {
   void Count(bool gradient) {
     progress_.CheckCancelled();
     int& used = gradient ? usage_.gradients : usage_.values;
-    if (used >= (gradient ? options_.max_gradients : options_.max_values)) throw OutOfEvaluations();
+    if (used >= (gradient ? gradient_limit_ : options_.max_values)) throw OutOfEvaluations();
     ++used;
-    usage_.opened_numbers += gradient ? 1 + model_.num_parameters : 1;
+    usage_.opened_numbers += gradient ? 1 + model_->num_parameters : 1;
   }
 
   // The rank follows from the weights, not from the answers; but the weights follow from earlier
@@ -149,13 +171,14 @@ class Questions {
         static_cast<uint64_t>(options_.max_gradients) + static_cast<uint64_t>(options_.max_values));
   }
 
-  const RamModel& model_;
+  const RamModel* model_;
   const OracleFitInput& input_;
   const OracleFitOptions& options_;
   Progress& progress_;
   RankTracker tracker_;
   std::vector<MatrixXd> asked_;
   double total_ = 0;
+  int gradient_limit_ = 0;
   OracleUsage usage_;
 };
 
@@ -295,6 +318,17 @@ class Scoring {
     return values_tell || next.scaled_gradient < 0.9 * at.scaled_gradient;
   }
 
+  // In units of standard deviations nothing sensible is that far.
+  bool RanAway(const VectorXd& x) const {
+    for (const RamGroup& group : objective_.model.groups) {
+      for (const RamCell& cell : group.cells) {
+        if (cell.matrix != RamMatrix::kMean && std::abs(cell.factor * x[cell.parameter]) > kFar)
+          return true;
+      }
+    }
+    return false;
+  }
+
   bool CloseEnough(const Point& at) const {
     return at.infeasibility < 1e-8 && at.scaled_gradient * std::sqrt(total_) < kStandardErrors;
   }
@@ -315,6 +349,10 @@ class Scoring {
         at = std::move(next);
         ++steps;
         refused = false;
+        if (RanAway(at.x)) {
+          failure = {StopReason::kRanAway, StopReasonText(StopReason::kRanAway)};
+          return;
+        }
         damping = ratio > 0.7 ? (damping < 1e-2 ? 0 : damping / 8) : damping;
         continue;
       }
@@ -346,12 +384,69 @@ struct OracleOptimum {
   Failure failure;
 };
 
+// Where nothing predicts anything: residual variances 1 and latent ones small.
+VectorXd IndependentPoint(const ParameterTable& table, const SemObjective& objective) {
+  const RamModel& model = objective.model;
+  VectorXd x = StartValues(table, model, objective.samples, StartMethod::kSimple);
+  for (const RamGroup& group : model.groups) {
+    for (const RamCell& cell : group.cells) {
+      if (cell.matrix == RamMatrix::kMean) continue;
+      const bool variance = cell.matrix == RamMatrix::kCovariance && cell.row == cell.column;
+      const double observed = cell.row < model.num_observed ? 1 : kSmallVariance;
+      x[cell.parameter] = variance ? observed / cell.factor : 0;
+    }
+  }
+  return x;
+}
+
+// Means and variances of the rows, by one question: there the likelihood separates, so that a step
+// of Fisher scoring on a variance or a mean alone leads to the sample's. What the model does not
+// say of a variable stays as it was assumed.
+std::vector<GroupMoments> LearnScale(const ParameterTable& table, const SemObjective& objective,
+                                     std::vector<GroupMoments> moments, Questions& questions) {
+  const RamModel& model = objective.model;
+  const VectorXd x = IndependentPoint(table, objective);
+  double value = 0;
+  VectorXd gradient;
+  if (questions.GradientsLeft() < 2 || !questions.Ask(x, value, &gradient)) return moments;
+  const VectorXd information = ExpectedInformation(objective, x).diagonal();
+  const std::vector<ImpliedMoments> implied = Imply(model, x);
+  for (std::size_t g = 0; g < moments.size(); ++g) {
+    const auto step = [&](const RamCell& cell) {
+      const double root = information[cell.parameter];
+      return root > 0 ? -cell.factor * gradient[cell.parameter] / root : 0.0;
+    };
+    VectorXd shift = VectorXd::Zero(model.num_observed);
+    for (const RamCell& cell : model.groups[g].cells) {
+      if (cell.matrix != RamMatrix::kMean || cell.row >= model.num_observed) continue;
+      shift[cell.row] = step(cell);
+      moments[g].mean[cell.row] =
+          model.variable_unit[cell.row] * (implied[g].mean[cell.row] + shift[cell.row]);
+    }
+    for (const RamCell& cell : model.groups[g].cells) {
+      const bool own = cell.matrix == RamMatrix::kCovariance && cell.row == cell.column &&
+                       cell.row < model.num_observed;
+      if (!own) continue;
+      const double variance = implied[g].covariance(cell.row, cell.row) + step(cell) -
+                              shift[cell.row] * shift[cell.row];
+      const double unit = model.variable_unit[cell.row];
+      if (variance > 0) moments[g].covariance(cell.row, cell.row) = unit * unit * variance;
+    }
+  }
+  return moments;
+}
+
+// From several starts, within what was declared: a start may use half of what is left, and at least
+// kFewestGradients.
 OracleOptimum Optimize(const ParameterTable& table, const SemObjective& objective,
                        const ModelExpressions& expressions, Questions& questions) {
   OracleOptimum best;
   for (const StartMethod method : {StartMethod::kSimple, StartMethod::kCautious}) {
     const VectorXd start = StartValues(table, objective.model, objective.samples, method);
-    if (best.point.x.size() > 0 && !questions.GradientsLeft()) break;
+    const int left = questions.GradientsLeft();
+    if (best.point.x.size() > 0 && left == 0) break;
+    const bool last = method == StartMethod::kCautious;
+    questions.Allow(last ? left : std::max(kFewestGradients, left / 2));
     OracleOptimum found;
     found.point = Scoring(objective, expressions, questions).Run(start, found.steps, found.failure);
     found.steps += best.steps;
@@ -448,13 +543,15 @@ OracleFit FitSemFromOracle(const ParameterTable& table, const OracleFitInput& in
                            const OracleFitOptions& options, Progress& progress) {
   const ParameterTable freed = FreeCovariates(table);
   const std::vector<GroupMoments> assumed = AssumedMoments(input);
-  const RamModel model = BuildRamModel(freed, assumed);
-  const std::vector<GroupSample> samples =
-      ScaleMoments(assumed, model.variable_unit.head(model.num_observed));
-  const SemObjective objective{model, samples};
+  const ScaledModel rough(freed, assumed);
+  CheckRows(table, input.n, CountParameters(rough.model, ModelExpressions(freed, rough.model)));
+  Questions questions(rough.model, input, options, progress);
+  // From here on nothing depends on the bounds.
+  const ScaledModel scaled(freed, LearnScale(freed, rough.objective(), assumed, questions));
+  const RamModel& model = scaled.model;
+  const SemObjective objective = scaled.objective();
   const ModelExpressions expressions(freed, model);
-  CheckRows(table, input.n, CountParameters(model, expressions));
-  Questions questions(model, input, options, progress);
+  questions.Use(model);
   const OracleOptimum optimum = Optimize(freed, objective, expressions, questions);
   OracleFit out;
   out.fit =

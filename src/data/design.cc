@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -238,9 +239,9 @@ Computed ComputeProduct(const DerivedVariable& derived, const ColumnSchema& a,
                          a.upper * b.upper};
   // A square is never negative.
   const bool square = a.name == b.name;
-  const double least = *std::ranges::min_element(ends);
+  const double least = *std::min_element(std::begin(ends), std::end(ends));
   Computed product = MakeComputed(derived.name, a.name, square ? std::max(least, 0.0) : least,
-                                  *std::ranges::max_element(ends), Itself);
+                                  *std::max_element(std::begin(ends), std::end(ends)), Itself);
   product.column.with = b.name;
   if (a.type == ColumnType::kInteger && b.type == ColumnType::kInteger)
     product.column.schema.type = ColumnType::kInteger;

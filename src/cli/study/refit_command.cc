@@ -65,15 +65,15 @@ int RunRefit(const OutputOptions& output, const RefitCommand& command) {
   // What the run said of its own fit.
   stored.facts.history.clear();
   stored.facts.digits_of_agreement.reset();
-  const report::MleReport report({std::move(fitted)});
-  const std::string json = report.Json(stored.plan, stored.facts);
+  const report::MleReport refit({std::move(fitted)});
+  const std::string json = refit.Json(stored.plan, stored.facts);
   if (!command.output.empty()) WriteNewFile(command.output, json, 0600, "the result");
   if (!command.html.empty())
-    WriteNewFile(command.html, report.Html(stored.plan, stored.facts), 0600, "the report");
-  if (!command.csv.empty()) WriteNewFile(command.csv, *report.Csv(), 0600, "the table");
-  const bool converged = report.ending() == study::Ending::kConverged;
-  PrintResult(output, report.Text(stored.plan, stored.facts), json,
-              converged ? "done" : std::string(study::EndingName(report.ending())));
+    WriteNewFile(command.html, refit.Html(stored.plan, stored.facts), 0600, "the report");
+  if (!command.csv.empty()) WriteNewFile(command.csv, *refit.Csv(), 0600, "the table");
+  const bool converged = refit.ending() == study::Ending::kConverged;
+  PrintResult(output, refit.Text(stored.plan, stored.facts), json,
+              converged ? "done" : std::string(study::EndingName(refit.ending())));
   return converged ? kDone : kNotConverged;
 }
 

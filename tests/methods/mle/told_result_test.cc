@@ -52,7 +52,7 @@ const std::vector<std::string> kAnalyses = {
     "name = \"good\"\nmodel = \"y ~ x1 + x2\"\n",
     "name = \"contradictory\"\nmodel = \"y ~ a*x1 + x2; a == 0.5; a == 0.7\"\n",
     "name = \"open\"\nmodel = \"f =~ y + x1\"\n",
-    "name = \"negative\"\nmodel = \"f =~ 1*x1; f ~~ -0.1*f\"\n"};
+    "name = \"negative\"\nmodel = \"f =~ 1*x1; f ~~ -0.1*f; x1 ~~ x1\"\n"};
 
 TEST(ToldResult, EverybodyIsToldHowAFitEnded) {
   for (const std::string rule : {"", "grid = \"full\"\naccept = \"table of covariates\"\n"}) {

@@ -46,7 +46,7 @@ constexpr std::array<Refusal, 4> kRefusedBlocks = {{
      "for rows that belong together use robust standard errors with `cluster` in [design], or "
      "site = \"fixed\" for institutions with intercepts of their own"},
     {"class", "models with latent classes (class:) are not supported",
-     "use a model without classes, or method = \"mixture\""},
+     "use a model without classes"},
     {"block", "blocks (block:) are not supported",
      "use groups: group = \"school\" in the analysis, c(a, b)*x in the model"},
 }};

@@ -42,7 +42,6 @@ void AddDoctorCommand(CLI::App& app, Invocation& invocation);
 void AddLedgerCommands(CLI::App& app, Invocation& invocation);
 void AddBenchCommand(CLI::App& app, Invocation& invocation);
 void AddRegressionCommands(CLI::App& app, Invocation& invocation);
-void AddReproduceCommand(CLI::App& app, Invocation& invocation);
 void AddSemCommands(CLI::App& app, Invocation& invocation);
 void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
 // Commands of `study`.
@@ -51,3 +50,9 @@ void AddPriorCommand(CLI::App& study, Invocation& invocation);
 void AddRefitCommand(CLI::App& study, Invocation& invocation);
 
 }  // namespace partita::cli
+
+namespace partita::papers {
+
+void AddReproduceCommand(CLI::App& app, cli::Invocation& invocation);
+
+}  // namespace partita::papers

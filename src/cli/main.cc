@@ -44,7 +44,7 @@ int Main(int argc, char** argv) {
   AddBenchCommand(app, invocation);
   AddAuditCommands(app, invocation);
   AddRegressionCommands(app, invocation);
-  AddReproduceCommand(app, invocation);
+  papers::AddReproduceCommand(app, invocation);
   AddCollectionCommands(app, invocation);
   AddComputeCommand(app, invocation);
   AddComputeWorkerCommand(app, invocation);

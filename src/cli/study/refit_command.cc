@@ -29,8 +29,8 @@ std::string RefitNote(const report::StoredResult& stored, const MleResult& sourc
   std::string note = fmt::format(
       "Fitted again by partita study refit, to the moments that study '{}' released to {} for its "
       "analysis '{}' (run {}, {}): nothing more was released, and nobody else took part.",
-      stored.plan.study, stored.facts.party, report::AnalysisName(source), stored.facts.run_id,
-      stored.facts.started_at);
+      stored.plan.study, stored.facts.party, methods::mle::AnalysisName(source),
+      stored.facts.run_id, stored.facts.started_at);
   if (source.robust) note += " Robust standard errors need the rows: these are the ordinary ones.";
   return note;
 }
@@ -39,9 +39,9 @@ std::string RefitNote(const report::StoredResult& stored, const MleResult& sourc
 const MleResult& SourceOf(std::span<const MleResult> analyses, const std::string& name) {
   std::string names;
   for (const MleResult& analysis : analyses) {
-    if (report::AnalysisName(analysis) == name || (name.empty() && analyses.size() == 1))
+    if (methods::mle::AnalysisName(analysis) == name || (name.empty() && analyses.size() == 1))
       return analysis;
-    names += (names.empty() ? "" : ", ") + report::AnalysisName(analysis);
+    names += (names.empty() ? "" : ", ") + methods::mle::AnalysisName(analysis);
   }
   if (names.empty()) {
     throw Error(ErrorCode::kBadInput, "this is no result of method mle",
@@ -52,20 +52,21 @@ const MleResult& SourceOf(std::span<const MleResult> analyses, const std::string
 }
 
 int RunRefit(const OutputOptions& output, const RefitCommand& command) {
-  report::StoredResult stored = report::LoadResultJson(command.result, runtime::ReadResult);
-  const MleResult& source = SourceOf(report::AnalysesOf(stored.result.get()), command.analysis);
+  report::StoredResult stored = report::LoadResultJson(command.result, methods::ReadResult);
+  const MleResult& source =
+      SourceOf(methods::mle::AnalysesOf(stored.result.get()), command.analysis);
   SemModelSpec spec = command.spec;
   spec.name = std::filesystem::path(spec.file).stem().string();
   if (spec.function.empty()) spec.function = source.function;
   report::TerminalProgress progress(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
-  MleResult fitted = FitModelFile(spec, report::MomentsOf(source), progress);
+  MleResult fitted = FitModelFile(spec, methods::mle::MomentsOf(source), progress);
   progress.Finish();
   fitted.notes.insert(fitted.notes.begin(), RefitNote(stored, source));
   // What the run said of its own fit.
   stored.facts.history.clear();
   stored.facts.digits_of_agreement.reset();
-  const report::MleReport refit({std::move(fitted)});
+  const methods::mle::MleReport refit({std::move(fitted)});
   const std::string json = refit.Json(stored.plan, stored.facts);
   if (!command.output.empty()) WriteNewFile(command.output, json, 0600, "the result");
   if (!command.html.empty())

@@ -20,7 +20,7 @@
 namespace partita::cli {
 namespace {
 
-using report::NamedMoments;
+using methods::mle::NamedMoments;
 
 constexpr const char* kGroup = ".group";  // no name of a variable
 
@@ -91,13 +91,13 @@ const auto& Choose(const std::string& path, const List& list, const std::string&
 NamedMoments ReadMomentsOf(const std::string& path, const report::Json& json,
                            const std::string& analysis) {
   if (json.contains("analyses")) {
-    const report::StoredResult stored = report::LoadResultJson(path, runtime::ReadResult);
-    return report::MomentsOf(
-        Choose(path, report::AnalysesOf(stored.result.get()), analysis, report::AnalysisName));
+    const report::StoredResult stored = report::LoadResultJson(path, methods::ReadResult);
+    return methods::mle::MomentsOf(Choose(path, methods::mle::AnalysesOf(stored.result.get()),
+                                          analysis, methods::mle::AnalysisName));
   }
-  if (!json.contains("moments")) return report::ReadMoments(json);
+  if (!json.contains("moments")) return methods::mle::ReadMoments(json);
   std::vector<NamedMoments> list;
-  for (const report::Json& one : json.at("moments")) list.push_back(report::ReadMoments(one));
+  for (const report::Json& one : json.at("moments")) list.push_back(methods::mle::ReadMoments(one));
   return Choose(path, list, analysis, [](const NamedMoments& one) { return one.analysis; });
 }
 

@@ -14,7 +14,7 @@ namespace partita::cli {
 // From a file as moments_json.h has it, one of `--moments-out`, or a result.json; `analysis`: whose
 // moments, where there are several (else empty). Throws kBadInput, naming file and what is wrong
 // with it.
-report::NamedMoments ReadMomentsFile(const std::string& path, const std::string& analysis);
+methods::mle::NamedMoments ReadMomentsFile(const std::string& path, const std::string& analysis);
 
 // What the commands say of a model.
 struct SemModelSpec {
@@ -27,7 +27,7 @@ struct SemModelSpec {
 
 // The fit with the tables of its family and those that were asked for. Throws kBadInput as
 // PrepareAnalysis and FitReleased.
-methods::mle::MleResult FitModelFile(const SemModelSpec& spec, const report::NamedMoments& moments,
-                                     Progress& progress);
+methods::mle::MleResult FitModelFile(const SemModelSpec& spec,
+                                     const methods::mle::NamedMoments& moments, Progress& progress);
 
 }  // namespace partita::cli

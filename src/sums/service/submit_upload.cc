@@ -18,14 +18,10 @@
 #include "sums/service/admission_list.h"
 #include "sums/service/round_api.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 namespace {
 
-using methods::dca::ClientId;
-using study::Admission;
-using study::CollectionFile;
-
-constexpr std::string_view kMagic = "PDK1";
+constexpr std::string_view kKeptUploadMagic = "PDK1";
 constexpr size_t kMaxUploadBytes = size_t{1} << 30;
 constexpr size_t kMaxRowBytes = size_t{1} << 30;
 
@@ -40,19 +36,19 @@ std::array<uint8_t, kSize> TakeArray(ByteReader& reader) {
 std::vector<Bytes> Draw(const CollectionFile& collection, const ClientCredential& credential,
                         const ClientId& client, std::span<const double> row,
                         crypto::RandomSource& random) {
-  const methods::dca::Contract& contract = collection.contract;
-  methods::dca::Splitter splitter(contract);
-  methods::dca::Shares shares = splitter.MakeShares();
+  const Contract& contract = collection.contract;
+  Splitter splitter(contract);
+  Shares shares = splitter.MakeShares();
   splitter.Split(row, random, shares);
   if (!credential.key) {
-    methods::dca::NodeKeys keys;
-    for (const study::CollectionNode& node : collection.nodes) keys.push_back(node.box_key);
+    NodeKeys keys;
+    for (const CollectionNode& node : collection.nodes) keys.push_back(node.box_key);
     return SealedUpload(contract, client, collection.epoch, shares, keys, random);
   }
   std::vector<crypto::Key> keys;
   for (uint16_t node = 0; node < contract.nodes; ++node) {
-    keys.push_back(methods::dca::RegisteredKey(*credential.key, collection.nodes[node].box_key,
-                                               contract.study, client, node));
+    keys.push_back(RegisteredKey(*credential.key, collection.nodes[node].box_key, contract.study,
+                                 client, node));
   }
   return RegisteredUpload(contract, client, collection.epoch, shares, keys, random);
 }
@@ -163,7 +159,7 @@ ClientId ClientOf(const ClientCredential& credential, const CollectionFile& coll
 
 Bytes EncodeUpload(const KeptUpload& upload) {
   ByteWriter writer;
-  writer.Raw(AsBytes(kMagic));
+  writer.Raw(AsBytes(kKeptUploadMagic));
   writer.Raw(upload.study);
   writer.U64(upload.epoch);
   writer.Raw(upload.client);
@@ -174,7 +170,7 @@ Bytes EncodeUpload(const KeptUpload& upload) {
 
 KeptUpload ParseUpload(ByteView bytes) {
   ByteReader reader(bytes);
-  if (!std::ranges::equal(reader.Raw(kMagic.size()), AsBytes(kMagic))) {
+  if (!std::ranges::equal(reader.Raw(kKeptUploadMagic.size()), AsBytes(kKeptUploadMagic))) {
     throw Error(ErrorCode::kPeerFault, "this is no kept upload");
   }
   KeptUpload upload;
@@ -258,4 +254,4 @@ std::vector<NodeReceipt> SendUpload(const CollectionFile& collection,
   return receipts;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -34,7 +34,7 @@ Run RunAnalyses(const std::vector<std::string>& analyses, const std::string& rul
   design.analyses = analyses;
   const auto ends = RunEnds(Splits()[1], design, "dealer", MakeRows(200, 8, false));
   Run run;
-  for (const runtime::PartyEnd& end : ends) {
+  for (const run::PartyEnd& end : ends) {
     EXPECT_FALSE(end.error) << end.error->message();
     if (!end.outcome || end.party == "dealer") continue;
     const auto& results = testing::MleResultsOf(*end.outcome);
@@ -75,7 +75,7 @@ TEST(ToldResult, EverybodyIsToldHowAFitEnded) {
       EXPECT_FALSE(results[1].fit.converged);
       EXPECT_THAT(results[1].fit.warnings,
                   Contains(HasSubstr("constraints could not be satisfied together")));
-      EXPECT_THAT(report::SemSummary(results[1]), HasSubstr("did NOT converge"));
+      EXPECT_THAT(methods::mle::SemSummary(results[1]), HasSubstr("did NOT converge"));
       EXPECT_THAT(results[2].fit.warnings, Contains(HasSubstr("no standard errors of f =~ x1")));
       EXPECT_THAT(results[2].fit.warnings,
                   Contains(HasSubstr("1 more parameters than the data have moments")));

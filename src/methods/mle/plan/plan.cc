@@ -14,7 +14,7 @@
 #include "methods/mle/study/private_study.h"
 #include "run/party/predict.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
 // Measured on two cores at 2.5 GHz (docs/benchmarks.md, "Predictions").
@@ -28,10 +28,10 @@ double ProductSeconds(const MleStudy& study) {
   for (const Computation& computation : study.computations) {
     const auto cells = static_cast<double>(computation.task.cells.size());
     for (size_t b = 0; b < computation.task.blocks.size(); ++b) {
-      const methods::mle::RowBlock& block = computation.task.blocks[b];
-      const double rows = ExpectedRows(study, b);
+      const RowBlock& block = computation.task.blocks[b];
+      const double rows = run::ExpectedRows(study, b);
       double columns = 0;
-      for (const methods::mle::BlockHolder& holder : block.holders)
+      for (const BlockHolder& holder : block.holders)
         columns += static_cast<double>(holder.variables.size());
       const double split = block.holders.size() > 1 ? 2 : 0.5;
       seconds += cells * rows * split *
@@ -46,12 +46,12 @@ double RobustSeconds(const MleStudy& study) {
   double seconds = 0;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     if (!MleOf(study.file.analyses[a]).robust) continue;
-    const methods::mle::RobustTask task = RobustTaskOf(study, a);
+    const RobustTask task = RobustTaskOf(study, a);
     const auto p = static_cast<double>(task.variables.size());
     const double features = 1 + p + p * (p + 1) / 2;
     for (size_t b = 0; b < task.moments.blocks.size(); ++b) {
-      if (!methods::mle::IsSplit(task.moments.blocks[b])) continue;
-      seconds += static_cast<double>(task.cells.size()) * ExpectedRows(study, b) * 2 *
+      if (!IsSplit(task.moments.blocks[b])) continue;
+      seconds += static_cast<double>(task.cells.size()) * run::ExpectedRows(study, b) * 2 *
                  (features * features * kProductSeconds + features * kMaskSeconds);
     }
   }
@@ -133,9 +133,9 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
       plan.assumptions.push_back(std::move(sentence));
     return;
   }
-  for (std::string& sentence : PublishedAssumptions(study))
+  for (std::string& sentence : published::PublishedAssumptions(study))
     plan.assumptions.push_back(std::move(sentence));
-  if (HasPublished(study)) return;
+  if (published::HasPublished(study)) return;
   if (study.pattern_table) {
     plan.assumptions.push_back(
         "The check of the pattern cells is of the table of covariates: persons of one cell may "
@@ -162,15 +162,15 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
 
 }  // namespace
 
-MethodName MleStudy::Method() const {
-  MethodName method{methods::mle::kMethodName, methods::mle::kMethodVersion, ""};
+run::MethodName MleStudy::Method() const {
+  run::MethodName method{kMethodName, kMethodVersion, ""};
   for (const Computation& computation : computations)
     method.protocol += (method.protocol.empty() ? "" : ", ") + computation.protocol;
   return method;
 }
 
-StudySize MleStudy::Size() const {
-  StudySize size;
+run::StudySize MleStudy::Size() const {
+  run::StudySize size;
   for (const Computation& computation : computations)
     size.variables = std::max(size.variables, computation.variables.size());
   for (const PreparedAnalysis& analysis : analyses)
@@ -180,7 +180,7 @@ StudySize MleStudy::Size() const {
 
 void MleStudy::Describe(study::Plan& plan) const {
   AddAnalyses(*this, plan);
-  for (const methods::mle::DisclosureCheck& check : checks)
+  for (const DisclosureCheck& check : checks)
     plan.checks.push_back(
         {check.analysis, check.variable, check.rule, check.minimum, check.warning});
   if (pattern_table) plan.checks.push_back(PatternCellsCheck(*this, file.disclosure.min_cell));
@@ -194,13 +194,13 @@ void MleStudy::Describe(study::Plan& plan) const {
       fmt::format("2^-{}; {}.", computations.front().task.fraction_bits,
                   IsSealed(*this) ? "sums of them are exact, the fit on shares rounds to 2^-40"
                                   : "nothing is truncated after that"));
-  for (const methods::mle::CommonBounds& bounds : common_bounds) {
+  for (const CommonBounds& bounds : common_bounds) {
     plan.notes.push_back(
         fmt::format("Parameters of {} are equal, so protocol 'sealed' scales them by common "
                     "bounds, {} to {}, instead of those of the dictionary.",
                     fmt::join(bounds.variables, ", "), bounds.lower, bounds.upper));
   }
-  Forecast forecast = ForecastUtility(*this);
+  run::Forecast forecast = ForecastUtility(*this);
   plan.utility = std::move(forecast.rows);
   for (std::string& note : forecast.notes) plan.notes.push_back(std::move(note));
 }
@@ -246,9 +246,9 @@ std::vector<std::string> MleStudy::AlsoLearns(size_t party) const {
   return learns;
 }
 
-std::vector<study::PlanExposure> MleStudy::Exposures() const { return runtime::Exposures(*this); }
+std::vector<study::PlanExposure> MleStudy::Exposures() const { return mle::Exposures(*this); }
 
-Forecast MleStudy::Utility() const { return ForecastUtility(*this); }
+run::Forecast MleStudy::Utility() const { return ForecastUtility(*this); }
 
 uint64_t MleStudy::NumbersPerRow() const {
   uint64_t numbers = 0;
@@ -275,8 +275,8 @@ std::vector<std::vector<std::string>> MleStudy::MockClusters() const {
   return clusters;
 }
 
-ComputeSeconds MleStudy::Compute() const {
+run::ComputeSeconds MleStudy::Compute() const {
   return {ProductSeconds(*this) + RobustSeconds(*this), FitSeconds(*this)};
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -9,8 +9,10 @@
 #include "base/progress.h"
 #include "methods/mle/study/private_study.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
+
+using run::Forecast;
 
 // A third of half the range; a 0/1 column as if both were equally frequent.
 double DefaultSd(const data::ColumnSchema& column) {
@@ -36,7 +38,7 @@ int Rank(const stats::Parameter& row) {
   return row.op == "=~" ? 1 : 2;
 }
 
-std::string Name(const stats::ParameterTable& table, const stats::Parameter& row) {
+std::string EstimateName(const stats::ParameterTable& table, const stats::Parameter& row) {
   std::string name = row.lhs + " " + row.op + (row.rhs.empty() ? "" : " " + row.rhs);
   if (table.groups.size() > 1)
     name += " (group " + table.groups.at(static_cast<size_t>(row.group - 1)) + ")";
@@ -55,9 +57,9 @@ std::vector<size_t> FreeRows(const stats::ParameterTable& table) {
 }
 
 void ForecastAnalysis(const MleStudy& study, size_t index, Forecast& forecast) {
-  const methods::mle::MleAnalysis& analysis = study.analyses[index].analysis;
+  const MleAnalysis& analysis = study.analyses[index].analysis;
   const std::string& name = study.file.analyses[index].name;
-  const stats::MomentNoise noise = methods::mle::NoiseOf(analysis, *study.privacy);
+  const stats::MomentNoise noise = NoiseOf(analysis, *study.privacy);
   const Eigen::VectorXd sds = PlanningSds(study, index);
   const auto rows = static_cast<double>(PlanningRows(study, index));
   SilentProgress progress;
@@ -78,7 +80,7 @@ void ForecastAnalysis(const MleStudy& study, size_t index, Forecast& forecast) {
     const double without = exact.estimates[r].standard_error;
     const double with = noised.estimates[r].standard_error;
     if (!std::isfinite(without) || !std::isfinite(with) || without <= 0) continue;
-    forecast.rows.push_back({name, Name(analysis.table, analysis.table.rows[r]), without,
+    forecast.rows.push_back({name, EstimateName(analysis.table, analysis.table.rows[r]), without,
                              with / without, kDetectable * without, kDetectable * with});
   }
   const double length = sds.cwiseQuotient(noise.scale.half_width).norm();
@@ -131,6 +133,8 @@ Forecast ForecastUtility(const MleStudy& study) {
 
 void RequireUseful(const study::Plan& plan, bool accept) { RefuseUseless(plan.utility, accept); }
 
-void RequireUseful(const Study& study, bool accept) { RefuseUseless(study.Utility().rows, accept); }
+void RequireUseful(const run::Study& study, bool accept) {
+  RefuseUseless(study.Utility().rows, accept);
+}
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

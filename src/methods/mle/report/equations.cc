@@ -9,10 +9,11 @@
 
 #include "report/html_text.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::MleResult;
+using report::Element;
+using report::Escape;
 using stats::Parameter;
 using stats::ParameterTable;
 
@@ -28,12 +29,12 @@ std::string Sup(const std::string& base, const std::string& exponent) {
 
 bool IsModelRow(const Parameter& row) { return row.op != ":=" && row.op != "==" && !row.exogenous; }
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
+bool HasName(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 const char* Letter(const ParameterTable& table, const Parameter& row) {
-  const bool latent = Contains(table.latent, row.lhs);
+  const bool latent = HasName(table.latent, row.lhs);
   if (row.op == "=~") return "\u03BB";
   if (row.op == "~") return "\u03B2";
   if (row.op == "~1") return latent ? "\u03B1" : "\u03BD";
@@ -116,14 +117,14 @@ class Writer {
     for (const Parameter& row : rows()) {
       if (!InFirstGroup(row) || (row.op != "=~" && row.op != "~")) continue;
       const std::string& name = row.op == "=~" ? row.rhs : row.lhs;
-      if (!Contains(names, name)) names.push_back(name);
+      if (!HasName(names, name)) names.push_back(name);
     }
     return names;
   }
-  bool IsExplained(const std::string& name) const { return Contains(Explained(), name); }
+  bool IsExplained(const std::string& name) const { return HasName(Explained(), name); }
 
   std::string Residual(const std::string& name) const {
-    const bool latent = Contains(result_.table.latent, name);
+    const bool latent = HasName(result_.table.latent, name);
     return Sub(Symbol(latent ? "\u03B6" : "\u03B5"), Name(name));
   }
 
@@ -174,7 +175,7 @@ std::string Texts(const ParameterTable& table, const char* op, const char* title
   std::string items;
   for (const Parameter& row : table.rows) {
     if (row.op != op) continue;
-    items += Element("span", Code(row.lhs + " " + row.op + " " + row.rhs), "term") + "\n";
+    items += Element("span", report::Code(row.lhs + " " + row.op + " " + row.rhs), "term") + "\n";
   }
   return items.empty() ? "" : Element("p", Escape(title) + " " + items, "terms") + "\n";
 }
@@ -226,11 +227,11 @@ std::string ModelEquations(const MleResult& result) {
   std::string out = Element("div", writer.Equations() + writer.Moments(), "equations") + "\n";
   out += Texts(result.table, ":=", "Defined:") + Texts(result.table, "==", "Constraints:");
   if (result.group_n.size() > 1) {
-    out += Paragraph(
+    out += report::Paragraph(
         "The equations hold in each group with parameters of its own, but for those with equal "
         "labels or fixed values in the table below.");
   }
   return out + General(result.table.meanstructure);
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

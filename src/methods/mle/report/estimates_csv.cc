@@ -7,7 +7,7 @@
 #include "methods/mle/report/estimate_rows.h"
 #include "methods/mle/report/statements.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
 constexpr const char* kHeader =
@@ -36,7 +36,7 @@ std::string CsvNumber(double value) {
   return {buffer.data(), end};
 }
 
-std::string CsvLine(const methods::mle::MleResult& result, size_t i) {
+std::string CsvLine(const MleResult& result, size_t i) {
   const stats::Parameter& row = result.table.rows[i];
   const stats::ParameterEstimate& estimate = result.fit.estimates[i];
   const size_t group = row.group < 1 ? result.group_n.size() : static_cast<size_t>(row.group) - 1;
@@ -63,13 +63,13 @@ std::string CsvLine(const methods::mle::MleResult& result, size_t i) {
 
 }  // namespace
 
-std::string EstimatesCsv(std::span<const methods::mle::MleResult> results) {
+std::string EstimatesCsv(std::span<const MleResult> results) {
   std::string out = kHeader;
-  for (const methods::mle::MleResult& result : results) {
+  for (const MleResult& result : results) {
     CheckEstimates(result);
     for (size_t i = 0; i < result.table.rows.size(); ++i) out += CsvLine(result, i);
   }
   return out;
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

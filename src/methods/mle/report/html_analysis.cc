@@ -16,10 +16,18 @@
 #include "report/numbers.h"
 #include "report/plan_statements.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::MleResult;
+using report::Element;
+using report::Escape;
+using report::Figure;
+using report::Fixed3;
+using report::HtmlTable;
+using report::Paragraph;
+using report::RenderHtmlTable;
+using report::RunFacts;
+using report::Significant3;
 
 // A covariance matrix of more parameters is left to result.json.
 constexpr Eigen::Index kMaxVcov = 40;
@@ -30,7 +38,7 @@ struct MeasureName {
   bool is_count = false;
   bool is_p_value = false;
 };
-constexpr std::array<MeasureName, 22> kMeasures = {
+constexpr std::array<MeasureName, 22> kMeasureNames = {
     {{"chisq", "Chi-square of the model"},
      {"df", "degrees of freedom", true},
      {"pvalue", "p-value", false, true},
@@ -57,14 +65,14 @@ constexpr std::array<MeasureName, 22> kMeasures = {
 std::string MeasureText(const MeasureName& measure, double value) {
   if (std::isnan(value)) return "NA";
   if (measure.is_count) return FormatCount(static_cast<uint64_t>(std::llround(value)));
-  return measure.is_p_value ? PValue(value) : Fixed3(value);
+  return measure.is_p_value ? report::PValue(value) : Fixed3(value);
 }
 
 // "chisq.scaled" is "Chi-square of the model, scaled".
 std::string OtherMeasure(const std::string& name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string::npos) return {};
-  for (const MeasureName& measure : kMeasures) {
+  for (const MeasureName& measure : kMeasureNames) {
     if (name.substr(0, dot) == measure.name) {
       return std::string(measure.label) + ", " + name.substr(dot + 1);
     }
@@ -76,7 +84,7 @@ std::string FitTable(const MleResult& result) {
   HtmlTable table{"Fit measures, with lavaan's names", {"Measure", "Value"}, {1}, {}, "fit"};
   std::set<std::string> shown;
   const std::map<std::string, double> measures = ReportedMeasures(result);
-  for (const MeasureName& measure : kMeasures) {
+  for (const MeasureName& measure : kMeasureNames) {
     const auto found = measures.find(measure.name);
     if (found == measures.end()) continue;
     shown.insert(measure.name);
@@ -105,7 +113,7 @@ std::vector<std::string> EstimateCells(const MleResult& result, size_t i,
           Escape(Fixed3(estimate.estimate)),
           estimated ? cell(estimate.standard_error) : Element("small", "fixed"),
           cell(estimate.z),
-          estimated ? Escape(PValue(estimate.p_value)) : "",
+          estimated ? Escape(report::PValue(estimate.p_value)) : "",
           cell(estimate.ci_lower),
           cell(estimate.ci_upper),
           Escape(Fixed3(estimate.std_lv)),
@@ -184,9 +192,9 @@ std::string Model(const MleResult& result, const RunFacts& facts) {
       {"Standard errors", result.robust ? "robust (Huber-White)"
                           : expected    ? "expected information"
                                         : "observed information"},
-      {"Observed variables", List(result.table.observed)}};
+      {"Observed variables", report::List(result.table.observed)}};
   if (!result.table.latent.empty()) {
-    items.push_back({"Latent variables", List(result.table.latent)});
+    items.push_back({"Latent variables", report::List(result.table.latent)});
   }
   items.push_back({"Free parameters", FormatCount(static_cast<uint64_t>(result.table.num_free)) +
                                           " before equality constraints"});
@@ -197,10 +205,11 @@ std::string Model(const MleResult& result, const RunFacts& facts) {
   for (size_t i = 0; i < result.group_n.size(); ++i) {
     const std::string name =
         result.group_n.size() > 1 ? "Rows, group " + result.group_labels.at(i) : "Rows";
-    items.push_back({name, SuppressedCount(static_cast<uint64_t>(std::llround(result.group_n[i])),
-                                           facts.min_cell)});
+    items.push_back(
+        {name, report::SuppressedCount(static_cast<uint64_t>(std::llround(result.group_n[i])),
+                                       facts.min_cell)});
   }
-  return Element("h3", "Model") + "\n" + Definitions(items) + ModelEquations(result);
+  return Element("h3", "Model") + "\n" + report::Definitions(items) + ModelEquations(result);
 }
 
 // What a likelihood that was asked point by point told about the data.
@@ -220,25 +229,26 @@ std::string Opened(const MleResult& result) {
 std::string ConvergenceHtml(const MleResult& result, const RunFacts& facts, size_t index) {
   const stats::SemFit& fit = result.fit;
   std::string out = Element("h3", "Convergence") + "\n";
-  out += Definitions({{"Converged", fit.converged ? "yes" : "NO: the numbers are where it stopped"},
-                      {"Optimiser", fit.optimizer},
-                      {"Iterations", FormatCount(static_cast<uint64_t>(fit.iterations))},
-                      {"Largest scaled gradient", Significant3(fit.max_scaled_gradient)}});
+  out += report::Definitions(
+      {{"Converged", fit.converged ? "yes" : "NO: the numbers are where it stopped"},
+       {"Optimiser", fit.optimizer},
+       {"Iterations", FormatCount(static_cast<uint64_t>(fit.iterations))},
+       {"Largest scaled gradient", Significant3(fit.max_scaled_gradient)}});
   std::vector<std::string> warnings = fit.warnings;
   if (result.robust) {
     const std::vector<std::string>& robust = result.robust->warnings;
     warnings.insert(warnings.end(), robust.begin(), robust.end());
   }
-  if (!warnings.empty()) out += Paragraph("Warnings:", "warning") + Bullets(warnings);
-  out += Bullets(result.notes) + Opened(result);
-  const HistoryFacts* history = HistoryOf(result, facts);
+  if (!warnings.empty()) out += Paragraph("Warnings:", "warning") + report::Bullets(warnings);
+  out += report::Bullets(result.notes) + Opened(result);
+  const report::HistoryFacts* history = HistoryOf(result, facts);
   if (history == nullptr) return out;
   out += Figure({{"plot", "history"}, {"analysis", std::to_string(index)}},
                 "Log-likelihood and gradient over the iterations; the table has the numbers",
                 "The optimiser's way to the maximum.");
   HtmlTable table{
       "", {"Iteration", "Log-likelihood", "Largest scaled gradient"}, {0, 1, 2}, {}, ""};
-  for (const HistoryPoint& point : history->points) {
+  for (const report::HistoryPoint& point : history->points) {
     table.Add({std::to_string(point.iteration), Escape(Fixed3(point.log_likelihood)),
                Escape(Significant3(point.max_scaled_gradient))});
   }
@@ -250,7 +260,7 @@ std::string ConvergenceHtml(const MleResult& result, const RunFacts& facts, size
 // Of the family, and what the study asked for.
 std::string TablesHtml(const MleResult& result) {
   std::string out;
-  for (const CellTable& table : result.tables) out += CellTableHtml(table);
+  for (const CellTable& table : result.tables) out += report::CellTableHtml(table);
   return out.empty() ? out : Element("h3", "What follows from the fit") + "\n" + out;
 }
 
@@ -291,10 +301,11 @@ std::string Vcov(const MleResult& result) {
 
 std::string AnalysisHtml(const MleResult& result, const RunFacts& facts, size_t index, bool alone) {
   const std::string title = alone ? "Analysis" : "Analysis " + AnalysisName(result);
-  return Section("analysis-" + std::to_string(index + 1), title,
-                 Model(result, facts) + Diagrams(result, index) + EstimatesHtml(result, index) +
-                     Element("h3", "Fit") + "\n" + FitTable(result) + TablesHtml(result) +
-                     Vcov(result) + ConvergenceHtml(result, facts, index));
+  return report::Section("analysis-" + std::to_string(index + 1), title,
+                         Model(result, facts) + Diagrams(result, index) +
+                             EstimatesHtml(result, index) + Element("h3", "Fit") + "\n" +
+                             FitTable(result) + TablesHtml(result) + Vcov(result) +
+                             ConvergenceHtml(result, facts, index));
 }
 
 std::string ComparisonHtml(std::span<const MleResult> results) {
@@ -329,7 +340,7 @@ std::string ComparisonHtml(std::span<const MleResult> results) {
                   "analyses have the numbers",
                   "The parameters that several analyses share, with 95 % Wald intervals.");
   }
-  return Section("comparison", "The analyses side by side", out);
+  return report::Section("comparison", "The analyses side by side", out);
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -8,12 +8,13 @@
 #include "methods/mle/report/statements.h"
 #include "report/json.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+using report::Json;
 
 Json VectorJson(const VectorXd& vector) {
   return std::vector<double>(vector.data(), vector.data() + vector.size());
@@ -26,7 +27,7 @@ VectorXd ReadVector(const Json& json, size_t size) {
   return Eigen::Map<const VectorXd>(values.data(), static_cast<Index>(size));
 }
 
-Json NoiseJson(const methods::mle::ReleasedNoise& noise) {
+Json NoiseJson(const ReleasedNoise& noise) {
   return {{"mechanism", noise.mechanism},
           {"norm", noise.norm},
           {"variance", noise.noise.variance},
@@ -35,8 +36,8 @@ Json NoiseJson(const methods::mle::ReleasedNoise& noise) {
           {"half_width", VectorJson(noise.noise.scale.half_width)}};
 }
 
-methods::mle::ReleasedNoise ReadNoise(const Json& json, size_t variables) {
-  methods::mle::ReleasedNoise noise;
+ReleasedNoise ReadNoise(const Json& json, size_t variables) {
+  ReleasedNoise noise;
   noise.mechanism = json.at("mechanism");
   noise.norm = json.at("norm");
   noise.noise.variance = json.at("variance");
@@ -64,7 +65,7 @@ stats::GroupMoments ReadGroup(const Json& json, size_t variables) {
 
 }  // namespace
 
-NamedMoments MomentsOf(const methods::mle::MleResult& result) {
+NamedMoments MomentsOf(const MleResult& result) {
   if (result.moments) {
     return {result.name, result.table.observed, result.group_labels, *result.moments};
   }
@@ -106,9 +107,9 @@ NamedMoments ReadMoments(const Json& json) {
   return named;
 }
 
-std::string MomentsFileText(const std::vector<methods::mle::MleResult>& results) {
+std::string MomentsFileText(const std::vector<MleResult>& results) {
   Json list = Json::array();
-  for (const methods::mle::MleResult& result : results) {
+  for (const MleResult& result : results) {
     if (!result.moments) continue;
     Json entry = {{"analysis", AnalysisName(result)}};
     entry.update(MomentsJson(MomentsOf(result)));
@@ -119,4 +120,4 @@ std::string MomentsFileText(const std::vector<methods::mle::MleResult>& results)
          "\n";
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -12,18 +12,18 @@
 
 #include "methods/mle/fit/result.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
 // Moments with the names of what they are of.
 struct NamedMoments {
   std::string analysis;  // whose moments they are; empty: of no study
   std::vector<std::string> variables;
   std::vector<std::string> labels;  // of the groups; one without groups
-  methods::mle::ReleasedMoments moments;
+  ReleasedMoments moments;
 };
 
 // Throws kBadInput, saying why, for a result that has none.
-NamedMoments MomentsOf(const methods::mle::MleResult& result);
+NamedMoments MomentsOf(const MleResult& result);
 
 nlohmann::ordered_json MomentsJson(const NamedMoments& moments);
 // Throws what nlohmann-json throws for anything else.
@@ -31,6 +31,6 @@ NamedMoments ReadMoments(const nlohmann::ordered_json& json);
 
 // The file of `--moments-out`: {"moments": [{"analysis": NAME, and as above}, ...]} of all results
 // that have some. Throws kBadInput if none has.
-std::string MomentsFileText(const std::vector<methods::mle::MleResult>& results);
+std::string MomentsFileText(const std::vector<MleResult>& results);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

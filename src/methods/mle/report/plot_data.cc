@@ -10,10 +10,12 @@
 #include "methods/mle/report/statements.h"
 #include "report/json.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::MleResult;
+using report::HistoryFacts;
+using report::Json;
+using report::RunFacts;
 
 std::string GroupLabel(const MleResult& result, int group) {
   const auto index = static_cast<size_t>(group) - 1;
@@ -102,7 +104,7 @@ Json HistoryPlotJson(const MleResult& result, const RunFacts& facts) {
   Json points = Json::array();
   const HistoryFacts* history = HistoryOf(result, facts);
   if (history == nullptr) return points;
-  for (const HistoryPoint& point : history->points) {
+  for (const report::HistoryPoint& point : history->points) {
     points.push_back({{"iteration", point.iteration},
                       {"log_likelihood", point.log_likelihood},
                       {"max_scaled_gradient", point.max_scaled_gradient}});
@@ -162,7 +164,7 @@ Json ComparisonJson(std::span<const MleResult> results) {
 Json TrafficJson(const RunFacts& facts) {
   Json phases = Json::array();
   double start = 0;
-  for (const PhaseFacts& phase : facts.phases) {
+  for (const report::PhaseFacts& phase : facts.phases) {
     std::string note;
     if (phase.bytes_sent + phase.bytes_received > 0) {
       note = FormatBytes(phase.bytes_sent) + " sent, " + FormatBytes(phase.bytes_received) +
@@ -207,4 +209,4 @@ std::string PlotData(std::span<const MleResult> results, const RunFacts& facts) 
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -16,20 +16,20 @@
 #include "methods/mle/fit/result.h"
 #include "report/run_facts.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
 // A diagram of more variables than this would not be legible.
 inline constexpr size_t kMaxDiagramNodes = 80;
 
-std::string PlotData(std::span<const methods::mle::MleResult> results, const RunFacts& facts);
+std::string PlotData(std::span<const MleResult> results, const report::RunFacts& facts);
 
 // Whether two analyses or more have a parameter with an interval in common.
-bool HasComparison(std::span<const methods::mle::MleResult> results);
+bool HasComparison(std::span<const MleResult> results);
 
 // Whether the diagrams of a model can be drawn.
-bool HasDiagram(const methods::mle::MleResult& result);
+bool HasDiagram(const MleResult& result);
 
 // The history of an analysis; null if it was not recorded.
-const HistoryFacts* HistoryOf(const methods::mle::MleResult& result, const RunFacts& facts);
+const report::HistoryFacts* HistoryOf(const MleResult& result, const report::RunFacts& facts);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -11,10 +11,10 @@
 #include "report/numbers.h"
 #include "report/run_summary.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::MleResult;
+using report::Fixed3;
 using stats::Parameter;
 using stats::ParameterEstimate;
 
@@ -60,7 +60,7 @@ std::string ConvergenceText(const stats::SemFit& fit) {
   return out;
 }
 
-std::string Sizes(const MleResult& result) {
+std::string SizesBlock(const MleResult& result) {
   std::string out = result.family.empty() ? "" : SummaryLine("Model", result.family);
   out += SummaryLine("Estimator", "ML") + SummaryLine("Optimization method", result.fit.optimizer) +
          SummaryLine("Number of model parameters", std::to_string(result.table.num_free));
@@ -310,13 +310,13 @@ std::string TablesText(const MleResult& result) {
     CellTable shown = table;
     const size_t left_out = shown.rows.size() - std::min(shown.rows.size(), kShownRows);
     shown.rows.resize(shown.rows.size() - left_out);
-    out += CellTableText(shown);
+    out += report::CellTableText(shown);
     if (left_out > 0) out += WrapText("(" + std::to_string(left_out) + " more in result.json)", 2);
   }
   return out;
 }
 
-std::string Notes(const MleResult& result) {
+std::string NotesBlock(const MleResult& result) {
   std::string out;
   for (const std::string& note : result.notes) out += WrapText(note, 2);
   return Block("Notes:", out);
@@ -331,21 +331,21 @@ std::string AnalysisHeading(const std::string& name) {
 
 std::string SemSummary(const MleResult& result) {
   CheckEstimates(result);
-  return ConvergenceText(result.fit) + "\n" + Sizes(result) + Tests(result.fit) +
+  return ConvergenceText(result.fit) + "\n" + SizesBlock(result) + Tests(result.fit) +
          ScaledTests(result) + Parameters(result) + Constraints(result) + TablesText(result) +
-         Notes(result);
+         NotesBlock(result);
 }
 
-std::string TerminalSummary(std::span<const methods::mle::MleResult> results,
-                            const study::Plan& plan, const RunFacts& facts) {
+std::string TerminalSummary(std::span<const MleResult> results, const study::Plan& plan,
+                            const report::RunFacts& facts) {
   const std::string heading =
       plan.title == plan.study || plan.title.empty() ? plan.study : plan.study + ": " + plan.title;
   std::string out = WrapText("Study " + heading, 0);
-  for (const methods::mle::MleResult& result : results) {
+  for (const MleResult& result : results) {
     if (results.size() > 1) out += AnalysisHeading(result.name);
     out += "\n" + SemSummary(result);
   }
-  return out + RunSummary(plan, facts);
+  return out + report::RunSummary(plan, facts);
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

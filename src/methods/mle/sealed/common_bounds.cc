@@ -6,7 +6,7 @@
 namespace partita::methods::mle {
 namespace {
 
-bool IsBinary(const data::ColumnSchema& column) { return column.lower == 0 && column.upper == 1; }
+bool IsZeroOne(const data::ColumnSchema& column) { return column.lower == 0 && column.upper == 1; }
 
 // Sets of names that belong together.
 class Sets {
@@ -56,7 +56,7 @@ std::vector<CommonBounds> ShareBounds(const std::vector<MleAnalysis*>& analyses)
         by_root.try_emplace(root, CommonBounds{{}, column->lower, column->upper});
     CommonBounds& bounds = place->second;
     unequal[root] |= column->lower != bounds.lower || column->upper != bounds.upper;
-    binary[root] |= IsBinary(*column);
+    binary[root] |= IsZeroOne(*column);
     bounds.variables.push_back(name);
     bounds.lower = std::min(bounds.lower, column->lower);
     bounds.upper = std::max(bounds.upper, column->upper);

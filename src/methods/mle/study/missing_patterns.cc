@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <set>
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
 // The patterns whose moments a check would have had opened.
-std::set<size_t> OpenedPatterns(const MleStudy& study, const methods::mle::DisclosureCheck& check) {
+std::set<size_t> OpenedPatterns(const MleStudy& study, const DisclosureCheck& check) {
   std::set<size_t> patterns;
   const Computation& computation = study.computations[check.count.computation];
   if (computation.protocol == kSealed) return patterns;
-  for (const methods::mle::CountForm::Term& term : check.count.terms) {
+  for (const CountForm::Term& term : check.count.terms) {
     const std::optional<size_t>& pattern = computation.selections[term.cell].pattern;
     if (pattern) patterns.insert(*pattern);
   }
@@ -24,11 +24,11 @@ std::set<size_t> OpenedPatterns(const MleStudy& study, const methods::mle::Discl
 
 // Of this party's rows, those that have one of the patterns by its own columns.
 size_t OwnRowsOf(const MleStudy& study, const std::set<size_t>& patterns,
-                 const std::vector<std::vector<methods::mle::LocalBlock>>& blocks) {
+                 const std::vector<std::vector<LocalBlock>>& blocks) {
   size_t most = 0;
   for (size_t c = 0; c < blocks.size(); ++c) {
     size_t count = 0;
-    for (const methods::mle::LocalBlock& block : blocks[c]) {
+    for (const LocalBlock& block : blocks[c]) {
       std::vector<bool> has(block.num_rows, false);
       for (size_t cell = 0; cell < block.selectors.size(); ++cell) {
         const std::optional<size_t>& pattern = study.computations[c].selections[cell].pattern;
@@ -45,12 +45,10 @@ size_t OwnRowsOf(const MleStudy& study, const std::set<size_t>& patterns,
 
 }  // namespace
 
-std::string RarePatternsHint(const MleStudy& study,
-                             const std::vector<methods::mle::DisclosureCheck>& failed,
-                             const std::vector<std::vector<methods::mle::LocalBlock>>& blocks) {
+std::string RarePatternsHint(const MleStudy& study, const std::vector<DisclosureCheck>& failed,
+                             const std::vector<std::vector<LocalBlock>>& blocks) {
   std::set<size_t> rare;
-  for (const methods::mle::DisclosureCheck& check : failed)
-    rare.merge(OpenedPatterns(study, check));
+  for (const DisclosureCheck& check : failed) rare.merge(OpenedPatterns(study, check));
   if (rare.empty()) return "";
   const std::vector<data::Segment>& segments = study.partition.segments;
   const bool split = std::any_of(segments.begin(), segments.end(),
@@ -99,4 +97,4 @@ bool BlockAllows(const MleStudy& study, size_t block, const study::MissingPatter
   });
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -17,9 +17,8 @@ bool Lacks(const study::MissingPattern& pattern, const data::DesignColumn& colum
 // What to do about patterns of which too few rows are there, where `failed` checks count some (else
 // empty), with what it costs of the rows that this party has: for its eyes only. blocks: by
 // computation and block, as LocalRows has them.
-std::string RarePatternsHint(const MleStudy& study,
-                             const std::vector<methods::mle::DisclosureCheck>& failed,
-                             const std::vector<std::vector<methods::mle::LocalBlock>>& blocks);
+std::string RarePatternsHint(const MleStudy& study, const std::vector<DisclosureCheck>& failed,
+                             const std::vector<std::vector<LocalBlock>>& blocks);
 
 // Whether somebody holds the variable for the rows of the block.
 bool BlockHas(const MleStudy& study, size_t block, const std::string& variable);

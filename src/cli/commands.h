@@ -53,6 +53,7 @@ void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
 // Commands of `study`.
 void AddRehearseCommand(CLI::App& study, Invocation& invocation);
 void AddPriorCommand(CLI::App& study, Invocation& invocation);
+void AddRefitCommand(CLI::App& study, Invocation& invocation);
 
 }  // namespace partita::cli
 

@@ -250,7 +250,7 @@ Holding MakeHolding(Table table, const Partition& partition, size_t party,
 }
 
 RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::string> columns,
-                     int fraction_bits) {
+                     int fraction_bits, std::span<const ColumnScale> scales) {
   CheckFractionBits(fraction_bits);
   struct Source {
     const double* numbers;
@@ -258,9 +258,11 @@ RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::
   };
   const BlockRows rows = holding.Block(block);
   std::vector<Source> sources;
-  for (const std::string& name : columns) {
+  for (size_t c = 0; c < columns.size(); ++c) {
+    const std::string& name = columns[c];
     const Column& column = holding.table->Get(name);
-    const ColumnScale scale = ScaleOf(column.schema);
+    const ColumnScale own = ScaleOf(column.schema);
+    const ColumnScale scale = scales.empty() ? own : scales[c];
     if (column.numbers.size() != holding.table->num_rows) {
       throw Error(ErrorCode::kInternal, fmt::format("column '{}' has no numbers yet", name));
     }

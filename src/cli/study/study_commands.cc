@@ -21,6 +21,9 @@
 #include "crypto/certificate.h"
 #include "methods/all.h"
 #include "methods/mle/plan/utility.h"
+#include "methods/mle/report/moments_json.h"
+#include "methods/mle/report/report.h"
+#include "methods/mle/study/study.h"
 #include "methods/prepare_study.h"
 #include "report/plan_html.h"
 #include "report/progress.h"
@@ -195,7 +198,7 @@ net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) 
 
 struct JoinCommand {
   std::string study_file, party, approval, ledger, table, correlations, listen,
-      wait = "10m", output, latency, bandwidth;
+      wait = "10m", output, moments, latency, bandwidth;
   PartyFiles files;
   int listen_descriptor = -1;
   bool no_output = false, accept_useless = false, unrecorded = false;
@@ -219,6 +222,26 @@ void ApproveIfNew(const OutputOptions& output, const JoinCommand& command,
   options.accept_faults = command.accept_faults;
   const Signed made = SignDecision(output, options, study::Decision::kApprove);
   PrintNote(output, fmt::format("signed: {}", made.file.string()));
+}
+
+// The file of --moments-out.
+std::string MomentsText(const report::Result* result) {
+  const std::span<const methods::mle::MleResult> analyses = methods::mle::AnalysesOf(result);
+  if (analyses.empty()) {
+    throw Error(ErrorCode::kUsage, "this result is of a method that releases no moments",
+                "leave out --moments-out");
+  }
+  return methods::mle::MomentsFileText({analyses.begin(), analyses.end()});
+}
+
+// Before anything is opened.
+void RequireMomentsFile(const run::Study& study, const JoinCommand& command, bool force) {
+  if (!study.parties[run::PartyByName(study, command.party)].receiver ||
+      study.Method().protocol.find(methods::mle::kPooledMoments) == std::string::npos) {
+    throw Error(ErrorCode::kUsage, "no moments are released to this party",
+                "leave out --moments-out: it is for the receiver of protocol \"pooled-moments\"");
+  }
+  RequireNewFile(command.moments, force);
 }
 
 int RunJoin(const OutputOptions& output, JoinCommand command) {
@@ -264,6 +287,7 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
                                     command.party, &Interrupted());
   const size_t party = run::PartyByName(study, command.party);
   RequireNewResult(study, party, result_file, output.force);
+  if (!command.moments.empty()) RequireMomentsFile(study, command, output.force);
   std::unique_ptr<RoomOnDisk> room = RoomForResult(study, party, result_file);
   // A party of a simulation does not outlive it.
   if (command.listen_descriptor >= 0) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -275,7 +299,10 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
     PrintNote(output, fmt::format("stored correlations: package {} is used up, {} left for runs",
                                   *outcome.package, outcome.packages_left));
   }
-  return PrintOutcome(output, outcome, result_file, std::move(room));
+  const int exit_code = PrintOutcome(output, outcome, result_file, std::move(room));
+  if (!command.moments.empty())
+    WriteFileAtomically(command.moments, MomentsText(outcome.result.get()));
+  return exit_code;
 }
 
 void AddJoin(CLI::App* study, Invocation& invocation) {
@@ -321,6 +348,9 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   command->add_option("--output", options->output,
                       "Where the receiver's result goes (default: result.json in the folder; the "
                       "HTML report goes beside it)");
+  command->add_option("--moments-out", options->moments,
+                      "The receiver also writes the moments that are released to it to this file, "
+                      "for partita sem");
   AddForce(*command, invocation);
   command->add_flag("--accept-useless", options->accept_useless,
                     "Go on although the plan foresees standard errors that the privacy noise makes "
@@ -336,7 +366,7 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
 
 void AddReport(CLI::App* study, Invocation& invocation) {
   struct Options {
-    std::string file, html, csv;
+    std::string file, html, csv, moments;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
@@ -355,6 +385,8 @@ void AddReport(CLI::App* study, Invocation& invocation) {
         }
         if (!options->html.empty())
           WriteFileAtomically(options->html, stored.result->Html(stored.plan, stored.facts));
+        if (!options->moments.empty())
+          WriteFileAtomically(options->moments, MomentsText(stored.result.get()));
         PrintResult(invocation.output, stored.result->Text(stored.plan, stored.facts),
                     stored.result->Json(stored.plan, stored.facts));
         return kDone;
@@ -363,6 +395,8 @@ void AddReport(CLI::App* study, Invocation& invocation) {
   AddNewFile(*command, invocation, "--html", options->html, "Also write it as a page to this file");
   AddNewFile(*command, invocation, "--csv", options->csv,
              "Also write the estimates as a table to this file");
+  AddNewFile(*command, invocation, "--moments-out", options->moments,
+             "Also write the moments that were released to this file");
 }
 
 }  // namespace
@@ -378,6 +412,7 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   AddSimulate(study, invocation);
   AddJoin(study, invocation);
   AddReport(study, invocation);
+  AddRefitCommand(*study, invocation);
   AddApprovalCommands(*study, invocation);
   AddBundleCommands(*study, invocation);
 }

@@ -5,6 +5,8 @@ list(APPEND method_sources
   mle/fit/families.cc
   mle/fit/patterns.cc
   mle/fit/publish.cc
+  mle/fit/released.cc
+  mle/fit/told_warnings.cc
   mle/imputed/imputation_noise.cc
   mle/imputed/imputed_fit.cc
   mle/imputed/imputed_moments.cc
@@ -34,6 +36,7 @@ list(APPEND method_sources
   mle/published/secure_sum.cc
   mle/published/transfer_products.cc
   mle/sealed/analysis.cc
+  mle/sealed/common_bounds.cc
   mle/sealed/fit.cc
   mle/sealed/model.cc
   mle/sealed/observed.cc
@@ -70,6 +73,7 @@ list(APPEND cold_method_sources
   mle/report/json.cc
   mle/report/json_reader.cc
   mle/report/methods_paragraph.cc
+  mle/report/moments_json.cc
   mle/report/plot_data.cc
   mle/report/report.cc
   mle/report/report_html.cc

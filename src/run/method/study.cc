@@ -47,6 +47,33 @@ void OrderParties(Study& study) {
   }
 }
 
+// Products are made of one party's cells.
+void RequireProductsWithinParties(const Study& study) {
+  const auto place = [&](const std::string& name) {
+    const std::vector<std::string>& names = study.partition.variables;
+    return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  };
+  for (const data::DerivedVariable& derived : study.file.derived) {
+    if (derived.kind != data::TransformKind::kProduct) continue;
+    const size_t from = place(derived.from), with = place(derived.with);
+    for (const data::Segment& segment : study.partition.segments) {
+      for (const data::SegmentPart& part : segment.parts) {
+        const auto holds = [&](size_t v) {
+          return std::find(part.variables.begin(), part.variables.end(), v) != part.variables.end();
+        };
+        if (holds(from) == holds(with)) continue;
+        throw Error(ErrorCode::kBadInput,
+                    fmt::format("{}: the derived variable '{}' is the product of '{}' and '{}', "
+                                "which two parties hold for the rows of block '{}'",
+                                study.file.file_name, derived.name, derived.from, derived.with,
+                                study.partition.blocks[segment.block].name),
+                    "products across parties are not computed: derive products of variables that "
+                    "one party holds, or leave this one out");
+      }
+    }
+  }
+}
+
 }  // namespace
 
 data::TableCheckOptions Study::TableChecks() const {
@@ -65,6 +92,7 @@ void PrepareParties(study::StudyFile file, Study& study) {
   } catch (const Error& error) {
     throw Error(error.code(), study.file.file_name + ": " + error.message(), error.hint());
   }
+  RequireProductsWithinParties(study);
   study.row_columns = {study.file.table.key, study.file.table.block};
   study.shared_blocks = match::SharedBlocks(study.partition);
 }

@@ -96,7 +96,8 @@ struct Design {
   std::string disclosure;
   // [release]; by default sealed fits are compared with all their digits.
   std::string rule = "grid = \"full\"\naccept = \"table of covariates\"\n";
-  std::vector<std::string> analyses;  // TOML of each [[analysis]] without the common keys
+  std::map<std::string, double> upper;  // bounds of y, x1, x2 that are not 20
+  std::vector<std::string> analyses;    // TOML of each [[analysis]] without the common keys
 };
 
 inline std::string Quoted(const std::vector<std::string>& names) {
@@ -127,10 +128,9 @@ inline std::string StudyText(const Split& split, const Design& design, const std
   toml += "[table]\n";
   if (split.shared) toml += "key = \"id\"\nblock = \"block\"\n";
   for (const std::string name : {"y", "x1", "x2"})
-    toml += fmt::format(
-        "[[variable]]\nname = \"{}\"\ntype = \"numeric\"\nlower = -20\n"
-        "upper = 20\n",
-        name);
+    toml +=
+        fmt::format("[[variable]]\nname = \"{}\"\ntype = \"numeric\"\nlower = -20\nupper = {}\n",
+                    name, design.upper.count(name) > 0 ? design.upper.at(name) : 20);
   toml += "[[variable]]\nname = \"age\"\ntype = \"integer\"\nlower = 0\nupper = 120\n";
   toml += "[[variable]]\nname = \"w\"\ntype = \"integer\"\nlower = 0\nupper = 3\n";
   toml += "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n";

@@ -213,6 +213,11 @@ study::PlanExposure OtherExposure(const MleStudy& study, size_t analysis, std::s
   exposure.exposes = {fmt::format(
       "the estimates of analysis '{}' {}", study.file.analyses[analysis].name,
       grid_bits > 0 ? "on the grid, and what follows from them" : "with all their digits")};
+  if (exposure.of.starts_with(kToldResult)) {
+    exposure.exposes.push_back(
+        "the steps of its fit, the optimiser, and whether and why it stopped before a maximum, of "
+        "seven reasons");
+  }
   exposure.bits =
       BitsAgainst(privacy::NumberBits(numbers, grid_bits), CovariateTables(study, rows), grid_bits);
   return exposure;

@@ -1,5 +1,6 @@
 // What the plan says of method `mle`.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -199,6 +200,12 @@ void MleStudy::Describe(study::Plan& plan) const {
       fmt::format("2^-{}; {}.", computations.front().task.fraction_bits,
                   IsSealed(*this) ? "sums of them are exact, the fit on shares rounds to 2^-40"
                                   : "nothing is truncated after that"));
+  for (const CommonBounds& bounds : common_bounds) {
+    plan.notes.push_back(
+        fmt::format("Parameters of {} are equal, so protocol 'sealed' scales them by common "
+                    "bounds, {} to {}, instead of those of the dictionary.",
+                    fmt::join(bounds.variables, ", "), bounds.lower, bounds.upper));
+  }
   run::Forecast forecast = ForecastUtility(*this);
   plan.utility = std::move(forecast.rows);
   for (std::string& note : forecast.notes) plan.notes.push_back(std::move(note));

@@ -59,6 +59,11 @@ void PrepareModels(MleStudy& study) {
     }
     study.analyses.push_back(std::move(prepared));
   }
+  std::vector<MleAnalysis*> sealed;
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    if (study.file.analyses[a].protocol == kSealed) sealed.push_back(&study.analyses[a].analysis);
+  }
+  study.common_bounds = ShareBounds(sealed);
 }
 
 std::string ListOf(const Computation& computation, const std::vector<size_t>& variables) {

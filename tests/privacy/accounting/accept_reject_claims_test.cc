@@ -20,6 +20,11 @@ namespace {
 
 constexpr double kShift = 0.01;
 
+// Errors of one test.
+struct OperatingPoint {
+  double alpha = 0, beta = 0;
+};
+
 double Shape(double parties, double known) { return (parties - known) / parties; }
 
 // --- Version 1 -----------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ std::string Fixed3(double value) { return Print("%.3f", value); }
 
 std::string Significant3(double value) { return Print("%.3g", value); }
 
+std::string Percent(double share) { return Significant3(100 * share) + " %"; }
+
 std::string PValue(double value) { return value < 0.0005 ? "< 0.001" : Fixed3(value); }
 
 std::string SuppressedCount(uint64_t count, uint64_t min_cell) {

@@ -211,7 +211,8 @@ TEST_F(GenerateTest, ZshCompletesCommandsOptionsAndValues) {
   EXPECT_THAT(Zsh({"partita", ""}), Contains(StartsWith("study:")));
   EXPECT_THAT(Zsh({"partita", "study", ""}), Contains(StartsWith("plan:")));
   const Words options = Zsh({"partita", "study", "plan", "-"});
-  for (const std::string& name : Options()["partita study plan"]) {
+  const Words names = Options().at("partita study plan");
+  for (const std::string& name : names) {
     EXPECT_THAT(options, Contains(StartsWith(name + ":")));
   }
   EXPECT_THAT(Zsh({"partita", "study", "plan", "--format", ""}),
@@ -224,7 +225,8 @@ TEST_F(GenerateTest, FishCompletesCommandsOptionsAndValues) {
   EXPECT_THAT(Fish("partita stu"), Contains(StartsWith("study\t")));
   EXPECT_THAT(Fish("partita study pl"), ElementsAre(StartsWith("plan\t")));
   const Words options = Fish("partita study plan --");
-  for (const std::string& name : Options()["partita study plan"]) {
+  const Words names = Options().at("partita study plan");
+  for (const std::string& name : names) {
     if (name.starts_with("--")) {
       EXPECT_THAT(options, Contains(StartsWith(name + "\t")));
     }

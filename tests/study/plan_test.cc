@@ -36,13 +36,12 @@ TEST(PlanTest, EstimatesByTheBusiestDirectedLinkOfEachPhase) {
 
 TEST(PlanTest, NamesTheSlowestPhaseAndWhatItWaitsFor) {
   Plan plan = SamplePlan();
-  EXPECT_EQ(
-      SlowestPhase(plan, {"far", 1000, 1e9}),
-      "far: 67 % of the time is the phase 'moments', and 100 % of that is the way of 2 rounds "
-      "of messages, one after the other.");
+  EXPECT_EQ(SlowestPhase(plan, {"far", 1000, 1e9}),
+            "far: 67 % is the phase 'moments', and 100 % of that is the way of 2 rounds "
+            "of messages, one after the other.");
   plan.phases = {{"p", 3, {{"a", "b", 1, 1000}}}, {"q", 1, {{"a", "b", 1, 4000}}}};
   EXPECT_EQ(SlowestPhase(plan, {"even", 1, 1000}),
-            "even: 56 % of the time is the phase 'q', and 80 % of that is sending 4,000 bytes over "
+            "even: 56 % is the phase 'q', and 80 % of that is sending 4,000 bytes over "
             "the busiest link.");
   plan.phases.clear();
   EXPECT_EQ(SlowestPhase(plan, {"none", 1, 1000}), "");
@@ -86,8 +85,8 @@ Estimated network time (not part of what is approved)
   set-up        1       1.55 s
   moments       2  20 min 36 s
   total         3  20 min 37 s
-  slow: 100 % of the time is the phase 'moments', and 100 % of that is sending 1,234,567 bytes over
-    the busiest link.
+  slow: 100 % is the phase 'moments', and 100 % of that is sending 1,234,567 bytes over the busiest
+    link.
 
 Notes
   A note.

@@ -1,7 +1,9 @@
 // partita generate completion | man
+#include <fmt/format.h>
+
 #include <filesystem>
-#include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "cli/commands.h"
@@ -27,37 +29,37 @@ void AddGenerateCommand(CLI::App& app, Invocation& invocation) {
   generate->require_subcommand(1);
 
   auto shell = std::make_shared<std::string>();
-  CLI::App* completion = generate->add_subcommand(
-      "completion", "Print a script that completes commands, options and values");
+  CLI::App* completion =
+      AddCommand(generate, "completion", "generate completion",
+                 "Print a script that completes commands, options and values", invocation,
+                 [&app, &invocation, shell] {
+                   const std::string script = Completion(*shell, ReadCommands(app));
+                   PrintResult(invocation.output, script,
+                               nlohmann::json{{"shell", *shell}, {"script", script}}.dump());
+                   return kDone;
+                 });
   completion->add_option("SHELL", *shell, "The shell that reads it")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  completion->callback([&app, &invocation, shell] {
-    invocation.run = [&app, shell] {
-      std::cout << Completion(*shell, ReadCommands(app));
-      return kDone;
-    };
-  });
 
   auto folder = std::make_shared<std::string>();
-  CLI::App* man = generate->add_subcommand("man", "Write a manual page for every command");
+  CLI::App* man = AddCommand(
+      generate, "man", "generate man", "Write a manual page for every command", invocation,
+      [&app, &invocation, folder] {
+        fs::create_directories(*folder);
+        const std::vector<ManualPage> pages = Manual(ReadCommands(app));
+        for (const ManualPage& page : pages) {
+          // For everybody who may read the folder, unlike what runs write.
+          const fs::path path = fs::path(*folder) / page.file_name;
+          WriteFileAtomically(path, page.text);
+          fs::permissions(path, fs::perms(0644));
+        }
+        PrintResult(invocation.output, fmt::format("wrote {} pages to {}", pages.size(), *folder),
+                    nlohmann::json{{"folder", *folder}, {"pages", pages.size()}}.dump());
+        return kDone;
+      });
   man->add_option("FOLDER", *folder, "Where the pages go; those that are there are replaced")
       ->required();
-  man->callback([&app, &invocation, folder] {
-    invocation.run = [&app, &invocation, folder] {
-      fs::create_directories(*folder);
-      const std::vector<ManualPage> pages = Manual(ReadCommands(app));
-      for (const ManualPage& page : pages) {
-        // For everybody who may read the folder, unlike what runs write.
-        const fs::path path = fs::path(*folder) / page.file_name;
-        WriteFileAtomically(path, page.text);
-        fs::permissions(path, fs::perms(0644));
-      }
-      PrintNote(invocation.output,
-                "wrote " + std::to_string(pages.size()) + " pages to " + *folder);
-      return kDone;
-    };
-  });
 }
 
 }  // namespace partita::cli

@@ -9,6 +9,7 @@
 #include "base/utc_time.h"
 #include "cli/commands.h"
 #include "cli/study/party_files.h"
+#include "cli/terminal/new_file.h"
 #include "crypto/certificate.h"
 #include "methods/prepare_study.h"
 #include "net/roster.h"
@@ -21,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kForOthers = 0644;
+constexpr mode_t kBundleMode = 0644;
 
 std::string RosterText(const net::Roster& roster, const std::string& own) {
   std::string text;
@@ -107,10 +108,11 @@ int MakeBundle(const OutputOptions& output, const BundleOptions& options) {
   const std::string roster_text = net::FormatRoster(roster);
   const fs::path file = options.output.empty() ? fs::path(study->file.name + ".bundle.json")
                                                : fs::path(options.output);
-  WriteNewFile(file,
-               study::RenderBundle(study::SignBundle(
-                   {party, study->file.name, NowUtc(), text, roster_text}, identity)),
-               kForOthers, "the bundle");
+  RequireNewFile(file, output.force);
+  WriteOutput(output, file,
+              study::RenderBundle(study::SignBundle(
+                  {party, study->file.name, NowUtc(), text, roster_text}, identity)),
+              kBundleMode, "the bundle");
   PrintResult(output,
               fmt::format("{}: the study '{}' for {} parties, signed by {}\n\n{}\nplan hash  {}\n\n"
                           "Send it to every party; each opens it with: partita study open {}",
@@ -128,7 +130,6 @@ int MakeBundle(const OutputOptions& output, const BundleOptions& options) {
 struct OpenOptions {
   std::string file;
   PartyFiles files;
-  bool force = false;
 };
 
 // Writes a file of a bundle unless it is there as it should be.
@@ -142,7 +143,7 @@ void WriteText(const fs::path& file, const std::string& text, bool force, const 
     }
     fs::remove(file);
   }
-  WriteNewFile(file, text, kForOthers, what);
+  WriteNewFile(file, text, kBundleMode, what);
 }
 
 int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
@@ -166,8 +167,8 @@ int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
                 "ask whoever made it");
   }
   const std::string plan_hash = ToHex(study::PlanHash(run::BuildPlan(*study)));
-  WriteText(study_file, bundle.study_file, options.force, "the study file");
-  WriteText(roster_file, bundle.roster, options.force, "the roster");
+  WriteText(study_file, bundle.study_file, output.force, "the study file");
+  WriteText(roster_file, bundle.roster, output.force, "the roster");
   PrintResult(
       output,
       fmt::format(
@@ -203,6 +204,7 @@ void AddBundleCommands(CLI::App& study, Invocation& invocation) {
       ->required();
   AddPartyFolder(make, bundle->files, "Where this party's key.pem and cert.pem are");
   make->add_option("--output", bundle->output, "The file to write (default: STUDY.bundle.json)");
+  AddForce(*make, invocation);
 
   auto open = std::make_shared<OpenOptions>();
   CLI::App* take =
@@ -211,7 +213,7 @@ void AddBundleCommands(CLI::App& study, Invocation& invocation) {
                  [&invocation, open] { return OpenBundle(invocation.output, *open); });
   take->add_option("BUNDLE", open->file, "What partita study bundle made")->required();
   AddPartyFolder(take, open->files, "Where cert.pem is, and where the files go");
-  take->add_flag("--force", open->force, "Replace a study file or roster that is there");
+  AddForce(*take, invocation);
 }
 
 }  // namespace partita::cli

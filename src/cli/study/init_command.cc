@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kForOwner = 0600, kForOthers = 0644;
+constexpr mode_t kDraftMode = 0600, kCardMode = 0644;
 
 struct InitOptions {
   std::string party, address, folder = ".", table, separator;
@@ -52,15 +52,15 @@ int Init(const OutputOptions& output, const InitOptions& options) {
   const crypto::CertificateInfo info = crypto::Describe(*identity.certificate);
   fs::create_directories(folder);
   crypto::SaveIdentity(identity, certificate, key);
-  WriteNewFile(card, net::FormatRoster({{info.name, options.address, info.fingerprint}}),
-               kForOthers, "the card");
-  if (!draft.empty()) WriteNewFile(dictionary, draft, kForOwner, "the draft");
+  WriteNewFile(card, net::FormatRoster({{info.name, options.address, info.fingerprint}}), kCardMode,
+               "the card");
+  if (!draft.empty()) WriteNewFile(dictionary, draft, kDraftMode, "the draft");
   std::string text =
       fmt::format("party        {}\naddress      {}\nvalid        {} to {}\nfingerprint  {}\n",
                   info.name, options.address, info.valid_from, info.valid_until, info.fingerprint);
   text += fmt::format(
       "\n{}  for whoever puts the study together; compare the fingerprint by telephone\n"
-      "{}  stays here; show it to nobody\n",
+      "{}  the private key; it stays on this host\n",
       card.string(), key.string());
   if (!draft.empty()) {
     text += fmt::format(

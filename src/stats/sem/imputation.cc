@@ -138,7 +138,7 @@ struct Unit {
 GroupMoments DrawParameters(const GroupMoments& completed, ImputationTape& tape) {
   const Index p = completed.mean.size();
   const MatrixXd scatter = Lower(completed.n * completed.covariance);
-  const MatrixXd wishart = Lower(tape.Wishart(completed.n - 1, p));
+  const MatrixXd wishart = Lower(tape.Wishart(PosteriorDegrees(completed.n, p), p));
   // Sigma = root root'.
   const MatrixXd root =
       wishart.triangularView<Eigen::Lower>().solve(scatter.transpose()).transpose();

@@ -11,9 +11,14 @@
 //     [1 X Y]'[1 X Y] = [R U]'[R U] + L W L' in the last block,
 //
 // where Q'Z is k x m standard normal and W, of Z's part orthogonal to Q, Wishart(n - k, I), the two
-// independent. The parameters are drawn given completed data under Jeffreys' prior
-// |Sigma|^-(p+1)/2: Sigma = S^1/2 W^-1 S^1/2' with W Wishart(n - 1, I), mu normal around the mean
-// with covariance Sigma / n.
+// independent. The parameters are drawn given completed data: Sigma = S^1/2 W^-1 S^1/2' with W
+// Wishart(n + p + 1, I), S = n times the covariances, mu normal around the mean with covariance
+// Sigma / n. That is the posterior under the prior |Sigma|^-(2p+3)/2, under which Sigma's mean is
+// the maximum-likelihood estimate S / n. Under Jeffreys' prior, |Sigma|^-(p+1)/2 with n - 1 degrees,
+// it is S / (n - p - 2), and what is missing feeds that back: with a fraction g missing, variances
+// come out g / (1 - g) (p + 2) / sqrt(2 n) standard errors above full information, 0.3 to 0.5 of
+// them with nine variables in 300 rows (imputation_test has both; von Hippel 2013, Sociological
+// Methods & Research 42, for one variable).
 #pragma once
 
 #include <Eigen/Core>
@@ -33,6 +38,9 @@ struct ImputationOptions {
   // Of a chain of its own for every imputation, from the moments of what is there.
   std::size_t iterations = 50;
 };
+
+// Of the Wishart matrix of n rows of p variables.
+inline double PosteriorDegrees(double n, Eigen::Index p) { return n + static_cast<double>(p) + 1; }
 
 // Where the randomness comes from.
 class ImputationTape {

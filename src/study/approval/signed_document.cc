@@ -179,7 +179,8 @@ void RequireSignature(const Signature& signature, std::string_view domain, ByteV
     throw Error(ErrorCode::kRefused, message, hint);
   };
   if (signature.certificate.empty() || signature.signature.empty()) {
-    refuse(what + " is not signed", "Only what partita writes counts.");
+    refuse(what + " is not signed",
+           "Only what partita signed counts, such as what 'partita study approve' writes.");
   }
   const auto certificate = crypto::DecodeCertificate(signature.certificate);
   if (certificate == nullptr) {

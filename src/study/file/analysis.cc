@@ -30,13 +30,17 @@ const SectionReader& ReaderOf(std::span<const SectionReader> methods, const std:
   return methods.front();
 }
 
+std::string MethodExample(std::span<const SectionReader> methods) {
+  return "method = \"" + methods.front().method + "\"";
+}
+
 AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study, size_t num_analyses,
                           std::span<const SectionReader> methods) {
   std::vector<std::string> names;
   for (const SectionReader& method : methods) names.push_back(method.method);
   AnalysisSpec analysis;
   analysis.position = reader.position();
-  analysis.method = reader.Choice(reader.Text("method", "method = \"mle\""), "method", names);
+  analysis.method = reader.Choice(reader.Text("method", MethodExample(methods)), "method", names);
   const SectionReader& method = ReaderOf(methods, analysis.method);
   if (!method.several && num_analyses > 1) {
     reader.Fail(reader.position(),
@@ -57,7 +61,7 @@ std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile&
     keys.insert(keys.end(), more.begin(), more.end());
     return keys;
   });
-  if (tables.empty()) root.FailMissing("analysis", "[[analysis]] method = \"mle\"");
+  if (tables.empty()) root.FailMissing("analysis", "[[analysis]] " + MethodExample(methods));
   if (tables.size() > kMaxAnalyses) {
     root.Fail(tables[kMaxAnalyses].position(), "there are too many analyses",
               "a study has at most " + std::to_string(kMaxAnalyses));

@@ -8,6 +8,7 @@
 #include "methods/prepare_study.h"
 #include "privacy/release_rule.h"
 #include "run/party/build_plan.h"
+#include "tests/methods/mle/design_study.h"
 #include "tests/run/results.h"
 
 namespace partita::methods::mle::sealed_study_test {
@@ -106,6 +107,58 @@ TEST_F(SealedStudy, OpensOnTheGridOfTheStandardErrors) {
       EXPECT_NEAR(steps, std::round(steps), 1e-6) << measure;
       EXPECT_NEAR(measures.at(measure), exact.fit.fit_measures.at(measure), total) << measure;
     }
+  }
+}
+
+// As growth models have: variances and means that are equal, of variables with bounds of their own.
+TEST_F(SealedStudy, EqualParametersGetCommonBounds) {
+  testing::Design design;
+  design.protocol = "sealed";
+  design.release = "[\"estimates\"]";
+  design.upper = {{"x2", 28}};
+  design.analyses = {
+      "name = \"one\"\nmodel = \"x1 ~~ v*x1 + x2; x2 ~~ v*x2; x1 ~ m*1; x2 ~ m*1\"\n",
+      "name = \"two\"\nmodel = \"y ~~ y + x2; x2 ~~ x2\"\n"};
+  const auto rows = testing::MakeRows(200, 33, false);
+  for (const size_t split : {size_t{0}, size_t{1}}) {
+    SCOPED_TRACE(testing::Splits()[split].name);
+    const auto sealed = testing::RunSplit(testing::Splits()[split], design, "dealer", rows);
+    testing::Design pooled = design;
+    pooled.protocol = "pooled-moments";
+    pooled.release = "[\"moments\"]";
+    const auto exact = testing::RunSplit(testing::Splits()[split], pooled, "dealer", rows);
+    ASSERT_EQ(sealed.size(), 2u);
+    ASSERT_EQ(exact.size(), 2u);
+    for (size_t a = 0; a < sealed.size(); ++a) {
+      EXPECT_TRUE(sealed[a].fit.converged);
+      ASSERT_EQ(sealed[a].fit.estimates.size(), exact[a].fit.estimates.size());
+      for (size_t r = 0; r < exact[a].fit.estimates.size(); ++r) {
+        const stats::ParameterEstimate& expected = exact[a].fit.estimates[r];
+        EXPECT_NEAR(sealed[a].fit.estimates[r].estimate, expected.estimate,
+                    1e-4 * expected.standard_error);
+      }
+    }
+  }
+  const study::Plan plan = run::BuildPlan(methods::mle::PrepareMleStudy(methods::ParseStudyFile(
+      testing::StudyText(testing::Splits()[1], design, "dealer", rows), "study.toml")));
+  EXPECT_THAT(plan.notes, ::testing::Contains(HasSubstr(
+                              "Parameters of x1, x2 are equal, so protocol 'sealed' scales them by "
+                              "common bounds, -20 to 28")));
+}
+
+// What is counted by its bounds keeps them.
+TEST_F(SealedStudy, ZeroOneVariablesHaveNoBoundsInCommonWithOthers) {
+  testing::Design design;
+  design.protocol = "sealed";
+  design.release = "[\"estimates\"]";
+  design.analyses = {"model = \"x1 ~~ v*x1; sex.m ~~ v*sex.m\"\n"};
+  const std::string text =
+      testing::StudyText(testing::Splits()[0], design, "dealer", testing::MakeRows(100, 34, false));
+  try {
+    methods::mle::PrepareMleStudy(methods::ParseStudyFile(text, "study.toml"));
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("variables of different ranges"));
   }
 }
 

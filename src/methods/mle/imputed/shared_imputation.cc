@@ -128,7 +128,8 @@ class Imputation {
       }
       if (!parameters) continue;
       const size_t p = chain.mean.shape.rows;
-      input.Wishart(tape, std::max(0.0, chain.group->n - 1), p, chain.group->n, chain.wishart);
+      input.Wishart(tape, stats::PosteriorDegrees(chain.group->n, static_cast<Eigen::Index>(p)), p,
+                    chain.group->n, chain.wishart);
       input.Normals(tape, {p, 1}, chain.group->n, chain.step);
     }
     input.Run();

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "methods/mle/report/json.h"
+#include "methods/mle/report/moments_json.h"
 #include "methods/mle/report/report.h"
 #include "report/document_json.h"
 #include "report/facts_json.h"
@@ -117,6 +118,13 @@ MleResult ReadAnalysis(const Json& json) {
   if (json.contains("tables")) {
     for (const Json& table : json.at("tables"))
       result.tables.push_back(report::ReadCellTable(table));
+  }
+  const auto moments = json.find("moments");
+  if (moments != json.end() && !moments->is_null()) {
+    NamedMoments named = ReadMoments(*moments);
+    if (named.variables != result.table.observed || named.labels != result.group_labels)
+      throw Json::other_error::create(501, "the moments are not those of the model", nullptr);
+    result.moments = std::move(named.moments);
   }
   if (result.robust && result.robust->estimates.size() != result.table.rows.size()) {
     throw Json::other_error::create(501, "the robust parameters are not those of the fit", nullptr);

@@ -127,7 +127,8 @@ std::string MethodsParagraph(std::span<const MleResult> results, const study::Pl
     text += ModelSentence(result) + " " + FitSentence(result) + " ";
   }
   text += StandardErrorsText(results) + " Intervals are 95 % Wald intervals.";
-  if (!facts.study_hash.empty()) text += " Study hash (SHA-256): " + facts.study_hash + ".";
+  if (!facts.study_hash.empty())
+    text += " Hash of agreement and tables (SHA-256): " + facts.study_hash + ".";
   return text;
 }
 

@@ -47,9 +47,11 @@ TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
                           "seconds_total", "software", "started_at", "statements", "status",
                           "study", "traffic", "variables"));
   const json& analysis = document["analyses"][0];
-  EXPECT_THAT(Keys(analysis), ElementsAre("convergence", "family", "fit", "fit_measures_available",
-                                          "likelihood", "model", "name", "notes", "parameters",
-                                          "robust", "status", "tables", "vcov", "warnings"));
+  EXPECT_THAT(Keys(analysis),
+              ElementsAre("convergence", "family", "fit", "fit_measures_available", "likelihood",
+                          "model", "moments", "name", "notes", "parameters", "robust", "status",
+                          "tables", "vcov", "warnings"));
+  EXPECT_TRUE(analysis["moments"].is_null());
   EXPECT_THAT(Keys(analysis["parameters"][0]),
               ElementsAre("ci.lower", "ci.upper", "est", "exo", "free", "group", "label", "lhs",
                           "op", "pvalue", "rhs", "se", "std.all", "std.lv", "user", "z"));
@@ -61,12 +63,13 @@ TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
                           "phase", "rounds", "seconds", "wire_bytes_received", "wire_bytes_sent"));
   EXPECT_THAT(Keys(document["releases"][0]),
               ElementsAre("id", "max_count", "mechanism", "opened", "to", "what"));
-  EXPECT_THAT(Keys(document["hashes"]), ElementsAre("plan", "run_id", "study", "study_file"));
+  EXPECT_THAT(Keys(document["hashes"]),
+              ElementsAre("agreement", "agreement_and_tables", "plan", "run_id"));
 }
 
 TEST(ResultJsonTest, HoldsTheNumbersInFull) {
   const json document = Document(SmallResult());
-  EXPECT_EQ(document["schema_version"], 2);
+  EXPECT_EQ(document["schema_version"], 3);
   EXPECT_EQ(document["status"], "converged");
   const json& analysis = document["analyses"][0];
   EXPECT_EQ(analysis["status"], "converged");
@@ -84,7 +87,8 @@ TEST(ResultJsonTest, HoldsTheNumbersInFull) {
               HasSubstr("\"est\": 0.3333333333333333,"));
 }
 
-TEST(ResultJsonTest, HoldsNoSampleMoment) {
+// At others than the receiver of the moments.
+TEST(ResultJsonTest, HoldsNoSampleMomentOfWhoWasTold) {
   MleResult result = SmallResult();
   const json document = Document(result);
   const json& covariate = document["analyses"][0]["parameters"][2];
@@ -124,6 +128,11 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
               TerminalSummary(One(result), SamplePlan(), SampleFacts()));
   }
   results[0].robust = report::RobustOf(results[0]);
+  const auto p = static_cast<Eigen::Index>(results[1].table.observed.size());
+  const Eigen::VectorXd mean = Eigen::VectorXd::LinSpaced(p, 0.1, 1.7);
+  const Eigen::MatrixXd covariance = Eigen::MatrixXd::Identity(p, p) + mean * mean.transpose();
+  results[1].moments = ReleasedMoments{{{301, mean, covariance}},
+                                       ReleasedNoise{{{mean, 2 * mean}, 0.3, true}, "w", 2}};
   results[0].notes = {"A note."};
   results[0].likelihood = {{5, 4, 221, 20, 54}, "likelihood-oracle"};
   results[0].fit_measures_available = false;
@@ -134,6 +143,18 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
   EXPECT_EQ(stored.result->Text(stored.plan, stored.facts),
             TerminalSummary(results, SamplePlan(), FullFacts()));
+}
+
+// Programs find a robust standard error by its parameter's names and group.
+TEST(ResultJsonTest, RobustParametersHaveNamesAndGroups) {
+  methods::mle::MleResult result = SmallResult();
+  result.robust = report::RobustOf(result);
+  const json analysis = Document(result)["analyses"][0];
+  ASSERT_EQ(analysis["robust"]["parameters"].size(), analysis["parameters"].size());
+  for (size_t i = 0; i < analysis["parameters"].size(); ++i) {
+    for (const char* key : {"lhs", "op", "rhs", "group", "label", "free", "user", "exo", "est"})
+      EXPECT_EQ(analysis["robust"]["parameters"][i][key], analysis["parameters"][i][key]) << key;
+  }
 }
 
 TEST(ResultJsonTest, HoldsEveryFactOfTheRun) {
@@ -185,7 +206,7 @@ TEST(ResultJsonTest, RefusesOtherDocuments) {
   EXPECT_THAT(message("{}"), HasSubstr("schema_version"));
   json document = Document(SmallResult());
   document["schema_version"] = 1;
-  EXPECT_THAT(message(document.dump()), HasSubstr("schema_version is not 2"));
+  EXPECT_THAT(message(document.dump()), HasSubstr("schema_version is not 3"));
   document = Document(SmallResult());
   document["analyses"][0]["parameters"][1].erase("se");
   EXPECT_THAT(message(document.dump()), HasSubstr("'se'"));

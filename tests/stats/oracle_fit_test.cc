@@ -274,7 +274,9 @@ TEST(OracleFitTest, BoundsDoNotMatterToLargeModels) {
   const Eigen::VectorXd centre = rows.colwise().mean();
   const Eigen::MatrixXd centred = rows.rowwise() - centre.transpose();
   const GroupMoments moments{600, mean + centre, centred.transpose() * centred / 600};
-  const ParameterTable table = BuildParameterTable(model, {.meanstructure = true});
+  SemModelOptions options;
+  options.meanstructure = true;
+  const ParameterTable table = BuildParameterTable(model, options);
   SilentProgress progress;
   const SemFit pooled = FitSem(table, {moments}, {}, progress);
   ASSERT_TRUE(pooled.converged);

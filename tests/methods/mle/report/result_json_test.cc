@@ -147,7 +147,7 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
 // Programs find a robust standard error by its parameter's names and group.
 TEST(ResultJsonTest, RobustParametersHaveNamesAndGroups) {
   methods::mle::MleResult result = SmallResult();
-  result.robust = RobustOf(result);
+  result.robust = report::RobustOf(result);
   const json analysis = Document(result)["analyses"][0];
   ASSERT_EQ(analysis["robust"]["parameters"].size(), analysis["parameters"].size());
   for (size_t i = 0; i < analysis["parameters"].size(); ++i) {

@@ -22,30 +22,30 @@ using testing::RunEnds;
 using testing::Splits;
 
 // What the receiver has of the analyses, and what each other party was told.
-struct Run {
+struct Results {
   std::vector<MleResult> own;
   std::vector<std::vector<MleResult>> told;
 };
 
-Run RunAnalyses(const std::vector<std::string>& analyses, const std::string& rule) {
+Results RunAnalyses(const std::vector<std::string>& analyses, const std::string& rule) {
   Design design;
   design.release = "[\"moments\", {what = \"estimates\", to = \"all\"}]";
   design.rule = rule;
   design.analyses = analyses;
   const auto ends = RunEnds(Splits()[1], design, "dealer", MakeRows(200, 8, false));
-  Run run;
+  Results all;
   for (const run::PartyEnd& end : ends) {
     EXPECT_FALSE(end.error) << end.error->message();
     if (!end.outcome || end.party == "dealer") continue;
     const auto& results = partita::testing::MleResultsOf(*end.outcome);
-    if (run.own.empty()) {
-      run.own = results;
+    if (all.own.empty()) {
+      all.own = results;
     } else {
-      run.told.push_back(results);
+      all.told.push_back(results);
     }
   }
   testing::ExpectPlanned(ends);
-  return run;
+  return all;
 }
 
 const std::vector<std::string> kAnalyses = {
@@ -57,18 +57,18 @@ const std::vector<std::string> kAnalyses = {
 TEST(ToldResult, EverybodyIsToldHowAFitEnded) {
   for (const std::string rule : {"", "grid = \"full\"\naccept = \"table of covariates\"\n"}) {
     SCOPED_TRACE(rule);
-    const Run run = RunAnalyses(kAnalyses, rule);
-    ASSERT_EQ(run.own.size(), kAnalyses.size());
-    ASSERT_EQ(run.told.size(), 2u);
-    for (const std::vector<MleResult>& results : run.told) {
+    const Results all = RunAnalyses(kAnalyses, rule);
+    ASSERT_EQ(all.own.size(), kAnalyses.size());
+    ASSERT_EQ(all.told.size(), 2u);
+    for (const std::vector<MleResult>& results : all.told) {
       ASSERT_EQ(results.size(), kAnalyses.size());
       for (size_t a = 0; a < results.size(); ++a) {
         SCOPED_TRACE(results[a].name);
-        EXPECT_EQ(results[a].fit.converged, run.own[a].fit.converged);
-        EXPECT_EQ(results[a].fit.stop, run.own[a].fit.stop);
-        EXPECT_EQ(results[a].fit.iterations, run.own[a].fit.iterations);
-        EXPECT_EQ(results[a].fit.optimizer, run.own[a].fit.optimizer);
-        EXPECT_EQ(results[a].fit.warnings.empty(), run.own[a].fit.warnings.empty());
+        EXPECT_EQ(results[a].fit.converged, all.own[a].fit.converged);
+        EXPECT_EQ(results[a].fit.stop, all.own[a].fit.stop);
+        EXPECT_EQ(results[a].fit.iterations, all.own[a].fit.iterations);
+        EXPECT_EQ(results[a].fit.optimizer, all.own[a].fit.optimizer);
+        EXPECT_EQ(results[a].fit.warnings.empty(), all.own[a].fit.warnings.empty());
         EXPECT_THAT(results[a].notes, Contains(kNormalityNotChecked));
         EXPECT_THAT(results[a].notes, Contains(kTold));
       }

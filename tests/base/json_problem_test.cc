@@ -20,15 +20,15 @@ std::string ProblemOf(const std::function<void()>& read) {
 }
 
 TEST(JsonProblemTest, SaysWhatIsWrongInOwnWords) {
-  EXPECT_EQ(ProblemOf([] { (void)Json::parse("{\"a\":\n  1,}"); }),
+  EXPECT_EQ(ProblemOf([] { return Json::parse("{\"a\":\n  1,}"); }),
             "it is no JSON (line 2, column 5)");
-  EXPECT_EQ(ProblemOf([] { (void)Json::parse("\"\xff\""); }), "it is no JSON (line 1, column 2)");
-  EXPECT_EQ(ProblemOf([] { (void)Json::parse("1e999"); }), "a number in it is too large");
-  EXPECT_EQ(ProblemOf([] { (void)Json::object().at("rows"); }), "'rows' is missing");
-  EXPECT_EQ(ProblemOf([] { (void)Json::array().at(3); }), "a list in it is too short");
-  EXPECT_EQ(ProblemOf([] { (void)Json("many").get<double>(); }),
+  EXPECT_EQ(ProblemOf([] { return Json::parse("\"\xff\""); }), "it is no JSON (line 1, column 2)");
+  EXPECT_EQ(ProblemOf([] { return Json::parse("1e999"); }), "a number in it is too large");
+  EXPECT_EQ(ProblemOf([] { return Json::object().at("rows"); }), "'rows' is missing");
+  EXPECT_EQ(ProblemOf([] { return Json::array().at(3); }), "a list in it is too short");
+  EXPECT_EQ(ProblemOf([] { return Json("many").get<double>(); }),
             "something in it is no number, and should be one");
-  EXPECT_EQ(ProblemOf([] { (void)Json("many").at("rows"); }),
+  EXPECT_EQ(ProblemOf([] { return Json("many").at("rows"); }),
             "something in it is of another type than it should be");
   EXPECT_EQ(JsonProblem(101, ""), "it is no JSON");
 }

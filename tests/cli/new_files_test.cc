@@ -17,6 +17,7 @@ namespace partita::testing::new_files_test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 using Words = std::vector<std::string>;
@@ -49,6 +50,7 @@ const std::map<std::string, Words>& NewFiles() {
   static const Words regression = {"rows.csv", "--collection", "sum.toml"};
   static const std::map<std::string, Words> files = {
       {"study new FILE", {}},
+      {"study bundle --output", {"study.toml", "--card", "card.toml"}},
       {"study plan --html", {"study.toml"}},
       {"study report --html", {"result.json"}},
       {"study report --csv", {"result.json"}},
@@ -149,7 +151,9 @@ TEST(NewFilesTest, CommandsThatChooseNamesOverwriteNothing) {
     StudyFolder::Write(file, "mine");
     const ProcessResult refused = Partita(command);
     EXPECT_EQ(refused.exit_code, 2) << refused.out << refused.err;
-    EXPECT_THAT(refused.err, AllOf(HasSubstr(file), HasSubstr("exist"))) << file;
+    EXPECT_THAT(refused.err,
+                AllOf(HasSubstr(file), AnyOf(HasSubstr("exist"), HasSubstr("already"))))
+        << file;
     EXPECT_EQ(StudyFolder::Read(file), "mine") << file;
     std::filesystem::remove(file);
   };
@@ -166,6 +170,8 @@ TEST(NewFilesTest, CommandsThatChooseNamesOverwriteNothing) {
     expect_refused({"cert", "new", "north", "--folder", home}, home + "/" + name);
   for (const char* name : {"client.key", "client.pub"})
     expect_refused({"client", "keygen", "--folder", home}, home + "/" + name);
+  expect_refused({"init", "--party", "north", "--address", "127.0.0.1:7400", "--folder", home},
+                 home + "/north.card.toml");
   std::filesystem::create_directories(home + "/south");
   expect_refused({"data", "mock", "--study", folder.study_file(), "--output", home},
                  home + "/south/data.csv");

@@ -203,8 +203,8 @@ void AddBundleCommands(CLI::App& study, Invocation& invocation) {
                    "A party's card, from its partita init; or a roster with several parties")
       ->required();
   AddPartyFolder(make, bundle->files, "Where this party's key.pem and cert.pem are");
-  make->add_option("--output", bundle->output, "The file to write (default: STUDY.bundle.json)");
-  AddForce(*make, invocation);
+  AddNewFile(*make, invocation, "--output", bundle->output,
+             "The file to write (default: STUDY.bundle.json)");
 
   auto open = std::make_shared<OpenOptions>();
   CLI::App* take =

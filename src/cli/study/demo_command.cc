@@ -21,7 +21,18 @@ struct DemoCommand {
   SimulateOptions simulate;
 };
 
-// Writes the files of one partition below `folder`; returns the study file.
+// Beside the source tree that this program was built from, or where it was installed.
+std::optional<fs::path> ExamplesFolder() {
+  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
+  for (const fs::path& candidate :
+       {program / "../../../examples", program / "../share/partita/examples"}) {
+    if (fs::exists(candidate / "three_factor")) return fs::canonical(candidate);
+  }
+  return std::nullopt;
+}
+
+// Writes the files of one partition, which are part of the program, below `folder`; returns the
+// study file.
 fs::path WriteDemo(const OutputOptions& output, const std::string& partition,
                    const fs::path& folder) {
   std::vector<std::pair<fs::path, std::string_view>> files;
@@ -36,15 +47,23 @@ fs::path WriteDemo(const OutputOptions& output, const std::string& partition,
 
 int RunDemo(const OutputOptions& output, DemoCommand command) {
   std::optional<run::TemporaryFolder> temporary;
-  const fs::path folder =
-      command.folder.empty() ? temporary.emplace().path() : fs::path(command.folder);
-  command.simulate.study_file = WriteDemo(output, command.partition, folder).string();
+  const std::optional<fs::path> examples = ExamplesFolder();
+  fs::path study;
+  if (!command.folder.empty()) {
+    study = WriteDemo(output, command.partition, command.folder);
+  } else if (examples) {
+    study = *examples / "three_factor" / command.partition / "study.toml";
+  } else {
+    study = WriteDemo(output, command.partition, temporary.emplace().path());
+  }
+  command.simulate.study_file = study.string();
+  if (!temporary) PrintNote(output, fmt::format("Study file: {}", study.string()));
   const int code = Simulate(output, command.simulate);
   if (code == kDone) {
-    PrintNote(output, command.folder.empty()
+    PrintNote(output, temporary
                           ? "\nTo look at its study file and tables: partita demo --folder demo"
                           : fmt::format("\nWhat was agreed beforehand: partita study plan {}",
-                                        command.simulate.study_file));
+                                        study.string()));
   }
   return code;
 }

@@ -134,7 +134,9 @@ void ReadRelease(const TableReader& reader, const StudyFile& study, study::Analy
   entry.Choice(entry.Text("what", "what = \"table\""), "what", {kTable});
   study::ReleaseSpec release{kTable, "", entry.position()};
   if (const auto to = entry.OptionalText("to")) {
-    const std::string& receiver = study.parties[study::ReceiverIndex(study)].name;
+    const auto receives = [](const study::Party& party) { return party.receiver; };
+    const std::string& receiver =
+        std::find_if(study.parties.begin(), study.parties.end(), receives)->name;
     spec.told_to_all = entry.Choice(*to, "to", {"all", receiver}) == "all";
     if (spec.told_to_all) release.to = "all";
   }

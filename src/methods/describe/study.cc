@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/error.h"
 #include "data/condition.h"
@@ -93,8 +94,10 @@ void ChooseGrid(DescribeStudy& study) {
   Refuse(study, AnalysisOf(study).position,
          fmt::format("the table would tell up to {} bits, more than half of the {} of the {}",
                      bits.opened, bits.table, run::kTableOfCovariates),
-         "describe fewer variables, levels or quantiles, declare more rows, or write in [release] "
-         "accept = \"table of covariates\", which every holder then approves with the plan");
+         "describe fewer variables, levels or quantiles, promise more rows (min_rows in "
+         "[disclosure], and where none are left out their numbers in [[rows]]), or write in "
+         "[release] accept = \"table of covariates\", which every holder then approves with the "
+         "plan");
 }
 
 std::vector<std::string> UsedVariables(const DescribeStudy& study) {
@@ -107,6 +110,19 @@ std::vector<std::string> UsedVariables(const DescribeStudy& study) {
       used.push_back(column.name);
   }
   return used;
+}
+
+// The bounds of what is shared are those of the rows that a block may have.
+void RequireAssumedRows(const DescribeStudy& study, const data::Holding& holding) {
+  for (const data::BlockRows& rows : holding.blocks) {
+    const data::RowBlock& block = study.partition.blocks[rows.block];
+    if (block.count || rows.num_rows <= run::kMaxUndeclaredRows) continue;
+    throw Error(ErrorCode::kBadData,
+                fmt::format("block '{}' has {} rows, more than the {} assumed for a block without "
+                            "a declared count",
+                            block.name, rows.num_rows, run::kMaxUndeclaredRows),
+                "agree on `count = ...` in its [[rows]] entry of the study file");
+  }
 }
 
 // Nobody says how many there are.
@@ -161,6 +177,7 @@ void DescribeStudy::DeriveColumns(data::Table& table) const {
 std::unique_ptr<run::MethodRows> DescribeStudy::PrepareRows(size_t /*party*/,
                                                             const data::Holding& holding,
                                                             run::OwnRows& counts) const {
+  RequireAssumedRows(*this, holding);
   const data::Table& table = *holding.table;
   const std::vector<uint8_t> population = data::SelectRows(table, file.population.subset);
   const std::vector<uint8_t> subset = data::SelectRows(table, AnalysisOf(*this).subset);

@@ -6,7 +6,13 @@ namespace {
 constexpr char kDescribe[] = R"(
 [design]
 site = "ignore"
-missing = "complete"               # rows that lack a variable are left out
+missing = "complete"               # a missing cell is counted; its row describes the other variables
+
+# Fewer rows open nothing, and a count from 1 to min_cell - 1, in all rows or without one holder's
+# own, is withheld. The more rows are promised, the more may the table tell.
+[disclosure]
+min_rows = 200
+min_cell = 5
 
 [engine]
 name = "dealer"                    # or "replicated": three parties, none of them a dealer,

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -209,7 +211,8 @@ std::string CsvOf(const std::vector<testing::ClinicRow>& rows) {
 std::vector<std::string> ClinicTables() {
   std::mt19937_64 random(3);
   std::vector<std::string> tables;
-  for (const size_t rows : {200, 150, 120}) tables.push_back(CsvOf(DrawRows(random, rows, 0.08)));
+  for (const size_t rows : {200, 150, 120})
+    tables.push_back(CsvOf(testing::DrawRows(random, rows, 0.08)));
   return tables;
 }
 
@@ -333,6 +336,21 @@ TEST(DescribeStudyTest, TakesTheRowsOfThePopulation) {
   EXPECT_EQ(outcomes.front().rows.incomplete, 10u);
   const auto study = Prepare(text);
   EXPECT_EQ(study->LeastRowsApart(), 40u);
+}
+
+TEST(DescribeStudyTest, RefusesMoreRowsThanAreAssumed) {
+  const auto study = Prepare(kDescribeStudy);
+  data::Holding holding;
+  holding.blocks = {{0, 0, run::kMaxUndeclaredRows + 1, false}};
+  run::OwnRows counts;
+  try {
+    study->PrepareRows(0, holding, counts);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadData);
+    EXPECT_THAT(error.message(), HasSubstr("block 'n' has 1048577 rows"));
+    EXPECT_THAT(error.hint(), HasSubstr("count"));
+  }
 }
 
 struct Refusal {

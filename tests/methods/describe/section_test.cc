@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "study/approval/envelope.h"
 #include "tests/methods/describe/describe_text.h"
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
@@ -82,6 +83,28 @@ TEST(DescribeSection, TellsTheTableToAll) {
   EXPECT_TRUE(Read(Edited(kDescribeStudy, "[0.25, 0.5, 0.75]", "[]")).quantiles.empty());
   EXPECT_THAT(Read(Edited(kDescribeStudy, "[0.25, 0.5, 0.75]", "[0.025, 0.5]")).quantiles,
               ElementsAre(25, 500));
+}
+
+TEST(DescribeSection, EnvelopesAdmitIt) {
+  study::Envelope envelope;
+  envelope.methods = {"describe"};
+  envelope.protocols = {"shared-counts"};
+  envelope.engines = {"dealer"};
+  envelope.receivers = {"north"};
+  envelope.releases = {"table"};
+  envelope.variables = {"age", "score", "smoker",     "stage",
+                        "arm", "onset", "onset_time", "onset_event"};
+  envelope.disclosure.min_rows = 200;
+  const study::StudyFile file = Parse(kDescribeStudy);
+  EXPECT_NO_THROW(study::RequireInside(file, envelope));
+  const std::string to_all =
+      Edited(kDescribeStudy, "[\"table\"]", "[{what = \"table\", to = \"all\"}]");
+  EXPECT_THROW(study::RequireInside(Parse(to_all), envelope), Error);
+  envelope.variables[4] = "another";
+  EXPECT_THROW(study::RequireInside(file, envelope), Error);
+  envelope.variables[4] = "arm";
+  envelope.releases = {"estimates"};
+  EXPECT_THROW(study::RequireInside(file, envelope), Error);
 }
 
 TEST(DescribeSection, EveryMistakeHasItsPlaceAndARemedy) {

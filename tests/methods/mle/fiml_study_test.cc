@@ -266,7 +266,8 @@ TEST(FimlStudyTest, WhatRarePatternsCostIsToldToTheirOwner) {
   }
   // Where columns are split a row's own holder knows a part of what is missing.
   for (const run::PartyEnd& end : RunEnds(Splits()[1], design, "dealer", rows)) {
-    if (end.party == "p") EXPECT_THAT(end.error->hint(), HasSubstr("at most 200 of your own rows"));
+    if (end.party != "p") continue;
+    EXPECT_THAT(end.error->hint(), HasSubstr("at most 200 of your own rows"));
   }
   // The first way out.
   Design fewer = Fiml("[[]]", {kModel});

@@ -8,6 +8,7 @@
 #include "methods/prepare_study.h"
 #include "privacy/release_rule.h"
 #include "run/party/build_plan.h"
+#include "run/party/predict.h"
 #include "tests/methods/mle/design_study.h"
 #include "tests/run/results.h"
 
@@ -203,6 +204,29 @@ TEST_F(SealedStudy, PlanCountsWhatOpens) {
     EXPECT_EQ(assumption.find("released moments"), std::string::npos) << assumption;
   const study::Plan fit = PlanOf("hs_cfa3", "[\"estimates\", \"fit\"]").plan;
   EXPECT_EQ(fit.exposures[0].opened, 25u);
+}
+
+// Tens of thousands of messages have a price beside their way, whatever the network: a third of it
+// in a run that was measured.
+TEST_F(SealedStudy, PredictionCountsWhatMessagesCost) {
+  partita::testing::ReferenceStudyOptions options;
+  options.protocol = "sealed";
+  const std::string folder = partita::testing::MakeTemporaryFolder("sealed");
+  const json reference = partita::testing::LoadReference("hs_cfa3");
+  const MleStudy study =
+      PrepareMleStudy(methods::LoadStudyFile(partita::testing::WriteReferenceStudy(
+          reference, reference["partitions"][0], folder, options)));
+  std::filesystem::remove_all(folder);
+  const study::Plan plan = run::BuildPlan(study);
+  uint64_t messages = 0;
+  for (const study::PlanPhase& phase : plan.phases) {
+    for (const study::PlanLink& link : phase.links) messages += link.messages;
+  }
+  ASSERT_GT(messages, 50000u);
+  const double seconds = run::PredictSeconds(study, plan, {"a network without delay", 0, 1e18, 0});
+  const double each = static_cast<double>(messages) / static_cast<double>(plan.parties.size());
+  EXPECT_GT(seconds, 20e-6 * each);
+  EXPECT_THAT(plan.notes, ::testing::Contains(HasSubstr("each of which waits for every party")));
 }
 
 // A saturated model, as a regression is, gives all moments away, whatever the protocol.

@@ -10,7 +10,7 @@
 #include "methods/mle/study/protocol.h"
 #include "tests/methods/mle/design_study.h"
 
-namespace partita::told_result_test {
+namespace partita::methods::mle::told_result_test {
 namespace {
 
 using ::testing::Contains;
@@ -22,30 +22,30 @@ using testing::RunEnds;
 using testing::Splits;
 
 // What the receiver has of the analyses, and what each other party was told.
-struct Run {
-  std::vector<methods::mle::MleResult> own;
-  std::vector<std::vector<methods::mle::MleResult>> told;
+struct Results {
+  std::vector<MleResult> own;
+  std::vector<std::vector<MleResult>> told;
 };
 
-Run RunAnalyses(const std::vector<std::string>& analyses, const std::string& rule) {
+Results RunAnalyses(const std::vector<std::string>& analyses, const std::string& rule) {
   Design design;
   design.release = "[\"moments\", {what = \"estimates\", to = \"all\"}]";
   design.rule = rule;
   design.analyses = analyses;
   const auto ends = RunEnds(Splits()[1], design, "dealer", MakeRows(200, 8, false));
-  Run run;
+  Results all;
   for (const run::PartyEnd& end : ends) {
     EXPECT_FALSE(end.error) << end.error->message();
     if (!end.outcome || end.party == "dealer") continue;
-    const auto& results = testing::MleResultsOf(*end.outcome);
-    if (run.own.empty()) {
-      run.own = results;
+    const auto& results = partita::testing::MleResultsOf(*end.outcome);
+    if (all.own.empty()) {
+      all.own = results;
     } else {
-      run.told.push_back(results);
+      all.told.push_back(results);
     }
   }
   testing::ExpectPlanned(ends);
-  return run;
+  return all;
 }
 
 const std::vector<std::string> kAnalyses = {
@@ -57,25 +57,25 @@ const std::vector<std::string> kAnalyses = {
 TEST(ToldResult, EverybodyIsToldHowAFitEnded) {
   for (const std::string rule : {"", "grid = \"full\"\naccept = \"table of covariates\"\n"}) {
     SCOPED_TRACE(rule);
-    const Run run = RunAnalyses(kAnalyses, rule);
-    ASSERT_EQ(run.own.size(), kAnalyses.size());
-    ASSERT_EQ(run.told.size(), 2u);
-    for (const std::vector<methods::mle::MleResult>& results : run.told) {
+    const Results all = RunAnalyses(kAnalyses, rule);
+    ASSERT_EQ(all.own.size(), kAnalyses.size());
+    ASSERT_EQ(all.told.size(), 2u);
+    for (const std::vector<MleResult>& results : all.told) {
       ASSERT_EQ(results.size(), kAnalyses.size());
       for (size_t a = 0; a < results.size(); ++a) {
         SCOPED_TRACE(results[a].name);
-        EXPECT_EQ(results[a].fit.converged, run.own[a].fit.converged);
-        EXPECT_EQ(results[a].fit.stop, run.own[a].fit.stop);
-        EXPECT_EQ(results[a].fit.iterations, run.own[a].fit.iterations);
-        EXPECT_EQ(results[a].fit.optimizer, run.own[a].fit.optimizer);
-        EXPECT_EQ(results[a].fit.warnings.empty(), run.own[a].fit.warnings.empty());
-        EXPECT_THAT(results[a].notes, Contains(methods::mle::kNormalityNotChecked));
-        EXPECT_THAT(results[a].notes, Contains(methods::mle::kTold));
+        EXPECT_EQ(results[a].fit.converged, all.own[a].fit.converged);
+        EXPECT_EQ(results[a].fit.stop, all.own[a].fit.stop);
+        EXPECT_EQ(results[a].fit.iterations, all.own[a].fit.iterations);
+        EXPECT_EQ(results[a].fit.optimizer, all.own[a].fit.optimizer);
+        EXPECT_EQ(results[a].fit.warnings.empty(), all.own[a].fit.warnings.empty());
+        EXPECT_THAT(results[a].notes, Contains(kNormalityNotChecked));
+        EXPECT_THAT(results[a].notes, Contains(kTold));
       }
       EXPECT_FALSE(results[1].fit.converged);
       EXPECT_THAT(results[1].fit.warnings,
                   Contains(HasSubstr("constraints could not be satisfied together")));
-      EXPECT_THAT(methods::mle::SemSummary(results[1]), HasSubstr("did NOT converge"));
+      EXPECT_THAT(SemSummary(results[1]), HasSubstr("did NOT converge"));
       EXPECT_THAT(results[2].fit.warnings, Contains(HasSubstr("no standard errors of f =~ x1")));
       EXPECT_THAT(results[2].fit.warnings,
                   Contains(HasSubstr("1 more parameters than the data have moments")));
@@ -87,8 +87,8 @@ TEST(ToldResult, EverybodyIsToldHowAFitEnded) {
 
 // One reason for every way to stop, and the parameter that ran away by name.
 TEST(ToldResult, ReasonsAreOfAFixedList) {
-  const methods::mle::MleResult own = RunAnalyses({kAnalyses[0]}, "").own.at(0);
-  methods::mle::MleAnalysis analysis;
+  const MleResult own = RunAnalyses({kAnalyses[0]}, "").own.at(0);
+  MleAnalysis analysis;
   analysis.table = own.table;
   data::ColumnSchema column;
   column.type = data::ColumnType::kNumeric;
@@ -96,12 +96,12 @@ TEST(ToldResult, ReasonsAreOfAFixedList) {
   column.upper = 20;
   analysis.variables.assign(3, {column, "", "", ""});
   for (int reason = 1; reason < stats::kNumStopReasons; ++reason) {
-    methods::mle::MleResult result = own;
+    MleResult result = own;
     result.fit.warnings.clear();
     result.fit.converged = false;
     result.fit.stop = static_cast<stats::StopReason>(reason);
     result.fit.estimates[0].estimate = 1e3;
-    methods::mle::AddToldWarnings(analysis, result);
+    AddToldWarnings(analysis, result);
     EXPECT_THAT(result.fit.warnings, Contains(HasSubstr(stats::StopReasonText(result.fit.stop))));
     const auto named = HasSubstr("y ~ x1 ran away to 1000");
     if (result.fit.stop == stats::StopReason::kRanAway) {
@@ -110,10 +110,10 @@ TEST(ToldResult, ReasonsAreOfAFixedList) {
       EXPECT_THAT(result.fit.warnings, ::testing::Not(Contains(named)));
     }
   }
-  methods::mle::MleResult good = own;
-  methods::mle::AddToldWarnings(analysis, good);
+  MleResult good = own;
+  AddToldWarnings(analysis, good);
   EXPECT_THAT(good.fit.warnings, IsEmpty());
 }
 
 }  // namespace
-}  // namespace partita::told_result_test
+}  // namespace partita::methods::mle::told_result_test

@@ -17,7 +17,7 @@
 #include "tests/methods/mle/reference_run.h"
 #include "tests/paths.h"
 
-namespace partita::tutorial_models_test {
+namespace partita::methods::mle::tutorial_models_test {
 namespace {
 
 struct Table {
@@ -215,11 +215,11 @@ class TutorialModel : public ::testing::TestWithParam<Model> {};
 TEST_P(TutorialModel, ConvergesToTheFitOfThePooledRows) {
   const Model& model = GetParam();
   const Table table = ReadTable(model.table);
-  const std::string folder = testing::MakeTemporaryFolder("tutorial");
+  const std::string folder = partita::testing::MakeTemporaryFolder("tutorial");
   const auto ends = testing::Run(WriteStudy(model, table, folder));
   std::filesystem::remove_all(folder);
   if (HasFailure()) return;
-  const methods::mle::MleResult& result = testing::MleResultsOf(testing::Receiver(ends)).front();
+  const MleResult& result = partita::testing::MleResultsOf(testing::Receiver(ends)).front();
   ASSERT_TRUE(result.fit.converged) << result.fit.warnings.front();
   std::vector<stats::GroupMoments> moments;
   if (model.group) {
@@ -248,4 +248,4 @@ INSTANTIATE_TEST_SUITE_P(Lavaan, TutorialModel, ::testing::ValuesIn(kModels),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
-}  // namespace partita::tutorial_models_test
+}  // namespace partita::methods::mle::tutorial_models_test

@@ -200,6 +200,11 @@ void MleStudy::Describe(study::Plan& plan) const {
       fmt::format("2^-{}; {}.", computations.front().task.fraction_bits,
                   IsSealed(*this) ? "sums of them are exact, the fit on shares rounds to 2^-40"
                                   : "nothing is truncated after that"));
+  if (IsSealed(*this) || IsImputed(*this)) {
+    plan.notes.emplace_back(
+        "The run has thousands of rounds, each of which waits for every party: on machines that "
+        "are busy with other work it takes several times the predicted seconds.");
+  }
   for (const CommonBounds& bounds : common_bounds) {
     plan.notes.push_back(
         fmt::format("Parameters of {} are equal, so protocol 'sealed' scales them by common "

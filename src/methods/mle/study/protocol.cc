@@ -180,7 +180,7 @@ void AddStudyWords(const MleStudy& study, size_t analysis, MleResult& told) {
   }
   if (IsImputed(study)) told.fit.optimizer += ImputedTablesText(study.file.design.imputations);
   const std::string& protocol = study.file.analyses[analysis].protocol;
-  if (IsPublished(protocol)) told.notes.push_back(PublishedNote(protocol));
+  if (published::IsPublished(protocol)) told.notes.push_back(published::PublishedNote(protocol));
 }
 
 // The estimates that the study file releases to others than the receiver.

@@ -131,8 +131,13 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   const auto p = static_cast<Eigen::Index>(results[1].table.observed.size());
   const Eigen::VectorXd mean = Eigen::VectorXd::LinSpaced(p, 0.1, 1.7);
   const Eigen::MatrixXd covariance = Eigen::MatrixXd::Identity(p, p) + mean * mean.transpose();
-  results[1].moments = ReleasedMoments{{{301, mean, covariance}},
-                                       ReleasedNoise{{{mean, 2 * mean}, 0.3, true}, "w", 2}};
+  results[1].moments.emplace().groups = {{301, mean, covariance}};
+  ReleasedNoise& noise = results[1].moments->noise.emplace();
+  noise.noise.scale = {mean, 2 * mean};
+  noise.noise.variance = 0.3;
+  noise.noise.noised_count = true;
+  noise.mechanism = "w";
+  noise.norm = 2;
   results[0].notes = {"A note."};
   results[0].likelihood = {{5, 4, 221, 20, 54}, "likelihood-oracle"};
   results[0].fit_measures_available = false;

@@ -17,7 +17,7 @@ std::string_view Between(std::string_view text, std::string_view open, std::stri
 }  // namespace
 
 std::string JsonProblem(int id, std::string_view what) {
-  constexpr int kOverflow = 406, kMissingKey = 403;
+  constexpr int kMissingKey = 403, kOverflow = 406, kOwn = 501;
   if (id < 200) {
     std::string_view column = Between(what, "column ", ":"), line = Between(what, "line ", ",");
     const auto is_number = [](std::string_view text) {
@@ -27,6 +27,7 @@ std::string JsonProblem(int id, std::string_view what) {
     if (!is_number(line) || !is_number(column)) return "it is no JSON";
     return "it is no JSON (line " + std::string(line) + ", column " + std::string(column) + ")";
   }
+  if (id == kOwn) return std::string(what.substr(what.find("] ") + 2));
   if (id == kOverflow) return "a number in it is too large";
   if (id == kMissingKey) return "'" + std::string(Between(what, "key '", "'")) + "' is missing";
   if (id >= 400 && id < 500) return "a list in it is too short";

@@ -7,7 +7,8 @@
 namespace partita {
 
 // Of an exception of nlohmann-json with this `id` and text: "'rows' is missing", "it is no JSON
-// (byte 17)". No words of the library, and of the text only the name of a key.
+// (line 2, column 5)". Of other_error 501, which readers throw themselves, their own words; else no
+// words of the text but the name of a key.
 std::string JsonProblem(int id, std::string_view what);
 
 }  // namespace partita

@@ -38,7 +38,7 @@ std::string SeparatorHint(std::span<const std::string> header, char separator) {
   }
   if (most == separator) return "";
   return fmt::format(
-      "it was read with the separator '{}' and has one column so, but '{}' stands in its header: "
+      "read with the separator '{}' it has one column, but '{}' stands in its header: "
       "write separator = \"{}\" under [table] in the study file (elsewhere say --separator), or "
       "write the table with the other one",
       SeparatorName(separator), SeparatorName(most), most == '\t' ? "\\t" : SeparatorName(most));

@@ -30,6 +30,10 @@ TEST(JsonProblemTest, SaysWhatIsWrongInOwnWords) {
             "something in it is no number, and should be one");
   EXPECT_EQ(ProblemOf([] { return Json("many").at("rows"); }),
             "something in it is of another type than it should be");
+  EXPECT_EQ(ProblemOf([]() -> Json {
+              throw Json::other_error::create(501, "it has no analysis", nullptr);
+            }),
+            "it has no analysis");
   EXPECT_EQ(JsonProblem(101, ""), "it is no JSON");
 }
 

@@ -248,7 +248,7 @@ TEST_F(ApprovalsCommandTest, EveryHashHasOneName) {
   const std::string shown = Partita({"study", "plan", folder_.study_file()}).out + approved.out +
                             Partita({"study", "approval", File()}).out;
   std::map<std::string, std::set<std::string>> by_name;
-  static const std::regex line("([a-z]+( file)?)( SHA-256|  +)\\s*([0-9a-f]{64})");
+  static const std::regex line("([a-z]+( [a-z]+)?)( SHA-256|  +)\\s*([0-9a-f]{64})");
   for (std::sregex_iterator at(shown.begin(), shown.end(), line), end; at != end; ++at)
     by_name[(*at)[1].str()].insert((*at)[4].str());
   std::set<std::string> names, hashes;
@@ -257,7 +257,7 @@ TEST_F(ApprovalsCommandTest, EveryHashHasOneName) {
     EXPECT_EQ(values.size(), 1u) << name;
     EXPECT_TRUE(hashes.insert(*values.begin()).second) << name;
   }
-  EXPECT_THAT(names, ElementsAre("agreement", "plan", "study file", "table"));
+  EXPECT_THAT(names, ElementsAre("agreement", "plan", "signed by", "study file", "table"));
 
   const auto json = nlohmann::json::parse(StudyFolder::Read(result));
   EXPECT_EQ(json["plan"]["study_file_hash"], *by_name["study file"].begin());

@@ -213,7 +213,7 @@ TEST_F(BadInputTest, AnotherSeparatorIsNamed) {
       "data", "check", folder_.data("south"), "--study", folder_.study_file(), "--party", "south"};
   const ProcessResult misread = Partita(check);
   EXPECT_EQ(misread.exit_code, 7);
-  EXPECT_THAT(misread.out, HasSubstr("write separator = \";\" under [table]"));
+  EXPECT_THAT(misread.out, HasSubstr("separator = \";\" under [table]"));
   // Read as it is, there is no other problem.
   std::vector<std::string> as_it_is = check;
   as_it_is.insert(as_it_is.end(), {"--separator", ";"});
@@ -243,13 +243,13 @@ TEST_F(BadInputTest, FewerRowsThanParameters) {
   ExpectUsageError({"3 rows"});
 }
 
-// Enough for the covariances of three variables, not for the parameters: five, all but the moments
-// of x1 and x2.
+// Enough for the covariances of three variables, not for three regressions and two variances.
 TEST_F(BadInputTest, ParametersAreCountedBeforeTheRun) {
-  folder_.Edit(folder_.study_file(), "count = 40", "count = 4");
+  folder_.Edit(folder_.study_file(), "count = 40", "count = 5");
+  folder_.Edit(folder_.study_file(), "x3 ~ x1 + x2", "x3 ~ x1 + x2\nx1 ~ x2");
   const ProcessResult result = Partita({"study", "validate", folder_.study_file()});
   EXPECT_EQ(result.exit_code, 2) << result.out;
-  EXPECT_THAT(result.err, HasSubstr("4 rows are not more than the 4 free parameters of analysis"));
+  EXPECT_THAT(result.err, HasSubstr("5 rows are not more than the 5 free parameters of analysis"));
 }
 
 TEST_F(BadInputTest, NoTableForAParty) {

@@ -145,7 +145,7 @@ TEST(CommandsTest, TheDemonstrationNeedsNothingBeside) {
   }
   const ProcessResult again = run({"--folder", kept});
   EXPECT_EQ(again.exit_code, 2);
-  EXPECT_THAT(again.err, AllOf(HasSubstr("study.toml exists already"), HasSubstr("--force")));
+  EXPECT_THAT(again.err, AllOf(HasSubstr("exists already"), HasSubstr("--force")));
 }
 
 TEST(CommandsTest, TemplatesAreValidStudies) {

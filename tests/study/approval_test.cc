@@ -287,7 +287,7 @@ TEST(ApprovalTest, BadDocumentsAreRefusedByName) {
   EXPECT_EQ(problem("[]"), "a.json: it is not a JSON object");
   EXPECT_EQ(problem(std::string(100'000, '[')), "a.json: it is not a JSON object");
   EXPECT_EQ(problem("{}"), "a.json: it has no key 'partita_approval'");
-  EXPECT_EQ(problem(Edited(good, "_approval\": 2", "_approval\": 1")),
+  EXPECT_EQ(problem(Edited(good, "_approval\": 3", "_approval\": 1")),
             "a.json: its format is not 3, the one that is read here");
   EXPECT_EQ(problem(Edited(good, "\"runs\": 2", "\"runs\": 0")),
             "a.json: 'runs' is not a whole number from 1 to 1000000");

@@ -146,6 +146,20 @@ void WriteText(const fs::path& file, const std::string& text, bool force, const 
   WriteNewFile(file, text, kBundleMode, what);
 }
 
+// What a roster that is there says otherwise: a line for each party whose certificate is another.
+std::string ChangedParties(const fs::path& file, const net::Roster& roster) {
+  if (!fs::exists(file)) return "";
+  std::string text;
+  for (const net::RosterEntry& before : net::LoadRoster(file)) {
+    for (const net::RosterEntry& entry : roster) {
+      if (entry.name != before.name || entry.fingerprint == before.fingerprint) continue;
+      text += fmt::format("  {} had the certificate {} until now: ask why it has another\n",
+                          entry.name, before.fingerprint);
+    }
+  }
+  return text;
+}
+
 int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
   const study::SignedBundle document = study::ParseBundle(
       ReadFile(options.file, study::kMaxBundleBytes, "the bundle"), options.file);
@@ -167,16 +181,17 @@ int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
                 "ask whoever made it");
   }
   const std::string plan_hash = ToHex(study::PlanHash(run::BuildPlan(*study)));
+  const std::string changed = ChangedParties(roster_file, roster);
   WriteText(study_file, bundle.study_file, output.force, "the study file");
   WriteText(roster_file, bundle.roster, output.force, "the roster");
   PrintResult(
       output,
       fmt::format(
-          "The study '{}', put together by {} on {}; this is party {}\n\n{}\nplan hash  {}\n\n"
+          "The study '{}', put together by {} on {}; this is party {}\n\n{}{}\nplan hash  {}\n\n"
           "Compare every fingerprint with its owner, by telephone or signed mail.\n"
           "wrote {} and {}\n\nNext: partita study join {} --folder {} --approve",
           bundle.study, bundle.party, FormatUtc(bundle.made_at), own, RosterText(roster, own),
-          plan_hash, study_file.string(), roster_file.string(), study_file.string(),
+          changed, plan_hash, study_file.string(), roster_file.string(), study_file.string(),
           folder.string()),
       nlohmann::ordered_json{{"study", bundle.study},
                              {"made_by", bundle.party},

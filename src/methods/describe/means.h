@@ -10,7 +10,7 @@
 // Error     Before rounding at most 2^-43 of a mean and 2^-48 + 2^-43 var + 2^-b / (n (n - 1)) of
 //           var, with b = min(60, 76 - 2 log2(max_rows)), all in units of half-widths.
 // Withheld  Where the mask is 0, and where var is below 2^-33: there is no grid then, and what is
-//           opened is 0. A mean of values that are all the same would be each row's value.
+//           opened is 0.
 // Cost      compare.h, division.h, reciprocal.h and release_grid.h for as many values as entries.
 #pragma once
 

@@ -12,7 +12,8 @@
 namespace partita::methods::describe {
 namespace {
 
-constexpr char kLevel[] = "parameters";
+// The table is all that it says of the rows.
+constexpr char kLevel[] = "sufficient-statistics";
 constexpr size_t kCellBytes = 64;  // of table1.csv, at most, beside names
 
 std::string ListOf(const std::vector<Variable>& variables) {
@@ -140,6 +141,11 @@ void DescribeStudy::Describe(study::Plan& plan) const {
       "and that is an answer about the rows. Holders who put their rows together can subtract them "
       "all, which is not checked, and nothing limits what the table says about single persons (no "
       "differential privacy).");
+  plan.assumptions.emplace_back(
+      "The checks are of this table alone. Tables of several studies can be subtracted from one "
+      "another, and no min_cell is asked of the differences: a holder's own machine refuses rows "
+      "that differ from earlier ones by few, not other cuts, groups or variables of the same "
+      "rows.");
   plan.notes.emplace_back(
       "All rows together are computed from the groups where these open; their quantiles open on "
       "their own.");
@@ -164,6 +170,8 @@ std::vector<study::PlanExposure> DescribeStudy::Exposures() const {
   exposure.bits = BitsOf(*this);
   return {exposure};
 }
+
+std::vector<std::string> DescribeStudy::FileNames() const { return {kTableFile}; }
 
 uint64_t DescribeStudy::FileBytes() const {
   const Layout layout(spec);

@@ -60,6 +60,23 @@ std::optional<Variable> ReadGroup(const TableReader& reader, const StudyFile& st
   return group;
 }
 
+// Each count of two views of one variable may be large, and their difference few persons.
+void RequireOtherSource(const TableReader& reader, const LocatedText& name,
+                        const Variable& variable, const Spec& spec) {
+  const auto refuse = [&](const Variable& other) {
+    reader.Fail(
+        name.position,
+        fmt::format("{} and {} are both made of {}: what one counts less what the other "
+                    "counts may be few persons",
+                    Quote(other.schema.name), Quote(variable.schema.name), Quote(variable.source)),
+        "describe one of them, and group by another variable");
+  };
+  if (spec.group && spec.group->source == variable.source) refuse(*spec.group);
+  for (const Variable& other : spec.variables) {
+    if (other.source == variable.source) refuse(other);
+  }
+}
+
 void ReadVariables(const TableReader& reader, const StudyFile& study, const data::Schema& factors,
                    Spec& spec) {
   const std::string group = spec.group ? spec.group->schema.name : "";
@@ -70,11 +87,13 @@ void ReadVariables(const TableReader& reader, const StudyFile& study, const data
         reader.Fail(name.position, Quote(group) + " is the group and a variable",
                     "remove it from one of them");
       }
-      spec.variables.push_back(ReadVariable(reader, name, "variables", study, factors));
+      Variable variable = ReadVariable(reader, name, "variables", study, factors);
+      RequireOtherSource(reader, name, variable, spec);
+      spec.variables.push_back(std::move(variable));
     }
   } else {
     for (const data::ColumnSchema& schema : study.dictionary.columns) {
-      if (IsDescribed(schema) && schema.name != group)
+      if (IsDescribed(schema) && !(spec.group && schema.name == spec.group->source))
         spec.variables.push_back(VariableOf(schema, study));
     }
   }

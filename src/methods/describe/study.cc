@@ -212,8 +212,9 @@ std::vector<std::vector<uint8_t>> DescribeStudy::ExactRowSets(
 }
 
 uint64_t DescribeStudy::LeastRowsApart() const {
-  return std::max<uint64_t>(file.disclosure.min_cell,
-                            run::kRowsApartPerColumn * spec.variables.size());
+  const Layout layout(spec);
+  const uint64_t columns = layout.groups * (layout.num_rows() + layout.numbers.size());
+  return std::max<uint64_t>(file.disclosure.min_cell, run::kRowsApartPerColumn * columns);
 }
 
 std::unique_ptr<run::MethodResult> DescribeStudy::Run(mpc::Engine& engine,

@@ -23,6 +23,7 @@ struct DescribeStudy final : run::Study {
   std::vector<study::PlanExposure> Exposures() const override;
   uint64_t NumbersPerRow() const override { return 0; }
   uint64_t FileBytes() const override;
+  std::vector<std::string> FileNames() const override;
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;
   void DeriveColumns(data::Table& table) const override;

@@ -12,16 +12,17 @@
 //
 // where Q'Z is k x m standard normal and W, of Z's part orthogonal to Q, Wishart(n - k, I), the two
 // independent. The parameters are drawn given completed data: Sigma = S^1/2 W^-1 S^1/2' with W
-// Wishart(n + p + 1, I), S = n times the covariances, mu normal around the mean with covariance
-// Sigma / n. That is the posterior under the prior |Sigma|^-(2p+3)/2, under which Sigma's mean is
-// the maximum-likelihood estimate S / n. Under Jeffreys' prior, |Sigma|^-(p+1)/2 with n - 1 degrees,
-// it is S / (n - p - 2), and what is missing feeds that back: with a fraction g missing, variances
-// come out g / (1 - g) (p + 2) / sqrt(2 n) standard errors above full information, 0.3 to 0.5 of
-// them with nine variables in 300 rows (imputation_test has both; von Hippel 2013, Sociological
-// Methods & Research 42, for one variable).
+// Wishart(nu, I), S = n times the covariances, mu normal around the mean with covariance Sigma / n.
+// Of m variables given the others Sigma has the mean S_m.o / (nu - m - 1). Under Jeffreys' prior,
+// |Sigma|^-(p+1)/2, nu is n - 1: residual variances are drawn (m + 2) / n too large, and with a
+// fraction g of the rows missing what is imputed feeds that back, g / (1 - g) (m + 2) / sqrt(2 n)
+// standard errors above full information. nu = n + 1 + m, m the average of the incomplete rows,
+// puts that mean at the maximum-likelihood estimate (von Hippel 2013, Sociological Methods &
+// Research 42, of one variable).
 #pragma once
 
 #include <Eigen/Core>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -39,8 +40,11 @@ struct ImputationOptions {
   std::size_t iterations = 50;
 };
 
-// Of the Wishart matrix of n rows of p variables.
-inline double PosteriorDegrees(double n, Eigen::Index p) { return n + static_cast<double>(p) + 1; }
+// nu: of n rows, and of those that miss something how many there are and how many values they miss
+// together. A whole number.
+inline double PosteriorDegrees(double n, double incomplete_rows, double missing_values) {
+  return n + 1 + (incomplete_rows > 0 ? std::round(missing_values / incomplete_rows) : 0);
+}
 
 // Where the randomness comes from.
 class ImputationTape {

@@ -39,7 +39,7 @@ constexpr std::array<Refusal, 7> kRefusedOperators = {{
 
 // What stands before the : of a block.
 constexpr std::array<Refusal, 4> kRefusedBlocks = {{
-    {"group", "blocks of groups (group:) are not supported",
+    {"group", "blocks (group:) are not supported",
      "name the groups in the analysis (group = \"school\") and use modifiers with one value per "
      "group: c(a, b)*x"},
     {"level", "models of two levels (level:) are not supported",

@@ -234,6 +234,7 @@ TEST(DescribeStudyTest, TheTableIsPrintedAndWritten) {
   EXPECT_EQ(std::get<std::string>(table.rows.front().back()), "470");
   ASSERT_EQ(document.files.size(), 1u);
   EXPECT_EQ(document.files.front().name, "table1.csv");
+  EXPECT_EQ(Prepare(kDescribeStudy)->FileNames(), std::vector<std::string>{"table1.csv"});
   const std::string& csv = document.files.front().contents;
   EXPECT_EQ(csv.rfind("variable,arm = control,arm = treated,all\nrows,", 0), 0u);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 14);
@@ -275,6 +276,8 @@ TEST(DescribeStudyTest, OnlyTheReceiverLearnsTheTable) {
   EXPECT_EQ(plan.exposures.front().bits->opened, 483u);
   EXPECT_TRUE(plan.exposures.front().bits->passes);
   EXPECT_THAT(plan.assumptions, Contains(HasSubstr("no differential privacy")));
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("Tables of several studies can be subtracted")));
+  EXPECT_EQ(plan.leakage_level, "sufficient-statistics");
 }
 
 TEST(DescribeStudyTest, TooFewRowsOpenNothing) {
@@ -335,7 +338,8 @@ TEST(DescribeStudyTest, TakesTheRowsOfThePopulation) {
   EXPECT_EQ(outcomes.front().rows.not_in_population, 20u);
   EXPECT_EQ(outcomes.front().rows.incomplete, 10u);
   const auto study = Prepare(text);
-  EXPECT_EQ(study->LeastRowsApart(), 40u);
+  // Ten for each of 11 counts and two more numbers of each of two groups.
+  EXPECT_EQ(study->LeastRowsApart(), 260u);
 }
 
 TEST(DescribeStudyTest, RefusesMoreRowsThanAreAssumed) {

@@ -65,12 +65,41 @@ TEST(DescribeSection, HasDefaults) {
 }
 
 TEST(DescribeSection, DescribesCutVariables) {
-  const Spec spec = Read(Edited(Edited(kDescribeStudy, "\"stage\"]\ngroup", "\"decade\"]\ngroup"),
-                                "group = \"arm\"", "group = \"stage\""));
-  EXPECT_EQ(spec.variables.back().schema.levels.size(), 3u);
-  EXPECT_EQ(spec.variables.back().source, "age");
-  EXPECT_EQ(Read(Edited(kDescribeStudy, "group = \"arm\"", "group = \"decade\"")).group->source,
-            "age");
+  const std::string variables = "variables = [\"age\", \"score\", \"smoker\", \"stage\"]";
+  const Spec spec = Read(Edited(kDescribeStudy, variables, "variables = [\"decade\", \"stage\"]"));
+  EXPECT_EQ(spec.variables.front().schema.levels.size(), 3u);
+  EXPECT_EQ(spec.variables.front().source, "age");
+  const std::string by_decade = Edited(kDescribeStudy, "group = \"arm\"", "group = \"decade\"");
+  // By default all but what the group is made of.
+  const Spec grouped = Read(Edited(by_decade, variables + "\n", ""));
+  EXPECT_EQ(grouped.group->source, "age");
+  EXPECT_THAT(NamesOf(grouped), ElementsAre("score", "smoker", "stage", "arm"));
+}
+
+// Cuts at 50 and at 51 would tell how many are 51, however large their counts.
+TEST(DescribeSection, RefusesTwoViewsOfOneVariable) {
+  const std::string variables = "variables = [\"age\", \"score\", \"smoker\", \"stage\"]";
+  const std::string cuts =
+      Edited(kDescribeStudy, "[disclosure]",
+             "[[derived]]\nname = \"a50\"\nfrom = \"age\"\ntransform = \"cut\"\npoints = [50]\n"
+             "labels = [\"low\", \"high\"]\n[disclosure]");
+  const auto refuse = [&](const std::string& text, const std::string& what) {
+    try {
+      Parse(text);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      EXPECT_THAT(error.message(), ::testing::HasSubstr(what));
+      EXPECT_THAT(error.hint(), ::testing::HasSubstr("describe one of them"));
+    }
+  };
+  refuse(Edited(cuts, variables, "variables = [\"decade\", \"a50\"]"),
+         "'decade' and 'a50' are both made of 'age'");
+  refuse(Edited(cuts, variables, "variables = [\"age\", \"a50\"]"),
+         "'age' and 'a50' are both made of 'age'");
+  refuse(Edited(Edited(cuts, variables, "variables = [\"a50\"]"), "group = \"arm\"",
+                "group = \"decade\""),
+         "'decade' and 'a50' are both made of 'age'");
 }
 
 TEST(DescribeSection, TellsTheTableToAll) {

@@ -200,11 +200,14 @@ TEST(ReleaseBits, ExamplesSayTheirBits) {
     const auto study = PrepareStudy(LoadStudyFile(entry.path().string()));
     const auto* mle = dynamic_cast<const MleStudy*>(study.get());
     for (const study::PlanExposure& exposure : study->Exposures()) {
-      if (mle == nullptr || mle->IsPrivate()) {
+      if (study->IsPrivate()) {
         EXPECT_FALSE(exposure.bits);
-        continue;
+      } else if (exposure.bits) {
+        EXPECT_TRUE(exposure.bits->passes) << exposure.of;
       }
+      if (mle == nullptr || mle->IsPrivate()) continue;
       ++exact;
+      ASSERT_TRUE(exposure.bits);
       EXPECT_TRUE(exposure.bits->passes) << exposure.bits->opened << " " << exposure.bits->table;
       for (const data::DesignColumn& column : mle->analyses.front().analysis.variables)
         EXPECT_EQ(column.schema.type, data::ColumnType::kNumeric) << column.schema.name;

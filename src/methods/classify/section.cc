@@ -348,6 +348,9 @@ std::shared_ptr<const Section> ReadClassifyAnalysis(const TableReader& reader,
 
 }  // namespace
 
-SectionReader ClassifyReader() { return {"classify", kClassifyKeys, ReadClassifyAnalysis}; }
+SectionReader ClassifyReader() {
+  return {"classify", kClassifyKeys, ReadClassifyAnalysis, false, nullptr,
+          {{"classifier", "method = \"classify\""}, {"dp-sgd", "method = \"classify\""}}};
+}
 
 }  // namespace partita::study

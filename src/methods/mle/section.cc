@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "methods/mle/fit/outcomes.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
@@ -152,6 +153,14 @@ void ReadReleases(const TableReader& reader, const std::vector<Party>& parties,
   }
 }
 
+// The model functions, and where to look for what maximum likelihood here does not do.
+std::string ReadFunction(const TableReader& reader) {
+  const LocatedText function = reader.Text("function", "function = \"cfa\"");
+  if (const std::string hint = methods::mle::HintForFunction(function.value); !hint.empty())
+    reader.Fail(function.position, "method 'mle' has no function " + Quote(function.value), hint);
+  return reader.Choice(function, "function", kFunctions);
+}
+
 // What follows the fit at the receiver.
 void ReadExtras(const TableReader& reader, MleSection& section) {
   if (const auto wide = reader.OptionalText("nested_in")) section.nested_in = wide->value;
@@ -220,8 +229,7 @@ std::shared_ptr<const Section> ReadMle(const TableReader& reader, const StudyFil
   analysis.protocol = reader.Choice(reader.Text("protocol", "protocol = \"pooled-moments\""),
                                     "protocol", protocols);
   ReadPublished(reader, analysis.protocol, *section);
-  section->function =
-      reader.Choice(reader.Text("function", "function = \"cfa\""), "function", kFunctions);
+  section->function = ReadFunction(reader);
   ReadModelText(reader, study.text, *section);
   ReadReleases(reader, study.parties, analysis);
   analysis.subset = ReadSubset(reader, study.dictionary, study.derived);
@@ -279,7 +287,14 @@ SectionReader MleReader() {
                                          "nested_in",     "modification_indices",
                                          "bootstrap",     "privacy",
                                          "masks",         "rows_may_leak"};
-  return {"mle", keys, ReadMle, true, CheckNested};
+  SectionReader reader{"mle", keys, ReadMle, true, CheckNested};
+  for (const std::string& function : kFunctions) {
+    reader.mistaken_for.emplace_back(function,
+                                     "method = \"mle\" with function = \"" + function + "\"");
+  }
+  for (const char* name : {"linear", "lm"})
+    reader.mistaken_for.emplace_back(name, "method = \"mle\" with function = \"regression\"");
+  return reader;
 }
 
 }  // namespace partita::study

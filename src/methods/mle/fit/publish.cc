@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "methods/mle/fit/least_squares.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -159,7 +160,11 @@ MleResult FromNumbers(const MleAnalysis& analysis, const std::vector<double>& nu
   result.fit.fit_measures = reader.Measures(kMeasures);
   result.fit_measures_available = result.fit.fit_measures.count("chisq") > 0;
   result.fit.estimates = reader.Estimates(analysis);
-  if (!analysis.options.robust) return result;
+  for (const std::string& warning : analysis.warnings) result.notes.push_back("Warning: " + warning);
+  if (!analysis.options.robust) {
+    AddLeastSquares(analysis.options, result);
+    return result;
+  }
   stats::RobustFit robust;
   robust.scaling_factor = reader.Next();
   robust.fit_measures = reader.Measures(kRobustMeasures);

@@ -177,6 +177,15 @@ StudySize MleStudy::Size() const {
   return size;
 }
 
+std::vector<std::string> MleStudy::Warnings() const {
+  std::vector<std::string> warnings;
+  for (const PreparedAnalysis& analysis : analyses) {
+    for (const std::string& warning : analysis.analysis.warnings)
+      warnings.push_back(fmt::format("analysis '{}': {}", analysis.analysis.options.name, warning));
+  }
+  return warnings;
+}
+
 void MleStudy::Describe(study::Plan& plan) const {
   AddAnalyses(*this, plan);
   for (const methods::mle::DisclosureCheck& check : checks)
@@ -193,6 +202,7 @@ void MleStudy::Describe(study::Plan& plan) const {
       fmt::format("2^-{}; {}.", computations.front().task.fraction_bits,
                   IsSealed(*this) ? "sums of them are exact, the fit on shares rounds to 2^-40"
                                   : "nothing is truncated after that"));
+  for (const std::string& warning : Warnings()) plan.notes.push_back("WARNING: " + warning);
   Forecast forecast = ForecastUtility(*this);
   plan.utility = std::move(forecast.rows);
   for (std::string& note : forecast.notes) plan.notes.push_back(std::move(note));

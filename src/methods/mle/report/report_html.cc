@@ -75,7 +75,7 @@ std::string RenderReportHtml(std::span<const MleResult> results, const study::Pl
   page.main = "<noscript>" +
               Paragraph("The plots need JavaScript; the tables hold the same numbers.", "note") +
               "</noscript>\n" + StatementsHtml(Statements(results, plan, facts));
-  if (results.size() > 1) page.main += ComparisonHtml(results);
+  if (results.size() > 1) page.main += ComparisonHtml(results, facts);
   for (size_t i = 0; i < results.size(); ++i) {
     page.main += AnalysisHtml(results[i], facts, i, results.size() == 1);
   }

@@ -285,6 +285,8 @@ std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     fitted.push_back(result.results[a] ? *result.results[a]
                                        : FitAnalysis(study, a, result, progress));
+    for (const std::string& warning : study.analyses[a].analysis.warnings)
+      fitted.back().notes.push_back("Warning: " + warning);
     for (const CheckOutcome& check : result.checks) {
       if (!check.passed && check.analysis == study.file.analyses[a].name)
         fitted.back().notes.push_back("Warning: this does not hold: " + check.rule + ".");

@@ -97,6 +97,7 @@ struct MleStudy final : Study {
   StudySize Size() const override;
   bool IsPrivate() const override { return privacy.has_value(); }
   void Describe(study::Plan& plan) const override;
+  std::vector<std::string> Warnings() const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
   Forecast Utility() const override;

@@ -1,0 +1,25 @@
+// A regression as R's lm is read: coefficients with Student's t, residual standard error on its
+// degrees of freedom, R-squared and F. Instead of what reports show of a fit by maximum likelihood,
+// for results that have MleResult::least_squares.
+#pragma once
+
+#include <string>
+
+#include "methods/mle/fit/result.h"
+
+namespace partita::report {
+
+// "quality", with the group where there are several.
+std::string RegressionName(const methods::mle::MleResult& result,
+                           const methods::mle::LeastSquares& regression);
+
+// For the terminal: coefficients and what stands below them in R, regression by regression.
+std::string LeastSquaresText(const methods::mle::MleResult& result);
+
+// The same as markup.
+std::string LeastSquaresHtml(const methods::mle::MleResult& result);
+
+// For the methods section of a paper: sizes, R-squared and F.
+std::string LeastSquaresSentence(const methods::mle::MleResult& result);
+
+}  // namespace partita::report

@@ -22,7 +22,7 @@
 #include "privacy/statement.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
-#include "report/line_plot.h"
+#include "report/row_plot.h"
 #include "report/privacy_html.h"
 #include "report/progress.h"
 #include "stats/mixture/coverage.h"
@@ -194,8 +194,7 @@ std::string MarginalFigure(const dpvi::ModelColumn& column,
   for (const dpvi::CellShare& share : dpvi::CellShares({column}, {marginal}))
     rows.push_back({share.cell, share.real, share.synthetic});
   const std::string title = fmt::format("Shares of {}", marginal.name);
-  return report::Element("h3", report::Escape(title)) +
-         report::Element("figure", report::BarPlotSvg(title, "real", "synthetic", rows));
+  return report::BarPlotHtml(title, "real", "synthetic", rows);
 }
 
 std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& model) {
@@ -228,10 +227,9 @@ std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& mod
   page.header = report::Element("h1", report::Escape(page.title)) + report::Paragraph(kRealRows);
   page.main =
       report::Section("use", "What such data are for", report::Paragraph(dpvi::kSyntheticPurpose)) +
-      report::Section("marginals", "Marginals", report::RenderHtmlTable(table) + marginal_plots) +
+      report::Section("marginals", "Marginals", report::RenderHtmlTable(table) + report::Element("div", marginal_plots, "plots")) +
       report::Section("associations", "Associations",
-                      report::Element("figure", report::BarPlotSvg("Cramer's V of pairs", "real",
-                                                                   "synthetic", pairs))) +
+                      report::BarPlotHtml("Cramer's V of pairs", "real", "synthetic", pairs)) +
       report::Section("model", "Model and prediction", report::Definitions(facts));
   if (!model.privacy.empty()) {
     page.main += report::Section("privacy", "Privacy",

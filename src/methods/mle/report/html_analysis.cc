@@ -147,7 +147,8 @@ bool ShowsLeastSquares(const MleResult& result, const RunFacts& facts) {
 // What the plot of estimates shows, and what is in the table only.
 std::string EstimatesCaption(const MleResult& result, const RunFacts& facts) {
   std::string text = ShowsLeastSquares(result, facts)
-                         ? "Slopes (points) with 95 % intervals (lines)"
+                         ? "Slopes (points) with 95 % intervals (lines); the intercept is in the "
+                           "table"
                          : "Estimates (points) with 95 % Wald intervals (lines)";
   text += result.group_n.size() > 1
               ? ", in the units of the model: every parameter has an axis of its own."

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/text_table.h"
 #include "methods/mle/report/estimate_rows.h"
 #include "methods/mle/report/statements.h"
+#include "report/html_run.h"
 #include "report/json.h"
 
 namespace partita::report {
@@ -26,6 +26,7 @@ std::string GroupLabel(const MleResult& result, int group) {
 struct Interval {
   std::string title;  // of its section
   std::string label, series;
+  std::string group;  // empty: of no group, or of the only one
   double estimate = 0, lower = 0, upper = 0, scale = 0;
 };
 
@@ -55,7 +56,7 @@ std::vector<Interval> SlopeIntervals(const MleResult& result) {
       Interval interval = IntervalOf(result, term.row);
       interval.title = "Slopes of the regression of " + regression.outcome;
       interval.label = term.name;
-      interval.series = GroupLabel(result, row.group);
+      interval.series = interval.group = GroupLabel(result, row.group);
       interval.lower = term.ci_lower;
       interval.upper = term.ci_upper;
       intervals.push_back(std::move(interval));
@@ -72,7 +73,7 @@ std::vector<Interval> Intervals(const MleResult& result) {
       if (!HasInterval(result, row)) continue;
       Interval interval = IntervalOf(result, row);
       interval.title = section.title;
-      interval.series = GroupLabel(result, section.group);
+      interval.series = interval.group = GroupLabel(result, section.group);
       // Defined parameters belong to no group; the first series shows them.
       if (section.group == 0 && result.group_n.size() > 1)
         interval.series = result.group_labels.front();
@@ -175,7 +176,7 @@ Json AnalysisPlotJson(const MleResult& result, const RunFacts& facts) {
 std::vector<Interval> ComparedIntervals(const MleResult& result) {
   std::vector<Interval> intervals = Intervals(result);
   for (Interval& interval : intervals) {
-    if (result.group_n.size() > 1) interval.label += " [" + interval.series + "]";
+    if (!interval.group.empty()) interval.label += " [" + interval.group + "]";
     interval.series = AnalysisName(result);
   }
   return intervals;
@@ -206,22 +207,6 @@ Json ComparisonJson(std::span<const MleResult> results) {
     }
   }
   return {{"series", series}, {"sections", SectionsJson(shared, true)}};
-}
-
-Json TrafficJson(const RunFacts& facts) {
-  Json phases = Json::array();
-  double start = 0;
-  for (const PhaseFacts& phase : facts.phases) {
-    std::string note;
-    if (phase.bytes_sent + phase.bytes_received > 0) {
-      note = FormatBytes(phase.bytes_sent) + " sent, " + FormatBytes(phase.bytes_received) +
-             " received";
-    }
-    phases.push_back(
-        {{"phase", phase.phase}, {"start", start}, {"seconds", phase.seconds}, {"note", note}});
-    start += phase.seconds;
-  }
-  return phases;
 }
 
 }  // namespace
@@ -271,7 +256,7 @@ std::string PlotData(std::span<const MleResult> results, const RunFacts& facts) 
   for (const MleResult& result : results) analyses.push_back(AnalysisPlotJson(result, facts));
   const Json json = {{"analyses", analyses},
                      {"comparison", HasComparison(results) ? ComparisonJson(results) : Json()},
-                     {"traffic", TrafficJson(facts)}};
+                     {"traffic", Json::parse(TrafficData(facts))}};
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 

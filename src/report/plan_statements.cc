@@ -1,6 +1,7 @@
 #include "report/plan_statements.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace partita::report {
 namespace {
@@ -25,6 +26,22 @@ std::vector<std::string> ComputingParties(const study::Plan& plan) {
   return names;
 }
 
+// What may be learned about one person, by whom: who learns as much is named together.
+std::string Losses(const study::Plan& plan) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> who;  // by what they learn
+  for (const study::PlanPrivacy& row : plan.privacy) {
+    const std::string loss =
+        row.loss + (row.adjacency.empty() ? "" : " (" + row.adjacency + ")");
+    auto found = std::find_if(who.begin(), who.end(),
+                              [&](const auto& entry) { return entry.first == loss; });
+    if (found == who.end()) found = who.insert(who.end(), {loss, {}});
+    found->second.push_back(row.adversary);
+  }
+  std::string text;
+  for (const auto& [loss, adversaries] : who) text += " " + List(adversaries) + ": " + loss + ".";
+  return text;
+}
+
 Statement DifferentialPrivacy(const study::Plan& plan) {
   std::vector<std::string> exact, receivers, noisy;
   for (const study::PlanRelease& release : plan.releases) {
@@ -41,7 +58,8 @@ Statement DifferentialPrivacy(const study::Plan& plan) {
   }
   if (exact.empty()) {
     return {"differential-privacy",
-            "Differentially private as the privacy statement says; it covers " + List(noisy) + "."};
+            "Differentially private as the privacy statement says; it covers " + List(noisy) + "." +
+                Losses(plan)};
   }
   return {"differential-privacy", "NOT differentially private: what is released to " +
                                       List(receivers) + " (" + List(exact) +

@@ -7,8 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
 #include <sstream>
 
+#include "base/files.h"
+#include "report/html_text.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::report {
@@ -63,6 +66,34 @@ BrowserRun PrintPdf(const std::string& file, const std::string& pdf) {
 
 BrowserRun TakePicture(const std::string& file, const std::string& png) {
   return Run("--window-size=1020,9000 --screenshot='" + png + "'", file);
+}
+
+std::vector<std::string> LayoutFaults(const std::string& html, const std::string& file) {
+  std::string frames;
+  for (const char* width : {"400", "900", "1400"}) {
+    frames += "<iframe name=\"" + std::string(width) + " px\" width=\"" + width +
+              "\" height=\"1200\" srcdoc=\"" + Escape(html) + "\"></iframe>\n";
+  }
+  // The rules for paper on a screen as wide as A4 between its margins; the page's own policy would
+  // refuse the changed style.
+  std::string paper = std::regex_replace(html, std::regex("@media print"), "@media all");
+  paper = std::regex_replace(
+      paper, std::regex("<meta http-equiv=\"Content-Security-Policy\"[^>]*>"), "");
+  frames += "<iframe name=\"paper\" width=\"680\" height=\"1200\" srcdoc=\"" + Escape(paper) +
+            "\"></iframe>\n";
+  WriteFileAtomically(file, "<!DOCTYPE html>\n<html><body>\n" + frames +
+                                "<pre id=\"faults\">not measured</pre>\n<script>" +
+                                ReadText(SourcePath("tests/report/layout.js")) +
+                                "</script></body></html>\n");
+  const BrowserRun run = DumpDocument(file);
+  const std::string start = "<pre id=\"faults\">";
+  const size_t at = run.out.find(start);
+  if (run.status != 0 || at == std::string::npos) return {"the browser did not measure " + file};
+  std::vector<std::string> faults = run.console;
+  std::istringstream lines(
+      run.out.substr(at + start.size(), run.out.find("</pre>", at) - at - start.size()));
+  for (std::string line; std::getline(lines, line);) faults.push_back(line);
+  return faults;
 }
 
 std::vector<size_t> PdfPageSizes(const std::string& pdf) {

@@ -52,6 +52,12 @@ std::string LabelOf(const ChainSpec& spec, const std::string& name) {
   return unit.empty() ? name : name + " (" + unit + ")";
 }
 
+std::string DiagnosticsText(const ParameterResult& result) {
+  if (std::isnan(result.rhat)) return "R-hat is not defined: the draws stand still";
+  return fmt::format("R-hat {:.3f}; effective draws {:.0f} (bulk), {:.0f} (tail)", result.rhat,
+                     result.bulk_ess, result.tail_ess);
+}
+
 DocumentPlot Trace(const std::string& name, const std::string& label, const std::string& note,
                    size_t parameter, const stats::mcmc::Draws& draws) {
   DocumentPlot plot{"Trace of " + name, "draw after the warm-up", label, {}, note};
@@ -151,8 +157,7 @@ std::vector<DocumentPlot> ChainPlots(const ChainSpec& spec, const ChainSummary& 
     const ParameterResult& result = summary.parameters[j];
     const std::string label = LabelOf(spec, result.name);
     plots.push_back(Trace(result.name, label,
-                          fmt::format("R-hat {:.3f}; effective draws {:.0f} (bulk), {:.0f} (tail)",
-                                      result.rhat, result.bulk_ess, result.tail_ess),
+                          DiagnosticsText(result),
                           j, draws));
     DocumentPlot density = Density(result, label, PooledDraws(j, draws));
     if (!density.series.empty()) plots.push_back(std::move(density));

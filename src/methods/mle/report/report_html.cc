@@ -9,7 +9,6 @@
 #include "report/html_run.h"
 #include "report/html_text.h"
 #include "report/privacy_html.h"
-#include "report/web_assets.h"
 
 namespace partita::report {
 namespace {
@@ -54,15 +53,6 @@ std::string Methods(std::span<const MleResult> results, const study::Plan& plan,
                      "\n" + Paragraph("Software: " + software + "."));
 }
 
-std::string Footer() {
-  return Paragraph(
-             "Made by Partita. This file needs no network; result.json and the CSV hold its "
-             "numbers in full precision.") +
-         Element("details", Element("summary", "Licences of the packages that draw the plots") +
-                                Element("pre", Escape(web_assets::Licences()))) +
-         "\n";
-}
-
 }  // namespace
 
 std::string RenderReportHtml(std::span<const MleResult> results, const study::Plan& plan,
@@ -81,7 +71,9 @@ std::string RenderReportHtml(std::span<const MleResult> results, const study::Pl
   }
   page.main += DataHtml(facts) + StudyHtml(plan, facts) + LearnedHtml(plan, facts) +
                TrafficHtml(facts) + Methods(results, plan, facts);
-  page.footer = Footer();
+  page.footer = Paragraph(
+      "Made by Partita. This file needs no network; result.json and the CSV hold its numbers in full "
+      "precision.");
   page.data = PlotData(results, facts);
   if (plan.privacy_statement) page.data = WithTradeOffs(page.data, *plan.privacy_statement);
   return RenderHtmlPage(page);

@@ -43,7 +43,7 @@ TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
                           "study", "traffic", "variables"));
   const json& analysis = document["analyses"][0];
   EXPECT_THAT(Keys(analysis), ElementsAre("convergence", "family", "fit", "fit_measures_available",
-                                          "likelihood", "model", "name", "notes", "parameters",
+                                          "least_squares", "likelihood", "model", "name", "notes", "parameters",
                                           "robust", "status", "tables", "vcov", "warnings"));
   EXPECT_THAT(Keys(analysis["parameters"][0]),
               ElementsAre("ci.lower", "ci.upper", "est", "exo", "free", "group", "label", "lhs",

@@ -69,6 +69,17 @@ TEST(StatementsTest, SayThatExactReleasesAreNotPrivate) {
               StartsWith("NOT differentially private: "));
 }
 
+TEST(StatementsTest, PrivateOnesSayEpsilonAndDelta) {
+  study::Plan plan = FullPlan();
+  plan.releases[0].mechanism = "discrete Gaussian";
+  plan.privacy = {{"outside", "replace", "epsilon <= 1 at delta = 1e-06"},
+                  {"south", "replace", "epsilon <= 1 at delta = 1e-06"},
+                  {"north, the receiver", "", "no bound"}};
+  EXPECT_THAT(TextAbout(PlanStatements(plan), "differential-privacy"),
+              ::testing::EndsWith("it covers moments. outside and south: epsilon <= 1 at delta = "
+                                  "1e-06 (replace). north, the receiver: no bound."));
+}
+
 TEST(StatementsTest, NameWhoTogetherCouldLearnMore) {
   study::Plan plan = SamplePlan();
   EXPECT_THAT(TextAbout("adversary", plan, SampleFacts()),

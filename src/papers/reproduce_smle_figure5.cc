@@ -199,8 +199,7 @@ std::string PlotFigure5(const std::vector<Timing>& timings, const std::string& a
     if (line == plot.lines.end()) line = plot.lines.insert(line, {name, {}});
     line->points.emplace_back(Along(timing.point, axis), std::log10(timing.evaluation));
   }
-  return report::Section(plot.title, "One evaluation against " + axis,
-                         report::LinePlotHtml(plot));
+  return report::Section(plot.title, "One evaluation against " + axis, report::LinePlotHtml(plot));
 }
 
 std::string Figure5Html(const std::vector<Timing>& timings) {

@@ -48,7 +48,8 @@ std::string EmbeddableJson(const std::string& json) {
 std::string RenderHtmlPage(const HtmlPage& page) {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n" + Head(page) + "<body>\n" +
          Element("header", "\n" + page.header) + "\n" + Element("main", "\n" + page.main) + "\n" +
-         Element("footer", "\n" + page.footer + Licences(page)) + "\n" + Script(page) + "</body>\n</html>\n";
+         Element("footer", "\n" + page.footer + Licences(page)) + "\n" + Script(page) +
+         "</body>\n</html>\n";
 }
 
 }  // namespace partita::report

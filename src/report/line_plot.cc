@@ -129,8 +129,8 @@ std::string PointsText(const Frame& frame, const PlotLine& line) {
   std::string points;
   for (size_t i = 0; i < line.points.size(); ++i) {
     if (!IsShown(line, i)) continue;
-    points +=
-        fmt::format("{:.1f},{:.1f} ", frame.X(line.points[i].first), frame.Y(line.points[i].second));
+    points += fmt::format("{:.1f},{:.1f} ", frame.X(line.points[i].first),
+                          frame.Y(line.points[i].second));
   }
   // A band comes back along its upper edge.
   for (size_t i = line.upper.size(); i-- > 0;) {
@@ -142,10 +142,9 @@ std::string PointsText(const Frame& frame, const PlotLine& line) {
 }
 
 std::string Drawn(const Frame& frame, const PlotLine& line, size_t number) {
-  return fmt::format("<{} class=\"{} {}\" points=\"{}\"/>",
-                     line.upper.empty() ? "polyline" : "polygon",
-                     line.upper.empty() ? "line" : "band", SeriesClass(number),
-                     PointsText(frame, line));
+  return fmt::format(
+      "<{} class=\"{} {}\" points=\"{}\"/>", line.upper.empty() ? "polyline" : "polygon",
+      line.upper.empty() ? "line" : "band", SeriesClass(number), PointsText(frame, line));
 }
 
 std::string LegendEntry(const PlotLine& line, size_t number) {

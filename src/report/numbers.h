@@ -15,7 +15,7 @@ std::string Number3(double value);
 // To the place of the third significant digit of the standard error: 12.35 with 0.0512 is "12.3500".
 // As Number3 where there is no standard error. No zero has a sign.
 std::string NumberAt(double value, double standard_error);
-std::string PValue(double value);        // "0.043", "< 0.001", "NA"
+std::string PValue(double value);  // "0.043", "< 0.001", "NA"
 
 // A count of rows, suppressed if it is above 0 and below min_cell: "fewer than 5".
 std::string SuppressedCount(uint64_t count, uint64_t min_cell);

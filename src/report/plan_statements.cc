@@ -30,8 +30,7 @@ std::vector<std::string> ComputingParties(const study::Plan& plan) {
 std::string Losses(const study::Plan& plan) {
   std::vector<std::pair<std::string, std::vector<std::string>>> who;  // by what they learn
   for (const study::PlanPrivacy& row : plan.privacy) {
-    const std::string loss =
-        row.loss + (row.adjacency.empty() ? "" : " (" + row.adjacency + ")");
+    const std::string loss = row.loss + (row.adjacency.empty() ? "" : " (" + row.adjacency + ")");
     auto found = std::find_if(who.begin(), who.end(),
                               [&](const auto& entry) { return entry.first == loss; });
     if (found == who.end()) found = who.insert(who.end(), {loss, {}});

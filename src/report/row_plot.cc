@@ -70,15 +70,16 @@ std::string BarPlotHtml(const std::string& title, const std::string& first,
 std::string IntervalPlotHtml(const std::string& title, const std::string& x_label, double reach,
                              const std::vector<IntervalRow>& rows) {
   constexpr double kRow = kName + 14, kSide = 14, kBottom = 36;
-  const double height = kRow * static_cast<double>(rows.size()) + kBottom, bottom = height - kBottom;
+  const double height = kRow * static_cast<double>(rows.size()) + kBottom,
+               bottom = height - kBottom;
   const auto x = [&](double value) {
     return kSide + (kWidth - 2 * kSide) * (std::clamp(value, -reach, reach) + reach) / (2 * reach);
   };
   std::string svg;
   for (double tick : Ticks(-reach, reach, 4, true)) {
-    svg += fmt::format(
-        "<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"0\" y2=\"{2:.1f}\"/>",
-        tick == 0 ? "axis" : "grid", x(tick), bottom);
+    svg +=
+        fmt::format("<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"0\" y2=\"{2:.1f}\"/>",
+                    tick == 0 ? "axis" : "grid", x(tick), bottom);
     svg += Text(x(tick), bottom + 14, "middle", fmt::format("{:g}", tick));
   }
   double y = 0;

@@ -77,8 +77,8 @@ std::vector<std::string> LayoutFaults(const std::string& html, const std::string
   // The rules for paper on a screen as wide as A4 between its margins; the page's own policy would
   // refuse the changed style.
   std::string paper = std::regex_replace(html, std::regex("@media print"), "@media all");
-  paper = std::regex_replace(
-      paper, std::regex("<meta http-equiv=\"Content-Security-Policy\"[^>]*>"), "");
+  paper = std::regex_replace(paper,
+                             std::regex("<meta http-equiv=\"Content-Security-Policy\"[^>]*>"), "");
   frames += "<iframe name=\"paper\" width=\"680\" height=\"1200\" srcdoc=\"" + Escape(paper) +
             "\"></iframe>\n";
   WriteFileAtomically(file, "<!DOCTYPE html>\n<html><body>\n" + frames +

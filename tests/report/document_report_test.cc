@@ -24,12 +24,12 @@ study::Document Sample() {
   study::DocumentSection section{"Components", {"Two of them are active."}, {}, {}};
   section.tables.push_back(
       {"Weights", {"component", "weight"}, {{"first", 1.0 / 3}, {"second", 0.66666666666666663}}});
-  section.plots.push_back({"Log density",
-                           "iteration",
-                           "nats",
-                           {{"held out", {1, 2, 3}, {-3, -2, -1.5}},
-                            {"range", {1, 2}, {-4, -3}, {-2, -1}}},
-                           "of all iterations"});
+  section.plots.push_back(
+      {"Log density",
+       "iteration",
+       "nats",
+       {{"held out", {1, 2, 3}, {-3, -2, -1.5}}, {"range", {1, 2}, {-4, -3}, {-2, -1}}},
+       "of all iterations"});
   document.sections.push_back(std::move(section));
   document.json = R"({"components": 2})";
   document.files.push_back({"synthetic.csv", "age\n31\n"});

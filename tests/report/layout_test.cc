@@ -105,8 +105,8 @@ study::DocumentSection Chains(size_t number) {
 }
 
 TEST_F(LayoutTest, OneModel) {
-  EXPECT_THAT(Faults("layout-one", RenderReportHtml(std::vector{FactorResult("main")},
-                                                    SamplePlan(), Facts("main"))),
+  EXPECT_THAT(Faults("layout-one", RenderReportHtml(std::vector{FactorResult("main")}, SamplePlan(),
+                                                    Facts("main"))),
               IsEmpty());
 }
 
@@ -142,11 +142,11 @@ TEST_F(LayoutTest, ModelsOfManyShapes) {
 }
 
 TEST_F(LayoutTest, Regressions) {
-  EXPECT_THAT(Faults("layout-regressions",
-                     RenderReportHtml(std::vector{RegressionResult("crude"),
-                                                  RegressionResult("adjusted")},
-                                      SamplePlan(), Facts("crude"))),
-              IsEmpty());
+  EXPECT_THAT(
+      Faults("layout-regressions",
+             RenderReportHtml(std::vector{RegressionResult("crude"), RegressionResult("adjusted")},
+                              SamplePlan(), Facts("crude"))),
+      IsEmpty());
 }
 
 TEST_F(LayoutTest, PrivateModel) {
@@ -163,11 +163,11 @@ TEST_F(LayoutTest, Chains) {
 
 TEST_F(LayoutTest, OtherMethods) {
   study::DocumentSection classifier{"Test rows"};
-  classifier.plots.push_back({"ROC curve",
-                              "false positive rate",
-                              "true positive rate",
-                              {{"classifier", {0, 0.1, 0.4, 1}, {0, 0.6, 0.9, 1}},
-                               {"chance", {0, 1}, {0, 1}}}});
+  classifier.plots.push_back(
+      {"ROC curve",
+       "false positive rate",
+       "true positive rate",
+       {{"classifier", {0, 0.1, 0.4, 1}, {0, 0.6, 0.9, 1}}, {"chance", {0, 1}, {0, 1}}}});
   classifier.tables.push_back({"Weights", {"coefficient", "value"}, {{"bias", -0.5}}});
   EXPECT_THAT(Faults("layout-classify", DocumentPage(Document("Classifier", classifier))),
               IsEmpty());
@@ -183,10 +183,10 @@ TEST_F(LayoutTest, Sums) {
   methods::regression::RegressionResult result;
   result.outcome = "systolic_blood_pressure";
   result.rows = 100000;
-  result.coefficients = {{"(Intercept)", 101, 3, 95, 107, 1, 1.2},
-                         {"age", 0.5, 0.02, 0.46, 0.54, 1, 1.1},
-                         {"a_column_with_a_name_that_is_longer_than_most_names_are", -0.2, 0.4, -1,
-                          0.6, 0.3, 1.4}};
+  result.coefficients = {
+      {"(Intercept)", 101, 3, 95, 107, 1, 1.2},
+      {"age", 0.5, 0.02, 0.46, 0.54, 1, 1.1},
+      {"a_column_with_a_name_that_is_longer_than_most_names_are", -0.2, 0.4, -1, 0.6, 0.3, 1.4}};
   result.columns = {{"age", 18, 99}, {"systolic_blood_pressure", 60, 260}};
   result.statements = {SampleStatement()};
   result.warnings = {"A warning."};
@@ -194,16 +194,15 @@ TEST_F(LayoutTest, Sums) {
 }
 
 TEST_F(LayoutTest, PlansAndStatements) {
-  EXPECT_THAT(Faults("layout-plan", RenderPlanHtml(PrivatePlan(), study::DefaultNetworks(),
-                                                   std::string(64, 'c'))),
+  EXPECT_THAT(Faults("layout-plan",
+                     RenderPlanHtml(PrivatePlan(), study::DefaultNetworks(), std::string(64, 'c'))),
               IsEmpty());
-  EXPECT_THAT(
-      Faults("layout-privacy",
-             RenderPrivacyHtml({"Risk",
-                                "replace",
-                                SampleStatement(),
-                                {{0, 0.1, 0.11}, {0.5, 1e-3, 1.1e-3}, {1, 0, 1e-9}}})),
-      IsEmpty());
+  EXPECT_THAT(Faults("layout-privacy",
+                     RenderPrivacyHtml({"Risk",
+                                        "replace",
+                                        SampleStatement(),
+                                        {{0, 0.1, 0.11}, {0.5, 1e-3, 1.1e-3}, {1, 0, 1e-9}}})),
+              IsEmpty());
 }
 
 TEST_F(LayoutTest, BarsOfSyntheticTables) {
@@ -212,8 +211,9 @@ TEST_F(LayoutTest, BarsOfSyntheticTables) {
   std::vector<BarRow> rows;
   for (const char* name : {"education_of_the_head_of_the_household, occupation", "age, income"})
     rows.push_back({name, 0.4, 0.95});
-  page.main = Element("div", BarPlotHtml("Cramer's V of pairs", "real", "synthetic", rows) +
-                                 BarPlotHtml("Shares of age", "real", "synthetic", rows),
+  page.main = Element("div",
+                      BarPlotHtml("Cramer's V of pairs", "real", "synthetic", rows) +
+                          BarPlotHtml("Shares of age", "real", "synthetic", rows),
                       "plots");
   EXPECT_THAT(Faults("layout-bars", RenderHtmlPage(page)), IsEmpty());
 }
@@ -227,8 +227,8 @@ TEST_F(LayoutTest, FaultsAreSeen) {
       "<text x=\"400\" y=\"20\">leaves the picture</text><text x=\"10\" y=\"40\">first</text>"
       "<text x=\"12\" y=\"42\">second</text><text x=\"200\" y=\"40\" font-size=\"4\">tiny</text>"
       "</svg><div class=\"legend\"><span>" +
-      std::string(300, 'w') + "</span></div></figure><figure></figure><table><tr><td>" +
-      "<code>" + std::string(200, 'x') + "</code></td></tr></table>";
+      std::string(300, 'w') + "</span></div></figure><figure></figure><table><tr><td>" + "<code>" +
+      std::string(200, 'x') + "</code></td></tr></table>";
   const std::vector<std::string> faults = Faults("layout-faulty", RenderHtmlPage(page));
   EXPECT_THAT(faults, Contains(HasSubstr("400 px: outside its picture: leaves the picture")));
   EXPECT_THAT(faults, Contains(HasSubstr("one over the other: second | first")));

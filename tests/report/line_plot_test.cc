@@ -150,17 +150,16 @@ Colour Lab(const Colour& rgb) {
 
 // Machado, Oliveira and Fernandes (2009), severity 1: protanopia, deuteranopia, tritanopia.
 using Vision = std::array<Colour, 3>;
-constexpr std::array<Vision, 4> kVisions = {
-    {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
-     {{{0.152286, 1.052583, -0.204868},
-       {0.114503, 0.786281, 0.099216},
-       {-0.003882, -0.048116, 1.051998}}},
-     {{{0.367322, 0.860646, -0.227968},
-       {0.280085, 0.672501, 0.047413},
-       {-0.011820, 0.042940, 0.968881}}},
-     {{{1.255528, -0.076749, -0.178779},
-       {-0.078411, 0.930809, 0.147602},
-       {0.004733, 0.691367, 0.303900}}}}};
+constexpr std::array<Vision, 4> kVisions = {{{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
+                                             {{{0.152286, 1.052583, -0.204868},
+                                               {0.114503, 0.786281, 0.099216},
+                                               {-0.003882, -0.048116, 1.051998}}},
+                                             {{{0.367322, 0.860646, -0.227968},
+                                               {0.280085, 0.672501, 0.047413},
+                                               {-0.011820, 0.042940, 0.968881}}},
+                                             {{{1.255528, -0.076749, -0.178779},
+                                               {-0.078411, 0.930809, 0.147602},
+                                               {0.004733, 0.691367, 0.303900}}}}};
 
 Colour Seen(const Colour& rgb, const Vision& vision) {
   Colour seen{};
@@ -176,8 +175,7 @@ TEST(LinePlotTest, ColoursAreApartForEveryVision) {
   std::vector<Colour> colours;
   for (const std::string& hex : Matches(style, "--series-[0-9]: ?#([0-9a-f]{6})")) {
     Colour& colour = colours.emplace_back();
-    for (size_t i = 0; i < 3; ++i)
-      colour[i] = Linear(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
+    for (size_t i = 0; i < 3; ++i) colour[i] = Linear(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
   }
   ASSERT_THAT(colours, SizeIs(kSeriesColours));
   for (const Vision& vision : kVisions) {

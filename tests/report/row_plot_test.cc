@@ -20,8 +20,8 @@ std::vector<double> Numbers(const std::string& text, const std::string& pattern)
 }
 
 TEST(RowPlotTest, BarsAreAsLongAsTheirShares) {
-  const std::string html = BarPlotHtml("Shares of <x>", "real", "made up",
-                                       {{"a <level>", 0.5, 0.25}, {"b", 1.5, 0}});
+  const std::string html =
+      BarPlotHtml("Shares of <x>", "real", "made up", {{"a <level>", 0.5, 0.25}, {"b", 1.5, 0}});
   const std::string plot = html.substr(html.find("class=\"lines\""));
   const std::vector<double> widths = Numbers(plot, R"re(class="bar[^>]* width="([0-9.]+)")re");
   ASSERT_EQ(widths.size(), 4U);
@@ -42,9 +42,8 @@ TEST(RowPlotTest, LongNamesAreCut) {
 }
 
 TEST(RowPlotTest, IntervalsShareAnAxisAndEndAtItsEnds) {
-  const std::string html =
-      IntervalPlotHtml("Intervals", "standard deviations", 8,
-                       {{"zero", -1, 0, 1}, {"far", -100, 2, 100}});
+  const std::string html = IntervalPlotHtml("Intervals", "standard deviations", 8,
+                                            {{"zero", -1, 0, 1}, {"far", -100, 2, 100}});
   const std::vector<double> from = Numbers(html, R"re(class="line s1" x1="([0-9.]+)")re"),
                             to = Numbers(html, R"re(class="line s1" x1="[^"]*" x2="([0-9.]+)")re"),
                             at = Numbers(html, R"re(cx="([0-9.]+)")re");

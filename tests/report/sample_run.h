@@ -314,15 +314,13 @@ inline methods::mle::MleResult RegressionResult(const std::string& name) {
     row.exogenous = exogenous;
     if (!exogenous) row.free = ++result.table.num_free;
     if (row.op != "~~" && !exogenous) {
-      regression.terms.push_back({row.op == "~1" ? "(Intercept)" : rhs,
-                                  result.table.rows.size(), estimate, 1.005 * error,
-                                  estimate / (1.005 * error), 0.4, estimate - 2 * error,
-                                  estimate + 2 * error});
+      regression.terms.push_back({row.op == "~1" ? "(Intercept)" : rhs, result.table.rows.size(),
+                                  estimate, 1.005 * error, estimate / (1.005 * error), 0.4,
+                                  estimate - 2 * error, estimate + 2 * error});
     }
     result.table.rows.push_back(row);
-    result.fit.estimates.push_back({estimate, error, estimate / error, 0.4,
-                                    estimate - 1.96 * error, estimate + 1.96 * error, std_all,
-                                    std_all});
+    result.fit.estimates.push_back({estimate, error, estimate / error, 0.4, estimate - 1.96 * error,
+                                    estimate + 1.96 * error, std_all, std_all});
   };
   add("sbp", "~1", "", false, 101.234, 4.321, 7);
   add("sbp", "~", "age", false, 0.6543, 0.0521, 0.48);
@@ -333,9 +331,9 @@ inline methods::mle::MleResult RegressionResult(const std::string& name) {
   result.fit.converged = true;
   result.fit.optimizer = "Fisher scoring";
   result.fit.iterations = 1;
-  result.fit.fit_measures = {{"npar", 4}, {"ntotal", 301}, {"df", 0},      {"chisq", 0},
-                             {"cfi", 1},  {"rmsea", 0},    {"logl", -1183.25}, {"aic", 2374.5},
-                             {"bic", 2389.25}};
+  result.fit.fit_measures = {{"npar", 4},        {"ntotal", 301}, {"df", 0},
+                             {"chisq", 0},       {"cfi", 1},      {"rmsea", 0},
+                             {"logl", -1183.25}, {"aic", 2374.5}, {"bic", 2389.25}};
   result.fit.vcov = Eigen::MatrixXd::Identity(4, 4) * 0.0025;
   result.notes = {methods::mle::kResidualsNotChecked};
   result.least_squares = {regression};

@@ -83,20 +83,19 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
         const std::string_view kind = data::PartitionKindName(prepared->partition.kind);
         const runtime::StudySize size = prepared->Size();
         const std::vector<std::string> warnings = prepared->Warnings();
-        std::string text =
-            fmt::format("{} is valid: {} parties, {} partition, {} variables, {} free parameters",
-                        *file, prepared->parties.size(), kind, size.variables,
-                        size.free_parameters);
-        for (const std::string& warning : warnings) text += "\n" + WrapText("Warning: " + warning, 0);
-        PrintResult(
-            invocation.output, text,
-            nlohmann::json{{"study", prepared->file.name},
-                           {"parties", prepared->parties.size()},
-                           {"partition", kind},
-                           {"variables", size.variables},
-                           {"free_parameters", size.free_parameters},
-                           {"warnings", warnings}}
-                .dump());
+        std::string text = fmt::format(
+            "{} is valid: {} parties, {} partition, {} variables, {} free parameters", *file,
+            prepared->parties.size(), kind, size.variables, size.free_parameters);
+        for (const std::string& warning : warnings)
+          text += "\n" + WrapText("Warning: " + warning, 0);
+        PrintResult(invocation.output, text,
+                    nlohmann::json{{"study", prepared->file.name},
+                                   {"parties", prepared->parties.size()},
+                                   {"partition", kind},
+                                   {"variables", size.variables},
+                                   {"free_parameters", size.free_parameters},
+                                   {"warnings", warnings}}
+                        .dump());
         return kDone;
       });
   command->add_option("STUDY", *file, "The study file")->required();

@@ -22,9 +22,9 @@
 #include "privacy/statement.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
-#include "report/row_plot.h"
 #include "report/privacy_html.h"
 #include "report/progress.h"
+#include "report/row_plot.h"
 #include "stats/mixture/coverage.h"
 
 namespace partita::cli {
@@ -227,7 +227,9 @@ std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& mod
   page.header = report::Element("h1", report::Escape(page.title)) + report::Paragraph(kRealRows);
   page.main =
       report::Section("use", "What such data are for", report::Paragraph(dpvi::kSyntheticPurpose)) +
-      report::Section("marginals", "Marginals", report::RenderHtmlTable(table) + report::Element("div", marginal_plots, "plots")) +
+      report::Section(
+          "marginals", "Marginals",
+          report::RenderHtmlTable(table) + report::Element("div", marginal_plots, "plots")) +
       report::Section("associations", "Associations",
                       report::BarPlotHtml("Cramer's V of pairs", "real", "synthetic", pairs)) +
       report::Section("model", "Model and prediction", report::Definitions(facts));

@@ -349,7 +349,11 @@ std::shared_ptr<const Section> ReadClassifyAnalysis(const TableReader& reader,
 }  // namespace
 
 SectionReader ClassifyReader() {
-  return {"classify", kClassifyKeys, ReadClassifyAnalysis, false, nullptr,
+  return {"classify",
+          kClassifyKeys,
+          ReadClassifyAnalysis,
+          false,
+          nullptr,
           {{"classifier", "method = \"classify\""}, {"dp-sgd", "method = \"classify\""}}};
 }
 

@@ -103,8 +103,7 @@ double DensityAt(const std::vector<double>& draws, double bandwidth, double x) {
     const double z = (x - draw) / bandwidth;
     sum += std::exp(-z * z / 2);
   }
-  return sum / (static_cast<double>(draws.size()) * bandwidth *
-                std::sqrt(2 * std::numbers::pi));
+  return sum / (static_cast<double>(draws.size()) * bandwidth * std::sqrt(2 * std::numbers::pi));
 }
 
 // Empty where the draws stand still.
@@ -156,9 +155,7 @@ std::vector<DocumentPlot> ChainPlots(const ChainSpec& spec, const ChainSummary& 
   for (size_t j = 0; j < std::min(summary.parameters.size(), kMostPlottedParameters); ++j) {
     const ParameterResult& result = summary.parameters[j];
     const std::string label = LabelOf(spec, result.name);
-    plots.push_back(Trace(result.name, label,
-                          DiagnosticsText(result),
-                          j, draws));
+    plots.push_back(Trace(result.name, label, DiagnosticsText(result), j, draws));
     DocumentPlot density = Density(result, label, PooledDraws(j, draws));
     if (!density.series.empty()) plots.push_back(std::move(density));
   }
@@ -173,8 +170,8 @@ std::vector<DocumentPlot> RankPlots(const ChainSummary& summary, const stats::mc
   const double expected =
       static_cast<double>(draws.chains.front().rows()) / static_cast<double>(kRankBins);
   for (size_t j = 0; j < std::min(summary.parameters.size(), kMostPlottedParameters); ++j) {
-    DocumentPlot plot{"Ranks of " + summary.parameters[j].name, "rank among all draws, as a share",
-                      "draws", {}};
+    DocumentPlot plot{
+        "Ranks of " + summary.parameters[j].name, "rank among all draws, as a share", "draws", {}};
     AddChains(x, RankCounts(draws, j, kRankBins), plot);
     plot.series.push_back(
         {"expected where chains agree", {x.front(), x.back()}, {expected, expected}});

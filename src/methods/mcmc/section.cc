@@ -406,8 +406,7 @@ SectionReader McmcReader() {
   SectionReader reader{"mcmc", keys, ReadMcmc};
   for (const std::string& model : methods::accept::ChainModelNames()) {
     if (model != "linear")
-      reader.mistaken_for.emplace_back(model,
-                                       "method = \"mcmc\" with model = \"" + model + "\"");
+      reader.mistaken_for.emplace_back(model, "method = \"mcmc\" with model = \"" + model + "\"");
   }
   reader.mistaken_for.emplace_back(
       "glm", "method = \"mcmc\" with model = \"logistic\", \"poisson\" or \"negative-binomial\"");

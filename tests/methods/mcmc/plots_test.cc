@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-
 namespace partita::methods::accept::plots_test {
 namespace {
 

@@ -145,18 +145,16 @@ TEST(LeastSquaresTest, IsWhatLmPrints) {
   ExpectClose(found.adjusted_r2, reference["adjusted_r2"], "adjusted R2");
   ExpectClose(found.f, reference["f"], "F");
   // 1e-145: only its logarithm has digits to compare.
-  EXPECT_NEAR(std::log10(found.f_p_value),
-              std::log10(reference["f_p_value"].get<double>()), 1e-6);
+  EXPECT_NEAR(std::log10(found.f_p_value), std::log10(reference["f_p_value"].get<double>()), 1e-6);
   ExpectClose(result.fit.fit_measures.at("logl"), reference["logl"], "log-likelihood");
   ExpectClose(result.fit.fit_measures.at("aic"), reference["aic"], "AIC");
   ExpectClose(result.fit.fit_measures.at("bic"), reference["bic"], "BIC");
   ASSERT_EQ(found.terms.size(), reference["coefficients"].size());
   for (size_t i = 0; i < found.terms.size(); ++i) {
     const json& expected = reference["coefficients"][i];
-    ExpectSameTerm(found.terms[i],
-                   {expected["name"], 0, expected["estimate"], expected["standard_error"],
-                    expected["t"], expected["p_value"], expected["ci_lower"],
-                    expected["ci_upper"]});
+    ExpectSameTerm(found.terms[i], {expected["name"], 0, expected["estimate"],
+                                    expected["standard_error"], expected["t"], expected["p_value"],
+                                    expected["ci_lower"], expected["ci_upper"]});
   }
   EXPECT_THAT(result.notes, ::testing::ElementsAre(kResidualsNotChecked));
   // Said by least squares; the tables of the family would repeat it.

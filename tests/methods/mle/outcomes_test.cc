@@ -54,8 +54,7 @@ TEST(OutcomesTest, HintsNameWhatThereIs) {
   EXPECT_THAT(HintForFunction("logistic"), HasSubstr("model = \"logistic\""));
   EXPECT_EQ(HintForFunction("poisson"), "write method = \"mcmc\" with model = \"poisson\"");
   EXPECT_EQ(HintForFunction("coxph"), "write method = \"mcmc\" with model = \"cox\"");
-  EXPECT_THAT(HintForFunction("glm"),
-              AllOf(HasSubstr("\"poisson\""), HasSubstr("\"logistic\"")));
+  EXPECT_THAT(HintForFunction("glm"), AllOf(HasSubstr("\"poisson\""), HasSubstr("\"logistic\"")));
   EXPECT_EQ(HintForFunction("lm"), "write function = \"regression\"");
   EXPECT_EQ(HintForFunction("sem"), "");
   EXPECT_EQ(HintForFunction("nonsense"), "");

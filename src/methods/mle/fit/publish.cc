@@ -160,7 +160,8 @@ MleResult FromNumbers(const MleAnalysis& analysis, const std::vector<double>& nu
   result.fit.fit_measures = reader.Measures(kMeasures);
   result.fit_measures_available = result.fit.fit_measures.count("chisq") > 0;
   result.fit.estimates = reader.Estimates(analysis);
-  for (const std::string& warning : analysis.warnings) result.notes.push_back("Warning: " + warning);
+  for (const std::string& warning : analysis.warnings)
+    result.notes.push_back("Warning: " + warning);
   if (!analysis.options.robust) {
     AddLeastSquares(analysis.options, result);
     return result;

@@ -157,8 +157,8 @@ std::string EstimatesCaption(const MleResult& result, const RunFacts& facts) {
                 "model, each parameter with an axis of its own.";
   const NotDrawn not_drawn = ParametersNotDrawn(result);
   if (!not_drawn.without_error.empty())
-    text += " Not drawn, because there is no standard error: " + List(not_drawn.without_error) +
-            ".";
+    text +=
+        " Not drawn, because there is no standard error: " + List(not_drawn.without_error) + ".";
   if (not_drawn.fixed > 0) {
     text += " Not drawn, because fixed: " + FormatCount(not_drawn.fixed) +
             (not_drawn.fixed == 1 ? " parameter." : " parameters.");
@@ -387,13 +387,12 @@ std::string FitComparison(std::span<const MleResult> results) {
 std::string AnalysisHtml(const MleResult& result, const RunFacts& facts, size_t index, bool alone) {
   const std::string title = alone ? "Analysis" : "Analysis " + AnalysisName(result);
   // Chi-square and its indices say nothing of a regression, which is saturated.
-  const std::string fit = ShowsLeastSquares(result, facts)
-                              ? ""
-                              : Element("h3", "Fit") + "\n" + FitTable(result);
+  const std::string fit =
+      ShowsLeastSquares(result, facts) ? "" : Element("h3", "Fit") + "\n" + FitTable(result);
   return Section("analysis-" + std::to_string(index + 1), title,
                  WarningsHtml(result) + Model(result, facts) + Diagrams(result, index) +
-                     EstimatesHtml(result, facts, index) + fit + TablesHtml(result) +
-                     Vcov(result) + ConvergenceHtml(result, facts, index));
+                     EstimatesHtml(result, facts, index) + fit + TablesHtml(result) + Vcov(result) +
+                     ConvergenceHtml(result, facts, index));
 }
 
 std::string ComparisonHtml(std::span<const MleResult> results, const RunFacts& facts) {

@@ -15,7 +15,6 @@ std::string AnalysisHtml(const methods::mle::MleResult& result, const RunFacts& 
                          bool alone);
 
 // Fit measures of all analyses side by side, and the parameters that they share as a plot.
-std::string ComparisonHtml(std::span<const methods::mle::MleResult> results,
-                           const RunFacts& facts);
+std::string ComparisonHtml(std::span<const methods::mle::MleResult> results, const RunFacts& facts);
 
 }  // namespace partita::report

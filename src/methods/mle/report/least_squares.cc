@@ -90,14 +90,13 @@ std::string LeastSquaresText(const MleResult& result) {
 std::string LeastSquaresHtml(const MleResult& result) {
   std::string out;
   for (const LeastSquares& regression : result.least_squares) {
-    HtmlTable table{
-        "Regression of " + RegressionName(result, regression) +
-            ", by least squares: Student's t and 95 % intervals on " + Whole(regression.df) +
-            " degrees of freedom",
-        {"", "Estimate", "Std. error", "t", "p", "95 % lower", "95 % upper"},
-        {1, 2, 3, 4, 5, 6},
-        {},
-        "estimates"};
+    HtmlTable table{"Regression of " + RegressionName(result, regression) +
+                        ", by least squares: Student's t and 95 % intervals on " +
+                        Whole(regression.df) + " degrees of freedom",
+                    {"", "Estimate", "Std. error", "t", "p", "95 % lower", "95 % upper"},
+                    {1, 2, 3, 4, 5, 6},
+                    {},
+                    "estimates"};
     for (const LeastSquaresTerm& term : regression.terms) {
       std::vector<std::string> cells = Cells(term);
       for (std::string& cell : cells) cell = Escape(cell);
@@ -105,12 +104,12 @@ std::string LeastSquaresHtml(const MleResult& result) {
     }
     out += RenderHtmlTable(table);
     if (!HasIntercept(regression)) out += Paragraph(kNoIntercept, "note");
-    out += Definitions({{"Residual standard error", Number4(regression.sigma) + " on " +
-                                                        Whole(regression.df) +
-                                                        " degrees of freedom"},
-                        {"R-squared", Number4(regression.r2)},
-                        {"Adjusted R-squared", Number4(regression.adjusted_r2)},
-                        {"F", FText(regression) + ", " + EqualsP(regression.f_p_value)}});
+    out +=
+        Definitions({{"Residual standard error", Number4(regression.sigma) + " on " +
+                                                     Whole(regression.df) + " degrees of freedom"},
+                     {"R-squared", Number4(regression.r2)},
+                     {"Adjusted R-squared", Number4(regression.adjusted_r2)},
+                     {"F", FText(regression) + ", " + EqualsP(regression.f_p_value)}});
   }
   std::vector<std::pair<std::string, std::string>> criteria;
   for (const auto& [label, value] : Criteria(result)) criteria.emplace_back(label, Fixed3(value));
@@ -122,10 +121,10 @@ std::string LeastSquaresSentence(const MleResult& result) {
   for (const LeastSquares& regression : result.least_squares) {
     text += (text.empty() ? "" : " ") + RegressionName(result, regression) +
             " was regressed by least squares on " + Whole(regression.f_df) +
-            (regression.f_df == 1 ? " predictor" : " predictors") +
-            " (n = " + Whole(regression.n) + "): R-squared = " + Number3(regression.r2) +
-            ", adjusted " + Number3(regression.adjusted_r2) + ", F(" + Whole(regression.f_df) +
-            ", " + Whole(regression.df) + ") = " + Number3(regression.f) + ", " +
+            (regression.f_df == 1 ? " predictor" : " predictors") + " (n = " + Whole(regression.n) +
+            "): R-squared = " + Number3(regression.r2) + ", adjusted " +
+            Number3(regression.adjusted_r2) + ", F(" + Whole(regression.f_df) + ", " +
+            Whole(regression.df) + ") = " + Number3(regression.f) + ", " +
             EqualsP(regression.f_p_value) + ".";
   }
   return text;

@@ -115,7 +115,7 @@ std::string StandardErrorsText(std::span<const MleResult> results) {
     const std::string kind = !result.least_squares.empty() ? "those of least squares"
                              : result.robust               ? "robust (Huber-White)"
                              : expected ? "based on the expected information matrix"
-                                           : "based on the observed information matrix";
+                                        : "based on the observed information matrix";
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
   }
   return "Standard errors are " + List(kinds) + ".";

@@ -72,7 +72,8 @@ std::string RenderReportHtml(std::span<const MleResult> results, const study::Pl
   page.main += DataHtml(facts) + StudyHtml(plan, facts) + LearnedHtml(plan, facts) +
                TrafficHtml(facts) + Methods(results, plan, facts);
   page.footer = Paragraph(
-      "Made by Partita. This file needs no network; result.json and the CSV hold its numbers in full "
+      "Made by Partita. This file needs no network; result.json and the CSV hold its numbers in "
+      "full "
       "precision.");
   page.data = PlotData(results, facts);
   if (plan.privacy_statement) page.data = WithTradeOffs(page.data, *plan.privacy_statement);

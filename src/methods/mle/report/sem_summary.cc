@@ -339,9 +339,10 @@ std::string RegressionSummary(const MleResult& result) {
   if (!defined.empty()) tables.push_back({"Defined Parameters:", std::move(defined)});
   return "Least squares\n" + warnings + LeastSquaresText(result) +
          (tables.empty() ? "" : RenderTables(tables)) + TablesText(result) + Notes(result) + "\n" +
-         WrapText("The same fit by maximum likelihood (divisor n, z tests) is in report.html, "
-                  "result.json and the CSV.",
-                  0);
+         WrapText(
+             "The same fit by maximum likelihood (divisor n, z tests) is in report.html, "
+             "result.json and the CSV.",
+             0);
 }
 
 std::string AnalysisHeading(const std::string& name) {

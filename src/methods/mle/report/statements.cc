@@ -22,7 +22,9 @@ Statement Agreement(const RunFacts& facts) {
 Statement StandardErrorsStatement(std::span<const MleResult> results, const study::Plan& plan) {
   std::vector<std::string> standard, robust, squares;
   for (const MleResult& result : results) {
-    (!result.least_squares.empty() ? squares : result.robust ? robust : standard)
+    (!result.least_squares.empty() ? squares
+     : result.robust               ? robust
+                                   : standard)
         .push_back(AnalysisName(result));
   }
   std::string text;
@@ -33,11 +35,11 @@ Statement StandardErrorsStatement(std::span<const MleResult> results, const stud
            "distributed and equally spread, which was not checked.";
   }
   if (!standard.empty()) {
-    const std::string where =
-        standard.size() == results.size() ? "" : " of " + List(standard);
-    text += (text.empty() ? "" : " ") + ("Standard errors, intervals and chi-square tests" + where) +
-           " are the standard ones of maximum likelihood. They assume multivariate normal data, "
-           "and normality was not checked.";
+    const std::string where = standard.size() == results.size() ? "" : " of " + List(standard);
+    text += (text.empty() ? "" : " ") +
+            ("Standard errors, intervals and chi-square tests" + where) +
+            " are the standard ones of maximum likelihood. They assume multivariate normal data, "
+            "and normality was not checked.";
   }
   if (!robust.empty()) {
     const std::string where = robust.size() == results.size() ? "" : " of " + List(robust);

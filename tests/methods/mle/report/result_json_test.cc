@@ -42,9 +42,10 @@ TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
                           "seconds_total", "software", "started_at", "statements", "status",
                           "study", "traffic", "variables"));
   const json& analysis = document["analyses"][0];
-  EXPECT_THAT(Keys(analysis), ElementsAre("convergence", "family", "fit", "fit_measures_available",
-                                          "least_squares", "likelihood", "model", "name", "notes", "parameters",
-                                          "robust", "status", "tables", "vcov", "warnings"));
+  EXPECT_THAT(Keys(analysis),
+              ElementsAre("convergence", "family", "fit", "fit_measures_available", "least_squares",
+                          "likelihood", "model", "name", "notes", "parameters", "robust", "status",
+                          "tables", "vcov", "warnings"));
   EXPECT_THAT(Keys(analysis["parameters"][0]),
               ElementsAre("ci.lower", "ci.upper", "est", "exo", "free", "group", "label", "lhs",
                           "op", "pvalue", "rhs", "se", "std.all", "std.lv", "user", "z"));

@@ -153,7 +153,7 @@ std::string LegendEntry(const PlotLine& line, size_t number) {
                                        SeriesClass(number))
                          : fmt::format("<rect class=\"band {}\" width=\"22\" height=\"12\"/>",
                                        SeriesClass(number));
-  return Element("span", "<svg aria-hidden=\"true\" width=\"22\" height=\"12\">" + shape +
+  return Element("span", "<svg role=\"presentation\" width=\"22\" height=\"12\">" + shape +
                              "</svg>" + Element("span", Escape(line.name)));
 }
 

@@ -36,7 +36,7 @@ std::string FigureOf(const std::string& title, double height, const std::string&
 
 std::string LegendEntry(const std::string& name, size_t number) {
   return Element(
-      "span", fmt::format("<svg aria-hidden=\"true\" width=\"12\" height=\"12\"><rect class=\"bar "
+      "span", fmt::format("<svg role=\"presentation\" width=\"12\" height=\"12\"><rect class=\"bar "
                           "{}\" width=\"12\" height=\"12\"/></svg>",
                           SeriesClass(number)) +
                   Element("span", Escape(name)));

@@ -11,7 +11,14 @@ const describe = (row) =>
     .filter((word) => word !== "")
     .join(" ");
 
-// Intervals on one axis with a line at zero: `rows` with label, est, lower, upper, each in the row of
+// Whether an axis that reaches to zero would leave nothing to see.
+function farFromZero(rows) {
+  const low = Math.min(...rows.map((row) => row.lower));
+  const high = Math.max(...rows.map((row) => row.upper));
+  return low * high > 0 && Math.min(Math.abs(low), Math.abs(high)) > 4 * (high - low);
+}
+
+// Intervals on one axis with a line at zero, unless that is far away: `rows` with label, est, lower, upper, each in the row of
 // the plot that `place` says, of which `domain` has all.
 function intervals(rows, names, width, place, domain, y) {
   const stroke = (row) =>
@@ -30,7 +37,7 @@ function intervals(rows, names, width, place, domain, y) {
     symbol: {type: "identity"},
     marks: [
       Plot.gridX({ticks, stroke: rule, strokeOpacity: 1}),
-      Plot.ruleX([0], {stroke: faint}),
+      Plot.ruleX(farFromZero(rows) ? [] : [0], {stroke: faint}),
       Plot.ruleY(rows, {y: place, x1: "lower", x2: "upper", stroke, strokeWidth: 1.6, className: "interval"}),
       Plot.dot(rows, {
         y: place,
@@ -89,11 +96,9 @@ function picture(figure, title, drawn) {
 }
 
 // In standard deviations all parameters of a kind share an axis.
-function oneAxis(figure, section, names) {
-  const width = widthOf(figure);
-  const labels = section.rows.map((row) => row.label);
-  const room = labelRoom(labels, width);
-  const drawn = intervals(section.rows, names, width, "label", unique(labels), {
+function oneAxis(figure, section, names, room) {
+  const labels = unique(section.rows.map((row) => row.label));
+  const drawn = intervals(section.rows, names, widthOf(figure), "label", labels, {
     room,
     height: rowHeight,
     axis: {axis: "left", tickFormat: (label) => cutTo(label, room)}
@@ -125,8 +130,11 @@ function ownAxes(figure, section, names) {
 }
 
 function drawSections(figure, sections, names) {
+  // The same room for the labels of all sections, so that their axes begin below one another.
+  const labels = sections.flatMap((section) => section.rows.map((row) => row.label));
+  const room = labelRoom(labels, widthOf(figure));
   const parts = sections.map((section) =>
-    (section.scale === "own" ? ownAxes : oneAxis)(figure, section, names)
+    (section.scale === "own" ? ownAxes : oneAxis)(figure, section, names, room)
   );
   figure.prepend(...(names.length > 1 ? [legend(names)] : []), ...parts);
 }

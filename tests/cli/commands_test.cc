@@ -110,8 +110,8 @@ TEST(CommandsTest, ValidateWarnsOfOutcomesOfTwoValues) {
             nlohmann::json::array());
   folder.Edit(folder.study_file(), "type = \"numeric\"\nlower = -10\nupper = 10",
               "type = \"integer\"\nlower = 0\nupper = 1");
-  folder.Edit(folder.study_file(), "function = \"cfa\"", "function = \"regression\"");
-  folder.Edit(folder.study_file(), "f =~ x1 + x2 + x3", "x1 ~ x2 + x3");
+  folder.Edit(folder.study_file(), "function = \"sem\"", "function = \"regression\"");
+  folder.Edit(folder.study_file(), "x3 ~ x1 + x2", "x1 ~ x2 + x3");
   const ProcessResult valid = Partita({"study", "validate", folder.study_file()});
   EXPECT_EQ(valid.exit_code, 0) << valid.err;
   EXPECT_THAT(valid.out, HasSubstr("Warning: analysis 'main': the outcome 'x1' is 0 or 1"));

@@ -12,8 +12,8 @@ std::string Significant3(double value);  // "12.3", "0.00456"
 std::string Number4(double value);
 // Three decimals, below 0.1 three significant digits: "12.346", "0.0512", "-2.4e-05", "0".
 std::string Number3(double value);
-// To the place of the third significant digit of the standard error: 12.35 with 0.0512 is "12.3500".
-// As Number3 where there is no standard error. No zero has a sign.
+// To the place of the third significant digit of the standard error: "12.3500" with 0.0512. As
+// Number3 where there is no standard error. No zero has a sign.
 std::string NumberAt(double value, double standard_error);
 std::string PValue(double value);  // "0.043", "< 0.001", "NA"
 

@@ -11,7 +11,7 @@
 namespace partita::report {
 namespace {
 
-constexpr double kWidth = 440, kName = 16;  // names are above, in so high a line
+constexpr double kRowWidth = 440, kName = 16;  // names are above, in so high a line
 
 std::string Text(double x, double y, const char* anchor, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", x, y, anchor,
@@ -30,11 +30,11 @@ std::string FigureOf(const std::string& title, double height, const std::string&
                  Element("div", Escape(title), "plot-title") + legend +
                      fmt::format("<svg class=\"lines\" viewBox=\"0 0 {} {}\" role=\"img\" "
                                  "aria-label=\"{}\">{}</svg>",
-                                 kWidth, height, Escape(title), svg)) +
+                                 kRowWidth, height, Escape(title), svg)) +
          "\n";
 }
 
-std::string LegendEntry(const std::string& name, size_t number) {
+std::string BarLegendEntry(const std::string& name, size_t number) {
   return Element(
       "span", fmt::format("<svg role=\"presentation\" width=\"12\" height=\"12\"><rect class=\"bar "
                           "{}\" width=\"12\" height=\"12\"/></svg>",
@@ -46,7 +46,7 @@ std::string LegendEntry(const std::string& name, size_t number) {
 
 std::string BarPlotHtml(const std::string& title, const std::string& first,
                         const std::string& second, const std::vector<BarRow>& rows) {
-  constexpr double kBar = 11, kGap = 10, kLongest = kWidth - 50;
+  constexpr double kBar = 11, kGap = 10, kLongest = kRowWidth - 50;
   std::string svg;
   double y = 0;
   for (const BarRow& row : rows) {
@@ -64,16 +64,17 @@ std::string BarPlotHtml(const std::string& title, const std::string& first,
     y += kGap;
   }
   return FigureOf(title, std::max(y, 1.0), svg,
-                  Element("div", LegendEntry(first, 0) + LegendEntry(second, 1), "legend"));
+                  Element("div", BarLegendEntry(first, 0) + BarLegendEntry(second, 1), "legend"));
 }
 
 std::string IntervalPlotHtml(const std::string& title, const std::string& x_label, double reach,
                              const std::vector<IntervalRow>& rows) {
-  constexpr double kRow = kName + 14, kSide = 14, kBottom = 36;
-  const double height = kRow * static_cast<double>(rows.size()) + kBottom,
-               bottom = height - kBottom;
+  constexpr double kRow = kName + 14, kSide = 14, kAxisHeight = 36;
+  const double height = kRow * static_cast<double>(rows.size()) + kAxisHeight,
+               bottom = height - kAxisHeight;
   const auto x = [&](double value) {
-    return kSide + (kWidth - 2 * kSide) * (std::clamp(value, -reach, reach) + reach) / (2 * reach);
+    return kSide +
+           (kRowWidth - 2 * kSide) * (std::clamp(value, -reach, reach) + reach) / (2 * reach);
   };
   std::string svg;
   for (double tick : Ticks(-reach, reach, 4, true)) {
@@ -91,7 +92,7 @@ std::string IntervalPlotHtml(const std::string& title, const std::string& x_labe
         x(row.lower), x(row.upper), y + kName + 4, y + kName + 4, x(row.middle), y + kName + 4);
     y += kRow;
   }
-  return FigureOf(title, height, svg + Text(kWidth / 2, height - 5, "middle", x_label), "");
+  return FigureOf(title, height, svg + Text(kRowWidth / 2, height - 5, "middle", x_label), "");
 }
 
 }  // namespace partita::report

@@ -81,8 +81,8 @@ std::vector<std::string> LayoutFaults(const std::string& html, const std::string
                              std::regex("<meta http-equiv=\"Content-Security-Policy\"[^>]*>"), "");
   frames += "<iframe name=\"paper\" width=\"680\" height=\"1200\" srcdoc=\"" + Escape(paper) +
             "\"></iframe>\n";
-  WriteFileAtomically(file, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body>\n" + frames +
-                                "<pre id=\"faults\">not measured</pre>\n<script>" +
+  WriteFileAtomically(file, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body>\n" +
+                                frames + "<pre id=\"faults\">not measured</pre>\n<script>" +
                                 ReadText(SourcePath("tests/report/layout.js")) +
                                 "</script></body></html>\n");
   const BrowserRun run = DumpDocument(file);

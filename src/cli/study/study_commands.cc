@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/study/correlation_files.h"
 #include "cli/study/party_files.h"

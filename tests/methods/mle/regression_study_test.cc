@@ -1,5 +1,5 @@
-// Studies with function = "regression", from the study file to the reports: against least squares of
-// the pooled rows.
+// Studies with function = "regression", from the study file to the result: against least squares
+// of the pooled rows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,10 +15,10 @@ namespace {
 
 using methods::mle::LeastSquares;
 using methods::mle::MleResult;
-using testing::Design;
-using testing::Row;
 using ::testing::Contains;
+using testing::Design;
 using ::testing::HasSubstr;
+using testing::Row;
 using ::testing::StartsWith;
 
 // Cells are rounded to 2^-40 of their range at least, and rows have a few hundred of them: nine
@@ -116,8 +116,8 @@ TEST(RegressionStudyTest, AnOutcomeOfTwoValuesIsWarnedOfEverywhere) {
   const std::vector<Row> rows = testing::MakeRows(300, 7, false);
   const testing::Split split = testing::Splits()[0];
   const Design design = Regression("sex.m ~ x1 + age");
-  const auto study = runtime::PrepareStudy(runtime::ParseStudyFile(
-      testing::StudyText(split, design, "dealer", rows), "study.toml"));
+  const auto study = runtime::PrepareStudy(
+      runtime::ParseStudyFile(testing::StudyText(split, design, "dealer", rows), "study.toml"));
   EXPECT_THAT(study->Warnings(), Contains(HasSubstr("analysis 'main': the outcome 'sex.m' is 0 or "
                                                     "1 by the level of the factor 'sex'")));
   EXPECT_THAT(runtime::BuildPlan(*study).notes,

@@ -4,7 +4,6 @@
 #include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <limits>
 
 namespace partita::methods::mle {
 namespace {
@@ -12,8 +11,7 @@ namespace {
 using stats::Parameter;
 using stats::ParameterEstimate;
 
-constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLevel = 0.95;
+constexpr double kIntervalLevel = 0.95;
 
 bool IsLeastSquares(const MleOptions& options, const MleResult& result) {
   const auto df = result.fit.fit_measures.find("df");
@@ -22,7 +20,7 @@ bool IsLeastSquares(const MleOptions& options, const MleResult& result) {
 }
 
 double UpperTailF(double f, double first, double second) {
-  if (!std::isfinite(f) || f < 0) return kNotAvailable;
+  if (!std::isfinite(f) || f < 0) return kNaN;
   return boost::math::cdf(
       boost::math::complement(boost::math::fisher_f_distribution<>(first, second), f));
 }
@@ -34,14 +32,14 @@ LeastSquaresTerm TermOf(const MleResult& result, size_t row, double scale, doubl
   term.estimate = fitted.estimate;
   term.standard_error = fitted.standard_error * scale;
   term.t = term.estimate / term.standard_error;
-  term.p_value = term.ci_lower = term.ci_upper = kNotAvailable;
+  term.p_value = term.ci_lower = term.ci_upper = kNaN;
   if (!std::isfinite(term.t)) {
-    term.t = kNotAvailable;
+    term.t = kNaN;
     return term;
   }
   const boost::math::students_t law(df);
   term.p_value = 2 * boost::math::cdf(boost::math::complement(law, std::abs(term.t)));
-  const double reach = boost::math::quantile(law, (1 + kLevel) / 2) * term.standard_error;
+  const double reach = boost::math::quantile(law, (1 + kIntervalLevel) / 2) * term.standard_error;
   term.ci_lower = term.estimate - reach;
   term.ci_upper = term.estimate + reach;
   return term;
@@ -64,7 +62,7 @@ LeastSquares Regression(const MleResult& result, const std::string& outcome, siz
   found.group = group;
   found.n = result.group_n[group];
   std::vector<size_t> slopes, intercepts;
-  double variance = kNotAvailable, unexplained = kNotAvailable;
+  double variance = kNaN, unexplained = kNaN;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].group != static_cast<int>(group) + 1 || rows[i].lhs != outcome) continue;
     if (rows[i].op == "~") slopes.push_back(i);

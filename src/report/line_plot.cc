@@ -167,7 +167,9 @@ std::string SeriesClass(size_t number) {
 
 std::vector<double> Ticks(double low, double high, int count, bool whole) {
   if (!(high > low)) return {low};
-  const double rough = (high - low) / count;
+  // Rather some more than some less.
+  constexpr double kSmaller = 0.75;
+  const double rough = kSmaller * (high - low) / count;
   const double power = std::pow(10, std::floor(std::log10(rough)));
   double step = 10 * power;
   for (const double factor : {1.0, 2.0, 5.0}) {

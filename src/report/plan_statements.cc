@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "privacy/rounded_text.h"
+#include "privacy/statement.h"
+
 namespace partita::report {
 namespace {
 
@@ -26,19 +29,42 @@ std::vector<std::string> ComputingParties(const study::Plan& plan) {
   return names;
 }
 
+// "epsilon at most 1.61 at delta = 1e-05 (replace)"; of plans of before statements, their own words.
+std::vector<std::pair<std::string, std::string>> LossesByAdversary(const study::Plan& plan) {
+  constexpr int kDigits = 3;
+  std::vector<std::pair<std::string, std::string>> losses;
+  if (!plan.privacy_statement) {
+    for (const study::PlanPrivacy& row : plan.privacy) losses.emplace_back(row.adversary, row.loss);
+    return losses;
+  }
+  for (const privacy::StatementRow& row : plan.privacy_statement->rows) {
+    const std::string bound =
+        row.loss.infinite
+            ? "no bound"
+            : "epsilon at most " + privacy::RoundedText(row.loss.epsilon_upper, kDigits, true) +
+                  " at delta = " + privacy::DeltaText(row.loss.delta) + " (" +
+                  std::string(AdjacencyName(row.adjacency)) + ")";
+    losses.emplace_back(privacy::AdversaryText(row.adversary), bound);
+  }
+  return losses;
+}
+
 // What may be learned about one person, by whom: who learns as much is named together.
 std::string Losses(const study::Plan& plan) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> who;  // by what they learn
-  for (const study::PlanPrivacy& row : plan.privacy) {
-    const std::string loss = row.loss + (row.adjacency.empty() ? "" : " (" + row.adjacency + ")");
-    auto found = std::find_if(who.begin(), who.end(),
-                              [&](const auto& entry) { return entry.first == loss; });
+  std::vector<std::pair<std::string, std::vector<std::string>>> who;
+  for (const auto& [adversary, loss] : LossesByAdversary(plan)) {
+    auto found = std::find_if(who.begin(), who.end(), [&, &bound = loss](const auto& entry) {
+      return entry.first == bound;
+    });
     if (found == who.end()) found = who.insert(who.end(), {loss, {}});
-    found->second.push_back(row.adversary);
+    found->second.push_back(adversary);
   }
+  if (who.empty()) return "";
   std::string text;
-  for (const auto& [loss, adversaries] : who) text += " " + List(adversaries) + ": " + loss + ".";
-  return text;
+  for (const auto& [loss, adversaries] : who)
+    text += (text.empty() ? " Of one person may be learned, by " : "; by ") + List(adversaries) +
+            ": " + loss;
+  return text + ". This holds under the conditions of the privacy statement.";
 }
 
 Statement DifferentialPrivacy(const study::Plan& plan) {

@@ -113,7 +113,7 @@ TEST(DocumentReportTest, PageHasTheBoxAndTheNumbersOfItsScript) {
   plan.privacy = {{"outside", "replace", "epsilon <= 1 at delta = 1e-06"}};
   const std::string page = RenderDocumentHtml(Sample(), plan, FullFacts());
   EXPECT_THAT(page, HasSubstr("class=\"statements\""));
-  EXPECT_THAT(page, HasSubstr("outside: epsilon &lt;= 1 at delta = 1e-06 (replace)."));
+  EXPECT_THAT(page, HasSubstr("by outside: epsilon &lt;= 1 at delta = 1e-06. This holds"));
   EXPECT_THAT(page, HasSubstr("{\"traffic\": [{\"phase\":\"set-up\""));
   EXPECT_THAT(page, HasSubstr("Licences of the packages"));
   RunFacts facts = FullFacts();

@@ -15,6 +15,7 @@
 #include "report/plan_html.h"
 #include "report/privacy_html.h"
 #include "report/row_plot.h"
+#include "stats/mcmc/diagnostics.h"
 #include "sums/regression/regression_html.h"
 #include "tests/paths.h"
 #include "tests/report/browser.h"

@@ -32,7 +32,7 @@ TEST(NumbersTest, ToTheDigitsOfTheStandardError) {
 }
 
 TEST(NumbersTest, FourDigitsButCountsWhole) {
-  EXPECT_EQ(Number4(0.36055), "0.3606");
+  EXPECT_EQ(Number4(0.36062), "0.3606");
   EXPECT_EQ(Number4(1234.56), "1235");
   EXPECT_EQ(Number4(12345.678), "12346");
   EXPECT_EQ(Number4(1204332), "1204332");

@@ -21,7 +21,7 @@ namespace accept = methods::accept;
 
 study::DocumentTable Posterior(const accept::ChainSummary& summary) {
   study::DocumentTable table;
-  table.title = "Posterior";
+  table.title = "Summary of the draws";
   table.columns = {"parameter", "mean", "sd", "2.5 %", "median", "97.5 %"};
   for (const accept::ParameterResult& p : summary.parameters) {
     table.rows.push_back({p.name, p.mean, p.sd, p.q2_5, p.median, p.q97_5});

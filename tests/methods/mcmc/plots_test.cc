@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "stats/mcmc/diagnostics.h"
+
 namespace partita::methods::accept::plots_test {
 namespace {
 

@@ -52,7 +52,7 @@ stats::GroupMoments MomentsOf(const Eigen::MatrixXd& rows) {
   return moments;
 }
 
-struct Setup {
+struct RegressionCase {
   std::string outcome = "quality";
   std::string model;  // empty: the outcome on everything else
   std::string function = "regression";
@@ -62,7 +62,8 @@ struct Setup {
 };
 
 // Of rows whose columns have these names, in groups of these sizes.
-MleResult Fit(const Table& table, const Setup& setup, const std::vector<Eigen::Index>& groups) {
+MleResult Fit(const Table& table, const RegressionCase& setup,
+              const std::vector<Eigen::Index>& groups) {
   MleOptions options;
   options.name = "main";
   options.function = setup.function;
@@ -108,7 +109,7 @@ MleResult Fit(const Table& table, const Setup& setup, const std::vector<Eigen::I
   return results[0];
 }
 
-MleResult Fit(const Table& table, const Setup& setup) {
+MleResult Fit(const Table& table, const RegressionCase& setup) {
   return Fit(table, setup, {table.rows.rows()});
 }
 
@@ -190,7 +191,7 @@ TEST(LeastSquaresTest, AbsorbedInterceptsCount) {
   const LeastSquares dummies = Fit(with_blocks, {}).least_squares.at(0);
   for (auto block : {table.rows.topRows(700), table.rows.bottomRows(899)})
     block.rowwise() -= Eigen::RowVectorXd(block.colwise().mean());
-  Setup setup;
+  RegressionCase setup;
   setup.intercept = false;
   setup.absorbed = 2;
   const LeastSquares centred = Fit(table, setup).least_squares.at(0);
@@ -203,12 +204,12 @@ TEST(LeastSquaresTest, AbsorbedInterceptsCount) {
 
 TEST(LeastSquaresTest, SeveralOutcomesOnTheSamePredictorsAreOneEach) {
   const Table table = Wine();
-  Setup setup;
+  RegressionCase setup;
   setup.model = "quality ~ alcohol + pH\ndensity ~ alcohol + pH";
   const MleResult both = Fit(table, setup);
   ASSERT_EQ(both.least_squares.size(), 2U);
   for (size_t i = 0; i < 2; ++i) {
-    Setup one;
+    RegressionCase one;
     one.model = i == 0 ? "quality ~ alcohol + pH" : "density ~ alcohol + pH";
     const LeastSquares alone = Fit(table, one).least_squares.at(0);
     EXPECT_EQ(both.least_squares[i].outcome, alone.outcome);
@@ -219,7 +220,7 @@ TEST(LeastSquaresTest, SeveralOutcomesOnTheSamePredictorsAreOneEach) {
 
 TEST(LeastSquaresTest, IsOnlyForWhatItIsTheSameAs) {
   const Table table = Wine();
-  Setup setup;
+  RegressionCase setup;
   setup.function = "sem";
   EXPECT_TRUE(Fit(table, setup).least_squares.empty());
   setup = {};
@@ -238,7 +239,7 @@ TEST(LeastSquaresTest, IsOnlyForWhatItIsTheSameAs) {
 
 TEST(LeastSquaresTest, WithoutAReleasedInterceptItStillCounts) {
   const Table table = Wine();
-  Setup setup;
+  RegressionCase setup;
   const LeastSquares with = Fit(table, setup).least_squares.at(0);
   setup.intercept = false;
   const LeastSquares without = Fit(table, setup).least_squares.at(0);

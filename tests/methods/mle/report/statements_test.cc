@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "report/plan_statements.h"
+#include "tests/report/sample_privacy.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::report::statements_test {
@@ -72,12 +73,22 @@ TEST(StatementsTest, SayThatExactReleasesAreNotPrivate) {
 TEST(StatementsTest, PrivateOnesSayEpsilonAndDelta) {
   study::Plan plan = FullPlan();
   plan.releases[0].mechanism = "discrete Gaussian";
-  plan.privacy = {{"outside", "replace", "epsilon <= 1 at delta = 1e-06"},
-                  {"south", "replace", "epsilon <= 1 at delta = 1e-06"},
-                  {"north, the receiver", "", "no bound"}};
-  EXPECT_THAT(TextAbout(PlanStatements(plan), "differential-privacy"),
-              ::testing::EndsWith("it covers moments. outside and south: epsilon <= 1 at delta = "
-                                  "1e-06 (replace). north, the receiver: no bound."));
+  plan.privacy_statement = SampleStatement();
+  const std::string who = " This holds under the conditions of the privacy statement.";
+  EXPECT_THAT(
+      TextAbout(PlanStatements(plan), "differential-privacy"),
+      ::testing::EndsWith(
+          "it covers moments. Of one person may be learned, by outside analyst and party "
+          "south: epsilon at most 1.24 at delta = 1e-06 (replace); by party north: epsilon "
+          "at most 2 at delta = 1e-06 (replace); by any 2 compute nodes together: no bound." +
+          who));
+  plan.privacy_statement.reset();
+  plan.privacy = {{"outside", "replace", "eps <= 1 at delta = 1e-06"}, {"north", "", "no bound"}};
+  EXPECT_THAT(
+      TextAbout(PlanStatements(plan), "differential-privacy"),
+      ::testing::EndsWith("may be learned, by outside: eps <= 1 at delta = 1e-06; by north: "
+                          "no bound." +
+                          who));
 }
 
 TEST(StatementsTest, NameWhoTogetherCouldLearnMore) {

@@ -46,7 +46,7 @@ std::string BarLegendEntry(const std::string& name, size_t number) {
 
 std::string BarPlotHtml(const std::string& title, const std::string& first,
                         const std::string& second, const std::vector<BarRow>& rows) {
-  constexpr double kBar = 11, kGap = 10, kLongest = kRowWidth - 50;
+  constexpr double kBar = 13, kGap = 10, kLongest = kRowWidth - 50;
   std::string svg;
   double y = 0;
   for (const BarRow& row : rows) {

@@ -234,8 +234,9 @@ std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& mod
                       report::BarPlotHtml("Cramer's V of pairs", "real", "synthetic", pairs)) +
       report::Section("model", "Model and prediction", report::Definitions(facts));
   if (!model.privacy.empty()) {
-    page.main += report::Section("privacy", "Privacy",
-                                 report::StatementHtml(privacy::ParseStatementJson(model.privacy)));
+    const privacy::Statement statement = privacy::ParseStatementJson(model.privacy);
+    page.main += report::Section("privacy", "Privacy", report::StatementHtml(statement));
+    page.data = report::WithTradeOffs("", statement);
   }
   page.footer = report::Paragraph("Made by partita synthetic report.");
   return report::RenderHtmlPage(page);

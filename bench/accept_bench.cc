@@ -9,7 +9,7 @@
 #include "methods/mcmc/decisions.h"
 #include "mpc/plan_engine.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 using mpc::bench::Processes;
@@ -129,6 +129,6 @@ BENCHMARK(BM_Variates)
     ->UseRealTime();
 
 }  // namespace
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc
 
 BENCHMARK_MAIN();

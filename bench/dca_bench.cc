@@ -17,7 +17,7 @@
 #include "sums/protocol/masked_sum.h"
 #include "sums/protocol/simulate.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 constexpr unsigned kThreads = 2;
@@ -178,6 +178,6 @@ void SealAndOpen(benchmark::State& state) {
 BENCHMARK(SealAndOpen)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
-}  // namespace partita::methods::dca
+}  // namespace partita::sums
 
 BENCHMARK_MAIN();

@@ -21,8 +21,8 @@
 namespace partita {
 namespace {
 
-using methods::dca::Contract;
-using methods::dca::Verdict;
+using sums::Contract;
+using sums::Verdict;
 
 constexpr unsigned kClientThreads = 16;
 
@@ -42,11 +42,11 @@ Contract ContractOf(uint32_t clients, size_t dimension) {
 struct Prepared {
   Prepared(uint32_t clients, size_t dimension)
       : identity(crypto::MakeIdentity({.name = "node"})), contract(ContractOf(clients, dimension)) {
-    methods::dca::Splitter splitter(contract);
-    methods::dca::Shares shares = splitter.MakeShares();
+    sums::Splitter splitter(contract);
+    sums::Shares shares = splitter.MakeShares();
     const std::vector<double> row(dimension, 0.01);
     for (uint32_t client = 0; client < clients; ++client) {
-      methods::dca::ClientId id{};
+      sums::ClientId id{};
       std::memcpy(id.data(), &client, sizeof client);
       const std::vector<crypto::Key> keys = {crypto::RandomKey(random), crypto::RandomKey(random)};
       directory[id] = keys[0];
@@ -58,7 +58,7 @@ struct Prepared {
   crypto::SystemRandom random;
   crypto::Identity identity;
   Contract contract;
-  methods::dca::ClientDirectory directory;
+  sums::ClientDirectory directory;
   std::vector<Bytes> uploads;
 };
 
@@ -84,15 +84,14 @@ void Ingest(benchmark::State& state) {
   for (auto unused : state) {
     (void)unused;
     state.PauseTiming();
-    const runtime::TemporaryFolder folder;
-    methods::dca::SqliteSpool spool(folder.path() / "spool", prepared.contract.study, 1);
-    methods::dca::ComputeNode node(
-        {{prepared.contract, 1, 0, crypto::MakeBoxKeyPair(prepared.random)},
-         prepared.identity,
-         {prepared.identity.certificate, prepared.identity.certificate},
-         2},
-        prepared.directory, spool, prepared.random);
-    runtime::UploadQueue queue(
+    const run::TemporaryFolder folder;
+    sums::SqliteSpool spool(folder.path() / "spool", prepared.contract.study, 1);
+    sums::ComputeNode node({{prepared.contract, 1, 0, crypto::MakeBoxKeyPair(prepared.random)},
+                            prepared.identity,
+                            {prepared.identity.certificate, prepared.identity.certificate},
+                            2},
+                           prepared.directory, spool, prepared.random);
+    sums::UploadQueue queue(
         [&node](std::span<const ByteView> uploads) { return node.Accept(uploads); }, {});
     net::HttpsServer server(
         net::Listen("127.0.0.1", "0"), prepared.identity, {}, 2,

@@ -19,7 +19,7 @@
 #include "sums/spool/sqlite_spool.h"
 #include "tests/sums/protocol/postgres_server.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 std::filesystem::path Folder() {
@@ -114,6 +114,6 @@ void Postgres(benchmark::State& state) {
 BENCHMARK(Postgres)->Apply([](benchmark::internal::Benchmark* b) { Sizes(b, {1, 2, 4}); });
 
 }  // namespace
-}  // namespace partita::methods::dca
+}  // namespace partita::sums
 
 BENCHMARK_MAIN();

@@ -24,10 +24,9 @@
 #include "methods/mixture/run.h"
 #include "stats/mixture/dpvi.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 namespace {
 
-namespace mixture = stats::mixture;
 using mpc::bench::Processes;
 using mpc::bench::ProcessorMilliseconds;
 using mpc::bench::SharedNumbers;
@@ -39,36 +38,36 @@ constexpr Eigen::Index kComponents = 20, kEntries = 50, kBatch = 100;
 // MP-SPDZ in its best formulation, with a dealer and for three parties.
 constexpr double kCrypTen = 526, kMpSpdzDealer = 34, kMpSpdzReplicated = 22;
 
-mixture::Rows MadeUpRows(const mixture::Layout& layout) {
+stats::mixture::Rows MadeUpRows(const stats::mixture::Layout& layout) {
   crypto::Key key;
   crypto::Prg prg(key);
   stats::blr::Variates variates(prg);
   std::vector<std::vector<double>> values(layout.features.size());
   for (size_t f = 0; f < values.size(); ++f) {
-    const mixture::Feature& feature = layout.features[f];
+    const stats::mixture::Feature& feature = layout.features[f];
     for (uint32_t n = 0; n < kRows; ++n) {
-      values[f].push_back(feature.family == mixture::Family::kCategorical
+      values[f].push_back(feature.family == stats::mixture::Family::kCategorical
                               ? static_cast<double>(variates.Below(feature.levels))
                               : 0.001 + 0.998 * variates.Uniform());
     }
   }
-  return mixture::MakeRows(layout, values);
+  return stats::mixture::MakeRows(layout, values);
 }
 
 // Columns in equal parts at `holders` parties, or as in the experiment at two.
-mixture::Layout LayoutFor(size_t holders) {
-  mixture::Layout layout = ModelLayout(AdultColumns());
+stats::mixture::Layout LayoutFor(size_t holders) {
+  stats::mixture::Layout layout = ModelLayout(AdultColumns());
   if (holders == 2) return layout;
-  std::vector<mixture::Feature> features = layout.features;
+  std::vector<stats::mixture::Feature> features = layout.features;
   for (size_t f = 0; f < features.size(); ++f) features[f].party = f * holders / features.size();
-  return mixture::MakeLayout(features);
+  return stats::mixture::MakeLayout(features);
 }
 
 struct Row {
   std::string engine;
   size_t parties = 2;  // that compute
   size_t holders = 2;  // of columns
-  mixture::BatchMode mode = mixture::BatchMode::kPoisson;
+  stats::mixture::BatchMode mode = stats::mixture::BatchMode::kPoisson;
   uint64_t iterations = 50;
 };
 
@@ -129,7 +128,7 @@ class Clock {
 
 Times TimeIterations(Processes processes, const Row& row) {
   const RunPlan plan = PlanFor(row);
-  const mixture::Rows rows = MadeUpRows(plan.request.layout);
+  const stats::mixture::Rows rows = MadeUpRows(plan.request.layout);
   const crypto::Key batch_key, public_key;
   SharedNumbers tapes, cpu;
   processes.tape_ms = &tapes;
@@ -137,10 +136,10 @@ Times TimeIterations(Processes processes, const Row& row) {
   mpc::bench::RunProcesses(processes, [&](mpc::Engine& engine) {
     const size_t self = engine.self().value_or(row.parties);
     crypto::SystemRandom random;
-    mixture::Rows own;
+    stats::mixture::Rows own;
     RunInputs inputs;
     if (self < row.holders) {
-      own = mixture::PartyRows(plan.request.layout, self, rows);
+      own = stats::mixture::PartyRows(plan.request.layout, self, rows);
       inputs.rows = &own;
     }
     inputs.batch_key = &batch_key;
@@ -160,25 +159,27 @@ Times TimeIterations(Processes processes, const Row& row) {
 }
 
 // Of an iteration in the clear, all rows in one place.
-double PlainMilliseconds(mixture::BatchMode mode) {
-  const mixture::Layout layout = LayoutFor(2);
-  const mixture::Rows rows = MadeUpRows(layout);
+double PlainMilliseconds(stats::mixture::BatchMode mode) {
+  const stats::mixture::Layout layout = LayoutFor(2);
+  const stats::mixture::Rows rows = MadeUpRows(layout);
   crypto::SystemRandom random;
   const crypto::Key key;
   crypto::Prg batch_prg(key), eta_prg(key);
-  mixture::Batches batches(mode, kRows, 100, 0, batch_prg);
+  stats::mixture::Batches batches(mode, kRows, 100, 0, batch_prg);
   stats::blr::Variates variates(eta_prg);
-  mixture::VariationalOptions options;
-  options.steps = mode == mixture::BatchMode::kFull ? 5 : 200;
-  mixture::VariationalState state = mixture::StartState(layout, kComponents, options, variates);
-  const mixture::GradientSum sum = mixture::PlainGradientSum(layout, rows, {1, 2.042, 30}, random);
+  stats::mixture::VariationalOptions options;
+  options.steps = mode == stats::mixture::BatchMode::kFull ? 5 : 200;
+  stats::mixture::VariationalState state =
+      stats::mixture::StartState(layout, kComponents, options, variates);
+  const stats::mixture::GradientSum sum =
+      stats::mixture::PlainGradientSum(layout, rows, {1, 2.042, 30}, random);
   std::vector<double> milliseconds;
   auto last = SteadyClock::now();
-  const auto after_step = [&](const mixture::VariationalState& at) {
+  const auto after_step = [&](const stats::mixture::VariationalState& at) {
     if (at.step > 0) milliseconds.push_back(1e3 * SecondsSince(last));
     last = SteadyClock::now();
   };
-  mixture::RunDpvi(layout, options, kRows, sum, batches, variates, after_step, state);
+  stats::mixture::RunDpvi(layout, options, kRows, sum, batches, variates, after_step, state);
   return Median(milliseconds);
 }
 
@@ -223,7 +224,7 @@ std::vector<double> TimeKernel(const Processes& processes, size_t runs) {
     parameters.slope.assign(2, Eigen::ArrayXXd::Constant(kComponents, kEntries, 0.25));
     parameters.below.assign(2, Eigen::ArrayXXd::Zero(kComponents, kEntries));
     parameters.offset.assign(2, Eigen::ArrayXXd::Constant(kComponents, kEntries, -0.1));
-    parameters.batch = mixture::AllRows(kBatch);
+    parameters.batch = stats::mixture::AllRows(kBatch);
     const HolderValues values = {
         Eigen::ArrayXXd::Random(kComponents, kBatch),
         Eigen::ArrayXXd::Constant(kComponents, kBatch, kEntries * 0.025 * 0.025)};
@@ -266,7 +267,7 @@ void RegisterAll(const net::LinkModel& link) {
     Register(std::string("kernel_c/") + kind,
              [=](benchmark::State& state) { BM_KernelC(state, processes); });
   }
-  const mixture::BatchMode mode = mixture::BatchMode::kPoisson;
+  const stats::mixture::BatchMode mode = stats::mixture::BatchMode::kPoisson;
   const std::vector<Row> rows = {{"dealer", 2, 2, mode, 200},
                                  {"dealer", 3, 3},
                                  {"dealer", 5, 5},
@@ -278,7 +279,7 @@ void RegisterAll(const net::LinkModel& link) {
              [=](benchmark::State& state) { BM_Iteration(state, link, row); });
   }
   for (const char* kind : {"dealer", "replicated"}) {
-    const Row row{kind, kind[0] == 'd' ? size_t{2} : 3, 2, mixture::BatchMode::kFull, 3};
+    const Row row{kind, kind[0] == 'd' ? size_t{2} : 3, 2, stats::mixture::BatchMode::kFull, 3};
     Register(std::string("full_batch/") + kind,
              [=](benchmark::State& state) { BM_Iteration(state, link, row); });
   }
@@ -299,10 +300,10 @@ net::LinkModel TakeLatency(int& argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture
 
 int main(int argc, char** argv) {
-  using namespace partita::methods::dpvi;  // NOLINT: all that there is
+  using namespace partita::methods::mixture;  // NOLINT: all that there is
   RegisterAll(TakeLatency(argc, argv));
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;

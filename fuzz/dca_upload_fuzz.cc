@@ -15,8 +15,8 @@
 
 namespace {
 
-using namespace partita;                // NOLINT(google-build-using-namespace)
-using namespace partita::methods::dca;  // NOLINT(google-build-using-namespace)
+using namespace partita;        // NOLINT(google-build-using-namespace)
+using namespace partita::sums;  // NOLINT(google-build-using-namespace)
 
 class Zeros : public crypto::RandomSource {
  public:

@@ -12,8 +12,8 @@
 
 namespace {
 
-using namespace partita;           // NOLINT(google-build-using-namespace)
-using namespace partita::runtime;  // NOLINT(google-build-using-namespace)
+using namespace partita;        // NOLINT(google-build-using-namespace)
+using namespace partita::sums;  // NOLINT(google-build-using-namespace)
 
 template <typename Parse>
 void Try(ErrorCode expected, Parse parse) {
@@ -53,8 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     default:
       Try(ErrorCode::kBadInput, [&] {
-        const study::CollectionFile collection = study::ParseCollectionFile(std::string(text), "f");
-        methods::dca::CheckContract(collection.contract);
+        const CollectionFile collection = ParseCollectionFile(std::string(text), "f");
+        CheckContract(collection.contract);
       });
   }
   return 0;

@@ -8,7 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
-    const partita::study::StudyFile study = partita::runtime::ParseStudyFile(
+    const partita::study::StudyFile study = partita::methods::ParseStudyFile(
         std::string(reinterpret_cast<const char*>(data), size), "study.toml");
     if (study.parties.size() < 2 || study.dictionary.columns.empty()) std::abort();
     if (partita::study::ReceiverIndex(study) >= study.parties.size()) std::abort();

@@ -6,7 +6,7 @@
 
 #include "base/date.h"
 
-namespace partita::study {
+namespace partita {
 namespace {
 
 constexpr int64_t kSecondsPerDay = 86'400;
@@ -51,4 +51,4 @@ std::optional<int64_t> ParseUntil(std::string_view text) {
   return ParseUtc(text);
 }
 
-}  // namespace partita::study
+}  // namespace partita

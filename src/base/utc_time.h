@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace partita::study {
+namespace partita {
 
 // Years 1970 to 9999.
 inline constexpr int64_t kMaxUtc = 253'402'300'799;
@@ -21,4 +21,4 @@ std::optional<int64_t> ParseUtc(std::string_view text);
 // time as above. Empty for anything else.
 std::optional<int64_t> ParseUntil(std::string_view text);
 
-}  // namespace partita::study
+}  // namespace partita

@@ -16,16 +16,19 @@
 #include "methods/mle/study/study.h"
 #include "report/document_report.h"
 
-namespace partita::runtime {
+namespace partita::methods {
 namespace {
 
+using mle::MleStudy;
+using run::Study;
+
 const SelfChecks kMleChecks = {
-    [](const Study& study, const RehearsalOptions& options, Progress& progress) {
-      return Rehearse(dynamic_cast<const MleStudy&>(study), options, progress);
+    [](const Study& study, const mle::RehearsalOptions& options, Progress& progress) {
+      return mle::Rehearse(dynamic_cast<const MleStudy&>(study), options, progress);
     },
-    [](const Study& study, const StudyAuditOptions& options, crypto::RandomSource& random,
+    [](const Study& study, const mle::StudyAuditOptions& options, crypto::RandomSource& random,
        Progress& progress) {
-      return AuditStudy(dynamic_cast<const MleStudy&>(study), options, random, progress);
+      return mle::AuditStudy(dynamic_cast<const MleStudy&>(study), options, random, progress);
     }};
 
 template <typename T, T (*prepare)(study::StudyFile)>
@@ -38,15 +41,17 @@ std::unique_ptr<const Study> Prepared(study::StudyFile file) {
 const std::vector<Method>& AllMethods() {
   using study::TemplateKind;
   static const std::vector<Method> methods = {
-      {study::MleReader(), "a structural equation model", Prepared<MleStudy, PrepareMleStudy>,
-       report::ReadMleReport, TemplateKind::kHorizontal, TemplateKind::kVertical, "", &kMleChecks},
-      {study::MixtureReader(), "a model of split columns, for synthetic tables",
-       Prepared<MixtureStudy, PrepareMixtureStudy>, report::ReadDocumentResult, std::nullopt,
-       TemplateKind::kMixture, "a mixture is fitted to columns that several parties hold"},
-      {study::ClassifyReader(), "a private classifier",
-       Prepared<ClassifyStudy, PrepareClassifyStudy>, report::ReadDocumentResult},
-      {study::McmcReader(), "a Bayesian regression by chains of confidential decisions",
-       Prepared<McmcStudy, PrepareMcmcStudy>, report::ReadDocumentResult}};
+      {mle::MleReader(), "a structural equation model", Prepared<MleStudy, mle::PrepareMleStudy>,
+       mle::ReadMleReport, TemplateKind::kHorizontal, TemplateKind::kVertical, "", &kMleChecks},
+      {mixture::MixtureReader(), "a model of split columns, for synthetic tables",
+       Prepared<mixture::MixtureStudy, mixture::PrepareMixtureStudy>, report::ReadDocumentResult,
+       std::nullopt, TemplateKind::kMixture,
+       "a mixture is fitted to columns that several parties hold"},
+      {classify::ClassifyReader(), "a private classifier",
+       Prepared<classify::ClassifyStudy, classify::PrepareClassifyStudy>,
+       report::ReadDocumentResult},
+      {mcmc::McmcReader(), "a Bayesian regression by chains of confidential decisions",
+       Prepared<mcmc::McmcStudy, mcmc::PrepareMcmcStudy>, report::ReadDocumentResult}};
   return methods;
 }
 
@@ -88,4 +93,4 @@ std::unique_ptr<const report::Result> ReadResult(const std::string& method,
   return nullptr;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods

@@ -16,19 +16,20 @@
 #include "study/file/section_reader.h"
 #include "study/file/study_template.h"
 
-namespace partita::runtime {
+namespace partita::methods {
 
 // Checks of a method by itself, on mock data. The study is one that its row prepared.
 struct SelfChecks {
-  Rehearsal (*rehearse)(const Study& study, const RehearsalOptions& options, Progress& progress);
-  StudyAudit (*audit)(const Study& study, const StudyAuditOptions& options,
-                      crypto::RandomSource& random, Progress& progress);
+  mle::Rehearsal (*rehearse)(const run::Study& study, const mle::RehearsalOptions& options,
+                             Progress& progress);
+  mle::StudyAudit (*audit)(const run::Study& study, const mle::StudyAuditOptions& options,
+                           crypto::RandomSource& random, Progress& progress);
 };
 
 struct Method {
   study::SectionReader section;  // its `method` is the name
   std::string description;       // a clause
-  std::unique_ptr<const Study> (*prepare)(study::StudyFile file);
+  std::unique_ptr<const run::Study> (*prepare)(study::StudyFile file);
   // Back from result.json.
   std::unique_ptr<const report::Result> (*read_result)(const nlohmann::ordered_json& json);
   // To start from, where every party has rows of its own, and where it has columns of its own.
@@ -45,10 +46,10 @@ const Method& MethodByName(const std::string& name);
 
 // The self-checks of a study's method. Throws kUsage where it has none: "a rehearsal needs method
 // 'mle', ...".
-const SelfChecks& RequireChecks(const Study& study, const std::string& what);
+const SelfChecks& RequireChecks(const run::Study& study, const std::string& what);
 
 // For report::ParseResultJson.
 std::unique_ptr<const report::Result> ReadResult(const std::string& method,
                                                  const nlohmann::ordered_json& json);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods

@@ -2,7 +2,7 @@
 
 #include "methods/all.h"
 
-namespace partita::runtime {
+namespace partita::methods {
 
 study::StudyFile ParseStudyFile(std::string text, std::string file_name) {
   return study::ParseStudyFile(std::move(text), std::move(file_name), AllSections());
@@ -12,22 +12,23 @@ study::StudyFile LoadStudyFile(const std::string& path) {
   return study::LoadStudyFile(path, AllSections());
 }
 
-std::unique_ptr<const Study> PrepareStudy(study::StudyFile file) {
+std::unique_ptr<const run::Study> PrepareStudy(study::StudyFile file) {
   const Method& method = MethodByName(file.analyses.front().method);
-  std::unique_ptr<const Study> study = method.prepare(std::move(file));
+  std::unique_ptr<const run::Study> study = method.prepare(std::move(file));
   const study::DesignSpec& design = study->file.design;
   if (design.faulty_rows != study::FaultyRowsRule::kDefault && !study->IsPrivate()) {
-    Refuse(*study, design.position,
-           "'faulty_rows' is for studies that promise privacy; a study without noise stops at a "
-           "table that does not fit its dictionary",
-           "remove it");
+    run::Refuse(
+        *study, design.position,
+        "'faulty_rows' is for studies that promise privacy; a study without noise stops at a "
+        "table that does not fit its dictionary",
+        "remove it");
   }
   const study::ReleaseRuleSpec& release = study->file.release;
   if (release.accept == study::AcceptedRelease::kCheckedCells && !study->ChecksCells()) {
-    Refuse(*study, release.accept_position,
-           "accept = \"checked cells\" is for exact results of method 'mle'", "remove it");
+    run::Refuse(*study, release.accept_position,
+                "accept = \"checked cells\" is for exact results of method 'mle'", "remove it");
   }
   return study;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods

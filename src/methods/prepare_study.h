@@ -6,13 +6,13 @@
 
 #include "run/method/study.h"
 
-namespace partita::runtime {
+namespace partita::methods {
 
 // study::ParseStudyFile and study::LoadStudyFile with all methods.
 study::StudyFile ParseStudyFile(std::string text, std::string file_name);
 study::StudyFile LoadStudyFile(const std::string& path);
 
 // Checks everything that can be checked before data is read. Throws kBadInput.
-std::unique_ptr<const Study> PrepareStudy(study::StudyFile file);
+std::unique_ptr<const run::Study> PrepareStudy(study::StudyFile file);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods

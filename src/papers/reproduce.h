@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "stats/blr/figure2.h"
 
-namespace partita::cli {
+namespace partita::papers {
 
 // A table of the UCI repository as Heikkila et al. (2017) used it.
 struct UciTable {
@@ -27,6 +27,6 @@ inline constexpr std::array<UciTable, 3> kUciTables = {
 stats::blr::Table ReadUciTable(const std::string& folder, const UciTable& table);
 
 // dca-table1, a command of `reproduce`.
-void AddTable1(CLI::App& reproduce, Invocation& invocation);
+void AddTable1(CLI::App& reproduce, cli::Invocation& invocation);
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -14,11 +14,10 @@
 #include "report/html_text.h"
 #include "report/line_plot.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
-namespace accept = methods::accept;
-using accept::FigureLine;
+using methods::mcmc::FigureLine;
 
 constexpr int kPoints = 200;  // of a plotted line
 constexpr const char* kAslettTitle =
@@ -34,7 +33,7 @@ constexpr const char* kAslettIs =
     "nothing is kept secret. Thresholds are taken as exact; statements of studies add their error.";
 
 struct AslettCommand {
-  accept::FigureSettings settings;
+  methods::mcmc::FigureSettings settings;
   std::string output, html;
 };
 
@@ -131,30 +130,30 @@ nlohmann::ordered_json AslettData(const std::vector<FigureLine>& lines) {
   return {{"lines", list}};
 }
 
-int RunAslett(const OutputOptions& output, const AslettCommand& command) {
+int RunAslett(const cli::OutputOptions& output, const AslettCommand& command) {
   if (command.settings.coalition >= command.settings.parties) {
     throw Error(ErrorCode::kBadInput, "a coalition of all parties protects from nobody",
                 "give --coalition a smaller number than --parties");
   }
-  CommandProgress progress(output);
+  cli::CommandProgress progress(output);
   progress.progress().Phase("chains");
   const std::vector<FigureLine> lines =
-      accept::TradeOffFigures(command.settings, progress.progress());
+      methods::mcmc::TradeOffFigures(command.settings, progress.progress());
   progress.Finish();
   if (!command.output.empty()) WriteFileAtomically(command.output, AslettCsv(lines));
   if (!command.html.empty()) WriteFileAtomically(command.html, AslettHtml(lines));
-  PrintResult(output, std::string(kAslettTitle) + "\n\n" + AslettText(lines),
-              AslettData(lines).dump());
-  return kDone;
+  cli::PrintResult(output, std::string(kAslettTitle) + "\n\n" + AslettText(lines),
+                   AslettData(lines).dump());
+  return cli::kDone;
 }
 
 }  // namespace
 
-void AddReproduceAslett(CLI::App& reproduce, Invocation& invocation) {
+void AddReproduceAslett(CLI::App& reproduce, cli::Invocation& invocation) {
   auto command = std::make_shared<AslettCommand>();
   CLI::App* app = reproduce.add_subcommand(
       "aslett-fdp", "What accept-reject decisions tell whom: type I against type II error");
-  AddOutputOptions(*app, invocation, "reproduce aslett-fdp");
+  cli::AddOutputOptions(*app, invocation, "reproduce aslett-fdp");
   app->add_option("--parties", command->settings.parties, "Parties")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
@@ -180,4 +179,4 @@ void AddReproduceAslett(CLI::App& reproduce, Invocation& invocation) {
   });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

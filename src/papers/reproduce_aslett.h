@@ -3,8 +3,8 @@
 
 #include "cli/commands.h"
 
-namespace partita::cli {
+namespace partita::papers {
 
-void AddReproduceAslett(CLI::App& reproduce, Invocation& invocation);
+void AddReproduceAslett(CLI::App& reproduce, cli::Invocation& invocation);
 
-}  // namespace partita::cli
+}  // namespace partita::papers

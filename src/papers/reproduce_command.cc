@@ -26,7 +26,7 @@
 #include "stats/blr/figure2.h"
 #include "stats/quantile.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
 namespace blr = stats::blr;
@@ -208,7 +208,7 @@ nlohmann::ordered_json BlrData(const std::vector<blr::Figure2Cell>& cells) {
   return {{"rows", list}};
 }
 
-int RunFigure2(const OutputOptions& output, const ReproduceCommand& command) {
+int RunFigure2(const cli::OutputOptions& output, const ReproduceCommand& command) {
   blr::Figure2Options options;
   options.epsilons = command.epsilons;
   options.noise_draws = command.draws;
@@ -220,8 +220,8 @@ int RunFigure2(const OutputOptions& output, const ReproduceCommand& command) {
       options.methods.push_back(method);
   }
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
-                                    &Interrupted());
-  CancellableProgress quiet;
+                                    &cli::Interrupted());
+  cli::CancellableProgress quiet;
   Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
   crypto::SystemRandom random;
   std::vector<blr::Figure2Cell> cells;
@@ -237,8 +237,8 @@ int RunFigure2(const OutputOptions& output, const ReproduceCommand& command) {
   terminal.Finish();
   if (!command.output.empty()) WriteFileAtomically(command.output, BlrCsv(cells));
   if (!command.html.empty()) WriteFileAtomically(command.html, BlrHtml(cells));
-  PrintResult(output, BlrText(cells), BlrData(cells).dump());
-  return kDone;
+  cli::PrintResult(output, BlrText(cells), BlrData(cells).dump());
+  return cli::kDone;
 }
 
 // A line per T, the factor cut off at 3.
@@ -289,7 +289,7 @@ std::string Figure1bHtml() {
   return report::RenderHtmlPage(page);
 }
 
-int RunFigure1b(const OutputOptions& output, const ReproduceCommand& command) {
+int RunFigure1b(const cli::OutputOptions& output, const ReproduceCommand& command) {
   std::string csv = "clients,colluding,variance_factor\n";
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   TextTable table;
@@ -308,17 +308,18 @@ int RunFigure1b(const OutputOptions& output, const ReproduceCommand& command) {
     table.rows.push_back({std::to_string(clients), factors[0], factors[1], factors[2]});
   if (!command.output.empty()) WriteFileAtomically(command.output, csv);
   if (!command.html.empty()) WriteFileAtomically(command.html, Figure1bHtml());
-  PrintResult(output,
-              RenderTable(table, 0) + WrapText("Variance of the noise in the sum, as a multiple of "
-                                               "a trusted aggregator's: n / (n - T - 1).",
-                                               0),
-              nlohmann::ordered_json{{"rows", list}}.dump());
-  return kDone;
+  cli::PrintResult(
+      output,
+      RenderTable(table, 0) + WrapText("Variance of the noise in the sum, as a multiple of "
+                                       "a trusted aggregator's: n / (n - T - 1).",
+                                       0),
+      nlohmann::ordered_json{{"rows", list}}.dump());
+  return cli::kDone;
 }
 
 }  // namespace
 
-void AddReproduceCommand(CLI::App& app, Invocation& invocation) {
+void AddReproduceCommand(CLI::App& app, cli::Invocation& invocation) {
   CLI::App* reproduce =
       app.add_subcommand("reproduce", "Run the experiments of the papers that Partita builds on");
   reproduce->require_subcommand(1);
@@ -327,7 +328,7 @@ void AddReproduceCommand(CLI::App& app, Invocation& invocation) {
   AddTable1(*reproduce, invocation);
   CLI::App* factors = reproduce->add_subcommand(
       "dca-figure1b", "Extra noise of distributed sums against a trusted aggregator");
-  AddOutputOptions(*factors, invocation, "reproduce dca-figure1b");
+  cli::AddOutputOptions(*factors, invocation, "reproduce dca-figure1b");
   factors->add_option("--output", options->output, "Also write the numbers as CSV to this file");
   factors->add_option("--html", options->html, "Also write the plot to this HTML file");
   factors->callback([&invocation, options] {
@@ -336,7 +337,7 @@ void AddReproduceCommand(CLI::App& app, Invocation& invocation) {
 
   CLI::App* errors = reproduce->add_subcommand(
       "dca-figure2", "Prediction error of private linear regressions on three UCI tables");
-  AddOutputOptions(*errors, invocation, "reproduce dca-figure2");
+  cli::AddOutputOptions(*errors, invocation, "reproduce dca-figure2");
   std::vector<std::string> tables, methods;
   for (const UciTable& known : kUciTables) tables.emplace_back(known.name);
   for (const blr::Figure2Method method : blr::AllFigure2Methods())
@@ -369,4 +370,4 @@ void AddReproduceCommand(CLI::App& app, Invocation& invocation) {
   AddReproduceSmle(*reproduce, invocation);
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

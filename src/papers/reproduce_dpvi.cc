@@ -26,11 +26,10 @@
 #include "stats/mixture/experiment.h"
 #include "stats/quantile.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
-namespace dpvi = methods::dpvi;
-namespace mixture = stats::mixture;
+using cli::OutputOptions;
 
 constexpr double kDelta = 1e-5;
 const char* const kDefaultSchedule = "default";
@@ -48,9 +47,9 @@ struct DpviCommand {
 
 // The tables and the model of the chosen columns.
 struct Adult {
-  std::vector<dpvi::ModelColumn> columns;
-  mixture::Layout layout;
-  mixture::Rows train, test;
+  std::vector<methods::mixture::ModelColumn> columns;
+  stats::mixture::Layout layout;
+  stats::mixture::Rows train, test;
 };
 
 std::filesystem::path TableFile(const std::string& folder, const char* name) {
@@ -61,21 +60,23 @@ std::filesystem::path TableFile(const std::string& folder, const char* name) {
 
 Adult ReadTables(const DpviCommand& command) {
   Adult adult;
-  for (dpvi::ModelColumn& column : dpvi::AdultColumns()) {
+  for (methods::mixture::ModelColumn& column : methods::mixture::AdultColumns()) {
     const bool chosen = std::find(command.columns.begin(), command.columns.end(),
                                   column.encoding.column.name) != command.columns.end();
     if (command.columns.empty() || chosen) adult.columns.push_back(std::move(column));
   }
-  adult.layout = dpvi::ModelLayout(adult.columns);
-  adult.train = dpvi::EncodeRows(adult.columns, adult.layout,
-                                 dpvi::ReadAdult(TableFile(command.data, "adult_train")));
-  adult.test = dpvi::EncodeRows(adult.columns, adult.layout,
-                                dpvi::ReadAdult(TableFile(command.data, "adult_test")));
+  adult.layout = methods::mixture::ModelLayout(adult.columns);
+  adult.train = methods::mixture::EncodeRows(
+      adult.columns, adult.layout,
+      methods::mixture::ReadAdult(TableFile(command.data, "adult_train")));
+  adult.test = methods::mixture::EncodeRows(
+      adult.columns, adult.layout,
+      methods::mixture::ReadAdult(TableFile(command.data, "adult_test")));
   return adult;
 }
 
-mixture::ExperimentOptions DpviOptions(const DpviCommand& command, const Adult& adult) {
-  mixture::ExperimentOptions options;
+stats::mixture::ExperimentOptions DpviOptions(const DpviCommand& command, const Adult& adult) {
+  stats::mixture::ExperimentOptions options;
   options.variational.steps = command.steps;
   options.noise = {command.clip, command.noise, 30};
   options.components = command.components;
@@ -86,48 +87,49 @@ mixture::ExperimentOptions DpviOptions(const DpviCommand& command, const Adult& 
   return options;
 }
 
-dpvi::RunPlan PlanOf(const DpviCommand& command, const Adult& adult) {
+methods::mixture::RunPlan PlanOf(const DpviCommand& command, const Adult& adult) {
   return SecureArmPlan(adult.layout, static_cast<uint32_t>(adult.train.num_rows),
                        DpviOptions(command, adult));
 }
 
 // A line of a figure: how sums are computed, and the schedule.
 struct Line {
-  mixture::Arm arm;
+  stats::mixture::Arm arm;
   std::string schedule;
   std::string Name() const { return arm.name + ", schedule " + schedule; }
 };
 
 const char* const kNotPartitioned = "not partitioned";
 
-mixture::Arm NotPartitioned(const Adult& adult) {
+stats::mixture::Arm NotPartitioned(const Adult& adult) {
   return {kNotPartitioned,
-          [&adult](const mixture::ClippedNoise& options, crypto::RandomSource& noise) {
-            return mixture::PlainGradientSum(adult.layout, adult.train, options, noise);
+          [&adult](const stats::mixture::ClippedNoise& options, crypto::RandomSource& noise) {
+            return stats::mixture::PlainGradientSum(adult.layout, adult.train, options, noise);
           }};
 }
 
-mixture::Arm Partitioned(const Adult& adult, bool renormalise) {
+stats::mixture::Arm Partitioned(const Adult& adult, bool renormalise) {
   return {renormalise ? "partitioned, fixed point" : "partitioned, not renormalised",
-          [&adult, renormalise](const mixture::ClippedNoise& options, crypto::RandomSource& noise) {
-            return mixture::PartitionedGradientSum(adult.layout, adult.train, options,
-                                                   {32, renormalise}, noise);
+          [&adult, renormalise](const stats::mixture::ClippedNoise& options,
+                                crypto::RandomSource& noise) {
+            return stats::mixture::PartitionedGradientSum(adult.layout, adult.train, options,
+                                                          {32, renormalise}, noise);
           }};
 }
 
 struct Outcome {
   std::string line, schedule;
-  mixture::ExperimentRun run;
+  stats::mixture::ExperimentRun run;
 };
 
 std::vector<Outcome> RunLines(const OutputOptions& output, const DpviCommand& command,
                               const Adult& adult, const std::vector<Line>& lines) {
-  mixture::ExperimentOptions options = DpviOptions(command, adult);
+  stats::mixture::ExperimentOptions options = DpviOptions(command, adult);
   // The protocol pads batches; all lines draw the same.
   if (!command.secure.empty()) options.max_batch = PlanOf(command, adult).max_batch;
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
-                                    &Interrupted());
-  CancellableProgress quiet;
+                                    &cli::Interrupted());
+  cli::CancellableProgress quiet;
   Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
   crypto::SystemRandom random;
   const crypto::Key key = crypto::RandomKey(random);
@@ -135,12 +137,13 @@ std::vector<Outcome> RunLines(const OutputOptions& output, const DpviCommand& co
   for (size_t repeat = 0; repeat < command.runs; ++repeat) {
     for (const Line& line : lines) {
       options.variational.frozen_share = line.schedule == kPaperSchedule
-                                             ? mixture::kPaperFrozenShare
-                                             : mixture::VariationalOptions{}.frozen_share;
+                                             ? stats::mixture::kPaperFrozenShare
+                                             : stats::mixture::VariationalOptions{}.frozen_share;
       progress.Phase(fmt::format("run {} of {}: {}", repeat + 1, command.runs, line.Name()));
-      outcomes.push_back({line.Name(), line.schedule,
-                          mixture::RunExperiment(adult.layout, adult.train.num_rows, adult.test,
-                                                 line.arm, options, key, repeat, progress)});
+      outcomes.push_back(
+          {line.Name(), line.schedule,
+           stats::mixture::RunExperiment(adult.layout, adult.train.num_rows, adult.test, line.arm,
+                                         options, key, repeat, progress)});
     }
   }
   terminal.Finish();
@@ -234,7 +237,7 @@ std::string DpviCsv(const std::vector<Outcome>& outcomes) {
   for (const Outcome& outcome : outcomes) {
     const Pairing pairing = PairingOf(outcomes, outcome);
     for (size_t i = 0; i < outcome.run.trace.size(); ++i) {
-      const mixture::TracePoint& point = outcome.run.trace[i];
+      const stats::mixture::TracePoint& point = outcome.run.trace[i];
       const bool last = i + 1 == outcome.run.trace.size();
       csv += fmt::format("\"{}\",{},{},{},{},{},{},{}\n", outcome.line, outcome.schedule,
                          outcome.run.repeat, point.step, point.epochs, -point.plug_in,
@@ -298,7 +301,7 @@ std::string DpviHtml(const std::string& title, const std::vector<Outcome>& outco
   for (const Outcome& outcome : outcomes) {
     report::PlotLine line;
     line.name = outcome.line;
-    for (const mixture::TracePoint& point : outcome.run.trace)
+    for (const stats::mixture::TracePoint& point : outcome.run.trace)
       line.points.emplace_back(point.epochs, -point.plug_in);
     plot.lines.push_back(std::move(line));
   }
@@ -321,7 +324,7 @@ nlohmann::ordered_json DpviData(const std::vector<Outcome>& outcomes,
     const Pairing pairing = PairingOf(outcomes, outcome);
     nlohmann::ordered_json trace = nlohmann::ordered_json::array();
     for (size_t i = 0; i < outcome.run.trace.size(); ++i) {
-      const mixture::TracePoint& point = outcome.run.trace[i];
+      const stats::mixture::TracePoint& point = outcome.run.trace[i];
       trace.push_back({{"step", point.step},
                        {"epochs", point.epochs},
                        {"test_negative_log_likelihood", -point.plug_in},
@@ -349,17 +352,17 @@ int ReportDpvi(const OutputOptions& output, const DpviCommand& command, const st
   if (!command.html.empty())
     WriteFileAtomically(command.html, DpviHtml(title, outcomes, statement));
   if (!command.model.empty()) {
-    const mixture::VariationalState& state = outcomes.back().run.state;
-    WriteFileAtomically(command.model, dpvi::ModelJson({{"demographic", "financial"},
-                                                        adult.columns,
-                                                        state.mean,
-                                                        state.log_scale,
-                                                        state.step,
-                                                        state.step,
-                                                        {}}));
+    const stats::mixture::VariationalState& state = outcomes.back().run.state;
+    WriteFileAtomically(command.model, methods::mixture::ModelJson({{"demographic", "financial"},
+                                                                    adult.columns,
+                                                                    state.mean,
+                                                                    state.log_scale,
+                                                                    state.step,
+                                                                    state.step,
+                                                                    {}}));
   }
-  PrintResult(output, DpviText(outcomes, statement), DpviData(outcomes, statement).dump());
-  return kDone;
+  cli::PrintResult(output, DpviText(outcomes, statement), DpviData(outcomes, statement).dump());
+  return cli::kDone;
 }
 
 std::vector<std::string> Schedules(const DpviCommand& command) {
@@ -400,7 +403,7 @@ int RunFigure3(const OutputOptions& output, const DpviCommand& command) {
 
 void AddDpviOptions(CLI::App& app, DpviCommand& command) {
   std::vector<std::string> names;
-  for (const dpvi::ModelColumn& column : dpvi::AdultColumns())
+  for (const methods::mixture::ModelColumn& column : methods::mixture::AdultColumns())
     names.push_back(column.encoding.column.name);
   app.add_option("--data", command.data,
                  "Folder with adult_train.csv and adult_test.csv (or .csv.gz)")
@@ -441,14 +444,14 @@ void AddDpviOptions(CLI::App& app, DpviCommand& command) {
 
 }  // namespace
 
-void AddReproduceDpvi(CLI::App& reproduce, Invocation& invocation) {
+void AddReproduceDpvi(CLI::App& reproduce, cli::Invocation& invocation) {
   auto second = std::make_shared<DpviCommand>();
   second->runs = 1;
   second->steps = 3000;
   second->schedule = kPaperSchedule;
   CLI::App* figure2 = reproduce.add_subcommand(
       "dpvi-figure2", "A mixture model learned in fixed point, with and without renormalisation");
-  AddOutputOptions(*figure2, invocation, "reproduce dpvi-figure2");
+  cli::AddOutputOptions(*figure2, invocation, "reproduce dpvi-figure2");
   AddDpviOptions(*figure2, *second);
   figure2->callback([&invocation, second] {
     invocation.run = [&invocation, second] { return RunDpviFigure2(invocation.output, *second); };
@@ -457,11 +460,11 @@ void AddReproduceDpvi(CLI::App& reproduce, Invocation& invocation) {
   auto third = std::make_shared<DpviCommand>();
   CLI::App* figure3 = reproduce.add_subcommand(
       "dpvi-figure3", "A mixture model learned from partitioned and from whole data");
-  AddOutputOptions(*figure3, invocation, "reproduce dpvi-figure3");
+  cli::AddOutputOptions(*figure3, invocation, "reproduce dpvi-figure3");
   AddDpviOptions(*figure3, *third);
   figure3->callback([&invocation, third] {
     invocation.run = [&invocation, third] { return RunFigure3(invocation.output, *third); };
   });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

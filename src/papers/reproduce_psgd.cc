@@ -22,7 +22,7 @@
 #include "stats/erm/breast_cancer.h"
 #include "stats/erm/figures.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
 namespace blr = stats::blr;
@@ -261,15 +261,15 @@ nlohmann::ordered_json PsgdData(const std::vector<erm::FigureCell>& cells,
   return {{"rows", rows}, {"slopes", slopes}};
 }
 
-int RunPsgd(const OutputOptions& output, const PsgdCommand& command, bool simulated) {
+int RunPsgd(const cli::OutputOptions& output, const PsgdCommand& command, bool simulated) {
   crypto::SystemRandom random;
   blr::Variates variates(random);
   const std::vector<erm::SimulatedData> sets = simulated
                                                    ? Simulated(command.data_sets, variates)
                                                    : Folds(ReadBreastCancer(command), variates);
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
-                                    &Interrupted());
-  CancellableProgress quiet;
+                                    &cli::Interrupted());
+  cli::CancellableProgress quiet;
   Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
   progress.Phase("errors");
   const std::vector<erm::FigureCell> cells =
@@ -287,8 +287,8 @@ int RunPsgd(const OutputOptions& output, const PsgdCommand& command, bool simula
   }
   nlohmann::ordered_json json = PsgdData(cells, comparisons);
   json["title"] = title;
-  PrintResult(output, title + "\n\n" + PsgdText(cells, comparisons), json.dump());
-  return kDone;
+  cli::PrintResult(output, title + "\n\n" + PsgdText(cells, comparisons), json.dump());
+  return cli::kDone;
 }
 
 void AddPsgdOptions(CLI::App& app, PsgdCommand& command) {
@@ -309,11 +309,11 @@ void AddPsgdOptions(CLI::App& app, PsgdCommand& command) {
 
 }  // namespace
 
-void AddReproducePsgd(CLI::App& reproduce, Invocation& invocation) {
+void AddReproducePsgd(CLI::App& reproduce, cli::Invocation& invocation) {
   auto first = std::make_shared<PsgdCommand>();
   CLI::App* figure1 = reproduce.add_subcommand(
       "psgd-figure1", "Private classifiers of several parties on simulated rows");
-  AddOutputOptions(*figure1, invocation, "reproduce psgd-figure1");
+  cli::AddOutputOptions(*figure1, invocation, "reproduce psgd-figure1");
   AddPsgdOptions(*figure1, *first);
   figure1->add_option("--sets", first->data_sets, "Data sets")
       ->check(CLI::Range(2, 1000))
@@ -325,7 +325,7 @@ void AddReproducePsgd(CLI::App& reproduce, Invocation& invocation) {
   auto second = std::make_shared<PsgdCommand>();
   CLI::App* figure2 = reproduce.add_subcommand(
       "psgd-figure2", "Private classifiers of several parties on breast cancer data");
-  AddOutputOptions(*figure2, invocation, "reproduce psgd-figure2");
+  cli::AddOutputOptions(*figure2, invocation, "reproduce psgd-figure2");
   AddPsgdOptions(*figure2, *second);
   figure2->add_option("--data", second->data, "Folder with breast_cancer_wdbc.csv")->required();
   figure2
@@ -338,4 +338,4 @@ void AddReproducePsgd(CLI::App& reproduce, Invocation& invocation) {
   });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -3,8 +3,8 @@
 
 #include "cli/commands.h"
 
-namespace partita::cli {
+namespace partita::papers {
 
-void AddReproducePsgd(CLI::App& reproduce, Invocation& invocation);
+void AddReproducePsgd(CLI::App& reproduce, cli::Invocation& invocation);
 
-}  // namespace partita::cli
+}  // namespace partita::papers

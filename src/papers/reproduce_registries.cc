@@ -17,11 +17,10 @@
 #include "report/html_text.h"
 #include "report/line_plot.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
-namespace accept = methods::accept;
-using accept::RegistryRow;
+using methods::mcmc::RegistryRow;
 
 constexpr const char* kRegistriesTitle =
     "Seven registries of a rare disease: one stage against two";
@@ -36,7 +35,7 @@ constexpr const char* kRegistriesIs =
     "intervals are 95 % ones.";
 
 struct RegistriesCommand {
-  accept::RegistrySettings settings;
+  methods::mcmc::RegistrySettings settings;
   uint64_t seed = 1;
   std::string output, html;
 };
@@ -53,7 +52,7 @@ std::string RegistriesCsv(const std::vector<RegistryRow>& rows) {
   return csv;
 }
 
-std::string RegistriesText(const accept::RegistryResults& results) {
+std::string RegistriesText(const methods::mcmc::RegistryResults& results) {
   TextTable table;
   table.header = {"events", "analysis", "estimates", "bias", "RMSE", "coverage", "width", "used"};
   table.right = {0, 2, 3, 4, 5, 6, 7};
@@ -72,7 +71,7 @@ std::string RegistriesText(const accept::RegistryResults& results) {
                   0);
 }
 
-nlohmann::ordered_json RegistriesData(const accept::RegistryResults& results) {
+nlohmann::ordered_json RegistriesData(const methods::mcmc::RegistryResults& results) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const RegistryRow& row : results.rows) {
     rows.push_back({{"events_per_registry", row.events},
@@ -113,30 +112,30 @@ std::string RegistriesHtml(const std::vector<RegistryRow>& rows) {
   return report::RenderHtmlPage(page);
 }
 
-int RunRegistries(const OutputOptions& output, const RegistriesCommand& command) {
+int RunRegistries(const cli::OutputOptions& output, const RegistriesCommand& command) {
   // Reproducible: a simulation protects nobody.
   std::array<uint8_t, 32> key{};
   for (size_t k = 0; k < 8; ++k) key[k] = static_cast<uint8_t>(command.seed >> (8 * k));
   crypto::Prg random((crypto::Key(key)));
-  CommandProgress progress(output);
+  cli::CommandProgress progress(output);
   progress.progress().Phase("data sets");
-  const accept::RegistryResults results =
-      accept::SimulateRegistries(command.settings, random, progress.progress());
+  const methods::mcmc::RegistryResults results =
+      methods::mcmc::SimulateRegistries(command.settings, random, progress.progress());
   progress.Finish();
   if (!command.output.empty()) WriteFileAtomically(command.output, RegistriesCsv(results.rows));
   if (!command.html.empty()) WriteFileAtomically(command.html, RegistriesHtml(results.rows));
-  PrintResult(output, std::string(kRegistriesTitle) + "\n\n" + RegistriesText(results),
-              RegistriesData(results).dump());
-  return kDone;
+  cli::PrintResult(output, std::string(kRegistriesTitle) + "\n\n" + RegistriesText(results),
+                   RegistriesData(results).dump());
+  return cli::kDone;
 }
 
 }  // namespace
 
-void AddReproduceRegistries(CLI::App& reproduce, Invocation& invocation) {
+void AddReproduceRegistries(CLI::App& reproduce, cli::Invocation& invocation) {
   auto command = std::make_shared<RegistriesCommand>();
   CLI::App* app = reproduce.add_subcommand(
       "registries", "A simulated survival study of seven registries: one stage against two");
-  AddOutputOptions(*app, invocation, "reproduce registries");
+  cli::AddOutputOptions(*app, invocation, "reproduce registries");
   app->add_option("--events", command->settings.events,
                   "Events per registry, on average (may be repeated)")
       ->check(CLI::Range(2, 100000))
@@ -152,4 +151,4 @@ void AddReproduceRegistries(CLI::App& reproduce, Invocation& invocation) {
   });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -3,8 +3,8 @@
 
 #include "cli/commands.h"
 
-namespace partita::cli {
+namespace partita::papers {
 
-void AddReproduceRegistries(CLI::App& reproduce, Invocation& invocation);
+void AddReproduceRegistries(CLI::App& reproduce, cli::Invocation& invocation);
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -16,9 +16,10 @@
 #include "cli/terminal/json.h"
 #include "papers/smle_attacks.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
+using cli::Json;
 using methods::mle::published::Masks;
 
 constexpr const char* kProtocolsIs =
@@ -234,8 +235,8 @@ Json ProtocolsData(const ProtocolComparison& comparison) {
   return {{"data_set", comparison.sample.name}, {"protocols", protocols}, {"attacks", attacks}};
 }
 
-int RunProtocols(const OutputOptions& output, const ProtocolsCommand& command) {
-  CommandProgress progress(output);
+int RunProtocols(const cli::OutputOptions& output, const ProtocolsCommand& command) {
+  cli::CommandProgress progress(output);
   const ProtocolComparison comparison = CompareAll(command, progress.progress());
   progress.Finish();
   if (!command.output.empty()) {
@@ -244,9 +245,9 @@ int RunProtocols(const OutputOptions& output, const ProtocolsCommand& command) {
   if (!command.attacks.empty()) {
     WriteFileAtomically(command.attacks, AttacksCsv(comparison));
   }
-  PrintResult(output, ProtocolsText(comparison, !command.reference.empty()),
-              ProtocolsData(comparison).dump());
-  return kDone;
+  cli::PrintResult(output, ProtocolsText(comparison, !command.reference.empty()),
+                   ProtocolsData(comparison).dump());
+  return cli::kDone;
 }
 
 }  // namespace
@@ -257,12 +258,12 @@ crypto::Prg RowRandom(uint64_t seed) {
   return crypto::Prg(crypto::Key(key));
 }
 
-void AddSmleProtocols(CLI::App& reproduce, Invocation& invocation) {
+void AddSmleProtocols(CLI::App& reproduce, cli::Invocation& invocation) {
   auto command = std::make_shared<ProtocolsCommand>();
   CLI::App* app = reproduce.add_subcommand(
       "smle-protocols",
       "Every protocol of maximum likelihood on one data set: accuracy, cost, and what it leaks");
-  AddOutputOptions(*app, invocation, "reproduce smle-protocols");
+  cli::AddOutputOptions(*app, invocation, "reproduce smle-protocols");
   app->add_option("--example", command->example, "Made-up rows of one factor or of a growth curve")
       ->check(CLI::IsMember({"factor", "growth"}))
       ->capture_default_str();
@@ -299,11 +300,11 @@ void AddSmleProtocols(CLI::App& reproduce, Invocation& invocation) {
   });
 }
 
-void AddReproduceSmle(CLI::App& reproduce, Invocation& invocation) {
+void AddReproduceSmle(CLI::App& reproduce, cli::Invocation& invocation) {
   AddSmleProtocols(reproduce, invocation);
   AddSmleTable1(reproduce, invocation);
   AddSmleFigure5(reproduce, invocation);
   AddSmleAccuracy(reproduce, invocation);
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

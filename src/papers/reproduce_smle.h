@@ -5,17 +5,17 @@
 #include "cli/commands.h"
 #include "crypto/prg.h"
 
-namespace partita::cli {
+namespace partita::papers {
 
-void AddReproduceSmle(CLI::App& reproduce, Invocation& invocation);
+void AddReproduceSmle(CLI::App& reproduce, cli::Invocation& invocation);
 
 // Parts of it.
-void AddSmleProtocols(CLI::App& reproduce, Invocation& invocation);
-void AddSmleTable1(CLI::App& reproduce, Invocation& invocation);
-void AddSmleFigure5(CLI::App& reproduce, Invocation& invocation);
-void AddSmleAccuracy(CLI::App& reproduce, Invocation& invocation);
+void AddSmleProtocols(CLI::App& reproduce, cli::Invocation& invocation);
+void AddSmleTable1(CLI::App& reproduce, cli::Invocation& invocation);
+void AddSmleFigure5(CLI::App& reproduce, cli::Invocation& invocation);
+void AddSmleAccuracy(CLI::App& reproduce, cli::Invocation& invocation);
 
 // Made-up rows are the same for one seed: they protect nobody. Masks come from the system.
 crypto::Prg RowRandom(uint64_t seed);
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -15,9 +15,10 @@
 #include "papers/reproduce_smle.h"
 #include "papers/smle_protocols.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
+using cli::Json;
 using Eigen::Index;
 using methods::mle::published::Masks;
 
@@ -119,22 +120,22 @@ Json AccuracyData(const std::vector<Accuracy>& all) {
   return {{"rows", rows}};
 }
 
-int RunAccuracy(const OutputOptions& output, const AccuracyCommand& command) {
-  CommandProgress progress(output);
+int RunAccuracy(const cli::OutputOptions& output, const AccuracyCommand& command) {
+  cli::CommandProgress progress(output);
   const std::vector<Accuracy> all = SimulateAccuracy(command, progress.progress());
   progress.Finish();
   if (!command.output.empty()) WriteFileAtomically(command.output, AccuracyCsv(all));
-  PrintResult(output, AccuracyText(all), AccuracyData(all).dump());
-  return kDone;
+  cli::PrintResult(output, AccuracyText(all), AccuracyData(all).dump());
+  return cli::kDone;
 }
 
 }  // namespace
 
-void AddSmleAccuracy(CLI::App& reproduce, Invocation& invocation) {
+void AddSmleAccuracy(CLI::App& reproduce, cli::Invocation& invocation) {
   auto command = std::make_shared<AccuracyCommand>();
   CLI::App* app = reproduce.add_subcommand(
       "smle-accuracy", "Estimates of secure maximum likelihood against those in the clear");
-  AddOutputOptions(*app, invocation, "reproduce smle-accuracy");
+  cli::AddOutputOptions(*app, invocation, "reproduce smle-accuracy");
   app->add_option("--sets", command->sets, "Data sets")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
@@ -154,4 +155,4 @@ void AddSmleAccuracy(CLI::App& reproduce, Invocation& invocation) {
   });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -19,9 +19,10 @@
 #include "report/line_plot.h"
 #include "stats/sem/objective.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
+using cli::Json;
 using Eigen::Index;
 
 constexpr const char* kFigure5Title =
@@ -211,23 +212,23 @@ std::string Figure5Html(const std::vector<Timing>& timings) {
   return report::RenderHtmlPage(page);
 }
 
-int RunFigure5(const OutputOptions& output, const Figure5Command& command) {
-  CommandProgress progress(output);
+int RunFigure5(const cli::OutputOptions& output, const Figure5Command& command) {
+  cli::CommandProgress progress(output);
   const std::vector<Timing> timings = MeasureFigure5(command, progress.progress());
   progress.Finish();
   if (!command.output.empty()) WriteFileAtomically(command.output, Figure5Csv(timings));
   if (!command.html.empty()) WriteFileAtomically(command.html, Figure5Html(timings));
-  PrintResult(output, Figure5Text(timings), Figure5Data(timings).dump());
-  return kDone;
+  cli::PrintResult(output, Figure5Text(timings), Figure5Data(timings).dump());
+  return cli::kDone;
 }
 
 }  // namespace
 
-void AddSmleFigure5(CLI::App& reproduce, Invocation& invocation) {
+void AddSmleFigure5(CLI::App& reproduce, cli::Invocation& invocation) {
   auto command = std::make_shared<Figure5Command>();
   CLI::App* app = reproduce.add_subcommand(
       "smle-figure5", "Time of secure maximum likelihood against rows, waves and nodes");
-  AddOutputOptions(*app, invocation, "reproduce smle-figure5");
+  cli::AddOutputOptions(*app, invocation, "reproduce smle-figure5");
   app->add_option("--seed", command->seed, "Of the made-up rows")->capture_default_str();
   app->add_option("--output", command->output, "Also write the numbers as CSV to this file");
   app->add_option("--html", command->html, "Also write the plots to this HTML file");
@@ -237,4 +238,4 @@ void AddSmleFigure5(CLI::App& reproduce, Invocation& invocation) {
   });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -18,9 +18,10 @@
 #include "stats/blr/variates.h"
 #include "stats/sem/fiml.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
+using cli::Json;
 using Eigen::Index;
 using Eigen::MatrixXd;
 
@@ -304,22 +305,22 @@ std::string Table1Csv(const std::vector<Panel>& panels) {
   return csv;
 }
 
-int RunTable1(const OutputOptions& output, const Table1Command& command) {
-  CommandProgress progress(output);
+int RunTable1(const cli::OutputOptions& output, const Table1Command& command) {
+  cli::CommandProgress progress(output);
   const std::vector<Panel> panels = Panels(command, progress.progress());
   progress.Finish();
   if (!command.output.empty()) WriteFileAtomically(command.output, Table1Csv(panels));
-  PrintResult(output, Table1Text(panels), Table1Data(panels).dump());
-  return kDone;
+  cli::PrintResult(output, Table1Text(panels), Table1Data(panels).dump());
+  return cli::kDone;
 }
 
 }  // namespace
 
-void AddSmleTable1(CLI::App& reproduce, Invocation& invocation) {
+void AddSmleTable1(CLI::App& reproduce, cli::Invocation& invocation) {
   auto command = std::make_shared<Table1Command>();
   CLI::App* app = reproduce.add_subcommand(
       "smle-table1", "A growth curve over three holders, on made-up rows of the paper's shape");
-  AddOutputOptions(*app, invocation, "reproduce smle-table1");
+  cli::AddOutputOptions(*app, invocation, "reproduce smle-table1");
   app->add_option("--masks", command->masks, "Of conditional: ring or paper")
       ->check(CLI::IsMember({"ring", "paper"}))
       ->capture_default_str();
@@ -331,4 +332,4 @@ void AddSmleTable1(CLI::App& reproduce, Invocation& invocation) {
   });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

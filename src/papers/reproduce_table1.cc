@@ -18,10 +18,8 @@
 #include "report/progress.h"
 #include "sums/protocol/simulate.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
-
-namespace dca = methods::dca;
 
 constexpr std::array<uint32_t, 4> kClients = {100, 1000, 10000, 100000};
 constexpr std::array<uint32_t, 4> kLengths = {10, 100, 1000, 10000};
@@ -47,8 +45,8 @@ struct DcaCell {
   std::optional<double> paper_seconds;
 };
 
-dca::Contract ContractOf(const DcaCommand& command, uint32_t clients, uint32_t length) {
-  dca::Contract contract;
+sums::Contract ContractOf(const DcaCommand& command, uint32_t clients, uint32_t length) {
+  sums::Contract contract;
   contract.dimension = length;
   contract.nodes = static_cast<uint16_t>(command.nodes);
   contract.clients = clients;
@@ -65,12 +63,12 @@ double ValueOf(uint32_t client, uint32_t length) {
 }
 
 // Whether every entry of the sum lies within 12 standard deviations (2^-100) of the rows' sum.
-bool IsSumOfRows(const dca::Contract& contract, const std::vector<Int128>& sum) {
+bool IsSumOfRows(const sums::Contract& contract, const std::vector<Int128>& sum) {
   double expected = 0;
   for (uint32_t client = 0; client < contract.clients; ++client)
     expected += ValueOf(client, static_cast<uint32_t>(contract.dimension));
   expected = std::ldexp(expected, contract.clip.fraction_bits);
-  const double reach = 12 * dca::TotalNoiseStddev(contract, contract.clients) + contract.clients;
+  const double reach = 12 * sums::TotalNoiseStddev(contract, contract.clients) + contract.clients;
   for (size_t i = 0; i < sum.size(); ++i) {
     const double sign = i % 2 == 0 ? 1 : -1;
     if (std::abs(static_cast<double>(sum[i]) - sign * expected) > reach) return false;
@@ -89,18 +87,18 @@ std::optional<double> PaperSeconds(const DcaCommand& command, uint32_t clients, 
 }
 
 DcaCell MeasureDca(const DcaCommand& command, uint32_t clients, uint32_t length) {
-  dca::Simulation simulation;
+  sums::Simulation simulation;
   simulation.contract = ContractOf(command, clients, length);
-  simulation.transport = command.transport == "none"         ? dca::SimulatedTransport::kNone
-                         : command.transport == "registered" ? dca::SimulatedTransport::kRegistered
-                                                             : dca::SimulatedTransport::kSealed;
+  simulation.transport = command.transport == "none"         ? sums::SimulatedTransport::kNone
+                         : command.transport == "registered" ? sums::SimulatedTransport::kRegistered
+                                                             : sums::SimulatedTransport::kSealed;
   simulation.threads = command.threads;
   simulation.row = [length](uint32_t client, std::span<double> row) {
     const double value = ValueOf(client, length);
     for (size_t i = 0; i < row.size(); ++i) row[i] = i % 2 == 0 ? value : -value;
   };
   crypto::SystemRandom random;
-  const dca::SimulationResult result = dca::Simulate(simulation, random);
+  const sums::SimulationResult result = sums::Simulate(simulation, random);
   return {clients,
           length,
           result.wall_seconds,
@@ -236,14 +234,14 @@ std::string DcaHtml(const DcaCommand& command, const std::vector<DcaCell>& cells
   return report::RenderHtmlPage(page);
 }
 
-int RunDcaTable1(const OutputOptions& output, const DcaCommand& command) {
+int RunDcaTable1(const cli::OutputOptions& output, const DcaCommand& command) {
   const std::vector<uint32_t> all_clients(kClients.begin(), kClients.end());
   const std::vector<uint32_t> all_lengths(kLengths.begin(), kLengths.end());
   const auto& clients = command.clients.empty() ? all_clients : command.clients;
   const auto& lengths = command.lengths.empty() ? all_lengths : command.lengths;
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
-                                    &Interrupted());
-  CancellableProgress quiet;
+                                    &cli::Interrupted());
+  cli::CancellableProgress quiet;
   Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
   progress.Phase("private sums");
   std::vector<DcaCell> cells;
@@ -261,17 +259,17 @@ int RunDcaTable1(const OutputOptions& output, const DcaCommand& command) {
   terminal.Finish();
   if (!command.output.empty()) WriteFileAtomically(command.output, DcaCsv(command, cells));
   if (!command.html.empty()) WriteFileAtomically(command.html, DcaHtml(command, cells));
-  PrintResult(output, DcaText(command, cells), DcaJson(cells).dump());
-  return kDone;
+  cli::PrintResult(output, DcaText(command, cells), DcaJson(cells).dump());
+  return cli::kDone;
 }
 
 }  // namespace
 
-void AddTable1(CLI::App& reproduce, Invocation& invocation) {
+void AddTable1(CLI::App& reproduce, cli::Invocation& invocation) {
   auto options = std::make_shared<DcaCommand>();
   CLI::App* command = reproduce.add_subcommand(
       "dca-table1", "Seconds of private sums of N clients and length d, beside the paper's");
-  AddOutputOptions(*command, invocation, "reproduce dca-table1");
+  cli::AddOutputOptions(*command, invocation, "reproduce dca-table1");
   command
       ->add_option("--clients", options->clients,
                    "Only this number of clients (may be repeated; default: 100 to 100000)")
@@ -296,4 +294,4 @@ void AddTable1(CLI::App& reproduce, Invocation& invocation) {
   });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

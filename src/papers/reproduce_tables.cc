@@ -4,7 +4,7 @@
 #include "data/csv_reader.h"
 #include "papers/reproduce.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
 // Wider than any of these measurements: the experiment scales columns by their range.
@@ -67,4 +67,4 @@ stats::blr::Table ReadUciTable(const std::string& folder, const UciTable& table)
   return result;
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -9,11 +9,9 @@
 #include "net/memory_transport.h"
 #include "papers/smle_parties.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
-namespace dpvi = methods::dpvi;
-namespace mixture = stats::mixture;
 using Eigen::ArrayXXd;
 using Eigen::Index;
 
@@ -24,8 +22,8 @@ struct Process {
   std::unique_ptr<net::Channel> channel;
   mpc::CountingReleaseGate gate;
   std::unique_ptr<mpc::Engine> engine;
-  mixture::Rows rows;  // of a holder, on the grid of statistics
-  std::unique_ptr<dpvi::SecureStep> step;
+  stats::mixture::Rows rows;  // of a holder, on the grid of statistics
+  std::unique_ptr<methods::mixture::SecureStep> step;
 };
 
 std::unique_ptr<mpc::Engine> MakeEngine(const std::string& name, Process& process) {
@@ -43,8 +41,9 @@ std::vector<std::string> ProcessNames(const std::string& engine) {
 
 class SecureSum {
  public:
-  SecureSum(const std::string& engine, const mixture::Layout& layout, const mixture::Rows& rows,
-            dpvi::RunPlan plan, mixture::NoiseAdder add_noise)
+  SecureSum(const std::string& engine, const stats::mixture::Layout& layout,
+            const stats::mixture::Rows& rows, methods::mixture::RunPlan plan,
+            stats::mixture::NoiseAdder add_noise)
       : plan_(std::move(plan)), add_noise_(std::move(add_noise)) {
     crypto::SystemRandom random;
     const std::vector<std::string> names = ProcessNames(engine);
@@ -54,18 +53,20 @@ class SecureSum {
     processes_.resize(names.size());
     for (size_t i = 0; i < names.size(); ++i) {
       processes_[i].channel = std::make_unique<net::Channel>(std::move(transports[i]), run_id, 1);
-      processes_[i].gate.Reserve({dpvi::GradientRelease(plan_)});
+      processes_[i].gate.Reserve({methods::mixture::GradientRelease(plan_)});
     }
     OnAll([&](Process& process, size_t self) {
       process.engine = MakeEngine(engine, process);
-      std::vector<dpvi::StatisticReader> readers(plan_.holders.size());
+      std::vector<methods::mixture::StatisticReader> readers(plan_.holders.size());
       if (self < kHolders) {
-        const dpvi::HolderModel& holder = plan_.holders[self];
-        process.rows = dpvi::OnStatisticGrid(holder.layout, mixture::PartyRows(layout, self, rows),
-                                             plan_.step.holders[self].statistic_bound);
-        readers[self] = dpvi::ReaderOf(holder.layout, process.rows);
+        const methods::mixture::HolderModel& holder = plan_.holders[self];
+        process.rows = methods::mixture::OnStatisticGrid(
+            holder.layout, stats::mixture::PartyRows(layout, self, rows),
+            plan_.step.holders[self].statistic_bound);
+        readers[self] = methods::mixture::ReaderOf(holder.layout, process.rows);
       }
-      process.step = std::make_unique<dpvi::SecureStep>(*process.engine, plan_.step, readers);
+      process.step =
+          std::make_unique<methods::mixture::SecureStep>(*process.engine, plan_.step, readers);
     });
   }
 
@@ -74,22 +75,23 @@ class SecureSum {
     ArrayXXd sum;
     OnAll([&](Process& process, size_t self) {
       const bool knows = process.engine->self().has_value();
-      dpvi::ModelAt model;
+      methods::mixture::ModelAt model;
       if (knows) {
-        model = dpvi::MakeModelAt(plan_.holders, theta);
+        model = methods::mixture::MakeModelAt(plan_.holders, theta);
       } else {
-        model.parameters = dpvi::NoParameters(plan_.holders, plan_.request.components);
+        model.parameters = methods::mixture::NoParameters(plan_.holders, plan_.request.components);
       }
       model.parameters.batch.assign(batch.begin(), batch.end());
-      std::optional<dpvi::HolderValues> values;
+      std::optional<methods::mixture::HolderValues> values;
       if (self < kHolders) {
-        values = dpvi::ValuesAt(plan_.holders[self], model.components[self], process.rows, batch);
+        values = methods::mixture::ValuesAt(plan_.holders[self], model.components[self],
+                                            process.rows, batch);
       }
       ArrayXXd opened = process.step->Run(model.parameters, values,
                                           self == 0 ? noise : std::span<const Int128>());
       if (self == 0) sum = std::move(opened);
     });
-    return dpvi::InModelOrder(plan_.holders, sum);
+    return methods::mixture::InModelOrder(plan_.holders, sum);
   }
 
  private:
@@ -100,14 +102,14 @@ class SecureSum {
         ArrayXXd::Zero(components, 1 + static_cast<Index>(plan_.request.layout.num_columns));
     add_noise_(drawn);
     std::vector<Index> order = {0};
-    for (const dpvi::HolderModel& holder : plan_.holders) {
+    for (const methods::mixture::HolderModel& holder : plan_.holders) {
       for (const size_t column : holder.columns) order.push_back(1 + static_cast<Index>(column));
     }
     std::vector<Int128> noise;
     noise.reserve(static_cast<size_t>(drawn.size()));
     for (Index k = 0; k < components; ++k) {
       for (const Index column : order)
-        noise.push_back(dpvi::ToGrid(drawn(k, column), dpvi::kGridBits));
+        noise.push_back(methods::mixture::ToGrid(drawn(k, column), methods::mixture::kGridBits));
     }
     return noise;
   }
@@ -119,28 +121,30 @@ class SecureSum {
     RunTogether(channels, [&](size_t self) { body(processes_[self], self); });
   }
 
-  dpvi::RunPlan plan_;
-  mixture::NoiseAdder add_noise_;
+  methods::mixture::RunPlan plan_;
+  stats::mixture::NoiseAdder add_noise_;
   std::vector<Process> processes_;
 };
 
 }  // namespace
 
-mixture::Arm SecureArm(const std::string& engine, const mixture::Layout& layout,
-                       const mixture::Rows& rows, const dpvi::RunPlan& plan) {
+stats::mixture::Arm SecureArm(const std::string& engine, const stats::mixture::Layout& layout,
+                              const stats::mixture::Rows& rows,
+                              const methods::mixture::RunPlan& plan) {
   return {fmt::format("protocol, engine {}", engine),
-          [=, &layout, &rows](const mixture::ClippedNoise& options, crypto::RandomSource& noise) {
-            const auto sum = std::make_shared<SecureSum>(engine, layout, rows, plan,
-                                                         mixture::MakeNoiseAdder(options, noise));
+          [=, &layout, &rows](const stats::mixture::ClippedNoise& options,
+                              crypto::RandomSource& noise) {
+            const auto sum = std::make_shared<SecureSum>(
+                engine, layout, rows, plan, stats::mixture::MakeNoiseAdder(options, noise));
             return [sum](const ArrayXXd& theta, std::span<const uint32_t> batch) {
               return (*sum)(theta, batch);
             };
           }};
 }
 
-dpvi::RunPlan SecureArmPlan(const mixture::Layout& layout, uint32_t num_rows,
-                            const mixture::ExperimentOptions& options) {
-  dpvi::RunRequest request;
+methods::mixture::RunPlan SecureArmPlan(const stats::mixture::Layout& layout, uint32_t num_rows,
+                                        const stats::mixture::ExperimentOptions& options) {
+  methods::mixture::RunRequest request;
   request.layout = layout;
   request.party_index = {0, 1};
   request.num_rows = num_rows;
@@ -151,7 +155,7 @@ dpvi::RunPlan SecureArmPlan(const mixture::Layout& layout, uint32_t num_rows,
   request.clip = options.noise.clip;
   request.noise_multiplier = options.noise.noise_multiplier;
   request.noise_parties = {0};
-  return dpvi::PlanRun(std::move(request));
+  return methods::mixture::PlanRun(std::move(request));
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

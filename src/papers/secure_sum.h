@@ -6,7 +6,7 @@
 #include "methods/mixture/run.h"
 #include "stats/mixture/experiment.h"
 
-namespace partita::cli {
+namespace partita::papers {
 
 // "dealer", "replicated" (a third party without columns) or "ot"; columns at parties 0 and 1.
 // Batches of the experiment must have at most plan.max_batch rows.
@@ -15,10 +15,11 @@ namespace partita::cli {
 // only; it enters at party 0 as a whole, where a study's parties would each add a share. Layout and
 // rows must outlive the arm. Whatever fails in one thread is thrown by the sum.
 stats::mixture::Arm SecureArm(const std::string& engine, const stats::mixture::Layout& layout,
-                              const stats::mixture::Rows& rows, const methods::dpvi::RunPlan& plan);
+                              const stats::mixture::Rows& rows,
+                              const methods::mixture::RunPlan& plan);
 
 // The plan of such an arm. Throws as PlanRun.
-methods::dpvi::RunPlan SecureArmPlan(const stats::mixture::Layout& layout, uint32_t num_rows,
-                                     const stats::mixture::ExperimentOptions& options);
+methods::mixture::RunPlan SecureArmPlan(const stats::mixture::Layout& layout, uint32_t num_rows,
+                                        const stats::mixture::ExperimentOptions& options);
 
-}  // namespace partita::cli
+}  // namespace partita::papers

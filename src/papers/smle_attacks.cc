@@ -21,7 +21,7 @@
 #include "methods/mle/published/transfer_products.h"
 #include "papers/smle_parties.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
 namespace published = methods::mle::published;
@@ -433,4 +433,4 @@ void AddReference(const std::string& file, const std::string& model,
   }
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -8,7 +8,7 @@
 
 #include "papers/smle_protocols.h"
 
-namespace partita::cli {
+namespace partita::papers {
 
 // What of an attack is also in the stored measurements (AddReference).
 enum class AttackKind { kMoments, kNextNode, kMasks, kOther };
@@ -47,4 +47,4 @@ std::vector<SmleAttack> AttackProtocol(const std::string& protocol, const SmleRu
 void AddReference(const std::string& file, const std::string& model,
                   std::vector<SmleAttack>& attacks);
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -10,7 +10,7 @@
 #include "crypto/hash.h"
 #include "net/memory_transport.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
 void RethrowCause(const std::vector<std::exception_ptr>& errors) {
@@ -75,4 +75,4 @@ PartyTraffic RunInThreads(size_t parties, net::PartyIndex watched,
   return traffic;
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

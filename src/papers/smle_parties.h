@@ -7,7 +7,7 @@
 
 #include "net/channel.h"
 
-namespace partita::cli {
+namespace partita::papers {
 
 struct PartyTraffic {
   uint64_t bytes = 0;                     // of all messages, without headers
@@ -24,4 +24,4 @@ void RunTogether(const std::vector<net::Channel*>& channels,
 PartyTraffic RunInThreads(size_t parties, net::PartyIndex watched,
                           const std::function<void(net::Channel&)>& body);
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -14,7 +14,7 @@
 #include "mpc/dealer_engine.h"
 #include "papers/smle_parties.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
 namespace mle = methods::mle;
@@ -283,4 +283,4 @@ SmleGap Compare(const stats::SemFit& fit, const stats::SemFit& plain) {
   return gap;
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -11,7 +11,7 @@
 #include "methods/mle/published/published.h"
 #include "papers/smle_sample.h"
 
-namespace partita::cli {
+namespace partita::papers {
 
 // Of method `mle`: `conditional` and what follows are those of the literature
 // (methods/mle/published).
@@ -62,4 +62,4 @@ methods::mle::published::Task PublishedTask(const std::string& protocol, const S
                                             const SmleSetting& setting,
                                             const SmleRunOptions& options);
 
-}  // namespace partita::cli
+}  // namespace partita::papers

@@ -12,7 +12,7 @@
 #include "methods/mle/moments/public_scale.h"
 #include "stats/blr/variates.h"
 
-namespace partita::cli {
+namespace partita::papers {
 namespace {
 
 namespace mle = methods::mle;
@@ -270,4 +270,4 @@ SmleSetting SplitFirstColumn(const MatrixXd& rows, Index first) {
   return setting;
 }
 
-}  // namespace partita::cli
+}  // namespace partita::papers

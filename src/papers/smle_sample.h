@@ -10,7 +10,7 @@
 #include "methods/mle/published/normal.h"
 #include "stats/sem/linear_statistics.h"
 
-namespace partita::cli {
+namespace partita::papers {
 
 struct SmleSample {
   std::string name;                      // for people: "growth curve of 4 waves, 200 rows"
@@ -61,4 +61,4 @@ SmleSetting SplitRows(const Eigen::MatrixXd& rows, size_t nodes);
 // others, node 2 all other columns.
 SmleSetting SplitFirstColumn(const Eigen::MatrixXd& rows, Eigen::Index first);
 
-}  // namespace partita::cli
+}  // namespace partita::papers

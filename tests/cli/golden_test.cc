@@ -74,7 +74,7 @@ fs::path FolderOf(const GoldenStudy& golden) {
   return fs::path(SourcePath("examples")) / golden.example;
 }
 
-std::unique_ptr<const runtime::Study> Prepare(const GoldenStudy& golden) {
+std::unique_ptr<const run::Study> Prepare(const GoldenStudy& golden) {
   std::ifstream file(FolderOf(golden) / "study.toml", std::ios::binary);
   std::stringstream read;
   read << file.rdbuf();
@@ -84,7 +84,7 @@ std::unique_ptr<const runtime::Study> Prepare(const GoldenStudy& golden) {
     if (at == std::string::npos) throw std::runtime_error(golden.name + " has no " + from);
     text.replace(at, from.size(), to);
   }
-  return runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+  return methods::PrepareStudy(methods::ParseStudyFile(text, "study.toml"));
 }
 
 crypto::Prg Stream(size_t number) {
@@ -93,25 +93,25 @@ crypto::Prg Stream(size_t number) {
   return crypto::Prg(key);
 }
 
-std::vector<runtime::PartyOutcome> RunAll(const GoldenStudy& golden, const runtime::Study& study) {
-  const std::vector<std::string> names = runtime::OnlineNames(study);
+std::vector<run::PartyOutcome> RunAll(const GoldenStudy& golden, const run::Study& study) {
+  const std::vector<std::string> names = run::OnlineNames(study);
   crypto::Prg random = Stream(names.size());
   std::vector<std::unique_ptr<net::Transport>> transports =
       net::MakeMemoryTransports(names, random);
-  std::vector<runtime::PartyOutcome> outcomes(names.size());
+  std::vector<run::PartyOutcome> outcomes(names.size());
   std::vector<std::string> errors(names.size());
   std::vector<std::thread> threads;
   for (size_t party = 0; party < names.size(); ++party) {
     threads.emplace_back([&, party] {
       try {
         crypto::Prg own = Stream(party);
-        const std::unique_ptr<runtime::Approvals> approvals = runtime::UnsignedApprovals(own);
-        runtime::PartyInput input;
+        const std::unique_ptr<run::Approvals> approvals = run::UnsignedApprovals(own);
+        run::PartyInput input;
         input.party = party;
         input.data = FolderOf(golden) / names[party] / "data.csv";
         input.approvals = approvals.get();
         SilentProgress progress;
-        outcomes[party] = runtime::RunParty(
+        outcomes[party] = run::RunParty(
             study, input, [&](bool) { return std::move(transports[party]); }, own, progress);
       } catch (const std::exception& error) {
         errors[party] = error.what();
@@ -125,7 +125,7 @@ std::vector<runtime::PartyOutcome> RunAll(const GoldenStudy& golden, const runti
 }
 
 // Without what is another one in every run or on every machine.
-report::RunFacts FixedFacts(const runtime::PartyOutcome& outcome) {
+report::RunFacts FixedFacts(const run::PartyOutcome& outcome) {
   report::RunFacts facts = FactsOf(outcome);
   facts.software_version = "VERSION";
   facts.libraries = {"LIBRARY"};
@@ -138,7 +138,7 @@ report::RunFacts FixedFacts(const runtime::PartyOutcome& outcome) {
   return facts;
 }
 
-void AddResult(const std::string& prefix, const runtime::PartyOutcome& outcome, Texts& texts) {
+void AddResult(const std::string& prefix, const run::PartyOutcome& outcome, Texts& texts) {
   const report::RunFacts facts = FixedFacts(outcome);
   const study::Plan& plan = outcome.plan;
   if (outcome.result != nullptr) {
@@ -189,11 +189,11 @@ std::string NineDigits(const std::string& text) {
 
 Texts TextsOf(const GoldenStudy& golden) {
   Texts texts;
-  const std::unique_ptr<const runtime::Study> study = Prepare(golden);
-  const study::Plan plan = runtime::BuildPlan(*study);
+  const std::unique_ptr<const run::Study> study = Prepare(golden);
+  const study::Plan plan = run::BuildPlan(*study);
   texts[golden.name + "/plan.txt"] = study::RenderPlanText(plan, {});
   texts[golden.name + "/plan.json"] = study::RenderPlanJson(plan, {});
-  for (const runtime::PartyOutcome& outcome : RunAll(golden, *study))
+  for (const run::PartyOutcome& outcome : RunAll(golden, *study))
     AddResult(golden.name + "/" + outcome.party + "/", outcome, texts);
   for (auto& [name, text] : texts) {
     for (const std::string& ending : golden.drawn)

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
-using methods::dca::SharedServer;
+using sums::SharedServer;
 
 std::string DatabaseUrl() {
   const std::string database = SharedServer().MakeDatabase();
@@ -48,10 +48,10 @@ TEST(PrivateSumPostgresTest, OneNodeOfSeveralProcesses) {
   std::vector<Int128> sum(folder.collection().contract.dimension);
   SilentProgress progress;
   for (uint32_t client = 0; client < kClients; ++client) {
-    const runtime::KeptUpload upload = folder.Keep(client);
-    for (const runtime::NodeReceipt& receipt :
-         runtime::SendUpload(folder.collection(), folder.credential(client), upload,
-                             std::chrono::minutes(10), progress)) {
+    const sums::KeptUpload upload = folder.Keep(client);
+    for (const sums::NodeReceipt& receipt :
+         sums::SendUpload(folder.collection(), folder.credential(client), upload,
+                          std::chrono::minutes(10), progress)) {
       EXPECT_EQ(receipt.answer, "accepted");
     }
     const std::vector<Int128> value = folder.ValueOf(upload);

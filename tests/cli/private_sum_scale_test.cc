@@ -18,7 +18,7 @@
 namespace partita::testing::private_sum_scale_test {
 namespace {
 
-using methods::dca::Contract;
+using sums::Contract;
 
 constexpr uint16_t kNodes = 3;
 
@@ -51,8 +51,8 @@ void RunDropouts(uint32_t clients, size_t dimension, double most_seconds, long m
   for (uint32_t client = 0; client < clients; ++client) {
     const auto id = ClientOf(folder.credential(client), folder.collection());
     for (uint16_t k = 0; k < kNodes; ++k) {
-      keys[client].push_back(methods::dca::RegisteredKey(
-          *folder.credential(client).key, folder.box(k).public_key, contract.study, id, k));
+      keys[client].push_back(sums::RegisteredKey(*folder.credential(client).key,
+                                                 folder.box(k).public_key, contract.study, id, k));
     }
   }
   std::vector<std::unique_ptr<Process>> nodes;
@@ -69,10 +69,10 @@ void RunDropouts(uint32_t clients, size_t dimension, double most_seconds, long m
   }
   const auto start = SteadyClock::now();
   crypto::SystemRandom random;
-  methods::dca::Splitter splitter(contract);
-  methods::dca::Shares shares = splitter.MakeShares();
+  sums::Splitter splitter(contract);
+  sums::Shares shares = splitter.MakeShares();
   std::vector<double> row(dimension);
-  methods::dca::MaskedSum expected = methods::dca::MaskedSum::Of(contract);
+  sums::MaskedSum expected = sums::MaskedSum::Of(contract);
   uint32_t whole = 0;
   std::vector<Bytes> waiting(kNodes);
   for (uint32_t client = 0; client < clients; ++client) {

@@ -20,8 +20,8 @@ namespace {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
-using runtime::KeptUpload;
-using runtime::NodeReceipt;
+using sums::KeptUpload;
+using sums::NodeReceipt;
 
 // For what must happen; how fast is not tested here.
 constexpr std::chrono::minutes kPatience{10};
@@ -81,15 +81,15 @@ ProcessResult Aggregate(const SumFolder& folder, std::vector<std::string> more =
 
 std::vector<NodeReceipt> Send(const SumFolder& folder, uint32_t client, const KeptUpload& upload) {
   SilentProgress progress;
-  return runtime::SendUpload(folder.collection(), folder.credential(client), upload, kPatience,
-                             progress);
+  return sums::SendUpload(folder.collection(), folder.credential(client), upload, kPatience,
+                          progress);
 }
 
 // One node's answer to an upload.
 std::string PostTo(const SumFolder& folder, uint16_t k, const Bytes& body,
                    const std::string& bearer = "", const crypto::Identity& identity = {}) {
   SilentProgress progress;
-  runtime::RoundClient client(folder.collection(), k, identity);
+  sums::RoundClient client(folder.collection(), k, identity);
   const net::HttpResponse response = client.Post("uploads", bearer, body, progress);
   return std::to_string(response.status) + " " + net::BodyText(response);
 }
@@ -170,9 +170,9 @@ TEST(PrivateSumTest, ThreeNodesManyClientsDropoutsAndACrash) {
   // The same bytes after another crash, and a graceful end.
   SilentProgress progress;
   const auto publication = [&](uint16_t k) {
-    std::map<uint16_t, runtime::RoundClient> one;
-    one.emplace(k, runtime::RoundClient(folder.collection(), k, folder.reader_identity()));
-    return runtime::GatherFrom(
+    std::map<uint16_t, sums::RoundClient> one;
+    one.emplace(k, sums::RoundClient(folder.collection(), k, folder.reader_identity()));
+    return sums::GatherFrom(
                one, "publication", 1 << 16, Deadline::After(kPatience), [](const std::string&) {},
                progress)
         .at(k);
@@ -195,9 +195,8 @@ TEST(PrivateSumTest, TokensAdmitUntilTheyExpire) {
       {.clients = 5, .nodes = 2, .max_drop = 2, .max_collude = 0, .admission = "tokens"});
   // Client 4's token is over.
   for (uint16_t k = 0; k < 2; ++k) {
-    runtime::AdmissionList list =
-        runtime::LoadAdmissionList(folder / (folder.node(k) + "/clients.txt"));
-    for (runtime::AdmittedClient& client : list.clients) {
+    sums::AdmissionList list = sums::LoadAdmissionList(folder / (folder.node(k) + "/clients.txt"));
+    for (sums::AdmittedClient& client : list.clients) {
       if (client.client == folder.credential(4).token->client) client.valid_until = 1'000'000'000;
     }
     std::ofstream(folder / (folder.node(k) + "/clients.txt")) << FormatAdmissionList(list);
@@ -214,7 +213,7 @@ TEST(PrivateSumTest, TokensAdmitUntilTheyExpire) {
   // Without a credential nothing is read.
   EXPECT_EQ(PostTo(folder, 0, Bytes(7, 0xff)), "401 no-credential");
   // What one node was shown is of no use at another, and nobody uploads for somebody else.
-  const runtime::ClientToken& token = *folder.credential(3).token;
+  const sums::ClientToken& token = *folder.credential(3).token;
   EXPECT_EQ(PostTo(folder, 0, upload.envelopes[0], BearerOf(token, "node1")),
             "403 wrong-credential");
   EXPECT_EQ(PostTo(folder, 0, upload.envelopes[0], BearerOf(*folder.credential(0).token, "node0")),
@@ -286,7 +285,7 @@ TEST(PrivateSumTest, NothingIsShownToStrangers) {
   const crypto::Identity stranger = crypto::MakeIdentity({.name = "node1"});
   const auto ask = [&](const crypto::Identity& who, const std::string& what) -> std::string {
     try {
-      runtime::RoundClient client(folder.collection(), 0, who);
+      sums::RoundClient client(folder.collection(), 0, who);
       return client.Get(what, 1 << 16, progress) ? "shown" : "not yet";
     } catch (const Error& error) {
       return error.code() == ErrorCode::kRefused ? "refused" : error.what();
@@ -301,7 +300,7 @@ TEST(PrivateSumTest, NothingIsShownToStrangers) {
   for (const std::string what : {"set", "closing", "publication"}) {
     EXPECT_EQ(ask(folder.node_identity(1), what), "not yet") << what;
   }
-  runtime::RoundClient other(folder.collection(), 0, folder.node_identity(1));
+  sums::RoundClient other(folder.collection(), 0, folder.node_identity(1));
   EXPECT_EQ(other.Post("freeze", "", {}, progress).status, 403U);
   for (uint32_t client = 0; client < 2; ++client) {
     EXPECT_EQ(Encoded(Send(folder, client, folder.Keep(client))), "accepted accepted ");

@@ -85,18 +85,18 @@ TEST(RegressionNetworkTest, ClientsSubmitNodesSumAReaderFits) {
   EXPECT_THAT(run.err, ::testing::HasSubstr("x: 1 of 1 rows lie beyond the bounds"));
   EXPECT_EQ(Json::parse(run.out)["data"]["clipped"], Json({"x"}));
 
-  const methods::regression::Spec spec = *folder.collection().regression;
+  const sums::regression::Spec spec = *folder.collection().regression;
   const stats::blr::Design design = DesignOf(spec);
   crypto::SystemRandom random;
   SilentProgress progress;
   for (uint32_t client = 2; client < kClients - kMissing; ++client) {
-    const runtime::KeptUpload upload =
-        runtime::KeepUpload(folder.collection(), folder.credential(client),
-                            methods::regression::EncodeRow(spec, design, Values(client)),
-                            folder.upload_file(client), random);
-    for (const runtime::NodeReceipt& receipt :
-         runtime::SendUpload(folder.collection(), folder.credential(client), upload,
-                             std::chrono::minutes(10), progress))
+    const sums::KeptUpload upload =
+        sums::KeepUpload(folder.collection(), folder.credential(client),
+                         sums::regression::EncodeRow(spec, design, Values(client)),
+                         folder.upload_file(client), random);
+    for (const sums::NodeReceipt& receipt :
+         sums::SendUpload(folder.collection(), folder.credential(client), upload,
+                          std::chrono::minutes(10), progress))
       ASSERT_TRUE(receipt.acknowledged) << receipt.problem;
   }
   for (uint16_t k = 0; k < 3; ++k) {
@@ -114,7 +114,7 @@ TEST(RegressionNetworkTest, ClientsSubmitNodesSumAReaderFits) {
   EXPECT_EQ(sum["clients"], kClients - kMissing);
   std::vector<double> exact(folder.collection().contract.dimension);
   for (uint32_t client = 0; client < kClients - kMissing; ++client) {
-    const auto vector = methods::regression::EncodeRow(spec, design, Values(client));
+    const auto vector = sums::regression::EncodeRow(spec, design, Values(client));
     for (size_t i = 0; i < exact.size(); ++i) exact[i] += vector[i];
   }
   for (size_t i = 0; i < exact.size(); ++i) {

@@ -46,7 +46,7 @@ SumFolder::SumFolder(const SumOptions& options) {
                                                              options.dimension, options.bound)
                                                : options.regression,
                     options.noise, nodes_text_, crypto::Fingerprint(*reader_.certificate)));
-  collection_ = study::LoadCollectionFile(collection_file());
+  collection_ = sums::LoadCollectionFile(collection_file());
   MakeClients(options);
 }
 
@@ -60,7 +60,7 @@ void SumFolder::MakeNodes(const SumOptions& options) {
     node_identities_.push_back(crypto::MakeIdentity({.name = node(k)}));
     boxes_.push_back(crypto::MakeBoxKeyPair(random));
     crypto::SaveIdentity(node_identities_[k], folder / "cert.pem", folder / "key.pem");
-    runtime::SaveBoxKey(boxes_[k], folder / "box.key");
+    sums::SaveBoxKey(boxes_[k], folder / "box.key");
     nodes_text_ += fmt::format(
         "[[node]]\nname = \"{}\"\naddress = \"{}\"\nbox_key = \"{}\"\ncertificate = "
         "\"\"\"\n{}\"\"\"\n",
@@ -71,33 +71,32 @@ void SumFolder::MakeNodes(const SumOptions& options) {
 
 void SumFolder::MakeClients(const SumOptions& options) {
   crypto::SystemRandom random;
-  std::vector<std::vector<runtime::AdmittedClient>> admitted_at(options.nodes);
+  std::vector<std::vector<sums::AdmittedClient>> admitted_at(options.nodes);
   for (uint32_t client = 0; client < options.clients; ++client) {
     const fs::path folder = path_ / ("client" + std::to_string(client));
     if (options.client_files) fs::create_directory(folder);
-    runtime::ClientCredential credential;
-    runtime::AdmittedClient admitted;
+    sums::ClientCredential credential;
+    sums::AdmittedClient admitted;
     admitted.valid_until = 4'000'000'000;
-    if (collection_.admission == study::Admission::kRegistered) {
+    if (collection_.admission == sums::Admission::kRegistered) {
       credential.key = crypto::MakeBoxKeyPair(random);
-      if (options.client_files) runtime::SaveBoxKey(*credential.key, folder / "client.key");
+      if (options.client_files) sums::SaveBoxKey(*credential.key, folder / "client.key");
       admitted.credential = credential.key->public_key;
-    } else if (collection_.admission == study::Admission::kTokens) {
+    } else if (collection_.admission == sums::Admission::kTokens) {
       credential.token.emplace();
       random.Fill(credential.token->client);
       credential.token->secret = crypto::RandomKey(random);
-      runtime::SaveToken(*credential.token, folder / "client.token");
+      sums::SaveToken(*credential.token, folder / "client.token");
     } else {
       credential.identity = crypto::MakeIdentity({.name = "client"});
       crypto::SaveIdentity(*credential.identity, folder / "cert.pem", folder / "key.pem");
       const Bytes bytes = FromHex(crypto::Fingerprint(*credential.identity->certificate));
       std::copy_n(bytes.begin(), 32, admitted.credential.begin());
     }
-    admitted.client = runtime::ClientOf(credential, collection_);
+    admitted.client = sums::ClientOf(credential, collection_);
     for (uint16_t k = 0; k < options.nodes; ++k) {
       if (credential.token) {
-        admitted.credential =
-            crypto::Sha256Of(AsBytes(runtime::BearerOf(*credential.token, node(k))));
+        admitted.credential = crypto::Sha256Of(AsBytes(sums::BearerOf(*credential.token, node(k))));
       }
       admitted_at[k].push_back(admitted);
     }
@@ -108,10 +107,10 @@ void SumFolder::MakeClients(const SumOptions& options) {
     Write(row_file(client), text);
   }
   for (uint16_t k = 0; k < options.nodes; ++k) {
-    runtime::AdmissionList list;
+    sums::AdmissionList list;
     list.admission = collection_.admission;
-    runtime::Admit(admitted_at[k], list);
-    Write(path_ / node(k) / "clients.txt", runtime::FormatAdmissionList(list));
+    sums::Admit(admitted_at[k], list);
+    Write(path_ / node(k) / "clients.txt", sums::FormatAdmissionList(list));
   }
 }
 
@@ -128,14 +127,13 @@ std::vector<double> SumFolder::row(uint32_t client) const {
 
 fs::path SumFolder::upload_file(uint32_t client) const {
   return path_ / ("client" + std::to_string(client)) /
-         fmt::format("steps-1-{}.upload",
-                     ToHex(runtime::ClientOf(credentials_[client], collection_)));
+         fmt::format("steps-1-{}.upload", ToHex(sums::ClientOf(credentials_[client], collection_)));
 }
 
-runtime::KeptUpload SumFolder::Keep(uint32_t client) const {
+sums::KeptUpload SumFolder::Keep(uint32_t client) const {
   crypto::SystemRandom random;
-  return runtime::KeepUpload(collection_, credentials_[client], row(client), upload_file(client),
-                             random);
+  return sums::KeepUpload(collection_, credentials_[client], row(client), upload_file(client),
+                          random);
 }
 
 std::vector<std::string> SumFolder::ComputeArguments(uint16_t k) const {
@@ -143,24 +141,24 @@ std::vector<std::string> SumFolder::ComputeArguments(uint16_t k) const {
           "--folder", path_ / node(k),   "--log-every", "1s"};
 }
 
-std::vector<Int128> SumFolder::ValueOf(const runtime::KeptUpload& upload) const {
-  const methods::dca::Contract& contract = collection_.contract;
-  methods::dca::MaskedSum sum = methods::dca::MaskedSum::Of(contract);
+std::vector<Int128> SumFolder::ValueOf(const sums::KeptUpload& upload) const {
+  const sums::Contract& contract = collection_.contract;
+  sums::MaskedSum sum = sums::MaskedSum::Of(contract);
   for (uint16_t k = 0; k < contract.nodes; ++k) {
-    methods::dca::ClientDirectory directory;
-    for (const runtime::ClientCredential& credential : credentials_) {
-      const auto client = runtime::ClientOf(credential, collection_);
+    sums::ClientDirectory directory;
+    for (const sums::ClientCredential& credential : credentials_) {
+      const auto client = sums::ClientOf(credential, collection_);
       if (client != upload.client) continue;
       if (credential.key) {
-        directory[client] = methods::dca::RegisteredKey(boxes_[k], credential.key->public_key,
-                                                        contract.study, client, k);
+        directory[client] =
+            sums::RegisteredKey(boxes_[k], credential.key->public_key, contract.study, client, k);
       } else {
         directory[client] = std::nullopt;
       }
     }
-    const methods::dca::OpenedUpload opened = methods::dca::OpenUpload(
+    const sums::OpenedUpload opened = sums::OpenUpload(
         upload.envelopes[k], {contract, collection_.epoch, k, boxes_[k]}, directory);
-    if (opened.verdict != methods::dca::Verdict::kAccepted) {
+    if (opened.verdict != sums::Verdict::kAccepted) {
       throw std::runtime_error("an upload that no node accepts");
     }
     if (k == 0) {

@@ -36,25 +36,23 @@ class SumFolder {
 
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
   std::string collection_file() const { return (path_ / "sum.toml").string(); }
-  const study::CollectionFile& collection() const { return collection_; }
+  const sums::CollectionFile& collection() const { return collection_; }
   std::string node(uint16_t k) const { return "node" + std::to_string(k); }
   const crypto::BoxKeyPair& box(uint16_t k) const { return boxes_[k]; }
   crypto::Identity node_identity(uint16_t k) const { return node_identities_[k]; }
   crypto::Identity reader_identity() const { return reader_; }
-  const runtime::ClientCredential& credential(uint32_t client) const {
-    return credentials_[client];
-  }
+  const sums::ClientCredential& credential(uint32_t client) const { return credentials_[client]; }
   std::string row_file(uint32_t client) const;
   std::vector<double> row(uint32_t client) const;
   // Where `client submit` keeps the upload of a registered client by default.
   std::filesystem::path upload_file(uint32_t client) const;
   // Draws the upload of a client and keeps it there.
-  runtime::KeptUpload Keep(uint32_t client) const;
+  sums::KeptUpload Keep(uint32_t client) const;
 
   // The arguments that run a node, after the program.
   std::vector<std::string> ComputeArguments(uint16_t k) const;
   // Row and noise of an upload, in grid units: what its shares add up to.
-  std::vector<Int128> ValueOf(const runtime::KeptUpload& upload) const;
+  std::vector<Int128> ValueOf(const sums::KeptUpload& upload) const;
 
  private:
   void MakeNodes(const SumOptions& options);
@@ -62,11 +60,11 @@ class SumFolder {
 
   std::filesystem::path path_;
   std::string nodes_text_;
-  study::CollectionFile collection_;
+  sums::CollectionFile collection_;
   std::vector<crypto::Identity> node_identities_;
   std::vector<crypto::BoxKeyPair> boxes_;
   crypto::Identity reader_;
-  std::vector<runtime::ClientCredential> credentials_;
+  std::vector<sums::ClientCredential> credentials_;
 };
 
 }  // namespace partita::testing

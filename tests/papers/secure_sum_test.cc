@@ -9,25 +9,24 @@
 #include "crypto/prg.h"
 #include "tests/data/expect_error.h"
 
-namespace partita::cli::secure_sum_test {
+namespace partita::papers::secure_sum_test {
 namespace {
 
-namespace mixture = stats::mixture;
-using mixture::Family;
+using stats::mixture::Family;
 
 constexpr uint32_t kRows = 50;
 
 crypto::Prg Seeded(uint8_t seed) { return crypto::Prg(crypto::Key(std::array<uint8_t, 32>{seed})); }
 
 // Columns of the parties stand in mixed order, so that theirs and the model's differ.
-mixture::Layout MixedLayout() {
-  return mixture::MakeLayout({{"a", Family::kCategorical, 4, 1, 1},
-                              {"b", Family::kBeta, 0, 1, 0},
-                              {"c", Family::kCategorical, 3, 1, 1},
-                              {"d", Family::kBernoulli, 0, 1, 0}});
+stats::mixture::Layout MixedLayout() {
+  return stats::mixture::MakeLayout({{"a", Family::kCategorical, 4, 1, 1},
+                                     {"b", Family::kBeta, 0, 1, 0},
+                                     {"c", Family::kCategorical, 3, 1, 1},
+                                     {"d", Family::kBernoulli, 0, 1, 0}});
 }
 
-mixture::Rows SomeRows(const mixture::Layout& layout) {
+stats::mixture::Rows SomeRows(const stats::mixture::Layout& layout) {
   crypto::Prg prg = Seeded(3);
   stats::blr::Variates variates(prg);
   std::vector<std::vector<double>> values(4);
@@ -37,32 +36,32 @@ mixture::Rows SomeRows(const mixture::Layout& layout) {
     values[2].push_back(static_cast<double>(variates.Below(3)));
     values[3].push_back(static_cast<double>(variates.Below(2)));
   }
-  return mixture::MakeRows(layout, values);
+  return stats::mixture::MakeRows(layout, values);
 }
 
 // A row's part is clipped to C (1 - 2^-17) instead of C, and lacks at most another 2^-17 of it
 // (step.h, "Clipping"); noise is 2 C. What else is rounded is below 2^-25 of C for each row.
 TEST(SecureSumTest, IsTheSumInTheClear) {
-  const mixture::Layout layout = MixedLayout();
-  const mixture::Rows rows = SomeRows(layout);
-  mixture::ExperimentOptions options;
+  const stats::mixture::Layout layout = MixedLayout();
+  const stats::mixture::Rows rows = SomeRows(layout);
+  stats::mixture::ExperimentOptions options;
   options.variational.steps = 2;
   options.components = 3;
   options.batch_size = 20;
   options.noise = {1, 2, 30};
-  const methods::dpvi::RunPlan plan = SecureArmPlan(layout, kRows, options);
+  const methods::mixture::RunPlan plan = SecureArmPlan(layout, kRows, options);
   crypto::Prg prg = Seeded(4);
   stats::blr::Variates variates(prg);
-  const auto theta = mixture::StartState(layout, 3, options.variational, variates).mean;
+  const auto theta = stats::mixture::StartState(layout, 3, options.variational, variates).mean;
   const std::vector<uint32_t> batch = {0, 3, 4, 9, 17, 18, 30, 31, 47, 49};
   for (const std::string engine : {"dealer", "replicated", "ot"}) {
     SCOPED_TRACE(engine);
     crypto::Prg noise = Seeded(5), same_noise = Seeded(5);
-    const mixture::Arm arm = SecureArm(engine, layout, rows, plan);
+    const stats::mixture::Arm arm = SecureArm(engine, layout, rows, plan);
     EXPECT_EQ(arm.name, "protocol, engine " + engine);
-    const mixture::GradientSum secure = arm.make(options.noise, noise);
-    const mixture::GradientSum clear =
-        mixture::PlainGradientSum(layout, rows, options.noise, same_noise);
+    const stats::mixture::GradientSum secure = arm.make(options.noise, noise);
+    const stats::mixture::GradientSum clear =
+        stats::mixture::PlainGradientSum(layout, rows, options.noise, same_noise);
     // The second step draws the next noise, and uses masked rows again.
     for (const size_t count : {batch.size(), batch.size() - 3}) {
       const std::span<const uint32_t> used = std::span(batch).first(count);
@@ -76,9 +75,9 @@ TEST(SecureSumTest, IsTheSumInTheClear) {
 
 // What fails at one process reaches the caller as itself, not as the loss of a peer.
 TEST(SecureSumTest, ErrorsAreTheOnesOfTheirParty) {
-  const mixture::Layout layout = MixedLayout();
-  const mixture::Rows rows = SomeRows(layout);
-  mixture::ExperimentOptions options;
+  const stats::mixture::Layout layout = MixedLayout();
+  const stats::mixture::Rows rows = SomeRows(layout);
+  stats::mixture::ExperimentOptions options;
   options.variational.steps = 2;
   options.components = 3;
   options.batch_size = 20;
@@ -95,4 +94,4 @@ TEST(SecureSumTest, ErrorsAreTheOnesOfTheirParty) {
 }
 
 }  // namespace
-}  // namespace partita::cli::secure_sum_test
+}  // namespace partita::papers::secure_sum_test

@@ -16,7 +16,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/paths.h"
 
-namespace partita::cli::smle_protocols_test {
+namespace partita::papers::smle_protocols_test {
 namespace {
 
 namespace published = methods::mle::published;
@@ -335,4 +335,4 @@ TEST(SmleAttacksTest, FilesWithoutMeasurementsAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::cli::smle_protocols_test
+}  // namespace partita::papers::smle_protocols_test

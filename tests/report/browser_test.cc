@@ -23,6 +23,7 @@ namespace partita::report::browser_test {
 namespace {
 
 using methods::mle::MleResult;
+using methods::mle::RenderReportHtml;
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -232,7 +233,7 @@ TEST_F(BrowserTest, DrawsOneAnalysis) {
   const std::vector<MleResult> results = {FactorResult("main")};
   const std::string document =
       Open(WritePage("one", RenderReportHtml(results, SamplePlan(), Facts("main"))));
-  const json data = json::parse(PlotData(results, Facts("main")));
+  const json data = json::parse(methods::mle::PlotData(results, Facts("main")));
   EXPECT_THAT(document, HasSubstr("data-drawn=\"yes\""));
   const json& analysis = data["analyses"][0];
   ExpectSections(Figure(document, "data-plot=\"estimates\" data-analysis=\"0\""), analysis);
@@ -247,7 +248,7 @@ TEST_F(BrowserTest, DrawsThreeAnalysesAndGroups) {
   const std::vector<MleResult> results = ThreeAnalyses();
   const std::string document =
       Open(WritePage("three", RenderReportHtml(results, SamplePlan(), Facts("crude"))));
-  const json data = json::parse(PlotData(results, Facts("crude")));
+  const json data = json::parse(methods::mle::PlotData(results, Facts("crude")));
   ExpectSections(Figure(document, "data-plot=\"comparison\""), data["comparison"]);
   for (size_t i = 0; i < results.size(); ++i) {
     const std::string number = "data-analysis=\"" + std::to_string(i) + "\"";

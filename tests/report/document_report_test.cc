@@ -65,7 +65,7 @@ TEST(DocumentReportTest, JsonHoldsTheNumbersInFullAndReadsBack) {
 
   const StoredResult stored = ParseResultJson(text, "result.json", ReadStored);
   EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
-  EXPECT_TRUE(AnalysesOf(stored.result.get()).empty());
+  EXPECT_TRUE(methods::mle::AnalysesOf(stored.result.get()).empty());
   EXPECT_FALSE(stored.result->Csv());
   EXPECT_EQ(stored.result->Files().at(0).name, "synthetic.csv");
 }

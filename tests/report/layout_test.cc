@@ -26,6 +26,7 @@ namespace partita::report::layout_test {
 namespace {
 
 using methods::mle::MleResult;
+using methods::mle::RenderReportHtml;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -88,19 +89,19 @@ stats::mcmc::Draws Draws(size_t chains, size_t parameters) {
 
 study::DocumentSection Chains(size_t number) {
   const stats::mcmc::Draws draws = Draws(number, 3);
-  methods::accept::ChainSummary summary;
+  methods::mcmc::ChainSummary summary;
   const auto all = stats::mcmc::Summarise(draws);
   for (const char* name : {"intercept", "age", "a_predictor_with_a_long_name.and_level"}) {
     const stats::mcmc::ParameterSummary& s = all.at(summary.parameters.size());
     summary.parameters.push_back({name, s.mean, s.sd, s.mcse_mean, s.q2_5, s.median, s.q97_5,
                                   s.rhat, s.bulk_ess, s.tail_ess});
   }
-  methods::accept::ChainSpec spec;
-  spec.model = methods::accept::ChainModel::kLogistic;
+  methods::mcmc::ChainSpec spec;
+  spec.model = methods::mcmc::ChainModel::kLogistic;
   spec.predictors = {"age", "a_predictor_with_a_long_name.and_level"};
   study::DocumentSection section{"Chains", {"Of the parameters."}};
-  section.plots = methods::accept::ChainPlots(spec, summary, draws);
-  for (study::DocumentPlot& plot : methods::accept::RankPlots(summary, draws))
+  section.plots = methods::mcmc::ChainPlots(spec, summary, draws);
+  for (study::DocumentPlot& plot : methods::mcmc::RankPlots(summary, draws))
     section.plots.push_back(std::move(plot));
   return section;
 }
@@ -181,7 +182,7 @@ TEST_F(LayoutTest, OtherMethods) {
 }
 
 TEST_F(LayoutTest, Sums) {
-  methods::regression::RegressionResult result;
+  sums::regression::RegressionResult result;
   result.outcome = "systolic_blood_pressure";
   result.rows = 100000;
   result.coefficients = {
@@ -191,7 +192,8 @@ TEST_F(LayoutTest, Sums) {
   result.columns = {{"age", 18, 99}, {"systolic_blood_pressure", 60, 260}};
   result.statements = {SampleStatement()};
   result.warnings = {"A warning."};
-  EXPECT_THAT(Faults("layout-sums", RenderRegressionHtml(result, "heart-study")), IsEmpty());
+  EXPECT_THAT(Faults("layout-sums", sums::regression::RenderRegressionHtml(result, "heart-study")),
+              IsEmpty());
 }
 
 TEST_F(LayoutTest, PlansAndStatements) {

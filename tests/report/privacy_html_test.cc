@@ -82,7 +82,8 @@ TEST(PrivacyHtmlTest, PlanAndReportShowTheStatementOfTheStudy) {
   EXPECT_THAT(page, HasSubstr("\"privacy\":["));
   RunFacts facts = FullFacts();
   facts.privacy = {"outside analyst (replace): eps at most 1.235."};
-  const std::string report = RenderReportHtml(std::vector{SmallResult()}, plan, facts);
+  const std::string report =
+      methods::mle::RenderReportHtml(std::vector{SmallResult()}, plan, facts);
   EXPECT_EQ(Count(report, "data-plot=\"trade-off\""), 2U);
   EXPECT_THAT(report, HasSubstr("\"privacy\":["));
   EXPECT_THAT(report, HasSubstr("\"analyses\":["));

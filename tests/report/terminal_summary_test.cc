@@ -8,6 +8,7 @@
 namespace partita::report::terminal_summary_test {
 namespace {
 
+using methods::mle::TerminalSummary;
 using ::testing::HasSubstr;
 using ::testing::Not;
 

@@ -13,7 +13,7 @@
 
 #include "tests/data/expect_error.h"
 
-namespace partita::runtime::approval_uses_test {
+namespace partita::run::approval_uses_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -184,4 +184,4 @@ TEST_F(ApprovalUsesTest, ProcessesAtTheSameTimeTakeExactlyAsManyRuns) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::approval_uses_test
+}  // namespace partita::run::approval_uses_test

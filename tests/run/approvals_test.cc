@@ -23,7 +23,7 @@
 #include "tests/cli/study_folder.h"
 #include "tests/data/expect_error.h"
 
-namespace partita::runtime::approvals_test {
+namespace partita::run::approvals_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -46,7 +46,8 @@ class Careless : public Approvals {
 
 class ApprovalsTest : public ::testing::Test {
  protected:
-  ApprovalsTest() : study_(PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()))) {
+  ApprovalsTest()
+      : study_(methods::mle::PrepareMleStudy(methods::LoadStudyFile(folder_.study_file()))) {
     for (const std::string& name : PartyNames(study_)) {
       identities_.push_back(crypto::MakeIdentity({.name = name}));
       fingerprints_.push_back(crypto::Fingerprint(*identities_.back().certificate));
@@ -205,7 +206,7 @@ min_cell = 9
   }
 
   partita::testing::StudyFolder folder_;
-  MleStudy study_;
+  methods::mle::MleStudy study_;
   std::vector<crypto::Identity> identities_;
   std::vector<std::string> fingerprints_;
   study::ApprovalTerms terms_;
@@ -278,7 +279,7 @@ TEST_F(ApprovalsTest, TheOwnApprovalMustBeOfThisStudyAndPlan) {
   ExpectOwnRefusal("the approval of party south asks for min_rows = 1, below the study's 20");
   Resave("south", [](auto& a) { a.approved_at = 0, a.valid_until = 86'400; });
   ExpectOwnRefusal("the approval of party south expired at 1970-01-02T00:00:00Z");
-  Resave("south", [](auto& a) { a.approved_at = study::kMaxUtc - 1; });
+  Resave("south", [](auto& a) { a.approved_at = kMaxUtc - 1; });
   EXPECT_THAT(OwnProblem("south")->message(),
               HasSubstr("was made at 9999-12-31T23:59:58Z, but here it is only 20"));
   Resave("south", [](auto&) {});
@@ -636,4 +637,4 @@ TEST_F(ApprovalsTest, EnvelopesAreCheckedLikeApprovals) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::approvals_test
+}  // namespace partita::run::approvals_test

@@ -17,7 +17,7 @@
 
 #include "tests/data/expect_error.h"
 
-namespace partita::runtime::envelope_uses_test {
+namespace partita::run::envelope_uses_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -203,4 +203,4 @@ TEST_F(EnvelopeUsesTest, AFullDiskWastes) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::envelope_uses_test
+}  // namespace partita::run::envelope_uses_test

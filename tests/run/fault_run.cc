@@ -204,8 +204,8 @@ struct FaultRuns::Disk {
 };
 
 FaultRuns::FaultRuns(FaultStudy study)
-    : study_(std::move(study)), names_(runtime::OnlineNames(*study_.study)) {
-  const study::Plan plan = runtime::BuildPlan(*study_.study);
+    : study_(std::move(study)), names_(run::OnlineNames(*study_.study)) {
+  const study::Plan plan = run::BuildPlan(*study_.study);
   planned_.resize(names_.size());
   for (const study::PlanPhase& phase : plan.phases) {
     order_.push_back(phase.name);
@@ -269,7 +269,7 @@ std::vector<RunEnd> FaultRuns::Run(const Fault& fault) { return RunAll(fault, tr
 std::vector<RunEnd> FaultRuns::GoOn() { return RunAll({}, false); }
 
 std::vector<RunEnd> FaultRuns::RunAll(const Fault& fault, bool afresh) {
-  const runtime::Study& study = *study_.study;
+  const run::Study& study = *study_.study;
   crypto::SystemRandom system;
   std::vector<std::unique_ptr<net::Transport>> transports =
       net::MakeMemoryTransports(names_, system);
@@ -300,10 +300,9 @@ std::vector<RunEnd> FaultRuns::RunAll(const Fault& fault, bool afresh) {
       auto transport = std::make_unique<FaultyTransport>(
           std::move(inner), fault, study_.folder.string(), power_off, traffic);
       try {
-        const std::unique_ptr<runtime::Approvals> approvals = runtime::UnsignedApprovals(random);
-        runtime::RunLedger ledger(runtime::LedgerOptions{kFile, "", disks_[i]->vfs},
-                                  crypto::Identity{});
-        runtime::PartyInput input;
+        const std::unique_ptr<run::Approvals> approvals = run::UnsignedApprovals(random);
+        run::RunLedger ledger(run::LedgerOptions{kFile, "", disks_[i]->vfs}, crypto::Identity{});
+        run::PartyInput input;
         input.party = i;
         input.data = study_.folder / (names_[i] + ".csv");
         input.approvals = approvals.get();
@@ -315,7 +314,7 @@ std::vector<RunEnd> FaultRuns::RunAll(const Fault& fault, bool afresh) {
           fs::copy_file(study_.folder / (names_[i] + ".store"), input.correlations,
                         fs::copy_options::overwrite_existing);
         }
-        end.outcome = runtime::RunParty(
+        end.outcome = run::RunParty(
             study, input, [&](bool) { return std::move(transport); }, random, progress);
       } catch (const Error& error) {
         end.error = error;
@@ -418,7 +417,7 @@ std::vector<std::string> FaultRuns::Violations(const Fault& fault, const std::ve
     }
     // What was opened before is not opened again.
     if (!ends[i].outcome || undisturbed_.empty() || went_on) continue;
-    const runtime::PartyOutcome &got = *ends[i].outcome, &good = *undisturbed_[i].outcome;
+    const run::PartyOutcome &got = *ends[i].outcome, &good = *undisturbed_[i].outcome;
     bool same = got.releases.size() == good.releases.size() &&
                 testing::MleResultsOf(got).size() == testing::MleResultsOf(good).size() &&
                 (got.result == nullptr) == (good.result == nullptr);

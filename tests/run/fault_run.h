@@ -22,7 +22,7 @@ namespace partita::testing {
 // A study with its tables, ledgers and stored correlations.
 struct FaultStudy {
   std::string name;  // "mle moments, replicated"
-  std::shared_ptr<const runtime::Study> study;
+  std::shared_ptr<const run::Study> study;
   // Of the tables, PARTY.csv, of stored correlations, PARTY.store, and of what a stopped run
   // leaves.
   std::filesystem::path folder;
@@ -65,7 +65,7 @@ struct LedgerEnd {
 };
 
 struct RunEnd {
-  std::optional<runtime::PartyOutcome> outcome;
+  std::optional<run::PartyOutcome> outcome;
   std::optional<Error> error;
   std::vector<ReceivedFrame> received;
   uint64_t oks_sent = 0;                               // frames of the phase that were begun

@@ -93,9 +93,9 @@ void WriteWholeRows(const std::filesystem::path& folder, const EngineChoice& eng
 }
 
 // What the run uses up, of one run; copied for every run.
-void PrepareStores(const runtime::Study& study, const std::filesystem::path& folder) {
+void PrepareStores(const run::Study& study, const std::filesystem::path& folder) {
   crypto::SystemRandom random;
-  const std::vector<std::string> names = runtime::PartyNames(study);
+  const std::vector<std::string> names = run::PartyNames(study);
   std::vector<std::unique_ptr<net::Transport>> transports =
       net::MakeMemoryTransports(names, random);
   std::vector<std::thread> threads;
@@ -103,10 +103,10 @@ void PrepareStores(const runtime::Study& study, const std::filesystem::path& fol
     threads.emplace_back([&, i] {
       crypto::SystemRandom own;
       SilentProgress progress;
-      runtime::PrepareInput input;
+      run::PrepareInput input;
       input.party = i;
       input.store = folder / (names[i] + ".store");
-      runtime::PrepareCorrelations(
+      run::PrepareCorrelations(
           study, input, [&] { return std::move(transports[i]); }, own, progress);
     });
   }
@@ -116,7 +116,7 @@ void PrepareStores(const runtime::Study& study, const std::filesystem::path& fol
 FaultStudy Finish(const std::string& name, const std::string& text,
                   const std::filesystem::path& folder) {
   FaultStudy made{name, nullptr, folder};
-  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+  made.study = methods::PrepareStudy(methods::ParseStudyFile(text, "study.toml"));
   const std::string method = made.study->Method().name;
   made.goes_on = method == "mixture" || method == "mcmc";
   if (made.study->file.engine.stored_correlations) PrepareStores(*made.study, folder);

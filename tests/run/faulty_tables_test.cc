@@ -22,10 +22,11 @@
 #include "tests/run/reference_study.h"
 #include "tests/run/results.h"
 
-namespace partita::runtime::faulty_tables_test {
+namespace partita::run::faulty_tables_test {
 namespace {
 
 namespace fs = std::filesystem;
+using methods::PrepareStudy;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -215,7 +216,7 @@ class FaultyTablesTest : public ::testing::Test {
 TEST_F(FaultyTablesTest, NobodyElseSeesAFault) {
   for (const auto& [name, design] : Designs()) {
     SCOPED_TRACE(name);
-    const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
+    const auto study = PrepareStudy(methods::ParseStudyFile(StudyText(design), "study.toml"));
     ASSERT_TRUE(study->IsPrivate());
     const std::map<std::string, Cells> tables = Tables(design);
     Write(tables);
@@ -271,13 +272,15 @@ TEST_F(FaultyTablesTest, NobodyElseSeesAFault) {
 // products see; the other rows are what they are without it.
 TEST_F(FaultyTablesTest, ARowWithoutAValueIsZeroInTheMoments) {
   const Design design = Designs().at("mle, columns split");
-  const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
+  const auto study = PrepareStudy(methods::ParseStudyFile(StudyText(design), "study.toml"));
   std::map<std::string, Cells> tables = Tables(design);
   const auto values = [&](LocalData& local) {
     SilentProgress progress;
     local = LoadLocalData(*study, 1, Table("south"), {}, progress);
     std::vector<Int128> out(kRows);
-    dynamic_cast<const LocalRows&>(*local.method).blocks[0][0].values(0, kRows, out.data());
+    dynamic_cast<const methods::mle::LocalRows&>(*local.method)
+        .blocks[0][0]
+        .values(0, kRows, out.data());
     return out;
   };
   Write(tables);
@@ -310,7 +313,7 @@ TEST_F(FaultyTablesTest, ATableWithoutRowsIsNoSignalWhereTheirNumberIsHidden) {
       "clip = 0.05\n"};
   for (const std::string& analysis : analyses) {
     const Design design{false, "dealer", "missing = \"refuse\"\n", analysis, false};
-    const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
+    const auto study = PrepareStudy(methods::ParseStudyFile(StudyText(design), "study.toml"));
     std::map<std::string, Cells> tables = Tables(design);
     Write(tables);
     Ran clean;
@@ -333,7 +336,7 @@ TEST_F(FaultyTablesTest, ATableWithoutRowsIsNoSignalWhereTheirNumberIsHidden) {
 // no part, whatever the reason; its owner learns it.
 TEST_F(FaultyTablesTest, OfAFileThatIsNoTableTheOthersLearnNothing) {
   const Design design = Designs().at("mle, columns split");
-  const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
+  const auto study = PrepareStudy(methods::ParseStudyFile(StudyText(design), "study.toml"));
   std::map<std::string, std::map<std::string, Cells>> broken;
   const std::map<std::string, Cells> tables = Tables(design);
   broken["the header has no column 'x'"] = tables;
@@ -376,7 +379,7 @@ TEST_F(FaultyTablesTest, OfAFileThatIsNoTableTheOthersLearnNothing) {
 TEST_F(FaultyTablesTest, AStudyWithoutNoiseStopsAsBefore) {
   Design design = Designs().at("mle, columns split");
   design.analysis = design.analysis.substr(0, design.analysis.find("[analysis.privacy]"));
-  const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
+  const auto study = PrepareStudy(methods::ParseStudyFile(StudyText(design), "study.toml"));
   ASSERT_FALSE(study->IsPrivate());
   std::map<std::string, Cells> tables = Tables(design);
   tables["south"][3][1] = "6";
@@ -387,7 +390,7 @@ TEST_F(FaultyTablesTest, AStudyWithoutNoiseStopsAsBefore) {
   EXPECT_THAT(ran.errors.at("north")->message(), HasSubstr("its data failed a check"));
   design.design += "faulty_rows = \"neutral\"\n";
   ExpectError(ErrorCode::kBadInput, "for studies that promise privacy", "remove it",
-              [&] { PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml")); });
+              [&] { PrepareStudy(methods::ParseStudyFile(StudyText(design), "study.toml")); });
 }
 
 // Everybody reads in the plan what becomes of faults, on whom the bounds rest, and what no bound
@@ -395,7 +398,7 @@ TEST_F(FaultyTablesTest, AStudyWithoutNoiseStopsAsBefore) {
 TEST_F(FaultyTablesTest, ThePlanSaysSo) {
   for (const auto& [name, design] : Designs()) {
     SCOPED_TRACE(name);
-    const auto study = PrepareStudy(runtime::ParseStudyFile(StudyText(design), "study.toml"));
+    const auto study = PrepareStudy(methods::ParseStudyFile(StudyText(design), "study.toml"));
     const study::Plan plan = BuildPlan(*study);
     std::string assumptions, caveats;
     for (const std::string& sentence : plan.assumptions) assumptions += sentence + "\n";
@@ -415,4 +418,4 @@ TEST_F(FaultyTablesTest, ThePlanSaysSo) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::faulty_tables_test
+}  // namespace partita::run::faulty_tables_test

@@ -4,7 +4,7 @@
 
 #include "tests/net/parties.h"
 
-namespace partita::runtime::finish_test {
+namespace partita::run::finish_test {
 namespace {
 
 const Bytes kResult(32, 7);
@@ -47,4 +47,4 @@ TEST(FinishTest, AResultOfItsOwnIsNoticedByEverybodyWithOne) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::finish_test
+}  // namespace partita::run::finish_test

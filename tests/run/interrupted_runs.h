@@ -34,7 +34,7 @@ class StoppingProgress : public Progress {
 };
 
 struct End {
-  std::optional<runtime::PartyOutcome> outcome;
+  std::optional<run::PartyOutcome> outcome;
   std::optional<Error> error;
 };
 
@@ -54,9 +54,9 @@ class InterruptedRuns : public ::testing::Test {
 
   // All parties as threads. stop: the party `stopped` stops after so many steps. Ledgers that are
   // there are kept; with_state: every party keeps its state.
-  std::map<std::string, End> Run(const runtime::Study& study, bool with_state = false,
+  std::map<std::string, End> Run(const run::Study& study, bool with_state = false,
                                  const std::string& stopped = "", uint64_t stop = 0) {
-    const std::vector<std::string> names = runtime::PartyNames(study);
+    const std::vector<std::string> names = run::PartyNames(study);
     std::vector<std::unique_ptr<net::Transport>> transports =
         net::MakeMemoryTransports(names, random_);
     std::map<std::string, End> ends;
@@ -68,18 +68,18 @@ class InterruptedRuns : public ::testing::Test {
         StoppingProgress progress(names[i] == stopped ? stop : UINT64_MAX);
         End& end = ends.at(names[i]);
         try {
-          const std::unique_ptr<runtime::Approvals> approvals = runtime::UnsignedApprovals(random);
-          std::optional<runtime::RunLedger> ledger;
+          const std::unique_ptr<run::Approvals> approvals = run::UnsignedApprovals(random);
+          std::optional<run::RunLedger> ledger;
           if (std::filesystem::exists(Ledger(names[i])))
-            ledger.emplace(runtime::LedgerOptions{Ledger(names[i]), ""}, crypto::Identity{});
-          runtime::PartyInput input;
+            ledger.emplace(run::LedgerOptions{Ledger(names[i]), ""}, crypto::Identity{});
+          run::PartyInput input;
           input.party = i;
           input.data = Data(names[i]);
           input.approvals = approvals.get();
           input.ledger = ledger ? &*ledger : nullptr;
           if (with_state) input.state = State(names[i]);
           input.accept_useless = accept_useless_;
-          end.outcome = runtime::RunParty(
+          end.outcome = run::RunParty(
               study, input, [&](bool) { return std::move(transport); }, random, progress);
         } catch (const Error& error) {
           end.error = error;

@@ -21,7 +21,7 @@
 #include "tests/run/lying_transport.h"
 #include "tests/run/results.h"
 
-namespace partita::runtime::lying_party_test {
+namespace partita::run::lying_party_test {
 namespace {
 
 using ::testing::Contains;
@@ -91,7 +91,8 @@ class LyingPartyTest : public ::testing::Test {
 
   // All parties as threads; `liars` send wrong shares when the moments are opened.
   std::vector<End> Run(const std::set<size_t>& liars) {
-    const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_ / "study.toml"));
+    const methods::mle::MleStudy study =
+        methods::mle::PrepareMleStudy(methods::LoadStudyFile(folder_ / "study.toml"));
     crypto::SystemRandom setup;
     auto transports = net::MakeMemoryTransports(PartyNames(study), setup);
     std::vector<End> ends(transports.size());
@@ -207,4 +208,4 @@ TEST_F(LyingPartyTest, MoreLiesThanCanBeCorrectedEndTheRun) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::lying_party_test
+}  // namespace partita::run::lying_party_test

@@ -27,7 +27,7 @@
 #include "tests/run/recorded_streams.h"
 #include "tests/run/reference_study.h"
 
-namespace partita::runtime::nothing_local_test {
+namespace partita::run::nothing_local_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -359,7 +359,7 @@ class NothingLocalTest : public ::testing::Test {
 };
 
 std::unique_ptr<const Study> Prepared(const std::string& text) {
-  return PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+  return methods::PrepareStudy(methods::ParseStudyFile(text, "study.toml"));
 }
 
 // What is read would be found if it were there.
@@ -559,4 +559,4 @@ TEST_F(NothingLocalTest, StoresOfCorrelations) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::nothing_local_test
+}  // namespace partita::run::nothing_local_test

@@ -20,11 +20,11 @@ namespace partita::testing {
 
 struct RestartCase {
   std::string name;  // method and engine
-  std::unique_ptr<const runtime::Study> study;
+  std::unique_ptr<const run::Study> study;
   std::map<std::string, std::string> tables;  // CSV by holder
   bool goes_on = false;  // the method keeps what it needs to go on, so that one charge is enough
   // Of a finished party: all that must be the same at every party and after every restart.
-  std::string (*result)(const runtime::PartyOutcome& outcome) = nullptr;
+  std::string (*result)(const run::PartyOutcome& outcome) = nullptr;
   uint64_t lost_at_most = 0;  // openings, by one kill of one party; of a method that says so
   uint64_t lost_if_all = 0;   // likewise, of all parties at once
 };
@@ -58,13 +58,13 @@ inline std::string Parties(const std::string& engine, const std::string& of_nort
   return text;
 }
 
-inline std::string MixtureResultOf(const runtime::PartyOutcome& outcome) {
+inline std::string MixtureResultOf(const run::PartyOutcome& outcome) {
   for (const study::DocumentFile& file : testing::DocumentOf(outcome).files) {
     if (file.name == "model.json") return file.contents;
   }
   return "";
 }
-inline std::string McmcResultOf(const runtime::PartyOutcome& outcome) {
+inline std::string McmcResultOf(const run::PartyOutcome& outcome) {
   return testing::DocumentOf(outcome).files.at(0).contents;  // draws.csv
 }
 
@@ -88,7 +88,7 @@ inline RestartCase MixtureRestarts(const std::string& engine, int iterations, in
     made.tables["centre"] = centre;
     falls = "[[variable]]\nname = \"falls\"\ntype = \"integer\"\nlower = 0\nupper = 2\n";
   }
-  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(
+  made.study = methods::PrepareStudy(methods::ParseStudyFile(
       "partita = 1\nname = \"restarts\"\n" +
           restarts_detail::Parties(engine, "columns = [\"visits\"]\n", "columns = [\"sex\"]\n",
                                    "columns = [\"falls\"]\n") +
@@ -134,7 +134,7 @@ inline RestartCase McmcRestarts(const std::string& engine, int decisions) {
       "chains = 2\nwarmup = {}\ndraws = {}\n"
       "[analysis.privacy]\nepsilon = 6\ndelta = 1e-5\nadjacency = \"replace\"\nclip = 0.005\n",
       engine, decisions / 2, decisions - decisions / 2);
-  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+  made.study = methods::PrepareStudy(methods::ParseStudyFile(text, "study.toml"));
   made.goes_on = true;
   made.result = restarts_detail::McmcResultOf;
   made.lost_at_most = 1;
@@ -154,7 +154,7 @@ inline RestartCase MomentsRestarts(const std::string& engine) {
   made.tables = {{"north", north}, {"south", south}};
   const bool three = engine == "replicated";
   if (three) made.tables["centre"] = centre;
-  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(
+  made.study = methods::PrepareStudy(methods::ParseStudyFile(
       "partita = 1\nname = \"restarts\"\n" +
           restarts_detail::Parties(engine, "columns = [\"x\"]\n", "columns = [\"y\"]\n",
                                    "columns = [\"z\"]\n") +
@@ -192,7 +192,7 @@ inline RestartCase ClassifyRestarts(const std::string& engine) {
                          ((i + 5 * static_cast<int>(h)) * 13 % 17) / 8.0 - 1);
     }
   }
-  made.study = runtime::PrepareStudy(runtime::ParseStudyFile(
+  made.study = methods::PrepareStudy(methods::ParseStudyFile(
       "partita = 1\nname = \"restarts\"\n" + parties + blocks +
           "[[variable]]\nname = \"relapse\"\ntype = \"factor\"\nlevels = [\"no\", \"yes\"]\n"
           "[[variable]]\nname = \"z\"\ntype = \"numeric\"\nlower = -2\nupper = 2\n"
@@ -220,7 +220,7 @@ inline void CheckResumed(const RestartCase& of, const std::vector<Attempt>& atte
       counts.resumed += &attempt == &last ? 0 : 1;
     }
   }
-  const runtime::PartyOutcome& north = *last.ends.at("north").outcome;
+  const run::PartyOutcome& north = *last.ends.at("north").outcome;
   const nlohmann::json json = nlohmann::json::parse(testing::DocumentOf(north).json);
   const bool marked = testing::DocumentOf(north).ending == study::Ending::kNotTrained;
   const uint64_t gone = json.at("lost_openings");

@@ -6,7 +6,7 @@
 
 #include "tests/run/restart_cases.h"
 
-namespace partita::runtime::restart_full_test {
+namespace partita::run::restart_full_test {
 namespace {
 
 using testing::ExpectRestarts;
@@ -44,4 +44,4 @@ TEST(RestartFullTest, TwoKillsOneAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::restart_full_test
+}  // namespace partita::run::restart_full_test

@@ -6,7 +6,7 @@
 
 #include "tests/run/restart_cases.h"
 
-namespace partita::runtime::restart_test {
+namespace partita::run::restart_test {
 namespace {
 
 using testing::ExpectRestart;
@@ -41,4 +41,4 @@ TEST(RestartTest, AgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::restart_test
+}  // namespace partita::run::restart_test

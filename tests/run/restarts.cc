@@ -129,11 +129,11 @@ std::string Attempt::Failures() const {
   return failures;
 }
 
-Restarts::Restarts(const runtime::Study& study, const std::map<std::string, std::string>& tables,
+Restarts::Restarts(const run::Study& study, const std::map<std::string, std::string>& tables,
                    const std::string& epsilon)
     : study_(study), folder_(MakeTemporaryFolder("restarts")) {
   ++live;
-  for (const std::string& name : runtime::PartyNames(study)) fs::create_directories(Home(name));
+  for (const std::string& name : run::PartyNames(study)) fs::create_directories(Home(name));
   privacy::ledger::Policy policy;
   policy.table = "registry";
   policy.outside.epsilon = epsilon;
@@ -168,7 +168,7 @@ privacy::ledger::Standing Restarts::StandingOf(const std::string& holder) const 
 }
 
 Attempt Restarts::Run(const std::optional<Kill>& kill) {
-  const std::vector<std::string> names = runtime::PartyNames(study_);
+  const std::vector<std::string> names = run::PartyNames(study_);
   std::vector<std::unique_ptr<net::Transport>> transports =
       net::MakeMemoryTransports(names, random_);
   Attempt attempt;
@@ -191,17 +191,17 @@ Attempt Restarts::Run(const std::optional<Kill>& kill) {
         std::make_unique<KillableTransport>(std::move(transports[i]), *blades[i]);
     blade = blades[i].get();
     try {
-      const std::unique_ptr<runtime::Approvals> approvals = runtime::UnsignedApprovals(random);
-      std::optional<runtime::RunLedger> ledger;
+      const std::unique_ptr<run::Approvals> approvals = run::UnsignedApprovals(random);
+      std::optional<run::RunLedger> ledger;
       if (fs::exists(Home(name) + "/ledger"))
-        ledger.emplace(runtime::LedgerOptions{Home(name) + "/ledger", ""}, crypto::Identity{});
-      runtime::PartyInput input;
+        ledger.emplace(run::LedgerOptions{Home(name) + "/ledger", ""}, crypto::Identity{});
+      run::PartyInput input;
       input.party = i;
       input.data = Home(name) + "/data.csv";
       input.approvals = approvals.get();
       input.ledger = ledger ? &*ledger : nullptr;
       input.state = Home(name) + "/run";
-      end.outcome = runtime::RunParty(
+      end.outcome = run::RunParty(
           study_, input, [&](bool) { return std::move(transport); }, random, progress);
     } catch (const Error& error) {
       end.error = error;

@@ -25,7 +25,7 @@ struct Kill {
 
 struct Attempt {
   struct End {
-    std::optional<runtime::PartyOutcome> outcome;
+    std::optional<run::PartyOutcome> outcome;
     std::optional<Error> error;
     bool killed = false;
   };
@@ -43,7 +43,7 @@ struct Attempt {
 class Restarts {
  public:
   // tables: CSV by holder, each of which keeps a ledger with this budget. study: borrowed.
-  Restarts(const runtime::Study& study, const std::map<std::string, std::string>& tables,
+  Restarts(const run::Study& study, const std::map<std::string, std::string>& tables,
            const std::string& epsilon);
   ~Restarts();
   Restarts(const Restarts&) = delete;
@@ -57,7 +57,7 @@ class Restarts {
  private:
   std::string Home(const std::string& party) const { return folder_ + "/" + party; }
 
-  const runtime::Study& study_;
+  const run::Study& study_;
   std::string folder_;
   crypto::SystemRandom random_;
 };

@@ -7,16 +7,15 @@
 #include "methods/prepare_study.h"
 #include "tests/methods/mle/design_study.h"
 
-namespace partita::row_sets_test {
+namespace partita::run::row_sets_test {
 namespace {
 
 namespace fs = std::filesystem;
-using runtime::RowsApart;
-using testing::Design;
+using methods::mle::testing::Design;
+using methods::mle::testing::MakeRows;
+using methods::mle::testing::Row;
+using methods::mle::testing::Split;
 using ::testing::HasSubstr;
-using testing::MakeRows;
-using testing::Row;
-using testing::Split;
 
 // Party q's table in one of the splits.
 class RowSetsTest : public ::testing::Test {
@@ -28,19 +27,19 @@ class RowSetsTest : public ::testing::Test {
   // Asks for what the study would serve, and records it; "" or the refusal.
   std::string Serve(const Split& split, const Design& design, const std::vector<Row>& rows,
                     bool record = true) {
-    testing::WriteTables(split, rows, folder_);
-    const runtime::MleStudy study = runtime::PrepareMleStudy(
-        runtime::ParseStudyFile(testing::StudyText(split, design, "dealer", rows), "study.toml"));
-    const size_t party = runtime::PartyByName(study, "q");
+    methods::mle::testing::WriteTables(split, rows, folder_);
+    const methods::mle::MleStudy study = methods::mle::PrepareMleStudy(methods::ParseStudyFile(
+        methods::mle::testing::StudyText(split, design, "dealer", rows), "study.toml"));
+    const size_t party = PartyByName(study, "q");
     crypto::SystemRandom random;
     SilentProgress progress;
     try {
-      const runtime::LocalData local =
-          runtime::LoadLocalData(study, party, Table(), crypto::RandomKey(random), progress);
-      runtime::RowSets sets(runtime::RowSetsPath(Table()), random);
+      const LocalData local =
+          LoadLocalData(study, party, Table(), crypto::RandomKey(random), progress);
+      RowSets sets(RowSetsPath(Table()), random);
       sets.Require(study, party, local, Table());
       if (record) sets.Record();
-      runtime::RequireServable(study, party, Table(), random, progress);
+      RequireServable(study, party, Table(), random, progress);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kRefused) << error.message();
       return error.message();
@@ -74,7 +73,7 @@ TEST_F(RowSetsTest, CountsRowsOfOneSetAlone) {
 // Three columns: fewer than 30 rows more or less are refused, in any study.
 TEST_F(RowSetsTest, RefusesATableThatDiffersByFewRows) {
   const auto rows = MakeRows(200, 4, false);
-  const Split whole = testing::Splits()[0];
+  const Split whole = methods::mle::testing::Splits()[0];
   EXPECT_EQ(Serve(whole, Regression(), rows), "");
   EXPECT_EQ(Serve(whole, Regression(), rows), "") << "the same rows again";
   EXPECT_THAT(Serve(whole, Regression(), Without(rows, 1)), HasSubstr("by 1, fewer than 30"));
@@ -93,7 +92,7 @@ TEST_F(RowSetsTest, RefusesSubsetsThatDifferByFewRows) {
   auto rows = MakeRows(200, 5, false);
   for (Row& row : rows) row.age = 50;
   for (size_t i = 0; i < 3; ++i) rows[150 + i].age = 90;
-  const Split whole = testing::Splits()[0];
+  const Split whole = methods::mle::testing::Splits()[0];
   EXPECT_EQ(Serve(whole, Regression(), rows), "");
   EXPECT_THAT(Serve(whole, Regression("subset = [{variable = \"age\", at_most = 80}]\n"), rows),
               HasSubstr("by 3, fewer than 30"));
@@ -102,7 +101,7 @@ TEST_F(RowSetsTest, RefusesSubsetsThatDifferByFewRows) {
 // Where columns are split rows are keys: another value is the same row.
 TEST_F(RowSetsTest, KeysNameRows) {
   auto rows = MakeRows(200, 6, false);
-  const Split split = testing::Splits()[1];
+  const Split split = methods::mle::testing::Splits()[1];
   EXPECT_EQ(Serve(split, Regression(), rows), "");
   rows[120].x1 += 1;
   EXPECT_EQ(Serve(split, Regression(), rows), "");
@@ -112,7 +111,7 @@ TEST_F(RowSetsTest, KeysNameRows) {
 
 TEST_F(RowSetsTest, WhatWasNotServedBindsNobody) {
   const auto rows = MakeRows(200, 7, false);
-  const Split whole = testing::Splits()[0];
+  const Split whole = methods::mle::testing::Splits()[0];
   EXPECT_EQ(Serve(whole, Regression(), rows, false), "");
   EXPECT_EQ(Serve(whole, Regression(), Without(rows, 1)), "");
 }
@@ -121,21 +120,21 @@ TEST_F(RowSetsTest, WhatWasNotServedBindsNobody) {
 TEST_F(RowSetsTest, OfTwoRunsAtOnceTheSecondIsHeldToTheFirst) {
   const auto all = MakeRows(200, 10, false);
   auto rows = all;
-  const Split whole = testing::Splits()[0];
+  const Split whole = methods::mle::testing::Splits()[0];
   crypto::SystemRandom random;
   SilentProgress progress;
-  const auto asks = [&](runtime::RowSets& sets) {
-    testing::WriteTables(whole, rows, folder_);
-    const runtime::MleStudy study = runtime::PrepareMleStudy(
-        runtime::ParseStudyFile(testing::StudyText(whole, Regression(), "dealer", rows), "a.toml"));
-    const size_t party = runtime::PartyByName(study, "q");
+  const auto asks = [&](RowSets& sets) {
+    methods::mle::testing::WriteTables(whole, rows, folder_);
+    const methods::mle::MleStudy study = methods::mle::PrepareMleStudy(methods::ParseStudyFile(
+        methods::mle::testing::StudyText(whole, Regression(), "dealer", rows), "a.toml"));
+    const size_t party = PartyByName(study, "q");
     sets.Require(study, party,
-                 runtime::LoadLocalData(study, party, Table(), crypto::RandomKey(random), progress),
+                 LoadLocalData(study, party, Table(), crypto::RandomKey(random), progress),
                  Table());
   };
-  runtime::RowSets first(runtime::RowSetsPath(Table()), random);
-  runtime::RowSets second(runtime::RowSetsPath(Table()), random);
-  runtime::RowSets same(runtime::RowSetsPath(Table()), random);
+  RowSets first(RowSetsPath(Table()), random);
+  RowSets second(RowSetsPath(Table()), random);
+  RowSets same(RowSetsPath(Table()), random);
   asks(first);
   asks(same);
   rows.pop_back();
@@ -151,11 +150,11 @@ TEST_F(RowSetsTest, OfTwoRunsAtOnceTheSecondIsHeldToTheFirst) {
   }
   // A record that its owner deletes meanwhile is begun anew under another key.
   rows = all;
-  runtime::RowSets early(runtime::RowSetsPath(Table()), random);
+  RowSets early(RowSetsPath(Table()), random);
   asks(early);
-  fs::remove(runtime::RowSetsPath(Table()));
+  fs::remove(RowSetsPath(Table()));
   rows.pop_back();
-  runtime::RowSets late(runtime::RowSetsPath(Table()), random);
+  RowSets late(RowSetsPath(Table()), random);
   asks(late);
   late.Record();
   try {
@@ -170,14 +169,14 @@ TEST_F(RowSetsTest, OfTwoRunsAtOnceTheSecondIsHeldToTheFirst) {
 // The record is the owner's alone, has no cell in it, and is refused when it is damaged.
 TEST_F(RowSetsTest, RecordIsPrivateAndWhole) {
   const auto rows = MakeRows(200, 8, false);
-  const Split whole = testing::Splits()[0];
+  const Split whole = methods::mle::testing::Splits()[0];
   ASSERT_EQ(Serve(whole, Regression(), rows), "");
-  const fs::path file = runtime::RowSetsPath(Table());
+  const fs::path file = RowSetsPath(Table());
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   fs::resize_file(file, fs::file_size(file) - 1);
   crypto::SystemRandom random;
   try {
-    runtime::RowSets sets(file, random);
+    RowSets sets(file, random);
     ADD_FAILURE() << "not refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadInput);
@@ -189,9 +188,9 @@ TEST_F(RowSetsTest, PrivateStudiesServeNoExactRows) {
   const auto rows = MakeRows(200, 9, false);
   Design design =
       Regression("[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = \"replace\"\n");
-  EXPECT_EQ(Serve(testing::Splits()[1], design, rows), "");
-  EXPECT_FALSE(fs::exists(runtime::RowSetsPath(Table())));
+  EXPECT_EQ(Serve(methods::mle::testing::Splits()[1], design, rows), "");
+  EXPECT_FALSE(fs::exists(RowSetsPath(Table())));
 }
 
 }  // namespace
-}  // namespace partita::row_sets_test
+}  // namespace partita::run::row_sets_test

@@ -23,10 +23,12 @@
 #include "tests/cli/study_folder.h"
 #include "tests/data/expect_error.h"
 
-namespace partita::runtime::run_ledger_test {
+namespace partita::run::run_ledger_test {
 namespace {
 
 namespace fs = std::filesystem;
+using methods::mle::MleStudy;
+using methods::mle::PrepareMleStudy;
 using privacy::ledger::ExactRule;
 using privacy::ledger::Policy;
 using privacy::ledger::SqliteLedger;
@@ -75,7 +77,7 @@ class RunLedgerTest : public ::testing::Test {
   // All parties as threads; those whose ledger file is there keep it. identities: none: nobody
   // signs.
   std::map<std::string, End> Run() {
-    const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
+    const MleStudy study = PrepareMleStudy(methods::LoadStudyFile(folder_.study_file()));
     const std::vector<std::string> names = PartyNames(study);
     std::vector<std::unique_ptr<net::Transport>> transports =
         net::MakeMemoryTransports(names, random_);
@@ -148,7 +150,7 @@ TEST_F(RunLedgerTest, APrivateStudyIsSpentAtEveryHolder) {
 // of the noise that remains, at the order of the account.
 TEST_F(RunLedgerTest, ChargesTheNoiseThatRemains) {
   MakePrivate();
-  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(methods::LoadStudyFile(folder_.study_file()));
   const auto request = ChargesOf(study, PolicyFor("5"));
   ASSERT_EQ(request.charges.size(), 2u);
   const auto& outside = std::get<privacy::ledger::GridGaussian>(request.charges[0].mechanism);
@@ -162,7 +164,7 @@ TEST_F(RunLedgerTest, ChargesTheNoiseThatRemains) {
 
 TEST_F(RunLedgerTest, RefusesABudgetThatNoChargeCanCover) {
   MakePrivate();
-  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(methods::LoadStudyFile(folder_.study_file()));
   Policy policy = PolicyFor("5");
   policy.outside.adjacency = privacy::Adjacency::kAddRemove;
   const auto error = ThrownBy([&] { ChargesOf(study, policy); });
@@ -194,7 +196,7 @@ TEST_F(RunLedgerTest, AStudyBeyondTheBudgetIsRefusedBeforeAnybodyIsConnected) {
 TEST_F(RunLedgerTest, TheBudgetEndsAfterAsManyStudiesAsItSays) {
   MakePrivate();
   OpenLedgers(PolicyFor("2"));
-  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(methods::LoadStudyFile(folder_.study_file()));
   SqliteLedger ledger({.file = File("north")});
   const auto priced = ledger.Price(ChargesOf(study, PolicyFor("2")));
   const uint64_t left =
@@ -296,7 +298,7 @@ TEST_F(RunLedgerTest, ARestoredLedgerWithoutATableIsFoundOut) {
 TEST_F(RunLedgerTest, PeersAreToldOfTheLedgerInGeneralWords) {
   MakePrivate();
   OpenLedgers(PolicyFor("5"));
-  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(methods::LoadStudyFile(folder_.study_file()));
   RunLedger ledger({File("north"), ""}, {});
   ledger.Prepare(study, 0);
   partita::testing::StudyFolder::Write(File("north"), std::string(9000, 'x'));
@@ -333,7 +335,7 @@ TEST_F(RunLedgerTest, SaysWhoKeepsNoLedger) {
 TEST_F(RunLedgerTest, SpendsBeforeItSaysOk) {
   MakePrivate();
   OpenLedgers(PolicyFor("5"));
-  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(methods::LoadStudyFile(folder_.study_file()));
   RunLedger ledger({File("north"), ""}, {});
   ledger.Prepare(study, 0);
   ledger.Reserve({});
@@ -355,7 +357,7 @@ class ChargedRunTest : public RunLedgerTest {
   void SetUp() override {
     MakePrivate();
     OpenLedgers(PolicyFor("5"));
-    study_.emplace(PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file())));
+    study_.emplace(PrepareMleStudy(methods::LoadStudyFile(folder_.study_file())));
   }
   fs::path Folder() const { return fs::path(folder_.path()) / "north.run"; }
   // One attempt up to its reservation; then `ends`.
@@ -443,7 +445,7 @@ TEST_F(ChargedRunTest, TwoProcessesDoNotShareAFolder) {
 TEST_F(RunLedgerTest, AnOpeningBeforeTheOkSpendsNothing) {
   MakePrivate();
   OpenLedgers(PolicyFor("5"));
-  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(methods::LoadStudyFile(folder_.study_file()));
   RunLedger ledger({File("north"), ""}, {});
   ledger.Prepare(study, 0);
   ledger.Reserve({});
@@ -460,7 +462,7 @@ TEST_F(RunLedgerTest, AnOpeningBeforeTheOkSpendsNothing) {
 
 TEST_F(RunLedgerTest, AsksWhichTableIsMeant) {
   OpenLedgers(PolicyFor("5"));
-  const MleStudy study = PrepareMleStudy(runtime::LoadStudyFile(folder_.study_file()));
+  const MleStudy study = PrepareMleStudy(methods::LoadStudyFile(folder_.study_file()));
   {
     RunLedger ledger({File("north"), "vists"}, {});
     const auto error = ThrownBy([&] { ledger.Prepare(study, 0); });
@@ -477,4 +479,4 @@ TEST_F(RunLedgerTest, AsksWhichTableIsMeant) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::run_ledger_test
+}  // namespace partita::run::run_ledger_test

@@ -12,8 +12,9 @@
 namespace partita::study {
 
 inline const std::vector<SectionReader>& SectionsOfAllMethods() {
-  static const std::vector<SectionReader> sections = {MleReader(), MixtureReader(),
-                                                      ClassifyReader(), McmcReader()};
+  static const std::vector<SectionReader> sections = {
+      methods::mle::MleReader(), methods::mixture::MixtureReader(),
+      methods::classify::ClassifyReader(), methods::mcmc::McmcReader()};
   return sections;
 }
 

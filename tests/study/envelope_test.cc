@@ -131,8 +131,8 @@ data::Condition On(const std::string& variable) {
 }
 
 // To change what an analysis says, and nothing of a study that it was copied from.
-MleSection& OwnMle(AnalysisSpec& analysis) {
-  const auto own = std::make_shared<MleSection>(MleOf(analysis));
+methods::mle::MleSection& OwnMle(AnalysisSpec& analysis) {
+  const auto own = std::make_shared<methods::mle::MleSection>(methods::mle::MleOf(analysis));
   analysis.section = own;
   return *own;
 }

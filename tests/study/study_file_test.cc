@@ -14,6 +14,7 @@
 namespace partita::study::study_file_test {
 namespace {
 
+using methods::mle::MleOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -22,6 +22,7 @@ using data::ColumnType;
 using data::Condition;
 using data::Contrasts;
 using data::TransformKind;
+using methods::mle::MleOf;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 

@@ -242,19 +242,19 @@ void AddOutputs(CLI::App* audit, Invocation& invocation) {
 
 struct StudyCommand {
   std::string study;
-  runtime::StudyAuditOptions options;
+  methods::mle::StudyAuditOptions options;
   double alpha = 1e-6;
 };
 
 int RunStudy(const OutputOptions& output, const StudyCommand& command) {
-  const std::unique_ptr<const runtime::Study> study =
-      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
-  const runtime::SelfChecks& checks = runtime::RequireChecks(*study, "an audit of a study");
+  const std::unique_ptr<const run::Study> study =
+      methods::PrepareStudy(methods::LoadStudyFile(command.study));
+  const methods::SelfChecks& checks = methods::RequireChecks(*study, "an audit of a study");
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;
   crypto::SystemRandom random;
-  const runtime::StudyAudit audit = checks.audit(
+  const methods::mle::StudyAudit audit = checks.audit(
       *study, command.options, random, output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
   AuditReport report;
@@ -265,7 +265,7 @@ int RunStudy(const OutputOptions& output, const StudyCommand& command) {
   report.runs = command.options.runs;
   report.alpha = command.alpha;
   report.replay = audit.replay;
-  for (const runtime::StudyAuditView& view : audit.views) {
+  for (const methods::mle::StudyAuditView& view : audit.views) {
     AddFindings(view.adversary, view.with, view.without, audit.views.size(), report);
   }
   return PrintAudit(output, report);

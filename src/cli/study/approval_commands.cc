@@ -64,7 +64,7 @@ void Confirm(const OutputOptions& output, const std::string& page, const std::st
 }
 
 int64_t UntilOf(const std::string& text) {
-  if (const auto until = study::ParseUntil(text)) return *until;
+  if (const auto until = ParseUntil(text)) return *until;
   throw Error(ErrorCode::kUsage, fmt::format("--until {} is not a day", text),
               "for example --until 2030-12-31");
 }
@@ -76,7 +76,7 @@ nlohmann::ordered_json Described(const study::Approval& approval) {
           {"reason", approval.reason},
           {"study", approval.study},
           {"runs", approval.runs},
-          {"valid_until", study::FormatUtc(approval.valid_until)}};
+          {"valid_until", FormatUtc(approval.valid_until)}};
 }
 
 std::string Thresholds(const study::DisclosureSpec& disclosure) {
@@ -100,8 +100,8 @@ std::string ApprovalText(const study::Approval& approval) {
       approval.reason.empty() ? "" : ": " + approval.reason, approval.study,
       DigestText(approval.study_file_hash), DigestText(approval.plan_hash),
       DigestText(approval.commitment), Thresholds(approval.disclosure), RunsText(approval.runs),
-      study::FormatUtc(approval.approved_at), study::FormatUtc(approval.valid_until),
-      approval.software_version, DigestText(approval.envelope));
+      FormatUtc(approval.approved_at), FormatUtc(approval.valid_until), approval.software_version,
+      DigestText(approval.envelope));
 }
 
 nlohmann::ordered_json Described(const study::Envelope& envelope) {
@@ -109,7 +109,7 @@ nlohmann::ordered_json Described(const study::Envelope& envelope) {
           {"party", envelope.party},
           {"name", envelope.name},
           {"max_results", envelope.max_results},
-          {"valid_until", study::FormatUtc(envelope.valid_until)}};
+          {"valid_until", FormatUtc(envelope.valid_until)}};
 }
 
 std::string ApprovalText(const study::Envelope& envelope) {
@@ -121,7 +121,7 @@ std::string ApprovalText(const study::Envelope& envelope) {
       fmt::join(envelope.protocols, ", "), fmt::join(envelope.functions, ", "),
       fmt::join(envelope.engines, ", "), fmt::join(envelope.receivers, ", "),
       fmt::join(envelope.releases, ", "), fmt::join(envelope.variables, ", "), envelope.max_results,
-      Thresholds(envelope.disclosure), study::FormatUtc(envelope.valid_until));
+      Thresholds(envelope.disclosure), FormatUtc(envelope.valid_until));
 }
 
 int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
@@ -135,7 +135,7 @@ int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
           fmt::format("Approve as party {}, without being asked again, every study within this "
                       "envelope?",
                       options.party));
-  const study::SignedEnvelope signed_envelope = runtime::SaveEnvelope(envelope, identity, file);
+  const study::SignedEnvelope signed_envelope = run::SaveEnvelope(envelope, identity, file);
   nlohmann::ordered_json data = Described(signed_envelope.envelope);
   data["file"] = file.string();
   PrintResult(output,
@@ -144,19 +144,19 @@ int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
               data.dump());
   PrintNote(output, fmt::format("it stays here, with {}; use it with: partita study join STUDY "
                                 "--party {} --approval {}",
-                                runtime::UsesPath(file).string(), options.party, file.string()));
+                                run::UsesPath(file).string(), options.party, file.string()));
   return kDone;
 }
 
 // Of a private study the table is read and prepared as the run will do it, because the run itself
 // can say nothing of it: what would stop there stops here, and the owner decides about the cells
 // that the dictionary does not allow. Returns a line about the rows; empty: nothing was read.
-std::string CheckTable(const runtime::Study& study, const runtime::ApprovalRequest& request,
-                       const runtime::MadeApproval& made, bool accept_faults) {
+std::string CheckTable(const run::Study& study, const run::ApprovalRequest& request,
+                       const run::MadeApproval& made, bool accept_faults) {
   if (!made.salt || !study.IsPrivate()) return "";
   SilentProgress progress;
-  const runtime::LocalData local = runtime::LoadLocalData(
-      study, runtime::PartyByName(study, request.party), request.data, *made.salt, progress);
+  const run::LocalData local = run::LoadLocalData(study, run::PartyByName(study, request.party),
+                                                  request.data, *made.salt, progress);
   if (local.snapshot.commitment != made.document.approval.commitment) {
     throw Error(ErrorCode::kBadInput, "the table changed while it was read",
                 "approve again when nobody writes to it");
@@ -176,15 +176,14 @@ std::string CheckTable(const runtime::Study& study, const runtime::ApprovalReque
 
 // Signs a decision on one study; the caller has said what and, for an approval, which table.
 int Sign(const OutputOptions& output, const SignOptions& options, study::Decision decision) {
-  const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(runtime::LoadStudyFile(options.study_file));
-  const runtime::Study& prepared = *owner;
-  runtime::ApprovalRequest request;
+  const std::unique_ptr<const run::Study> owner =
+      methods::PrepareStudy(methods::LoadStudyFile(options.study_file));
+  const run::Study& prepared = *owner;
+  run::ApprovalRequest request;
   request.party = options.party;
   request.decision = decision;
   request.reason = options.reason;
-  request.fingerprints =
-      runtime::Fingerprints(runtime::ChannelRoster(prepared, options.files.Roster()));
+  request.fingerprints = run::Fingerprints(run::ChannelRoster(prepared, options.files.Roster()));
   request.identity = LoadOwnIdentity(options);
   request.data = options.files.Data();
   request.min_cell = options.min_cell;
@@ -192,22 +191,23 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   request.refuse_small_samples = options.refuse_small_samples;
   request.runs = options.runs;
   if (!options.until.empty()) request.valid_until = UntilOf(options.until);
-  const study::Plan plan = runtime::BuildPlan(prepared);
-  if (decision == study::Decision::kApprove) runtime::RequireUseful(plan, options.accept_useless);
+  const study::Plan plan = run::BuildPlan(prepared);
+  if (decision == study::Decision::kApprove)
+    methods::mle::RequireUseful(plan, options.accept_useless);
   const std::string price =
       options.ledger.empty() ? "" : PriceText(PriceOf(prepared, options.ledger, options.table));
   const study::ApprovalTerms terms =
-      runtime::TermsOf(prepared, runtime::StudyIdentityOf(prepared, request.fingerprints), plan);
+      run::TermsOf(prepared, run::StudyIdentityOf(prepared, request.fingerprints), plan);
   crypto::SystemRandom random;
   if (decision == study::Decision::kApprove) {
     SilentProgress progress;
-    runtime::RequireServable(prepared, runtime::PartyByName(prepared, options.party), request.data,
-                             random, progress);
+    run::RequireServable(prepared, run::PartyByName(prepared, options.party), request.data, random,
+                         progress);
   }
-  const runtime::MadeApproval made = runtime::MakeApproval(prepared, terms, request, random);
+  const run::MadeApproval made = run::MakeApproval(prepared, terms, request, random);
   const study::Approval& approval = made.document.approval;
   const fs::path file =
-      OutputFolder(options, options.study_file) / runtime::DefaultApprovalPath("", options.party);
+      OutputFolder(options, options.study_file) / run::DefaultApprovalPath("", options.party);
   const bool approve = decision == study::Decision::kApprove;
   if (approve) {
     const std::string table = CheckTable(prepared, request, made, options.accept_faults);
@@ -216,9 +216,9 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
                         study::RenderPlanText(plan, study::DefaultNetworks()), price,
                         price.empty() ? "" : "\n", table, ApprovalText(approval)),
             fmt::format("Approve this study as party {} until {}, for {}?", options.party,
-                        study::FormatUtc(approval.valid_until), RunsText(approval.runs)));
+                        FormatUtc(approval.valid_until), RunsText(approval.runs)));
   }
-  runtime::SaveApproval(made, file);
+  run::SaveApproval(made, file);
   nlohmann::ordered_json data = Described(approval);
   data["file"] = file.string();
   PrintResult(output,
@@ -227,11 +227,11 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
               data.dump());
   if (made.salt) {
     PrintNote(output, fmt::format("keep {} beside it and show it to nobody",
-                                  runtime::SecretPath(file).string()));
+                                  run::SecretPath(file).string()));
   }
   if (approve) {
     PrintNote(output, fmt::format("it is good for {}, counted in {}: keep that beside it as well",
-                                  RunsText(approval.runs), runtime::UsesPath(file).string()));
+                                  RunsText(approval.runs), run::UsesPath(file).string()));
   }
   return kDone;
 }
@@ -346,11 +346,11 @@ int ShowEnvelope(const OutputOptions& output, const ShowOptions& options, const 
   const study::Envelope& envelope = document.envelope;
   const std::string fingerprint = ExpectedFingerprint(options, envelope.party, document.signature);
   study::RequireSigned(document, envelope.party, fingerprint);
-  study::RequireValid(envelope, envelope.party, study::NowUtc());
+  study::RequireValid(envelope, envelope.party, NowUtc());
   if (!options.study_file.empty())
-    study::RequireInside(runtime::LoadStudyFile(options.study_file), envelope);
+    study::RequireInside(methods::LoadStudyFile(options.study_file), envelope);
   const uint64_t uses =
-      runtime::EnvelopeUses(runtime::UsesPath(options.file), study::EnvelopeDigest(envelope));
+      run::EnvelopeUses(run::UsesPath(options.file), study::EnvelopeDigest(envelope));
   nlohmann::ordered_json data = Described(envelope);
   data["uses"] = uses;
   return PrintShown(output, options,
@@ -370,21 +370,21 @@ int Show(const OutputOptions& output, const ShowOptions& options) {
       throw Error(ErrorCode::kUsage, "--study without --roster",
                   "the certificates of the roster are part of what was approved: say --roster too");
     }
-    const std::unique_ptr<const runtime::Study> owner =
-        runtime::PrepareStudy(runtime::LoadStudyFile(options.study_file));
-    const runtime::Study& prepared = *owner;
+    const std::unique_ptr<const run::Study> owner =
+        methods::PrepareStudy(methods::LoadStudyFile(options.study_file));
+    const run::Study& prepared = *owner;
     const std::vector<std::string> fingerprints =
-        runtime::Fingerprints(runtime::ChannelRoster(prepared, options.roster));
-    const study::ApprovalTerms terms = runtime::TermsOf(
-        prepared, runtime::StudyIdentityOf(prepared, fingerprints), runtime::BuildPlan(prepared));
-    study::RequireApproves(approval, approval.party, terms, study::NowUtc());
+        run::Fingerprints(run::ChannelRoster(prepared, options.roster));
+    const study::ApprovalTerms terms = run::TermsOf(
+        prepared, run::StudyIdentityOf(prepared, fingerprints), run::BuildPlan(prepared));
+    study::RequireApproves(approval, approval.party, terms, NowUtc());
   }
   std::string page = ApprovalText(approval);
   nlohmann::ordered_json data = Described(approval);
   // Where its owner looks at it; the others have the document alone.
-  const fs::path record = runtime::UsesPath(options.file);
+  const fs::path record = run::UsesPath(options.file);
   if (fs::exists(record)) {
-    data["uses"] = runtime::ApprovalUses(record, approval);
+    data["uses"] = run::ApprovalUses(record, approval);
     page += fmt::format("used for      {}\n", RunsText(data["uses"].get<uint64_t>()));
   }
   return PrintShown(output, options, page, data, fingerprint);

@@ -35,7 +35,7 @@ struct PrepareCommand {
   int listen_descriptor = -1;
 };
 
-std::string PreparedText(const runtime::Study& study, const runtime::PrepareOutcome& outcome,
+std::string PreparedText(const run::Study& study, const run::PrepareOutcome& outcome,
                          const std::string& store) {
   const size_t count = outcome.numbers.size();
   if (store.empty()) {
@@ -48,7 +48,7 @@ std::string PreparedText(const runtime::Study& study, const runtime::PrepareOutc
       FormatBytes(outcome.package_bytes), outcome.left, outcome.left == 1 ? " is" : "s are");
 }
 
-Json PreparedJson(const runtime::Study& study, const runtime::PrepareOutcome& outcome,
+Json PreparedJson(const run::Study& study, const run::PrepareOutcome& outcome,
                   const std::string& store) {
   uint64_t sent = 0, received = 0, rounds = 0;
   for (const net::PhaseTraffic& phase : outcome.traffic) {
@@ -73,14 +73,14 @@ Json PreparedJson(const runtime::Study& study, const runtime::PrepareOutcome& ou
 }
 
 int RunPrepare(const OutputOptions& output, const PrepareCommand& command) {
-  const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(runtime::LoadStudyFile(command.study_file));
-  const runtime::Study& study = *owner;
-  runtime::PrepareOptions options;
+  const std::unique_ptr<const run::Study> owner =
+      methods::PrepareStudy(methods::LoadStudyFile(command.study_file));
+  const run::Study& study = *owner;
+  run::PrepareOptions options;
   options.party = command.party;
   options.roster = command.files.Roster();
   options.count = command.count;
-  const bool dealer = study.parties[runtime::PartyByName(study, command.party)].dealer;
+  const bool dealer = study.parties[run::PartyByName(study, command.party)].dealer;
   if (!dealer) options.store = StorePath(command.store, command.files.folder, study.file.name);
   options.network.key = command.files.Key();
   options.network.certificate = command.files.Certificate();
@@ -99,8 +99,8 @@ int RunPrepare(const OutputOptions& output, const PrepareCommand& command) {
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO),
                                     command.party, &Interrupted());
   CancellableProgress quiet;
-  const runtime::PrepareOutcome outcome =
-      runtime::Prepare(study, options, output.quiet ? static_cast<Progress&>(quiet) : terminal);
+  const run::PrepareOutcome outcome =
+      run::Prepare(study, options, output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
   const std::string store = options.store.string();
   PrintResult(output, PreparedText(study, outcome, store),

@@ -20,8 +20,8 @@ namespace partita::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using runtime::DoctorCheck;
-using runtime::Verdict;
+using run::DoctorCheck;
+using run::Verdict;
 
 struct DoctorCommand {
   std::string study, party, listen, wait = "60s", peer_timeout = "3s";
@@ -34,8 +34,8 @@ fs::path IfThere(const std::string& given, const fs::path& path) {
   return !given.empty() || fs::exists(path) ? path : fs::path();
 }
 
-runtime::DoctorOptions DoctorOptionsOf(const DoctorCommand& command) {
-  runtime::DoctorOptions options;
+run::DoctorOptions DoctorOptionsOf(const DoctorCommand& command) {
+  run::DoctorOptions options;
   options.study = command.study;
   options.party = command.party;
   options.folder = command.files.folder;
@@ -56,7 +56,7 @@ std::string DoctorText(const std::vector<DoctorCheck>& checks) {
   for (const DoctorCheck& check : checks) {
     warnings += check.verdict == Verdict::kWarning ? 1 : 0;
     problems += check.verdict == Verdict::kProblem ? 1 : 0;
-    const std::string_view verdict = runtime::VerdictName(check.verdict);
+    const std::string_view verdict = run::VerdictName(check.verdict);
     text += WrapText(check.name + ": " + check.found, 9).replace(0, verdict.size(), verdict);
     if (!check.fix.empty()) text += WrapText("fix: " + check.fix, 11);
   }
@@ -68,10 +68,10 @@ int RunDoctor(const OutputOptions& output, const DoctorCommand& command) {
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;
-  const std::vector<DoctorCheck> checks = runtime::Doctor(
+  const std::vector<DoctorCheck> checks = run::Doctor(
       DoctorOptionsOf(command),
       [](const fs::path& file) {
-        return runtime::PrepareStudy(runtime::LoadStudyFile(file.string()));
+        return methods::PrepareStudy(methods::LoadStudyFile(file.string()));
       },
       output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
@@ -80,7 +80,7 @@ int RunDoctor(const OutputOptions& output, const DoctorCommand& command) {
   for (const DoctorCheck& check : checks) {
     healthy = healthy && check.verdict != Verdict::kProblem;
     list.push_back({{"name", check.name},
-                    {"verdict", runtime::VerdictName(check.verdict)},
+                    {"verdict", run::VerdictName(check.verdict)},
                     {"found", check.found},
                     {"fix", check.fix}});
   }

@@ -38,15 +38,13 @@ struct LedgerCommand {
 
 ledger::Stamp StampOf(const LedgerCommand& command) {
   const char* user = ::getlogin();
-  return {!command.by.empty() ? command.by : user != nullptr ? user : "steward", study::NowUtc()};
+  return {!command.by.empty() ? command.by : user != nullptr ? user : "steward", NowUtc()};
 }
 
-ledger::SqliteLedger Open(const LedgerCommand& command) {
-  return runtime::OpenLedger(command.file);
-}
+ledger::SqliteLedger Open(const LedgerCommand& command) { return run::OpenLedger(command.file); }
 
 std::string TableOf(ledger::SqliteLedger& book, const LedgerCommand& command) {
-  return runtime::ChosenTable(book, {command.file, command.table});
+  return run::ChosenTable(book, {command.file, command.table});
 }
 
 ledger::Policy PolicyOf(const PolicyOptions& options) {
@@ -153,7 +151,7 @@ int RunHistory(const OutputOptions& output, const LedgerCommand& command) {
 
 // What a study would take, and how often.
 int RunPrice(const OutputOptions& output, const LedgerCommand& command) {
-  const LedgerPrice price = PriceOf(*runtime::PrepareStudy(runtime::LoadStudyFile(command.study)),
+  const LedgerPrice price = PriceOf(*methods::PrepareStudy(methods::LoadStudyFile(command.study)),
                                     command.file, command.table);
   PrintResult(output, PriceText(price),
               Json{{"study", price.study},

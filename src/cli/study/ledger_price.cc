@@ -12,11 +12,11 @@ namespace partita::cli {
 
 namespace ledger = privacy::ledger;
 
-LedgerPrice PriceOf(const runtime::Study& study, const std::filesystem::path& file,
+LedgerPrice PriceOf(const run::Study& study, const std::filesystem::path& file,
                     const std::string& table) {
-  ledger::SqliteLedger book = runtime::OpenLedger(file);
-  const ledger::Standing standing = book.StandingOf(runtime::ChosenTable(book, {file, table}));
-  const ledger::Reserved priced = book.Price(runtime::ChargesOf(study, standing.policy));
+  ledger::SqliteLedger book = run::OpenLedger(file);
+  const ledger::Standing standing = book.StandingOf(run::ChosenTable(book, {file, table}));
+  const ledger::Reserved priced = book.Price(run::ChargesOf(study, standing.policy));
   // Each of the two conversions, the product and the quotient is off by half a unit at most.
   const auto percent = [](uint64_t part, uint64_t whole) {
     if (whole == 0) return 0.0;

@@ -21,7 +21,7 @@ struct LedgerPrice {
 
 // table: empty: the only one of the ledger. Throws kUsage for a ledger or table that is not there;
 // kBudget or kRefused if the study does not fit its policy.
-LedgerPrice PriceOf(const runtime::Study& study, const std::filesystem::path& ledger,
+LedgerPrice PriceOf(const run::Study& study, const std::filesystem::path& ledger,
                     const std::string& table);
 std::string PriceText(const LedgerPrice& price);
 

@@ -17,18 +17,18 @@
 namespace partita::cli {
 namespace {
 
-using runtime::RehearsedParameter;
+using methods::mle::RehearsedParameter;
 
 struct RehearseCommand {
   std::string study;
-  runtime::RehearsalOptions options;
+  methods::mle::RehearsalOptions options;
 };
 
 std::string DigitsText(double digits) {
-  return digits >= runtime::kAllDigits ? "all" : fmt::format("{:.1f}", digits);
+  return digits >= methods::mle::kAllDigits ? "all" : fmt::format("{:.1f}", digits);
 }
 
-std::string Costs(const runtime::CostTotals& totals) {
+std::string Costs(const methods::mle::CostTotals& totals) {
   return fmt::format("{} rounds, {} messages, {} bytes", FormatCount(totals.rounds),
                      FormatCount(totals.messages), FormatCount(totals.bytes));
 }
@@ -38,8 +38,8 @@ std::string NameOf(const RehearsedParameter& parameter) {
                      parameter.rhs);
 }
 
-std::string RehearsalText(const runtime::Rehearsal& rehearsal,
-                          const runtime::RehearsalOptions& options) {
+std::string RehearsalText(const methods::mle::Rehearsal& rehearsal,
+                          const methods::mle::RehearsalOptions& options) {
   TextTable table{{"analysis", "parameter", "group", "secure", "plain", "digits", "of its s.e."},
                   {2, 3, 4, 5, 6},
                   {}};
@@ -69,11 +69,12 @@ std::string RehearsalText(const runtime::Rehearsal& rehearsal,
   return text + (rehearsal.passed(options.min_digits) ? "passed\n" : "FAILED\n");
 }
 
-Json CostJson(const runtime::CostTotals& totals) {
+Json CostJson(const methods::mle::CostTotals& totals) {
   return {{"rounds", totals.rounds}, {"messages", totals.messages}, {"bytes", totals.bytes}};
 }
 
-Json RehearsalJson(const runtime::Rehearsal& rehearsal, const runtime::RehearsalOptions& options) {
+Json RehearsalJson(const methods::mle::Rehearsal& rehearsal,
+                   const methods::mle::RehearsalOptions& options) {
   Json parameters = Json::array();
   for (const RehearsedParameter& parameter : rehearsal.parameters) {
     parameters.push_back({{"analysis", parameter.analysis},
@@ -103,13 +104,13 @@ Json RehearsalJson(const runtime::Rehearsal& rehearsal, const runtime::Rehearsal
 }
 
 int RunRehearse(const OutputOptions& output, const RehearseCommand& command) {
-  const std::unique_ptr<const runtime::Study> study =
-      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
-  const runtime::SelfChecks& checks = runtime::RequireChecks(*study, "a rehearsal");
+  const std::unique_ptr<const run::Study> study =
+      methods::PrepareStudy(methods::LoadStudyFile(command.study));
+  const methods::SelfChecks& checks = methods::RequireChecks(*study, "a rehearsal");
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;
-  const runtime::Rehearsal rehearsal = checks.rehearse(
+  const methods::mle::Rehearsal rehearsal = checks.rehearse(
       *study, command.options, output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
   const bool passed = rehearsal.passed(command.options.min_digits);

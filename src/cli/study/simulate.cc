@@ -21,10 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> DataPaths(const runtime::Study& study, const SimulateOptions& options) {
+std::vector<fs::path> DataPaths(const run::Study& study, const SimulateOptions& options) {
   std::vector<fs::path> paths;
   for (const study::Party& party : study.parties)
-    paths.push_back(runtime::DefaultDataPath(options.study_file, party.name));
+    paths.push_back(run::DefaultDataPath(options.study_file, party.name));
   for (const std::string& assignment : options.data) {
     const size_t equals = assignment.find('=');
     if (equals == std::string::npos) {
@@ -32,8 +32,7 @@ std::vector<fs::path> DataPaths(const runtime::Study& study, const SimulateOptio
                   fmt::format("--data {}: not of the form PARTY=FILE", assignment),
                   "for example --data north=north.csv");
     }
-    paths[runtime::PartyByName(study, assignment.substr(0, equals))] =
-        assignment.substr(equals + 1);
+    paths[run::PartyByName(study, assignment.substr(0, equals))] = assignment.substr(equals + 1);
   }
   return paths;
 }
@@ -48,17 +47,16 @@ std::string Indented(const std::string& party, std::string text) {
   return lines;
 }
 
-int RunThreads(const OutputOptions& output, const SimulateOptions& options,
-               const runtime::Study& study, const std::vector<fs::path>& data,
-               const net::LinkModel& link) {
+int RunThreads(const OutputOptions& output, const SimulateOptions& options, const run::Study& study,
+               const std::vector<fs::path>& data, const net::LinkModel& link) {
   std::unique_ptr<RoomOnDisk> room = RoomForResult(study, study.receiver, options.output);
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;
-  const std::vector<runtime::PartyEnd> ends = runtime::SimulateInProcess(
+  const std::vector<run::PartyEnd> ends = run::SimulateInProcess(
       study, data, link, output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
-  if (const runtime::PartyEnd* cause = runtime::RootCause(ends)) {
+  if (const run::PartyEnd* cause = run::RootCause(ends)) {
     throw Error(cause->error->code(), fmt::format("{}: {}", cause->party, cause->error->message()),
                 cause->error->hint());
   }
@@ -69,7 +67,7 @@ bool Failed(int exit_code) { return exit_code != kDone && exit_code != kNotConve
 
 // How much an end says about why the run failed; 0: it did not fail. Being told that a peer is gone
 // says least.
-int Weight(const runtime::ProcessEnd& end) {
+int Weight(const run::ProcessEnd& end) {
   if (end.signal != 0 || end.exit_code == kInternal) return 5;
   if (!Failed(end.exit_code)) return 0;
   switch (end.exit_code) {
@@ -86,23 +84,23 @@ int Weight(const runtime::ProcessEnd& end) {
 }
 
 // The party whose own failure ended the run. Null if nobody failed.
-const runtime::ProcessEnd* RootCause(const std::vector<runtime::ProcessEnd>& ends) {
+const run::ProcessEnd* RootCause(const std::vector<run::ProcessEnd>& ends) {
   const auto cause = std::max_element(
       ends.begin(), ends.end(), [](const auto& a, const auto& b) { return Weight(a) < Weight(b); });
   return Weight(*cause) == 0 ? nullptr : &*cause;
 }
 
 // The error of a party that could not say anything itself.
-Error KilledError(const runtime::ProcessEnd& end) {
+Error KilledError(const run::ProcessEnd& end) {
   return Error(ErrorCode::kInternal,
                fmt::format("the process of party {} was ended by signal {}", end.party, end.signal),
                "out of memory? look at the system's log");
 }
 
 int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
-                 const runtime::Study& study, const std::vector<fs::path>& data,
+                 const run::Study& study, const std::vector<fs::path>& data,
                  const net::LinkModel& link) {
-  runtime::ProcessSimulation simulation;
+  run::ProcessSimulation simulation;
   simulation.executable = fs::read_symlink("/proc/self/exe");
   simulation.study_file = options.study_file;
   simulation.data = data;
@@ -113,15 +111,15 @@ int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
   simulation.output = options.output;
   simulation.failed = Failed;
   simulation.poll = [] { CancellableProgress().CheckCancelled(); };
-  const std::vector<runtime::ProcessEnd> ends = runtime::SimulateProcesses(study, simulation);
-  const runtime::ProcessEnd* cause = RootCause(ends);
+  const std::vector<run::ProcessEnd> ends = run::SimulateProcesses(study, simulation);
+  const run::ProcessEnd* cause = RootCause(ends);
   if (cause == nullptr) {
     const std::string& text = ends[study.receiver].standard_output;
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
     return ends[study.receiver].exit_code;
   }
-  for (const runtime::ProcessEnd& end : ends) {
+  for (const run::ProcessEnd& end : ends) {
     if (&end != cause && !end.standard_error.empty()) {
       PrintNote(output, Indented(end.party, end.standard_error));
     }
@@ -143,10 +141,10 @@ void CancellableProgress::CheckCancelled() {
 }
 
 int Simulate(const OutputOptions& output, const SimulateOptions& options) {
-  const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(runtime::LoadStudyFile(options.study_file));
-  const runtime::Study& study = *owner;
-  runtime::RequireUseful(study, options.accept_useless);
+  const std::unique_ptr<const run::Study> owner =
+      methods::PrepareStudy(methods::LoadStudyFile(options.study_file));
+  const run::Study& study = *owner;
+  methods::mle::RequireUseful(study, options.accept_useless);
   const std::vector<fs::path> data = DataPaths(study, options);
   for (size_t i = 0; i < study.parties.size(); ++i) {
     if (study.parties[i].holder && !fs::exists(data[i])) {

@@ -37,14 +37,14 @@ namespace fs = std::filesystem;
 void AddNew(CLI::App* study, Invocation& invocation) {
   struct Options {
     std::string file, partition = "horizontal";
-    std::string method = runtime::AllMethods().front().section.method;
+    std::string method = methods::AllMethods().front().section.method;
     CLI::Option* chose_partition = nullptr;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
       study, "new", "study new", "Write a commented study file to start from", invocation,
       [&invocation, options] {
-        const runtime::Method& method = runtime::MethodByName(options->method);
+        const methods::Method& method = methods::MethodByName(options->method);
         const bool rows = options->partition == "horizontal";
         if (rows && !method.rows_template && options->chose_partition->count() > 0)
           throw Error(ErrorCode::kUsage, method.no_rows_template, "leave out --partition");
@@ -59,7 +59,7 @@ void AddNew(CLI::App* study, Invocation& invocation) {
         return kDone;
       });
   std::vector<std::string> names, described;
-  for (const runtime::Method& method : runtime::AllMethods()) {
+  for (const methods::Method& method : methods::AllMethods()) {
     if (!method.columns_template) continue;
     names.push_back(method.section.method);
     described.push_back(method.section.method + ": " + method.description);
@@ -79,10 +79,10 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
   CLI::App* command = AddCommand(
       study, "validate", "study validate", "Check a study file and its model, without any data",
       invocation, [&invocation, file] {
-        const std::unique_ptr<const runtime::Study> prepared =
-            runtime::PrepareStudy(runtime::LoadStudyFile(*file));
+        const std::unique_ptr<const run::Study> prepared =
+            methods::PrepareStudy(methods::LoadStudyFile(*file));
         const std::string_view kind = data::PartitionKindName(prepared->partition.kind);
-        const runtime::StudySize size = prepared->Size();
+        const run::StudySize size = prepared->Size();
         const std::vector<std::string> warnings = prepared->Warnings();
         std::string text = fmt::format(
             "{} is valid: {} parties, {} partition, {} variables, {} free parameters", *file,
@@ -112,7 +112,7 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
       "Say who sends what to whom, what it costs, and what each role learns", invocation,
       [&invocation, options] {
         const study::Plan plan =
-            runtime::BuildPlan(*runtime::PrepareStudy(runtime::LoadStudyFile(options->file)));
+            run::BuildPlan(*methods::PrepareStudy(methods::LoadStudyFile(options->file)));
         std::vector<study::NetworkModel> networks = study::DefaultNetworks();
         if (!options->latency.empty() || !options->bandwidth.empty()) {
           const std::string latency = options->latency.empty() ? "0.1ms" : options->latency;
@@ -182,18 +182,18 @@ struct JoinCommand {
 };
 
 int RunJoin(const OutputOptions& output, const JoinCommand& command) {
-  const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(runtime::LoadStudyFile(command.study_file));
-  const runtime::Study& study = *owner;
-  runtime::RequireUseful(study, command.accept_useless);
-  runtime::JoinOptions options;
+  const std::unique_ptr<const run::Study> owner =
+      methods::PrepareStudy(methods::LoadStudyFile(command.study_file));
+  const run::Study& study = *owner;
+  methods::mle::RequireUseful(study, command.accept_useless);
+  run::JoinOptions options;
   options.party = command.party;
   options.data = command.files.Data();
   options.key = command.files.Key();
   options.certificate = command.files.Certificate();
   options.roster = command.files.Roster();
   options.approval = command.approval.empty()
-                         ? runtime::DefaultApprovalPath(command.study_file, command.party)
+                         ? run::DefaultApprovalPath(command.study_file, command.party)
                          : fs::path(command.approval);
   if (!command.ledger.empty()) options.ledger = {command.ledger, command.table};
   options.unrecorded = command.unrecorded;
@@ -217,16 +217,16 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
 
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO),
                                     command.party, &Interrupted());
-  if (!result_file.empty() && study.parties[runtime::PartyByName(study, command.party)].receiver) {
+  if (!result_file.empty() && study.parties[run::PartyByName(study, command.party)].receiver) {
     RequireNewFile(result_file, command.force);
   }
   std::unique_ptr<RoomOnDisk> room =
-      RoomForResult(study, runtime::PartyByName(study, command.party), result_file);
+      RoomForResult(study, run::PartyByName(study, command.party), result_file);
   // A party of a simulation does not outlive it.
   if (command.listen_descriptor >= 0) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   CancellableProgress quiet;
   Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
-  const runtime::PartyOutcome outcome = runtime::Join(study, options, progress);
+  const run::PartyOutcome outcome = run::Join(study, options, progress);
   terminal.Finish();
   if (outcome.package) {
     PrintNote(output, fmt::format("stored correlations: package {} is used up, {} left for runs",
@@ -288,7 +288,7 @@ void AddReport(CLI::App* study, Invocation& invocation) {
       "Show the report of a result.json again, as text, page or table", invocation,
       [&invocation, options] {
         const report::StoredResult stored =
-            report::LoadResultJson(options->file, runtime::ReadResult);
+            report::LoadResultJson(options->file, methods::ReadResult);
         if (!options->csv.empty()) {
           const std::optional<std::string> csv = stored.result->Csv();
           if (!csv) {

@@ -24,17 +24,17 @@ namespace partita::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using runtime::AdmissionList;
-using runtime::AdmittedClient;
+using sums::AdmissionList;
+using sums::AdmittedClient;
 
 int RunKeygen(const OutputOptions& output, const fs::path& folder) {
   fs::create_directories(folder);
   crypto::SystemRandom random;
   const crypto::BoxKeyPair pair = crypto::MakeBoxKeyPair(random);
   AdmissionList own;
-  own.clients.push_back({runtime::ClientOfKey(pair.public_key), pair.public_key, 0});
-  runtime::SaveBoxKey(pair, folder / "client.key");
-  WriteNewFile(folder / "client.pub", runtime::FormatAdmissionList(own), 0644, "the list");
+  own.clients.push_back({sums::ClientOfKey(pair.public_key), pair.public_key, 0});
+  sums::SaveBoxKey(pair, folder / "client.key");
+  WriteNewFile(folder / "client.pub", sums::FormatAdmissionList(own), 0644, "the list");
   const std::string client = ToHex(own.clients.front().client);
   PrintResult(output, "client " + client,
               Json{{"client", client}, {"key", ToHex(pair.public_key)}}.dump());
@@ -53,16 +53,16 @@ AdmittedClient OfCertificate(const std::string& file) {
   const Bytes bytes = FromHex(crypto::Fingerprint(*crypto::LoadCertificate(file)));
   AdmittedClient client;
   std::copy_n(bytes.begin(), client.credential.size(), client.credential.begin());
-  client.client = runtime::ClientOfCertificate(client.credential);
+  client.client = sums::ClientOfCertificate(client.credential);
   return client;
 }
 
 // The public parts of registered clients; their names must be those of their keys.
 AdmissionList OfKeys(const std::string& file) {
-  AdmissionList list = runtime::LoadAdmissionList(file);
+  AdmissionList list = sums::LoadAdmissionList(file);
   for (const AdmittedClient& client : list.clients) {
-    if (list.admission == study::Admission::kRegistered &&
-        client.client == runtime::ClientOfKey(client.credential)) {
+    if (list.admission == sums::Admission::kRegistered &&
+        client.client == sums::ClientOfKey(client.credential)) {
       continue;
     }
     throw Error(ErrorCode::kBadInput, file + " names a client that does not belong to its key",
@@ -73,13 +73,13 @@ AdmissionList OfKeys(const std::string& file) {
 
 int RunRegister(const OutputOptions& output, const RegisterCommand& command) {
   AdmissionList list;
-  list.admission = command.certificates.empty() ? study::Admission::kRegistered
-                                                : study::Admission::kCertificates;
+  list.admission =
+      command.certificates.empty() ? sums::Admission::kRegistered : sums::Admission::kCertificates;
   if (fs::exists(command.list)) {
-    const AdmissionList earlier = runtime::LoadAdmissionList(command.list);
+    const AdmissionList earlier = sums::LoadAdmissionList(command.list);
     if (earlier.admission != list.admission) {
       throw Error(ErrorCode::kUsage,
-                  command.list + " admits clients by " + study::AdmissionName(earlier.admission),
+                  command.list + " admits clients by " + sums::AdmissionName(earlier.admission),
                   "name another list");
     }
     list = earlier;
@@ -90,8 +90,8 @@ int RunRegister(const OutputOptions& output, const RegisterCommand& command) {
     added.insert(added.end(), keys.clients.begin(), keys.clients.end());
   }
   for (const std::string& file : command.certificates) added.push_back(OfCertificate(file));
-  runtime::Admit(added, list);
-  WriteFileAtomically(command.list, runtime::FormatAdmissionList(list));
+  sums::Admit(added, list);
+  WriteFileAtomically(command.list, sums::FormatAdmissionList(list));
   PrintResult(
       output,
       fmt::format("{} clients added, {} now in {}", added.size(), list.clients.size(),
@@ -108,8 +108,8 @@ struct InviteCommand {
 
 // New tokens: a secret for each client, and for each node the digests of what it will be shown.
 int RunInvite(const OutputOptions& output, const InviteCommand& command) {
-  const study::CollectionFile collection = study::LoadCollectionFile(command.collection);
-  const auto until = study::ParseUntil(command.until);
+  const sums::CollectionFile collection = sums::LoadCollectionFile(command.collection);
+  const auto until = ParseUntil(command.until);
   if (!until) {
     throw Error(ErrorCode::kUsage, "--until " + command.until + " is no day",
                 "write, for example, --until 2026-12-31");
@@ -119,28 +119,28 @@ int RunInvite(const OutputOptions& output, const InviteCommand& command) {
   std::vector<std::vector<AdmittedClient>> admitted(collection.nodes.size());
   crypto::SystemRandom random;
   for (size_t i = 0; i < command.count; ++i) {
-    runtime::ClientToken token;
+    sums::ClientToken token;
     random.Fill(token.client);
     token.secret = crypto::RandomKey(random);
     for (size_t k = 0; k < admitted.size(); ++k) {
-      const std::string bearer = runtime::BearerOf(token, collection.nodes[k].name);
+      const std::string bearer = sums::BearerOf(token, collection.nodes[k].name);
       admitted[k].push_back({token.client, crypto::Sha256Of(AsBytes(bearer)), *until});
     }
-    runtime::SaveToken(token, folder / (ToHex(token.client) + ".token"));
+    sums::SaveToken(token, folder / (ToHex(token.client) + ".token"));
   }
   Json files = Json::array();
   for (size_t k = 0; k < admitted.size(); ++k) {
     AdmissionList list;
-    list.admission = study::Admission::kTokens;
-    runtime::Admit(admitted[k], list);
+    list.admission = sums::Admission::kTokens;
+    sums::Admit(admitted[k], list);
     const fs::path file = folder / ("clients-" + collection.nodes[k].name + ".txt");
-    WriteNewFile(file, runtime::FormatAdmissionList(list), 0600, "the list");
+    WriteNewFile(file, sums::FormatAdmissionList(list), 0600, "the list");
     files.push_back(file.string());
   }
   PrintResult(
       output,
       fmt::format("{} tokens in {}, valid until {}; give each node its clients-NODE.txt",
-                  command.count, folder.string(), study::FormatUtc(*until)),
+                  command.count, folder.string(), FormatUtc(*until)),
       Json{{"tokens", command.count}, {"folder", folder.string()}, {"lists", files}}.dump());
   return kDone;
 }
@@ -150,37 +150,36 @@ struct SubmitCommand {
   RowOfTable table;  // instead of row
 };
 
-runtime::ClientCredential CredentialOf(const SubmitCommand& command) {
-  runtime::ClientCredential credential;
+sums::ClientCredential CredentialOf(const SubmitCommand& command) {
+  sums::ClientCredential credential;
   if (!command.token.empty()) {
-    credential.token = runtime::LoadToken(command.token);
+    credential.token = sums::LoadToken(command.token);
   } else if (!command.certificate.empty()) {
     credential.identity = crypto::LoadIdentity(command.certificate, command.key);
   } else {
-    credential.key = runtime::LoadBoxKey(command.key);
+    credential.key = sums::LoadBoxKey(command.key);
   }
   return credential;
 }
 
-std::string DefaultUploadFile(const SubmitCommand& command, const study::CollectionFile& collection,
-                              const methods::dca::ClientId& client) {
+std::string DefaultUploadFile(const SubmitCommand& command, const sums::CollectionFile& collection,
+                              const sums::ClientId& client) {
   const fs::path secret = command.token.empty() ? command.key : command.token;
   return (secret.parent_path() /
           fmt::format("{}-{}-{}.upload", collection.name, collection.epoch, ToHex(client)))
       .string();
 }
 
-int PrintReceipts(const OutputOptions& output, const methods::dca::ClientId& client,
-                  const std::string& upload_file, bool drawn,
-                  const methods::regression::Rows& encoded,
-                  const std::vector<runtime::NodeReceipt>& receipts) {
+int PrintReceipts(const OutputOptions& output, const sums::ClientId& client,
+                  const std::string& upload_file, bool drawn, const sums::regression::Rows& encoded,
+                  const std::vector<sums::NodeReceipt>& receipts) {
   TextTable table;
   table.header = {"compute node", "answer", "attempts", ""};
   table.right = {2};
   Json nodes = Json::array();
   size_t acknowledged = 0;
   bool refused = false;
-  for (const runtime::NodeReceipt& receipt : receipts) {
+  for (const sums::NodeReceipt& receipt : receipts) {
     acknowledged += receipt.acknowledged ? 1 : 0;
     refused = refused || (!receipt.acknowledged && !receipt.answer.empty());
     table.rows.push_back({receipt.node, receipt.answer.empty() ? "none" : receipt.answer,
@@ -215,20 +214,19 @@ int PrintReceipts(const OutputOptions& output, const methods::dca::ClientId& cli
 
 // The numbers to submit, and the row of the table that they come from, if any.
 std::vector<double> RowToSubmit(const OutputOptions& output, const SubmitCommand& command,
-                                const study::CollectionFile& collection,
-                                const std::string& upload_file,
-                                methods::regression::Rows& encoded) {
+                                const sums::CollectionFile& collection,
+                                const std::string& upload_file, sums::regression::Rows& encoded) {
   if (!command.table.file.empty()) {
     EncodedRow row = EncodeRowOfTable(collection, command.table);
     for (const std::string& note :
-         methods::regression::ClippingNotes(row.row, *collection.regression)) {
+         sums::regression::ClippingNotes(row.row, *collection.regression)) {
       PrintNote(output, note);
     }
     encoded = std::move(row.row);
     return std::move(row.vector);
   }
   if (!command.row.empty()) {
-    return runtime::ReadRowFile(command.row, collection.contract.dimension);
+    return sums::ReadRowFile(command.row, collection.contract.dimension);
   }
   throw Error(ErrorCode::kUsage, "no upload is kept in " + upload_file,
               collection.regression
@@ -237,24 +235,24 @@ std::vector<double> RowToSubmit(const OutputOptions& output, const SubmitCommand
 }
 
 int RunSubmit(const OutputOptions& output, const SubmitCommand& command) {
-  const study::CollectionFile collection = study::LoadCollectionFile(command.collection);
-  const runtime::ClientCredential credential = CredentialOf(command);
-  const methods::dca::ClientId client = runtime::ClientOf(credential, collection);
+  const sums::CollectionFile collection = sums::LoadCollectionFile(command.collection);
+  const sums::ClientCredential credential = CredentialOf(command);
+  const sums::ClientId client = sums::ClientOf(credential, collection);
   const std::string file =
       command.upload.empty() ? DefaultUploadFile(command, collection, client) : command.upload;
   const bool drawn = !fs::exists(file);
   std::vector<double> row;
-  methods::regression::Rows encoded;
+  sums::regression::Rows encoded;
   if (drawn) {
     row = RowToSubmit(output, command, collection, file, encoded);
   } else if (!command.row.empty() || !command.table.file.empty()) {
     PrintNote(output, "the upload kept in " + file + " is sent again; the row is not read");
   }
   crypto::SystemRandom random;
-  const runtime::KeptUpload upload = runtime::KeepUpload(collection, credential, row, file, random);
+  const sums::KeptUpload upload = sums::KeepUpload(collection, credential, row, file, random);
   CancellableProgress progress;
-  const std::vector<runtime::NodeReceipt> receipts =
-      runtime::SendUpload(collection, credential, upload, MillisecondsOf(command.wait), progress);
+  const std::vector<sums::NodeReceipt> receipts =
+      sums::SendUpload(collection, credential, upload, MillisecondsOf(command.wait), progress);
   return PrintReceipts(output, client, file, drawn, encoded, receipts);
 }
 

@@ -24,22 +24,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Json CollectionData(const study::CollectionFile& collection) {
-  const methods::dca::Contract& contract = collection.contract;
+Json CollectionData(const sums::CollectionFile& collection) {
+  const sums::Contract& contract = collection.contract;
   Json nodes = Json::array();
-  for (const study::CollectionNode& node : collection.nodes) {
+  for (const sums::CollectionNode& node : collection.nodes) {
     nodes.push_back(
         {{"name", node.name}, {"address", node.address}, {"fingerprint", node.fingerprint}});
   }
   return {{"collection", collection.name},
           {"study", ToHex(contract.study)},
           {"epoch", collection.epoch},
-          {"deadline", study::FormatUtc(collection.deadline)},
+          {"deadline", FormatUtc(collection.deadline)},
           {"dimension", contract.dimension},
           {"clients", contract.clients},
           {"max_drop", contract.max_drop},
           {"max_collude", contract.max_collude},
-          {"admission", study::AdmissionName(collection.admission)},
+          {"admission", sums::AdmissionName(collection.admission)},
           {"nodes", nodes}};
 }
 
@@ -48,8 +48,8 @@ void AddCollectionCheck(CLI::App* group, Invocation& invocation) {
   CLI::App* command =
       AddCommand(group, "check", "collection check",
                  "Check a collection file and show what it says", invocation, [&invocation, file] {
-                   const study::CollectionFile collection = study::LoadCollectionFile(*file);
-                   PrintResult(invocation.output, study::CollectionText(collection),
+                   const sums::CollectionFile collection = sums::LoadCollectionFile(*file);
+                   PrintResult(invocation.output, sums::CollectionText(collection),
                                CollectionData(collection).dump());
                    return kDone;
                  });
@@ -61,8 +61,8 @@ void AddCollectionPlan(CLI::App* group, Invocation& invocation) {
   CLI::App* command = AddCommand(
       group, "plan", "collection plan", "Say what a collection promises to whom, and what it costs",
       invocation, [&invocation, file] {
-        const study::CollectionFile collection = study::LoadCollectionFile(*file);
-        const study::CollectionPlan plan = study::PlanCollection(collection);
+        const sums::CollectionFile collection = sums::LoadCollectionFile(*file);
+        const sums::CollectionPlan plan = sums::PlanCollection(collection);
         Json data = CollectionData(collection);
         data["upload_bytes"] = plan.upload_bytes;
         data["client_bytes"] = plan.client_bytes;
@@ -72,7 +72,7 @@ void AddCollectionPlan(CLI::App* group, Invocation& invocation) {
         data["sum_seconds"] = plan.sum_seconds;
         data["noise_stddev"] = plan.noise_stddev;
         data["statement"] = Json::parse(privacy::StatementJson(plan.statement));
-        PrintResult(invocation.output, study::CollectionPlanText(collection, plan), data.dump());
+        PrintResult(invocation.output, sums::CollectionPlanText(collection, plan), data.dump());
         return kDone;
       });
   command->add_option("COLLECTION", *file, "The collection file")->required();
@@ -87,14 +87,14 @@ struct NodeCommand {
 int RunNode(const OutputOptions& output, const NodeCommand& command) {
   const fs::path folder = command.folder.empty() ? command.name : command.folder;
   fs::create_directories(folder);
-  const runtime::ComputeFiles files = runtime::FilesIn(folder);
+  const sums::ComputeFiles files = sums::FilesIn(folder);
   if (!fs::exists(files.key) && !fs::exists(files.certificate)) {
     crypto::SaveIdentity(crypto::MakeIdentity({.name = command.name, .days = command.days}),
                          files.certificate, files.key);
   }
   if (!fs::exists(files.box_key)) {
     crypto::SystemRandom random;
-    runtime::SaveBoxKey(crypto::MakeBoxKeyPair(random), files.box_key);
+    sums::SaveBoxKey(crypto::MakeBoxKeyPair(random), files.box_key);
   }
   const crypto::Identity identity = crypto::LoadIdentity(files.certificate, files.key);
   const crypto::CertificateInfo info = crypto::Describe(*identity.certificate);
@@ -103,7 +103,7 @@ int RunNode(const OutputOptions& output, const NodeCommand& command) {
                 fmt::format("the certificate in {} was made for {}", folder.string(), info.name),
                 "name another --folder");
   }
-  const std::string box_key = ToHex(runtime::LoadBoxKey(files.box_key).public_key);
+  const std::string box_key = ToHex(sums::LoadBoxKey(files.box_key).public_key);
   const std::string table = fmt::format(
       "[[node]]\nname = \"{}\"\naddress = \"{}\"\nbox_key = \"{}\"\ncertificate = "
       "\"\"\"\n{}\"\"\"\n",
@@ -143,7 +143,7 @@ struct AggregateCommand {
   bool force = false;
 };
 
-Json SumData(const study::CollectionFile& collection, const runtime::CollectedSum& collected) {
+Json SumData(const sums::CollectionFile& collection, const sums::CollectedSum& collected) {
   Json grid = Json::array();
   for (const Int128 value : collected.sum.grid) grid.push_back(ToString(value));
   Json data = {{"collection", collection.name},
@@ -164,10 +164,9 @@ Json SumData(const study::CollectionFile& collection, const runtime::CollectedSu
   return data;
 }
 
-std::string SumText(const study::CollectionFile& collection,
-                    const runtime::CollectedSum& collected) {
+std::string SumText(const sums::CollectionFile& collection, const sums::CollectedSum& collected) {
   constexpr size_t kShown = 20;
-  const methods::dca::PrivateSum& sum = collected.sum;
+  const sums::PrivateSum& sum = collected.sum;
   std::string text =
       fmt::format("{}, epoch {}: sums over {} of {} clients\n", collection.name, collection.epoch,
                   FormatCount(sum.accepted), FormatCount(collection.contract.clients));
@@ -193,16 +192,16 @@ std::string SumText(const study::CollectionFile& collection,
 }
 
 int RunAggregate(const OutputOptions& output, const AggregateCommand& command) {
-  const study::CollectionFile collection = study::LoadCollectionFile(command.collection);
+  const sums::CollectionFile collection = sums::LoadCollectionFile(command.collection);
   if (!command.result.empty() && !command.force && fs::exists(command.result)) {
     throw Error(ErrorCode::kUsage, command.result + " exists already",
                 "move it away, name another file with --output, or say --force");
   }
   const crypto::Identity identity = IdentityIn(command.folder, command.key, command.certificate);
   CancellableProgress progress;
-  const runtime::CollectedSum collected =
-      runtime::CollectSum(collection, identity, LedgerOf(command.ledger, command.table),
-                          MillisecondsOf(command.wait), LogTo(output), progress);
+  const sums::CollectedSum collected =
+      sums::CollectSum(collection, identity, LedgerOf(command.ledger, command.table),
+                       MillisecondsOf(command.wait), LogTo(output), progress);
   const std::string data = SumData(collection, collected).dump();
   if (!command.result.empty()) WriteFileAtomically(command.result, data + "\n");
   PrintResult(output, SumText(collection, collected), data);

@@ -30,23 +30,23 @@ std::string Folder(const ComputeCommand& command) {
 
 // Of a node that runs.
 int AskRunningNode(const OutputOptions& output, const ComputeCommand& command,
-                   const study::CollectionFile& collection) {
+                   const sums::CollectionFile& collection) {
   const crypto::Identity identity = IdentityIn(Folder(command), "", "");
-  const uint16_t node = study::NodeIndexByName(collection, command.node);
+  const uint16_t node = sums::NodeIndexByName(collection, command.node);
   CancellableProgress progress;
-  if (command.freeze) runtime::AskToFreeze(collection, node, identity, progress);
-  const Json status = Json::parse(runtime::AskStatus(collection, node, identity, progress));
+  if (command.freeze) sums::AskToFreeze(collection, node, identity, progress);
+  const Json status = Json::parse(sums::AskStatus(collection, node, identity, progress));
   PrintResult(output, status.dump(2), status.dump());
   return kDone;
 }
 
 int RunCompute(const OutputOptions& output, const ComputeCommand& command) {
-  const study::CollectionFile collection = study::LoadCollectionFile(command.collection);
+  const sums::CollectionFile collection = sums::LoadCollectionFile(command.collection);
   if (command.freeze || command.status) return AskRunningNode(output, command, collection);
-  runtime::ComputeOptions options;
+  sums::ComputeOptions options;
   options.node = command.node;
   const fs::path folder = Folder(command);
-  options.files = runtime::FilesIn(folder);
+  options.files = sums::FilesIn(folder);
   options.clients = command.clients.empty() ? folder / "clients.txt" : fs::path(command.clients);
   options.spool = command.spool.empty()
                       ? (folder / fmt::format("{}.uploads", collection.name)).string()
@@ -58,10 +58,10 @@ int RunCompute(const OutputOptions& output, const ComputeCommand& command) {
   options.log_every = MillisecondsOf(command.log_every);
   options.connections = command.connections;
   CancellableProgress progress;
-  const runtime::ComputeOutcome outcome =
-      runtime::RunComputeNode(collection, options, LogTo(output), progress);
+  const sums::ComputeOutcome outcome =
+      sums::RunComputeNode(collection, options, LogTo(output), progress);
   const Json data = {{"node", outcome.node},
-                     {"state", runtime::StateName(outcome.state)},
+                     {"state", sums::StateName(outcome.state)},
                      {"clients", outcome.agreed},
                      {"status", Json::parse(outcome.status)}};
   PrintResult(
@@ -76,14 +76,14 @@ struct WorkerCommand {
 };
 
 int RunWorker(const OutputOptions& output, const WorkerCommand& command) {
-  const study::CollectionFile collection = study::LoadCollectionFile(command.collection);
-  runtime::ComputeWorkerOptions options;
+  const sums::CollectionFile collection = sums::LoadCollectionFile(command.collection);
+  sums::ComputeWorkerOptions options;
   options.node = command.node;
-  options.files = runtime::FilesIn(command.folder.empty() ? command.node : command.folder);
+  options.files = sums::FilesIn(command.folder.empty() ? command.node : command.folder);
   options.spool = command.spool;
   options.name = command.name.empty() ? fmt::format("process {}", getpid()) : command.name;
   CancellableProgress progress;
-  const uint32_t chunks = runtime::RunComputeWorker(collection, options, LogTo(output), progress);
+  const uint32_t chunks = sums::RunComputeWorker(collection, options, LogTo(output), progress);
   PrintResult(output, fmt::format("every chunk is summed, {} of them here", chunks),
               Json{{"node", command.node}, {"chunks", chunks}}.dump());
   return kDone;

@@ -15,7 +15,7 @@
 namespace partita::cli {
 namespace {
 
-namespace regression = methods::regression;
+namespace regression = sums::regression;
 
 struct LogisticCommand {
   std::string table, collection;
@@ -28,7 +28,7 @@ struct LogisticCommand {
 };
 
 regression::LogisticViOptions OptionsOf(const LogisticCommand& command,
-                                        const study::CollectionFile& collection) {
+                                        const sums::CollectionFile& collection) {
   regression::LogisticViOptions options;
   options.epochs = command.epochs;
   options.batch_size = command.batch;
@@ -48,9 +48,9 @@ regression::LogisticViOptions OptionsOf(const LogisticCommand& command,
   return options;
 }
 
-runtime::LogisticRound RoundOf(const LogisticCommand& command,
-                               const study::CollectionFile& collection) {
-  runtime::LogisticRound round;
+regression::LogisticRound RoundOf(const LogisticCommand& command,
+                                  const sums::CollectionFile& collection) {
+  regression::LogisticRound round;
   round.nodes = collection.contract.nodes;
   round.noise_source = collection.contract.noise_source;
   round.max_drop = command.max_drop.value_or(collection.contract.max_drop);
@@ -60,7 +60,7 @@ runtime::LogisticRound RoundOf(const LogisticCommand& command,
 
 std::string LogisticText(const regression::Spec& spec, const regression::LogisticViOptions& options,
                          const std::vector<regression::LogisticCoefficient>& coefficients,
-                         const runtime::SimulatedLogistic& fit) {
+                         const regression::SimulatedLogistic& fit) {
   TextTable table;
   table.header = {"log odds of " + spec.outcome().name, "mean", "sd", "lower", "upper"};
   table.right = {1, 2, 3, 4};
@@ -86,7 +86,7 @@ std::string LogisticText(const regression::Spec& spec, const regression::Logisti
 void PrintDescent(const OutputOptions& output, const LogisticCommand& command,
                   const regression::Spec& spec, const regression::LogisticViOptions& options,
                   const std::vector<regression::LogisticCoefficient>& coefficients, uint64_t rows,
-                  const runtime::SimulatedDescent& fit) {
+                  const regression::SimulatedDescent& fit) {
   TextTable table;
   table.header = {"log odds of " + spec.outcome().name, "estimate"};
   table.right = {1};
@@ -125,7 +125,7 @@ void PrintDescent(const OutputOptions& output, const LogisticCommand& command,
 }
 
 int RunLogistic(const OutputOptions& output, const LogisticCommand& command) {
-  const study::CollectionFile collection = LoadRegression(command.collection);
+  const sums::CollectionFile collection = LoadRegression(command.collection);
   const regression::Spec& spec = *collection.regression;
   const stats::blr::Design design = regression::DesignOf(spec);
   data::CsvContents csv = ReadTable(command.table, command.format, spec.variables);
@@ -134,7 +134,7 @@ int RunLogistic(const OutputOptions& output, const LogisticCommand& command) {
   const regression::LogisticRows taken = regression::TakeLogisticRows(spec, design, rows);
   for (const std::string& note : regression::ClippingNotes(rows, spec)) PrintNote(output, note);
   const regression::LogisticViOptions options = OptionsOf(command, collection);
-  const runtime::LogisticRound round = RoundOf(command, collection);
+  const regression::LogisticRound round = RoundOf(command, collection);
   crypto::SystemRandom random;
   const auto note = [&](double seconds) {
     PrintNote(output, fmt::format("{} clients and {} compute nodes in one process: {}. This spends "
@@ -146,7 +146,7 @@ int RunLogistic(const OutputOptions& output, const LogisticCommand& command) {
   if (command.trainer != "variational") {
     const auto optimiser =
         command.trainer == "dp-sgd" ? regression::Optimiser::kSgd : regression::Optimiser::kAdam;
-    const runtime::SimulatedDescent fit = runtime::SimulateDescent(
+    const regression::SimulatedDescent fit = regression::SimulateDescent(
         taken.x, taken.labels, options, optimiser, command.lambda, round, random);
     note(fit.wall_seconds);
     const Eigen::VectorXd none = Eigen::VectorXd::Zero(fit.coefficients.size());
@@ -155,8 +155,8 @@ int RunLogistic(const OutputOptions& output, const LogisticCommand& command) {
                  rows.count, fit);
     return kDone;
   }
-  const runtime::SimulatedLogistic fit =
-      runtime::SimulateLogistic(taken.x, taken.labels, options, round, random);
+  const regression::SimulatedLogistic fit =
+      regression::SimulateLogistic(taken.x, taken.labels, options, round, random);
   const auto coefficients = regression::LogisticCoefficients(spec, design, fit.posterior);
   note(fit.wall_seconds);
   Json list = Json::array();

@@ -22,7 +22,7 @@
 namespace partita::cli {
 namespace {
 
-namespace regression = methods::regression;
+namespace regression = sums::regression;
 
 constexpr mode_t kSumForOwner = 0600;
 
@@ -52,7 +52,7 @@ void RequireStatistics(const regression::Spec& spec, const std::string& path) {
               "collection file");
 }
 
-regression::Fit FitOf(const study::CollectionFile& collection, const regression::ReleasedSum& sum) {
+regression::Fit FitOf(const sums::CollectionFile& collection, const regression::ReleasedSum& sum) {
   const regression::Spec& spec = *collection.regression;
   RequireStatistics(spec, collection.file_name);
   crypto::Prg random(regression::FitKey(sum));
@@ -64,9 +64,10 @@ regression::Fit FitOf(const study::CollectionFile& collection, const regression:
 
 // The report file, if asked for, and the text.
 std::string ReportRegression(const RegressionCommand& command,
-                             const study::CollectionFile& collection, const regression::Fit& fit) {
+                             const sums::CollectionFile& collection, const regression::Fit& fit) {
   if (!command.html.empty()) {
-    WriteFileAtomically(command.html, report::RenderRegressionHtml(fit.result, collection.name));
+    WriteFileAtomically(command.html,
+                        regression::RenderRegressionHtml(fit.result, collection.name));
   }
   std::string text = regression::FitText(fit.result);
   for (const privacy::Statement& statement : fit.result.statements)
@@ -77,7 +78,7 @@ std::string ReportRegression(const RegressionCommand& command,
 // ---------------------------------------------------------------------------------- encode
 
 int RunEncode(const OutputOptions& output, const RegressionCommand& command) {
-  const study::CollectionFile collection = LoadRegression(command.collection);
+  const sums::CollectionFile collection = LoadRegression(command.collection);
   const EncodedRow encoded =
       EncodeRowOfTable(collection, {command.file, command.row, command.format});
   std::string text;
@@ -93,14 +94,14 @@ int RunEncode(const OutputOptions& output, const RegressionCommand& command) {
 // -------------------------------------------------------------------------------- simulate
 
 int RunSimulate(const OutputOptions& output, const RegressionCommand& command) {
-  const study::CollectionFile collection = LoadRegression(command.collection);
+  const sums::CollectionFile collection = LoadRegression(command.collection);
   const regression::Spec& spec = *collection.regression;
   const stats::blr::Design design = regression::DesignOf(spec);
   const regression::Rows rows = ReadRows(command, spec, design);
   TellClipping(output, rows, spec);
   crypto::SystemRandom random;
-  const runtime::SimulatedSum simulated =
-      runtime::SimulateSum(spec, design, collection.contract, rows, random);
+  const regression::SimulatedSum simulated =
+      regression::SimulateSum(spec, design, collection.contract, rows, random);
   if (!command.sum.empty()) WriteFileAtomically(command.sum, SumJson(collection, simulated.sum));
   PrintNote(
       output,
@@ -129,14 +130,14 @@ int RunSimulate(const OutputOptions& output, const RegressionCommand& command) {
 // -------------------------------------------------------------------------- fit, predict
 
 int RunRegressionFit(const OutputOptions& output, const RegressionCommand& command) {
-  const study::CollectionFile collection = LoadRegression(command.collection);
+  const sums::CollectionFile collection = LoadRegression(command.collection);
   const regression::Fit fit = FitOf(collection, ReadSumFile(command.file, collection));
   PrintResult(output, ReportRegression(command, collection, fit), ResultJson(fit.result));
   return kDone;
 }
 
 int RunPredict(const OutputOptions& output, const RegressionCommand& command) {
-  const study::CollectionFile collection = LoadRegression(command.collection);
+  const sums::CollectionFile collection = LoadRegression(command.collection);
   const regression::Fit fit = FitOf(collection, ReadSumFile(command.sum, collection));
   const regression::Spec& spec = *collection.regression;
   data::Schema predictors = spec.variables;
@@ -167,14 +168,13 @@ int RunPredict(const OutputOptions& output, const RegressionCommand& command) {
 // ---------------------------------------------------------------------------------- bounds
 
 int RunBounds(const OutputOptions& output, const RegressionCommand& command) {
-  const study::CollectionFile collection = LoadRegression(command.collection);
+  const sums::CollectionFile collection = LoadRegression(command.collection);
   const regression::Spec& spec = *collection.regression;
   const regression::ReleasedSum sum = ReadSumFile(command.file, collection);
-  const methods::dca::Contract& contract = collection.contract;
+  const sums::Contract& contract = collection.contract;
   // The next sum with the same clients, compute nodes and source of noise.
-  const uint32_t shares = contract.noise_source == methods::dca::NoiseSource::kClients
-                              ? contract.clients
-                              : contract.nodes;
+  const uint32_t shares =
+      contract.noise_source == sums::NoiseSource::kClients ? contract.clients : contract.nodes;
   regression::NextNoise next;
   next.epsilon = command.epsilon;
   next.laplace = spec.laplace;

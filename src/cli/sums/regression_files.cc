@@ -13,7 +13,7 @@
 namespace partita::cli {
 namespace {
 
-using methods::regression::ReleasedSum;
+using sums::regression::ReleasedSum;
 
 constexpr size_t kMaxSumBytes = size_t{1} << 26;
 
@@ -39,7 +39,7 @@ Int128 ParseInteger(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-std::string SumJson(const study::CollectionFile& collection, const ReleasedSum& sum) {
+std::string SumJson(const sums::CollectionFile& collection, const ReleasedSum& sum) {
   Json grid = Json::array();
   for (const Int128 entry : sum.entries) grid.push_back(ToString(entry));
   const Json json = {{"collection", collection.name},
@@ -53,7 +53,7 @@ std::string SumJson(const study::CollectionFile& collection, const ReleasedSum& 
   return json.dump(1) + "\n";
 }
 
-ReleasedSum ReadSumFile(const std::string& path, const study::CollectionFile& collection) {
+ReleasedSum ReadSumFile(const std::string& path, const sums::CollectionFile& collection) {
   Json json =
       Json::parse(ReadFile(path, kMaxSumBytes, "the sum"), nullptr, /*allow_exceptions=*/false);
   // The commands' envelope, if it was written by --format json.
@@ -63,7 +63,7 @@ ReleasedSum ReadSumFile(const std::string& path, const study::CollectionFile& co
       !json.contains("study") || !json["study"].is_string()) {
     RefuseSum(path, "is no private sum");
   }
-  const methods::dca::Contract& contract = collection.contract;
+  const sums::Contract& contract = collection.contract;
   if (json["study"].get<std::string>() != ToHex(contract.study)) {
     RefuseSum(path, "is the sum of another collection, or of another version of its file");
   }
@@ -81,10 +81,10 @@ ReleasedSum ReadSumFile(const std::string& path, const study::CollectionFile& co
     if (!entry.is_string()) RefuseSum(path, "holds an entry that is no text");
     grid.push_back(ParseInteger(path, entry.get<std::string>()));
   }
-  return runtime::ReleasedOf(contract, static_cast<uint32_t>(accepted), std::move(grid));
+  return sums::regression::ReleasedOf(contract, static_cast<uint32_t>(accepted), std::move(grid));
 }
 
-std::string ResultJson(const methods::regression::RegressionResult& result) {
+std::string ResultJson(const sums::regression::RegressionResult& result) {
   Json coefficients = Json::array(), columns = Json::array(), statements = Json::array();
   for (const auto& row : result.coefficients) {
     coefficients.push_back({{"name", row.name},

@@ -6,7 +6,7 @@
 
 namespace partita::cli {
 
-namespace regression = methods::regression;
+namespace regression = sums::regression;
 
 void AddTableFormat(CLI::App& command, TableFormat& format) {
   command.add_option("--separator", format.separator, "Between the fields of the table")
@@ -25,19 +25,19 @@ data::CsvContents ReadTable(const std::string& file, const TableFormat& format,
   return data::ReadCsvFile(file, schema, options);
 }
 
-void RequireRegression(const study::CollectionFile& collection) {
+void RequireRegression(const sums::CollectionFile& collection) {
   if (collection.regression) return;
   throw Error(ErrorCode::kBadInput, collection.file_name + " has no [regression]",
               "add [regression] with an outcome and predictors, and [[variable]] for each");
 }
 
-study::CollectionFile LoadRegression(const std::string& path) {
-  study::CollectionFile collection = study::LoadCollectionFile(path);
+sums::CollectionFile LoadRegression(const std::string& path) {
+  sums::CollectionFile collection = sums::LoadCollectionFile(path);
   RequireRegression(collection);
   return collection;
 }
 
-EncodedRow EncodeRowOfTable(const study::CollectionFile& collection, const RowOfTable& source) {
+EncodedRow EncodeRowOfTable(const sums::CollectionFile& collection, const RowOfTable& source) {
   RequireRegression(collection);
   const regression::Spec& spec = *collection.regression;
   const stats::blr::Design design = regression::DesignOf(spec);

@@ -21,9 +21,9 @@ data::CsvContents ReadTable(const std::string& file, const TableFormat& format,
                             const data::Schema& schema);
 
 // A collection file; throws kBadInput if it has no [regression].
-study::CollectionFile LoadRegression(const std::string& path);
+sums::CollectionFile LoadRegression(const std::string& path);
 // Throws kBadInput if `collection` has no [regression].
-void RequireRegression(const study::CollectionFile& collection);
+void RequireRegression(const sums::CollectionFile& collection);
 
 struct RowOfTable {
   std::string file;
@@ -32,10 +32,10 @@ struct RowOfTable {
 };
 struct EncodedRow {
   std::vector<double> vector;
-  methods::regression::Rows row;  // the one row, and what is clipped of it
+  sums::regression::Rows row;  // the one row, and what is clipped of it
 };
 // Throws kBadData for a cell that is missing or no number, kUsage for a row that is not there,
 // kBadInput for another table than the collection's, or a collection without [regression].
-EncodedRow EncodeRowOfTable(const study::CollectionFile& collection, const RowOfTable& source);
+EncodedRow EncodeRowOfTable(const sums::CollectionFile& collection, const RowOfTable& source);
 
 }  // namespace partita::cli

@@ -15,15 +15,13 @@ crypto::Identity IdentityIn(const std::string& folder, const std::string& key,
                               key.empty() ? in / "key.pem" : fs::path(key));
 }
 
-std::optional<runtime::LedgerOptions> LedgerOf(const std::string& file, const std::string& table) {
+std::optional<run::LedgerOptions> LedgerOf(const std::string& file, const std::string& table) {
   if (file.empty()) return std::nullopt;
-  return runtime::LedgerOptions{file, table};
+  return run::LedgerOptions{file, table};
 }
 
-runtime::RoundLog LogTo(const OutputOptions& output) {
-  return [output](const std::string& line) {
-    PrintNote(output, study::FormatUtc(study::NowUtc()) + " " + line);
-  };
+sums::RoundLog LogTo(const OutputOptions& output) {
+  return [output](const std::string& line) { PrintNote(output, FormatUtc(NowUtc()) + " " + line); };
 }
 
 }  // namespace partita::cli

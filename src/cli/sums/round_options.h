@@ -15,8 +15,8 @@ namespace partita::cli {
 crypto::Identity IdentityIn(const std::string& folder, const std::string& key,
                             const std::string& certificate);
 // Empty without a file.
-std::optional<runtime::LedgerOptions> LedgerOf(const std::string& file, const std::string& table);
+std::optional<run::LedgerOptions> LedgerOf(const std::string& file, const std::string& table);
 // Lines with the time, to standard error, unless quiet.
-runtime::RoundLog LogTo(const OutputOptions& output);
+sums::RoundLog LogTo(const OutputOptions& output);
 
 }  // namespace partita::cli

@@ -6,6 +6,6 @@
 
 namespace partita::cli {
 
-report::RunFacts FactsOf(const runtime::PartyOutcome& outcome);
+report::RunFacts FactsOf(const run::PartyOutcome& outcome);
 
 }  // namespace partita::cli

@@ -66,7 +66,7 @@ std::vector<std::string> Write(const Rendered& rendered, const std::string& resu
 }
 
 // Whether something is released to a party, so that it has a result.
-bool IsTold(const runtime::Study& study, size_t party) {
+bool IsTold(const run::Study& study, size_t party) {
   return std::any_of(study.releases.begin(), study.releases.end(),
                      [&](const mpc::Release& release) {
                        return release.to == "all" || release.to == study.parties[party].name;
@@ -114,7 +114,7 @@ int PrintUnwritten(const OutputOptions& output, const Rendered& rendered,
 
 }  // namespace
 
-std::string OwnRowsText(const runtime::OwnRows& rows, const data::RepairedCells& cells) {
+std::string OwnRowsText(const run::OwnRows& rows, const data::RepairedCells& cells) {
   const std::string text = fmt::format(
       "Your own table, told to you alone and kept in no file: {} rows, of which {} are not in the "
       "population, {} are incomplete and {} contribute nothing; {} cells moved to their bounds, {} "
@@ -124,7 +124,7 @@ std::string OwnRowsText(const runtime::OwnRows& rows, const data::RepairedCells&
   return text + (cells.where.empty() ? "." : ": " + cells.where + ".");
 }
 
-std::unique_ptr<RoomOnDisk> RoomForResult(const runtime::Study& study, size_t party,
+std::unique_ptr<RoomOnDisk> RoomForResult(const run::Study& study, size_t party,
                                           const std::string& result_file) {
   if (result_file.empty() || (party != study.receiver && !IsTold(study, party))) return nullptr;
   // A page with its plots takes below 2 MB; so does what result.json says beside the files.
@@ -137,7 +137,7 @@ std::unique_ptr<RoomOnDisk> RoomForResult(const runtime::Study& study, size_t pa
   }
 }
 
-int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
+int PrintOutcome(const OutputOptions& output, const run::PartyOutcome& outcome,
                  const std::string& result_file, std::unique_ptr<RoomOnDisk> room) {
   if (outcome.is_private && outcome.rows.observed > 0)
     PrintNote(output, OwnRowsText(outcome.rows, outcome.repaired));

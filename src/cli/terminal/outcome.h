@@ -13,18 +13,18 @@ namespace partita::cli {
 // Before a run: room on the disk of `result_file` for what party `party` will write there, so that
 // a full disk is found before anything opens. Null where it will write nothing, or the file is
 // empty. Throws as RoomOnDisk, saying that nothing was opened.
-std::unique_ptr<RoomOnDisk> RoomForResult(const runtime::Study& study, size_t party,
+std::unique_ptr<RoomOnDisk> RoomForResult(const run::Study& study, size_t party,
                                           const std::string& result_file);
 
 // Prints the outcome and returns the exit code: the receiver's full report, or what another party
 // did and learned. Writes result.json to `result_file` first, and the HTML report beside it (empty:
 // nowhere), after giving back `room`. Files that cannot be written there are kept in a new folder
 // for temporary files, which is named, or else printed; the exit code says so.
-int PrintOutcome(const OutputOptions& output, const runtime::PartyOutcome& outcome,
+int PrintOutcome(const OutputOptions& output, const run::PartyOutcome& outcome,
                  const std::string& result_file, std::unique_ptr<RoomOnDisk> room);
 
 // What became of a holder's own rows in a private study, in one line for its terminal.
-std::string OwnRowsText(const runtime::OwnRows& rows, const data::RepairedCells& cells);
+std::string OwnRowsText(const run::OwnRows& rows, const data::RepairedCells& cells);
 
 // Where the HTML report of a result file goes: result.json has report.html beside it, any other
 // NAME.json has NAME.html.

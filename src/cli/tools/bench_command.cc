@@ -18,7 +18,7 @@
 namespace partita::cli {
 namespace {
 
-using runtime::MpcBenchRow;
+using run::MpcBenchRow;
 
 struct BenchCommand {
   std::vector<std::string> engines, operations, latencies;
@@ -27,13 +27,13 @@ struct BenchCommand {
   std::string output;
 };
 
-runtime::MpcBenchOptions BenchOptionsOf(const BenchCommand& command) {
-  runtime::MpcBenchOptions options;
+run::MpcBenchOptions BenchOptionsOf(const BenchCommand& command) {
+  run::MpcBenchOptions options;
   options.operations = command.operations;
   options.repetitions = command.repetitions;
   options.scale = command.scale;
   if (!command.engines.empty()) {
-    std::erase_if(options.engines, [&](const runtime::BenchEngine& engine) {
+    std::erase_if(options.engines, [&](const run::BenchEngine& engine) {
       return std::find(command.engines.begin(), command.engines.end(), engine.name) ==
              command.engines.end();
     });
@@ -97,11 +97,11 @@ nlohmann::ordered_json BenchData(const std::vector<MpcBenchRow>& rows, double lo
 }
 
 int RunBench(const OutputOptions& output, const BenchCommand& command) {
-  const double load = runtime::LoadAverage();
+  const double load = run::LoadAverage();
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
   CancellableProgress quiet;
-  const std::vector<MpcBenchRow> rows = runtime::BenchMpc(
+  const std::vector<MpcBenchRow> rows = run::BenchMpc(
       BenchOptionsOf(command), output.quiet ? static_cast<Progress&>(quiet) : terminal);
   terminal.Finish();
   const std::string data = BenchData(rows, load, command).dump();
@@ -120,11 +120,11 @@ void AddBenchCommand(CLI::App& app, Invocation& invocation) {
       "mpc", "Time every operation of every engine between processes on this machine");
   AddOutputOptions(*command, invocation, "bench mpc");
   std::vector<std::string> engines;
-  for (const runtime::BenchEngine& engine : runtime::BenchEngines()) engines.push_back(engine.name);
+  for (const run::BenchEngine& engine : run::BenchEngines()) engines.push_back(engine.name);
   command->add_option("--engine", options->engines, "Only this engine (may be repeated)")
       ->check(CLI::IsMember(engines));
   command->add_option("--operation", options->operations, "Only this operation (may be repeated)")
-      ->check(CLI::IsMember(runtime::BenchOperationNames()));
+      ->check(CLI::IsMember(run::BenchOperationNames()));
   command->add_option("--latency", options->latencies,
                       "One-way latency to add to every link, for example 5ms; may be repeated "
                       "(default: 0ms 1ms 20ms)");

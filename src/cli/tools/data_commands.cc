@@ -182,10 +182,10 @@ Json CheckJson(const data::TableCheck& check) {
 }
 
 int RunCheck(const OutputOptions& output, const CheckCommand& command) {
-  const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
-  const runtime::Study& study = *owner;
-  const size_t party = runtime::PartyByName(study, command.party);
+  const std::unique_ptr<const run::Study> owner =
+      methods::PrepareStudy(methods::LoadStudyFile(command.study));
+  const run::Study& study = *owner;
+  const size_t party = run::PartyByName(study, command.party);
   if (!study.parties[party].holder) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("party '{}' of the study holds no data", command.party),
@@ -284,11 +284,11 @@ struct MockCommand {
 };
 
 int RunMock(const OutputOptions& output, const MockCommand& command) {
-  const std::unique_ptr<const runtime::Study> owner =
-      runtime::PrepareStudy(runtime::LoadStudyFile(command.study));
-  const runtime::Study& study = *owner;
-  const data::MockStudy mock = runtime::MakeMockTables(study, command.rows, command.seed);
-  const std::vector<fs::path> paths = runtime::WriteMockTables(study, mock, command.output);
+  const std::unique_ptr<const run::Study> owner =
+      methods::PrepareStudy(methods::LoadStudyFile(command.study));
+  const run::Study& study = *owner;
+  const data::MockStudy mock = run::MakeMockTables(study, command.rows, command.seed);
+  const std::vector<fs::path> paths = run::WriteMockTables(study, mock, command.output);
   Json files = Json::array();
   std::string text = fmt::format("{} mock rows\n", FormatCount(mock.pooled.num_rows));
   for (size_t party = 0; party < paths.size(); ++party) {

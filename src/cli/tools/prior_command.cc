@@ -14,8 +14,8 @@
 namespace partita::cli {
 namespace {
 
-using runtime::PriorPredictive;
-using runtime::Quantiles;
+using methods::mcmc::PriorPredictive;
+using methods::mcmc::Quantiles;
 
 constexpr const char* kMadeUp =
     "No data goes in. Rows are made up from the bounds and levels of the study file's variables; "
@@ -26,7 +26,7 @@ constexpr const char* kMadeUp =
 
 struct PriorCommand {
   std::string study;
-  runtime::PriorPredictiveOptions options;
+  methods::mcmc::PriorPredictiveOptions options;
 };
 
 std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
@@ -117,7 +117,7 @@ Json PriorData(const PriorPredictive& prior, uint64_t seed) {
 
 int RunPrior(const OutputOptions& output, const PriorCommand& command) {
   const PriorPredictive prior =
-      runtime::SimulatePriors(runtime::LoadStudyFile(command.study), command.options);
+      methods::mcmc::SimulatePriors(methods::LoadStudyFile(command.study), command.options);
   PrintResult(output, PriorText(prior), PriorData(prior, command.options.seed).dump());
   return kDone;
 }

@@ -91,8 +91,8 @@ bool IsWanted(const SemCommand& command, const std::string& name) {
 std::vector<MleResult> LoadAnalyses(const SemCommand& command) {
   std::vector<MleResult> loaded;
   for (const std::string& file : command.results) {
-    const report::StoredResult stored = report::LoadResultJson(file, runtime::ReadResult);
-    for (const MleResult& result : report::AnalysesOf(stored.result.get())) {
+    const report::StoredResult stored = report::LoadResultJson(file, methods::ReadResult);
+    for (const MleResult& result : methods::mle::AnalysesOf(stored.result.get())) {
       if (!IsWanted(command, result.name)) continue;
       loaded.push_back(result);
       if (command.results.size() > 1) loaded.back().name = file + ", " + result.name;
@@ -147,9 +147,9 @@ int RunFit(const OutputOptions& output, const SemCommand& command) {
   Json data = Json::array();
   bool converged = true;
   for (const MleResult& model : models) {
-    text += (models.size() > 1 ? "Model " + model.name + "\n\n" : "") + report::SemSummary(model) +
-            "\n";
-    data.push_back(Json::parse(report::AnalysisResultJson(model)));
+    text += (models.size() > 1 ? "Model " + model.name + "\n\n" : "") +
+            methods::mle::SemSummary(model) + "\n";
+    data.push_back(Json::parse(methods::mle::AnalysisResultJson(model)));
     converged = converged && model.fit.converged;
   }
   PrintResult(output, text, Json{{"models", data}}.dump(), converged ? "done" : "not-converged");

@@ -30,9 +30,6 @@
 namespace partita::cli {
 namespace {
 
-namespace dpvi = methods::dpvi;
-namespace mixture = stats::mixture;
-
 constexpr const char* kRealRows =
     "Every number here is computed from real rows. It is for their holder; to show it to anybody "
     "else is a release of its own.";
@@ -45,13 +42,13 @@ struct DrawCommand {
   bool accept_useless = false;
 };
 
-std::string StatementNote(const dpvi::FittedModel& model) {
+std::string StatementNote(const methods::mixture::FittedModel& model) {
   if (model.privacy.empty()) return "The model states no privacy guarantee.\n";
   return privacy::StatementText(privacy::ParseStatementJson(model.privacy));
 }
 
 int RunDraw(const OutputOptions& output, const DrawCommand& command) {
-  const dpvi::FittedModel model = dpvi::ReadModelFile(command.model);
+  const methods::mixture::FittedModel model = methods::mixture::ReadModelFile(command.model);
   if (!model.trained() && !command.accept_useless) {
     throw Error(
         ErrorCode::kNotConverged,
@@ -67,21 +64,22 @@ int RunDraw(const OutputOptions& output, const DrawCommand& command) {
   for (size_t set = 1; set <= command.sets; ++set) {
     const std::string file =
         (std::filesystem::path(command.folder) / fmt::format("synthetic_{}.csv", set)).string();
-    WriteFileAtomically(file,
-                        data::WriteCsv(dpvi::DrawTables(model, command.rows, 1, random).front()));
+    WriteFileAtomically(
+        file, data::WriteCsv(methods::mixture::DrawTables(model, command.rows, 1, random).front()));
     files.push_back(file);
     text += file + "\n";
   }
   const nlohmann::ordered_json statement = model.privacy.empty()
                                                ? nlohmann::ordered_json()
                                                : nlohmann::ordered_json::parse(model.privacy);
-  PrintResult(output,
-              text + "\n" + WrapText(dpvi::kSyntheticPurpose, 0) + "\n" + StatementNote(model),
-              nlohmann::ordered_json{{"files", files},
-                                     {"rows", command.rows},
-                                     {"purpose", dpvi::kSyntheticPurpose},
-                                     {"privacy", statement}}
-                  .dump());
+  PrintResult(
+      output,
+      text + "\n" + WrapText(methods::mixture::kSyntheticPurpose, 0) + "\n" + StatementNote(model),
+      nlohmann::ordered_json{{"files", files},
+                             {"rows", command.rows},
+                             {"purpose", methods::mixture::kSyntheticPurpose},
+                             {"privacy", statement}}
+          .dump());
   return kDone;
 }
 
@@ -92,46 +90,51 @@ struct ReportCommand {
   size_t rows = 10000;
 };
 
-mixture::Values ReadValues(const dpvi::FittedModel& model, const std::string& file) {
+stats::mixture::Values ReadValues(const methods::mixture::FittedModel& model,
+                                  const std::string& file) {
   data::Schema schema;
-  for (const dpvi::ModelColumn& column : model.columns)
+  for (const methods::mixture::ModelColumn& column : model.columns)
     schema.columns.push_back(column.encoding.column);
   const data::CsvContents contents =
       data::ReadCsv(data::OpenGzipFile(file), file, schema, data::CsvOptions{});
   data::RequireClean(contents.report, {.allow_missing = false, .allow_constant = true});
-  return dpvi::EncodeValues(model.columns, contents.table);
+  return methods::mixture::EncodeValues(model.columns, contents.table);
 }
 
-dpvi::Utility MakeReport(const ReportCommand& command, const dpvi::FittedModel& model) {
-  dpvi::RealRows real{ReadValues(model, command.real), {}};
+methods::mixture::Utility MakeReport(const ReportCommand& command,
+                                     const methods::mixture::FittedModel& model) {
+  methods::mixture::RealRows real{ReadValues(model, command.real), {}};
   if (!command.train.empty()) real.train = ReadValues(model, command.train);
   crypto::SystemRandom random;
-  return dpvi::JudgeSynthetic(model, real, {command.rows, command.target, command.level}, random);
+  return methods::mixture::JudgeSynthetic(model, real,
+                                          {command.rows, command.target, command.level}, random);
 }
 
-std::string ScoreText(const char* name, const mixture::PredictionScore& score) {
+std::string ScoreText(const char* name, const stats::mixture::PredictionScore& score) {
   return fmt::format("  trained on {}: accuracy {:.4f}, AUC {:.4f}, log loss {:.4f}\n", name,
                      score.accuracy, score.auc, score.log_loss);
 }
 
-std::string ReportText(const dpvi::FittedModel& model, const dpvi::Utility& report) {
+std::string ReportText(const methods::mixture::FittedModel& model,
+                       const methods::mixture::Utility& report) {
   TextTable marginals;
   marginals.header = {"column", "total variation"};
   marginals.right = {1};
-  for (const mixture::MarginalDistance& marginal : report.marginals)
+  for (const stats::mixture::MarginalDistance& marginal : report.marginals)
     marginals.rows.push_back({marginal.name, fmt::format("{:.4f}", marginal.total_variation)});
   TextTable cells;
   cells.header = {"column", "cell", "real", "synthetic"};
   cells.right = {2, 3};
-  for (const dpvi::CellShare& share :
-       dpvi::FarthestApart(dpvi::CellShares(model.columns, report.marginals), 15)) {
+  for (const methods::mixture::CellShare& share : methods::mixture::FarthestApart(
+           methods::mixture::CellShares(model.columns, report.marginals), 15)) {
     cells.rows.push_back({share.column, share.cell, fmt::format("{:.4f}", share.real),
                           fmt::format("{:.4f}", share.synthetic)});
   }
   TextTable pairs;
   pairs.header = {"pair", "real", "synthetic"};
   pairs.right = {1, 2};
-  for (const mixture::Association& pair : dpvi::Strongest(report.associations, 15)) {
+  for (const stats::mixture::Association& pair :
+       methods::mixture::Strongest(report.associations, 15)) {
     pairs.rows.push_back({pair.first + ", " + pair.second, fmt::format("{:.3f}", pair.real),
                           fmt::format("{:.3f}", pair.synthetic)});
   }
@@ -148,25 +151,27 @@ std::string ReportText(const dpvi::FittedModel& model, const dpvi::Utility& repo
             ScoreText("synthetic rows", *report.from_synthetic);
     if (report.from_real) text += ScoreText("real rows", *report.from_real);
   }
-  return text + "\n" + WrapText(kRealRows, 0) + WrapText(dpvi::kSyntheticPurpose, 0);
+  return text + "\n" + WrapText(kRealRows, 0) + WrapText(methods::mixture::kSyntheticPurpose, 0);
 }
 
-nlohmann::ordered_json ScoreJson(const mixture::PredictionScore& score) {
+nlohmann::ordered_json ScoreJson(const stats::mixture::PredictionScore& score) {
   return {{"accuracy", score.accuracy}, {"auc", score.auc}, {"log_loss", score.log_loss}};
 }
 
-nlohmann::ordered_json ReportData(const dpvi::FittedModel& model, const dpvi::Utility& report) {
+nlohmann::ordered_json ReportData(const methods::mixture::FittedModel& model,
+                                  const methods::mixture::Utility& report) {
   nlohmann::ordered_json marginals = nlohmann::ordered_json::array();
   for (size_t f = 0; f < report.marginals.size(); ++f) {
-    const mixture::MarginalDistance& marginal = report.marginals[f];
-    marginals.push_back({{"column", marginal.name},
-                         {"total_variation", marginal.total_variation},
-                         {"cells", dpvi::CellNames(model.columns[f], marginal.real.size())},
-                         {"real", marginal.real},
-                         {"synthetic", marginal.synthetic}});
+    const stats::mixture::MarginalDistance& marginal = report.marginals[f];
+    marginals.push_back(
+        {{"column", marginal.name},
+         {"total_variation", marginal.total_variation},
+         {"cells", methods::mixture::CellNames(model.columns[f], marginal.real.size())},
+         {"real", marginal.real},
+         {"synthetic", marginal.synthetic}});
   }
   nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
-  for (const mixture::Association& pair : report.associations) {
+  for (const stats::mixture::Association& pair : report.associations) {
     pairs.push_back({{"first", pair.first},
                      {"second", pair.second},
                      {"real", pair.real},
@@ -185,33 +190,37 @@ nlohmann::ordered_json ReportData(const dpvi::FittedModel& model, const dpvi::Ut
           {"predictive_log_density", report.predictive},
           {"active_components", report.active_components},
           {"prediction", prediction},
-          {"purpose", dpvi::kSyntheticPurpose}};
+          {"purpose", methods::mixture::kSyntheticPurpose}};
 }
 
-std::string MarginalFigure(const dpvi::ModelColumn& column,
-                           const mixture::MarginalDistance& marginal) {
+std::string MarginalFigure(const methods::mixture::ModelColumn& column,
+                           const stats::mixture::MarginalDistance& marginal) {
   std::vector<report::BarRow> rows;
-  for (const dpvi::CellShare& share : dpvi::CellShares({column}, {marginal}))
+  for (const methods::mixture::CellShare& share :
+       methods::mixture::CellShares({column}, {marginal}))
     rows.push_back({share.cell, share.real, share.synthetic});
   const std::string title = fmt::format("Shares of {}", marginal.name);
   return report::BarPlotHtml(title, "real", "synthetic", rows);
 }
 
-std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& model) {
+std::string ReportHtml(const methods::mixture::Utility& report,
+                       const methods::mixture::FittedModel& model) {
   std::vector<report::BarRow> pairs;
-  for (const mixture::Association& pair : dpvi::Strongest(report.associations, 25))
+  for (const stats::mixture::Association& pair :
+       methods::mixture::Strongest(report.associations, 25))
     pairs.push_back({pair.first + ", " + pair.second, pair.real, pair.synthetic});
   report::HtmlTable table;
   table.caption = "Total variation distance between the real and the synthetic shares";
   table.header = {"Column", "Distance"};
   table.numbers = {1};
-  for (const mixture::MarginalDistance& marginal : report.marginals)
+  for (const stats::mixture::MarginalDistance& marginal : report.marginals)
     table.Add({report::Escape(marginal.name), fmt::format("{:.4f}", marginal.total_variation)});
   std::vector<std::pair<std::string, std::string>> facts = {
       {"Log density of the real rows at the mean", fmt::format("{:.4f} nats", report.plug_in)},
       {"over 20 draws", fmt::format("{:.4f} nats", report.predictive)},
       {"Active components", std::to_string(report.active_components)}};
-  const auto add_score = [&](const std::string& name, const mixture::PredictionScore& score) {
+  const auto add_score = [&](const std::string& name,
+                             const stats::mixture::PredictionScore& score) {
     facts.emplace_back(
         fmt::format("{} = {} predicted after training on {}", report.target, report.level, name),
         fmt::format("accuracy {:.4f}, AUC {:.4f}, log loss {:.4f}", score.accuracy, score.auc,
@@ -226,7 +235,8 @@ std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& mod
   page.title = "Synthetic data: how like the real ones they are";
   page.header = report::Element("h1", report::Escape(page.title)) + report::Paragraph(kRealRows);
   page.main =
-      report::Section("use", "What such data are for", report::Paragraph(dpvi::kSyntheticPurpose)) +
+      report::Section("use", "What such data are for",
+                      report::Paragraph(methods::mixture::kSyntheticPurpose)) +
       report::Section(
           "marginals", "Marginals",
           report::RenderHtmlTable(table) + report::Element("div", marginal_plots, "plots")) +
@@ -243,23 +253,23 @@ std::string ReportHtml(const dpvi::Utility& report, const dpvi::FittedModel& mod
 }
 
 // The model of all columns, or of one party's.
-dpvi::FittedModel ModelFor(const ReportCommand& command) {
-  dpvi::FittedModel model = dpvi::ReadModelFile(command.model);
+methods::mixture::FittedModel ModelFor(const ReportCommand& command) {
+  methods::mixture::FittedModel model = methods::mixture::ReadModelFile(command.model);
   if (command.party.empty()) return model;
   const auto found = std::find(model.parties.begin(), model.parties.end(), command.party);
   if (found == model.parties.end()) {
     throw Error(ErrorCode::kBadInput, fmt::format("the model has no party '{}'", command.party),
                 fmt::format("name one of: {}", fmt::join(model.parties, ", ")));
   }
-  return dpvi::ModelOfParty(model, static_cast<size_t>(found - model.parties.begin()));
+  return methods::mixture::ModelOfParty(model, static_cast<size_t>(found - model.parties.begin()));
 }
 
 int RunReport(const OutputOptions& output, const ReportCommand& command) {
   if (command.target.empty() != command.level.empty()) {
     throw Error(ErrorCode::kUsage, "--target and --level belong together");
   }
-  const dpvi::FittedModel model = ModelFor(command);
-  const dpvi::Utility report = MakeReport(command, model);
+  const methods::mixture::FittedModel model = ModelFor(command);
+  const methods::mixture::Utility report = MakeReport(command, model);
   if (!command.html.empty()) WriteFileAtomically(command.html, ReportHtml(report, model));
   PrintResult(output, ReportText(model, report), ReportData(model, report).dump());
   return kDone;
@@ -268,16 +278,16 @@ int RunReport(const OutputOptions& output, const ReportCommand& command) {
 // -------------------------------------------------------------------------------- coverage
 
 struct CoverageCommand {
-  mixture::CoverageOptions options;
+  stats::mixture::CoverageOptions options;
   double noise = 0;
 };
 
-std::string CoverageText(const mixture::Coverage& coverage,
-                         const mixture::CoverageOptions& options) {
+std::string CoverageText(const stats::mixture::Coverage& coverage,
+                         const stats::mixture::CoverageOptions& options) {
   TextTable table;
   table.header = {"intervals from", "contain the slope", "mean width", "mean estimate"};
   table.right = {1, 2, 3};
-  const auto add = [&](const char* name, const mixture::IntervalCoverage& row) {
+  const auto add = [&](const char* name, const stats::mixture::IntervalCoverage& row) {
     table.rows.push_back({name, fmt::format("{:.1f} %", 100 * row.share),
                           fmt::format("{:.4f}", row.mean_width),
                           fmt::format("{:.4f}", row.mean_estimate)});
@@ -296,13 +306,13 @@ std::string CoverageText(const mixture::Coverage& coverage,
              0);
 }
 
-nlohmann::ordered_json CoverageJson(const mixture::IntervalCoverage& row) {
+nlohmann::ordered_json CoverageJson(const stats::mixture::IntervalCoverage& row) {
   return {
       {"share", row.share}, {"mean_width", row.mean_width}, {"mean_estimate", row.mean_estimate}};
 }
 
 int RunCoverage(const OutputOptions& output, const CoverageCommand& command) {
-  mixture::CoverageOptions options = command.options;
+  stats::mixture::CoverageOptions options = command.options;
   options.noise.noise_multiplier = command.noise;
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
                                     &Interrupted());
@@ -310,7 +320,8 @@ int RunCoverage(const OutputOptions& output, const CoverageCommand& command) {
   Progress& progress = output.quiet ? static_cast<Progress&>(quiet) : terminal;
   progress.Phase("replicates");
   crypto::SystemRandom random;
-  const mixture::Coverage coverage = mixture::SimulateCoverage(options, random, progress);
+  const stats::mixture::Coverage coverage =
+      stats::mixture::SimulateCoverage(options, random, progress);
   terminal.Finish();
   PrintResult(output, CoverageText(coverage, options),
               nlohmann::ordered_json{{"replicates", options.replicates},
@@ -379,7 +390,7 @@ void AddCoverage(CLI::App& synthetic, Invocation& invocation) {
   CLI::App* coverage = synthetic.add_subcommand(
       "coverage", "Simulate how often regression intervals from synthetic data contain the truth");
   AddOutputOptions(*coverage, invocation, "synthetic coverage");
-  mixture::CoverageOptions& chosen = options->options;
+  stats::mixture::CoverageOptions& chosen = options->options;
   const auto count = [&](const char* name, auto& value, int low, int high, const char* what) {
     coverage->add_option(name, value, what)->check(CLI::Range(low, high))->capture_default_str();
   };

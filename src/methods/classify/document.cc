@@ -7,21 +7,19 @@
 #include "methods/classify/study.h"
 #include "privacy/rounded_text.h"
 
-namespace partita::runtime {
+namespace partita::methods::classify {
 namespace {
 
-namespace classify = methods::classify;
 using Json = nlohmann::ordered_json;
 
-std::vector<std::string> CoefficientNames(const classify::Spec& spec) {
+std::vector<std::string> CoefficientNames(const Spec& spec) {
   std::vector<std::string> names;
   for (const data::DesignColumn& column : spec.columns) names.push_back(column.schema.name);
   names.emplace_back("(intercept)");
   return names;
 }
 
-study::DocumentSection Coefficients(const classify::Spec& spec,
-                                    const classify::ClassificationResult& result) {
+study::DocumentSection Coefficients(const Spec& spec, const ClassificationResult& result) {
   study::DocumentSection section;
   section.heading = "Coefficients";
   study::DocumentTable table;
@@ -55,17 +53,17 @@ study::DocumentSection Coefficients(const classify::Spec& spec,
     table.rows.push_back(std::move(cells));
   }
   section.tables.push_back(std::move(table));
-  if (!classify::DrawsNoise(spec.protocol)) {
+  if (!DrawsNoise(spec.protocol)) {
     section.paragraphs.emplace_back("The coefficients are shrunk by the penalty.");
   } else {
     section.paragraphs.emplace_back(
         "The coefficients carry privacy noise and are shrunk by the penalty.");
   }
-  if (spec.protocol == classify::Protocol::kOwn) {
+  if (spec.protocol == Protocol::kOwn) {
     section.paragraphs.emplace_back(
         "Exact, computed from this party's rows; shown here and kept in no file.");
     section.own_rows = true;
-  } else if (!classify::IsPrivate(spec.protocol)) {
+  } else if (!IsPrivate(spec.protocol)) {
     section.paragraphs.emplace_back(
         "NOT private: no privacy statement covers what was opened to find them.");
   }
@@ -85,12 +83,11 @@ study::DocumentSection Coefficients(const classify::Spec& spec,
   return section;
 }
 
-std::vector<study::DocumentCell> Share(const char* name, const methods::classify::Share& share) {
+std::vector<study::DocumentCell> Share(const char* name, const Share& share) {
   return {std::string(name), share.value, share.standard_error};
 }
 
-study::DocumentSection Evaluated(const std::string& heading,
-                                 const classify::Evaluated& evaluation) {
+study::DocumentSection Evaluated(const std::string& heading, const Evaluated& evaluation) {
   study::DocumentSection section;
   section.heading = heading;
   section.tables.push_back(
@@ -128,8 +125,7 @@ study::DocumentSection Evaluated(const std::string& heading,
   return section;
 }
 
-study::DocumentSection LocalConfusion(const classify::Spec& spec,
-                                      const classify::ClassificationResult& result) {
+study::DocumentSection LocalConfusion(const Spec& spec, const ClassificationResult& result) {
   study::DocumentSection section;
   section.heading = "Own test rows";
   section.paragraphs.emplace_back(
@@ -153,7 +149,7 @@ Json Numbers(const Eigen::VectorXd& vector) {
   return std::vector<double>(vector.begin(), vector.end());
 }
 
-Json EvaluationJson(const classify::Evaluated& evaluation) {
+Json EvaluationJson(const Evaluated& evaluation) {
   return {{"accuracy", evaluation.accuracy.value},
           {"accuracy_standard_error", evaluation.accuracy.standard_error},
           {"sensitivity", evaluation.sensitivity.value},
@@ -164,12 +160,12 @@ Json EvaluationJson(const classify::Evaluated& evaluation) {
           {"negatives", evaluation.negatives}};
 }
 
-std::string JsonOf(const classify::Spec& spec, const classify::ClassificationResult& result,
+std::string JsonOf(const Spec& spec, const ClassificationResult& result,
                    const std::optional<privacy::Statement>& statement) {
   Json json;
   json["outcome"] = spec.outcome;
   json["columns"] = CoefficientNames(spec);
-  if (spec.protocol == classify::Protocol::kOwn) return json.dump();  // for its own eyes
+  if (spec.protocol == Protocol::kOwn) return json.dump();  // for its own eyes
   json["coefficients"] = Json::object();
   for (Eigen::Index level = 0; level < result.coefficients.cols(); ++level) {
     const std::string& name =
@@ -190,10 +186,9 @@ std::string JsonOf(const classify::Spec& spec, const classify::ClassificationRes
 
 }  // namespace
 
-study::Document ClassifyDocument(const ClassifyStudy& study,
-                                 const classify::ClassificationResult& result,
+study::Document ClassifyDocument(const ClassifyStudy& study, const ClassificationResult& result,
                                  size_t clipped_rows) {
-  const classify::Spec& spec = study.design.spec;
+  const Spec& spec = study.design.spec;
   study::Document document;
   document.title =
       study.file.title.empty()
@@ -222,7 +217,7 @@ study::Document ClassifyDocument(const ClassifyStudy& study,
     document.sections.push_back(
         {"Evaluation", {"The noise hides the test rows: there are too few of them."}});
   }
-  if (spec.evaluation == classify::Evaluation::kLocal) {
+  if (spec.evaluation == Evaluation::kLocal) {
     study::DocumentSection own = LocalConfusion(spec, result);
     if (result.local) {
       study::DocumentSection evaluated = Evaluated(own.heading, *result.local);
@@ -236,4 +231,4 @@ study::Document ClassifyDocument(const ClassifyStudy& study,
   return document;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::classify

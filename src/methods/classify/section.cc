@@ -9,12 +9,15 @@
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
-namespace partita::study {
+namespace partita::methods::classify {
 namespace {
 
-using methods::classify::Evaluation;
-using methods::classify::Protocol;
-using ClassifySpec = methods::classify::Spec;
+using study::AnalysisSpec;
+using study::LocatedText;
+using study::Quote;
+using study::StudyFile;
+using study::TableReader;
+using ClassifySpec = Spec;
 
 constexpr size_t kMaxClassifyColumns = 1000, kMaxOutcomeLevels = 50;
 constexpr int64_t kMaxClassifyIterations = 1000000;
@@ -33,7 +36,7 @@ double Within(const TableReader& reader, const std::string& key, double otherwis
 void ReadClassifyOutcome(const TableReader& reader, const StudyFile& study, ClassifySpec& spec) {
   const LocatedText outcome = reader.Text("outcome", "outcome = \"relapse\"");
   const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
-  const data::ColumnSchema& variable = FindVariable(reader, outcome, "outcome", factors);
+  const data::ColumnSchema& variable = study::FindVariable(reader, outcome, "outcome", factors);
   if (!data::HasLevels(variable.type)) {
     reader.Fail(outcome.position,
                 fmt::format("the outcome {} is of type {} and has no levels", Quote(variable.name),
@@ -70,8 +73,8 @@ void ReadClassifyOutcome(const TableReader& reader, const StudyFile& study, Clas
 // Every column of the variables that are named, numbers and contrasts.
 void ReadClassifyPredictors(const TableReader& reader, const StudyFile& study, ClassifySpec& spec) {
   const auto names = reader.Texts("predictors", "predictors = [\"age\", \"sex\"]");
-  CheckDistinct(reader, names, "predictor");
-  std::vector<std::string> known = Names(study.dictionary);
+  study::CheckDistinct(reader, names, "predictor");
+  std::vector<std::string> known = study::Names(study.dictionary);
   for (const data::DerivedVariable& derived : study.derived) known.push_back(derived.name);
   for (const LocatedText& name : names) {
     const std::string variable = reader.Choice(name, "predictors", known);
@@ -120,10 +123,10 @@ void ReadLoss(const TableReader& reader, ClassifySpec& spec) {
   }
   if (spec.huber_width > 0 &&
       (spec.protocol == Protocol::kMinimum || spec.protocol == Protocol::kObjective)) {
-    reader.Fail(reader.PositionOf("loss"),
-                fmt::format("protocol \"{}\" has the logistic loss only",
-                            methods::classify::ProtocolName(spec.protocol)),
-                "remove 'loss'");
+    reader.Fail(
+        reader.PositionOf("loss"),
+        fmt::format("protocol \"{}\" has the logistic loss only", ProtocolName(spec.protocol)),
+        "remove 'loss'");
   }
   spec.lambda = Within(reader, "lambda", spec.lambda, 1e-6, 100,
                        "the penalty lambda/2 |w|^2 beside the mean loss; 0.001 to 0.1 is usual");
@@ -136,8 +139,7 @@ void ReadSteps(const TableReader& reader, ClassifySpec& spec) {
   const auto refuse = [&](const std::string& key, bool used) {
     if (used || !reader.Has(key)) return;
     reader.Fail(reader.PositionOf(key),
-                fmt::format("protocol \"{}\" does not use '{}'",
-                            methods::classify::ProtocolName(spec.protocol), key),
+                fmt::format("protocol \"{}\" does not use '{}'", ProtocolName(spec.protocol), key),
                 "remove it");
   };
   refuse("iterations", steps);
@@ -171,12 +173,12 @@ void ReadEvaluation(const TableReader& reader, ClassifySpec& spec) {
       reader.Fail(evaluation->position, "evaluation = \"private\" is for outcomes of two levels",
                   "use \"local\"");
     }
-    if (how == "private" && !methods::classify::IsPrivate(spec.protocol)) {
+    if (how == "private" && !IsPrivate(spec.protocol)) {
       reader.Fail(
           evaluation->position,
           fmt::format("protocol \"{}\" is not private, and neither would be what is told of "
                       "its classifier",
-                      methods::classify::ProtocolName(spec.protocol)),
+                      ProtocolName(spec.protocol)),
           "use \"local\"");
     }
   }
@@ -207,7 +209,7 @@ void ReadIntervals(const TableReader& reader, ClassifySpec& spec) {
     reader.Fail(share->position, "intervals are for the logistic loss and outcomes of two levels",
                 "remove 'interval_share'");
   }
-  if (share && !methods::classify::IsPrivate(spec.protocol)) {
+  if (share && !IsPrivate(spec.protocol)) {
     reader.Fail(share->position, "intervals are bought with privacy, which this protocol has not",
                 "remove 'interval_share'");
   }
@@ -225,8 +227,8 @@ void ReadIntervals(const TableReader& reader, ClassifySpec& spec) {
 
 // What opens without cover has to be named, so that nobody opens it by mistake.
 void ReadUncovered(const TableReader& reader, const ClassifySpec& spec, AnalysisSpec& analysis) {
-  const std::string uncovered(methods::classify::UncoveredRelease(spec.protocol));
-  const std::string_view protocol = methods::classify::ProtocolName(spec.protocol);
+  const std::string uncovered(UncoveredRelease(spec.protocol));
+  const std::string_view protocol = ProtocolName(spec.protocol);
   if (uncovered.empty()) {
     if (!reader.Has("release")) return;
     reader.Fail(reader.PositionOf("release"),
@@ -266,7 +268,7 @@ const std::vector<std::string> kClassifyKeys = {
 
 ClassifySpec ReadClassify(const TableReader& reader, const StudyFile& study) {
   ClassifySpec spec;
-  const std::vector<std::string> names = methods::classify::ProtocolNames();
+  const std::vector<std::string> names = ProtocolNames();
   const std::string protocol =
       reader.Choice(reader.Text("protocol", "protocol = \"dp-sgd\""), "protocol", names);
   spec.protocol =
@@ -286,13 +288,12 @@ ClassifySpec ReadClassify(const TableReader& reader, const StudyFile& study) {
   return spec;
 }
 
-SectionUses ClassifySection::Uses() const {
-  SectionUses uses;  // what opens without noise stands in the study file
+study::SectionUses ClassifySection::Uses() const {
+  study::SectionUses uses;  // what opens without noise stands in the study file
   const auto open = [&](const char* what) { uses.releases.push_back({what, "all", {}}); };
-  if (methods::classify::IsPrivate(spec.protocol) && methods::classify::DrawsNoise(spec.protocol))
-    open("classifier");
+  if (IsPrivate(spec.protocol) && DrawsNoise(spec.protocol)) open("classifier");
   if (spec.interval_share > 0) open("intervals");
-  if (spec.evaluation == methods::classify::Evaluation::kPrivate) open("test-counts");
+  if (spec.evaluation == Evaluation::kPrivate) open("test-counts");
   return uses;
 }
 
@@ -302,15 +303,15 @@ const ClassifySection& ClassifyOf(const AnalysisSpec& analysis) {
 
 namespace {
 
-std::shared_ptr<const Section> ReadClassifyAnalysis(const TableReader& reader,
-                                                    const StudyFile& study,
-                                                    AnalysisSpec& analysis) {
+std::shared_ptr<const study::Section> ReadClassifyAnalysis(const TableReader& reader,
+                                                           const StudyFile& study,
+                                                           AnalysisSpec& analysis) {
   auto section = std::make_shared<ClassifySection>();
   section->spec = ReadClassify(reader, study);
-  analysis.protocol = methods::classify::ProtocolName(section->spec.protocol);
+  analysis.protocol = ProtocolName(section->spec.protocol);
   ReadUncovered(reader, section->spec, analysis);
-  section->privacy = ReadPrivacy(reader, study);
-  if (!methods::classify::DrawsNoise(section->spec.protocol)) {
+  section->privacy = study::ReadPrivacy(reader, study);
+  if (!DrawsNoise(section->spec.protocol)) {
     if (!section->privacy) return section;
     reader.Fail(reader.PositionOf("privacy"),
                 fmt::format("protocol \"{}\" draws no noise, so that it keeps no promise",
@@ -336,7 +337,7 @@ std::shared_ptr<const Section> ReadClassifyAnalysis(const TableReader& reader,
                  std::string(key) == "norm" ? "write row_norm in the analysis" : "remove it");
   }
   uint64_t rows = 0;
-  for (const RowBlock& block : study.blocks) rows += block.count.value_or(0);
+  for (const study::RowBlock& block : study.blocks) rows += block.count.value_or(0);
   if (rows > 0 && section->privacy->delta * static_cast<double>(rows) > 1) {
     privacy.Fail(
         privacy.PositionOf("delta"),
@@ -348,7 +349,7 @@ std::shared_ptr<const Section> ReadClassifyAnalysis(const TableReader& reader,
 
 }  // namespace
 
-SectionReader ClassifyReader() {
+study::SectionReader ClassifyReader() {
   return {"classify",
           kClassifyKeys,
           ReadClassifyAnalysis,
@@ -357,4 +358,4 @@ SectionReader ClassifyReader() {
           {{"classifier", "method = \"classify\""}, {"dp-sgd", "method = \"classify\""}}};
 }
 
-}  // namespace partita::study
+}  // namespace partita::methods::classify

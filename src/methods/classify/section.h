@@ -10,23 +10,23 @@
 #include "study/file/section_reader.h"
 #include "study/file/study_file.h"
 
-namespace partita::study {
+namespace partita::methods::classify {
 
 // study: everything but the analyses is read. Throws kBadInput with place and hint: variables that
 // are not there or no factor or number, keys that the protocol does not use, numbers out of range,
 // [analysis.privacy] left out or a promise that does not fit rows that are split.
-methods::classify::Spec ReadClassify(const TableReader& reader, const StudyFile& study);
+Spec ReadClassify(const study::TableReader& reader, const study::StudyFile& study);
 
-struct ClassifySection : Section {
-  SectionUses Uses() const override;
-  methods::classify::Spec spec;
-  std::optional<PrivacySpec> privacy;  // where the protocol draws noise
+struct ClassifySection : study::Section {
+  study::SectionUses Uses() const override;
+  Spec spec;
+  std::optional<study::PrivacySpec> privacy;  // where the protocol draws noise
 };
 
 // Of an analysis of method `classify`.
-const ClassifySection& ClassifyOf(const AnalysisSpec& analysis);
+const ClassifySection& ClassifyOf(const study::AnalysisSpec& analysis);
 
 // Reads [analysis.privacy] too.
-SectionReader ClassifyReader();
+study::SectionReader ClassifyReader();
 
-}  // namespace partita::study
+}  // namespace partita::methods::classify

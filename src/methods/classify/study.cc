@@ -11,17 +11,20 @@
 #include "run/method/plan_privacy.h"
 #include "run/party/outcome.h"
 
-namespace partita::runtime {
+namespace partita::methods::classify {
 namespace {
 
-namespace classify = methods::classify;
+using run::MethodResult;
+using run::MethodRows;
+using run::Refuse;
+using run::Study;
 
 struct ClassifyRows : MethodRows {
-  classify::OwnTable table;
+  OwnTable table;
 };
 
 struct ClassifyRun : MethodResult {
-  classify::ClassificationResult result;
+  ClassificationResult result;
   size_t clipped_rows = 0;
 };
 
@@ -102,7 +105,7 @@ void RequireEnoughRows(const Study& study) {
   }
 }
 
-std::string ModelText(const classify::Spec& spec) {
+std::string ModelText(const Spec& spec) {
   const std::string loss = spec.huber_width > 0
                                ? fmt::format("Huber loss of width {:g}", spec.huber_width)
                                : "logistic loss";
@@ -114,21 +117,21 @@ std::string ModelText(const classify::Spec& spec) {
 }
 
 // methods.md 1.3: gradients without noise tell as much as whoever asks a likelihood learns.
-const char* LevelOf(classify::Protocol protocol) {
+const char* LevelOf(Protocol protocol) {
   switch (protocol) {
-    case classify::Protocol::kFederated:
+    case Protocol::kFederated:
       return "likelihood-oracle";
-    case classify::Protocol::kAverage:
-    case classify::Protocol::kObjective:
+    case Protocol::kAverage:
+    case Protocol::kObjective:
       return "parameters";
-    case classify::Protocol::kOwn:
+    case Protocol::kOwn:
       return "nothing";
     default:
-      return kNoisedStatistics;
+      return run::kNoisedStatistics;
   }
 }
 
-size_t Parameters(const classify::Spec& spec) {
+size_t Parameters(const Spec& spec) {
   return spec.dimension() * (spec.binary() ? 1 : spec.levels.size());
 }
 
@@ -136,56 +139,55 @@ size_t Parameters(const classify::Spec& spec) {
 
 ClassifyStudy PrepareClassifyStudy(study::StudyFile file) {
   ClassifyStudy study;
-  PrepareParties(std::move(file), study);
+  run::PrepareParties(std::move(file), study);
   RequireClassifyDesign(study);
   const std::vector<uint64_t> rows = RequireClassifyRows(study);
   const study::AnalysisSpec& analysis = Analysis(study);
-  const classify::Spec& spec = ClassifyOf(analysis).spec;
-  std::vector<std::string> used = {SourceVariable(study, spec.outcome)};
+  const Spec& spec = ClassifyOf(analysis).spec;
+  std::vector<std::string> used = {run::SourceVariable(study, spec.outcome)};
   for (const data::DesignColumn& column : spec.columns) used.push_back(column.source);
   for (const data::ColumnSchema& column : study.file.dictionary.columns) {
     if (std::find(used.begin(), used.end(), column.name) != used.end()) {
       study.used.push_back(column.name);
     }
   }
-  classify::Audience audience;
+  Audience audience;
   for (size_t p = 0; p < study.num_computing; ++p) {
     audience.parties.push_back(study.parties[p].name);
   }
-  audience.engine = StructureOf(study.file.engine);
-  classify::Promise promise;
+  audience.engine = run::StructureOf(study.file.engine);
+  Promise promise;
   if (const std::optional<study::PrivacySpec>& privacy = ClassifyOf(analysis).privacy) {
     promise = {privacy->epsilon, privacy->delta, privacy->known_shares};
   }
   try {
-    study.design = classify::DesignClassification(spec, promise, rows, std::move(audience));
+    study.design = DesignClassification(spec, promise, rows, std::move(audience));
   } catch (const Error& error) {
     Refuse(study, analysis.position, error.message(), error.hint());
   }
-  if (study.IsPrivate()) AddStudyCaveats(study, *study.design.statement);
+  if (study.IsPrivate()) run::AddStudyCaveats(study, *study.design.statement);
   study.releases = study.design.releases;
   if (!study.IsPrivate()) RequireEnoughRows(study);
   return study;
 }
 
-MethodName ClassifyStudy::Method() const {
-  return {classify::kMethodName, classify::kMethodVersion,
-          std::string(classify::ProtocolName(design.spec.protocol))};
+run::MethodName ClassifyStudy::Method() const {
+  return {kMethodName, kMethodVersion, std::string(ProtocolName(design.spec.protocol))};
 }
 
-StudySize ClassifyStudy::Size() const {
+run::StudySize ClassifyStudy::Size() const {
   return {design.spec.columns.size() + 1, Parameters(design.spec)};
 }
 
 void ClassifyStudy::Describe(study::Plan& plan) const {
-  const classify::Spec& spec = design.spec;
+  const Spec& spec = design.spec;
   plan.analyses.push_back({Analysis(*this).name, std::string(ProtocolName(spec.protocol)),
                            ModelText(spec), "over all rows", Parameters(spec)});
   plan.leakage_level = LevelOf(spec.protocol);
-  if (design.statement) plan.privacy = PlanPrivacyRows(*design.statement);
+  if (design.statement) plan.privacy = run::PlanPrivacyRows(*design.statement);
   if (IsPrivate()) {
     plan.privacy_statement = design.statement;
-    for (std::string& sentence : PlanPrivacySentences(*design.statement)) {
+    for (std::string& sentence : run::PlanPrivacySentences(*design.statement)) {
       plan.assumptions.push_back(std::move(sentence));
     }
     plan.assumptions.emplace_back(
@@ -227,8 +229,8 @@ void ClassifyStudy::Describe(study::Plan& plan) const {
 
 std::vector<std::string> ClassifyStudy::AlsoLearns(size_t party) const {
   if (party >= num_computing) return {};
-  if (design.spec.protocol == classify::Protocol::kOwn) return {"a classifier of its own rows"};
-  if (!classify::DrawsNoise(design.spec.protocol)) return {"with them the classifier"};
+  if (design.spec.protocol == Protocol::kOwn) return {"a classifier of its own rows"};
+  if (!DrawsNoise(design.spec.protocol)) return {"with them the classifier"};
   return {"with them the classifier", "and its own share of the noise, which it can subtract"};
 }
 
@@ -236,8 +238,9 @@ std::vector<study::PlanExposure> ClassifyStudy::Exposures() const {
   const uint64_t d = design.spec.dimension();
   std::vector<study::PlanExposure> exposures;
   const data::Schema factors = data::WithDerivedFactors(file.dictionary, file.derived);
-  const CovariateTable table{
-      LeastUnknown(*this, PatternColumnsOf(*this, factors, design.spec.columns), false), false};
+  const run::CovariateTable table{
+      run::LeastUnknown(*this, run::PatternColumnsOf(*this, factors, design.spec.columns), false),
+      false};
   double opened_bits = 0;
   for (const mpc::Release& release : releases) {
     study::PlanExposure exposure;
@@ -253,7 +256,7 @@ std::vector<study::PlanExposure> ClassifyStudy::Exposures() const {
     if (!IsPrivate()) {
       // Together with what opens before.
       opened_bits += privacy::NumberBits(exposure.opened, 0);
-      exposure.bits = BitsAgainst(opened_bits, {table}, 0);
+      exposure.bits = run::BitsAgainst(opened_bits, {table}, 0);
     }
     exposures.push_back(std::move(exposure));
   }
@@ -275,8 +278,8 @@ std::vector<privacy::ledger::Charge> ClassifyStudy::Charges(
         "method 'classify' has the adjacency replace only");
   }
   std::vector<privacy::ledger::Charge> charges =
-      classify::ChargesOf(*design.statement, releases.front().id,
-                          policy.insider ? policy.coalition : 0, design.promise.delta);
+      ChargesOf(*design.statement, releases.front().id, policy.insider ? policy.coalition : 0,
+                design.promise.delta);
   // Without an insider budget there is nothing to charge for parties.
   if (!policy.insider) {
     std::erase_if(charges, [](const privacy::ledger::Charge& charge) {
@@ -299,7 +302,7 @@ void ClassifyStudy::DeriveColumns(data::Table& table) const {
 
 std::unique_ptr<MethodRows> ClassifyStudy::PrepareRows(size_t /*party*/,
                                                        const data::Holding& holding,
-                                                       OwnRows& counts) const {
+                                                       run::OwnRows& counts) const {
   const data::Table& table = *holding.table;
   counts.observed = table.num_rows;
   auto rows = std::make_unique<ClassifyRows>();
@@ -332,23 +335,23 @@ std::vector<std::vector<uint8_t>> ClassifyStudy::ExactRowSets(const MethodRows& 
 
 uint64_t ClassifyStudy::LeastRowsApart() const {
   return std::max<uint64_t>(file.disclosure.min_cell,
-                            kRowsApartPerColumn * design.spec.dimension());
+                            run::kRowsApartPerColumn * design.spec.dimension());
 }
 
-std::unique_ptr<MethodResult> ClassifyStudy::Run(mpc::Engine& engine, const RunInput& input,
+std::unique_ptr<MethodResult> ClassifyStudy::Run(mpc::Engine& engine, const run::RunInput& input,
                                                  Progress& progress) const {
   auto run = std::make_unique<ClassifyRun>();
-  std::optional<classify::OwnClassification> own;
+  std::optional<OwnClassification> own;
   if (engine.self() && input.rows != nullptr) {
     const auto& rows = static_cast<const ClassifyRows&>(*input.rows);
-    own = classify::PrepareOwn(design, rows.table, *input.random);
+    own = PrepareOwn(design, rows.table, *input.random);
     run->clipped_rows = own->clipped_rows;
   }
-  run->result = classify::RunClassification(engine, design, own, input.random, progress);
+  run->result = RunClassification(engine, design, own, input.random, progress);
   return run;
 }
 
-void ClassifyStudy::Conclude(size_t /*party*/, MethodResult& result, PartyOutcome& outcome,
+void ClassifyStudy::Conclude(size_t /*party*/, MethodResult& result, run::PartyOutcome& outcome,
                              Progress& /*progress*/) const {
   const auto& run = static_cast<const ClassifyRun&>(result);
   if (run.result.coefficients.size() == 0) return;  // the dealer
@@ -356,4 +359,4 @@ void ClassifyStudy::Conclude(size_t /*party*/, MethodResult& result, PartyOutcom
       ClassifyDocument(*this, run.result, run.clipped_rows));
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::classify

@@ -10,14 +10,14 @@
 #include "run/method/study.h"
 #include "study/plan/document.h"
 
-namespace partita::runtime {
+namespace partita::methods::classify {
 
-struct ClassifyStudy final : Study {
-  methods::classify::Classification design;
+struct ClassifyStudy final : run::Study {
+  Classification design;
 
-  MethodName Method() const override;
-  StudySize Size() const override;
-  bool IsPrivate() const override { return methods::classify::IsPrivate(design.spec.protocol); }
+  run::MethodName Method() const override;
+  run::StudySize Size() const override;
+  bool IsPrivate() const override { return classify::IsPrivate(design.spec.protocol); }
   void Describe(study::Plan& plan) const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
@@ -25,15 +25,15 @@ struct ClassifyStudy final : Study {
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;
   void DeriveColumns(data::Table& table) const override;
-  std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
-                                          OwnRows& counts) const override;
-  std::unique_ptr<MethodRows> NoRows() const override;
-  std::vector<std::vector<uint8_t>> ExactRowSets(const MethodRows& rows,
+  std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                               run::OwnRows& counts) const override;
+  std::unique_ptr<run::MethodRows> NoRows() const override;
+  std::vector<std::vector<uint8_t>> ExactRowSets(const run::MethodRows& rows,
                                                  const data::Holding& holding) const override;
   uint64_t LeastRowsApart() const override;
-  std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
-                                    Progress& progress) const override;
-  void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
+  std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
+                                         Progress& progress) const override;
+  void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                 Progress& progress) const override;
 };
 
@@ -44,8 +44,7 @@ ClassifyStudy PrepareClassifyStudy(study::StudyFile file);
 
 // What one party's report says. It holds that party's own test rows where they were evaluated
 // locally.
-study::Document ClassifyDocument(const ClassifyStudy& study,
-                                 const methods::classify::ClassificationResult& result,
+study::Document ClassifyDocument(const ClassifyStudy& study, const ClassificationResult& result,
                                  size_t clipped_rows);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::classify

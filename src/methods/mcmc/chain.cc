@@ -10,11 +10,10 @@
 #include "methods/mcmc/noisy_sums.h"
 #include "stats/mcmc/stages.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 using Eigen::MatrixXd;
-namespace mcmc = stats::mcmc;
 
 // What a party knows of a block of decisions; all empty at the dealer.
 struct Block {
@@ -59,7 +58,7 @@ class Recorder {
   Recorder(const ChainPlan& plan, const ChainInputs& inputs)
       : block_(plan.options.speculation),
         stretch_(plan.stretch * block_),
-        total_(mcmc::DecisionsOf(plan.options)),
+        total_(stats::mcmc::DecisionsOf(plan.options)),
         mark_(inputs.mark),
         store_(inputs.store),
         record_(inputs.record) {
@@ -126,7 +125,7 @@ void CheckInputs(const mpc::Engine& engine, const ChainPlan& plan, const ChainIn
     throw Error(ErrorCode::kInternal, "a chain goes on with another seed than it began with");
   }
   const uint64_t decided = inputs.record.decisions.size();
-  if (decided % plan.options.speculation != 0 || decided > mcmc::DecisionsOf(plan.options)) {
+  if (decided % plan.options.speculation != 0 || decided > stats::mcmc::DecisionsOf(plan.options)) {
     throw Error(ErrorCode::kBadInput, "the record of a chain does not fit its plan",
                 "resume with the plan that made it");
   }
@@ -135,9 +134,9 @@ void CheckInputs(const mpc::Engine& engine, const ChainPlan& plan, const ChainIn
 }  // namespace
 
 void CheckPlan(const ChainPlan& plan) {
-  const mcmc::ChainOptions& options = plan.options;
+  const stats::mcmc::ChainOptions& options = plan.options;
   if (plan.rule != Rule::kBit &&
-      (options.acceptance != mcmc::Acceptance::kMetropolis || options.speculation != 1)) {
+      (options.acceptance != stats::mcmc::Acceptance::kMetropolis || options.speculation != 1)) {
     throw Error(ErrorCode::kUsage,
                 "only opened bits can follow Barker's rule or be decided several at a time",
                 "use Metropolis's rule without speculation, or open bits");
@@ -147,7 +146,7 @@ void CheckPlan(const ChainPlan& plan) {
                 "open bits, without speculation");
   }
   if (options.speculation == 0 || options.speculation > kMaxBlock || plan.stretch == 0 ||
-      mcmc::DecisionsOf(options) % options.speculation != 0) {
+      stats::mcmc::DecisionsOf(options) % options.speculation != 0) {
     throw Error(ErrorCode::kUsage, "the decisions are not a multiple of those of a block",
                 "choose other numbers of warm-up decisions or draws");
   }
@@ -157,8 +156,8 @@ void CheckPlan(const ChainPlan& plan) {
 }
 
 mpc::Release ReleaseOf(const ChainPlan& plan, uint64_t decided) {
-  const mcmc::ChainOptions& options = plan.options;
-  const uint64_t left = mcmc::DecisionsOf(options) - decided;
+  const stats::mcmc::ChainOptions& options = plan.options;
+  const uint64_t left = stats::mcmc::DecisionsOf(options) - decided;
   if (plan.rule == Rule::kPenalty) return PenaltyReleaseOf(options.chains, left);
   if (plan.rule != Rule::kBit) {
     return ReleaseOf(NoisySumTask{options.chains, plan.rule == Rule::kProduct}, left);
@@ -172,8 +171,9 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
                             Progress& progress) {
   CheckPlan(plan);
   CheckInputs(engine, plan, inputs);
-  const mcmc::ChainOptions& options = plan.options;
-  const uint64_t total = mcmc::DecisionsOf(options), decided = inputs.record.decisions.size();
+  const stats::mcmc::ChainOptions& options = plan.options;
+  const uint64_t total = stats::mcmc::DecisionsOf(options),
+                 decided = inputs.record.decisions.size();
   crypto::SystemRandom unused;
   const crypto::Key no_key{};
   const bool party = engine.self().has_value();
@@ -189,18 +189,19 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
     return result;
   }
 
-  mcmc::Differences differences(*inputs.target);
-  std::optional<mcmc::LaterDifferences> later;
+  stats::mcmc::Differences differences(*inputs.target);
+  std::optional<stats::mcmc::LaterDifferences> later;
   if (plan.staged) later.emplace(*inputs.later);
   uint64_t t = 0;
-  const mcmc::Decide in_turn = [&](const MatrixXd& current, const std::vector<MatrixXd>& steps) {
+  const stats::mcmc::Decide in_turn = [&](const MatrixXd& current,
+                                          const std::vector<MatrixXd>& steps) {
     const uint64_t first = t;
     t += steps.size();
     if (first < decided) return Recorded(inputs.record, first, steps.size(), options.chains);
     Block block;
     block.number = first;
     block.own = differences.Of(current, steps);
-    block.prior = mcmc::PriorDifferences(plan.priors, current, steps);
+    block.prior = stats::mcmc::PriorDifferences(plan.priors, current, steps);
     block.step = steps.front();
     recorder.BeforeBlock();
     Bits bits = decide(block);
@@ -208,7 +209,7 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
       Block second;
       second.own = later->Of(current, steps.front(), bits.front());
       second.prior = MatrixXd::Zero(1, current.cols());
-      bits = {mcmc::Both(bits.front(), decide(second).front())};
+      bits = {stats::mcmc::Both(bits.front(), decide(second).front())};
       later->Replace(bits.front());
     }
     recorder.AfterBlock(bits);
@@ -217,7 +218,7 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
   };
   crypto::Prg proposals(crypto::DeriveKey(*inputs.public_key, "chain proposals"));
   try {
-    result.draws = mcmc::RunChains(plan.start, options, in_turn, proposals, progress);
+    result.draws = stats::mcmc::RunChains(plan.start, options, in_turn, proposals, progress);
   } catch (...) {
     // What this party knows is all that the others may have to go on with.
     try {
@@ -232,4 +233,4 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
   return result;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -21,7 +21,7 @@
 #include "methods/mcmc/record.h"
 #include "stats/mcmc/chains.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 enum class Rule {
   kBit,      // Version 3, by the plan's acceptance
@@ -77,4 +77,4 @@ struct ChainResult {
 ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const ChainInputs& inputs,
                             Progress& progress);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

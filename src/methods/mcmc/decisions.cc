@@ -8,7 +8,7 @@
 #include "mpc/compare.h"
 #include "mpc/functions/variates.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 // Ways through a block from decision i to decision j: plane r says that these fall as the bits i to
@@ -151,4 +151,4 @@ mpc::SharedBits Decisions::PathOf(const std::vector<mpc::SharedBits>& accepted) 
   return DecisionsOfWay(engine_, ways.front());
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

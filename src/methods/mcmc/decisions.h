@@ -32,7 +32,7 @@
 #include "mpc/engine.h"
 #include "stats/mcmc/chains.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 inline constexpr double kLargestDifference = 0x1p20;
 inline constexpr int kDecisionBits = 40;
@@ -82,4 +82,4 @@ class Decisions {
   std::deque<mpc::Shared> variates_;  // questions x chains each
 };
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

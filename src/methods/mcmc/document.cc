@@ -14,26 +14,24 @@
 #include "privacy/rounded_text.h"
 #include "run/method/plan_privacy.h"
 
-namespace partita::runtime {
+namespace partita::methods::mcmc {
 namespace {
 
-namespace accept = methods::accept;
-
-study::DocumentTable Posterior(const accept::ChainSummary& summary) {
+study::DocumentTable Posterior(const ChainSummary& summary) {
   study::DocumentTable table;
   table.title = "Summary of the draws";
   table.columns = {"parameter", "mean", "sd", "2.5 %", "median", "97.5 %"};
-  for (const accept::ParameterResult& p : summary.parameters) {
+  for (const ParameterResult& p : summary.parameters) {
     table.rows.push_back({p.name, p.mean, p.sd, p.q2_5, p.median, p.q97_5});
   }
   return table;
 }
 
-study::DocumentTable Diagnostics(const accept::ChainSummary& summary) {
+study::DocumentTable Diagnostics(const ChainSummary& summary) {
   study::DocumentTable table;
   table.title = "Diagnostics";
   table.columns = {"parameter", "R-hat", "bulk ESS", "tail ESS", "error of the mean"};
-  for (const accept::ParameterResult& p : summary.parameters) {
+  for (const ParameterResult& p : summary.parameters) {
     table.rows.push_back({p.name, p.rhat, p.bulk_ess, p.tail_ess, p.mcse_mean});
   }
   return table;
@@ -41,15 +39,14 @@ study::DocumentTable Diagnostics(const accept::ChainSummary& summary) {
 
 // exp of what the model adds up, where that has a name: quantiles of the ratio are those of its
 // logarithm.
-std::optional<study::DocumentTable> Ratios(const McmcStudy& study,
-                                           const accept::ChainSummary& summary) {
-  const std::string unit = accept::CoefficientUnit(study.spec.model);
+std::optional<study::DocumentTable> Ratios(const McmcStudy& study, const ChainSummary& summary) {
+  const std::string unit = CoefficientUnit(study.spec.model);
   if (unit.empty() || study.spec.predictors.empty()) return std::nullopt;
   const std::string ratio = unit.substr(std::string("log ").size());
   study::DocumentTable table;
   table.title = std::string(1, static_cast<char>(std::toupper(ratio[0]))) + ratio.substr(1) + "s";
   table.columns = {"per unit of", ratio + ", median", "2.5 %", "97.5 %"};
-  for (const accept::ParameterResult& p : summary.parameters) {
+  for (const ParameterResult& p : summary.parameters) {
     const auto& names = study.spec.predictors;
     if (std::find(names.begin(), names.end(), p.name) == names.end()) continue;
     table.rows.push_back({p.name, std::exp(p.median), std::exp(p.q2_5), std::exp(p.q97_5)});
@@ -57,28 +54,28 @@ std::optional<study::DocumentTable> Ratios(const McmcStudy& study,
   return table;
 }
 
-nlohmann::ordered_json SensitivityJson(const accept::PriorSensitivity& sensitivity) {
-  const auto scaled = [](double power, const accept::ScaledPosterior& at) {
+nlohmann::ordered_json SensitivityJson(const PriorSensitivity& sensitivity) {
+  const auto scaled = [](double power, const ScaledPosterior& at) {
     return nlohmann::ordered_json{{"power", power}, {"shift", at.shift}, {"scale", at.scale}};
   };
   nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
-  for (const accept::ParameterSensitivity& p : sensitivity.parameters) {
+  for (const ParameterSensitivity& p : sensitivity.parameters) {
     parameters.push_back({{"name", p.name},
-                          {"weaker", scaled(accept::kWeakerPrior, p.weaker)},
-                          {"stronger", scaled(accept::kStrongerPrior, p.stronger)},
+                          {"weaker", scaled(kWeakerPrior, p.weaker)},
+                          {"stronger", scaled(kStrongerPrior, p.stronger)},
                           {"sensitive", p.sensitive()}});
   }
   return {{"effective_draws", sensitivity.effective_draws}, {"parameters", parameters}};
 }
 
-study::DocumentSection SensitivitySection(const accept::PriorSensitivity& sensitivity) {
+study::DocumentSection SensitivitySection(const PriorSensitivity& sensitivity) {
   study::DocumentSection section{"Sensitivity to the priors"};
   std::string sensitive;
   study::DocumentTable table{
-      fmt::format("Priors to the power {} and {}", accept::kWeakerPrior, accept::kStrongerPrior),
+      fmt::format("Priors to the power {} and {}", kWeakerPrior, kStrongerPrior),
       {"parameter", "weaker: shift in sd", "sd times", "stronger: shift in sd", "sd times"},
       {}};
-  for (const accept::ParameterSensitivity& p : sensitivity.parameters) {
+  for (const ParameterSensitivity& p : sensitivity.parameters) {
     table.rows.push_back(
         {p.name, p.weaker.shift, p.weaker.scale, p.stronger.shift, p.stronger.scale});
     if (p.sensitive()) sensitive += (sensitive.empty() ? "" : ", ") + p.name;
@@ -99,10 +96,10 @@ study::DocumentSection SensitivitySection(const accept::PriorSensitivity& sensit
   return section;
 }
 
-std::string ChainJson(const McmcStudy& study, const accept::ChainSummary& summary, uint64_t lost,
-                      const accept::PriorSensitivity& sensitivity) {
+std::string ChainJson(const McmcStudy& study, const ChainSummary& summary, uint64_t lost,
+                      const PriorSensitivity& sensitivity) {
   nlohmann::ordered_json parameters = nlohmann::ordered_json::array();
-  for (const accept::ParameterResult& p : summary.parameters) {
+  for (const ParameterResult& p : summary.parameters) {
     parameters.push_back({{"name", p.name},
                           {"mean", p.mean},
                           {"sd", p.sd},
@@ -127,8 +124,7 @@ std::string ChainJson(const McmcStudy& study, const accept::ChainSummary& summar
   return json.dump();
 }
 
-study::DocumentSection ChainPrivacySection(const McmcStudy& study,
-                                           const accept::ChainSummary& summary) {
+study::DocumentSection ChainPrivacySection(const McmcStudy& study, const ChainSummary& summary) {
   study::DocumentSection section{"What the decisions tell"};
   if (!study.IsPrivate()) {
     section.paragraphs.emplace_back(
@@ -145,7 +141,7 @@ study::DocumentSection ChainPrivacySection(const McmcStudy& study,
       summary.decisions, privacy::RoundedText(epsilon, 3, true),
       privacy::DeltaText(study.spec.privacy->delta),
       privacy::RoundedText(epsilon / effective, 2, true)));
-  for (const study::PlanPrivacy& row : PlanPrivacyRows(study.statement)) {
+  for (const study::PlanPrivacy& row : run::PlanPrivacyRows(study.statement)) {
     section.paragraphs.push_back(row.adversary +
                                  (row.adjacency.empty() ? "" : " (" + row.adjacency + ")") + ": " +
                                  row.loss + ".");
@@ -157,9 +153,8 @@ study::DocumentSection ChainPrivacySection(const McmcStudy& study,
 
 }  // namespace
 
-study::Document McmcDocument(const McmcStudy& study, const accept::ChainResult& result) {
-  const accept::ChainSummary summary =
-      accept::SummariseChain(study.chain, study.parameters, result);
+study::Document McmcDocument(const McmcStudy& study, const ChainResult& result) {
+  const ChainSummary summary = SummariseChain(study.chain, study.parameters, result);
   study::Document document;
   document.title = fmt::format("Posterior of {}", study.file.analyses.front().name);
   study::DocumentSection posterior{"Posterior", {}, {Posterior(summary)}};
@@ -176,19 +171,17 @@ study::Document McmcDocument(const McmcStudy& study, const accept::ChainResult& 
   posterior.paragraphs.insert(posterior.paragraphs.end(), summary.warnings.begin(),
                               summary.warnings.end());
   document.sections.push_back(std::move(posterior));
-  const accept::PriorSensitivity sensitivity =
-      accept::ScalePriors(study.parameters, study.chain.priors, result.draws);
+  const PriorSensitivity sensitivity =
+      ScalePriors(study.parameters, study.chain.priors, result.draws);
   document.sections.push_back(SensitivitySection(sensitivity));
   document.sections.push_back(ChainPrivacySection(study, summary));
-  document.sections.push_back(
-      {"Chains", {}, {}, accept::ChainPlots(study.spec, summary, result.draws)});
-  document.sections.push_back(
-      {"Ranks of the draws", {}, {}, accept::RankPlots(summary, result.draws)});
+  document.sections.push_back({"Chains", {}, {}, ChainPlots(study.spec, summary, result.draws)});
+  document.sections.push_back({"Ranks of the draws", {}, {}, RankPlots(summary, result.draws)});
   document.json = ChainJson(study, summary, result.skipped, sensitivity);
-  document.files.push_back({"draws.csv", accept::DrawsCsv(study.parameters, result.draws)});
+  document.files.push_back({"draws.csv", DrawsCsv(study.parameters, result.draws)});
   for (size_t c = 0; c < result.draws.chains.size(); ++c) {
     document.files.push_back(
-        {fmt::format("stan-{}.csv", c + 1), accept::StanCsv(study.parameters, result.draws, c)});
+        {fmt::format("stan-{}.csv", c + 1), StanCsv(study.parameters, result.draws, c)});
   }
   // A chain that stood still now and then is still one of its posterior; of one that did so for
   // long the diagnostics speak of other decisions than the study asked for.
@@ -208,12 +201,10 @@ uint64_t McmcStudy::FileBytes() const {
   return 2 * kNumber * options.chains * options.draws * (parameters.size() + kOfADraw);
 }
 
-std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study,
-                                                     const accept::ChainRows& rows,
+std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study, const ChainRows& rows,
                                                      const stats::mcmc::Draws& draws,
                                                      crypto::RandomSource& random) {
-  const std::vector<accept::PredictiveCheck> checks =
-      accept::CheckPredictions(study.spec, rows, draws, random);
+  const std::vector<PredictiveCheck> checks = CheckPredictions(study.spec, rows, draws, random);
   if (checks.empty()) return {};
   study::DocumentSection section{"Own rows against the model"};
   section.own_rows = true;
@@ -225,8 +216,8 @@ std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study,
       "replicates above what the rows show. Near 0 or 1 the model is unlikely to produce rows like "
       "these. The model was fitted to these rows among others, which draws p towards 0.5; the "
       "checks are not independent of each other.",
-      std::min(draws_in_all, accept::kReplicates), rows.outcome.size()));
-  if (accept::IsSurvival(study.spec.model)) {
+      std::min(draws_in_all, kReplicates), rows.outcome.size()));
+  if (IsSurvival(study.spec.model)) {
     section.paragraphs.emplace_back(
         "Replicates of censored rows are censored when the rows were, those of the others at a "
         "later time at which rows of this table were censored.");
@@ -237,7 +228,7 @@ std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study,
   study::DocumentTable table{"Posterior predictive checks",
                              {"of the outcome", "rows", "replicates", "2.5 %", "97.5 %", "p"},
                              {}};
-  for (const accept::PredictiveCheck& check : checks) {
+  for (const PredictiveCheck& check : checks) {
     table.rows.push_back(
         {check.statistic, check.observed, check.mean, check.lower, check.upper, check.p_value});
   }
@@ -245,4 +236,4 @@ std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study,
   return section;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mcmc

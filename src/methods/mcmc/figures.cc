@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "methods/mcmc/trade_offs.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 using privacy::CurveSide;
@@ -114,4 +114,4 @@ std::vector<FigureLine> TradeOffFigures(const FigureSettings& settings, Progress
   return lines;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

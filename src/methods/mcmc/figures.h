@@ -13,7 +13,7 @@
 #include "base/progress.h"
 #include "privacy/accounting/trade_off.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 struct FigureSettings {
   uint32_t parties = 7;
@@ -37,4 +37,4 @@ struct FigureLine {
 // accountant, about a second each. Throws kUsage for settings out of range.
 std::vector<FigureLine> TradeOffFigures(const FigureSettings& settings, Progress& progress);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

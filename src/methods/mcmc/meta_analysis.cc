@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 constexpr int kFractionBits = 40;
@@ -130,4 +130,4 @@ PooledEstimate PoolInTheClear(const std::vector<double>& estimates,
   return pooled;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

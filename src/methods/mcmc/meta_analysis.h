@@ -17,7 +17,7 @@
 
 #include "mpc/engine.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 inline constexpr double kLargestWeight = 0x1p30, kLargestEstimate = 0x1p10;
 inline constexpr char kFirstSumsRelease[] = "meta-fixed", kSecondSumsRelease[] = "meta-random";
@@ -44,4 +44,4 @@ std::vector<PooledEstimate> PoolEstimates(mpc::Engine& engine, size_t coefficien
 PooledEstimate PoolInTheClear(const std::vector<double>& estimates,
                               const std::vector<double>& standard_errors);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 constexpr double kLargestNoise = 1024;  // a larger share has a probability below e^-1000
@@ -81,4 +81,4 @@ Bits NoisySums::Decide(const Eigen::MatrixXd& own) {
   return bits;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -20,7 +20,7 @@
 #include "methods/mcmc/decisions.h"
 #include "privacy/sampling/polya.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 inline constexpr char kNoisySumsRelease[] = "noisy-sums";
 
@@ -48,4 +48,4 @@ class NoisySums {
   privacy::PolyaShare gamma_;
 };
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "crypto/prg.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 constexpr double kLargestShare = 64;  // beyond: a probability below 2^-2900
@@ -102,4 +102,4 @@ Bits PenaltyDecisions::Decide(const Eigen::MatrixXd& own, const PenaltyQuestion&
   return bits;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

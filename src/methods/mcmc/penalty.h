@@ -25,7 +25,7 @@
 #include "privacy/sampling/discrete_gaussian.h"
 #include "privacy/sampling/distributed_noise.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 inline constexpr char kPenaltyRelease[] = "noisy-log-ratios";
 
@@ -67,4 +67,4 @@ class PenaltyDecisions {
   privacy::DiscreteGaussian noise_;
 };
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 using Eigen::Index;
@@ -180,4 +180,4 @@ std::vector<DocumentPlot> RankPlots(const ChainSummary& summary, const stats::mc
   return plots;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -8,7 +8,7 @@
 #include "methods/mcmc/spec.h"
 #include "study/plan/document.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 // A line per chain up to as many; of more chains a band from the lowest to the highest, and their
 // mean.
@@ -27,4 +27,4 @@ std::vector<study::DocumentPlot> ChainPlots(const ChainSpec& spec, const ChainSu
 std::vector<study::DocumentPlot> RankPlots(const ChainSummary& summary,
                                            const stats::mcmc::Draws& draws);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -10,10 +10,9 @@
 #include "base/error.h"
 #include "stats/mcmc/outcomes.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
-namespace mcmc = stats::mcmc;
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -148,15 +147,16 @@ Outcomes Draw(ChainModel model, const MatrixXd& x, const VectorXd& theta, const 
               stats::blr::Variates& variates) {
   switch (model) {
     case ChainModel::kLinear:
-      return {mcmc::DrawLinear(x, theta, variates), {}};
+      return {stats::mcmc::DrawLinear(x, theta, variates), {}};
     case ChainModel::kLogistic:
-      return {mcmc::DrawLogistic(x, theta, variates), {}};
+      return {stats::mcmc::DrawLogistic(x, theta, variates), {}};
     case ChainModel::kPoisson:
-      return {mcmc::DrawPoisson(x, theta, variates), {}};
+      return {stats::mcmc::DrawPoisson(x, theta, variates), {}};
     case ChainModel::kNegativeBinomial:
-      return {mcmc::DrawNegativeBinomial(x, theta, variates), {}};
+      return {stats::mcmc::DrawNegativeBinomial(x, theta, variates), {}};
     case ChainModel::kWeibull: {
-      const mcmc::SurvivalRows drawn = mcmc::DrawWeibull(x, theta, censored, variates);
+      const stats::mcmc::SurvivalRows drawn =
+          stats::mcmc::DrawWeibull(x, theta, censored, variates);
       return {drawn.time, drawn.event};
     }
     case ChainModel::kCox:
@@ -166,7 +166,7 @@ Outcomes Draw(ChainModel model, const MatrixXd& x, const VectorXd& theta, const 
 }
 
 // Some of all draws, one per column.
-MatrixXd SomeDraws(const mcmc::Draws& draws) {
+MatrixXd SomeDraws(const stats::mcmc::Draws& draws) {
   std::vector<VectorXd> all;
   for (const MatrixXd& chain : draws.chains) {
     for (Index i = 0; i < chain.rows(); ++i) all.emplace_back(chain.row(i));
@@ -198,7 +198,7 @@ PredictiveCheck Summarise(std::string name, double observed, std::vector<double>
 }  // namespace
 
 std::vector<PredictiveCheck> CheckPredictions(const ChainSpec& spec, const ChainRows& rows,
-                                              const mcmc::Draws& draws,
+                                              const stats::mcmc::Draws& draws,
                                               crypto::RandomSource& random) {
   if (rows.outcome.size() == 0 || draws.chains.empty()) return {};
   const MatrixXd x = DesignOf(spec, rows);
@@ -224,4 +224,4 @@ std::vector<PredictiveCheck> CheckPredictions(const ChainSpec& spec, const Chain
   return checks;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

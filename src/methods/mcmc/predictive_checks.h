@@ -11,7 +11,7 @@
 #include "methods/mcmc/spec.h"
 #include "stats/mcmc/chains.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 inline constexpr size_t kReplicates = 400;
 
@@ -32,4 +32,4 @@ std::vector<PredictiveCheck> CheckPredictions(const ChainSpec& spec, const Chain
                                               const stats::mcmc::Draws& draws,
                                               crypto::RandomSource& random);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

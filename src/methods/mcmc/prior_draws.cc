@@ -7,9 +7,8 @@
 #include "base/error.h"
 #include "stats/mcmc/outcomes.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
-namespace mcmc = stats::mcmc;
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
@@ -20,12 +19,12 @@ constexpr double kLargestLog = 300;
 
 }  // namespace
 
-MatrixXd DrawFromPriors(const std::vector<mcmc::Prior>& priors, size_t draws, Index coefficients,
-                        stats::blr::Variates& variates) {
+MatrixXd DrawFromPriors(const std::vector<stats::mcmc::Prior>& priors, size_t draws,
+                        Index coefficients, stats::blr::Variates& variates) {
   MatrixXd thetas(static_cast<Index>(priors.size()), static_cast<Index>(draws));
   for (Index i = 0; i < thetas.cols(); ++i) {
     for (Index j = 0; j < thetas.rows(); ++j) {
-      const double value = mcmc::Draw(priors[static_cast<size_t>(j)], variates);
+      const double value = stats::mcmc::Draw(priors[static_cast<size_t>(j)], variates);
       thetas(j, i) = j < coefficients ? value : std::clamp(value, -kLargestLog, kLargestLog);
     }
   }
@@ -53,16 +52,16 @@ double DrawOutcome(ChainModel model, const MatrixXd& row, const VectorXd& theta,
                    stats::blr::Variates& variates) {
   switch (model) {
     case ChainModel::kLinear:
-      return mcmc::DrawLinear(row, theta, variates)(0);
+      return stats::mcmc::DrawLinear(row, theta, variates)(0);
     case ChainModel::kLogistic:
-      return mcmc::DrawLogistic(row, theta, variates)(0);
+      return stats::mcmc::DrawLogistic(row, theta, variates)(0);
     case ChainModel::kPoisson:
-      return mcmc::DrawPoisson(row, theta, variates)(0);
+      return stats::mcmc::DrawPoisson(row, theta, variates)(0);
     case ChainModel::kNegativeBinomial:
-      return mcmc::DrawNegativeBinomial(row, theta, variates)(0);
+      return stats::mcmc::DrawNegativeBinomial(row, theta, variates)(0);
     case ChainModel::kWeibull: {
       const VectorXd never = VectorXd::Constant(1, std::numeric_limits<double>::infinity());
-      return mcmc::DrawWeibull(row, theta, never, variates).time(0);
+      return stats::mcmc::DrawWeibull(row, theta, never, variates).time(0);
     }
     case ChainModel::kCox:
       break;
@@ -70,4 +69,4 @@ double DrawOutcome(ChainModel model, const MatrixXd& row, const VectorXd& theta,
   throw Error(ErrorCode::kInternal, "the model draws no outcomes");
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -9,7 +9,7 @@
 #include "stats/blr/variates.h"
 #include "stats/mcmc/priors.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 // Parameters by draws. Those behind the first `coefficients` are logarithms of scales or sizes and
 // cut to +-300: models are the same beyond it, doubles are not. Throws kUsage for a flat prior.
@@ -23,4 +23,4 @@ double ExpectedOutcome(ChainModel model, double predictor, const Eigen::VectorXd
 double DrawOutcome(ChainModel model, const Eigen::MatrixXd& row, const Eigen::VectorXd& theta,
                    stats::blr::Variates& variates);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -14,12 +14,9 @@
 #include "methods/mcmc/prior_draws.h"
 #include "methods/mcmc/section.h"
 
-namespace partita::runtime {
+namespace partita::methods::mcmc {
 namespace {
 
-namespace accept = methods::accept;
-namespace mcmc = stats::mcmc;
-using accept::ChainModel;
 using data::ColumnSchema;
 using data::ColumnType;
 using Eigen::Index;
@@ -34,25 +31,25 @@ std::string KeyOf(const std::string& name) {
   return name.find('.') == std::string::npos ? name : fmt::format("\"{}\"", name);
 }
 
-const accept::ChainSpec& SpecOf(const study::StudyFile& file) {
+const ChainSpec& SpecOf(const study::StudyFile& file) {
   const study::AnalysisSpec& analysis = file.analyses.front();
-  const auto* section = dynamic_cast<const study::McmcSection*>(analysis.section.get());
+  const auto* section = dynamic_cast<const McmcSection*>(analysis.section.get());
   if (section == nullptr) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("{}: no analysis of this study has priors: its method is '{}'",
                             file.file_name, analysis.method),
                 "name a study file whose analysis has method = \"mcmc\"");
   }
-  const accept::ChainSpec& spec = section->spec;
+  const ChainSpec& spec = section->spec;
   if (spec.model == ChainModel::kCox) {
     throw Error(ErrorCode::kBadInput,
                 "Cox's model leaves the times open, so its priors imply no outcomes",
                 "try the same predictors and priors with model = \"weibull\"");
   }
-  const accept::ChainPlan plan = accept::PlanOf(spec);
-  const std::vector<std::string> names = accept::ParameterNames(spec);
+  const ChainPlan plan = PlanOf(spec);
+  const std::vector<std::string> names = ParameterNames(spec);
   for (size_t j = 0; j < names.size(); ++j) {
-    if (plan.priors[j].kind != mcmc::PriorKind::kFlat) continue;
+    if (plan.priors[j].kind != stats::mcmc::PriorKind::kFlat) continue;
     throw Error(
         ErrorCode::kBadInput,
         fmt::format("the prior of {} is flat, which is no distribution to draw from", names[j]),
@@ -92,8 +89,7 @@ std::string ValueText(const ColumnSchema& variable, double value) {
 // Made-up rows of the variables that the predictors come from.
 class MadeUpRows {
  public:
-  MadeUpRows(const study::StudyFile& file, const accept::ChainSpec& spec)
-      : file_(file), spec_(spec) {
+  MadeUpRows(const study::StudyFile& file, const ChainSpec& spec) : file_(file), spec_(spec) {
     const auto columns = data::DesignColumns(file.dictionary, file.derived);
     for (const ColumnSchema& variable : file.dictionary.columns) {
       const bool used = std::any_of(columns.begin(), columns.end(), [&](const auto& column) {
@@ -153,7 +149,7 @@ class MadeUpRows {
       table.columns.push_back(std::move(column));
     }
     data::AddDesignColumns(table, file_.dictionary, file_.derived, spec_.predictors);
-    accept::ChainRows made_up;
+    ChainRows made_up;
     made_up.predictors.resize(static_cast<Index>(rows.size()),
                               static_cast<Index>(spec_.predictors.size()));
     for (size_t j = 0; j < spec_.predictors.size(); ++j) {
@@ -161,11 +157,11 @@ class MadeUpRows {
       made_up.predictors.col(static_cast<Index>(j)) =
           Eigen::Map<const VectorXd>(numbers.data(), static_cast<Index>(numbers.size()));
     }
-    return accept::DesignOf(spec_, made_up);
+    return DesignOf(spec_, made_up);
   }
 
   const study::StudyFile& file_;
-  const accept::ChainSpec& spec_;
+  const ChainSpec& spec_;
   std::vector<ColumnSchema> variables_;
 };
 
@@ -215,12 +211,12 @@ PriorPredictive SimulatePriors(const study::StudyFile& file,
   if (options.draws < kLeastDraws) {
     throw Error(ErrorCode::kUsage, "quantiles need at least 100 draws");
   }
-  const accept::ChainSpec& spec = SpecOf(file);
-  const std::vector<mcmc::Prior> priors = accept::PlanOf(spec).priors;
-  const std::vector<std::string> names = accept::ParameterNames(spec);
+  const ChainSpec& spec = SpecOf(file);
+  const std::vector<stats::mcmc::Prior> priors = PlanOf(spec).priors;
+  const std::vector<std::string> names = ParameterNames(spec);
   PriorPredictive result;
   result.analysis = file.analyses.front().name;
-  result.model = accept::ChainModelNames()[static_cast<size_t>(spec.model)];
+  result.model = ChainModelNames()[static_cast<size_t>(spec.model)];
   result.outcome = spec.outcome;
   result.draws = options.draws;
   result.expected = ExpectedName(spec.model);
@@ -231,12 +227,12 @@ PriorPredictive SimulatePriors(const study::StudyFile& file,
   const MadeUpRows rows(file, spec);
   std::vector<std::string> row_names;
   const MatrixXd reference = rows.Reference(row_names);
-  const MatrixXd thetas = accept::DrawFromPriors(priors, options.draws, reference.cols(), variates);
+  const MatrixXd thetas = DrawFromPriors(priors, options.draws, reference.cols(), variates);
   for (Index j = 0; j < thetas.rows(); ++j) {
     const auto k = static_cast<size_t>(j);
     const VectorXd values = thetas.row(j).transpose();
     result.parameters.push_back(
-        {names[k], mcmc::PriorText(priors[k]), QuantilesOf({values.begin(), values.end()})});
+        {names[k], stats::mcmc::PriorText(priors[k]), QuantilesOf({values.begin(), values.end()})});
   }
   const auto is_outside = [&](double value) {
     return value < result.lower || value > result.upper;
@@ -246,7 +242,7 @@ PriorPredictive SimulatePriors(const study::StudyFile& file,
     for (Index i = 0; i < thetas.cols(); ++i) {
       const VectorXd theta = thetas.col(i);
       const double predictor = reference.row(r).dot(theta.head(reference.cols()));
-      expected.push_back(accept::ExpectedOutcome(spec.model, predictor, theta));
+      expected.push_back(ExpectedOutcome(spec.model, predictor, theta));
     }
     const double outside = ShareOf(expected, is_outside);
     result.reference_rows.push_back(
@@ -257,9 +253,9 @@ PriorPredictive SimulatePriors(const study::StudyFile& file,
   std::vector<double> outcomes, chances;
   for (Index i = 0; i < thetas.cols(); ++i) {
     const MatrixXd row = random.row(i);
-    outcomes.push_back(accept::DrawOutcome(spec.model, row, thetas.col(i), variates));
+    outcomes.push_back(DrawOutcome(spec.model, row, thetas.col(i), variates));
     const double predictor = random.row(i).dot(thetas.col(i).head(random.cols()));
-    chances.push_back(accept::ExpectedOutcome(ChainModel::kLogistic, predictor, thetas.col(i)));
+    chances.push_back(ExpectedOutcome(ChainModel::kLogistic, predictor, thetas.col(i)));
   }
   result.share_below = ShareOf(outcomes, [&](double value) { return value < result.lower; });
   result.share_above = ShareOf(outcomes, [&](double value) { return value > result.upper; });
@@ -273,4 +269,4 @@ PriorPredictive SimulatePriors(const study::StudyFile& file,
   return result;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mcmc

@@ -18,7 +18,7 @@
 
 #include "study/file/study_file.h"
 
-namespace partita::runtime {
+namespace partita::methods::mcmc {
 
 struct PriorPredictiveOptions {
   size_t draws = 4000;
@@ -61,4 +61,4 @@ struct PriorPredictive {
 // draws.
 PriorPredictive SimulatePriors(const study::StudyFile& file, const PriorPredictiveOptions& options);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mcmc

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 using Eigen::Index;
@@ -88,4 +88,4 @@ PriorSensitivity ScalePriors(const std::vector<std::string>& names,
   return sensitivity;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -10,7 +10,7 @@
 #include "stats/mcmc/chains.h"
 #include "stats/mcmc/priors.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 // The powers: priors somewhat weaker and somewhat stronger.
 inline constexpr double kWeakerPrior = 0.8, kStrongerPrior = 1.25;
@@ -43,4 +43,4 @@ PriorSensitivity ScalePriors(const std::vector<std::string>& names,
                              const std::vector<stats::mcmc::Prior>& priors,
                              const stats::mcmc::Draws& draws);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 constexpr uint64_t kMaxDecisions = uint64_t{1} << 32;
@@ -230,4 +230,4 @@ ChainRecord AgreeOnRecord(net::Channel& channel, size_t num_computing, size_t ch
   return agreed;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

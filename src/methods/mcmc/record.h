@@ -18,7 +18,7 @@
 #include "crypto/state_file.h"
 #include "net/channel.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 // One decision of all chains.
 struct Decision {
@@ -70,4 +70,4 @@ inline constexpr size_t kLengthBytes = 16;
 ChainRecord AgreeOnRecord(net::Channel& channel, size_t num_computing, size_t chains, uint64_t most,
                           const ChainRecord& own);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -13,13 +13,12 @@
 #include "stats/mcmc/maximum.h"
 #include "stats/mcmc/outcomes.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-namespace mcmc = stats::mcmc;
 using stats::blr::Variates;
 
 // Of the average size; the last is the largest.
@@ -41,8 +40,8 @@ Interval Wald(double estimate, double standard_error, double registries) {
 }
 
 // Treatment and age; twice as many patients as events.
-mcmc::SurvivalRows DrawRegistry(const RegistrySettings& settings, size_t events,
-                                Variates& variates) {
+stats::mcmc::SurvivalRows DrawRegistry(const RegistrySettings& settings, size_t events,
+                                       Variates& variates) {
   MatrixXd x(static_cast<Index>(2 * events), 3);  // a column of ones for the baseline
   x.col(0).setOnes();
   for (Index i = 0; i < x.rows(); ++i) {
@@ -53,23 +52,23 @@ mcmc::SurvivalRows DrawRegistry(const RegistrySettings& settings, size_t events,
   VectorXd theta(4);
   theta << settings.baseline_sd * variates.Normal(), -sigma * settings.log_hazard_ratio,
       -sigma * settings.age_effect, std::log(sigma);
-  const mcmc::SurvivalRows all = mcmc::DrawWeibull(
+  const stats::mcmc::SurvivalRows all = stats::mcmc::DrawWeibull(
       x, theta, VectorXd::Constant(x.rows(), std::numeric_limits<double>::infinity()), variates);
   std::vector<double> times(all.time.begin(), all.time.end());
   std::sort(times.begin(), times.end());
   const double end = times[events - 1];
-  mcmc::SurvivalRows rows{x.rightCols(2), all.time.cwiseMin(end), VectorXd(x.rows())};
+  stats::mcmc::SurvivalRows rows{x.rightCols(2), all.time.cwiseMin(end), VectorXd(x.rows())};
   for (Index i = 0; i < x.rows(); ++i) rows.event(i) = all.time(i) <= end ? 1 : 0;
   return rows;
 }
 
-std::vector<mcmc::TargetPtr> DrawRegistries(const RegistrySettings& settings, size_t events,
-                                            Variates& variates) {
-  std::vector<mcmc::TargetPtr> registries;
+std::vector<stats::mcmc::TargetPtr> DrawRegistries(const RegistrySettings& settings, size_t events,
+                                                   Variates& variates) {
+  std::vector<stats::mcmc::TargetPtr> registries;
   for (const double size : kSizes) {
     const double share = std::max(1.0, std::round(size * static_cast<double>(events)));
     registries.push_back(
-        mcmc::CoxTarget(DrawRegistry(settings, static_cast<size_t>(share), variates)));
+        stats::mcmc::CoxTarget(DrawRegistry(settings, static_cast<size_t>(share), variates)));
   }
   return registries;
 }
@@ -79,28 +78,30 @@ struct OneStage {
   double rhat = 0;
 };
 
-OneStage FitOneStage(const std::vector<const mcmc::LocalTarget*>& registries,
+OneStage FitOneStage(const std::vector<const stats::mcmc::LocalTarget*>& registries,
                      crypto::RandomSource& random) {
-  const std::vector<mcmc::Prior> priors(2, mcmc::ParsePrior("normal(0, 2.5)"));
-  mcmc::ChainOptions options;
+  const std::vector<stats::mcmc::Prior> priors(2, stats::mcmc::ParsePrior("normal(0, 2.5)"));
+  stats::mcmc::ChainOptions options;
   options.warmup = 500;
   options.draws = 1000;
   options.thin = 4;
-  mcmc::PlainDecisions decisions(registries, priors, options.acceptance, random);
+  stats::mcmc::PlainDecisions decisions(registries, priors, options.acceptance, random);
   SilentProgress silent;
-  const mcmc::Draws draws = mcmc::RunChains(MatrixXd::Zero(2, static_cast<Index>(options.chains)),
-                                            options, std::ref(decisions), random, silent);
-  const mcmc::ParameterSummary s = mcmc::Summarise(draws).front();
+  const stats::mcmc::Draws draws =
+      stats::mcmc::RunChains(MatrixXd::Zero(2, static_cast<Index>(options.chains)), options,
+                             std::ref(decisions), random, silent);
+  const stats::mcmc::ParameterSummary s = stats::mcmc::Summarise(draws).front();
   return {{s.mean, s.q2_5, s.q97_5, static_cast<double>(registries.size())}, s.rhat};
 }
 
-std::optional<Interval> FitAll(const std::vector<const mcmc::LocalTarget*>& registries) {
-  const auto sum = mcmc::OwnTarget(2, [&](const VectorXd& theta) {
+std::optional<Interval> FitAll(const std::vector<const stats::mcmc::LocalTarget*>& registries) {
+  const auto sum = stats::mcmc::OwnTarget(2, [&](const VectorXd& theta) {
     double total = 0;
-    for (const mcmc::LocalTarget* registry : registries) total += registry->LogLikelihood(theta)(0);
+    for (const stats::mcmc::LocalTarget* registry : registries)
+      total += registry->LogLikelihood(theta)(0);
     return total;
   });
-  const auto maximum = mcmc::MaximumLikelihood(*sum, VectorXd::Zero(2), kReach);
+  const auto maximum = stats::mcmc::MaximumLikelihood(*sum, VectorXd::Zero(2), kReach);
   if (!maximum) return std::nullopt;
   return Wald(maximum->at(0), std::sqrt(maximum->covariance(0, 0)),
               static_cast<double>(registries.size()));
@@ -110,11 +111,11 @@ struct TwoStages {
   std::optional<Interval> fixed, random, largest;
 };
 
-TwoStages FitTwoStages(const std::vector<const mcmc::LocalTarget*>& registries) {
+TwoStages FitTwoStages(const std::vector<const stats::mcmc::LocalTarget*>& registries) {
   TwoStages result;
   std::vector<double> estimates, errors;
   for (size_t k = 0; k < registries.size(); ++k) {
-    const auto own = mcmc::MaximumLikelihood(*registries[k], VectorXd::Zero(2), kReach);
+    const auto own = stats::mcmc::MaximumLikelihood(*registries[k], VectorXd::Zero(2), kReach);
     if (!own) continue;
     estimates.push_back(own->at(0));
     errors.push_back(std::sqrt(own->covariance(0, 0)));
@@ -183,9 +184,9 @@ RegistryResults SimulateRegistries(const RegistrySettings& settings, crypto::Ran
     for (size_t set = 0; set < settings.data_sets; ++set) {
       progress.Step(done++, total);
       progress.CheckCancelled();
-      const std::vector<mcmc::TargetPtr> owned = DrawRegistries(settings, events, variates);
-      std::vector<const mcmc::LocalTarget*> registries;
-      for (const mcmc::TargetPtr& one : owned) registries.push_back(one.get());
+      const std::vector<stats::mcmc::TargetPtr> owned = DrawRegistries(settings, events, variates);
+      std::vector<const stats::mcmc::LocalTarget*> registries;
+      for (const stats::mcmc::TargetPtr& one : owned) registries.push_back(one.get());
       const OneStage one_stage = FitOneStage(registries, random);
       results.largest_rhat = std::max(results.largest_rhat, one_stage.rhat);
       const TwoStages two_stages = FitTwoStages(registries);
@@ -202,4 +203,4 @@ RegistryResults SimulateRegistries(const RegistrySettings& settings, crypto::Ran
   return results;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -20,7 +20,7 @@
 #include "base/progress.h"
 #include "crypto/random.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 struct RegistrySettings {
   std::vector<size_t> events = {5, 15, 50};  // per registry, on average; 2 at least
@@ -50,4 +50,4 @@ struct RegistryResults {
 RegistryResults SimulateRegistries(const RegistrySettings& settings, crypto::RandomSource& random,
                                    Progress& progress);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

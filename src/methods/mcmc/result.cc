@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "stats/mcmc/diagnostics.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 using Eigen::Index;
@@ -125,4 +125,4 @@ std::vector<std::vector<double>> RankCounts(const Draws& draws, size_t parameter
   return counts;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

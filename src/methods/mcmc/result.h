@@ -6,7 +6,7 @@
 
 #include "methods/mcmc/chain.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 struct ParameterResult {
   std::string name;
@@ -40,4 +40,4 @@ std::string StanCsv(const std::vector<std::string>& names, const stats::mcmc::Dr
 std::vector<std::vector<double>> RankCounts(const stats::mcmc::Draws& draws, size_t parameter,
                                             size_t bins);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "mpc/compare.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 constexpr double kMaxCount = 0x1p32;
@@ -55,4 +55,4 @@ std::vector<bool> ReachMinima(mpc::Engine& engine, const std::vector<uint64_t>& 
   return result;
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

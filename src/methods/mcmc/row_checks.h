@@ -10,7 +10,7 @@
 
 #include "mpc/engine.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 inline constexpr char kRowChecksRelease[] = "disclosure";
 
@@ -20,4 +20,4 @@ mpc::Release RowChecksReleaseOf(size_t checks);
 std::vector<bool> ReachMinima(mpc::Engine& engine, const std::vector<uint64_t>& own,
                               const std::vector<uint64_t>& minima);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

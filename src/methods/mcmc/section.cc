@@ -12,14 +12,14 @@
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
-namespace partita::study {
+namespace partita::methods::mcmc {
 namespace {
 
-using methods::accept::ChainModel;
-using methods::accept::ChainPrivacy;
-using methods::accept::ChainSpec;
-using methods::accept::Rule;
 using stats::mcmc::Acceptance;
+using study::AnalysisSpec;
+using study::LocatedText;
+using study::Quote;
+using study::TableReader;
 
 constexpr double kMaxDecisions = 1e9;
 
@@ -76,12 +76,13 @@ const data::DesignColumn& FindColumn(const TableReader& reader, const LocatedTex
   });
 }
 
-void ReadChainOutcome(const TableReader& reader, const StudyFile& study,
+void ReadChainOutcome(const TableReader& reader, const study::StudyFile& study,
                       const std::vector<data::DesignColumn>& columns, ChainSpec& spec) {
   const LocatedText outcome = reader.Text("outcome", "outcome = \"blood_pressure\"");
   spec.outcome = outcome.value;
-  if (methods::accept::IsSurvival(spec.model)) {
-    const data::ColumnSchema& variable = FindVariable(reader, outcome, "outcome", study.dictionary);
+  if (IsSurvival(spec.model)) {
+    const data::ColumnSchema& variable =
+        study::FindVariable(reader, outcome, "outcome", study.dictionary);
     if (variable.type != data::ColumnType::kSurvival) {
       reader.Fail(outcome.position, Quote(outcome.value) + " is not a survival variable",
                   "give the dictionary a variable of type \"survival\", with its columns of time "
@@ -110,10 +111,10 @@ void ReadChainOutcome(const TableReader& reader, const StudyFile& study,
 void ReadChainPredictors(const TableReader& reader, const std::vector<data::DesignColumn>& columns,
                          ChainSpec& spec) {
   const auto predictors = reader.Texts("predictors", "predictors = [\"age\", \"sex.male\"]");
-  CheckDistinct(reader, predictors, "predictor");
-  if (predictors.size() > kMaxPredictors) {
+  study::CheckDistinct(reader, predictors, "predictor");
+  if (predictors.size() > study::kMaxPredictors) {
     reader.Fail(reader.PositionOf("predictors"), "there are too many predictors",
-                "give at most " + std::to_string(kMaxPredictors));
+                "give at most " + std::to_string(study::kMaxPredictors));
   }
   for (const LocatedText& name : predictors) {
     if (name.value == spec.outcome) {
@@ -129,7 +130,7 @@ void ReadChainPredictors(const TableReader& reader, const std::vector<data::Desi
                 "remove 'intercept'");
   }
   spec.intercept = intercept.value_or(!cox);
-  if (methods::accept::ParameterNames(spec).empty() || (predictors.empty() && !spec.intercept)) {
+  if (ParameterNames(spec).empty() || (predictors.empty() && !spec.intercept)) {
     reader.Fail(reader.PositionOf("predictors"), "a regression without predictors or intercept",
                 "name a predictor");
   }
@@ -198,13 +199,13 @@ stats::mcmc::Prior PriorOf(const TableReader& reader, const LocatedText& text) {
   try {
     return stats::mcmc::ParsePrior(text.value);
   } catch (const Error& error) {
-    FailWith(reader, text.position, error);
+    study::FailWith(reader, text.position, error);
   }
 }
 
 void ReadPriors(const TableReader& analysis, ChainSpec& spec) {
   spec.coefficients = stats::mcmc::ParsePrior("normal(0, 2.5)");
-  const std::vector<std::string> parameters = methods::accept::ParameterNames(spec);
+  const std::vector<std::string> parameters = ParameterNames(spec);
   std::vector<std::string> keys = parameters;
   keys.emplace_back("coefficients");
   if (const auto reader = analysis.OptionalTable("priors", keys, "[analysis.priors]")) {
@@ -230,7 +231,7 @@ void ReadPriors(const TableReader& analysis, ChainSpec& spec) {
 
 double ReadPositive(const TableReader& reader, std::string_view key, double most,
                     std::string_view example) {
-  const Located<double> value = reader.Number(key, example);
+  const study::Located<double> value = reader.Number(key, example);
   if (!(value.value > 0) || !(value.value <= most)) {
     reader.Fail(value.position, fmt::format("'{}' must be above 0 and at most {}", key, most),
                 fmt::format("write, for example: {}", example));
@@ -256,7 +257,7 @@ Eigen::VectorXd ReachOf(const ChainSpec& spec, const std::vector<data::DesignCol
 // Steps are bounded instead of rows.
 void ReadLipschitz(const TableReader& reader, const std::vector<data::DesignColumn>& columns,
                    ChainSpec& spec, ChainPrivacy& privacy) {
-  const Position position = reader.PositionOf("lipschitz");
+  const study::Position position = reader.PositionOf("lipschitz");
   if (reader.Has("clip")) {
     reader.Fail(position, "'clip' bounds rows and 'lipschitz' steps: one of them is enough",
                 "keep 'lipschitz' for the posterior itself, 'clip' for longer steps");
@@ -267,15 +268,14 @@ void ReadLipschitz(const TableReader& reader, const std::vector<data::DesignColu
   }
   if (spec.model != ChainModel::kLogistic) {
     reader.Fail(position,
-                "a row of model " +
-                    Quote(methods::accept::ChainModelNames()[static_cast<size_t>(spec.model)]) +
+                "a row of model " + Quote(ChainModelNames()[static_cast<size_t>(spec.model)]) +
                     " can move its likelihood by any amount over a short step",
                 "write clip = ... instead; 'lipschitz' is for model = \"logistic\"");
   }
   privacy.lipschitz = ReadPositive(reader, "lipschitz", 1000, "lipschitz = 0.05");
   spec.options.longest = privacy.lipschitz;
   spec.options.reach = ReachOf(spec, columns);
-  if (methods::accept::BeginsTooFar(spec)) {
+  if (BeginsTooFar(spec)) {
     reader.Fail(position, "chains begin too far from 0 for a bound of their steps",
                 "begin nearer to 0, or scale the predictors");
   }
@@ -337,7 +337,7 @@ void ReadMcmcReleases(const TableReader& reader, const ChainProtocol& protocol,
                       AnalysisSpec& analysis) {
   const auto releases =
       reader.Texts("release", fmt::format("release = [\"{}\"]", protocol.release));
-  CheckDistinct(reader, releases, "release");
+  study::CheckDistinct(reader, releases, "release");
   for (const LocatedText& release : releases) {
     if (release.value != protocol.release) {
       reader.Fail(
@@ -358,8 +358,8 @@ void ReadMcmcReleases(const TableReader& reader, const ChainProtocol& protocol,
 
 }  // namespace
 
-SectionUses McmcSection::Uses() const {
-  SectionUses uses{{methods::accept::ChainModelNames()[static_cast<size_t>(spec.model)]}, {}, {}};
+study::SectionUses McmcSection::Uses() const {
+  study::SectionUses uses{{ChainModelNames()[static_cast<size_t>(spec.model)]}, {}, {}};
   if (!spec.privacy) uses.releases.push_back({"without-privacy", "", {}});
   return uses;
 }
@@ -370,12 +370,13 @@ const ChainSpec& ChainOf(const AnalysisSpec& analysis) {
 
 namespace {
 
-std::shared_ptr<const Section> ReadMcmc(const TableReader& reader, const StudyFile& study,
-                                        AnalysisSpec& analysis) {
+std::shared_ptr<const study::Section> ReadMcmc(const TableReader& reader,
+                                               const study::StudyFile& study,
+                                               AnalysisSpec& analysis) {
   ChainSpec spec;
   const ChainProtocol& protocol = ReadProtocol(reader, analysis);
   ReadRule(reader, protocol, spec);
-  const std::vector<std::string>& models = methods::accept::ChainModelNames();
+  const std::vector<std::string>& models = ChainModelNames();
   const std::string model =
       reader.Choice(reader.Text("model", "model = \"logistic\""), "model", models);
   spec.model =
@@ -384,7 +385,7 @@ std::shared_ptr<const Section> ReadMcmc(const TableReader& reader, const StudyFi
   try {
     columns = data::DesignColumns(study.dictionary, study.derived);
   } catch (const Error& error) {
-    FailWith(reader, reader.position(), error);
+    study::FailWith(reader, reader.position(), error);
   }
   ReadChainOutcome(reader, study, columns, spec);
   ReadChainPredictors(reader, columns, spec);
@@ -392,19 +393,19 @@ std::shared_ptr<const Section> ReadMcmc(const TableReader& reader, const StudyFi
   ReadPriors(reader, spec);
   ReadChainPrivacy(reader, columns, spec);
   ReadMcmcReleases(reader, protocol, analysis);
-  analysis.subset = ReadSubset(reader, study.dictionary, study.derived);
+  analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
   return std::make_shared<const McmcSection>(std::move(spec));
 }
 
 }  // namespace
 
-SectionReader McmcReader() {
+study::SectionReader McmcReader() {
   const std::vector<std::string> keys = {
       "protocol",    "rule",    "model",  "outcome", "predictors", "intercept",
       "subset",      "release", "chains", "warmup",  "draws",      "thin",
       "speculation", "step",    "priors", "start",   "privacy",    "first_stage"};
-  SectionReader reader{"mcmc", keys, ReadMcmc};
-  for (const std::string& model : methods::accept::ChainModelNames()) {
+  study::SectionReader reader{"mcmc", keys, ReadMcmc};
+  for (const std::string& model : ChainModelNames()) {
     if (model != "linear")
       reader.mistaken_for.emplace_back(model, "method = \"mcmc\" with model = \"" + model + "\"");
   }
@@ -415,4 +416,4 @@ SectionReader McmcReader() {
   return reader;
 }
 
-}  // namespace partita::study
+}  // namespace partita::methods::mcmc

@@ -21,18 +21,18 @@
 #include "study/file/section_reader.h"
 #include "study/file/study_file.h"
 
-namespace partita::study {
+namespace partita::methods::mcmc {
 
-struct McmcSection : Section {
-  explicit McmcSection(methods::accept::ChainSpec spec_in) : spec(std::move(spec_in)) {}
-  SectionUses Uses() const override;
-  const methods::accept::ChainSpec spec;
+struct McmcSection : study::Section {
+  explicit McmcSection(ChainSpec spec_in) : spec(std::move(spec_in)) {}
+  study::SectionUses Uses() const override;
+  const ChainSpec spec;
 };
 
 // Of an analysis of method `mcmc`.
-const methods::accept::ChainSpec& ChainOf(const AnalysisSpec& analysis);
+const ChainSpec& ChainOf(const study::AnalysisSpec& analysis);
 
 // Fills in `protocol`, `releases` and `subset` too.
-SectionReader McmcReader();
+study::SectionReader McmcReader();
 
-}  // namespace partita::study
+}  // namespace partita::methods::mcmc

@@ -8,13 +8,12 @@
 #include "stats/mcmc/clipped.h"
 #include "stats/mcmc/lipschitz.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-namespace mcmc = stats::mcmc;
 
 VectorXd StartOf(const ChainSpec& spec) {
   const std::vector<std::string> names = ParameterNames(spec);
@@ -26,20 +25,20 @@ VectorXd StartOf(const ChainSpec& spec) {
   return start;
 }
 
-mcmc::TargetPtr ExactTarget(const ChainSpec& spec, MatrixXd x, const ChainRows& rows) {
+stats::mcmc::TargetPtr ExactTarget(const ChainSpec& spec, MatrixXd x, const ChainRows& rows) {
   switch (spec.model) {
     case ChainModel::kLinear:
-      return mcmc::LinearTarget(std::move(x), rows.outcome);
+      return stats::mcmc::LinearTarget(std::move(x), rows.outcome);
     case ChainModel::kLogistic:
-      return mcmc::LogisticTarget(std::move(x), rows.outcome);
+      return stats::mcmc::LogisticTarget(std::move(x), rows.outcome);
     case ChainModel::kPoisson:
-      return mcmc::PoissonTarget(std::move(x), rows.outcome);
+      return stats::mcmc::PoissonTarget(std::move(x), rows.outcome);
     case ChainModel::kNegativeBinomial:
-      return mcmc::NegativeBinomialTarget(std::move(x), rows.outcome);
+      return stats::mcmc::NegativeBinomialTarget(std::move(x), rows.outcome);
     case ChainModel::kWeibull:
-      return mcmc::WeibullTarget({std::move(x), rows.outcome, rows.event});
+      return stats::mcmc::WeibullTarget({std::move(x), rows.outcome, rows.event});
     case ChainModel::kCox:
-      return mcmc::CoxTarget({std::move(x), rows.outcome, rows.event});
+      return stats::mcmc::CoxTarget({std::move(x), rows.outcome, rows.event});
   }
   throw Error(ErrorCode::kInternal, "a chain has no model");
 }
@@ -53,8 +52,8 @@ const std::vector<std::string>& ChainModelNames() {
 }
 
 double RowSensitivity(const ChainPrivacy& privacy, privacy::Adjacency adjacency) {
-  return privacy.lipschitz > 0 ? mcmc::LipschitzSensitivity(privacy.lipschitz, adjacency)
-                               : mcmc::ClippedSensitivity(privacy.clip, adjacency);
+  return privacy.lipschitz > 0 ? stats::mcmc::LipschitzSensitivity(privacy.lipschitz, adjacency)
+                               : stats::mcmc::ClippedSensitivity(privacy.clip, adjacency);
 }
 
 bool IsSurvival(ChainModel model) {
@@ -101,13 +100,13 @@ ChainPlan PlanOf(const ChainSpec& spec) {
   if (spec.privacy && spec.rule == Rule::kPenalty) {
     plan.penalty.tau = spec.privacy->noise;
     plan.penalty.constant =
-        mcmc::ClippedSensitivity(spec.privacy->clip, privacy::Adjacency::kAddRemove);
+        stats::mcmc::ClippedSensitivity(spec.privacy->clip, privacy::Adjacency::kAddRemove);
   }
   return plan;
 }
 
 bool BeginsTooFar(const ChainSpec& spec) {
-  return spec.options.reach.dot(StartOf(spec).cwiseAbs()) > mcmc::kFarthest;
+  return spec.options.reach.dot(StartOf(spec).cwiseAbs()) > stats::mcmc::kFarthest;
 }
 
 StagedRows SplitStages(const ChainRows& rows, double first_stage) {
@@ -141,16 +140,16 @@ MatrixXd DesignOf(const ChainSpec& spec, const ChainRows& rows) {
   return x;
 }
 
-mcmc::TargetPtr TargetOf(const ChainSpec& spec, const ChainRows& rows) {
+stats::mcmc::TargetPtr TargetOf(const ChainSpec& spec, const ChainRows& rows) {
   const size_t dimension = ParameterNames(spec).size();
   if (rows.outcome.size() == 0) {
-    return mcmc::OwnTarget(dimension, [](const VectorXd&) { return 0.0; });
+    return stats::mcmc::OwnTarget(dimension, [](const VectorXd&) { return 0.0; });
   }
-  mcmc::TargetPtr target = ExactTarget(spec, DesignOf(spec, rows), rows);
+  stats::mcmc::TargetPtr target = ExactTarget(spec, DesignOf(spec, rows), rows);
   if (!spec.privacy) return target;
   if (BoundsSteps(spec.privacy))
-    return mcmc::LipschitzTarget(std::move(target), StartOf(spec), spec.options.reach);
-  return mcmc::ClippedTarget(std::move(target), StartOf(spec), spec.privacy->clip);
+    return stats::mcmc::LipschitzTarget(std::move(target), StartOf(spec), spec.options.reach);
+  return stats::mcmc::ClippedTarget(std::move(target), StartOf(spec), spec.privacy->clip);
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

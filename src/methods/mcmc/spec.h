@@ -11,7 +11,7 @@
 #include "privacy/adjacency.h"
 #include "stats/mcmc/targets.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 enum class ChainModel { kLinear, kLogistic, kPoisson, kNegativeBinomial, kWeibull, kCox };
 // "linear", "logistic", "poisson", "negative-binomial", "weibull", "cox", in this order.
@@ -77,4 +77,4 @@ Eigen::MatrixXd DesignOf(const ChainSpec& spec, const ChainRows& rows);
 // the targets do.
 stats::mcmc::TargetPtr TargetOf(const ChainSpec& spec, const ChainRows& rows);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

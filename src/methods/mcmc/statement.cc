@@ -14,7 +14,7 @@
 #include "privacy/accounting/rdp.h"
 #include "privacy/ledger/statement_charges.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 using privacy::Adversary;
@@ -263,4 +263,4 @@ std::vector<privacy::ledger::Charge> ChargesOf(const ChainPlan& plan, const Chai
        "smaller coalition"});
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

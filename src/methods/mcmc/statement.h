@@ -9,7 +9,7 @@
 #include "privacy/ledger/entry.h"
 #include "privacy/statement.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 struct ChainAudience {
   std::vector<std::string> parties;
@@ -37,4 +37,4 @@ privacy::Statement StateChain(const ChainPlan& plan, const ChainAudience& audien
 std::vector<privacy::ledger::Charge> ChargesOf(const ChainPlan& plan, const ChainAudience& audience,
                                                const Sensitivity& sensitivity, uint32_t coalition);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -11,10 +11,10 @@
 #include "privacy/rounded_text.h"
 #include "run/method/plan_privacy.h"
 
-namespace partita::runtime {
+namespace partita::methods::mcmc {
 namespace {
 
-namespace accept = methods::accept;
+using run::Refuse;
 
 void RequireMcmcDesign(const McmcStudy& study) {
   const study::DesignSpec& design = study.file.design;
@@ -23,7 +23,7 @@ void RequireMcmcDesign(const McmcStudy& study) {
            "method 'mcmc' needs whole rows at each holder; here columns are split",
            "give every row block to one holder, or use method 'mle'");
   }
-  const bool cox = study.spec.model == accept::ChainModel::kCox;
+  const bool cox = study.spec.model == ChainModel::kCox;
   if (cox && design.site != study::SiteEffect::kStrata) {
     Refuse(study, design.position,
            "Cox's model compares rows of one holder with each other only: the holders are strata",
@@ -44,21 +44,21 @@ void RequireMcmcDesign(const McmcStudy& study) {
   }
 }
 
-accept::ChainAudience ChainAudienceOf(const McmcStudy& study, privacy::Adjacency adjacency) {
-  accept::ChainAudience audience;
+ChainAudience ChainAudienceOf(const McmcStudy& study, privacy::Adjacency adjacency) {
+  ChainAudience audience;
   for (size_t i = 0; i < study.num_computing; ++i) {
     audience.parties.push_back(study.parties[i].name);
   }
-  audience.engine = StructureOf(study.file.engine);
+  audience.engine = run::StructureOf(study.file.engine);
   audience.adjacency = adjacency;
   if (study.spec.privacy) audience.delta = study.spec.privacy->delta;
   audience.rows_per_person = static_cast<uint32_t>(study.file.population.max_rows_per_person);
   return audience;
 }
 
-accept::Sensitivity SensitivityOf(const McmcStudy& study, privacy::Adjacency adjacency) {
+Sensitivity SensitivityOf(const McmcStudy& study, privacy::Adjacency adjacency) {
   if (!study.spec.privacy) return std::nullopt;
-  return accept::RowSensitivity(*study.spec.privacy, adjacency);
+  return RowSensitivity(*study.spec.privacy, adjacency);
 }
 
 bool DeclaresCounts(const McmcStudy& study) {
@@ -71,10 +71,9 @@ void StateChainPrivacy(McmcStudy& study) {
   const privacy::Adjacency adjacency =
       study.spec.privacy ? study.spec.privacy->adjacency : privacy::Adjacency::kReplace;
   study.sensitivity = SensitivityOf(study, adjacency);
-  study.statement =
-      accept::StateChain(study.chain, ChainAudienceOf(study, adjacency), study.sensitivity);
+  study.statement = StateChain(study.chain, ChainAudienceOf(study, adjacency), study.sensitivity);
   if (!study.spec.privacy) return;
-  AddStudyCaveats(study, study.statement);
+  run::AddStudyCaveats(study, study.statement);
   if (adjacency == privacy::Adjacency::kAddRemove && DeclaresCounts(study)) {
     Refuse(study, position,
            "adjacency = \"add-remove\" hides the number of rows, which is declared",
@@ -127,10 +126,9 @@ void FindVariables(McmcStudy& study) {
 
 void PlanMcmcReleases(McmcStudy& study) {
   if (!study.IsPrivate()) {
-    study.releases.push_back(
-        accept::RowChecksReleaseOf(study.Checks(study.file.disclosure).size()));
+    study.releases.push_back(RowChecksReleaseOf(study.Checks(study.file.disclosure).size()));
   }
-  mpc::Release release = accept::ReleaseOf(study.chain);
+  mpc::Release release = ReleaseOf(study.chain);
   release.what += fmt::format(" of {} chains of analysis '{}'", study.chain.options.chains,
                               study.file.analyses.front().name);
   study.releases.push_back(std::move(release));
@@ -160,12 +158,12 @@ std::string ChainRowsText(const McmcStudy& study) {
 
 McmcStudy PrepareMcmcStudy(study::StudyFile file) {
   McmcStudy study;
-  PrepareParties(std::move(file), study);
+  run::PrepareParties(std::move(file), study);
   study.spec = ChainOf(study.file.analyses.front());
-  study.parameters = accept::ParameterNames(study.spec);
-  study.chain = accept::PlanOf(study.spec);
+  study.parameters = ParameterNames(study.spec);
+  study.chain = PlanOf(study.spec);
   RequireMcmcDesign(study);
-  accept::CheckPlan(study.chain);
+  CheckPlan(study.chain);
   FindVariables(study);
   StateChainPrivacy(study);
   PlanMcmcReleases(study);
@@ -190,7 +188,7 @@ std::vector<McmcCheck> McmcStudy::Checks(const study::DisclosureSpec& thresholds
                       fmt::format("at least {} rows where {} is 0", thresholds.min_cell, name),
                       thresholds.min_cell, false});
   }
-  if (accept::IsSurvival(spec.model)) {
+  if (IsSurvival(spec.model)) {
     checks.push_back({Counts::kEvents, spec.outcome,
                       fmt::format("at least {} events", thresholds.min_cell), thresholds.min_cell,
                       false});
@@ -198,9 +196,9 @@ std::vector<McmcCheck> McmcStudy::Checks(const study::DisclosureSpec& thresholds
   return checks;
 }
 
-MethodName McmcStudy::Method() const { return {"mcmc", 3, file.analyses.front().protocol}; }
+run::MethodName McmcStudy::Method() const { return {"mcmc", 3, file.analyses.front().protocol}; }
 
-StudySize McmcStudy::Size() const { return {spec.predictors.size() + 1, parameters.size()}; }
+run::StudySize McmcStudy::Size() const { return {spec.predictors.size() + 1, parameters.size()}; }
 
 void McmcStudy::Describe(study::Plan& plan) const {
   const auto& options = chain.options;
@@ -211,8 +209,8 @@ void McmcStudy::Describe(study::Plan& plan) const {
   plan.analyses.push_back(
       {file.analyses.front().name, file.analyses.front().protocol,
        fmt::format("{} regression of {}{}; {} chains, {} decisions each{}",
-                   accept::ChainModelNames()[static_cast<size_t>(spec.model)], spec.outcome,
-                   predictors, options.chains, stats::mcmc::DecisionsOf(options),
+                   ChainModelNames()[static_cast<size_t>(spec.model)], spec.outcome, predictors,
+                   options.chains, stats::mcmc::DecisionsOf(options),
                    chain.staged ? fmt::format(" in two stages, about {} % of the rows first",
                                               100 * spec.first_stage)
                                 : ""),
@@ -224,7 +222,7 @@ void McmcStudy::Describe(study::Plan& plan) const {
                              check.minimum, check.warning});
     }
   }
-  plan.leakage_level = spec.rule == accept::Rule::kBit ? "decisions" : "noisy-log-ratios";
+  plan.leakage_level = spec.rule == Rule::kBit ? "decisions" : "noisy-log-ratios";
   for (const privacy::StatementRow& row : statement.rows) {
     plan.privacy.push_back({privacy::AdversaryText(row.adversary),
                             row.loss.infinite ? "" : std::string(AdjacencyName(row.adjacency)),
@@ -261,8 +259,8 @@ std::vector<std::string> McmcStudy::AlsoLearns(size_t party) const {
 }
 
 std::vector<study::PlanExposure> McmcStudy::Exposures() const {
-  const mpc::Release release = accept::ReleaseOf(chain);
-  const bool bits = spec.rule == accept::Rule::kBit;
+  const mpc::Release release = ReleaseOf(chain);
+  const bool bits = spec.rule == Rule::kBit;
   study::PlanExposure exposure;
   exposure.of = release.id;
   exposure.to = "all";
@@ -286,14 +284,14 @@ std::vector<privacy::ledger::Charge> McmcStudy::Charges(
                     policy.table, file.name),
         "declare no counts in the study file");
   }
-  auto charges = accept::ChargesOf(chain, ChainAudienceOf(*this, adjacency),
-                                   SensitivityOf(*this, adjacency), 0);
+  auto charges =
+      ChargesOf(chain, ChainAudienceOf(*this, adjacency), SensitivityOf(*this, adjacency), 0);
   if (!policy.insider) return charges;
   const auto others = static_cast<uint32_t>(num_computing - 1);
   const auto replace = privacy::Adjacency::kReplace;
   const auto insiders =
-      accept::ChargesOf(chain, ChainAudienceOf(*this, replace), SensitivityOf(*this, replace),
-                        std::min(policy.coalition, others));
+      ChargesOf(chain, ChainAudienceOf(*this, replace), SensitivityOf(*this, replace),
+                std::min(policy.coalition, others));
   for (const privacy::ledger::Charge& charge : insiders) {
     const privacy::AdversaryKind kind = charge.adversary.kind;
     if (kind == privacy::AdversaryKind::kParty || kind == privacy::AdversaryKind::kCoalition) {
@@ -303,4 +301,4 @@ std::vector<privacy::ledger::Charge> McmcStudy::Charges(
   return charges;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mcmc

@@ -19,7 +19,7 @@
 #include "run/method/study.h"
 #include "study/plan/document.h"
 
-namespace partita::runtime {
+namespace partita::methods::mcmc {
 
 // A count that is compared with its minimum before anything opens.
 struct McmcCheck {
@@ -31,11 +31,11 @@ struct McmcCheck {
   bool warning = false;
 };
 
-struct McmcStudy final : Study {
-  methods::accept::ChainSpec spec;
+struct McmcStudy final : run::Study {
+  ChainSpec spec;
   std::vector<std::string> parameters;
-  methods::accept::ChainPlan chain;
-  methods::accept::Sensitivity sensitivity;  // of one row, under the study's adjacency
+  ChainPlan chain;
+  Sensitivity sensitivity;  // of one row, under the study's adjacency
   privacy::Statement statement;
   // 0/1 columns of the model, and 0/1 variables that its columns are computed from: checks count
   // them.
@@ -44,8 +44,8 @@ struct McmcStudy final : Study {
   // With the thresholds that approvals may have raised; as many whatever these are.
   std::vector<McmcCheck> Checks(const study::DisclosureSpec& thresholds) const;
 
-  MethodName Method() const override;
-  StudySize Size() const override;
+  run::MethodName Method() const override;
+  run::StudySize Size() const override;
   bool IsPrivate() const override { return spec.privacy.has_value(); }
   void Describe(study::Plan& plan) const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
@@ -55,17 +55,18 @@ struct McmcStudy final : Study {
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;
   void DeriveColumns(data::Table& table) const override;
-  std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
-                                          OwnRows& counts) const override;
-  std::unique_ptr<MethodRows> NoRows() const override;
-  std::unique_ptr<MethodSession> Agree(net::Channel& channel, const RunInput& input) const override;
-  std::optional<AgreementCost> CostOfAgreement() const override;
-  bool GoesOn(const MethodRows& rows, const std::filesystem::path& state) const override;
-  std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
-                                    Progress& progress) const override;
+  std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                               run::OwnRows& counts) const override;
+  std::unique_ptr<run::MethodRows> NoRows() const override;
+  std::unique_ptr<run::MethodSession> Agree(net::Channel& channel,
+                                            const run::RunInput& input) const override;
+  std::optional<run::AgreementCost> CostOfAgreement() const override;
+  bool GoesOn(const run::MethodRows& rows, const std::filesystem::path& state) const override;
+  std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
+                                         Progress& progress) const override;
   // The draws, which every party computed from the same bits.
   bool ComparesResults() const override { return true; }
-  void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
+  void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                 Progress& progress) const override;
 };
 
@@ -74,12 +75,11 @@ struct McmcStudy final : Study {
 McmcStudy PrepareMcmcStudy(study::StudyFile file);
 
 // The report of a run.
-study::Document McmcDocument(const McmcStudy& study, const methods::accept::ChainResult& result);
+study::Document McmcDocument(const McmcStudy& study, const ChainResult& result);
 // What a holder sees of its own rows beside it, on its terminal only; empty without rows, and for
 // Cox's model.
-std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study,
-                                                     const methods::accept::ChainRows& rows,
+std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study, const ChainRows& rows,
                                                      const stats::mcmc::Draws& draws,
                                                      crypto::RandomSource& random);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mcmc

@@ -16,25 +16,27 @@
 #include "run/party/finish.h"
 #include "run/party/outcome.h"
 
-namespace partita::runtime {
+namespace partita::methods::mcmc {
 namespace {
 
-namespace accept = methods::accept;
 using Eigen::Index;
+using run::MethodResult;
+using run::MethodRows;
+using run::RunInput;
 
 constexpr char kRecordPhase[] = "record", kRecordFile[] = "record";
 
 struct McmcRows : MethodRows {
-  accept::ChainRows rows;
+  ChainRows rows;
   std::vector<uint64_t> counts;  // by check
   crypto::Digest own{};          // of the study and these rows: what a record is bound to
 };
 
-struct McmcSession final : MethodSession {
+struct McmcSession final : run::MethodSession {
   bool MayHaveOpened() const override { return record.may_be_open > 0; }
-  accept::ChainRecord record;  // agreed
-  crypto::Key seed;            // at the parties: the record's, or a new one
-  std::optional<accept::RecordFile> file;
+  ChainRecord record;  // agreed
+  crypto::Key seed;    // at the parties: the record's, or a new one
+  std::optional<RecordFile> file;
 };
 
 struct McmcResult : MethodResult {
@@ -46,14 +48,14 @@ struct McmcResult : MethodResult {
     return crypto::Sha256Of(draws.bytes());
   }
 
-  accept::ChainRows own;
-  std::vector<CheckOutcome> checks;
-  accept::ChainResult chain;
+  ChainRows own;
+  std::vector<run::CheckOutcome> checks;
+  ChainResult chain;
 };
 
 std::vector<std::string> ModelColumns(const McmcStudy& study) {
   std::vector<std::string> names = study.spec.predictors;
-  if (!accept::IsSurvival(study.spec.model)) names.push_back(study.spec.outcome);
+  if (!IsSurvival(study.spec.model)) names.push_back(study.spec.outcome);
   return names;
 }
 
@@ -63,9 +65,9 @@ Eigen::VectorXd Selected(const std::vector<double>& numbers, const std::vector<s
   return values;
 }
 
-accept::ChainRows ChainRowsOf(const McmcStudy& study, const data::Table& table,
-                              const std::vector<size_t>& rows) {
-  accept::ChainRows own;
+ChainRows ChainRowsOf(const McmcStudy& study, const data::Table& table,
+                      const std::vector<size_t>& rows) {
+  ChainRows own;
   own.predictors.resize(static_cast<Index>(rows.size()),
                         static_cast<Index>(study.spec.predictors.size()));
   for (size_t j = 0; j < study.spec.predictors.size(); ++j) {
@@ -74,7 +76,7 @@ accept::ChainRows ChainRowsOf(const McmcStudy& study, const data::Table& table,
   }
   const data::Column& outcome = table.Get(study.spec.outcome);
   own.outcome = Selected(outcome.numbers, rows);
-  if (accept::IsSurvival(study.spec.model)) {
+  if (IsSurvival(study.spec.model)) {
     own.event.resize(own.outcome.size());
     for (size_t k = 0; k < rows.size(); ++k) {
       own.event(static_cast<Index>(k)) = outcome.codes[rows[k]];
@@ -105,7 +107,7 @@ std::vector<uint64_t> CheckCountsOf(const McmcStudy& study, const data::Table& t
 }
 
 // Of the study and of a party's rows, if it has any.
-crypto::Digest DigestOf(const McmcStudy& study, const accept::ChainRows& rows) {
+crypto::Digest DigestOf(const McmcStudy& study, const ChainRows& rows) {
   ByteWriter out;
   out.String("partita mcmc");
   out.U32(study.Method().version);
@@ -118,8 +120,8 @@ crypto::Digest DigestOf(const McmcStudy& study, const accept::ChainRows& rows) {
   return crypto::Sha256Of(out.bytes());
 }
 
-accept::RecordFile RecordIn(const McmcStudy& study, const std::filesystem::path& state,
-                            const McmcRows& rows) {
+RecordFile RecordIn(const McmcStudy& study, const std::filesystem::path& state,
+                    const McmcRows& rows) {
   return {state / kRecordFile, study.chain.options.chains, rows.own};
 }
 
@@ -129,7 +131,7 @@ void RunChainChecks(mpc::Engine& engine, const McmcStudy& study,
   const std::vector<McmcCheck> checks = study.Checks(input.disclosure);
   std::vector<uint64_t> minima;
   for (const McmcCheck& check : checks) minima.push_back(check.minimum);
-  const std::vector<bool> reached = accept::ReachMinima(engine, counts, minima);
+  const std::vector<bool> reached = ReachMinima(engine, counts, minima);
   std::string failed;
   for (size_t k = 0; k < reached.size(); ++k) {
     const McmcCheck& check = checks[k];
@@ -140,7 +142,7 @@ void RunChainChecks(mpc::Engine& engine, const McmcStudy& study,
     failed += fmt::format("{}{}: {}", failed.empty() ? "" : "; ", variable, check.rule);
   }
   if (failed.empty()) return;
-  if (input.channel != nullptr) ConfirmRefusal(*input.channel, study.num_computing);
+  if (input.channel != nullptr) run::ConfirmRefusal(*input.channel, study.num_computing);
   throw Error(ErrorCode::kRefused, "nothing was released, because this does not hold: " + failed,
               "leave out the variable, join levels, or find more rows");
 }
@@ -152,7 +154,7 @@ void McmcStudy::DeriveColumns(data::Table& table) const {
 }
 
 std::unique_ptr<MethodRows> McmcStudy::PrepareRows(size_t /*party*/, const data::Holding& holding,
-                                                   OwnRows& counts) const {
+                                                   run::OwnRows& counts) const {
   const data::Table& table = *holding.table;
   const std::vector<uint8_t> population = data::SelectRows(table, file.population.subset);
   const std::vector<uint8_t> subset = data::SelectRows(table, file.analyses.front().subset);
@@ -164,7 +166,7 @@ std::unique_ptr<MethodRows> McmcStudy::PrepareRows(size_t /*party*/, const data:
   // know, adds nothing to any log ratio; no more did a row that a neighbouring table lacks.
   const std::vector<double>& outcome = table.Get(spec.outcome).numbers;
   const auto neutral = [&](size_t r) {
-    return table.Neutral(r) || (IsPrivate() && !accept::TakesOutcome(spec.model, outcome[r]));
+    return table.Neutral(r) || (IsPrivate() && !TakesOutcome(spec.model, outcome[r]));
   };
   std::vector<size_t> rows;
   counts.observed = table.num_rows;
@@ -183,7 +185,7 @@ std::unique_ptr<MethodRows> McmcStudy::PrepareRows(size_t /*party*/, const data:
   own->rows = ChainRowsOf(*this, table, rows);
   own->counts = CheckCountsOf(*this, table, rows);
   own->own = DigestOf(*this, own->rows);
-  accept::TargetOf(spec, own->rows);  // what is wrong with a row is found before anybody connects
+  TargetOf(spec, own->rows);  // what is wrong with a row is found before anybody connects
   return own;
 }
 
@@ -194,18 +196,18 @@ std::unique_ptr<MethodRows> McmcStudy::NoRows() const {
   return none;
 }
 
-std::unique_ptr<MethodSession> McmcStudy::Agree(net::Channel& channel,
-                                                const RunInput& input) const {
+std::unique_ptr<run::MethodSession> McmcStudy::Agree(net::Channel& channel,
+                                                     const RunInput& input) const {
   channel.BeginPhase(kRecordPhase);
   auto session = std::make_unique<McmcSession>();
-  accept::ChainRecord own;
+  ChainRecord own;
   if (input.rows != nullptr && !input.state.empty()) {
     std::filesystem::create_directories(input.state);
     session->file = RecordIn(*this, input.state, *static_cast<const McmcRows*>(input.rows));
     own = session->file->LoadOrMake();  // GoesOn from now on
   }
-  session->record = accept::AgreeOnRecord(channel, num_computing, chain.options.chains,
-                                          stats::mcmc::DecisionsOf(chain.options), own);
+  session->record = AgreeOnRecord(channel, num_computing, chain.options.chains,
+                                  stats::mcmc::DecisionsOf(chain.options), own);
   session->seed = session->record.seed;
   if (session->record.may_be_open > 0) return session;
   std::vector<crypto::Key> share;
@@ -217,16 +219,16 @@ std::unique_ptr<MethodSession> McmcStudy::Agree(net::Channel& channel,
   return session;
 }
 
-std::optional<AgreementCost> McmcStudy::CostOfAgreement() const {
+std::optional<run::AgreementCost> McmcStudy::CostOfAgreement() const {
   const auto lengths = [computing = num_computing](size_t from, size_t) {
-    return from < computing ? std::optional<uint64_t>(accept::kLengthBytes) : std::nullopt;
+    return from < computing ? std::optional<uint64_t>(kLengthBytes) : std::nullopt;
   };
   const auto among_parties = [computing = num_computing](uint64_t bytes) {
     return [=](size_t from, size_t to) {
       return from < computing && to < computing ? std::optional<uint64_t>(bytes) : std::nullopt;
     };
   };
-  return AgreementCost{
+  return run::AgreementCost{
       kRecordPhase,
       {lengths, among_parties(net::kCommitmentBytes), among_parties(net::kOpeningBytes)}};
 }
@@ -244,7 +246,7 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   crypto::RandomSource& random = engine.self() ? *input.random : unused;
 
   const auto* session = static_cast<const McmcSession*>(input.session);
-  accept::ChainInputs inputs;
+  ChainInputs inputs;
   if (session != nullptr) inputs.record = session->record;
   engine.AgreeToOpen();
   const crypto::Key seed = session != nullptr ? session->seed : crypto::Key();
@@ -257,11 +259,11 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   engine.BeginPhase("chain");
   stats::mcmc::TargetPtr target, later;
   if (engine.self() && chain.staged) {
-    const accept::StagedRows stages = accept::SplitStages(own.rows, spec.first_stage);
-    target = accept::TargetOf(spec, stages.first);
-    later = accept::TargetOf(spec, stages.later);
+    const StagedRows stages = SplitStages(own.rows, spec.first_stage);
+    target = TargetOf(spec, stages.first);
+    later = TargetOf(spec, stages.later);
   } else if (engine.self()) {
-    target = accept::TargetOf(spec, own.rows);
+    target = TargetOf(spec, own.rows);
   }
   if (engine.self()) {
     inputs.target = target.get();
@@ -271,14 +273,14 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   }
   if (session != nullptr && session->file) {
     inputs.mark = [session](uint64_t decisions) { session->file->Mark(decisions); };
-    inputs.store = [session](const accept::ChainRecord& record) { session->file->Store(record); };
+    inputs.store = [session](const ChainRecord& record) { session->file->Store(record); };
   }
-  result->chain = accept::RunSecureChains(engine, chain, inputs, progress);
+  result->chain = RunSecureChains(engine, chain, inputs, progress);
   result->own = own.rows;
   return result;
 }
 
-void McmcStudy::Conclude(size_t /*party*/, MethodResult& run, PartyOutcome& outcome,
+void McmcStudy::Conclude(size_t /*party*/, MethodResult& run, run::PartyOutcome& outcome,
                          Progress& /*progress*/) const {
   auto& result = static_cast<McmcResult&>(run);
   outcome.checks = result.checks;
@@ -290,4 +292,4 @@ void McmcStudy::Conclude(size_t /*party*/, MethodResult& run, PartyOutcome& outc
   outcome.result = std::make_unique<report::DocumentResult>(std::move(document));
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mcmc

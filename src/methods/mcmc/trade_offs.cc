@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 namespace {
 
 using privacy::CurveSide;
@@ -204,4 +204,4 @@ TradeOff MetropolisChain(double delta, uint64_t decisions) {
 
 double BarkerRho(double delta) { return CheckedDelta(delta) * delta / 8; }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

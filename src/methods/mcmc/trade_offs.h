@@ -25,7 +25,7 @@
 #include "privacy/accounting/mechanism.h"
 #include "privacy/accounting/trade_off.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 // (m - known) / m. Throws kUsage unless known < m.
 double RemainingShape(uint32_t parties, uint32_t known);
@@ -62,4 +62,4 @@ privacy::TradeOff MetropolisChain(double delta, uint64_t decisions);
 // zCDP of one bit of Barker's rule: delta^2 / 8.
 double BarkerRho(double delta);
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -5,7 +5,7 @@
 #include "data/csv_reader.h"
 #include "data/gzip_source.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 namespace {
 
 using data::ColumnEncoding;
@@ -117,4 +117,4 @@ data::Table ReadAdult(const std::filesystem::path& file) {
   return std::move(contents.table);
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -11,7 +11,7 @@
 #include "data/table.h"
 #include "methods/mixture/columns.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 inline constexpr size_t kDemographicParty = 0, kFinancialParty = 1;
 
@@ -22,4 +22,4 @@ std::vector<ModelColumn> AdultColumns();
 // cells fit. Throws kBadInput and kBadData as data::ReadCsv and data::RequireClean do.
 data::Table ReadAdult(const std::filesystem::path& file);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -9,7 +9,7 @@
 #include "base/date.h"
 #include "base/error.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 using data::ColumnEncoding;
 using data::EncodingKind;
@@ -78,4 +78,4 @@ std::vector<CellShare> FarthestApart(std::vector<CellShare> shares, size_t count
   return shares;
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

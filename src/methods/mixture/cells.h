@@ -9,7 +9,7 @@
 #include "methods/mixture/columns.h"
 #include "stats/mixture/utility.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 struct CellShare {
   std::string column, cell;
@@ -26,4 +26,4 @@ std::vector<CellShare> CellShares(const std::vector<ModelColumn>& columns,
 // The largest differences first.
 std::vector<CellShare> FarthestApart(std::vector<CellShare> shares, size_t count);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

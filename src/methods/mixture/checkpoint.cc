@@ -7,11 +7,10 @@
 #include "methods/mixture/run.h"
 #include "methods/mixture/run_keys.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 using Eigen::ArrayXXd;
 using Eigen::Index;
-namespace mixture = stats::mixture;
 
 namespace {
 
@@ -41,7 +40,7 @@ ArrayXXd ReadMatrix(ByteReader& in, Index rows, Index cols) {
   return matrix;
 }
 
-void WriteState(ByteWriter& out, const mixture::VariationalState& state) {
+void WriteState(ByteWriter& out, const stats::mixture::VariationalState& state) {
   out.U64(state.step);
   out.U32(static_cast<uint32_t>(state.mean.rows()));
   out.U32(static_cast<uint32_t>(state.mean.cols()));
@@ -56,8 +55,8 @@ uint64_t StateBytes(uint64_t rows, uint64_t cols) { return 6 * rows * cols * siz
 
 // The inverse of WriteState; all that is left of `in`. Throws kPeerFault as ByteReader does, and if
 // it is not a state of these sides.
-mixture::VariationalState ReadVariational(ByteReader& in) {
-  mixture::VariationalState state;
+stats::mixture::VariationalState ReadVariational(ByteReader& in) {
+  stats::mixture::VariationalState state;
   state.step = in.U64();
   const uint32_t rows = in.U32(), cols = in.U32();
   if (rows > kMaxSide || cols > kMaxSide || in.remaining() != StateBytes(rows, cols)) {
@@ -127,7 +126,7 @@ std::vector<Stand> ExchangeStands(net::Channel& channel, const RunPlan& plan, si
 
 // One round among the computing parties: `sender` gives its state to whoever holds an older one.
 void ShareState(net::Channel& channel, const std::vector<Stand>& stands, size_t sender,
-                mixture::VariationalState& state) {
+                stats::mixture::VariationalState& state) {
   const size_t self = channel.self();
   ByteWriter out;
   WriteState(out, state);
@@ -147,7 +146,7 @@ void ShareState(net::Channel& channel, const std::vector<Stand>& stands, size_t 
   channel.Exchange(sends, receives);
   if (receives.empty()) return;
   ByteReader in(body);
-  mixture::VariationalState received = ReadVariational(in);
+  stats::mixture::VariationalState received = ReadVariational(in);
   const crypto::Digest digest = DigestOf(received);
   if (!std::equal(digest.begin(), digest.end(), stands[sender].digest.begin()) ||
       received.mean.rows() != state.mean.rows() || received.mean.cols() != state.mean.cols() ||
@@ -161,7 +160,7 @@ void ShareState(net::Channel& channel, const std::vector<Stand>& stands, size_t 
 
 }  // namespace
 
-crypto::Digest DigestOf(const mixture::VariationalState& state) {
+crypto::Digest DigestOf(const stats::mixture::VariationalState& state) {
   ByteWriter out;
   WriteState(out, state);
   return crypto::Sha256Of(out.bytes());
@@ -194,7 +193,7 @@ void CheckpointFiles::Mark(uint64_t openings) const {
   crypto::CountFile(MarksKind(), folder_ / kMarksFile, binding_).Set(openings);
 }
 
-Checkpoint CheckpointFiles::Load(const mixture::VariationalState& first) const {
+Checkpoint CheckpointFiles::Load(const stats::mixture::VariationalState& first) const {
   Checkpoint checkpoint{0, first};
   if (const auto bytes = crypto::ReadState(Kind(), folder_ / kStateFile))
     checkpoint = DecodeCheckpoint(*bytes, binding_);
@@ -235,4 +234,4 @@ Checkpoint AgreeOnCheckpoint(net::Channel& channel, const RunPlan& plan, size_t 
   return agreed;
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

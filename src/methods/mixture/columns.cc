@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 namespace {
 
 using data::EncodingKind;
@@ -59,4 +59,4 @@ data::Table DecodeTable(const std::vector<ModelColumn>& columns,
   return table;
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -8,7 +8,7 @@
 #include "data/encoding.h"
 #include "stats/mixture/rows.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 // A column of the model and who holds it.
 struct ModelColumn {
@@ -32,4 +32,4 @@ data::Table DecodeTable(const std::vector<ModelColumn>& columns,
                         const std::vector<std::vector<double>>& values,
                         crypto::RandomSource& source);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

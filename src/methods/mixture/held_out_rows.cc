@@ -8,7 +8,7 @@
 #include "crypto/prg.h"
 #include "privacy/sampling/lazy_uniform.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 RowSplit SplitRows(uint32_t num_rows, uint32_t num_test, uint64_t seed) {
   if (num_test > num_rows) throw Error(ErrorCode::kUsage, "more test rows than rows");
@@ -37,4 +37,4 @@ stats::mixture::Values SelectRows(const stats::mixture::Values& values,
   return selected;
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -11,7 +11,7 @@
 
 #include "stats/mixture/utility.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 // Ascending; together all rows.
 struct RowSplit {
@@ -26,4 +26,4 @@ RowSplit SplitRows(uint32_t num_rows, uint32_t num_test, uint64_t seed);
 stats::mixture::Values SelectRows(const stats::mixture::Values& values,
                                   const std::vector<uint32_t>& rows);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -8,9 +8,8 @@
 #include "base/error.h"
 #include "stats/mixture/gradient.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
-namespace mixture = stats::mixture;
 using Eigen::ArrayXXd;
 using Eigen::Index;
 
@@ -21,14 +20,14 @@ constexpr double kBeyondClipping = 0x1p100;
 
 }  // namespace
 
-std::vector<HolderModel> HoldersOf(const mixture::Layout& layout,
+std::vector<HolderModel> HoldersOf(const stats::mixture::Layout& layout,
                                    const std::vector<mpc::PartyIndex>& party_index) {
   std::vector<HolderModel> holders;
   for (size_t party = 0; party < party_index.size(); ++party) {
-    std::vector<size_t> columns = mixture::PartyColumns(layout, party);
+    std::vector<size_t> columns = stats::mixture::PartyColumns(layout, party);
     if (columns.empty()) continue;
     holders.push_back(
-        {party_index[party], mixture::PartyLayout(layout, party), std::move(columns)});
+        {party_index[party], stats::mixture::PartyLayout(layout, party), std::move(columns)});
   }
   return holders;
 }
@@ -41,9 +40,10 @@ StepDesign DesignFor(const std::vector<HolderModel>& holders, StepDesign design)
   return design;
 }
 
-mixture::Rows OnStatisticGrid(const mixture::Layout& layout, mixture::Rows rows, double bound) {
+stats::mixture::Rows OnStatisticGrid(const stats::mixture::Layout& layout,
+                                     stats::mixture::Rows rows, double bound) {
   for (size_t f = 0; f < rows.features.size(); ++f) {
-    mixture::FeatureRows& feature = rows.features[f];
+    stats::mixture::FeatureRows& feature = rows.features[f];
     for (std::vector<double>* statistics : {&feature.first, &feature.second}) {
       for (size_t row = 0; row < statistics->size(); ++row) {
         double& statistic = (*statistics)[row];
@@ -59,13 +59,13 @@ mixture::Rows OnStatisticGrid(const mixture::Layout& layout, mixture::Rows rows,
   return rows;
 }
 
-StatisticReader ReaderOf(const mixture::Layout& layout, const mixture::Rows& rows) {
+StatisticReader ReaderOf(const stats::mixture::Layout& layout, const stats::mixture::Rows& rows) {
   return [&layout, &rows](size_t first_row, size_t num_rows, double* out) {
     std::fill_n(out, num_rows * layout.num_columns, 0.0);
     for (size_t i = 0; i < num_rows; ++i, out += layout.num_columns) {
       const size_t row = first_row + i;
       for (size_t f = 0; f < layout.features.size(); ++f) {
-        const mixture::FeatureRows& feature = rows.features[f];
+        const stats::mixture::FeatureRows& feature = rows.features[f];
         double* own = out + layout.first[f];
         if (!feature.codes.empty()) {
           own[feature.codes[row]] = 1;
@@ -80,13 +80,13 @@ StatisticReader ReaderOf(const mixture::Layout& layout, const mixture::Rows& row
 
 ModelAt MakeModelAt(const std::vector<HolderModel>& holders, const ArrayXXd& theta) {
   ModelAt model;
-  model.parameters.pi = mixture::LogSoftmax(theta.col(0)).exp();
+  model.parameters.pi = stats::mixture::LogSoftmax(theta.col(0)).exp();
   for (const HolderModel& holder : holders) {
     ArrayXXd own(theta.rows(), static_cast<Index>(holder.columns.size()));
     for (size_t j = 0; j < holder.columns.size(); ++j) {
       own.col(static_cast<Index>(j)) = theta.col(1 + static_cast<Index>(holder.columns[j]));
     }
-    mixture::Components components = mixture::MakeComponents(holder.layout, own);
+    stats::mixture::Components components = stats::mixture::MakeComponents(holder.layout, own);
     components.slope = RoundSlopes(components.slope);
     components.below = RoundSlopes(components.below);
     model.parameters.slope.push_back(components.slope);
@@ -107,20 +107,20 @@ StepParameters NoParameters(const std::vector<HolderModel>& holders, size_t comp
     parameters.slope.push_back(zero);
     parameters.below.push_back(zero);
     parameters.offset.push_back(zero);
-    for (const mixture::Feature& feature : holder.layout.features) {
-      if (feature.family == mixture::Family::kGaussian) parameters.has_below = true;
+    for (const stats::mixture::Feature& feature : holder.layout.features) {
+      if (feature.family == stats::mixture::Family::kGaussian) parameters.has_below = true;
     }
   }
   return parameters;
 }
 
-HolderValues ValuesAt(const HolderModel& holder, const mixture::Components& components,
-                      const mixture::Rows& rows, std::span<const uint32_t> batch,
+HolderValues ValuesAt(const HolderModel& holder, const stats::mixture::Components& components,
+                      const stats::mixture::Rows& rows, std::span<const uint32_t> batch,
                       std::span<const uint8_t> neutral) {
-  using mixture::NotANumber;
+  using stats::mixture::NotANumber;
   HolderValues values = {
-      mixture::LogDensities(holder.layout, components, rows, batch, NotANumber::kKeep),
-      mixture::SquaredScores(holder.layout, components, rows, batch, NotANumber::kKeep)};
+      stats::mixture::LogDensities(holder.layout, components, rows, batch, NotANumber::kKeep),
+      stats::mixture::SquaredScores(holder.layout, components, rows, batch, NotANumber::kKeep)};
   for (size_t i = 0; i < batch.size(); ++i) {
     auto densities = values.log_densities.col(static_cast<Index>(i));
     auto scores = values.squared_scores.col(static_cast<Index>(i));
@@ -144,4 +144,4 @@ ArrayXXd InModelOrder(const std::vector<HolderModel>& holders, const ArrayXXd& s
   return ordered;
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -6,7 +6,7 @@
 #include "stats/mixture/components.h"
 #include "stats/mixture/rows.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 // The columns that one party holds. `layout` has the party's features only.
 struct HolderModel {
@@ -52,4 +52,4 @@ HolderValues ValuesAt(const HolderModel& holder, const stats::mixture::Component
 // From the order of the holders' columns to that of the model. Keeps column 0.
 Eigen::ArrayXXd InModelOrder(const std::vector<HolderModel>& holders, const Eigen::ArrayXXd& sum);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "data/byte_source.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 namespace {
 
 using data::ColumnEncoding;
@@ -187,4 +187,4 @@ FittedModel ReadModelFile(const std::filesystem::path& file) {
   return ParseModelJson(text);
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -10,7 +10,7 @@
 #include "methods/mixture/columns.h"
 #include "stats/mixture/variational.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 struct FittedModel {
   std::vector<std::string> parties;
@@ -40,4 +40,4 @@ FittedModel ParseModelJson(const std::string& json);
 // Reads a file of at most 64 MB. Throws kBadInput also if it cannot be read.
 FittedModel ReadModelFile(const std::filesystem::path& file);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -9,7 +9,7 @@
 #include "mpc/functions/norm.h"
 #include "mpc/functions/reciprocal.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 namespace {
 
 using namespace mpc;  // NOLINT: arithmetic on shares, line by line
@@ -144,4 +144,4 @@ Shared PaperSum(Engine& engine, const StepDesign& design, const StepParameters& 
   return engine.Concatenate(blocks, false);
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -12,7 +12,7 @@
 
 #include "methods/mixture/step.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 // K x (1 + J) at kGridBits, without noise. own: by holder, set at that holder.
 mpc::Shared PaperSum(mpc::Engine& engine, const StepDesign& design,
@@ -20,4 +20,4 @@ mpc::Shared PaperSum(mpc::Engine& engine, const StepDesign& design,
                      const std::optional<HolderValues>& own_values,
                      const std::vector<StatisticReader>& own);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

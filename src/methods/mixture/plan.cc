@@ -9,9 +9,7 @@
 #include "privacy/rounded_text.h"
 #include "run/method/plan_privacy.h"
 
-namespace partita::runtime {
-
-namespace dpvi = methods::dpvi;
+namespace partita::methods::mixture {
 
 namespace {
 
@@ -23,11 +21,11 @@ std::string EpsilonText(const privacy::PrivacyLoss& loss) {
   return "eps <= " + privacy::RoundedText(loss.epsilon_upper, 4, true);
 }
 
-std::string NoiseText(const dpvi::RunPlan& plan) {
+std::string NoiseText(const RunPlan& plan) {
   return privacy::GivenText(plan.request.noise_multiplier, 6, false);
 }
 
-std::string ChoiceText(const MixtureStudy& study, const dpvi::BatchChoice& choice) {
+std::string ChoiceText(const MixtureStudy& study, const BatchChoice& choice) {
   return fmt::format(
       "Batches {}: {} iterations, a row in at most {} of them; {} for who sees the model, {} for a "
       "party (delta = {}).",
@@ -39,10 +37,8 @@ std::string ChoiceText(const MixtureStudy& study, const dpvi::BatchChoice& choic
 // Bytes that the masked statistics of one row take on all links together.
 double MaskingBytesPerRow(const MixtureStudy& study) {
   mpc::PlanEngine engine(study.file.engine.name, study.num_computing);
-  dpvi::SecureStep step(engine, study.plan.step,
-                        std::vector<dpvi::StatisticReader>(study.plan.holders.size()));
-  const dpvi::StepParameters shapes =
-      dpvi::NoParameters(study.plan.holders, study.spec().components);
+  SecureStep step(engine, study.plan.step, std::vector<StatisticReader>(study.plan.holders.size()));
+  const StepParameters shapes = NoParameters(study.plan.holders, study.spec().components);
   for (const char* phase : {kFirstIteration, kIterations}) {
     engine.BeginPhase(phase);
     step.Run(shapes, {}, {});
@@ -67,7 +63,7 @@ std::string MaskingText(const MixtureStudy& study) {
 }
 
 std::string BatchText(const MixtureStudy& study) {
-  const dpvi::RunPlan& plan = study.plan;
+  const RunPlan& plan = study.plan;
   if (plan.request.batch_mode != stats::mixture::BatchMode::kPoisson) {
     return fmt::format("Batches are {}, of {} rows.",
                        stats::mixture::BatchModeName(plan.request.batch_mode), plan.max_batch);
@@ -98,12 +94,12 @@ std::string RestartText(const MixtureStudy& study) {
 }
 
 std::string TestRowsText(const MixtureStudy& study) {
-  const study::MixtureUtility& utility = study.spec().utility;
+  const MixtureUtility& utility = study.spec().utility;
   std::string text = fmt::format(
       "{} of {} rows are set aside by the public seed {} and never trained on; they stay with "
       "their holders, who judge the model of their own columns by them, each for itself.",
       utility.test_rows, uint64_t{study.plan.request.num_rows} + utility.test_rows, utility.seed);
-  for (const study::MixtureTarget& target : utility.targets) {
+  for (const MixtureTarget& target : utility.targets) {
     text += fmt::format(" The holder of '{0}' predicts whether it is '{1}' from its other columns.",
                         target.variable, target.level);
   }
@@ -126,10 +122,10 @@ std::vector<study::PlanPrivacy> StatementRowsOf(const privacy::Statement& statem
   return rows;
 }
 
-StudySize MixtureStudy::Size() const { return {columns.size(), plan.step.num_values()}; }
+run::StudySize MixtureStudy::Size() const { return {columns.size(), plan.step.num_values()}; }
 
 void MixtureStudy::Describe(study::Plan& described) const {
-  const study::MixtureSpec& of = spec();
+  const MixtureSpec& of = spec();
   described.analyses.push_back(
       {file.analyses.front().name, "dpvi",
        fmt::format("mixture of {} components over {} columns, {} iterations, noise {} times the "
@@ -141,7 +137,7 @@ void MixtureStudy::Describe(study::Plan& described) const {
                                  : fmt::format("over {} rows; {} are set aside",
                                                plan.request.num_rows, of.utility.test_rows),
        plan.step.num_values()});
-  described.leakage_level = kNoisedStatistics;
+  described.leakage_level = run::kNoisedStatistics;
   described.privacy = StatementRowsOf(statement);
   described.privacy_statement = statement;
   described.assumptions.push_back(statement.mechanism);
@@ -150,8 +146,7 @@ void MixtureStudy::Describe(study::Plan& described) const {
   if (of.utility.test_rows > 0) described.notes.push_back(TestRowsText(*this));
   described.notes.push_back(BatchText(*this));
   described.notes.push_back("With the same noise and as many passes through the rows:");
-  for (const dpvi::BatchChoice& choice : choices)
-    described.notes.push_back(ChoiceText(*this, choice));
+  for (const BatchChoice& choice : choices) described.notes.push_back(ChoiceText(*this, choice));
   described.notes.push_back(MaskingText(*this));
   described.notes.push_back(RestartText(*this));
 }
@@ -172,18 +167,18 @@ std::vector<std::string> MixtureStudy::AlsoLearns(size_t party) const {
 
 std::vector<study::PlanExposure> MixtureStudy::Exposures() const {
   study::PlanExposure exposure;
-  exposure.of = dpvi::kGradientRelease;
+  exposure.of = kGradientRelease;
   exposure.to = "all";
   exposure.opened = plan.step.num_values() * max_openings();
   exposure.statistics = uint64_t{plan.request.num_rows} * columns.size();
-  exposure.level = kNoisedStatistics;
+  exposure.level = run::kNoisedStatistics;
   exposure.exposes = {fmt::format(
       "sums of clipped gradients with noise of {} times the clipping norm on each iteration",
       NoiseText(plan))};
   return {exposure};
 }
 
-ComputeSeconds MixtureStudy::Compute() const {
+run::ComputeSeconds MixtureStudy::Compute() const {
   const double entries =
       static_cast<double>(plan.max_batch) * static_cast<double>(plan.step.num_values());
   return {static_cast<double>(spec().iterations) * entries * kEntrySeconds, 0};
@@ -198,7 +193,7 @@ std::vector<privacy::ledger::Charge> MixtureStudy::Charges(
                             policy.table, file.name),
                 "open an account under the adjacency replace");
   }
-  return dpvi::ChargesOf(plan, audience, policy.insider ? policy.coalition : 0);
+  return ChargesOf(plan, audience, policy.insider ? policy.coalition : 0);
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mixture

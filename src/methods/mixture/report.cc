@@ -10,9 +10,7 @@
 #include "methods/mixture/synthetic.h"
 #include "study/plan/document.h"
 
-namespace partita::runtime {
-
-namespace dpvi = methods::dpvi;
+namespace partita::methods::mixture {
 
 namespace {
 
@@ -20,7 +18,7 @@ study::DocumentTable ColumnTable(const MixtureStudy& study) {
   study::DocumentTable table{"Columns", {"column", "held by", "encoding", "parameters"}, {}};
   const stats::mixture::Layout& layout = study.plan.request.layout;
   for (size_t f = 0; f < study.columns.size(); ++f) {
-    const dpvi::ModelColumn& column = study.columns[f];
+    const ModelColumn& column = study.columns[f];
     table.rows.push_back({column.encoding.column.name, study.parties[column.party].name,
                           std::string(data::EncodingKindName(column.encoding.kind)),
                           static_cast<double>(NumStatistics(layout.features[f]))});
@@ -28,7 +26,7 @@ study::DocumentTable ColumnTable(const MixtureStudy& study) {
   return table;
 }
 
-study::DocumentTable WeightTable(const dpvi::ModelWeights& weights) {
+study::DocumentTable WeightTable(const ModelWeights& weights) {
   study::DocumentTable table{
       "Weights of the components, largest first", {"component", "weight"}, {}};
   for (size_t k = 0; k < weights.weights.size(); ++k)
@@ -36,7 +34,7 @@ study::DocumentTable WeightTable(const dpvi::ModelWeights& weights) {
   return table;
 }
 
-study::DocumentPlot WeightPlot(const dpvi::ModelWeights& weights) {
+study::DocumentPlot WeightPlot(const ModelWeights& weights) {
   study::DocumentSeries line{"weight", {}, {}};
   for (size_t k = 0; k < weights.weights.size(); ++k) {
     line.x.push_back(static_cast<double>(k + 1));
@@ -61,7 +59,7 @@ study::DocumentSection MixturePrivacySection(const privacy::Statement& statement
   return section;
 }
 
-std::string LostText(const MixtureStudy& study, const dpvi::RunResult& run, bool went_on) {
+std::string LostText(const MixtureStudy& study, const RunResult& run, bool went_on) {
   const uint64_t lost = run.openings - run.state.step, planned = study.spec().iterations;
   std::string text = went_on ? "The run went on where an earlier attempt stopped."
                              : "The run was not interrupted.";
@@ -81,7 +79,7 @@ std::string LostText(const MixtureStudy& study, const dpvi::RunResult& run, bool
 
 // How often rows were used tells of the batches, which hide a row from outsiders: the parties know
 // them, and nobody else is told. Batches of other modes use every row as often as the plan says.
-study::DocumentSection UsesSection(const MixtureStudy& study, const dpvi::RunResult& run) {
+study::DocumentSection UsesSection(const MixtureStudy& study, const RunResult& run) {
   const uint64_t uses = std::max<uint64_t>(1, run.max_uses);
   study::DocumentSection section{
       "Uses of rows in this run",
@@ -99,7 +97,7 @@ study::DocumentTable PairTable(const std::string& title,
   constexpr size_t kPairs = 15;
   study::DocumentTable table{title, {"pair", "synthetic"}, {}};
   if (with_real) table.columns.emplace_back("real");
-  for (const stats::mixture::Association& pair : dpvi::Strongest(associations, kPairs)) {
+  for (const stats::mixture::Association& pair : Strongest(associations, kPairs)) {
     std::vector<study::DocumentCell> row = {pair.first + ", " + pair.second, pair.synthetic};
     if (with_real) row.emplace_back(pair.real);
     table.rows.push_back(std::move(row));
@@ -108,10 +106,10 @@ study::DocumentTable PairTable(const std::string& title,
 }
 
 // What a holder asks of its test rows.
-dpvi::UtilityRequest UtilityRequestOf(const MixtureStudy& study, size_t party) {
-  dpvi::UtilityRequest request;
-  for (const study::MixtureTarget& target : study.spec().utility.targets) {
-    for (const dpvi::ModelColumn& column : study.columns) {
+UtilityRequest UtilityRequestOf(const MixtureStudy& study, size_t party) {
+  UtilityRequest request;
+  for (const MixtureTarget& target : study.spec().utility.targets) {
+    for (const ModelColumn& column : study.columns) {
       if (column.party != party || column.encoding.column.name != target.variable) continue;
       request.target = target.variable;
       request.level = target.level;
@@ -120,7 +118,7 @@ dpvi::UtilityRequest UtilityRequestOf(const MixtureStudy& study, size_t party) {
   return request;
 }
 
-study::DocumentTable PredictionTable(const dpvi::Utility& utility) {
+study::DocumentTable PredictionTable(const Utility& utility) {
   study::DocumentTable table{fmt::format("Predicting whether {} is {} on the rows set aside",
                                          utility.target, utility.level),
                              {"trained on", "error", "AUC", "log loss"},
@@ -133,23 +131,20 @@ study::DocumentTable PredictionTable(const dpvi::Utility& utility) {
   return table;
 }
 
-study::DocumentTable CellsTable(const dpvi::FittedModel& own, const dpvi::Utility& utility) {
+study::DocumentTable CellsTable(const FittedModel& own, const Utility& utility) {
   constexpr size_t kCells = 10;
   study::DocumentTable table{
       "Shares that differ most", {"column", "cell", "real", "synthetic"}, {}};
-  for (const dpvi::CellShare& share :
-       dpvi::FarthestApart(dpvi::CellShares(own.columns, utility.marginals), kCells)) {
+  for (const CellShare& share : FarthestApart(CellShares(own.columns, utility.marginals), kCells)) {
     table.rows.push_back({share.column, share.cell, share.real, share.synthetic});
   }
   return table;
 }
 
-study::DocumentSection OwnColumns(const MixtureStudy& study, size_t party,
-                                  const dpvi::FittedModel& model, const dpvi::RealRows& real,
-                                  crypto::RandomSource& random) {
-  const dpvi::FittedModel own = dpvi::ModelOfParty(model, party);
-  const dpvi::Utility utility =
-      dpvi::JudgeSynthetic(own, real, UtilityRequestOf(study, party), random);
+study::DocumentSection OwnColumns(const MixtureStudy& study, size_t party, const FittedModel& model,
+                                  const RealRows& real, crypto::RandomSource& random) {
+  const FittedModel own = ModelOfParty(model, party);
+  const Utility utility = JudgeSynthetic(own, real, UtilityRequestOf(study, party), random);
   study::DocumentSection section{
       "Own columns, real against synthetic",
       {fmt::format("Log density of the {}: {:.4f} nats per row at the mean of the model, "
@@ -178,7 +173,7 @@ study::DocumentSection OwnColumns(const MixtureStudy& study, size_t party,
   return section;
 }
 
-study::DocumentSection SyntheticSection(const MixtureStudy& study, const dpvi::FittedModel& model,
+study::DocumentSection SyntheticSection(const MixtureStudy& study, const FittedModel& model,
                                         crypto::RandomSource& random) {
   constexpr size_t kCompared = 10000;
   study::DocumentSection section{
@@ -188,21 +183,21 @@ study::DocumentSection SyntheticSection(const MixtureStudy& study, const dpvi::F
                        ? "One table"
                        : fmt::format("{} tables", study.spec().synthetic_sets),
                    study.spec().synthetic_rows),
-       dpvi::kSyntheticPurpose,
+       kSyntheticPurpose,
        "The associations below are those of synthetic rows; the real ones between columns of "
        "different holders nobody has computed."}};
   section.tables.push_back(PairTable("Cramer's V in synthetic rows, the strongest pairs",
-                                     dpvi::SyntheticAssociations(model, kCompared, random), false));
+                                     SyntheticAssociations(model, kCompared, random), false));
   return section;
 }
 
 // Writes the tables into the document; returns their names.
-nlohmann::ordered_json AddMixtureTables(const MixtureStudy& study, const dpvi::FittedModel& model,
+nlohmann::ordered_json AddMixtureTables(const MixtureStudy& study, const FittedModel& model,
                                         crypto::RandomSource& random, study::Document& document) {
   nlohmann::ordered_json names = nlohmann::ordered_json::array();
   if (study.spec().synthetic_rows == 0) return names;
   const std::vector<data::Table> drawn =
-      dpvi::DrawTables(model, study.spec().synthetic_rows, study.spec().synthetic_sets, random);
+      DrawTables(model, study.spec().synthetic_rows, study.spec().synthetic_sets, random);
   for (size_t i = 0; i < drawn.size(); ++i) {
     const std::string name = fmt::format("synthetic_{}.csv", i + 1);
     document.files.push_back({name, data::WriteCsv(drawn[i])});
@@ -212,10 +207,10 @@ nlohmann::ordered_json AddMixtureTables(const MixtureStudy& study, const dpvi::F
   return names;
 }
 
-dpvi::FittedModel ModelOf(const MixtureStudy& study, const dpvi::RunResult& run,
-                          const privacy::Statement& statement) {
-  dpvi::FittedModel model;
-  model.parties = OnlineNames(study);
+FittedModel ModelOf(const MixtureStudy& study, const RunResult& run,
+                    const privacy::Statement& statement) {
+  FittedModel model;
+  model.parties = run::OnlineNames(study);
   model.parties.resize(study.num_computing);
   model.columns = study.columns;
   model.mean = run.state.mean;
@@ -230,14 +225,14 @@ dpvi::FittedModel ModelOf(const MixtureStudy& study, const dpvi::RunResult& run,
 
 study::Document ReportMixture(const MixtureStudy& study, size_t party, const MixtureResult& result,
                               crypto::RandomSource& random) {
-  const dpvi::RunResult& run = result.run;
+  const RunResult& run = result.run;
   // Not with the uses that there were: whoever reads it does not know the batches.
-  const dpvi::Made made{run.openings, {}};
+  const Made made{run.openings, {}};
   const privacy::Statement statement = study.StateOf(made);
   const uint64_t max_uses =
-      dpvi::StepsOf(study.plan, study.audience, made).max_uses.value_or(run.openings);
-  const dpvi::FittedModel model = ModelOf(study, run, statement);
-  const dpvi::ModelWeights weights = dpvi::WeightsOf(model);
+      StepsOf(study.plan, study.audience, made).max_uses.value_or(run.openings);
+  const FittedModel model = ModelOf(study, run, statement);
+  const ModelWeights weights = WeightsOf(model);
 
   study::Document document;
   document.title = fmt::format("mixture of {} components over {} columns", study.spec().components,
@@ -252,7 +247,7 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
   fitted.tables = {WeightTable(weights), ColumnTable(study)};
   fitted.plots = {WeightPlot(weights)};
   document.sections = {std::move(fitted), MixturePrivacySection(statement)};
-  document.files.push_back({"model.json", dpvi::ModelJson(model)});
+  document.files.push_back({"model.json", ModelJson(model)});
   nlohmann::ordered_json tables = nlohmann::ordered_json::array();
   const bool trained = run.state.step >= study.spec().iterations;
   if (!trained) document.ending = study::Ending::kNotTrained;
@@ -278,4 +273,4 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
   return document;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mixture

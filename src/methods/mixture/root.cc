@@ -7,7 +7,7 @@
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/magnitude.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 namespace {
 
 using namespace mpc;  // NOLINT: arithmetic on shares, line by line
@@ -125,4 +125,4 @@ Shared InverseRootOfLarger(Engine& engine, const Shared& x, const Shared& y,
   return root;
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -4,7 +4,7 @@
 
 #include "mpc/engine.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 // Public: 0 <= values < 2^log2_largest; below 2^log2_floor the result is smaller than the inverse
 // root (step.h).
@@ -21,4 +21,4 @@ mpc::Shared InverseRootOfLarger(mpc::Engine& engine, const mpc::Shared& x, const
 
 inline constexpr int kRootBits = 60;
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -10,9 +10,8 @@
 #include "crypto/state_file.h"
 #include "privacy/sampling/discrete_gaussian.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
-namespace mixture = stats::mixture;
 using Eigen::ArrayXXd;
 
 namespace {
@@ -20,9 +19,9 @@ namespace {
 // A share beyond that many standard deviations has a probability below 2^-2900.
 constexpr double kLargestShare = 64;
 
-mixture::Batches MakeBatches(const RunPlan& plan, crypto::RandomSource& source) {
+stats::mixture::Batches MakeBatches(const RunPlan& plan, crypto::RandomSource& source) {
   const RunRequest& request = plan.request;
-  const bool poisson = request.batch_mode == mixture::BatchMode::kPoisson;
+  const bool poisson = request.batch_mode == stats::mixture::BatchMode::kPoisson;
   return {request.batch_mode, request.num_rows, request.batch_size, poisson ? plan.max_batch : 0,
           source};
 }
@@ -30,7 +29,7 @@ mixture::Batches MakeBatches(const RunPlan& plan, crypto::RandomSource& source) 
 // The rows of this process, if it holds any, on the grid of statistics.
 struct OwnRows {
   size_t holder = 0;
-  mixture::Rows rows;
+  stats::mixture::Rows rows;
 };
 
 std::optional<OwnRows> RowsOfSelf(const mpc::Engine& engine, const RunPlan& plan,
@@ -73,7 +72,7 @@ class NoiseOfSelf {
 }  // namespace
 
 RunPlan PlanRun(RunRequest request) {
-  mixture::CheckOptions(request.variational);
+  stats::mixture::CheckOptions(request.variational);
   RunPlan plan;
   plan.holders = HoldersOf(request.layout, request.party_index);
   StepDesign step;
@@ -87,19 +86,19 @@ RunPlan PlanRun(RunRequest request) {
   plan.request = std::move(request);
 
   crypto::SystemRandom unused;  // batches are drawn when the run has its key
-  const mixture::Batches batches = MakeBatches(plan, unused);
+  const stats::mixture::Batches batches = MakeBatches(plan, unused);
   plan.sampling_rate = batches.sampling_rate();
   switch (plan.request.batch_mode) {
-    case mixture::BatchMode::kPoisson:
+    case stats::mixture::BatchMode::kPoisson:
       plan.max_batch =
-          mixture::MaxBatch(plan.request.num_rows, plan.sampling_rate, plan.request.max_openings(),
-                            plan.request.redraw_probability);
+          stats::mixture::MaxBatch(plan.request.num_rows, plan.sampling_rate,
+                                   plan.request.max_openings(), plan.request.redraw_probability);
       break;
-    case mixture::BatchMode::kDisjoint:
+    case stats::mixture::BatchMode::kDisjoint:
       plan.max_batch =
           static_cast<uint32_t>(std::ceil(plan.request.num_rows * plan.sampling_rate - 1e-9));
       break;
-    case mixture::BatchMode::kFull:
+    case stats::mixture::BatchMode::kFull:
       plan.max_batch = plan.request.num_rows;
       break;
   }
@@ -126,15 +125,15 @@ mpc::Release GradientRelease(const RunPlan& plan) {
           plan.step.num_values()};
 }
 
-mixture::VariationalState FirstState(const RunPlan& plan, const crypto::Key& public_key) {
+stats::mixture::VariationalState FirstState(const RunPlan& plan, const crypto::Key& public_key) {
   crypto::Prg prg(crypto::DeriveKey(public_key, "dpvi start"));
   stats::blr::Variates variates(prg);
-  return mixture::StartState(plan.request.layout, plan.request.components, plan.request.variational,
-                             variates);
+  return stats::mixture::StartState(plan.request.layout, plan.request.components,
+                                    plan.request.variational, variates);
 }
 
 RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInputs& inputs) {
-  const mixture::VariationalOptions& options = plan.request.variational;
+  const stats::mixture::VariationalOptions& options = plan.request.variational;
   const bool knows = engine.self().has_value();
   if (inputs.batch_key == nullptr || (knows && inputs.public_key == nullptr)) {
     throw Error(ErrorCode::kUsage, "a run needs the keys that its parties agreed on");
@@ -156,7 +155,7 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
     throw Error(ErrorCode::kBadInput, "the checkpoint of a run does not fit its plan");
   }
   crypto::Prg batch_prg(crypto::DeriveKey(*inputs.batch_key, "dpvi batches"));
-  mixture::Batches batches = MakeBatches(plan, batch_prg);
+  stats::mixture::Batches batches = MakeBatches(plan, batch_prg);
   for (uint64_t i = 0; i < at.openings; ++i) batches.Next();
 
   double step_seconds = 0;
@@ -195,8 +194,8 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
     number.U64(at.openings);
     crypto::Prg eta_prg(crypto::DeriveKey(*inputs.public_key, "dpvi eta", {number.bytes()}));
     stats::blr::Variates variates(eta_prg);
-    const ArrayXXd eta = mixture::DrawEta(at.state, variates);
-    const ArrayXXd theta = mixture::ThetaAt(at.state, eta);
+    const ArrayXXd eta = stats::mixture::DrawEta(at.state, variates);
+    const ArrayXXd theta = stats::mixture::ThetaAt(at.state, eta);
     ModelAt model = MakeModelAt(plan.holders, theta);
     std::optional<HolderValues> values;
     if (own) {
@@ -206,9 +205,9 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
     model.parameters.batch = batch;
     const ArrayXXd sum =
         InModelOrder(plan.holders, timed_step(model.parameters, values, noise.Draw()));
-    mixture::VariationalState next = at.state;
-    mixture::Advance(plan.request.layout, options, plan.request.num_rows, plan.sampling_rate, eta,
-                     theta, sum, next);
+    stats::mixture::VariationalState next = at.state;
+    stats::mixture::Advance(plan.request.layout, options, plan.request.num_rows, plan.sampling_rate,
+                            eta, theta, sum, next);
     at = {at.openings + 1, std::move(next)};
   };
 
@@ -242,4 +241,4 @@ RunResult RunSecureDpvi(mpc::Engine& engine, const RunPlan& plan, const RunInput
   return {std::move(at.state), at.openings, batches.max_uses()};
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -36,7 +36,7 @@
 #include "stats/mixture/batches.h"
 #include "stats/mixture/variational.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 // What a study file says, and what follows from the schemas.
 struct RunRequest {
@@ -161,4 +161,4 @@ inline constexpr size_t kStandBytes = 32 + 8 + 8 + 32;
 Checkpoint AgreeOnCheckpoint(net::Channel& channel, const RunPlan& plan, size_t num_computing,
                              const Checkpoint& own, const crypto::Digest& run);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

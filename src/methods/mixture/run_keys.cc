@@ -11,7 +11,7 @@
 #include "crypto/state_file.h"
 #include "net/joint_draw.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 namespace {
 
 constexpr char kFileName[] = "key-shares";
@@ -113,4 +113,4 @@ crypto::Digest CheckpointBinding(const RunKeys& keys, const crypto::Digest& bind
   return crypto::Sha256Of(out.bytes());
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -21,7 +21,7 @@
 #include "crypto/random.h"
 #include "net/channel.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 inline constexpr char kKeysPhase[] = "keys";
 
@@ -72,4 +72,4 @@ RunKeys AgreeOnKeys(net::Channel& channel, size_t num_computing, const KeyShares
 // What checkpoints are bound to: the study and the keys.
 crypto::Digest CheckpointBinding(const RunKeys& keys, const crypto::Digest& binding);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

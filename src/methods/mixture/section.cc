@@ -11,12 +11,17 @@
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
-namespace partita::study {
+namespace partita::methods::mixture {
 
 using data::ColumnEncoding;
 using data::ColumnSchema;
 using data::ColumnType;
 using data::EncodingKind;
+using study::LocatedText;
+using study::Party;
+using study::Quote;
+using study::StudyFile;
+using study::TableReader;
 
 namespace {
 
@@ -89,7 +94,7 @@ void ReadFamily(const TableReader& entry, ColumnEncoding& encoding) {
     entry.Fail(family->position,
                fmt::format("{} is of type {}, which has no family {}", Quote(variable.name),
                            data::ColumnTypeName(variable.type), Quote(family->value)),
-               "choose one of: " + Join(families));
+               "choose one of: " + study::Join(families));
   }
   encoding.kind = KindOf(entry, variable, family->value);
 }
@@ -117,39 +122,39 @@ void ReadRare(const TableReader& entry, ColumnEncoding& encoding) {
                            Quote(encoding.column.name)),
                "remove it");
   }
-  CheckDistinct(entry, *rare, "level");
+  study::CheckDistinct(entry, *rare, "level");
   for (const LocatedText& level : *rare)
     encoding.pooled.push_back(entry.Choice(level, "rare", encoding.column.levels));
 }
 
 // A factor or a number of the dictionary; nothing else has a family.
-ColumnEncoding DefaultOf(const TableReader& reader, Position position,
+ColumnEncoding DefaultOf(const TableReader& reader, study::Position position,
                          const ColumnSchema& variable) {
   try {
     return data::DefaultEncoding(variable);
   } catch (const Error& error) {
-    FailWith(reader, position, error);
+    study::FailWith(reader, position, error);
   }
 }
 
-ColumnEncoding ReadColumn(const TableReader& analysis, const TextOrTable& item,
+ColumnEncoding ReadColumn(const TableReader& analysis, const study::TextOrTable& item,
                           const StudyFile& study, LocatedText& name) {
   if (item.text) {
     name = *item.text;
     return DefaultOf(analysis, name.position,
-                     FindVariable(analysis, name, "columns", study.dictionary));
+                     study::FindVariable(analysis, name, "columns", study.dictionary));
   }
   const TableReader& entry = *item.table;
   name = entry.Text("variable", "{variable = \"income\", family = \"categorical\", bins = 12}");
-  ColumnEncoding encoding =
-      DefaultOf(entry, name.position, FindVariable(entry, name, "variable", study.dictionary));
+  ColumnEncoding encoding = DefaultOf(
+      entry, name.position, study::FindVariable(entry, name, "variable", study.dictionary));
   ReadFamily(entry, encoding);
   ReadBins(entry, encoding);
   ReadRare(entry, encoding);
   try {
     data::CheckEncoding(encoding);
   } catch (const Error& error) {
-    FailWith(entry, entry.position(), error);
+    study::FailWith(entry, entry.position(), error);
   }
   return encoding;
 }
@@ -161,7 +166,7 @@ void ReadColumns(const TableReader& analysis, const StudyFile& study, MixtureSpe
     return;
   }
   std::vector<LocatedText> names;
-  for (const TextOrTable& item :
+  for (const study::TextOrTable& item :
        analysis.TextsOrEntries("columns", {"variable", "family", "bins", "rare"}, kColumnExample)) {
     names.emplace_back();
     spec.columns.push_back(ReadColumn(analysis, item, study, names.back()));
@@ -170,7 +175,7 @@ void ReadColumns(const TableReader& analysis, const StudyFile& study, MixtureSpe
     analysis.Fail(analysis.PositionOf("columns"), "'columns' is empty",
                   "name the variables of the model, or leave the key out to take all");
   }
-  CheckDistinct(analysis, names, "column");
+  study::CheckDistinct(analysis, names, "column");
 }
 
 bool HoldsAny(const Party& party, const std::vector<ColumnEncoding>& columns) {
@@ -182,7 +187,7 @@ bool HoldsAny(const Party& party, const std::vector<ColumnEncoding>& columns) {
 
 // All rows of one block, vertically split. Returns how many.
 uint32_t RequireRows(const TableReader& analysis, const StudyFile& study, const MixtureSpec& spec) {
-  const Position position = analysis.position();
+  const study::Position position = analysis.position();
   const auto refuse = [&](const std::string& what, const std::string& hint) {
     analysis.Fail(position, "method \"mixture\" " + what, hint);
   };
@@ -208,8 +213,9 @@ uint32_t RequireRows(const TableReader& analysis, const StudyFile& study, const 
     refuse("protects single rows, and a person may have several here",
            "use tables with one row for each person");
   }
-  if (study.design.missing != MissingPolicy::kRefuse || study.design.site != SiteEffect::kIgnore ||
-      study.design.weights_kind != WeightsKind::kNone || !study.design.cluster.empty()) {
+  if (study.design.missing != study::MissingPolicy::kRefuse ||
+      study.design.site != study::SiteEffect::kIgnore ||
+      study.design.weights_kind != study::WeightsKind::kNone || !study.design.cluster.empty()) {
     refuse("knows no missing cells, sites, weights or clusters",
            "write site = \"ignore\" and missing = \"refuse\" in [design], and nothing else");
   }
@@ -348,7 +354,7 @@ void ReadNoiseParty(const TableReader& reader, const StudyFile& study, MixtureSp
     if (!party.dealer) names.push_back(party.name);
   }
   spec.privacy.noise_from = reader.Choice(*from, "noise_from", names);
-  const auto& party = study.parties[PartyIndexByName(study, from->value)];
+  const auto& party = study.parties[study::PartyIndexByName(study, from->value)];
   if (HoldsAny(party, spec.columns)) {
     reader.Fail(from->position,
                 fmt::format("{} holds columns of the model and would know all of the noise",
@@ -451,22 +457,23 @@ MixtureSpec ReadMixture(const TableReader& analysis, const StudyFile& study) {
 }
 
 // All parties get the model and what is drawn from it.
-SectionUses MixtureSection::Uses() const { return {{}, {{"model", "all", {}}}, {}}; }
+study::SectionUses MixtureSection::Uses() const { return {{}, {{"model", "all", {}}}, {}}; }
 
-const MixtureSpec& MixtureOf(const AnalysisSpec& analysis) {
+const MixtureSpec& MixtureOf(const study::AnalysisSpec& analysis) {
   return dynamic_cast<const MixtureSection&>(*analysis.section).spec;
 }
 
 namespace {
 
-std::shared_ptr<const Section> ReadMixtureAnalysis(const TableReader& reader,
-                                                   const StudyFile& study, AnalysisSpec& analysis) {
+std::shared_ptr<const study::Section> ReadMixtureAnalysis(const TableReader& reader,
+                                                          const StudyFile& study,
+                                                          study::AnalysisSpec& analysis) {
   analysis.protocol = "dpvi";
   return std::make_shared<const MixtureSection>(ReadMixture(reader, study));
 }
 
 }  // namespace
 
-SectionReader MixtureReader() { return {"mixture", kMixtureKeys, ReadMixtureAnalysis}; }
+study::SectionReader MixtureReader() { return {"mixture", kMixtureKeys, ReadMixtureAnalysis}; }
 
-}  // namespace partita::study
+}  // namespace partita::methods::mixture

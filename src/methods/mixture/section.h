@@ -8,22 +8,22 @@
 #include "study/file/section_reader.h"
 #include "study/file/study_file.h"
 
-namespace partita::study {
+namespace partita::methods::mixture {
 
 // study: everything but the analyses is read. Throws kBadInput with place and hint; also where the
 // study's rows and parties do not fit the method: it takes all rows of one block that all holders
 // of the model's columns share.
-MixtureSpec ReadMixture(const TableReader& analysis, const StudyFile& study);
+MixtureSpec ReadMixture(const study::TableReader& analysis, const study::StudyFile& study);
 
-struct MixtureSection : Section {
+struct MixtureSection : study::Section {
   explicit MixtureSection(MixtureSpec spec_in) : spec(std::move(spec_in)) {}
-  SectionUses Uses() const override;
+  study::SectionUses Uses() const override;
   const MixtureSpec spec;
 };
 
 // Of an analysis of method `mixture`.
-const MixtureSpec& MixtureOf(const AnalysisSpec& analysis);
+const MixtureSpec& MixtureOf(const study::AnalysisSpec& analysis);
 
-SectionReader MixtureReader();
+study::SectionReader MixtureReader();
 
-}  // namespace partita::study
+}  // namespace partita::methods::mixture

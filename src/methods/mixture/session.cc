@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "crypto/hash.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 namespace {
 
 // Everybody has the key of the batches, so a hash of it tells nobody anything.
@@ -56,4 +56,4 @@ Session BeginSession(net::Channel& channel, const RunPlan& plan, const SessionIn
   return session;
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

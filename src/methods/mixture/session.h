@@ -8,7 +8,7 @@
 #include "methods/mixture/run.h"
 #include "methods/mixture/run_keys.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 struct SessionInput {
   size_t num_computing = 0;
@@ -32,4 +32,4 @@ struct Session {
 // again; as LoadShares, CheckpointFiles::Load and AgreeOnCheckpoint.
 Session BeginSession(net::Channel& channel, const RunPlan& plan, const SessionInput& input);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

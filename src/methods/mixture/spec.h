@@ -9,7 +9,7 @@
 
 #include "data/encoding.h"
 
-namespace partita::study {
+namespace partita::methods::mixture {
 
 enum class MixtureBatch { kPoisson, kDisjoint, kFull };
 
@@ -59,4 +59,4 @@ struct MixtureSpec {
   uint32_t synthetic_sets = 1;
 };
 
-}  // namespace partita::study
+}  // namespace partita::methods::mixture

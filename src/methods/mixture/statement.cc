@@ -11,7 +11,7 @@
 #include "privacy/ledger/statement_charges.h"
 #include "privacy/rounded_text.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 using stats::mixture::BatchMode;
 
@@ -240,4 +240,4 @@ std::vector<privacy::ledger::Charge> ChargesOf(const RunPlan& plan, const Audien
        "use another engine, more noise parties or a smaller coalition", true});
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -9,7 +9,7 @@
 #include "privacy/accounting/steps_statement.h"
 #include "privacy/ledger/entry.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 struct Audience {
   std::vector<std::string> parties;  // those who add noise, by name
@@ -57,4 +57,4 @@ std::vector<BatchChoice> CompareBatches(const RunPlan& plan, const Audience& aud
 std::vector<privacy::ledger::Charge> ChargesOf(const RunPlan& plan, const Audience& audience,
                                                uint32_t coalition);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -12,7 +12,7 @@
 #include "mpc/batch.h"
 #include "mpc/functions/arithmetic.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 namespace {
 
 using namespace mpc;  // NOLINT: arithmetic on shares, line by line
@@ -271,4 +271,4 @@ ArrayXXd SecureStep::Run(const StepParameters& parameters,
   return result;
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

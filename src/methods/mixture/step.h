@@ -50,7 +50,7 @@
 
 #include "mpc/engine.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 inline constexpr char kGradientRelease[] = "gradient";
 
@@ -163,4 +163,4 @@ class SecureStep {
   std::vector<mpc::FixedOperand> statistics_;  // by holder
 };
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

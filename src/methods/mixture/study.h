@@ -21,50 +21,51 @@
 #include "run/method/study.h"
 #include "study/plan/document.h"
 
-namespace partita::runtime {
+namespace partita::methods::mixture {
 
 inline constexpr char kMixtureMethod[] = "mixture";
 inline constexpr uint32_t kMixtureVersion = 3;
 // Phases of the protocol: the first iteration of an attempt also masks the statistics.
 inline constexpr char kFirstIteration[] = "first iteration", kIterations[] = "iterations";
 
-struct MixtureStudy final : Study {
-  std::vector<methods::dpvi::ModelColumn> columns;  // party: channel index
-  methods::dpvi::RunPlan plan;
-  methods::dpvi::Audience audience;
-  privacy::Statement statement;                     // of the whole plan, before a run
-  std::vector<methods::dpvi::BatchChoice> choices;  // of batches, for comparison
+struct MixtureStudy final : run::Study {
+  std::vector<ModelColumn> columns;  // party: channel index
+  RunPlan plan;
+  Audience audience;
+  privacy::Statement statement;      // of the whole plan, before a run
+  std::vector<BatchChoice> choices;  // of batches, for comparison
 
   uint64_t max_openings() const { return plan.request.max_openings(); }
   // After so many openings, or before; what rows set aside ask of it is among its caveats.
-  privacy::Statement StateOf(const methods::dpvi::Made& made) const;
+  privacy::Statement StateOf(const Made& made) const;
 
-  const study::MixtureSpec& spec() const { return MixtureOf(file.analyses.front()); }
+  const MixtureSpec& spec() const { return MixtureOf(file.analyses.front()); }
 
-  MethodName Method() const override { return {kMixtureMethod, kMixtureVersion, "dpvi"}; }
-  StudySize Size() const override;
+  run::MethodName Method() const override { return {kMixtureMethod, kMixtureVersion, "dpvi"}; }
+  run::StudySize Size() const override;
   bool IsPrivate() const override { return true; }
   void Describe(study::Plan& described) const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
-  ComputeSeconds Compute() const override;
+  run::ComputeSeconds Compute() const override;
   uint64_t NumbersPerRow() const override { return plan.step.num_columns(); }
   uint64_t FileBytes() const override;
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;
-  std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
-                                          OwnRows& counts) const override;
-  std::unique_ptr<MethodRows> NoRows() const override;
-  std::unique_ptr<MethodSession> Agree(net::Channel& channel, const RunInput& input) const override;
-  std::optional<AgreementCost> CostOfAgreement() const override;
-  bool GoesOn(const MethodRows& rows, const std::filesystem::path& state) const override;
+  std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                               run::OwnRows& counts) const override;
+  std::unique_ptr<run::MethodRows> NoRows() const override;
+  std::unique_ptr<run::MethodSession> Agree(net::Channel& channel,
+                                            const run::RunInput& input) const override;
+  std::optional<run::AgreementCost> CostOfAgreement() const override;
+  bool GoesOn(const run::MethodRows& rows, const std::filesystem::path& state) const override;
   uint64_t Repeats(std::string_view phase) const override;
-  std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
-                                    Progress& progress) const override;
+  std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
+                                         Progress& progress) const override;
   // The state, which every party computed from the same sums: floating point of machines that
   // differ would show here, and in nothing else.
   bool ComparesResults() const override { return true; }
-  void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
+  void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                 Progress& progress) const override;
 };
 
@@ -74,20 +75,20 @@ struct MixtureStudy final : Study {
 MixtureStudy PrepareMixtureStudy(study::StudyFile file);
 
 // One party's rows of the model.
-struct MixtureRows final : MethodRows {
+struct MixtureRows final : run::MethodRows {
   // By row of `rows`: 1 where it contributes nothing; empty: every row does.
   std::vector<uint8_t> neutral;
   stats::mixture::Rows rows;  // to train on, of its own columns; without features where it has none
-  std::shared_ptr<const methods::dpvi::RealRows> values;  // null at a party without any
+  std::shared_ptr<const RealRows> values;  // null at a party without any
   crypto::Digest own{};  // of the study file and all its rows, those set aside included
 };
 
-struct MixtureResult final : MethodResult {
-  crypto::Digest Common() const override { return methods::dpvi::DigestOf(run.state); }
-  methods::dpvi::RunResult run;                        // computing parties
-  bool went_on = false;                                // from what an earlier attempt left
-  bool accept_useless = false;                         // RunInput::accept_useless
-  std::shared_ptr<const methods::dpvi::RealRows> own;  // MixtureRows::values
+struct MixtureResult final : run::MethodResult {
+  crypto::Digest Common() const override { return DigestOf(run.state); }
+  RunResult run;                        // computing parties
+  bool went_on = false;                 // from what an earlier attempt left
+  bool accept_useless = false;          // RunInput::accept_useless
+  std::shared_ptr<const RealRows> own;  // MixtureRows::values
 };
 
 // What a party that has the model says of it (report.cc); at the receiver also of synthetic
@@ -99,4 +100,4 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
 // The rows of a statement as the plan shows them.
 std::vector<study::PlanPrivacy> StatementRowsOf(const privacy::Statement& statement);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mixture

@@ -2,9 +2,7 @@
 
 #include "stats/mixture/predictive.h"
 
-namespace partita::methods::dpvi {
-
-namespace mixture = stats::mixture;
+namespace partita::methods::mixture {
 
 const char* const kSyntheticPurpose =
     "Synthetic data are for writing and trying out analyses, for teaching and for planning. They "
@@ -16,21 +14,21 @@ const char* const kSyntheticPurpose =
 
 std::vector<data::Table> DrawTables(const FittedModel& model, size_t rows, size_t sets,
                                     crypto::RandomSource& random) {
-  const mixture::Layout layout = ModelLayout(model.columns);
-  const mixture::VariationalState state = model.state();
+  const stats::mixture::Layout layout = ModelLayout(model.columns);
+  const stats::mixture::VariationalState state = model.state();
   stats::blr::Variates variates(random);
   std::vector<data::Table> tables;
   for (size_t set = 0; set < sets; ++set) {
-    const auto values =
-        mixture::DrawRows(layout, mixture::DrawTheta(state, variates), rows, variates);
+    const auto values = stats::mixture::DrawRows(layout, stats::mixture::DrawTheta(state, variates),
+                                                 rows, variates);
     tables.push_back(DecodeTable(model.columns, values, random));
   }
   return tables;
 }
 
 ModelWeights WeightsOf(const FittedModel& model) {
-  const mixture::VariationalState state = model.state();
-  return {mixture::SortedWeights(state), mixture::ActiveComponents(state)};
+  const stats::mixture::VariationalState state = model.state();
+  return {stats::mixture::SortedWeights(state), stats::mixture::ActiveComponents(state)};
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

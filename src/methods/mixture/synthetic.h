@@ -5,7 +5,7 @@
 
 #include "methods/mixture/model_file.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 // What synthetic data are for, in whole sentences; printed wherever they are made or judged.
 extern const char* const kSyntheticPurpose;
@@ -22,4 +22,4 @@ struct ModelWeights {
 };
 ModelWeights WeightsOf(const FittedModel& model);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -7,9 +7,7 @@
 #include "base/error.h"
 #include "stats/mixture/predictive.h"
 
-namespace partita::methods::dpvi {
-
-namespace mixture = stats::mixture;
+namespace partita::methods::mixture {
 
 namespace {
 
@@ -33,48 +31,50 @@ size_t LevelOf(const FittedModel& model, const std::string& target, const std::s
               "name a factor of the model and one of its levels");
 }
 
-mixture::Values Draw(const FittedModel& model, const mixture::Layout& layout, size_t rows,
-                     stats::blr::Variates& variates) {
-  return mixture::DrawRows(layout, mixture::DrawTheta(model.state(), variates), rows, variates);
+stats::mixture::Values Draw(const FittedModel& model, const stats::mixture::Layout& layout,
+                            size_t rows, stats::blr::Variates& variates) {
+  return stats::mixture::DrawRows(layout, stats::mixture::DrawTheta(model.state(), variates), rows,
+                                  variates);
 }
 
 }  // namespace
 
 Utility JudgeSynthetic(const FittedModel& model, const RealRows& real,
                        const UtilityRequest& request, crypto::RandomSource& random) {
-  const mixture::Layout layout = ModelLayout(model.columns);
-  const mixture::VariationalState state = model.state();
-  const mixture::Rows rows = mixture::MakeRows(layout, real.test);
+  const stats::mixture::Layout layout = ModelLayout(model.columns);
+  const stats::mixture::VariationalState state = model.state();
+  const stats::mixture::Rows rows = stats::mixture::MakeRows(layout, real.test);
   stats::blr::Variates variates(random);
-  const mixture::Values synthetic = Draw(model, layout, request.synthetic_rows, variates);
+  const stats::mixture::Values synthetic = Draw(model, layout, request.synthetic_rows, variates);
   Utility utility;
-  utility.marginals = mixture::CompareMarginals(layout, real.test, synthetic);
-  utility.associations = mixture::CompareAssociations(layout, real.test, synthetic);
-  utility.plug_in = mixture::PlugInLogDensity(layout, rows, state);
-  utility.predictive = mixture::PredictiveLogDensity(layout, rows, state, kDraws, variates);
-  utility.active_components = mixture::ActiveComponents(state);
+  utility.marginals = stats::mixture::CompareMarginals(layout, real.test, synthetic);
+  utility.associations = stats::mixture::CompareAssociations(layout, real.test, synthetic);
+  utility.plug_in = stats::mixture::PlugInLogDensity(layout, rows, state);
+  utility.predictive = stats::mixture::PredictiveLogDensity(layout, rows, state, kDraws, variates);
+  utility.active_components = stats::mixture::ActiveComponents(state);
   if (request.target.empty()) return utility;
   utility.target = request.target;
   utility.level = request.level;
   const size_t level = LevelOf(model, request.target, request.level);
-  const auto score = [&](const mixture::Values& train) {
-    return mixture::TrainAndTest(layout, train, real.test, request.target, level);
+  const auto score = [&](const stats::mixture::Values& train) {
+    return stats::mixture::TrainAndTest(layout, train, real.test, request.target, level);
   };
   utility.from_synthetic = score(synthetic);
   if (real.train) utility.from_real = score(*real.train);
   return utility;
 }
 
-std::vector<mixture::Association> SyntheticAssociations(const FittedModel& model, size_t rows,
-                                                        crypto::RandomSource& random) {
-  const mixture::Layout layout = ModelLayout(model.columns);
+std::vector<stats::mixture::Association> SyntheticAssociations(const FittedModel& model,
+                                                               size_t rows,
+                                                               crypto::RandomSource& random) {
+  const stats::mixture::Layout layout = ModelLayout(model.columns);
   stats::blr::Variates variates(random);
-  const mixture::Values synthetic = Draw(model, layout, rows, variates);
-  return mixture::CompareAssociations(layout, synthetic, synthetic);
+  const stats::mixture::Values synthetic = Draw(model, layout, rows, variates);
+  return stats::mixture::CompareAssociations(layout, synthetic, synthetic);
 }
 
-std::vector<mixture::Association> Strongest(std::vector<mixture::Association> associations,
-                                            size_t count) {
+std::vector<stats::mixture::Association> Strongest(
+    std::vector<stats::mixture::Association> associations, size_t count) {
   std::stable_sort(associations.begin(), associations.end(), [](const auto& a, const auto& b) {
     return std::max(a.real, a.synthetic) > std::max(b.real, b.synthetic);
   });
@@ -82,4 +82,4 @@ std::vector<mixture::Association> Strongest(std::vector<mixture::Association> as
   return associations;
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

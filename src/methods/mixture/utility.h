@@ -12,7 +12,7 @@
 #include "methods/mixture/model_file.h"
 #include "stats/mixture/utility.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 // Real rows, as EncodeValues gives them for the columns of the model.
 struct RealRows {
@@ -50,4 +50,4 @@ std::vector<stats::mixture::Association> SyntheticAssociations(const FittedModel
 std::vector<stats::mixture::Association> Strongest(
     std::vector<stats::mixture::Association> associations, size_t count);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

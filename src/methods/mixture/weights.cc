@@ -10,7 +10,7 @@
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/magnitude.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 namespace {
 
 using namespace mpc;  // NOLINT: arithmetic on shares, line by line
@@ -296,4 +296,4 @@ Shared ClippedWeights(Engine& engine, const StepDesign& design, const StepParame
   return WithBound(engine.Multiply({&masked, 1})[0], 1.25);
 }
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

@@ -6,11 +6,11 @@
 
 #include "methods/mixture/step.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 // B x K at kWeightBits; rows beyond the batch are zero.
 mpc::Shared ClippedWeights(mpc::Engine& engine, const StepDesign& design,
                            const StepParameters& parameters,
                            const std::optional<HolderValues>& own_values);
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

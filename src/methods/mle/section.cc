@@ -6,8 +6,16 @@
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
-namespace partita::study {
+namespace partita::methods::mle {
 namespace {
+
+using study::AnalysisSpec;
+using study::LocatedText;
+using study::Party;
+using study::Position;
+using study::Quote;
+using study::ReleaseSpec;
+using study::TableReader;
 
 // lavaan's functions, then families by name.
 const std::vector<std::string> kFunctions = {
@@ -60,19 +68,19 @@ void ReadModelText(const TableReader& reader, const std::string& text, MleSectio
     reader.Fail(model.position, "the model is empty",
                 "write it in lavaan's syntax, for example: visual =~ x1 + x2 + x3");
   }
-  if (model.value.size() > kMaxModelBytes) {
+  if (model.value.size() > study::kMaxModelBytes) {
     reader.Fail(model.position,
-                "the model is longer than " + std::to_string(kMaxModelBytes) + " bytes",
+                "the model is longer than " + std::to_string(study::kMaxModelBytes) + " bytes",
                 "shorten it");
   }
   section.model = model.value;
   section.model_position = ContentStart(text, model.position);
 }
 
-void ReadGroups(const TableReader& reader, const StudyFile& study, MleSection& section) {
+void ReadGroups(const TableReader& reader, const study::StudyFile& study, MleSection& section) {
   if (const auto group = reader.OptionalText("group")) {
     const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
-    const data::ColumnSchema& variable = FindVariable(reader, *group, "group", factors);
+    const data::ColumnSchema& variable = study::FindVariable(reader, *group, "group", factors);
     section.group = variable.name;
     if (variable.type != data::ColumnType::kFactor) {
       reader.Fail(group->position, "the group " + Quote(group->value) + " is not a factor",
@@ -88,7 +96,7 @@ void ReadGroups(const TableReader& reader, const StudyFile& study, MleSection& s
     reader.Fail(reader.PositionOf("group_equal"), "'group_equal' without 'group'",
                 "name the grouping factor: group = \"school\"");
   }
-  CheckDistinct(reader, *equal, "group_equal");
+  study::CheckDistinct(reader, *equal, "group_equal");
   for (const LocatedText& text : *equal) {
     section.group_equal.push_back(reader.Choice(text, "group_equal", kGroupEqual));
   }
@@ -113,7 +121,7 @@ std::string ReadAddressee(const TableReader& entry, const std::vector<Party>& pa
   return name;
 }
 
-ReleaseSpec ReadRelease(const TableReader& reader, const TextOrTable& item,
+ReleaseSpec ReadRelease(const TableReader& reader, const study::TextOrTable& item,
                         const std::vector<Party>& parties) {
   ReleaseSpec release;
   if (item.text) {
@@ -136,7 +144,7 @@ void ReadReleases(const TableReader& reader, const std::vector<Party>& parties,
                 "[\"moments\"], or release = [" +
                     std::string(kReleaseExample) + "]");
   }
-  for (const TextOrTable& item :
+  for (const study::TextOrTable& item :
        reader.TextsOrEntries("release", {"what", "to"}, kReleaseExample)) {
     const ReleaseSpec release = ReadRelease(reader, item, parties);
     for (const ReleaseSpec& other : analysis.releases) {
@@ -156,7 +164,7 @@ void ReadReleases(const TableReader& reader, const std::vector<Party>& parties,
 // The model functions, and where to look for what maximum likelihood here does not do.
 std::string ReadFunction(const TableReader& reader) {
   const LocatedText function = reader.Text("function", "function = \"cfa\"");
-  if (const std::string hint = methods::mle::HintForFunction(function.value); !hint.empty())
+  if (const std::string hint = HintForFunction(function.value); !hint.empty())
     reader.Fail(function.position, "method 'mle' has no function " + Quote(function.value), hint);
   return reader.Choice(function, "function", kFunctions);
 }
@@ -207,8 +215,8 @@ void ReadPublished(const TableReader& reader, const std::string& protocol, MleSe
 
 }  // namespace
 
-SectionUses MleSection::Uses() const {
-  SectionUses uses;
+study::SectionUses MleSection::Uses() const {
+  study::SectionUses uses;
   uses.functions = {function};
   if (robust) uses.releases.push_back({"robust", "", {}});
   if (!group.empty()) uses.variables.push_back({"the group", group});
@@ -221,8 +229,9 @@ const MleSection& MleOf(const AnalysisSpec& analysis) {
 
 namespace {
 
-std::shared_ptr<const Section> ReadMle(const TableReader& reader, const StudyFile& study,
-                                       AnalysisSpec& analysis) {
+std::shared_ptr<const study::Section> ReadMle(const TableReader& reader,
+                                              const study::StudyFile& study,
+                                              AnalysisSpec& analysis) {
   auto section = std::make_shared<MleSection>();
   std::vector<std::string> protocols = {"pooled-moments", "likelihood", "sealed"};
   protocols.insert(protocols.end(), kPublished.begin(), kPublished.end());
@@ -232,17 +241,18 @@ std::shared_ptr<const Section> ReadMle(const TableReader& reader, const StudyFil
   section->function = ReadFunction(reader);
   ReadModelText(reader, study.text, *section);
   ReadReleases(reader, study.parties, analysis);
-  analysis.subset = ReadSubset(reader, study.dictionary, study.derived);
+  analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
   ReadGroups(reader, study, *section);
   section->std_lv = reader.OptionalBool("std_lv").value_or(false);
   section->meanstructure = reader.OptionalBool("meanstructure");
   section->fixed_x = reader.OptionalBool("fixed_x");
   section->robust = reader.OptionalBool("robust").value_or(false);
-  section->information = study.design.missing == MissingPolicy::kFiml ? "observed" : "expected";
+  section->information =
+      study.design.missing == study::MissingPolicy::kFiml ? "observed" : "expected";
   if (const auto information = reader.OptionalText("information")) {
     section->information = reader.Choice(*information, "information", {"expected", "observed"});
   }
-  section->privacy = ReadPrivacy(reader, study);
+  section->privacy = study::ReadPrivacy(reader, study);
   ReadExtras(reader, *section);
   return section;
 }
@@ -277,7 +287,7 @@ void CheckNested(const TableReader& reader, const std::vector<AnalysisSpec>& ana
 
 }  // namespace
 
-SectionReader MleReader() {
+study::SectionReader MleReader() {
   const std::vector<std::string> keys = {"protocol",      "function",
                                          "model",         "release",
                                          "subset",        "group",
@@ -287,7 +297,7 @@ SectionReader MleReader() {
                                          "nested_in",     "modification_indices",
                                          "bootstrap",     "privacy",
                                          "masks",         "rows_may_leak"};
-  SectionReader reader{"mle", keys, ReadMle, true, CheckNested};
+  study::SectionReader reader{"mle", keys, ReadMle, true, CheckNested};
   for (const std::string& function : kFunctions) {
     reader.mistaken_for.emplace_back(function,
                                      "method = \"mle\" with function = \"" + function + "\"");
@@ -297,4 +307,4 @@ SectionReader MleReader() {
   return reader;
 }
 
-}  // namespace partita::study
+}  // namespace partita::methods::mle

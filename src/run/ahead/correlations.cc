@@ -15,7 +15,7 @@
 #include "run/party/finish.h"
 #include "study/plan/hashes.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 bool HasDealer(const Study& study) { return study.num_computing < study.parties.size(); }
@@ -347,4 +347,4 @@ PrepareOutcome PrepareCorrelations(const Study& study, const PrepareInput& input
   return outcome;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

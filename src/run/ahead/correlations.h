@@ -32,7 +32,7 @@
 #include "run/method/study.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 inline constexpr char kCorrelationsPhase[] = "correlations";
 inline constexpr char kSpendPhase[] = "spend";
@@ -104,4 +104,4 @@ PrepareOutcome PrepareCorrelations(const Study& study, const PrepareInput& input
                                    const PrepareConnector& connect, crypto::RandomSource& random,
                                    Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -18,7 +18,7 @@
 #include "run/approval/envelope_uses.h"
 #include "study/file/text.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,8 +72,8 @@ uint64_t Raised(const std::optional<uint64_t>& asked, uint64_t least, const char
 void RequireFuture(int64_t valid_until, int64_t now) {
   if (valid_until > now) return;
   throw Error(ErrorCode::kUsage,
-              fmt::format("it would have expired at {}, now it is {}",
-                          study::FormatUtc(valid_until), study::FormatUtc(now)),
+              fmt::format("it would have expired at {}, now it is {}", FormatUtc(valid_until),
+                          FormatUtc(now)),
               "Name a day to come, for example --until 2030-12-31.");
 }
 
@@ -154,7 +154,7 @@ MadeApproval MakeApproval(const Study& study, const study::ApprovalTerms& terms,
   approval.disclosure.min_rows = Raised(request.min_rows, terms.disclosure.min_rows, "min_rows");
   approval.disclosure.refuse_small_samples =
       terms.disclosure.refuse_small_samples || request.refuse_small_samples;
-  approval.approved_at = study::NowUtc();
+  approval.approved_at = NowUtc();
   approval.valid_until =
       request.valid_until.value_or(approval.approved_at + study::kApprovalSeconds);
   RequireFuture(approval.valid_until, approval.approved_at);
@@ -187,7 +187,7 @@ void SaveApproval(const MadeApproval& made, const fs::path& file) {
 
 study::SignedEnvelope SaveEnvelope(study::Envelope envelope, const crypto::Identity& identity,
                                    const fs::path& file) {
-  envelope.approved_at = study::NowUtc();
+  envelope.approved_at = NowUtc();
   envelope.software_version = kVersion;
   RequireFuture(envelope.valid_until, envelope.approved_at);
   RequireOwnCertificate(identity, envelope.party, crypto::Fingerprint(*identity.certificate));
@@ -197,4 +197,4 @@ study::SignedEnvelope SaveEnvelope(study::Envelope envelope, const crypto::Ident
   return document;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

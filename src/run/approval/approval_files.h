@@ -12,7 +12,7 @@
 #include "study/approval/approval.h"
 #include "study/approval/envelope.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // STUDY_FOLDER/approval-PARTY.json.
 std::filesystem::path DefaultApprovalPath(const std::filesystem::path& study_file,
@@ -63,4 +63,4 @@ void SaveApproval(const MadeApproval& made, const std::filesystem::path& file);
 study::SignedEnvelope SaveEnvelope(study::Envelope envelope, const crypto::Identity& identity,
                                    const std::filesystem::path& file);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

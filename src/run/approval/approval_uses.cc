@@ -7,7 +7,7 @@
 #include "base/utc_time.h"
 #include "run/approval/uses_record.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 constexpr CountedDocument kApproval = {"approval",
@@ -66,7 +66,7 @@ void CountApprovalUse(const std::filesystem::path& file, const study::Approval& 
   if (counts) use = privacy::ledger::Used{digest, approval.runs, run.run_id};
   // The ledger first: what it spends, it counts.
   if (ledger.spend) ledger.spend(use);
-  if (counts) record.Append(fmt::format("{} {}", study::FormatUtc(now), ToHex(run.run_id)));
+  if (counts) record.Append(fmt::format("{} {}", FormatUtc(now), ToHex(run.run_id)));
 }
 
 uint64_t ApprovalUses(const std::filesystem::path& file, const study::Approval& approval) {
@@ -75,4 +75,4 @@ uint64_t ApprovalUses(const std::filesystem::path& file, const study::Approval& 
       .size();
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

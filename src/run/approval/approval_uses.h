@@ -20,7 +20,7 @@
 #include "privacy/ledger/journal.h"
 #include "study/approval/approval.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // A run as its approvals count it.
 struct ApprovedRun {
@@ -52,4 +52,4 @@ void CountApprovalUse(const std::filesystem::path& file, const study::Approval& 
 // For people. Throws as above.
 uint64_t ApprovalUses(const std::filesystem::path& file, const study::Approval& approval);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

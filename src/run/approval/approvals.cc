@@ -13,7 +13,7 @@
 #include "run/ledger/run_ledger.h"
 #include "run/party/own_error.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 study::DisclosureSpec Stricter(study::DisclosureSpec a, const study::DisclosureSpec& b) {
@@ -30,7 +30,7 @@ study::Approval ApprovalOf(const study::ApprovalTerms& terms, const std::string&
   approval.study_file_hash = terms.study_file_hash;
   approval.plan_hash = terms.plan_hash;
   approval.disclosure = terms.disclosure;
-  approval.approved_at = study::NowUtc();
+  approval.approved_at = NowUtc();
   approval.valid_until = approval.approved_at + study::kApprovalSeconds;
   approval.software_version = kVersion;
   return approval;
@@ -73,7 +73,7 @@ class Signed : public Approvals {
     } else {
       KeepToOwner(net::StopReason::kApproval, [&] {
         CountApprovalUse(UsesPath(sources_.document), approval_.approval, run, LedgerOf(ledger),
-                         study::NowUtc());
+                         NowUtc());
       });
     }
     spent_ = true;
@@ -99,14 +99,14 @@ class Signed : public Approvals {
   void OpenApproval(const std::string& text, bool holder, const std::string& fingerprint) {
     approval_ = study::ParseApproval(text, sources_.document.string());
     study::RequireSigned(approval_, party_, fingerprint);
-    study::RequireApproves(approval_.approval, party_, terms_, study::NowUtc());
+    study::RequireApproves(approval_.approval, party_, terms_, NowUtc());
     if (holder) salt_ = ReadSalt(SecretPath(sources_.document), approval_.approval);
   }
 
   void OpenEnvelope(const std::string& text, const Study& study, const std::string& fingerprint) {
     const study::SignedEnvelope document = study::ParseEnvelope(text, sources_.document.string());
     study::RequireSigned(document, party_, fingerprint);
-    study::RequireValid(document.envelope, party_, study::NowUtc());
+    study::RequireValid(document.envelope, party_, NowUtc());
     study::RequireInside(study.file, document.envelope);
     envelope_ = document.envelope;
     crypto::SystemRandom random;
@@ -221,7 +221,7 @@ std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, cons
                                                      const Approvals& approvals) {
   channel.BeginPhase(kApprovalsPhase);
   const std::vector<Bytes> seen = net::Swap(channel, study::EncodeApproval(own));
-  const int64_t now = study::NowUtc();
+  const int64_t now = NowUtc();
   const std::vector<std::string> names = OnlineNames(study);
   std::vector<study::SignedApproval> documents(names.size());
   documents[channel.self()] = own;
@@ -236,4 +236,4 @@ std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, cons
   return documents;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -21,7 +21,7 @@
 #include "study/plan/hashes.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 class RunLedger;
 
@@ -81,4 +81,4 @@ std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, cons
                                                      const std::vector<crypto::Digest>& commitments,
                                                      const Approvals& approvals);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

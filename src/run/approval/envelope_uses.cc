@@ -7,7 +7,7 @@
 #include "base/utc_time.h"
 #include "run/approval/uses_record.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 constexpr CountedDocument kEnvelope = {
@@ -28,7 +28,7 @@ uint64_t CountEnvelopeUse(const std::filesystem::path& file, const crypto::Diges
     record.Refuse(fmt::format("all {} runs that the envelope allows are used up", max_results),
                   "Approve the study by itself, or sign a new envelope.");
   }
-  record.Append(fmt::format("{} {}", study::FormatUtc(now), ToHex(study_file_hash)));
+  record.Append(fmt::format("{} {}", FormatUtc(now), ToHex(study_file_hash)));
   return record.lines().size();
 }
 
@@ -36,4 +36,4 @@ uint64_t EnvelopeUses(const std::filesystem::path& file, const crypto::Digest& e
   return UsesRecord(file, kEnvelope, envelope, UsesRecord::Access::kRead).lines().size();
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

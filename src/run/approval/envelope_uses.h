@@ -13,7 +13,7 @@
 
 #include "crypto/hash.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // An empty record, in place of an earlier one. Throws kUsage if it cannot be written.
 void StartEnvelopeUses(const std::filesystem::path& file, const crypto::Digest& envelope);
@@ -27,4 +27,4 @@ uint64_t CountEnvelopeUse(const std::filesystem::path& file, const crypto::Diges
 // For people. Throws as above.
 uint64_t EnvelopeUses(const std::filesystem::path& file, const crypto::Digest& envelope);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 // "partita envelope uses 1 DIGEST".
@@ -110,4 +110,4 @@ void UsesRecord::Fail(const std::string& what) const {
   Refuse(what + ": " + reason, "Make it an ordinary file that this user may write to.");
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

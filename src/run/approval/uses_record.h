@@ -14,7 +14,7 @@
 #include "crypto/hash.h"
 #include "net/socket.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // Of what the uses are counted, in messages.
 struct CountedDocument {
@@ -55,4 +55,4 @@ class UsesRecord {
   bool torn_ = false;
 };
 
-}  // namespace partita::runtime
+}  // namespace partita::run

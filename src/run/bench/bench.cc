@@ -23,7 +23,7 @@
 #include "net/tls_transport.h"
 #include "run/bench/workloads.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 using mpc::Engine;
@@ -382,4 +382,4 @@ double LoadAverage() {
   return ::getloadavg(&load, 1) == 1 ? load : 0;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

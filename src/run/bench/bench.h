@@ -9,7 +9,7 @@
 
 #include "base/progress.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // An engine as it is measured.
 struct BenchEngine {
@@ -60,4 +60,4 @@ std::vector<MpcBenchRow> BenchMpc(const MpcBenchOptions& options, Progress& prog
 // measures itself.
 double LoadAverage();
 
-}  // namespace partita::runtime
+}  // namespace partita::run

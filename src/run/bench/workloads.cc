@@ -20,7 +20,7 @@
 #include "mpc/functions/softmax.h"
 #include "mpc/functions/variates.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 using mpc::Engine;
@@ -229,4 +229,4 @@ std::vector<mpc::Release> WorkloadReleases() {
   return {{kRelease, "numbers of a benchmark", "all", "exact", uint64_t{1} << 40}};
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -8,7 +8,7 @@
 
 #include "mpc/engine.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // One operation on an array of `shape`, values between `low` and `high`.
 struct MpcWorkload {
@@ -29,4 +29,4 @@ mpc::Shared WorkloadValues(mpc::Engine& engine, const MpcWorkload& workload);
 // What the workloads open.
 std::vector<mpc::Release> WorkloadReleases();
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -7,7 +7,7 @@
 #include "data/table_check.h"
 #include "run/doctor/doctor_checks.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 void LoadStudy(const StudyLoader& load, DoctorContext& context, Findings& findings) {
@@ -116,4 +116,4 @@ std::vector<DoctorCheck> Doctor(const DoctorOptions& options, const StudyLoader&
   return findings.Take();
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

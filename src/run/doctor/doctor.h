@@ -15,7 +15,7 @@
 
 #include "base/progress.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 enum class Verdict { kOk, kWarning, kProblem };
 std::string_view VerdictName(Verdict verdict);  // "ok", "warning", "problem"
@@ -47,4 +47,4 @@ using StudyLoader =
 std::vector<DoctorCheck> Doctor(const DoctorOptions& options, const StudyLoader& load,
                                 Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

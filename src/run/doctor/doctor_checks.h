@@ -10,7 +10,7 @@
 #include "run/doctor/doctor.h"
 #include "run/method/study.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // Collects checks.
 class Findings {
@@ -61,4 +61,4 @@ void CheckReach(const DoctorContext& context, Findings& findings, Progress& prog
 // All doctors at once: connection, hello, clocks.
 void CheckPeers(const DoctorContext& context, Findings& findings, Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -21,7 +21,7 @@
 #include "net/socket.h"
 #include "run/doctor/doctor_checks.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -197,4 +197,4 @@ void CheckResources(const DoctorContext& context, Findings& findings) {
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

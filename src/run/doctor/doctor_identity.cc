@@ -9,7 +9,7 @@
 #include "crypto/certificate.h"
 #include "run/doctor/doctor_checks.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 constexpr int64_t kDay = 86400;
@@ -119,4 +119,4 @@ void CheckKeyAndCertificate(const DoctorContext& context, Findings& findings) {
   CheckKeyFile(options.key, findings);
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

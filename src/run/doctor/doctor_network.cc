@@ -20,7 +20,7 @@
 #include "run/party/build_plan.h"
 #include "study/plan/hashes.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 using std::chrono::milliseconds;
@@ -233,4 +233,4 @@ void CheckPeers(const DoctorContext& context, Findings& findings, Progress& prog
   });
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -1,6 +1,6 @@
 #include "run/ledger/ledger_charges.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 using privacy::ledger::ExactRelease;
@@ -46,4 +46,4 @@ privacy::ledger::ReservationRequest ChargesOf(const Study& study, const Policy& 
   return request;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -4,7 +4,7 @@
 #include "privacy/ledger/sqlite_ledger.h"
 #include "run/method/study.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // A private study is charged for its one noisy release: against outsiders with all noise shares
 // unknown, against insiders with those of the policy's coalition known, each under the adjacency of
@@ -15,4 +15,4 @@ namespace partita::runtime {
 privacy::ledger::ReservationRequest ChargesOf(const Study& study,
                                               const privacy::ledger::Policy& policy);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

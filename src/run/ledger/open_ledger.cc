@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file,
                                          const std::string& vfs) {
@@ -40,4 +40,4 @@ std::string ChosenTable(privacy::ledger::SqliteLedger& ledger, const LedgerOptio
               "make an account for it with partita ledger open, or name another with --table");
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -6,7 +6,7 @@
 
 #include "privacy/ledger/sqlite_ledger.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 struct LedgerOptions {
   std::filesystem::path file;
@@ -21,4 +21,4 @@ privacy::ledger::SqliteLedger OpenLedger(const std::filesystem::path& file,
 // Throws kUsage, naming the accounts that there are, if it is not clear which is meant.
 std::string ChosenTable(privacy::ledger::SqliteLedger& ledger, const LedgerOptions& options);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -15,7 +15,7 @@
 #include "run/ledger/ledger_charges.h"
 #include "run/party/own_error.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 using privacy::ledger::Head;
@@ -109,7 +109,7 @@ void RunLedger::Prepare(const Study& study, size_t party, ChargedRun* run, bool 
   ledger_.Price(*request_);
 }
 
-privacy::ledger::Stamp RunLedger::Now() const { return {"party " + party_, study::NowUtc()}; }
+privacy::ledger::Stamp RunLedger::Now() const { return {"party " + party_, NowUtc()}; }
 
 void RunLedger::Reserve(const RunIdentity& run) {
   if (!request_) return;
@@ -233,4 +233,4 @@ void LedgerGate::Spend() {
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

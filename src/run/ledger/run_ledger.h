@@ -38,7 +38,7 @@
 #include "run/party/charged_run.h"
 #include "study/approval/approval.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 class Approvals;
 
@@ -152,4 +152,4 @@ class LedgerGate : public mpc::AgreedReleaseGate {
   ApprovedRun run_;
 };
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 constexpr double kContinuousBits = 10;  // by convention
@@ -134,4 +134,4 @@ study::PlanBits BitsAgainst(double opened, const std::vector<CovariateTable>& ta
   return bits;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -21,7 +21,7 @@
 #include "run/method/study.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 inline constexpr char kTableOfCovariates[] = "table of covariates";
 inline constexpr char kTableOfOutcomes[] = "table of covariates and outcomes";
@@ -52,4 +52,4 @@ struct CovariateTable {
 study::PlanBits BitsAgainst(double opened, const std::vector<CovariateTable>& tables,
                             int grid_bits);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

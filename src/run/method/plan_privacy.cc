@@ -4,7 +4,7 @@
 
 #include "privacy/rounded_text.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 constexpr int kDigits = 4;
@@ -72,4 +72,4 @@ std::vector<std::string> PlanPrivacySentences(const privacy::Statement& statemen
   return sentences;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

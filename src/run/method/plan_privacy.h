@@ -9,7 +9,7 @@
 #include "study/file/study_file.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // Level of exposures that are protected by noise.
 inline constexpr char kNoisedStatistics[] = "noised-statistics";
@@ -27,4 +27,4 @@ std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statem
 // The mechanism, the plain sentence of the first row, and the caveats.
 std::vector<std::string> PlanPrivacySentences(const privacy::Statement& statement);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

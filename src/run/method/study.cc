@@ -8,7 +8,7 @@
 #include "data/suggest.h"
 #include "mpc/shamir_schedule.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 void OrderParties(Study& study) {
@@ -125,4 +125,4 @@ void Refuse(const Study& study, const study::Position& position, const std::stri
       hint);
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -26,7 +26,7 @@
 #include "study/file/study_file.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 struct PartyOutcome;
 
@@ -243,4 +243,4 @@ std::string SourceVariable(const Study& study, const std::string& name);
 [[noreturn]] void Refuse(const Study& study, const study::Position& position,
                          const std::string& what, const std::string& hint);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

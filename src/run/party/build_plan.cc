@@ -15,7 +15,7 @@
 #include "run/party/predict.h"
 #include "run/party/study_engine.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 // Of releases that are rounded.
@@ -365,4 +365,4 @@ study::Plan BuildPlan(const Study& study) {
   return plan;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

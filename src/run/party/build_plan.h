@@ -5,10 +5,10 @@
 #include "run/method/study.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // Phases of a run, in order: "hello", "row-order" (with shared blocks), "moments", "finish". Their
 // messages and bytes in the plan equal the counted ones exactly.
 study::Plan BuildPlan(const Study& study);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

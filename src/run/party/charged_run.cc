@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "crypto/state_file.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 const crypto::StateKind& ChargedRunKind() {
@@ -67,4 +67,4 @@ void ChargedRun::Begin(const crypto::Digest& run_id) {
   run_id_ = run_id;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -14,7 +14,7 @@
 
 #include "crypto/hash.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 class ChargedRun {
  public:
@@ -36,4 +36,4 @@ class ChargedRun {
   int lock_ = -1;
 };
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "net/swap.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 namespace {
 
@@ -61,4 +61,4 @@ void ConfirmFinish(net::Channel& channel, size_t num_computing, const Bytes& com
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

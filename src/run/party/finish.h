@@ -4,7 +4,7 @@
 #include "base/bytes.h"
 #include "net/channel.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // Phase "finish", one round: everybody tells everybody that it is done, so that a connection is
 // closed only when nothing is under way on it, and every party knows whether all ended well. The
@@ -22,4 +22,4 @@ void ConfirmFinish(net::Channel& channel, size_t num_computing, const Bytes& com
 // stops has heard of all, so that whatever goes wrong in this round does not matter.
 void ConfirmRefusal(net::Channel& channel, size_t num_computing);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

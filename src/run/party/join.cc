@@ -8,7 +8,7 @@
 #include "net/tls_transport.h"
 #include "run/party/row_sets.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 // How long a party whose table failed its checks waits for peers to tell.
@@ -130,4 +130,4 @@ PrepareOutcome Prepare(const Study& study, const PrepareOptions& options, Progre
   return PrepareCorrelations(study, input, connect, random, progress);
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

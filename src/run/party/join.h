@@ -11,7 +11,7 @@
 #include "net/roster.h"
 #include "run/party/party.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 struct JoinOptions {
   std::string party;
@@ -63,4 +63,4 @@ PrepareOutcome Prepare(const Study& study, const PrepareOptions& options, Progre
 // Errors as RunParty's; kUnreachable and kUntrusted while connecting.
 PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "data/csv_reader.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem::path& path,
                         const crypto::Key& salt, Progress& progress) {
@@ -55,4 +55,4 @@ LocalData NoLocalData(const Study& study) {
   return local;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

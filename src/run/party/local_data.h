@@ -12,7 +12,7 @@
 #include "match/row_order.h"
 #include "run/method/study.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 struct LocalData {
   data::Holding holding;
@@ -36,4 +36,4 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
 // What a party without a table brings: nothing, in the right shape.
 LocalData NoLocalData(const Study& study);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

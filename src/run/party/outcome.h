@@ -16,7 +16,7 @@
 #include "study/approval/approval.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // A disclosure check that ran before a release.
 struct CheckOutcome {
@@ -72,4 +72,4 @@ struct PartyOutcome {
   bool not_trained = false;
 };
 
-}  // namespace partita::runtime
+}  // namespace partita::run

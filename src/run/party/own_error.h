@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "net/stop.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 class OwnError : public Error {
  public:
@@ -29,4 +29,4 @@ auto KeepToOwner(net::StopReason told, Work work) {
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -16,7 +16,7 @@
 #include "run/party/study_engine.h"
 #include "study/plan/hashes.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 std::unique_ptr<mpc::Engine> MakeRunEngine(const Study& study, StoredCorrelations* stored,
@@ -271,4 +271,4 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   return outcome;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

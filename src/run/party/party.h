@@ -17,7 +17,7 @@
 #include "run/party/local_data.h"
 #include "run/party/outcome.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 struct PartyInput {
   size_t party = 0;            // channel index
@@ -49,4 +49,4 @@ using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_sto
 PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connector& connect,
                       crypto::RandomSource& random, Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -7,7 +7,7 @@
 
 #include "net/channel.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 // TLS 1.3 with AES-GCM: header, content type and tag of a record of at most 2^14 bytes.
@@ -103,4 +103,4 @@ std::vector<study::PlanPrediction> Predictions(const Study& study, const study::
   return predictions;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

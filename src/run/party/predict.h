@@ -7,7 +7,7 @@
 #include "run/method/study.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // A place to run: the parties as processes of one machine, or each on its own host.
 struct MachineModel {
@@ -31,4 +31,4 @@ double PredictSeconds(const Study& study, const study::Plan& plan, const Machine
 
 std::vector<study::PlanPrediction> Predictions(const Study& study, const study::Plan& plan);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -15,7 +15,7 @@
 #include "data/csv_tokenizer.h"
 #include "net/socket.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 const crypto::StateKind kRowSetsKind = {
@@ -245,4 +245,4 @@ void RequireServable(const Study& study, size_t party, const std::filesystem::pa
   RowSets(record, random).Require(study, party, local, data);
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -25,7 +25,7 @@
 #include "run/method/study.h"
 #include "run/party/local_data.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // DATA.row-sets
 std::filesystem::path RowSetsPath(const std::filesystem::path& data);
@@ -67,4 +67,4 @@ class RowSets {
 void RequireServable(const Study& study, size_t party, const std::filesystem::path& data,
                      crypto::RandomSource& random, Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -6,7 +6,7 @@
 #include "mpc/replicated_engine.h"
 #include "mpc/shamir_engine.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 std::unique_ptr<mpc::Engine> MakeStudyEngine(const Study& study, net::Channel& channel,
                                              mpc::ReleaseGate& gate) {
@@ -33,4 +33,4 @@ size_t ThresholdOf(const Study& study) {
   return study.file.engine.threshold.value_or(mpc::ShamirThreshold(study.num_computing));
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -8,7 +8,7 @@
 #include "net/channel.h"
 #include "run/method/study.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // Channel and gate must outlive the engine. The dealer's process gets the dealer's node.
 std::unique_ptr<mpc::Engine> MakeStudyEngine(const Study& study, net::Channel& channel,
@@ -20,4 +20,4 @@ std::unique_ptr<mpc::CostModel> CostModelOf(const Study& study);
 // So many computing parties may pool what they have under engine `shamir`.
 size_t ThresholdOf(const Study& study);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -18,7 +18,7 @@
 
 extern char** environ;
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 // For the others to notice by themselves that one is gone; and for a child to end after SIGTERM.
@@ -146,4 +146,4 @@ void WatchChildren(std::vector<Child>& children, const std::function<bool(const 
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

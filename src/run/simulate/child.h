@@ -10,7 +10,7 @@
 
 #include "net/socket.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 struct Child {
   std::string name;
@@ -36,4 +36,4 @@ void WatchChildren(std::vector<Child>& children, const std::function<bool(const 
 // SIGTERM, and SIGKILL for those that have not ended five seconds later.
 void StopChildren(std::vector<Child>& children);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

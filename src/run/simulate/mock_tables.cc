@@ -2,7 +2,7 @@
 
 #include "base/files.h"
 
-namespace partita::runtime {
+namespace partita::run {
 data::MockStudy MakeMockTables(const Study& study, uint64_t rows_per_block, uint64_t seed) {
   data::MockOptions options;
   options.rows_per_block = rows_per_block;
@@ -28,4 +28,4 @@ std::vector<std::filesystem::path> WriteMockTables(const Study& study, const dat
   return paths;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -7,7 +7,7 @@
 #include "data/mock.h"
 #include "run/method/study.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // Share of missing cells where the study copes with them.
 inline constexpr double kMockMissingRate = 0.03;
@@ -23,4 +23,4 @@ data::MockStudy MakeMockTables(const Study& study, uint64_t rows_per_block, uint
 std::vector<std::filesystem::path> WriteMockTables(const Study& study, const data::MockStudy& mock,
                                                    const std::filesystem::path& folder);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

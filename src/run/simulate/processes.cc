@@ -12,7 +12,7 @@
 #include "run/simulate/simulate.h"
 #include "run/simulate/temporary_folder.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 std::string ApprovalIn(const std::filesystem::path& folder, const std::string& party) {
@@ -179,4 +179,4 @@ std::vector<ProcessEnd> SimulateProcesses(const Study& study, const ProcessSimul
   return ends;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

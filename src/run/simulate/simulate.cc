@@ -9,7 +9,7 @@
 #include "net/memory_transport.h"
 #include "run/simulate/temporary_folder.h"
 
-namespace partita::runtime {
+namespace partita::run {
 namespace {
 
 // A thread's progress: silent, but it stops when the user or another party's failure says so.
@@ -133,4 +133,4 @@ const PartyEnd* RootCause(const std::vector<PartyEnd>& ends) {
   return any;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

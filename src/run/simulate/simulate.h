@@ -12,7 +12,7 @@
 #include "run/party/join.h"
 #include "run/party/party.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 // Default place of a party's table: STUDY_FOLDER/PARTY/data.csv.
 std::filesystem::path DefaultDataPath(const std::filesystem::path& study_file,
@@ -64,4 +64,4 @@ struct ProcessSimulation {
 // prepared first, by `partita correlations prepare` once per role. Returns when all have ended.
 std::vector<ProcessEnd> SimulateProcesses(const Study& study, const ProcessSimulation& simulation);
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace partita::runtime {
+namespace partita::run {
 
 namespace fs = std::filesystem;
 
@@ -28,4 +28,4 @@ TemporaryFolder::~TemporaryFolder() {
   fs::remove_all(path_, ignored);
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::run

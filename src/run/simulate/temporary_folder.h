@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-namespace partita::runtime {
+namespace partita::run {
 
 class TemporaryFolder {
  public:
@@ -19,4 +19,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace partita::runtime
+}  // namespace partita::run

@@ -11,7 +11,7 @@
 #include "sums/file/regression_contract.h"
 #include "sums/file/regression_section.h"
 
-namespace partita::study {
+namespace partita::sums {
 namespace {
 
 constexpr int kCollectionFormat = 1;
@@ -20,7 +20,7 @@ const std::vector<std::string> kCollectionKeys = {"collection", "name",   "title
                                                   "deadline",   "sum",    "clients",    "privacy",
                                                   "node",       "reader", "regression", "variable"};
 
-void ReadRound(const TableReader& root, CollectionFile& collection) {
+void ReadRound(const study::TableReader& root, CollectionFile& collection) {
   if (const auto epoch = root.OptionalInteger("epoch")) {
     if (epoch->value < 0) {
       root.Fail(epoch->position, "'epoch' must not be negative",
@@ -29,10 +29,10 @@ void ReadRound(const TableReader& root, CollectionFile& collection) {
     collection.epoch = static_cast<uint64_t>(epoch->value);
   }
   constexpr std::string_view kExample = "deadline = \"2026-12-01T18:00:00Z\"";
-  const LocatedText deadline = root.Text("deadline", kExample);
+  const study::LocatedText deadline = root.Text("deadline", kExample);
   const auto utc = ParseUtc(deadline.value);
   if (!utc) {
-    root.Fail(deadline.position, "'deadline' is no time: " + Quote(deadline.value),
+    root.Fail(deadline.position, "'deadline' is no time: " + study::Quote(deadline.value),
               "write date and time in UTC, for example: " + std::string(kExample));
   }
   collection.deadline = *utc;
@@ -48,17 +48,17 @@ void AddVariance(const privacy::GridVariance& variance, crypto::Sha256& hash) {
 }  // namespace
 
 CollectionFile ParseCollectionFile(std::string text, std::string file_name) {
-  if (text.size() > kMaxStudyFileBytes) {
-    FailAt(file_name, {1, 1}, "the file is larger than 1 MiB",
-           "a collection file describes a sum; clients are listed in a file of their own");
+  if (text.size() > study::kMaxStudyFileBytes) {
+    study::FailAt(file_name, {1, 1}, "the file is larger than 1 MiB",
+                  "a collection file describes a sum; clients are listed in a file of their own");
   }
   CollectionFile collection;
   collection.file_name = std::move(file_name);
   collection.text = std::move(text);
-  const toml::table tree = ParseToml(collection.text, collection.file_name);
-  const TableReader root(collection.file_name, tree, "the collection file", kCollectionKeys);
-  CheckFormat(root, "collection", kCollectionFormat);
-  FileNames names = ReadNames(root, "name = \"steps-2026\"");
+  const toml::table tree = study::ParseToml(collection.text, collection.file_name);
+  const study::TableReader root(collection.file_name, tree, "the collection file", kCollectionKeys);
+  study::CheckFormat(root, "collection", kCollectionFormat);
+  study::FileNames names = study::ReadNames(root, "name = \"steps-2026\"");
   collection.name = std::move(names.name);
   collection.title = std::move(names.title);
   ReadRound(root, collection);
@@ -78,11 +78,12 @@ CollectionFile ParseCollectionFile(std::string text, std::string file_name) {
 }
 
 CollectionFile LoadCollectionFile(const std::string& path) {
-  return ParseCollectionFile(ReadFile(path, kMaxStudyFileBytes, "the collection file"), path);
+  return ParseCollectionFile(ReadFile(path, study::kMaxStudyFileBytes, "the collection file"),
+                             path);
 }
 
-methods::dca::StudyHash CollectionHash(const CollectionFile& collection) {
-  const methods::dca::Contract& contract = collection.contract;
+StudyHash CollectionHash(const CollectionFile& collection) {
+  const Contract& contract = collection.contract;
   crypto::Sha256 hash;
   hash.Field("partita collection").U64(kCollectionFormat).Field(collection.name);
   hash.U64(static_cast<uint64_t>(collection.admission));
@@ -117,13 +118,13 @@ uint16_t NodeIndexByName(const CollectionFile& collection, std::string_view name
     names.push_back(collection.nodes[i].name);
   }
   throw Error(ErrorCode::kBadInput,
-              collection.file_name + ": there is no compute node " + Quote(name) +
+              collection.file_name + ": there is no compute node " + study::Quote(name) +
                   " in collection " + collection.name,
-              KnownNamesHint(name, names));
+              study::KnownNamesHint(name, names));
 }
 
-methods::dca::NodeCertificates CertificatesOf(const CollectionFile& collection) {
-  methods::dca::NodeCertificates certificates;
+NodeCertificates CertificatesOf(const CollectionFile& collection) {
+  NodeCertificates certificates;
   for (const CollectionNode& node : collection.nodes) certificates.push_back(node.certificate);
   return certificates;
 }
@@ -140,4 +141,4 @@ std::string AdmissionName(Admission admission) {
   return "registered";
 }
 
-}  // namespace partita::study
+}  // namespace partita::sums

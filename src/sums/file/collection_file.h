@@ -19,7 +19,7 @@
 #include "sums/protocol/contract.h"
 #include "sums/regression/spec.h"
 
-namespace partita::study {
+namespace partita::sums {
 
 inline constexpr size_t kMaxReaders = 16;
 
@@ -30,14 +30,14 @@ struct CollectionNode {
   std::shared_ptr<x509_st> certificate;
   std::string fingerprint;         // of the certificate
   crypto::BoxPublicKey box_key{};  // what clients encrypt to
-  Position position;
+  study::Position position;
 };
 
 // One [[reader]]: who may collect the publications, beside the compute nodes.
 struct CollectionReader {
   std::string name;
   std::string fingerprint;  // of its certificate
-  Position position;
+  study::Position position;
 };
 
 // How clients are known. Registered: an X25519 key each, uploads authenticate themselves. The
@@ -53,9 +53,9 @@ struct CollectionFile {
   int64_t deadline = 0;  // UTC, seconds since 1970
   Admission admission = Admission::kRegistered;
   // With its study hash: CollectionHash.
-  methods::dca::Contract contract;
+  Contract contract;
   // What the sum is for; without it, vectors are what clients give.
-  std::optional<methods::regression::Spec> regression;
+  std::optional<sums::regression::Spec> regression;
   std::optional<double> epsilon;        // if the noise is calibrated to it
   std::optional<privacy::Delta> delta;  // Laplace noise: none, its epsilon is pure
   std::vector<CollectionNode> nodes;    // their order is their numbering
@@ -70,11 +70,11 @@ CollectionFile LoadCollectionFile(const std::string& path);
 // What clients and nodes compare with every upload: SHA-256 of all that decides what is computed,
 // what protects it and who learns it. Epoch, deadline, title and addresses are not in it: rounds of
 // one collection are of one study, told apart by their epoch.
-methods::dca::StudyHash CollectionHash(const CollectionFile& collection);
+StudyHash CollectionHash(const CollectionFile& collection);
 
 // Throws kBadInput with "did you mean" if there is none.
 uint16_t NodeIndexByName(const CollectionFile& collection, std::string_view name);
-methods::dca::NodeCertificates CertificatesOf(const CollectionFile& collection);
+NodeCertificates CertificatesOf(const CollectionFile& collection);
 
 std::string AdmissionName(Admission admission);  // "registered", "tokens", "certificates"
 
@@ -95,4 +95,4 @@ CollectionPlan PlanCollection(const CollectionFile& collection);
 std::string CollectionText(const CollectionFile& collection);
 std::string CollectionPlanText(const CollectionFile& collection, const CollectionPlan& plan);
 
-}  // namespace partita::study
+}  // namespace partita::sums

@@ -8,8 +8,12 @@
 #include "study/file/text.h"
 #include "sums/file/collection_sections.h"
 
-namespace partita::study {
+namespace partita::sums {
 namespace {
+
+using study::LocatedText;
+using study::Quote;
+using study::TableReader;
 
 constexpr size_t kMaxAddress = 300;
 
@@ -30,7 +34,7 @@ std::shared_ptr<x509_st> ReadCertificate(const TableReader& reader, const std::s
   try {
     crypto::EncodeCertificate(*certificate);
   } catch (const Error& error) {
-    FailWith(reader, text.position, error);
+    study::FailWith(reader, text.position, error);
   }
   return certificate;
 }
@@ -69,7 +73,7 @@ std::string ReadAddress(const TableReader& reader) {
 
 std::string ReadNodeName(const TableReader& reader, const char* example) {
   const LocatedText name = reader.Text("name", example);
-  CheckName(reader, name, kPartyName);
+  study::CheckName(reader, name, kPartyName);
   return name.value;
 }
 
@@ -100,7 +104,7 @@ void ReadNodes(const TableReader& root, CollectionFile& collection) {
     collection.nodes.push_back(std::move(node));
   }
   const size_t count = collection.nodes.size();
-  if (count < 2 || count > methods::dca::kMaxNodes) {
+  if (count < 2 || count > kMaxNodes) {
     root.Fail(count < 2 ? root.position() : collection.nodes.back().position,
               "a private sum with " + std::to_string(count) + " compute nodes",
               "give 2 to 64 [[node]] tables, of institutions that do not pool what they see");
@@ -138,4 +142,4 @@ void ReadReaders(const TableReader& root, CollectionFile& collection) {
   }
 }
 
-}  // namespace partita::study
+}  // namespace partita::sums

@@ -10,11 +10,8 @@
 #include "sums/file/collection_file.h"
 #include "sums/protocol/sum_statement.h"
 
-namespace partita::study {
+namespace partita::sums {
 namespace {
-
-using methods::dca::Contract;
-using methods::dca::UploadMode;
 
 // Around one upload: handshake of TLS 1.3, request and answer.
 constexpr size_t kOverheadBytes = 3500;
@@ -113,4 +110,4 @@ std::string CollectionPlanText(const CollectionFile& collection, const Collectio
   return text;
 }
 
-}  // namespace partita::study
+}  // namespace partita::sums

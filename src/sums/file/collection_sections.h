@@ -5,18 +5,18 @@
 #include "study/file/toml_reader.h"
 #include "sums/file/collection_file.h"
 
-namespace partita::study {
+namespace partita::sums {
 
 // [clients]: N, T_drop, T_collude and the admission.
-void ReadClients(const TableReader& root, CollectionFile& collection);
+void ReadClients(const study::TableReader& root, CollectionFile& collection);
 // [sum]: dimension, clip bound, grid and ring.
-void ReadSum(const TableReader& root, CollectionFile& collection);
+void ReadSum(const study::TableReader& root, CollectionFile& collection);
 // Throws if there is [sum] although [regression] says what the sum is.
-void RefuseSum(const TableReader& root);
+void RefuseSum(const study::TableReader& root);
 // [[node]] and [[reader]].
-void ReadNodes(const TableReader& root, CollectionFile& collection);
-void ReadReaders(const TableReader& root, CollectionFile& collection);
+void ReadNodes(const study::TableReader& root, CollectionFile& collection);
+void ReadReaders(const study::TableReader& root, CollectionFile& collection);
 // [privacy]: source and size of the noise. After all others: the noise depends on them.
-void ReadNoise(const TableReader& root, CollectionFile& collection);
+void ReadNoise(const study::TableReader& root, CollectionFile& collection);
 
-}  // namespace partita::study
+}  // namespace partita::sums

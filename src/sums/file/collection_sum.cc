@@ -9,10 +9,10 @@
 #include "sums/protocol/calibrate.h"
 #include "sums/protocol/sum_statement.h"
 
-namespace partita::study {
+namespace partita::sums {
 namespace {
 
-using methods::dca::Contract;
+using study::TableReader;
 
 constexpr int64_t kMaxClients = 100'000'000;
 constexpr int64_t kDefaultFractionBits = 24;
@@ -35,7 +35,7 @@ int64_t WithinOr(const TableReader& reader, std::string_view key, std::optional<
 
 double NumberWithin(const TableReader& reader, std::string_view key, double low, double high,
                     const std::string& example, const std::string& hint) {
-  const Located<double> number = reader.Number(key, example);
+  const study::Located<double> number = reader.Number(key, example);
   if (!(number.value >= low && number.value <= high)) {
     reader.Fail(number.position, "'" + std::string(key) + "' is out of range", hint);
   }
@@ -43,21 +43,20 @@ double NumberWithin(const TableReader& reader, std::string_view key, double low,
 }
 
 void ReadDelta(const TableReader& reader, CollectionFile& collection) {
-  if (collection.contract.noise_law == methods::dca::NoiseLaw::kLaplace) {
+  if (collection.contract.noise_law == NoiseLaw::kLaplace) {
     if (!reader.Has("delta")) return;
     reader.Fail(reader.PositionOf("delta"), "the epsilon of Laplace noise is pure: it has no delta",
                 "remove it, or write noise = \"gaussian\" in [regression]");
   }
   collection.delta = privacy::Delta(
-      NumberWithin(reader, "delta", kMinDelta, kMaxDelta, "delta = 1e-6",
+      NumberWithin(reader, "delta", study::kMinDelta, study::kMaxDelta, "delta = 1e-6",
                    "use a number from 1e-15 to 0.01, well below one over the number of clients"));
 }
 
 // The promise holds for what N - T_drop uploads carry, sums of shares and all.
 void RequirePromise(const TableReader& reader, const CollectionFile& collection) {
   const Contract& contract = collection.contract;
-  const privacy::PrivacyLoss loss =
-      methods::dca::ChargedLoss(contract, methods::dca::MinAccepted(contract), collection.delta);
+  const privacy::PrivacyLoss loss = ChargedLoss(contract, MinAccepted(contract), collection.delta);
   if (!collection.epsilon || (!loss.infinite && loss.epsilon_upper <= *collection.epsilon)) return;
   reader.Fail(reader.PositionOf("epsilon"), "no noise on this grid keeps this epsilon",
               "use more fraction bits");
@@ -96,9 +95,9 @@ void ReadSum(const TableReader& root, CollectionFile& collection) {
   const TableReader reader =
       root.Table("sum", {"dimension", "bound", "fraction_bits", "ring_bits"}, "[sum]");
   Contract& contract = collection.contract;
-  contract.dimension = static_cast<size_t>(WithinOr(reader, "dimension", std::nullopt, 1,
-                                                    methods::dca::kMaxDimension, "dimension = 10",
-                                                    "write how many numbers a client's row has"));
+  contract.dimension =
+      static_cast<size_t>(WithinOr(reader, "dimension", std::nullopt, 1, kMaxDimension,
+                                   "dimension = 10", "write how many numbers a client's row has"));
   contract.clip.norm = privacy::Norm::kL2;
   contract.clip.bound =
       NumberWithin(reader, "bound", 1e-9, 1e9, "bound = 1.0",
@@ -112,7 +111,7 @@ void ReadSum(const TableReader& root, CollectionFile& collection) {
     reader.Fail(reader.PositionOf("ring_bits"), "'ring_bits' must be 64 or 128",
                 "write 64, or 128 where sums do not fit");
   }
-  contract.ring = ring == 64 ? methods::dca::RingBits::k64 : methods::dca::RingBits::k128;
+  contract.ring = ring == 64 ? RingBits::k64 : RingBits::k128;
 }
 
 void RefuseSum(const TableReader& root) {
@@ -127,8 +126,7 @@ void ReadNoise(const TableReader& root, CollectionFile& collection) {
   Contract& contract = collection.contract;
   const std::string source = reader.Choice(reader.Text("noise_from", "noise_from = \"clients\""),
                                            "noise_from", {"clients", "nodes"});
-  contract.noise_source =
-      source == "clients" ? methods::dca::NoiseSource::kClients : methods::dca::NoiseSource::kNodes;
+  contract.noise_source = source == "clients" ? NoiseSource::kClients : NoiseSource::kNodes;
   ReadDelta(reader, collection);
   if (reader.Has("epsilon") == reader.Has("noise_stddev")) {
     reader.Fail(reader.PositionOf("noise_stddev"),
@@ -138,13 +136,12 @@ void ReadNoise(const TableReader& root, CollectionFile& collection) {
   try {
     if (reader.Has("epsilon")) {
       collection.epsilon =
-          NumberWithin(reader, "epsilon", kMinEpsilon, kMaxEpsilon, "epsilon = 1.0",
+          NumberWithin(reader, "epsilon", study::kMinEpsilon, study::kMaxEpsilon, "epsilon = 1.0",
                        "use a number from 0.0001 to 100; around 1 is usual, above 10 protects "
                        "little");
-      methods::dca::CalibrateNoise(contract, privacy::Epsilon(*collection.epsilon),
-                                   collection.delta);
+      CalibrateNoise(contract, privacy::Epsilon(*collection.epsilon), collection.delta);
     } else {
-      if (contract.noise_law == methods::dca::NoiseLaw::kLaplace) {
+      if (contract.noise_law == NoiseLaw::kLaplace) {
         reader.Fail(reader.PositionOf("noise_stddev"), "Laplace noise is sized by 'epsilon'",
                     "write epsilon = 1.0, or noise = \"gaussian\" in [regression]");
       }
@@ -157,8 +154,8 @@ void ReadNoise(const TableReader& root, CollectionFile& collection) {
     RequirePromise(reader, collection);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUsage) throw;
-    FailWith(reader, reader.position(), error);
+    study::FailWith(reader, reader.position(), error);
   }
 }
 
-}  // namespace partita::study
+}  // namespace partita::sums

@@ -4,11 +4,11 @@
 #include "sums/protocol/contract.h"
 #include "sums/regression/spec.h"
 
-namespace partita::study {
+namespace partita::sums {
 
 // Gives the contract the length, grid, ring, bound, law and sensitivity of the regression's
 // vectors. Numbers of clients and nodes and the source of the noise are the collection's; the noise
 // itself comes after (sums/protocol/calibrate.h). Throws as DesignOf.
-void ShapeContract(const methods::regression::Spec& spec, methods::dca::Contract& contract);
+void ShapeContract(const regression::Spec& spec, Contract& contract);
 
-}  // namespace partita::study
+}  // namespace partita::sums

@@ -10,34 +10,38 @@
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
-namespace partita::study {
+namespace partita::sums {
 namespace {
 
-using methods::regression::Collects;
-using methods::regression::Estimator;
-using RegressionSpec = methods::regression::Spec;
+using regression::Collects;
+using regression::Estimator;
+using study::Quote;
+using study::TableReader;
+using RegressionSpec = regression::Spec;
 
 const std::vector<std::string> kRegressionKeys = {"outcome", "predictors", "intercept", "row_norm",
                                                   "noise",   "collects",   "estimator", "level",
                                                   "clip",    "prior"};
 
-void ReadRegressionModel(const TableReader& reader, const Dictionary& dictionary,
+void ReadRegressionModel(const TableReader& reader, const study::Dictionary& dictionary,
                          RegressionSpec& spec) {
-  const LocatedText outcome = reader.Text("outcome", "outcome = \"blood_pressure\"");
-  const data::ColumnSchema& target = FindVariable(reader, outcome, "outcome", dictionary.schema);
+  const study::LocatedText outcome = reader.Text("outcome", "outcome = \"blood_pressure\"");
+  const data::ColumnSchema& target =
+      study::FindVariable(reader, outcome, "outcome", dictionary.schema);
   const auto predictors = reader.Texts("predictors", "predictors = [\"age\", \"sex\"]");
-  CheckDistinct(reader, predictors, "predictor");
-  if (predictors.size() > kMaxPredictors) {
+  study::CheckDistinct(reader, predictors, "predictor");
+  if (predictors.size() > study::kMaxPredictors) {
     reader.Fail(reader.PositionOf("predictors"), "there are too many predictors",
                 "a vector has about half the square of their number; give at most " +
-                    std::to_string(kMaxPredictors));
+                    std::to_string(study::kMaxPredictors));
   }
-  for (const LocatedText& name : predictors) {
+  for (const study::LocatedText& name : predictors) {
     if (name.value == outcome.value) {
       reader.Fail(name.position, Quote(name.value) + " is the outcome and a predictor",
                   "remove it from one of them");
     }
-    spec.variables.columns.push_back(FindVariable(reader, name, "predictors", dictionary.schema));
+    spec.variables.columns.push_back(
+        study::FindVariable(reader, name, "predictors", dictionary.schema));
   }
   spec.variables.columns.push_back(target);
   spec.intercept = reader.OptionalBool("intercept").value_or(true);
@@ -68,7 +72,7 @@ void ReadChoices(const TableReader& reader, RegressionSpec& spec) {
     spec.level = level->value;
   }
   if (const auto norm = reader.OptionalNumber("row_norm")) {
-    if (!(norm->value >= kMinNorm && norm->value <= kMaxNorm)) {
+    if (!(norm->value >= study::kMinNorm && norm->value <= study::kMaxNorm)) {
       reader.Fail(norm->position, "'row_norm' must be from 0.01 to 100",
                   "scaled values lie in [-1, 1]; rows that are longer than this are shortened");
     }
@@ -81,8 +85,8 @@ void ReadChoices(const TableReader& reader, RegressionSpec& spec) {
 }
 
 // Two values, ascending.
-methods::regression::ClipRange ReadRange(const TableReader& reader, const std::string& key,
-                                         bool date, double least) {
+regression::ClipRange ReadRange(const TableReader& reader, const std::string& key, bool date,
+                                double least) {
   const auto values = reader.Values(key, date, key + " = [20, 60]");
   if (values.size() != 2 || !(values[0].value >= least) || !(values[0].value <= values[1].value) ||
       !std::isfinite(values[1].value)) {
@@ -120,7 +124,7 @@ stats::blr::Range SquaredRange(const TableReader& reader, const std::string& key
                                const stats::blr::Range& otherwise) {
   if (!reader.Has(key)) return otherwise;
   if (!reader.IsList(key)) {
-    const Located<double> one = reader.Number(key, key + " = 0.5");
+    const study::Located<double> one = reader.Number(key, key + " = 0.5");
     if (!(one.value > 1e-6 && one.value < 1e6)) {
       reader.Fail(one.position, Quote(key) + " must be positive",
                   "write a standard deviation in scaled units, where values lie in [-1, 1]");
@@ -155,15 +159,15 @@ std::optional<RegressionSpec> ReadRegression(const TableReader& root) {
     return std::nullopt;
   }
   RegressionSpec spec;
-  const Dictionary dictionary = ReadDictionary(root);
+  const study::Dictionary dictionary = study::ReadDictionary(root);
   ReadRegressionModel(*reader, dictionary, spec);
   ReadChoices(*reader, spec);
   ReadClip(*reader, spec);
   ReadPrior(*reader, spec);
   try {
-    methods::regression::DesignOf(spec);
+    regression::DesignOf(spec);
   } catch (const Error& error) {
-    FailWith(*reader, reader->position(), error);
+    study::FailWith(*reader, reader->position(), error);
   }
   return spec;
 }
@@ -185,4 +189,4 @@ std::string CanonicalRegression(const RegressionSpec& spec) {
   return {bytes.bytes().begin(), bytes.bytes().end()};
 }
 
-}  // namespace partita::study
+}  // namespace partita::sums

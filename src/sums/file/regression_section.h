@@ -9,14 +9,14 @@
 #include "study/file/toml_reader.h"
 #include "sums/regression/spec.h"
 
-namespace partita::study {
+namespace partita::sums {
 
 // Empty without [regression]; then [[variable]] is an error. Throws kBadInput with place and hint,
 // also for what methods::regression::DesignOf refuses.
-std::optional<methods::regression::Spec> ReadRegression(const TableReader& root);
+std::optional<regression::Spec> ReadRegression(const study::TableReader& root);
 
 // Everything in the spec that decides what a client's vector means, for the collection's hash. The
 // estimator, its prior and the level are not in it: they are chosen after the sum is open.
-std::string CanonicalRegression(const methods::regression::Spec& spec);
+std::string CanonicalRegression(const regression::Spec& spec);
 
-}  // namespace partita::study
+}  // namespace partita::sums

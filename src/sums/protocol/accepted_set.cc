@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 constexpr size_t kEntryBytes = sizeof(ClientId) + sizeof(UploadId);
@@ -55,4 +55,4 @@ AcceptedSet Intersect(std::span<const AcceptedSet> sets) {
   return common;
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "sums/protocol/upload.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 struct AcceptedUpload {
   ClientId client{};
@@ -32,4 +32,4 @@ crypto::Digest SetHash(const StudyHash& study, uint64_t epoch, const AcceptedSet
 // sets. A client whose nodes hold different uploads is in none of it. Throws kUsage for no sets.
 AcceptedSet Intersect(std::span<const AcceptedSet> sets);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "sums/protocol/masked_sum.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 PrivateSum Aggregate(std::span<const Bytes> publications, const Contract& contract,
                      const NodeCertificates& nodes) {
@@ -42,4 +42,4 @@ PrivateSum Aggregate(std::span<const Bytes> publications, const Contract& contra
   return result;
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -7,7 +7,7 @@
 #include "base/int128.h"
 #include "sums/protocol/closing.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 struct PrivateSum {
   uint32_t accepted = 0;       // clients in it
@@ -23,4 +23,4 @@ struct PrivateSum {
 PrivateSum Aggregate(std::span<const Bytes> publications, const Contract& contract,
                      const NodeCertificates& nodes);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

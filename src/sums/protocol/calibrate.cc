@@ -7,7 +7,7 @@
 #include "privacy/sampling/discrete_gaussian_mechanism.h"
 #include "sums/protocol/sum_statement.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 constexpr int kBits = 20;
@@ -42,4 +42,4 @@ void CalibrateNoise(Contract& contract, privacy::Epsilon epsilon,
       static_cast<UInt128>(std::ceil(RoundedUp(static_cast<double>(whole) * (1 + 0x1p-52))));
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

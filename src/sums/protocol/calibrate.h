@@ -6,7 +6,7 @@
 #include "privacy/sampling/sensitivity.h"
 #include "sums/protocol/contract.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // The least that must remain, by the contract's law, sensitivity and dimension. Gaussian: by the
 // exact profile of the discrete law; Laplace: a whole scale, for a pure epsilon (`delta` is not
@@ -16,4 +16,4 @@ namespace partita::methods::dca {
 void CalibrateNoise(Contract& contract, privacy::Epsilon epsilon,
                     std::optional<privacy::Delta> delta);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "privacy/sampling/clipping.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 ByteView Content(const Shares& shares, uint16_t node) {
@@ -104,4 +104,4 @@ std::vector<Bytes> SealedUpload(const Contract& contract, const ClientId& client
   return envelopes;
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

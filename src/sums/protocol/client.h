@@ -18,7 +18,7 @@
 #include "sums/protocol/noise_share.h"
 #include "sums/protocol/upload.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // One client's row as M shares: words for node 0, a seed for every other.
 struct Shares {
@@ -63,4 +63,4 @@ std::vector<Bytes> SealedUpload(const Contract& contract, const ClientId& client
                                 const Shares& shares, const NodeKeys& nodes,
                                 crypto::RandomSource& random);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

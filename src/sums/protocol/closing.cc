@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "crypto/signature.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 constexpr char kClosingDomain[] = "partita dca closing 2";
@@ -123,4 +123,4 @@ Agreement RequireAgreement(std::span<const Closing> closings, size_t nodes) {
           crypto::Sha256().Field("partita dca agreement").Field(all.bytes()).Finish()};
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

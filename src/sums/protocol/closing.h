@@ -17,7 +17,7 @@
 #include "sums/protocol/accepted_set.h"
 #include "sums/protocol/contract.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 struct Closing {
   StudyHash study{};
@@ -62,4 +62,4 @@ Publication OpenPublication(ByteView bytes, const Contract& contract,
 // epoch, count and set. The order in which they are given does not matter.
 Agreement RequireAgreement(std::span<const Closing> closings, size_t nodes);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -9,7 +9,7 @@
 #include "sums/protocol/sum_worker.h"
 #include "sums/spool/spool_sum.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 Verdict OfPut(PutResult result) {
@@ -233,4 +233,4 @@ Publication ComputeNode::OpenStored(ByteView publication, const AcceptedSet& agr
               "Nothing is opened. Find out who wrote to the store.");
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -34,7 +34,7 @@
 #include "sums/protocol/open_upload.h"
 #include "sums/spool/spool.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 struct NodeSettings {
   NodeRound round;
@@ -103,4 +103,4 @@ class ComputeNode {
   std::array<std::atomic<uint64_t>, kVerdicts> counts_{};
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

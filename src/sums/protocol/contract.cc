@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "privacy/sampling/discrete_gaussian_mechanism.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 constexpr double kTailStddevs = 40;
@@ -132,4 +132,4 @@ double TotalNoiseStddev(const Contract& contract, uint32_t accepted) {
   return privacy::StddevUpperBound(ShareVariance(contract)) * std::sqrt(shares) * (1 + 0x1p-50);
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -17,7 +17,7 @@
 #include "privacy/sampling/clipping.h"
 #include "privacy/sampling/distributed_noise.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // Of the canonical study description, made by whoever writes it.
 using StudyHash = crypto::Digest;
@@ -93,4 +93,4 @@ double RowSensitivity(const Contract& contract);
 // Largest standard deviation, per coordinate and in grid units, of all noise in a released sum.
 double TotalNoiseStddev(const Contract& contract, uint32_t accepted);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

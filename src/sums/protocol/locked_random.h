@@ -5,7 +5,7 @@
 
 #include "crypto/random.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 class LockedRandom : public crypto::RandomSource {
  public:
@@ -21,4 +21,4 @@ class LockedRandom : public crypto::RandomSource {
   crypto::RandomSource& source_;
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "a word's memory is its encoding");
@@ -110,4 +110,4 @@ void MaskedSum::Apply(std::span<const crypto::Key> seeds, bool subtract) {
   Wipe(chunk.data(), std::min(chunk.size(), bytes_.size()));
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

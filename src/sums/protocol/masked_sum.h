@@ -14,7 +14,7 @@
 #include "crypto/key_stream.h"
 #include "sums/protocol/contract.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // A vector over Z_2^64 or Z_2^128; not shared between threads.
 class MaskedSum {
@@ -44,4 +44,4 @@ class MaskedSum {
   crypto::KeyStream stream_;
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

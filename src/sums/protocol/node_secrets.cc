@@ -9,7 +9,7 @@
 #include "crypto/prg.h"
 #include "sums/protocol/noise_share.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 void WriteWide(ByteWriter& writer, UInt128 value) {
@@ -92,4 +92,4 @@ void AddOwnNoise(const NodeRound& round, const crypto::Digest& set_hash, MaskedS
   Wipe(noise.data(), noise.size() * sizeof(Int128));
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -22,7 +22,7 @@
 #include "sums/protocol/masked_sum.h"
 #include "sums/protocol/open_upload.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // What a store keeps of the agreed set: the set, and 32 bytes that only this node can make.
 Bytes SealSet(const NodeRound& round, const AcceptedSet& agreed);
@@ -37,4 +37,4 @@ crypto::Digest CommitToSum(const NodeRound& round, const crypto::Digest& set_has
 // stream follows from what they have read of it.
 void AddOwnNoise(const NodeRound& round, const crypto::Digest& set_hash, MaskedSum& sum);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

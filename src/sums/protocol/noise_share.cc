@@ -1,6 +1,6 @@
 #include "sums/protocol/noise_share.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 NoiseShare::NoiseShare(const Contract& contract) {
   if (contract.noise_law == NoiseLaw::kLaplace) {
@@ -18,4 +18,4 @@ void NoiseShare::Sample(crypto::RandomSource& random, std::span<Int128> out) con
   }
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

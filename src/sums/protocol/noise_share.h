@@ -18,7 +18,7 @@
 #include "privacy/sampling/polya.h"
 #include "sums/protocol/contract.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 class NoiseShare {
  public:
@@ -33,4 +33,4 @@ class NoiseShare {
   std::optional<privacy::DiscreteLaplaceShare> laplace_;
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "sums/protocol/client.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 // What can be told without a key.
@@ -75,4 +75,4 @@ OpenedUpload OpenUpload(ByteView bytes, const NodeRound& round, const ClientDire
   }
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -9,7 +9,7 @@
 #include "sums/protocol/contract.h"
 #include "sums/protocol/upload.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // What became of an upload. The first two are good news; every other is a refusal.
 enum class Verdict : uint8_t {
@@ -54,4 +54,4 @@ struct OpenedUpload {
 // long.
 OpenedUpload OpenUpload(ByteView bytes, const NodeRound& round, const ClientDirectory& clients);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

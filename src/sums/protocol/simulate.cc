@@ -13,7 +13,7 @@
 #include "sums/protocol/client.h"
 #include "sums/protocol/open_upload.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 // Clients whose seeds a thread expands together.
@@ -214,4 +214,4 @@ SimulationResult Simulate(const Simulation& simulation, crypto::RandomSource& ra
   return result;
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

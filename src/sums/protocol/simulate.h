@@ -10,7 +10,7 @@
 #include "crypto/random.h"
 #include "sums/protocol/contract.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 enum class SimulatedTransport {
   kNone,        // shares pass from clients to nodes as they are
@@ -42,4 +42,4 @@ struct SimulationResult {
 // and node. Throws as CheckContract.
 SimulationResult Simulate(const Simulation& simulation, crypto::RandomSource& random);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -9,7 +9,7 @@
 #include "privacy/sampling/calibrate.h"
 #include "privacy/sampling/release_statement.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 using privacy::AdversaryKind;
@@ -199,4 +199,4 @@ privacy::Statement StateSum(const Contract& contract, uint32_t accepted,
   return statement;
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -22,7 +22,7 @@
 #include "privacy/statement.h"
 #include "sums/protocol/contract.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // How many shares do not count against `clients` clients who pool what they know (0: against
 // somebody outside): T_collude clients may have added none, and tell it to anybody.
@@ -47,4 +47,4 @@ privacy::PrivacyLoss ChargedLoss(const Contract& contract, uint32_t accepted,
 privacy::Statement StateSum(const Contract& contract, uint32_t accepted,
                             std::optional<privacy::Delta> delta);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

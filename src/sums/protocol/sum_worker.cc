@@ -15,7 +15,7 @@
 #include "sums/protocol/node_secrets.h"
 #include "sums/spool/spool_sum.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{8} << 20;
@@ -188,4 +188,4 @@ MaskedSum SumWithWorkers(Spool& spool, const NodeRound& round, const AcceptedSet
               "Nothing is opened. Find out who wrote to the store.");
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

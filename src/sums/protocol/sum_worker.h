@@ -20,7 +20,7 @@
 #include "sums/protocol/open_upload.h"
 #include "sums/spool/spool.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // Where a worker has its time from; tests turn the hands.
 struct WorkClock {
@@ -55,4 +55,4 @@ uint32_t HelpToSum(Spool& spool, const NodeRound& round, const WorkerSettings& s
 MaskedSum SumWithWorkers(Spool& spool, const NodeRound& round, const AcceptedSet& agreed,
                          const WorkerSettings& settings, crypto::RandomSource& random);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

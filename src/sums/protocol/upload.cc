@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "crypto/box.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 constexpr std::array<uint8_t, 4> kMagic = {'P', 'D', 'U', '1'};
@@ -135,4 +135,4 @@ UploadId SealedUploadId(const UploadHeader& header, std::span<const crypto::Dige
   return hash.Finish();
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -29,7 +29,7 @@
 #include "base/bytes.h"
 #include "sums/protocol/contract.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 using UploadId = std::array<uint8_t, 32>;
 
@@ -91,4 +91,4 @@ crypto::Digest Commit(const std::array<uint8_t, 32>& opening, ByteView content);
 // The id of a sealed upload; the header's node and upload id do not enter.
 UploadId SealedUploadId(const UploadHeader& header, std::span<const crypto::Digest> commitments);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

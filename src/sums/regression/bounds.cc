@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "stats/blr/release.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 namespace {
 
 // The variable of a column that has bounds of its own; null for those of factors.
@@ -59,4 +59,4 @@ std::string ClipSection(const TightBounds& bounds) {
   return text;
 }
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

@@ -11,7 +11,7 @@
 #include "sums/regression/fit.h"
 #include "sums/regression/spec.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 
 struct TightBounds {
   stats::blr::Thresholds thresholds;  // in standard deviations
@@ -35,4 +35,4 @@ TightBounds BoundsFromSpread(const Spec& spec, const stats::blr::Design& design,
 // The section [regression.clip] for the next collection file.
 std::string ClipSection(const TightBounds& bounds);
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

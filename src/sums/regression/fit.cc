@@ -12,7 +12,7 @@
 #include "stats/blr/release.h"
 #include "stats/blr/summary.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 namespace {
 
 using Eigen::Index;
@@ -204,4 +204,4 @@ std::string FitText(const RegressionResult& result) {
   return text;
 }
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

@@ -14,7 +14,7 @@
 #include "sums/regression/rows.h"
 #include "sums/regression/spec.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 
 // The opened sum of EncodeRow over `rows` clients, in units of 2^-48, and the noise in it.
 struct ReleasedSum {
@@ -46,4 +46,4 @@ std::vector<PredictionFacts> PredictRows(const Fit& fit, const Rows& rows);
 // Text like that of R's summary.
 std::string FitText(const RegressionResult& result);
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

@@ -6,7 +6,7 @@
 #include "stats/blr/logistic_vi.h"
 #include "stats/erm/client_descent.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 
 using stats::blr::ClippedLogisticGradient;
 using stats::blr::FitLogisticVi;
@@ -21,4 +21,4 @@ using stats::erm::ClientDescent;
 using stats::erm::ClientDescentOptions;
 using stats::erm::Optimiser;
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 
 using Eigen::Index;
 using Eigen::VectorXd;
@@ -66,4 +66,4 @@ std::vector<LogisticCoefficient> LogisticCoefficients(const Spec& spec,
   return coefficients;
 }
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

@@ -10,7 +10,7 @@
 #include "sums/regression/rows.h"
 #include "sums/regression/spec.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 
 // x: rows by coefficients, scaled and clipped to [-1, 1], a leading column of ones if there is an
 // intercept. labels: 0 or 1.
@@ -33,4 +33,4 @@ std::vector<LogisticCoefficient> LogisticCoefficients(const Spec& spec,
                                                       const stats::blr::Design& design,
                                                       const LogisticPosterior& posterior);
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

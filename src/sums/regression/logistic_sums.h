@@ -13,24 +13,23 @@
 #include "sums/protocol/contract.h"
 #include "sums/regression/logistic.h"
 
-namespace partita::runtime {
+namespace partita::sums::regression {
 
 // Of one batch.
 struct LogisticRound {
   uint16_t nodes = 3;
   uint32_t max_drop = 0;     // clients of a batch that may not arrive
   uint32_t max_collude = 0;  // and that may tell their noise
-  methods::dca::NoiseSource noise_source = methods::dca::NoiseSource::kClients;
+  NoiseSource noise_source = NoiseSource::kClients;
 };
 
 // The contract of every batch: d gradients clipped to C, and noise so that what must remain of all
 // epochs together meets epsilon and delta. Throws kUsage for what CheckContract refuses.
-methods::dca::Contract BatchContract(size_t features,
-                                     const methods::regression::LogisticViOptions& options,
-                                     const LogisticRound& round);
+Contract BatchContract(size_t features, const LogisticViOptions& options,
+                       const LogisticRound& round);
 
 struct SimulatedLogistic {
-  methods::regression::LogisticPosterior posterior;
+  LogisticPosterior posterior;
   privacy::Statement statement;  // of the whole training
   uint64_t sums = 0;
   double wall_seconds = 0;
@@ -39,8 +38,8 @@ struct SimulatedLogistic {
 // One client per row, all steps in one process through clients and compute nodes, keys of
 // registered clients. x: rows by features; labels 0 or 1. Throws as FitLogisticVi.
 SimulatedLogistic SimulateLogistic(const Eigen::MatrixXd& x, const Eigen::VectorXd& labels,
-                                   const methods::regression::LogisticViOptions& options,
-                                   const LogisticRound& round, crypto::RandomSource& random);
+                                   const LogisticViOptions& options, const LogisticRound& round,
+                                   crypto::RandomSource& random);
 
 struct SimulatedDescent {
   Eigen::VectorXd coefficients;
@@ -53,13 +52,13 @@ struct SimulatedDescent {
 // The same by DP-SGD or DP-Adam. options: of the batches, clipping and privacy; its prior is
 // `lambda` here. Throws as ClientDescent.
 SimulatedDescent SimulateDescent(const Eigen::MatrixXd& x, const Eigen::VectorXd& labels,
-                                 const methods::regression::LogisticViOptions& options,
-                                 methods::regression::Optimiser optimiser, double lambda,
-                                 const LogisticRound& round, crypto::RandomSource& random);
+                                 const LogisticViOptions& options, Optimiser optimiser,
+                                 double lambda, const LogisticRound& round,
+                                 crypto::RandomSource& random);
 
 // The statement for `clients` clients: whoever knows the batches, coalitions of clients, compute
 // nodes. Gaussian composition of all steps that used one record (accounting/steps_statement.h).
-privacy::Statement StateLogistic(const methods::dca::Contract& batch, uint64_t clients,
-                                 const methods::regression::LogisticViOptions& options);
+privacy::Statement StateLogistic(const Contract& batch, uint64_t clients,
+                                 const LogisticViOptions& options);
 
-}  // namespace partita::runtime
+}  // namespace partita::sums::regression

@@ -8,11 +8,12 @@
 #include "report/privacy_html.h"
 #include "report/row_plot.h"
 
-namespace partita::report {
+namespace partita::sums::regression {
 namespace {
 
-using methods::regression::CoefficientFacts;
-using methods::regression::RegressionResult;
+using report::Escape;
+using report::Paragraph;
+using report::Section;
 
 std::string Short(double value) { return fmt::format("{:.4g}", value); }
 
@@ -20,7 +21,7 @@ std::string Percent(double share) { return fmt::format("{:.3g} %", 100 * share);
 
 std::string CoefficientTable(const RegressionResult& result) {
   const double tail = (1 - result.level) / 2;
-  HtmlTable table;
+  report::HtmlTable table;
   table.caption = "Posterior of the coefficients, in the units of the columns";
   table.header = {"Coefficient", "Mean", "SD", Percent(tail), Percent(1 - tail), "P(&gt; 0)"};
   table.numbers = {1, 2, 3, 4, 5};
@@ -34,40 +35,40 @@ std::string CoefficientTable(const RegressionResult& result) {
     if (result.noise_aware) cells.push_back(fmt::format("{:.3g} x", row.noise_factor));
     table.Add(std::move(cells));
   }
-  return RenderHtmlTable(table);
+  return report::RenderHtmlTable(table);
 }
 
 // Coefficients in posterior standard deviations: whether the interval contains zero, at a glance,
 // whatever the units are.
 std::string IntervalPlot(const RegressionResult& result) {
   constexpr double kReach = 8;
-  std::vector<IntervalRow> rows;
+  std::vector<report::IntervalRow> rows;
   for (const CoefficientFacts& row : result.coefficients) {
     const double scale = row.stddev > 0 ? row.stddev : 1;
     rows.push_back({row.name, row.lower / scale, row.mean / scale, row.upper / scale});
   }
-  return IntervalPlotHtml("Intervals of the coefficients",
-                          fmt::format("posterior standard deviations (ends at {:g})", kReach),
-                          kReach, rows);
+  return report::IntervalPlotHtml(
+      "Intervals of the coefficients",
+      fmt::format("posterior standard deviations (ends at {:g})", kReach), kReach, rows);
 }
 
 std::string ColumnTable(const RegressionResult& result) {
-  HtmlTable table;
+  report::HtmlTable table;
   table.caption = "Public bounds; values beyond were moved to the nearer one by their owner";
   table.header = {"Column", "lower", "upper"};
   table.numbers = {1, 2};
   for (const auto& column : result.columns)
     table.Add({Escape(column.name), Short(column.lower), Short(column.upper)});
-  return RenderHtmlTable(table);
+  return report::RenderHtmlTable(table);
 }
 
 }  // namespace
 
 std::string RenderRegressionHtml(const RegressionResult& result, const std::string& collection) {
-  HtmlPage page;
+  report::HtmlPage page;
   page.title = "Regression of " + result.outcome + " - Partita";
   page.header = Paragraph("Partita private sum " + collection, "kicker") +
-                Element("h1", "Regression of " + Escape(result.outcome)) + "\n";
+                report::Element("h1", "Regression of " + Escape(result.outcome)) + "\n";
   page.main = Section(
       "estimates", "Estimates",
       IntervalPlot(result) + CoefficientTable(result) +
@@ -75,23 +76,24 @@ std::string RenderRegressionHtml(const RegressionResult& result, const std::stri
                ? Paragraph("Noise: the posterior standard deviation as a multiple of what it would "
                            "be if the sums were exact.")
                : "") +
-          Definitions({{"rows", std::to_string(result.rows)},
-                       {"residual standard deviation", Short(result.residual_stddev)},
-                       {"noise of every scaled sum, standard deviation",
-                        privacy::RoundedText(result.noise_stddev, 4, false)},
-                       {"estimator", result.noise_aware ? "noise-aware posterior"
-                                                        : "plain posterior, noise left out"}}));
-  page.main += Section("warnings", "What to keep in mind", Bullets(result.warnings));
+          report::Definitions(
+              {{"rows", std::to_string(result.rows)},
+               {"residual standard deviation", Short(result.residual_stddev)},
+               {"noise of every scaled sum, standard deviation",
+                privacy::RoundedText(result.noise_stddev, 4, false)},
+               {"estimator", result.noise_aware ? "noise-aware posterior"
+                                                : "plain posterior, noise left out"}}));
+  page.main += Section("warnings", "What to keep in mind", report::Bullets(result.warnings));
   page.main += Section("bounds", "Bounds", ColumnTable(result));
   std::string data;
   for (size_t i = 0; i < result.statements.size(); ++i) {
     page.main += Section(i == 0 ? "statement" : fmt::format("statement-{}", i + 1),
-                         "Privacy statement", StatementHtml(result.statements[i]));
-    if (i == 0) data = WithTradeOffs("", result.statements[i]);
+                         "Privacy statement", report::StatementHtml(result.statements[i]));
+    if (i == 0) data = report::WithTradeOffs("", result.statements[i]);
   }
   page.footer = Paragraph("Made by Partita. This file needs no network.");
   page.data = data;
-  return RenderHtmlPage(page);
+  return report::RenderHtmlPage(page);
 }
 
-}  // namespace partita::report
+}  // namespace partita::sums::regression

@@ -5,11 +5,10 @@
 
 #include "sums/regression/result.h"
 
-namespace partita::report {
+namespace partita::sums::regression {
 
 // Coefficients with their intervals as table and plot, what the noise did to them, the bounds that
 // everybody agreed on, the warnings and the privacy statement. No row of anybody is in it.
-std::string RenderRegressionHtml(const methods::regression::RegressionResult& result,
-                                 const std::string& collection);
+std::string RenderRegressionHtml(const RegressionResult& result, const std::string& collection);
 
-}  // namespace partita::report
+}  // namespace partita::sums::regression

@@ -8,15 +8,11 @@
 #include "base/error.h"
 #include "sums/protocol/simulate.h"
 
-namespace partita::runtime {
+namespace partita::sums::regression {
 
-namespace dca = methods::dca;
-namespace regression = methods::regression;
-
-SimulatedSum SimulateSum(const regression::Spec& spec, const stats::blr::Design& design,
-                         const dca::Contract& contract, const regression::Rows& rows,
-                         crypto::RandomSource& random) {
-  const uint32_t least = dca::MinAccepted(contract);
+SimulatedSum SimulateSum(const Spec& spec, const stats::blr::Design& design,
+                         const Contract& contract, const Rows& rows, crypto::RandomSource& random) {
+  const uint32_t least = MinAccepted(contract);
   if (rows.count < least || rows.count > contract.clients) {
     throw Error(ErrorCode::kBadData,
                 fmt::format("a table of {} rows does not stand for {} to {} clients", rows.count,
@@ -24,14 +20,14 @@ SimulatedSum SimulateSum(const regression::Spec& spec, const stats::blr::Design&
                 "every row is one client: plan with as many, or give another table");
   }
   const size_t width = design.features.size() + 1;
-  dca::Simulation simulation;
+  Simulation simulation;
   simulation.contract = contract;
-  simulation.transport = dca::SimulatedTransport::kRegistered;
+  simulation.transport = SimulatedTransport::kRegistered;
   simulation.arrived = static_cast<uint32_t>(rows.count);
   simulation.row = [&](uint32_t client, std::span<double> row) {
-    std::ranges::copy(regression::EncodeRow(spec, design, rows.row(client, width)), row.begin());
+    std::ranges::copy(EncodeRow(spec, design, rows.row(client, width)), row.begin());
   };
-  dca::SimulationResult result = dca::Simulate(simulation, random);
+  SimulationResult result = Simulate(simulation, random);
   SimulatedSum simulated;
   simulated.sum = ReleasedOf(contract, simulation.arrived, std::move(result.sum));
   simulated.wall_seconds = result.wall_seconds;
@@ -39,10 +35,9 @@ SimulatedSum SimulateSum(const regression::Spec& spec, const stats::blr::Design&
   return simulated;
 }
 
-regression::ReleasedSum ReleasedOf(const dca::Contract& contract, uint32_t accepted,
-                                   std::vector<Int128> grid) {
+ReleasedSum ReleasedOf(const Contract& contract, uint32_t accepted, std::vector<Int128> grid) {
   return {std::move(grid), accepted,
-          std::ldexp(dca::TotalNoiseStddev(contract, accepted), -contract.clip.fraction_bits)};
+          std::ldexp(TotalNoiseStddev(contract, accepted), -contract.clip.fraction_bits)};
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums::regression

@@ -7,10 +7,10 @@
 #include "sums/regression/rows.h"
 #include "sums/regression/spec.h"
 
-namespace partita::runtime {
+namespace partita::sums::regression {
 
 struct SimulatedSum {
-  methods::regression::ReleasedSum sum;
+  ReleasedSum sum;
   double wall_seconds = 0;
   uint64_t upload_bytes = 0;  // of all clients
 };
@@ -19,12 +19,10 @@ struct SimulatedSum {
 // of registered clients), with the noise of the contract. Fewer rows than planned clients are
 // clients that did not arrive. Throws kBadData for more rows than clients, or fewer than may stay
 // away.
-SimulatedSum SimulateSum(const methods::regression::Spec& spec, const stats::blr::Design& design,
-                         const methods::dca::Contract& contract,
-                         const methods::regression::Rows& rows, crypto::RandomSource& random);
+SimulatedSum SimulateSum(const Spec& spec, const stats::blr::Design& design,
+                         const Contract& contract, const Rows& rows, crypto::RandomSource& random);
 
 // What an opened sum is to the estimator: entries, clients, and the noise that arrived.
-methods::regression::ReleasedSum ReleasedOf(const methods::dca::Contract& contract,
-                                            uint32_t accepted, std::vector<Int128> grid);
+ReleasedSum ReleasedOf(const Contract& contract, uint32_t accepted, std::vector<Int128> grid);
 
-}  // namespace partita::runtime
+}  // namespace partita::sums::regression

@@ -7,7 +7,7 @@
 
 #include "privacy/statement.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 
 // In the units of the columns.
 struct CoefficientFacts {
@@ -45,4 +45,4 @@ struct PredictionFacts {
   double mean = 0, lower = 0, upper = 0;  // of a new outcome
 };
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

@@ -9,7 +9,7 @@
 #include "data/design.h"
 #include "stats/blr/statistics.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 namespace {
 
 using stats::blr::Column;
@@ -129,4 +129,4 @@ std::vector<std::string> ClippingNotes(const Rows& rows, const Spec& spec) {
   return notes;
 }
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

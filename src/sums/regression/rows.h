@@ -10,7 +10,7 @@
 #include "data/table.h"
 #include "sums/regression/spec.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 
 // Of one column of the design, for the owner of the rows only: it depends on the data.
 struct ClippedColumn {
@@ -50,4 +50,4 @@ std::vector<double> EncodeRow(const Spec& spec, const stats::blr::Design& design
 // What is told to a client: "bmi: 2 of 40 rows lie beyond the bounds and were moved to them".
 std::vector<std::string> ClippingNotes(const Rows& rows, const Spec& spec);
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

@@ -12,7 +12,7 @@
 #include "stats/blr/sensitivity.h"
 #include "stats/blr/statistics.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 namespace {
 
 using stats::blr::Column;
@@ -113,4 +113,4 @@ SumShape ShapeOf(const Spec& spec, const stats::blr::Design& design) {
   return shape;
 }
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

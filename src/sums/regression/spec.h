@@ -12,7 +12,7 @@
 #include "stats/blr/design.h"
 #include "stats/blr/noise_aware.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 
 enum class Estimator {
   kNoiseAware,  // intervals contain the privacy noise
@@ -61,4 +61,4 @@ struct SumShape {
 };
 SumShape ShapeOf(const Spec& spec, const stats::blr::Design& design);
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

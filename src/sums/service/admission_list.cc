@@ -15,11 +15,8 @@
 #include "crypto/hash.h"
 #include "sums/protocol/client.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 namespace {
-
-using methods::dca::ClientId;
-using study::Admission;
 
 constexpr std::string_view kTitle = "partita clients ";
 constexpr char kLineHint[] =
@@ -45,7 +42,7 @@ std::optional<AdmittedClient> ParseLine(std::string_view line, Admission admissi
     return std::nullopt;
   }
   if (admission == Admission::kTokens) {
-    const auto until = study::ParseUtc(Word(line));
+    const auto until = ParseUtc(Word(line));
     if (!until) return std::nullopt;
     client.valid_until = *until;
   }
@@ -56,7 +53,7 @@ std::optional<AdmittedClient> ParseLine(std::string_view line, Admission admissi
 Admission ParseTitle(std::string_view line, const std::string& file) {
   for (const Admission admission :
        {Admission::kRegistered, Admission::kTokens, Admission::kCertificates}) {
-    if (line == std::string(kTitle) + study::AdmissionName(admission)) return admission;
+    if (line == std::string(kTitle) + AdmissionName(admission)) return admission;
   }
   FailAt(file, 1, "this is no list of clients",
          "its first line is 'partita clients registered', 'partita clients tokens' or 'partita "
@@ -156,10 +153,10 @@ AdmissionList LoadAdmissionList(const std::filesystem::path& file) {
 }
 
 std::string FormatAdmissionList(const AdmissionList& list) {
-  std::string text = std::string(kTitle) + study::AdmissionName(list.admission) + "\n";
+  std::string text = std::string(kTitle) + AdmissionName(list.admission) + "\n";
   for (const AdmittedClient& client : list.clients) {
     text += ToHex(client.client) + " " + ToHex(client.credential);
-    if (list.admission == Admission::kTokens) text += " " + study::FormatUtc(client.valid_until);
+    if (list.admission == Admission::kTokens) text += " " + FormatUtc(client.valid_until);
     text += "\n";
   }
   return text;
@@ -185,14 +182,12 @@ ClientId ClientOfCertificate(const std::array<uint8_t, 32>& fingerprint) {
   return ClientIdOf("partita dca client certificate", fingerprint);
 }
 
-methods::dca::ClientDirectory MakeDirectory(const study::CollectionFile& collection,
-                                            const AdmissionList& list, uint16_t node,
-                                            const crypto::BoxKeyPair& box, unsigned threads) {
+ClientDirectory MakeDirectory(const CollectionFile& collection, const AdmissionList& list,
+                              uint16_t node, const crypto::BoxKeyPair& box, unsigned threads) {
   if (list.admission != collection.admission) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("the list of clients is for admission by {}, the collection for {}",
-                            study::AdmissionName(list.admission),
-                            study::AdmissionName(collection.admission)),
+                            AdmissionName(list.admission), AdmissionName(collection.admission)),
                 "use the list that was made for this collection");
   }
   if (list.clients.size() > collection.contract.clients) {
@@ -201,7 +196,7 @@ methods::dca::ClientDirectory MakeDirectory(const study::CollectionFile& collect
                             list.clients.size(), collection.contract.clients),
                 "the noise is sized for the planned number; write a collection for more");
   }
-  methods::dca::ClientDirectory directory;
+  ClientDirectory directory;
   // In order, so that each insertion is at the end.
   for (const AdmittedClient& client : list.clients) {
     directory.emplace_hint(directory.end(), client.client, std::nullopt);
@@ -216,8 +211,8 @@ methods::dca::ClientDirectory MakeDirectory(const study::CollectionFile& collect
       for (size_t i = first; i < keys.size(); i += threads) {
         const AdmittedClient& client = list.clients[i];
         try {
-          *keys[i] = methods::dca::RegisteredKey(box, client.credential, collection.contract.study,
-                                                 client.client, node);
+          *keys[i] =
+              RegisteredKey(box, client.credential, collection.contract.study, client.client, node);
         } catch (const Error& error) {
           if (error.code() != ErrorCode::kBadInput) throw;
           FailUnusable(client.client);
@@ -251,4 +246,4 @@ Credential CheckCredential(const AdmissionList& list, const ClientId& client,
   return Credential::kGood;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

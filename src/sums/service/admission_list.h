@@ -18,19 +18,19 @@
 #include "sums/file/collection_file.h"
 #include "sums/protocol/open_upload.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 inline constexpr size_t kMaxAdmissionBytes = size_t{1} << 34;
 
 struct AdmittedClient {
-  methods::dca::ClientId client{};
+  ClientId client{};
   std::array<uint8_t, 32> credential{};
   int64_t valid_until = 0;  // tokens only
 };
 
 // Sorted by client.
 struct AdmissionList {
-  study::Admission admission = study::Admission::kRegistered;
+  Admission admission = Admission::kRegistered;
   std::vector<AdmittedClient> clients;
 };
 
@@ -43,22 +43,21 @@ std::string FormatAdmissionList(const AdmissionList& list);
 void Admit(const std::vector<AdmittedClient>& clients, AdmissionList& list);
 
 // The public name of who holds a key or certificate: the first 16 bytes of a SHA-256 of it.
-methods::dca::ClientId ClientOfKey(const crypto::BoxPublicKey& key);
-methods::dca::ClientId ClientOfCertificate(const std::array<uint8_t, 32>& fingerprint);
+ClientId ClientOfKey(const crypto::BoxPublicKey& key);
+ClientId ClientOfCertificate(const std::array<uint8_t, 32>& fingerprint);
 
 // What a ComputeNode asks for. Registered: about 35 us per client and thread. Throws kBadInput if
 // the list is of another kind than the collection says, or longer than it plans, or holds a key
 // that is none.
-methods::dca::ClientDirectory MakeDirectory(const study::CollectionFile& collection,
-                                            const AdmissionList& list, uint16_t node,
-                                            const crypto::BoxKeyPair& box, unsigned threads);
+ClientDirectory MakeDirectory(const CollectionFile& collection, const AdmissionList& list,
+                              uint16_t node, const crypto::BoxKeyPair& box, unsigned threads);
 
 // Whether a connection may upload for a client.
 enum class Credential : uint8_t { kGood, kUnknownClient, kMissing, kWrong, kExpired };
 // digest: SHA-256 of the token, or the certificate's fingerprint; empty: nothing was shown.
 // Registered clients show nothing: their uploads authenticate themselves. Digests are compared in
 // constant time.
-Credential CheckCredential(const AdmissionList& list, const methods::dca::ClientId& client,
+Credential CheckCredential(const AdmissionList& list, const ClientId& client,
                            const std::optional<std::array<uint8_t, 32>>& digest, int64_t now);
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -15,7 +15,7 @@
 #include "crypto/kdf.h"
 #include "net/socket.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 namespace {
 
 constexpr std::string_view kBoxTitle = "partita box key 1";
@@ -108,4 +108,4 @@ std::string BearerOf(const ClientToken& token, const std::string& node) {
   return ToHex(crypto::DeriveKey(token.secret, "partita dca token", {AsBytes(node)}).Expose());
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -12,7 +12,7 @@
 #include "crypto/box.h"
 #include "sums/protocol/contract.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 // Throws kUsage if the file exists or cannot be written.
 void SaveBoxKey(const crypto::BoxKeyPair& pair, const std::filesystem::path& file);
@@ -20,7 +20,7 @@ void SaveBoxKey(const crypto::BoxKeyPair& pair, const std::filesystem::path& fil
 crypto::BoxKeyPair LoadBoxKey(const std::filesystem::path& file);
 
 struct ClientToken {
-  methods::dca::ClientId client{};
+  ClientId client{};
   crypto::Key secret;
 };
 void SaveToken(const ClientToken& token, const std::filesystem::path& file);
@@ -34,4 +34,4 @@ std::string BearerOf(const ClientToken& token, const std::string& node);
 crypto::BoxKeyPair ParseBoxKey(std::string_view text, const std::string& file);
 ClientToken ParseToken(std::string_view text, const std::string& file);
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -5,7 +5,7 @@
 #include "sums/protocol/sum_statement.h"
 #include "sums/service/round_api.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 namespace {
 
 std::vector<Bytes> Values(const std::map<uint16_t, Bytes>& found) {
@@ -14,15 +14,13 @@ std::vector<Bytes> Values(const std::map<uint16_t, Bytes>& found) {
   return values;
 }
 
-methods::dca::Agreement AgreementOf(const std::vector<Bytes>& signed_closings,
-                                    const study::CollectionFile& collection,
-                                    const methods::dca::NodeCertificates& certificates) {
-  std::vector<methods::dca::Closing> closings;
+Agreement AgreementOf(const std::vector<Bytes>& signed_closings, const CollectionFile& collection,
+                      const NodeCertificates& certificates) {
+  std::vector<Closing> closings;
   for (const Bytes& bytes : signed_closings) {
-    closings.push_back(methods::dca::OpenClosing(bytes, certificates));
+    closings.push_back(OpenClosing(bytes, certificates));
   }
-  const methods::dca::Agreement agreement =
-      methods::dca::RequireAgreement(closings, certificates.size());
+  const Agreement agreement = RequireAgreement(closings, certificates.size());
   if (closings.front().study != collection.contract.study ||
       closings.front().epoch != collection.epoch) {
     throw Error(ErrorCode::kRefused, "the compute nodes closed another round");
@@ -32,18 +30,18 @@ methods::dca::Agreement AgreementOf(const std::vector<Bytes>& signed_closings,
 
 }  // namespace
 
-CollectedSum CollectSum(const study::CollectionFile& collection, const crypto::Identity& identity,
-                        const std::optional<LedgerOptions>& ledger,
+CollectedSum CollectSum(const CollectionFile& collection, const crypto::Identity& identity,
+                        const std::optional<run::LedgerOptions>& ledger,
                         std::chrono::milliseconds patience, const RoundLog& log,
                         Progress& progress) {
   if (ledger) CheckRoundCharge(collection, *ledger);
   const Deadline deadline = Deadline::After(patience);
-  const methods::dca::NodeCertificates certificates = study::CertificatesOf(collection);
+  const NodeCertificates certificates = CertificatesOf(collection);
   std::map<uint16_t, RoundClient> nodes;
   for (uint16_t k = 0; k < collection.contract.nodes; ++k) {
     nodes.emplace(k, RoundClient(collection, k, identity));
   }
-  const methods::dca::Agreement agreement =
+  const Agreement agreement =
       AgreementOf(Values(GatherFrom(nodes, "closing", kMaxClosingBytes, deadline, log, progress)),
                   collection, certificates);
   CollectedSum collected;
@@ -54,11 +52,11 @@ CollectedSum CollectSum(const study::CollectionFile& collection, const crypto::I
   }
   const std::vector<Bytes> publications = Values(
       GatherFrom(nodes, "publication", MaxPublicationBytes(collection), deadline, log, progress));
-  collected.sum = methods::dca::Aggregate(publications, collection.contract, certificates);
+  collected.sum = Aggregate(publications, collection.contract, certificates);
   if (collected.sum.agreement != agreement) {
     throw Error(ErrorCode::kRefused, "the compute nodes published another sum than they closed");
   }
   return collected;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

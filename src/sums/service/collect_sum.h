@@ -10,10 +10,10 @@
 #include "sums/service/round_charge.h"
 #include "sums/service/round_client.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 struct CollectedSum {
-  methods::dca::PrivateSum sum;
+  PrivateSum sum;
   privacy::Statement statement;  // for the uploads that are in it
   std::optional<RoundCharge> charge;
 };
@@ -22,9 +22,9 @@ struct CollectedSum {
 // uploads the sum holds, and so what it costs; it is charged before a publication is asked for.
 // identity: of a node or a reader of the collection. Throws kTimeout, kRefused, kUntrusted as
 // Aggregate, kBudget.
-CollectedSum CollectSum(const study::CollectionFile& collection, const crypto::Identity& identity,
-                        const std::optional<LedgerOptions>& ledger,
+CollectedSum CollectSum(const CollectionFile& collection, const crypto::Identity& identity,
+                        const std::optional<run::LedgerOptions>& ledger,
                         std::chrono::milliseconds patience, const RoundLog& log,
                         Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

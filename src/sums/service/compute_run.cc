@@ -16,18 +16,16 @@
 #include "sums/service/round_api.h"
 #include "sums/service/round_charge.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 namespace {
 
-using methods::dca::AcceptedSet;
-using methods::dca::ComputeNode;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kComputeSlice{100};
 constexpr milliseconds kGrace{3'000};
 constexpr size_t kImportBatch = 256;
 
-crypto::Identity LoadOwnIdentity(const study::CollectionFile& collection, uint16_t node,
+crypto::Identity LoadOwnIdentity(const CollectionFile& collection, uint16_t node,
                                  const ComputeFiles& files) {
   crypto::Identity identity = crypto::LoadIdentity(files.certificate, files.key);
   if (crypto::Fingerprint(*identity.certificate) != collection.nodes[node].fingerprint) {
@@ -39,7 +37,7 @@ crypto::Identity LoadOwnIdentity(const study::CollectionFile& collection, uint16
   return identity;
 }
 
-crypto::BoxKeyPair LoadOwnBox(const study::CollectionFile& collection, uint16_t node,
+crypto::BoxKeyPair LoadOwnBox(const CollectionFile& collection, uint16_t node,
                               const ComputeFiles& files) {
   crypto::BoxKeyPair box = LoadBoxKey(files.box_key);
   if (box.public_key != collection.nodes[node].box_key) {
@@ -51,7 +49,7 @@ crypto::BoxKeyPair LoadOwnBox(const study::CollectionFile& collection, uint16_t 
   return box;
 }
 
-net::Listener ListenFor(const study::CollectionNode& node, const std::string& listen) {
+net::Listener ListenFor(const CollectionNode& node, const std::string& listen) {
   const net::Address address = net::ParseAddress(listen.empty() ? node.address : listen);
   return net::Listen(address.host, address.port);
 }
@@ -76,13 +74,13 @@ bool NextImport(std::istream& stream, size_t max_bytes, Bytes& envelope, const s
 
 class ComputeRun {
  public:
-  ComputeRun(const study::CollectionFile& collection, const ComputeOptions& options,
-             const RoundLog& log, Progress& progress)
+  ComputeRun(const CollectionFile& collection, const ComputeOptions& options, const RoundLog& log,
+             Progress& progress)
       : collection_(collection),
         options_(options),
         log_(log),
         progress_(progress),
-        index_(study::NodeIndexByName(collection, options.node)),
+        index_(NodeIndexByName(collection, options.node)),
         identity_(LoadOwnIdentity(collection, index_, options.files)),
         box_(LoadOwnBox(collection, index_, options.files)),
         list_(LoadAdmissionList(options.clients)),
@@ -135,18 +133,18 @@ class ComputeRun {
   }
 
  private:
-  methods::dca::ClientDirectory Directory() const {
+  ClientDirectory Directory() const {
     return MakeDirectory(collection_, list_, index_, box_, options_.threads);
   }
-  methods::dca::NodeSettings Settings() const {
+  NodeSettings Settings() const {
     return {{collection_.contract, collection_.epoch, index_, box_},
             identity_,
-            study::CertificatesOf(collection_),
+            CertificatesOf(collection_),
             options_.threads};
   }
   net::HttpsLimits Limits() const {
     net::HttpsLimits limits;
-    limits.body_bytes = methods::dca::MaxEnvelopeBytes(collection_.contract, index_);
+    limits.body_bytes = MaxEnvelopeBytes(collection_.contract, index_);
     limits.connections = options_.connections;
     limits.all_body_bytes = std::max<uint64_t>(limits.all_body_bytes, 4 * limits.body_bytes);
     return limits;
@@ -154,7 +152,7 @@ class ComputeRun {
 
   void Import() {
     const std::string file = options_.import.string();
-    if (collection_.admission != study::Admission::kRegistered) {
+    if (collection_.admission != Admission::kRegistered) {
       throw Error(ErrorCode::kUsage,
                   "uploads of unregistered clients cannot be imported: only their connections "
                   "authenticate them",
@@ -164,7 +162,7 @@ class ComputeRun {
     if (!stream.is_open()) {
       throw Error(ErrorCode::kUsage, "cannot read the uploads in " + file, "check the path");
     }
-    const size_t max_bytes = methods::dca::MaxEnvelopeBytes(collection_.contract, index_);
+    const size_t max_bytes = MaxEnvelopeBytes(collection_.contract, index_);
     std::vector<Bytes> batch;
     uint64_t count = 0;
     for (bool more = true; more;) {
@@ -183,11 +181,11 @@ class ComputeRun {
 
   void ServeUntilFrozen() {
     if (!spool_->frozen()) {
-      log_(fmt::format("takes uploads until {}", study::FormatUtc(collection_.deadline)));
+      log_(fmt::format("takes uploads until {}", FormatUtc(collection_.deadline)));
       std::string logged;
       Deadline next_line = Deadline::After(options_.log_every);
       // Another process of this node may have frozen the store that they share.
-      while (study::NowUtc() < collection_.deadline && !board_.WaitForFreeze(kComputeSlice) &&
+      while (NowUtc() < collection_.deadline && !board_.WaitForFreeze(kComputeSlice) &&
              !spool_->frozen()) {
         progress_.CheckCancelled();
         if (!next_line.passed()) continue;
@@ -197,7 +195,7 @@ class ComputeRun {
     }
     const AcceptedSet own = node_.Freeze();
     own_set_ = own;
-    board_.ShowSet(methods::dca::EncodeSet(own));
+    board_.ShowSet(EncodeSet(own));
     log_(fmt::format("frozen with {} uploads: {}", own.size(), service_.StatusLine()));
   }
 
@@ -235,7 +233,7 @@ class ComputeRun {
     }
   }
 
-  const study::CollectionFile& collection_;
+  const CollectionFile& collection_;
   const ComputeOptions& options_;
   const RoundLog& log_;
   Progress& progress_;
@@ -243,9 +241,9 @@ class ComputeRun {
   const crypto::Identity identity_;
   const crypto::BoxKeyPair box_;
   const AdmissionList list_;
-  const methods::dca::ClientDirectory directory_;
+  const ClientDirectory directory_;
   crypto::SystemRandom random_;
-  std::unique_ptr<methods::dca::Spool> spool_;
+  std::unique_ptr<Spool> spool_;
   ComputeNode node_;
   RoundBoard board_;
   std::optional<UploadQueue> queue_;
@@ -261,18 +259,16 @@ ComputeFiles FilesIn(const std::filesystem::path& folder) {
   return {folder / "key.pem", folder / "cert.pem", folder / "box.key"};
 }
 
-ComputeOutcome RunComputeNode(const study::CollectionFile& collection,
-                              const ComputeOptions& options, const RoundLog& log,
-                              Progress& progress) {
+ComputeOutcome RunComputeNode(const CollectionFile& collection, const ComputeOptions& options,
+                              const RoundLog& log, Progress& progress) {
   return ComputeRun(collection, options, log, progress).Do();
 }
 
-uint32_t RunComputeWorker(const study::CollectionFile& collection,
-                          const ComputeWorkerOptions& options, const RoundLog& log,
-                          Progress& progress) {
-  const uint16_t node = study::NodeIndexByName(collection, options.node);
+uint32_t RunComputeWorker(const CollectionFile& collection, const ComputeWorkerOptions& options,
+                          const RoundLog& log, Progress& progress) {
+  const uint16_t node = NodeIndexByName(collection, options.node);
   const crypto::BoxKeyPair box = LoadOwnBox(collection, node, options.files);
-  const std::unique_ptr<methods::dca::Spool> spool =
+  const std::unique_ptr<Spool> spool =
       OpenSpool(options.spool, box.public_key, collection.contract.study, collection.epoch);
   if (spool->chunks() == nullptr) {
     throw Error(ErrorCode::kUsage, "a store in a file has one process, which adds up by itself",
@@ -280,18 +276,18 @@ uint32_t RunComputeWorker(const study::CollectionFile& collection,
   }
   log("waits for the round to be closed");
   while (!spool->closing()) PauseFor(kComputeSlice, progress);
-  methods::dca::WorkerSettings settings;
+  WorkerSettings settings;
   settings.name = options.name;
   settings.threads = options.threads;
   settings.clock.wait = [&progress](int64_t ms) { PauseFor(milliseconds(ms), progress); };
   crypto::SystemRandom random;
-  const uint32_t chunks = methods::dca::HelpToSum(
-      *spool, {collection.contract, collection.epoch, node, box}, settings, random);
+  const uint32_t chunks =
+      HelpToSum(*spool, {collection.contract, collection.epoch, node, box}, settings, random);
   log(fmt::format("every chunk is summed, {} of them here", chunks));
   return chunks;
 }
 
-std::string AskStatus(const study::CollectionFile& collection, uint16_t node,
+std::string AskStatus(const CollectionFile& collection, uint16_t node,
                       const crypto::Identity& identity, Progress& progress) {
   RoundClient client(collection, node, identity);
   const Bytes bytes = client.Get("status", kMaxStatusBytes, progress).value_or(Bytes());
@@ -304,8 +300,8 @@ std::string AskStatus(const study::CollectionFile& collection, uint16_t node,
   return status.dump();
 }
 
-void AskToFreeze(const study::CollectionFile& collection, uint16_t node,
-                 const crypto::Identity& identity, Progress& progress) {
+void AskToFreeze(const CollectionFile& collection, uint16_t node, const crypto::Identity& identity,
+                 Progress& progress) {
   RoundClient client(collection, node, identity);
   const net::HttpResponse response = client.Post("freeze", "", {}, progress);
   if (response.status == 202) return;
@@ -314,4 +310,4 @@ void AskToFreeze(const study::CollectionFile& collection, uint16_t node,
               "only the node itself may ask: use its key and certificate");
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

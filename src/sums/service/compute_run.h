@@ -20,7 +20,7 @@
 #include "sums/service/compute_service.h"
 #include "sums/service/round_client.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 struct ComputeFiles {
   std::filesystem::path key, certificate, box_key;
@@ -38,7 +38,7 @@ struct ComputeOptions {
   // Uploads collected elsewhere, taken in before any other: a file or a pipe of envelopes, each
   // after its length (u32, little-endian). Empty: none.
   std::filesystem::path import;
-  std::optional<LedgerOptions> ledger;
+  std::optional<run::LedgerOptions> ledger;
   // How long to go on serving after the publication; nothing: until stopped.
   std::optional<std::chrono::milliseconds> linger;
   std::chrono::milliseconds log_every{30'000};
@@ -57,9 +57,8 @@ struct ComputeOutcome {
 // Throws kCancelled if it was stopped before it published (nothing is lost), kRefused if fewer than
 // N - T_drop uploads were agreed, or the ledger's errors; kBadInput if its files are not those of
 // the collection. Stopped after its publication: returns.
-ComputeOutcome RunComputeNode(const study::CollectionFile& collection,
-                              const ComputeOptions& options, const RoundLog& log,
-                              Progress& progress);
+ComputeOutcome RunComputeNode(const CollectionFile& collection, const ComputeOptions& options,
+                              const RoundLog& log, Progress& progress);
 
 // Helps the processes of a compute node, which share a database, to add up: waits until the round
 // is closed, takes chunks of the agreed set under leases until every one is summed, and returns how
@@ -73,14 +72,13 @@ struct ComputeWorkerOptions {
   std::string name;
   unsigned threads = 2;
 };
-uint32_t RunComputeWorker(const study::CollectionFile& collection,
-                          const ComputeWorkerOptions& options, const RoundLog& log,
-                          Progress& progress);
+uint32_t RunComputeWorker(const CollectionFile& collection, const ComputeWorkerOptions& options,
+                          const RoundLog& log, Progress& progress);
 
 // Talks to a running node of one's own. Throw as RoundClient.
-std::string AskStatus(const study::CollectionFile& collection, uint16_t node,
+std::string AskStatus(const CollectionFile& collection, uint16_t node,
                       const crypto::Identity& identity, Progress& progress);  // JSON
-void AskToFreeze(const study::CollectionFile& collection, uint16_t node,
-                 const crypto::Identity& identity, Progress& progress);
+void AskToFreeze(const CollectionFile& collection, uint16_t node, const crypto::Identity& identity,
+                 Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -10,7 +10,7 @@
 #include "crypto/hash.h"
 #include "sums/service/round_api.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 namespace {
 
 using net::HttpRequest;
@@ -27,8 +27,8 @@ HttpResponse TryLater(std::string_view word) {
 
 // What the connection shows beside the upload; nothing where nothing was shown.
 std::optional<std::array<uint8_t, 32>> ShownDigest(const HttpRequest& request,
-                                                   study::Admission admission) {
-  if (admission == study::Admission::kTokens) {
+                                                   Admission admission) {
+  if (admission == Admission::kTokens) {
     if (request.bearer.empty()) return std::nullopt;
     return crypto::Sha256Of(AsBytes(request.bearer));
   }
@@ -39,13 +39,13 @@ std::optional<std::array<uint8_t, 32>> ShownDigest(const HttpRequest& request,
   return digest;
 }
 
-std::vector<std::pair<std::string, uint64_t>> NamedCounts(const methods::dca::ComputeNode& compute,
+std::vector<std::pair<std::string, uint64_t>> NamedCounts(const ComputeNode& compute,
                                                           const ServiceCounts& counts,
                                                           const net::HttpsServer* server) {
   std::vector<std::pair<std::string, uint64_t>> list;
-  for (size_t i = 0; i < methods::dca::kVerdicts; ++i) {
-    const auto verdict = static_cast<methods::dca::Verdict>(i);
-    list.emplace_back(methods::dca::VerdictName(verdict), compute.Count(verdict));
+  for (size_t i = 0; i < kVerdicts; ++i) {
+    const auto verdict = static_cast<Verdict>(i);
+    list.emplace_back(VerdictName(verdict), compute.Count(verdict));
   }
   list.emplace_back(kNoCredential, counts.no_credential);
   list.emplace_back(kWrongCredential, counts.wrong_credential);
@@ -123,7 +123,7 @@ bool RoundBoard::WaitForFreeze(std::chrono::milliseconds time) {
   return changed_.wait_for(lock, time, [&] { return freeze_; });
 }
 
-std::string ComputeService::Prefix(const study::CollectionFile& collection) {
+std::string ComputeService::Prefix(const CollectionFile& collection) {
   return RoundPath(collection, "");
 }
 
@@ -132,7 +132,7 @@ std::optional<HttpResponse> ComputeService::Screen(const HttpRequest& request) {
     ++counts_.other_round;
     return TextResponse(404, kOtherRound);
   }
-  if (list_.admission == study::Admission::kRegistered || ShownDigest(request, list_.admission)) {
+  if (list_.admission == Admission::kRegistered || ShownDigest(request, list_.admission)) {
     return std::nullopt;
   }
   ++counts_.no_credential;
@@ -155,7 +155,7 @@ ComputeService::Caller ComputeService::CallerOf(const HttpRequest& request) cons
     if (collection_.nodes[i].fingerprint != request.fingerprint) continue;
     return i == node_ ? Caller::kSelf : Caller::kNode;
   }
-  for (const study::CollectionReader& reader : collection_.readers) {
+  for (const CollectionReader& reader : collection_.readers) {
     if (reader.fingerprint == request.fingerprint) return Caller::kReader;
   }
   return Caller::kNobody;
@@ -198,20 +198,20 @@ HttpResponse ComputeService::Show(const std::optional<Bytes>& bytes) const {
 }
 
 std::optional<HttpResponse> ComputeService::RefuseClock(const HttpRequest& request) {
-  if (request.time.empty() || ClocksAgree(request.time, study::NowUtc())) return std::nullopt;
+  if (request.time.empty() || ClocksAgree(request.time, NowUtc())) return std::nullopt;
   ++counts_.clock_skew;
   return TextResponse(422, kClockSkew);
 }
 
 std::optional<HttpResponse> ComputeService::RefuseCredential(const HttpRequest& request) {
-  if (list_.admission == study::Admission::kRegistered) return std::nullopt;
-  methods::dca::ClientId client{};
+  if (list_.admission == Admission::kRegistered) return std::nullopt;
+  ClientId client{};
   try {
-    client = methods::dca::ParseEnvelope(request.body).header.client;
+    client = ParseEnvelope(request.body).header.client;
   } catch (const Error&) {
     return std::nullopt;  // judged, and counted, as malformed
   }
-  switch (CheckCredential(list_, client, ShownDigest(request, list_.admission), study::NowUtc())) {
+  switch (CheckCredential(list_, client, ShownDigest(request, list_.admission), NowUtc())) {
     case Credential::kGood:
     case Credential::kUnknownClient:  // judged, and counted, as such
       return std::nullopt;
@@ -231,13 +231,13 @@ std::optional<HttpResponse> ComputeService::RefuseCredential(const HttpRequest& 
 void ComputeService::Upload(HttpRequest request, const net::HttpReply& reply) {
   if (auto refusal = RefuseClock(request)) return reply(std::move(*refusal));
   if (auto refusal = RefuseCredential(request)) return reply(std::move(*refusal));
-  const bool taken = queue_.Offer(
-      std::move(request.body), [this, reply](std::optional<methods::dca::Verdict> verdict) {
+  const bool taken =
+      queue_.Offer(std::move(request.body), [this, reply](std::optional<Verdict> verdict) {
         if (!verdict) {
           ++counts_.store;
           return reply(TryLater(kStoreFailed));
         }
-        reply(TextResponse(StatusOf(*verdict), methods::dca::VerdictName(*verdict)));
+        reply(TextResponse(StatusOf(*verdict), VerdictName(*verdict)));
       });
   if (taken) return;
   ++counts_.full;
@@ -254,7 +254,7 @@ std::string ComputeService::StatusJson(bool own) const {
       {"study", ToHex(collection_.contract.study)},
       {"epoch", collection_.epoch},
       {"state", StateName(board_.state())},
-      {"utc", study::NowUtc()},
+      {"utc", NowUtc()},
       {"counts", verdicts},
       {"queue",
        {{"waiting", queue.waiting}, {"batches", queue.batches}, {"failures", queue.failures}}}};
@@ -271,4 +271,4 @@ std::string ComputeService::StatusLine() const {
   return line;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -13,7 +13,7 @@
 #include "sums/service/admission_list.h"
 #include "sums/service/upload_queue.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 enum class RoundState : uint8_t { kOpen, kFrozen, kClosed, kPublished, kRefused };
 std::string_view StateName(RoundState state);  // "open", ...
@@ -51,8 +51,8 @@ struct ServiceCounts {
 class ComputeService {
  public:
   // All must outlive the service, and the service the server that calls it.
-  ComputeService(const study::CollectionFile& collection, uint16_t node, const AdmissionList& list,
-                 methods::dca::ComputeNode& compute, UploadQueue& queue, RoundBoard& board)
+  ComputeService(const CollectionFile& collection, uint16_t node, const AdmissionList& list,
+                 ComputeNode& compute, UploadQueue& queue, RoundBoard& board)
       : collection_(collection),
         node_(node),
         list_(list),
@@ -79,7 +79,7 @@ class ComputeService {
  private:
   enum class Caller : uint8_t { kNobody, kReader, kNode, kSelf };
 
-  static std::string Prefix(const study::CollectionFile& collection);
+  static std::string Prefix(const CollectionFile& collection);
   Caller CallerOf(const net::HttpRequest& request) const;
   net::HttpResponse Answer(const net::HttpRequest& request, std::string_view what);
   net::HttpResponse Show(const std::optional<Bytes>& bytes) const;
@@ -88,10 +88,10 @@ class ComputeService {
   std::optional<net::HttpResponse> RefuseClock(const net::HttpRequest& request);
   std::optional<net::HttpResponse> RefuseCredential(const net::HttpRequest& request);
 
-  const study::CollectionFile& collection_;
+  const CollectionFile& collection_;
   const uint16_t node_;
   const AdmissionList& list_;
-  methods::dca::ComputeNode& compute_;
+  ComputeNode& compute_;
   UploadQueue& queue_;
   RoundBoard& board_;
   const std::string prefix_;
@@ -99,4 +99,4 @@ class ComputeService {
   ServiceCounts counts_;
 };
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -5,27 +5,27 @@
 #include "sums/service/round_api.h"
 #include "sums/service/round_charge.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 namespace {
 
-methods::dca::AcceptedSet AgreedSet(const RoundEnd& end, methods::dca::ComputeNode& node) {
-  if (std::optional<methods::dca::AcceptedSet> recorded = node.Recorded()) return *recorded;
-  std::vector<methods::dca::AcceptedSet> sets = {end.own_set};
+AcceptedSet AgreedSet(const RoundEnd& end, ComputeNode& node) {
+  if (std::optional<AcceptedSet> recorded = node.Recorded()) return *recorded;
+  std::vector<AcceptedSet> sets = {end.own_set};
   for (const auto& [peer, bytes] : end.ask("set", MaxSetBytes(end.collection))) {
-    sets.push_back(methods::dca::ParseSet(bytes));
+    sets.push_back(ParseSet(bytes));
   }
-  return methods::dca::Intersect(sets);
+  return Intersect(sets);
 }
 
 }  // namespace
 
-uint32_t FinishRound(const RoundEnd& end, methods::dca::ComputeNode& node, RoundBoard& board) {
-  const methods::dca::AcceptedSet agreed = AgreedSet(end, node);
+uint32_t FinishRound(const RoundEnd& end, ComputeNode& node, RoundBoard& board) {
+  const AcceptedSet agreed = AgreedSet(end, node);
   const Bytes closing = node.Agree(agreed);
   board.ShowClosing(closing);
   end.log(fmt::format("agreed on {} of {} uploads", agreed.size(), end.own_set.size()));
   std::vector<Bytes> closings = {closing};
-  std::optional<methods::dca::Agreement> agreement = node.Published();
+  std::optional<Agreement> agreement = node.Published();
   if (!agreement) {
     for (auto& [peer, bytes] : end.ask("closing", kMaxClosingBytes)) {
       closings.push_back(std::move(bytes));
@@ -42,4 +42,4 @@ uint32_t FinishRound(const RoundEnd& end, methods::dca::ComputeNode& node, Round
   return static_cast<uint32_t>(agreed.size());
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

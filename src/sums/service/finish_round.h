@@ -24,21 +24,21 @@
 #include "sums/service/compute_service.h"
 #include "sums/service/round_client.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 // "set" or "closing" of every other node, by node; returns when all have answered.
 using AskPeers = std::function<std::map<uint16_t, Bytes>(std::string_view what, size_t max_bytes)>;
 
 struct RoundEnd {
-  const study::CollectionFile& collection;
-  const methods::dca::AcceptedSet& own_set;  // what Freeze returned, and shown
-  const std::optional<LedgerOptions>& ledger;
+  const CollectionFile& collection;
+  const AcceptedSet& own_set;  // what Freeze returned, and shown
+  const std::optional<run::LedgerOptions>& ledger;
   const std::string& node;  // its name, for the ledger's entry
   const AskPeers& ask;
   const RoundLog& log;
 };
 
 // How many clients are in the sum. Throws what ComputeNode, ChargeRound and `ask` throw.
-uint32_t FinishRound(const RoundEnd& end, methods::dca::ComputeNode& node, RoundBoard& board);
+uint32_t FinishRound(const RoundEnd& end, ComputeNode& node, RoundBoard& board);
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

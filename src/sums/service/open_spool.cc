@@ -7,7 +7,7 @@
 #include "sums/spool/postgres_spool.h"
 #include "sums/spool/sqlite_spool.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 namespace {
 
 // A URI, or libpq's "keyword=value ...". A file whose name begins like that is named with its
@@ -23,22 +23,20 @@ bool IsConnection(std::string_view where) {
 
 }  // namespace
 
-std::unique_ptr<methods::dca::Spool> OpenSpool(const std::string& where,
-                                               const crypto::BoxPublicKey& node,
-                                               const methods::dca::StudyHash& study,
-                                               uint64_t epoch) {
+std::unique_ptr<Spool> OpenSpool(const std::string& where, const crypto::BoxPublicKey& node,
+                                 const StudyHash& study, uint64_t epoch) {
   if (IsConnection(where)) {
-    methods::dca::PostgresSettings settings;
+    PostgresSettings settings;
     settings.connection = where;
     settings.node = node;
-    return std::make_unique<methods::dca::PostgresSpool>(std::move(settings), study, epoch);
+    return std::make_unique<PostgresSpool>(std::move(settings), study, epoch);
   }
   if (where.find("://") != std::string::npos) {
     throw Error(ErrorCode::kUsage, "there is no store of the kind that --spool names",
                 "name a file, or a database: postgres://USER@HOST/DATABASE or 'host=... "
                 "dbname=...'");
   }
-  return std::make_unique<methods::dca::SqliteSpool>(where, study, epoch);
+  return std::make_unique<SqliteSpool>(where, study, epoch);
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

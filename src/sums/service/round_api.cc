@@ -5,54 +5,52 @@
 #include "base/error.h"
 #include "base/utc_time.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
-namespace dca = methods::dca;
-
-std::string RoundPath(const study::CollectionFile& collection, std::string_view what) {
+std::string RoundPath(const CollectionFile& collection, std::string_view what) {
   return fmt::format("/v1/rounds/{}/{}/{}", ToHex(collection.contract.study), collection.epoch,
                      what);
 }
 
-unsigned StatusOf(dca::Verdict verdict) {
+unsigned StatusOf(Verdict verdict) {
   switch (verdict) {
-    case dca::Verdict::kAccepted:
-    case dca::Verdict::kRetried:
+    case Verdict::kAccepted:
+    case Verdict::kRetried:
       return 200;
-    case dca::Verdict::kMalformed:
+    case Verdict::kMalformed:
       return 400;
-    case dca::Verdict::kOversized:
+    case Verdict::kOversized:
       return 413;
-    case dca::Verdict::kWrongStudy:
-    case dca::Verdict::kWrongNode:
+    case Verdict::kWrongStudy:
+    case Verdict::kWrongNode:
       return 422;
-    case dca::Verdict::kReplay:
-    case dca::Verdict::kLate:
+    case Verdict::kReplay:
+    case Verdict::kLate:
       return 410;
-    case dca::Verdict::kEarly:
+    case Verdict::kEarly:
       return 425;
-    case dca::Verdict::kUnknownClient:
-    case dca::Verdict::kUnauthentic:
+    case Verdict::kUnknownClient:
+    case Verdict::kUnauthentic:
       return 403;
-    case dca::Verdict::kDuplicate:
+    case Verdict::kDuplicate:
       return 409;
   }
   throw Error(ErrorCode::kInternal, "an upload has an unknown verdict");
 }
 
 bool ClocksAgree(std::string_view time, int64_t now) {
-  const std::optional<int64_t> theirs = study::ParseUtc(time);
+  const std::optional<int64_t> theirs = ParseUtc(time);
   return theirs && *theirs >= now - kClockAllowanceSeconds &&
          *theirs <= now + kClockAllowanceSeconds;
 }
 
-size_t MaxSetBytes(const study::CollectionFile& collection) {
+size_t MaxSetBytes(const CollectionFile& collection) {
   return size_t{48} * collection.contract.clients + 64;
 }
 
-size_t MaxPublicationBytes(const study::CollectionFile& collection) {
-  const methods::dca::Contract& contract = collection.contract;
+size_t MaxPublicationBytes(const CollectionFile& collection) {
+  const Contract& contract = collection.contract;
   return contract.dimension * WordBytes(contract) + kMaxClosingBytes;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

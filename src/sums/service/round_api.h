@@ -17,14 +17,14 @@
 #include "sums/file/collection_file.h"
 #include "sums/protocol/open_upload.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 // "/v1/rounds/STUDY/EPOCH/what".
-std::string RoundPath(const study::CollectionFile& collection, std::string_view what);
+std::string RoundPath(const CollectionFile& collection, std::string_view what);
 
 // 200 accepted or retried; 400 malformed; 413 oversized; 422 wrong study or node; 410 replay, late;
 // 425 early; 403 unknown client, unauthentic; 409 duplicate.
-unsigned StatusOf(methods::dca::Verdict verdict);
+unsigned StatusOf(Verdict verdict);
 
 // Other words of refusal.
 inline constexpr std::string_view kNotYet = "not-yet";                    // 409: ask again later
@@ -46,10 +46,10 @@ inline constexpr int64_t kClockAllowanceSeconds = 300;
 bool ClocksAgree(std::string_view time, int64_t now);
 
 // The largest answers: a frozen set, a closing, a publication.
-size_t MaxSetBytes(const study::CollectionFile& collection);
+size_t MaxSetBytes(const CollectionFile& collection);
 inline constexpr size_t kMaxClosingBytes = 512;
-size_t MaxPublicationBytes(const study::CollectionFile& collection);
+size_t MaxPublicationBytes(const CollectionFile& collection);
 inline constexpr size_t kMaxStatusBytes = size_t{1} << 16;
 inline constexpr size_t kMaxWordBytes = 64;
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -12,7 +12,7 @@
 #include "crypto/hash.h"
 #include "sums/protocol/sum_statement.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 namespace {
 
 using privacy::Adjacency;
@@ -22,7 +22,7 @@ using privacy::ledger::Charge;
 using privacy::ledger::GridGaussian;
 
 // The same for every attempt to open this round, whatever is in it.
-crypto::Digest RunIdOf(const study::CollectionFile& collection) {
+crypto::Digest RunIdOf(const CollectionFile& collection) {
   return crypto::Sha256()
       .Field("partita dca round 2")
       .Update(collection.contract.study)
@@ -31,29 +31,28 @@ crypto::Digest RunIdOf(const study::CollectionFile& collection) {
 }
 
 // What the entry says is released.
-std::string ReleaseOf(const methods::dca::Agreement& agreement) {
+std::string ReleaseOf(const Agreement& agreement) {
   return "private-sum, closings " + ToHex(agreement.hash);
 }
 
 // What `accepted` uploads carry against somebody outside, or against all compute nodes but one.
-privacy::ledger::ChargedMechanism MechanismOf(const study::CollectionFile& collection,
-                                              uint32_t accepted, AdversaryKind kind) {
-  const methods::dca::Contract& contract = collection.contract;
-  if (contract.noise_law == methods::dca::NoiseLaw::kLaplace) {
-    return privacy::ledger::PureDp{
-        methods::dca::ChargedLoss(contract, accepted, collection.delta).epsilon_upper};
+privacy::ledger::ChargedMechanism MechanismOf(const CollectionFile& collection, uint32_t accepted,
+                                              AdversaryKind kind) {
+  const Contract& contract = collection.contract;
+  if (contract.noise_law == NoiseLaw::kLaplace) {
+    return privacy::ledger::PureDp{ChargedLoss(contract, accepted, collection.delta).epsilon_upper};
   }
   GridGaussian mechanism;
-  mechanism.remaining = kind == AdversaryKind::kOutsideAnalyst
-                            ? methods::dca::RemainingAgainstClients(
-                                  contract, accepted, methods::dca::UncountedShares(contract, 0))
-                            : methods::dca::RemainingAgainstNodes(contract, accepted);
-  mechanism.sensitivity = methods::dca::SumSensitivity(contract).value();
+  mechanism.remaining =
+      kind == AdversaryKind::kOutsideAnalyst
+          ? RemainingAgainstClients(contract, accepted, UncountedShares(contract, 0))
+          : RemainingAgainstNodes(contract, accepted);
+  mechanism.sensitivity = SumSensitivity(contract).value();
   return mechanism;
 }
 
-Charge ChargeAgainst(const study::CollectionFile& collection,
-                     const methods::dca::Agreement& agreement, AdversaryKind kind, uint32_t size) {
+Charge ChargeAgainst(const CollectionFile& collection, const Agreement& agreement,
+                     AdversaryKind kind, uint32_t size) {
   Adversary adversary;
   adversary.kind = kind;
   adversary.size = size;
@@ -61,8 +60,8 @@ Charge ChargeAgainst(const study::CollectionFile& collection,
           MechanismOf(collection, agreement.count, kind), 1};
 }
 
-privacy::ledger::ReservationRequest ReservationRequestOf(const study::CollectionFile& collection,
-                                                         const methods::dca::Agreement& agreement,
+privacy::ledger::ReservationRequest ReservationRequestOf(const CollectionFile& collection,
+                                                         const Agreement& agreement,
                                                          const privacy::ledger::Policy& policy) {
   if (policy.outside.adjacency != Adjacency::kReplace) {
     throw Error(ErrorCode::kRefused,
@@ -71,7 +70,7 @@ privacy::ledger::ReservationRequest ReservationRequestOf(const study::Collection
                             policy.table),
                 "open an account with --adjacency replace");
   }
-  const methods::dca::Contract& contract = collection.contract;
+  const Contract& contract = collection.contract;
   privacy::ledger::ReservationRequest request;
   request.table = policy.table;
   request.run_id = RunIdOf(collection);
@@ -152,13 +151,12 @@ void SpendOnce(privacy::ledger::SqliteLedger& ledger, const std::string& table,
 
 }  // namespace
 
-RoundCharge ChargeRound(const study::CollectionFile& collection,
-                        const methods::dca::Agreement& agreement, const LedgerOptions& options,
-                        const std::string& by) {
-  privacy::ledger::SqliteLedger ledger = OpenLedger(options.file);
+RoundCharge ChargeRound(const CollectionFile& collection, const Agreement& agreement,
+                        const run::LedgerOptions& options, const std::string& by) {
+  privacy::ledger::SqliteLedger ledger = run::OpenLedger(options.file);
   RoundCharge charge;
-  charge.table = ChosenTable(ledger, options);
-  const privacy::ledger::Stamp stamp{by, study::NowUtc()};
+  charge.table = run::ChosenTable(ledger, options);
+  const privacy::ledger::Stamp stamp{by, NowUtc()};
   const Earlier found = FindOrReserve(
       ledger, ReservationRequestOf(collection, agreement, ledger.StandingOf(charge.table).policy),
       stamp);
@@ -176,13 +174,12 @@ RoundCharge ChargeRound(const study::CollectionFile& collection,
   return charge;
 }
 
-void CheckRoundCharge(const study::CollectionFile& collection, const LedgerOptions& options) {
-  privacy::ledger::SqliteLedger ledger = OpenLedger(options.file);
-  const std::string table = ChosenTable(ledger, options);
+void CheckRoundCharge(const CollectionFile& collection, const run::LedgerOptions& options) {
+  privacy::ledger::SqliteLedger ledger = run::OpenLedger(options.file);
+  const std::string table = run::ChosenTable(ledger, options);
   if (FindCharge(ledger, table, RunIdOf(collection))) return;
-  ledger.Price(ReservationRequestOf(collection,
-                                    {methods::dca::MinAccepted(collection.contract), {}},
+  ledger.Price(ReservationRequestOf(collection, {MinAccepted(collection.contract), {}},
                                     ledger.StandingOf(table).policy));
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

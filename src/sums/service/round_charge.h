@@ -16,7 +16,7 @@
 #include "sums/file/collection_file.h"
 #include "sums/protocol/closing.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 struct RoundCharge {
   std::string table;
@@ -27,11 +27,10 @@ struct RoundCharge {
 // Durable on return. by: who is written into the entry. Throws kBudget or kRefused, and charges
 // nothing, if the budget does not allow it; kRefused if the round was charged for another
 // agreement; kUsage as OpenLedger and ChosenTable. Any number of processes at once: one charge.
-RoundCharge ChargeRound(const study::CollectionFile& collection,
-                        const methods::dca::Agreement& agreement, const LedgerOptions& options,
-                        const std::string& by);
+RoundCharge ChargeRound(const CollectionFile& collection, const Agreement& agreement,
+                        const run::LedgerOptions& options, const std::string& by);
 // Throws what ChargeRound would for the most expensive round, that of N - T_drop uploads; nothing
 // if this round was charged before.
-void CheckRoundCharge(const study::CollectionFile& collection, const LedgerOptions& options);
+void CheckRoundCharge(const CollectionFile& collection, const run::LedgerOptions& options);
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -12,7 +12,7 @@
 #include "study/file/text.h"
 #include "sums/service/round_api.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 namespace {
 
 using std::chrono::milliseconds;
@@ -25,7 +25,7 @@ constexpr milliseconds kRequestSlice{50};
 
 }  // namespace
 
-RoundClient::RoundClient(const study::CollectionFile& collection, uint16_t node,
+RoundClient::RoundClient(const CollectionFile& collection, uint16_t node,
                          const crypto::Identity& identity)
     : name_(collection.nodes[node].name),
       path_(RoundPath(collection, "")),
@@ -53,7 +53,7 @@ net::HttpResponse RoundClient::Post(std::string_view what, const std::string& be
   request.method = "POST";
   request.target = path_ + std::string(what);
   request.bearer = bearer;
-  request.time = study::FormatUtc(study::NowUtc());
+  request.time = FormatUtc(NowUtc());
   request.body = body;
   return client_.Send(request, RequestTime(body.size()), kMaxWordBytes, progress);
 }
@@ -110,4 +110,4 @@ std::map<uint16_t, Bytes> GatherFrom(std::map<uint16_t, RoundClient>& nodes, std
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -12,7 +12,7 @@
 #include "net/https_client.h"
 #include "sums/file/collection_file.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 // A line for people: what is waited for, what went wrong.
 using RoundLog = std::function<void(const std::string&)>;
@@ -21,8 +21,7 @@ using RoundLog = std::function<void(const std::string&)>;
 class RoundClient {
  public:
   // identity: what to show; may be empty.
-  RoundClient(const study::CollectionFile& collection, uint16_t node,
-              const crypto::Identity& identity);
+  RoundClient(const CollectionFile& collection, uint16_t node, const crypto::Identity& identity);
 
   const std::string& name() const { return name_; }
   // Nothing: not yet. Throws as HttpsClient, kRefused if the node refuses to say it, or serves
@@ -61,4 +60,4 @@ std::map<uint16_t, Bytes> GatherFrom(std::map<uint16_t, RoundClient>& nodes, std
                                      size_t max_bytes, std::optional<Deadline> deadline,
                                      const RoundLog& log, Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -18,12 +18,8 @@
 #include "sums/service/admission_list.h"
 #include "sums/service/round_api.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 namespace {
-
-using methods::dca::ClientId;
-using study::Admission;
-using study::CollectionFile;
 
 constexpr std::string_view kMagic = "PDK1";
 constexpr size_t kMaxUploadBytes = size_t{1} << 30;
@@ -40,19 +36,19 @@ std::array<uint8_t, kSize> TakeArray(ByteReader& reader) {
 std::vector<Bytes> Draw(const CollectionFile& collection, const ClientCredential& credential,
                         const ClientId& client, std::span<const double> row,
                         crypto::RandomSource& random) {
-  const methods::dca::Contract& contract = collection.contract;
-  methods::dca::Splitter splitter(contract);
-  methods::dca::Shares shares = splitter.MakeShares();
+  const Contract& contract = collection.contract;
+  Splitter splitter(contract);
+  Shares shares = splitter.MakeShares();
   splitter.Split(row, random, shares);
   if (!credential.key) {
-    methods::dca::NodeKeys keys;
-    for (const study::CollectionNode& node : collection.nodes) keys.push_back(node.box_key);
+    NodeKeys keys;
+    for (const CollectionNode& node : collection.nodes) keys.push_back(node.box_key);
     return SealedUpload(contract, client, collection.epoch, shares, keys, random);
   }
   std::vector<crypto::Key> keys;
   for (uint16_t node = 0; node < contract.nodes; ++node) {
-    keys.push_back(methods::dca::RegisteredKey(*credential.key, collection.nodes[node].box_key,
-                                               contract.study, client, node));
+    keys.push_back(RegisteredKey(*credential.key, collection.nodes[node].box_key, contract.study,
+                                 client, node));
   }
   return RegisteredUpload(contract, client, collection.epoch, shares, keys, random);
 }
@@ -258,4 +254,4 @@ std::vector<NodeReceipt> SendUpload(const CollectionFile& collection,
   return receipts;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -17,7 +17,7 @@
 #include "sums/service/box_key_file.h"
 #include "sums/service/round_client.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 // What a client was admitted with; exactly one of the three.
 struct ClientCredential {
@@ -26,14 +26,13 @@ struct ClientCredential {
   std::optional<crypto::Identity> identity;  // a certificate
 };
 // Throws kUsage if it does not suit the collection's admission.
-methods::dca::ClientId ClientOf(const ClientCredential& credential,
-                                const study::CollectionFile& collection);
+ClientId ClientOf(const ClientCredential& credential, const CollectionFile& collection);
 
 // What a client keeps of one epoch.
 struct KeptUpload {
-  methods::dca::StudyHash study{};
+  StudyHash study{};
   uint64_t epoch = 0;
-  methods::dca::ClientId client{};
+  ClientId client{};
   std::vector<Bytes> envelopes;  // one per node
 };
 Bytes EncodeUpload(const KeptUpload& upload);
@@ -46,7 +45,7 @@ std::vector<double> ReadRowFile(const std::filesystem::path& file, size_t dimens
 
 // The upload kept in `file`, if it is there (kBadInput if it is of another collection, epoch or
 // client); else one of `row`, kept there first.
-KeptUpload KeepUpload(const study::CollectionFile& collection, const ClientCredential& credential,
+KeptUpload KeepUpload(const CollectionFile& collection, const ClientCredential& credential,
                       std::span<const double> row, const std::filesystem::path& file,
                       crypto::RandomSource& random);
 
@@ -60,8 +59,8 @@ struct NodeReceipt {
 
 // Sends to every node until it acknowledges, refuses for good, or `patience` is over; attempts
 // follow Backoff. One receipt per node, in order. Throws kCancelled only.
-std::vector<NodeReceipt> SendUpload(const study::CollectionFile& collection,
+std::vector<NodeReceipt> SendUpload(const CollectionFile& collection,
                                     const ClientCredential& credential, const KeptUpload& upload,
                                     std::chrono::milliseconds patience, Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -2,7 +2,7 @@
 
 #include <exception>
 
-namespace partita::runtime {
+namespace partita::sums {
 
 UploadQueue::UploadQueue(Judge judge, const QueueLimits& limits)
     : judge_(std::move(judge)), limits_(limits) {
@@ -64,7 +64,7 @@ void UploadQueue::JudgeBatch(std::vector<Entry>& batch) {
   std::vector<ByteView> uploads;
   uploads.reserve(batch.size());
   for (const Entry& entry : batch) uploads.emplace_back(entry.upload);
-  std::vector<methods::dca::Verdict> verdicts;
+  std::vector<Verdict> verdicts;
   std::string failure;
   try {
     verdicts = judge_(uploads);
@@ -85,4 +85,4 @@ void UploadQueue::JudgeBatch(std::vector<Entry>& batch) {
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -17,7 +17,7 @@
 
 #include "sums/protocol/open_upload.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 struct QueueLimits {
   size_t uploads = 4096;            // that wait
@@ -29,10 +29,9 @@ struct QueueLimits {
 
 class UploadQueue {
  public:
-  using Judge =
-      std::function<std::vector<methods::dca::Verdict>(std::span<const ByteView> uploads)>;
+  using Judge = std::function<std::vector<Verdict>(std::span<const ByteView> uploads)>;
   // Called once, by a worker; nothing: the store failed, and it may help to try again.
-  using Done = std::function<void(std::optional<methods::dca::Verdict>)>;
+  using Done = std::function<void(std::optional<Verdict>)>;
 
   // Judge is called by `workers` threads at once.
   UploadQueue(Judge judge, const QueueLimits& limits);
@@ -73,4 +72,4 @@ class UploadQueue {
   std::vector<std::thread> workers_;
 };
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -15,7 +15,7 @@
 
 #include "base/bytes.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 struct ChunkPlan {
   uint32_t chunk_uploads = 0;  // the last chunk may have fewer
@@ -40,4 +40,4 @@ class ChunkBoard {
   virtual std::optional<Bytes> ChunkResult(uint32_t chunk) = 0;
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

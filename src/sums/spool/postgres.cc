@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 // Of the system catalogue (pg_type), fixed for ever.
@@ -432,4 +432,4 @@ void PostgresTransaction::Undo() noexcept {
   }
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

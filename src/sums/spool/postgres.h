@@ -19,7 +19,7 @@
 struct pg_conn;
 struct pg_result;
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // One parameter of a statement, in PostgreSQL's binary form.
 class PostgresValue {
@@ -131,4 +131,4 @@ class PostgresTransaction {
   bool done_ = false;
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

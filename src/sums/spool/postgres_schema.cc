@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 constexpr int kSchemaVersion = 1;
@@ -106,4 +106,4 @@ void CheckTables(PostgresConnection& connection, const crypto::BoxPublicKey& nod
   }
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -4,7 +4,7 @@
 #include "crypto/box.h"
 #include "sums/spool/postgres.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // Makes schema and tables for this node if there are none, one process at a time. Throws kBadInput
 // without the right to.
@@ -14,4 +14,4 @@ void MakeTables(PostgresConnection& connection, const crypto::BoxPublicKey& node
 // they belong to another node, or if server or timeline are not those they were made on.
 void CheckTables(PostgresConnection& connection, const crypto::BoxPublicKey& node);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "sums/spool/postgres_schema.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 using Kind = PostgresTransaction::Kind;
@@ -458,4 +458,4 @@ std::optional<Bytes> PostgresSpool::ChunkResult(uint32_t chunk) {
   });
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

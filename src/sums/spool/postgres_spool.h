@@ -33,7 +33,7 @@
 #include "sums/spool/postgres.h"
 #include "sums/spool/spool.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 struct PostgresSettings {
   std::string connection;        // PostgresConnection; may hold a password, never printed
@@ -94,4 +94,4 @@ class PostgresSpool : public Spool, public ChunkBoard {
   unsigned lent_ = 0;
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -19,7 +19,7 @@
 #include "sums/protocol/accepted_set.h"
 #include "sums/spool/chunk_board.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 struct StoredShare {
   ClientId client{};
@@ -72,4 +72,4 @@ inline std::array<uint8_t, 8> EpochBytes(uint64_t epoch) {
   return bytes;
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -10,7 +10,7 @@
 #include "crypto/kdf.h"
 #include "sums/protocol/upload.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 constexpr size_t kPageBytes = size_t{4} << 20;
@@ -200,4 +200,4 @@ MaskedSum SumRange(Spool& spool, const crypto::Key& store_key, const Contract& c
   return std::move(adder.sum());
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

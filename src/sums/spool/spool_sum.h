@@ -8,7 +8,7 @@
 #include "sums/protocol/open_upload.h"
 #include "sums/spool/spool.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // The key of one node's store of one round; whoever has the node's secret key can make it again.
 crypto::Key StoreKey(const NodeRound& round);
@@ -30,4 +30,4 @@ MaskedSum SumShares(Spool& spool, const crypto::Key& store_key, const Contract& 
 MaskedSum SumRange(Spool& spool, const crypto::Key& store_key, const Contract& contract,
                    uint16_t node, std::span<const AcceptedUpload> uploads);
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

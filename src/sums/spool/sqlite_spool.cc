@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 // "PDCA", so that no other program's database passes for a spool; and the version of the tables.
@@ -377,4 +377,4 @@ std::optional<Bytes> SqliteSpool::publication() {
   return Statements::Read(statements_->publication, round_);
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -13,7 +13,7 @@
 
 struct sqlite3;
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 class SqliteSpool : public Spool {
  public:
@@ -44,4 +44,4 @@ class SqliteSpool : public Spool {
   std::unique_ptr<Statements> statements_;
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -21,13 +21,12 @@
 #include "tests/run/results.h"
 #include "tests/study/study_text.h"
 
-namespace partita::runtime::classify_study_test {
+namespace partita::methods::classify::classify_study_test {
 namespace {
 
-namespace classify = methods::classify;
-
+using run::BuildPlan;
+using run::PartyOutcome;
 using study::Edited;
-using study::kClassifyStudy;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -70,17 +69,17 @@ std::vector<std::filesystem::path> WriteTables(const std::string& folder) {
   return data;
 }
 
-std::unique_ptr<const Study> Prepare(const std::string& text) {
-  return PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+std::unique_ptr<const run::Study> Prepare(const std::string& text) {
+  return PrepareStudy(ParseStudyFile(text, "study.toml"));
 }
 
 std::vector<PartyOutcome> RunStudy(const std::string& text) {
-  const std::unique_ptr<const Study> study = Prepare(text);
+  const std::unique_ptr<const run::Study> study = Prepare(text);
   std::vector<std::filesystem::path> data = WriteTables(testing::MakeTemporaryFolder("classify"));
   data.resize(study->parties.size());
   SilentProgress progress;
   std::vector<PartyOutcome> outcomes;
-  for (PartyEnd& end : SimulateInProcess(*study, data, {}, progress)) {
+  for (run::PartyEnd& end : run::SimulateInProcess(*study, data, {}, progress)) {
     if (end.error) {
       ADD_FAILURE() << end.party << ": " << end.error->message();
       continue;
@@ -98,18 +97,18 @@ nlohmann::json ResultOf(const PartyOutcome& outcome) {
 // curvature or place in the counts.
 TEST(ClassifyStudyTest, NeutralRowsAreZeroInTrainingAndInNoTest) {
   const auto study = Prepare(kClassifyStudy);
-  const classify::Classification& design = dynamic_cast<const ClassifyStudy&>(*study).design;
+  const Classification& design = dynamic_cast<const ClassifyStudy&>(*study).design;
   constexpr Eigen::Index kMany = 80;
-  classify::OwnTable table;
+  OwnTable table;
   table.x = Eigen::MatrixXd::Constant(kMany, 3, 1);
   for (Eigen::Index i = 0; i < kMany; ++i) table.x(i, 0) = 25 + static_cast<double>(i) / 2;
   table.level.assign(kMany, 1);
   crypto::SystemRandom random;
-  const classify::OwnClassification all = classify::PrepareOwn(design, table, random);
+  const OwnClassification all = PrepareOwn(design, table, random);
   EXPECT_EQ(all.test.x.rows(), kMany / 4);
   table.neutral.assign(kMany, 0);
   for (size_t i = 0; i < kMany; i += 2) table.neutral[i] = 1;
-  const classify::OwnClassification some = classify::PrepareOwn(design, table, random);
+  const OwnClassification some = PrepareOwn(design, table, random);
   EXPECT_EQ(some.train.x.rows(), all.train.x.rows());
   Eigen::Index zero = 0;
   for (Eigen::Index i = 0; i < some.train.x.rows(); ++i) {
@@ -232,7 +231,7 @@ TEST(ClassifyStudyTest, ProtocolsForComparisonOpenWhatTheyDeclare) {
     EXPECT_EQ(plan.releases.back().mechanism, "exact");
     privacy::ledger::Policy policy;
     policy.table = "t";
-    const auto request = ChargesOf(*study, policy);
+    const auto request = run::ChargesOf(*study, policy);
     EXPECT_TRUE(request.charges.empty());
     ASSERT_FALSE(request.exact.empty());
     EXPECT_EQ(request.exact.back().values, 4u * (std::string(protocol) == "federated" ? 100 : 1));
@@ -369,4 +368,4 @@ TEST(ClassifyStudyTest, WhatTheMethodDoesNotDoIsRefusedWithAReason) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::classify_study_test
+}  // namespace partita::methods::classify::classify_study_test

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace partita::study {
+namespace partita::methods::classify {
 
 // Line numbers matter: tests quote them.
 inline const std::string kClassifyStudy = R"(partita = 1
@@ -91,4 +91,4 @@ delta = 1e-4
 adjacency = "replace"
 )";
 
-}  // namespace partita::study
+}  // namespace partita::methods::classify

@@ -11,16 +11,14 @@
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
-namespace partita::study::classify_section_test {
+namespace partita::methods::classify::classify_section_test {
 namespace {
 
-using methods::classify::Evaluation;
-using methods::classify::Protocol;
-using methods::classify::Spec;
+using study::Edited;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-StudyFile Parse(const std::string& text) { return ParseStudyFile(text, "c.toml"); }
+study::StudyFile Parse(const std::string& text) { return study::ParseStudyFile(text, "c.toml"); }
 
 // Without the keys from row_norm to level.
 std::string Bare(std::string text) {
@@ -49,9 +47,9 @@ std::string Complaint(const std::string& text) {
 Spec SpecOf(const std::string& text) { return ClassifyOf(Parse(text).analyses.front()).spec; }
 
 TEST(ClassifySectionTest, ReadsEveryKey) {
-  const StudyFile study = Parse(kClassifyStudy);
+  const study::StudyFile study = Parse(kClassifyStudy);
   ASSERT_EQ(study.analyses.size(), 1u);
-  const AnalysisSpec& analysis = study.analyses.front();
+  const study::AnalysisSpec& analysis = study.analyses.front();
   EXPECT_EQ(analysis.method, "classify");
   EXPECT_EQ(analysis.protocol, "dp-sgd");
   const ClassifySection& section = ClassifyOf(analysis);
@@ -94,7 +92,7 @@ TEST(ClassifySectionTest, HasDefaults) {
   EXPECT_EQ(stage.levels.size(), 3u);
   EXPECT_FALSE(stage.binary());
   for (const Protocol protocol : {Protocol::kAggregation, Protocol::kPsgd, Protocol::kMinimum}) {
-    const std::string name(methods::classify::ProtocolName(protocol));
+    const std::string name(ProtocolName(protocol));
     EXPECT_EQ(SpecOf(Edited(text, "dp-sgd", name)).protocol, protocol);
   }
   EXPECT_EQ(SpecOf(Edited(text, "outcome =", "loss = \"huber\"\noutcome =")).huber_width, 0.5);
@@ -107,16 +105,16 @@ TEST(ClassifySectionTest, ProtocolsForComparisonNameWhatTheyOpen) {
       "[analysis.privacy]\nepsilon = 4\ndelta = 1e-4\nadjacency = \"replace\"\n";
   for (const Protocol protocol :
        {Protocol::kObjective, Protocol::kAverage, Protocol::kFederated, Protocol::kOwn}) {
-    const std::string name(methods::classify::ProtocolName(protocol));
+    const std::string name(ProtocolName(protocol));
     SCOPED_TRACE(name);
-    EXPECT_FALSE(methods::classify::IsPrivate(protocol));
-    const std::string uncovered(methods::classify::UncoveredRelease(protocol));
+    EXPECT_FALSE(IsPrivate(protocol));
+    const std::string uncovered(UncoveredRelease(protocol));
     std::string text = Edited(bare, "\"dp-sgd\"", Quoted(name));
-    if (!methods::classify::DrawsNoise(protocol)) {
+    if (!DrawsNoise(protocol)) {
       EXPECT_THAT(Complaint(With(text, uncovered)), HasSubstr("draws no noise"));
       text = Edited(text, promise, "");
     }
-    const AnalysisSpec analysis = Parse(With(text, uncovered)).analyses.front();
+    const study::AnalysisSpec analysis = Parse(With(text, uncovered)).analyses.front();
     EXPECT_EQ(ClassifyOf(analysis).spec.protocol, protocol);
     EXPECT_EQ(ClassifyOf(analysis).privacy.has_value(), protocol == Protocol::kObjective);
     EXPECT_EQ(analysis.releases.size(), uncovered.empty() ? 0u : 1u);
@@ -139,7 +137,7 @@ TEST(ClassifySectionTest, ProtocolsForComparisonNameWhatTheyOpen) {
 TEST(ClassifySectionTest, EveryMistakeHasItsPlaceAndARemedy) {
   const std::string kSteps =
       "iterations = 60\nstep = 4\nsampling_rate = 0.5\nclip_norm = 0.8\noptimiser = \"sgd\"\n";
-  const std::vector<Mistake> mistakes = {
+  const std::vector<study::Mistake> mistakes = {
       {"protocol = \"dp-sgd\"", "protocol = \"sgd\"", "63:12", "'sgd'", "dp-sgd"},
       {"protocol = \"dp-sgd\"\n", "", "61:1", "protocol", "dp-sgd"},
       {"outcome = \"relapse\"", "outcom = \"relapse\"", "64:1", "unknown key 'outcom'", "outcome"},
@@ -188,7 +186,8 @@ TEST(ClassifySectionTest, EveryMistakeHasItsPlaceAndARemedy) {
       {"[analysis.privacy]\nepsilon = 4\ndelta = 1e-4\nadjacency = \"replace\"\n", "", "61:1",
        "needs [analysis.privacy]", "epsilon"},
   };
-  ExpectMistakes([](const std::string& text) { Parse(text); }, "c.toml", kClassifyStudy, mistakes);
+  study::ExpectMistakes([](const std::string& text) { Parse(text); }, "c.toml", kClassifyStudy,
+                        mistakes);
   // Levels and protocols; intervals of several levels; a second analysis.
   const std::string several =
       Edited(kClassifyStudy, "outcome = \"relapse\"\npositive = \"yes\"", "outcome = \"stage\"");
@@ -199,4 +198,4 @@ TEST(ClassifySectionTest, EveryMistakeHasItsPlaceAndARemedy) {
 }
 
 }  // namespace
-}  // namespace partita::study::classify_section_test
+}  // namespace partita::methods::classify::classify_section_test

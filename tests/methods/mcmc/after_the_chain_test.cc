@@ -12,7 +12,7 @@
 #include "stats/mcmc/outcomes.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::methods::accept::after_the_chain_test {
+namespace partita::methods::mcmc::after_the_chain_test {
 namespace {
 
 using Eigen::Index;
@@ -279,4 +279,4 @@ TEST_F(PredictiveChecksTest, SurvivalThatIsLonger) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::after_the_chain_test
+}  // namespace partita::methods::mcmc::after_the_chain_test

@@ -18,7 +18,7 @@
 #include "tests/paths.h"
 #include "tests/stats/mcmc/registries.h"
 
-namespace partita::methods::accept {
+namespace partita::methods::mcmc {
 
 struct EngineCase {
   const char* kind;
@@ -252,4 +252,4 @@ inline void ExpectPlaintextChain(const EngineCase& engine_case, const ChainPlan&
   EXPECT_GT(accepted, record.size() * chains / 50);
 }
 
-}  // namespace partita::methods::accept
+}  // namespace partita::methods::mcmc

@@ -19,7 +19,7 @@
 #include "tests/methods/mcmc/chain_parties.h"
 #include "tests/mpc/sanitized.h"
 
-namespace partita::methods::accept::chain_test {
+namespace partita::methods::mcmc::chain_test {
 namespace {
 
 using mpc::Engine;
@@ -321,4 +321,4 @@ TEST(Chain, EveryRuleSamplesThePosterior) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::chain_test
+}  // namespace partita::methods::mcmc::chain_test

@@ -17,7 +17,7 @@
 #include "tests/mpc/sanitized.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::methods::accept::decisions_test {
+namespace partita::methods::mcmc::decisions_test {
 namespace {
 
 using mpc::Engine;
@@ -224,4 +224,4 @@ TEST(Decisions, ImpossibleProposalsAreRejectedAndBrokenOnesNamedToTheirOwner) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::decisions_test
+}  // namespace partita::methods::mcmc::decisions_test

@@ -3,7 +3,7 @@
 
 #include "tests/methods/mcmc/chain_parties.h"
 
-namespace partita::methods::accept::long_chain_test {
+namespace partita::methods::mcmc::long_chain_test {
 namespace {
 
 TEST(LongChain, IsThePlaintextChainDecisionForDecision) {
@@ -13,4 +13,4 @@ TEST(LongChain, IsThePlaintextChainDecisionForDecision) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::long_chain_test
+}  // namespace partita::methods::mcmc::long_chain_test

@@ -26,7 +26,7 @@
 #include "tests/run/results.h"
 #include "tests/stats/mcmc/registries.h"
 
-namespace partita::mcmc_study_test {
+namespace partita::methods::mcmc::mcmc_study_test {
 namespace {
 
 using ::testing::Contains;
@@ -109,30 +109,30 @@ std::string WriteStudy(const Options& options) {
   return folder + "/study.toml";
 }
 
-std::unique_ptr<const runtime::Study> Prepare(const Options& options) {
+std::unique_ptr<const run::Study> Prepare(const Options& options) {
   auto columns = stats::mcmc::testing::ReadColumns("gpl/birthwt.csv");
-  return runtime::PrepareStudy(runtime::ParseStudyFile(StudyText(options, columns), "study.toml"));
+  return PrepareStudy(ParseStudyFile(StudyText(options, columns), "study.toml"));
 }
 
-std::vector<runtime::PartyEnd> RunStudy(const Options& options) {
+std::vector<run::PartyEnd> RunStudy(const Options& options) {
   const std::string file = WriteStudy(options);
-  const auto study = runtime::PrepareStudy(runtime::LoadStudyFile(file));
+  const auto study = PrepareStudy(LoadStudyFile(file));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study->parties) {
-    data.push_back(runtime::DefaultDataPath(file, party.name));
+    data.push_back(run::DefaultDataPath(file, party.name));
   }
   SilentProgress progress;
-  auto ends = runtime::SimulateInProcess(*study, data, {}, progress);
+  auto ends = run::SimulateInProcess(*study, data, {}, progress);
   std::filesystem::remove_all(std::filesystem::path(file).parent_path());
   return ends;
 }
 
-void ExpectPlannedTraffic(const std::vector<runtime::PartyEnd>& ends) {
+void ExpectPlannedTraffic(const std::vector<run::PartyEnd>& ends) {
   std::map<std::string, uint64_t> planned, counted;
   for (const study::PlanPhase& phase : ends[0].outcome->plan.phases) {
     for (const study::PlanLink& link : phase.links) planned[phase.name] += link.bytes;
   }
-  for (const runtime::PartyEnd& end : ends) {
+  for (const run::PartyEnd& end : ends) {
     for (const net::PhaseTraffic& phase : end.outcome->traffic) {
       for (const net::LinkTraffic& link : phase.links) counted[phase.phase] += link.bytes_sent;
     }
@@ -142,7 +142,7 @@ void ExpectPlannedTraffic(const std::vector<runtime::PartyEnd>& ends) {
   for (const auto& [phase, bytes] : planned) EXPECT_EQ(counted[phase], bytes) << phase;
 }
 
-const study::DocumentFile& FileOf(const runtime::PartyEnd& end, const std::string& name) {
+const study::DocumentFile& FileOf(const run::PartyEnd& end, const std::string& name) {
   for (const study::DocumentFile& file : testing::DocumentOf(*end.outcome).files) {
     if (file.name == name) return file;
   }
@@ -285,7 +285,7 @@ TEST(McmcStudyTest, AChainBelowTheLargestThreshold) {
   EXPECT_EQ(coalitions, 5u);  // of two to six
 
   options.threshold = "";
-  const study::Plan largest = runtime::BuildPlan(*Prepare(options));
+  const study::Plan largest = run::BuildPlan(*Prepare(options));
   EXPECT_EQ(largest.threshold, 3u);
   EXPECT_NE(plan.study_file_hash, largest.study_file_hash);
   EXPECT_NE(study::PlanHash(plan), study::PlanHash(largest));
@@ -297,16 +297,16 @@ TEST(McmcStudyTest, TooFewRowsOpenNothing) {
   options.disclosure = "min_rows = 190\n";  // there are 189
   const auto refused = RunStudy(options);
   for (const auto& end : refused) EXPECT_TRUE(end.error.has_value()) << end.party;
-  ASSERT_NE(runtime::RootCause(refused), nullptr);
-  EXPECT_EQ(runtime::RootCause(refused)->error->code(), ErrorCode::kRefused);
-  EXPECT_THAT(runtime::RootCause(refused)->error->message(), HasSubstr("min_rows = 190"));
+  ASSERT_NE(run::RootCause(refused), nullptr);
+  EXPECT_EQ(run::RootCause(refused)->error->code(), ErrorCode::kRefused);
+  EXPECT_THAT(run::RootCause(refused)->error->message(), HasSubstr("min_rows = 190"));
   options.disclosure = "min_rows = 189\n";
   for (const auto& end : RunStudy(options)) EXPECT_FALSE(end.error) << end.party;
   // 12 births with hypertension.
   options.disclosure = "min_cell = 13\n";
   const auto ends = RunStudy(options);
-  ASSERT_NE(runtime::RootCause(ends), nullptr);
-  EXPECT_THAT(runtime::RootCause(ends)->error->message(), HasSubstr("where ht is 1"));
+  ASSERT_NE(run::RootCause(ends), nullptr);
+  EXPECT_THAT(run::RootCause(ends)->error->message(), HasSubstr("where ht is 1"));
 }
 
 std::string Private(double epsilon, const std::string& adjacency) {
@@ -321,7 +321,7 @@ TEST(McmcStudyTest, PromisesAreKeptOrRefused) {
   options.analysis = Logistic(chains + Private(6, "replace"));
   const auto study = Prepare(options);
   EXPECT_TRUE(study->IsPrivate());
-  const study::Plan plan = runtime::BuildPlan(*study);
+  const study::Plan plan = run::BuildPlan(*study);
   EXPECT_TRUE(plan.checks.empty());
   EXPECT_THAT(plan.assumptions, Contains(HasSubstr("not the posterior")));
   EXPECT_EQ(plan.privacy.front().adversary, "outside analyst");
@@ -352,7 +352,7 @@ TEST(McmcStudyTest, PromisesAreKeptOrRefused) {
   // Added or removed rows move half as much.
   options.analysis = Logistic(chains + Private(6, "add-remove"));
   const auto hidden = Prepare(options);
-  EXPECT_LT(runtime::BuildPlan(*hidden).privacy_statement->rows.front().loss.epsilon_upper,
+  EXPECT_LT(run::BuildPlan(*hidden).privacy_statement->rows.front().loss.epsilon_upper,
             0.6 * epsilon);
 }
 
@@ -479,7 +479,7 @@ TEST(McmcStudyTest, ChainsThatNeverMoveAndFlatPriorsAreWarnedOf) {
   options.analysis = Logistic(
       "chains = 2\nwarmup = 0\ndraws = 8\nstep = 1000\n[analysis.priors]\ncoefficients = "
       "\"flat\"\n");
-  EXPECT_THAT(runtime::BuildPlan(*Prepare(options)).notes,
+  EXPECT_THAT(run::BuildPlan(*Prepare(options)).notes,
               Contains(HasSubstr("Prior of z_age: flat, which is no distribution")));
   const auto ends = RunStudy(options);
   for (const auto& end : ends) ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
@@ -530,7 +530,7 @@ class McmcRunsTest : public testing::InterruptedRuns {
     for (const std::string& holder : kHolders) EXPECT_EQ(StudiesSpent(holder), count) << holder;
   }
 
-  std::unique_ptr<const runtime::Study> study_;
+  std::unique_ptr<const run::Study> study_;
 };
 
 TEST_F(McmcRunsTest, StopAndGoOn) {
@@ -594,10 +594,10 @@ TEST(McmcStudyTest, IsNoStudyOfMle) {
   Options options;
   options.analysis = Logistic("");
   const auto study = Prepare(options);
-  EXPECT_THROW(runtime::RequireChecks(*study, "a rehearsal"), Error);
+  EXPECT_THROW(RequireChecks(*study, "a rehearsal"), Error);
   EXPECT_EQ(study->Method().name, "mcmc");
   EXPECT_EQ(study->Size().free_parameters, 6u);
 }
 
 }  // namespace
-}  // namespace partita::mcmc_study_test
+}  // namespace partita::methods::mcmc::mcmc_study_test

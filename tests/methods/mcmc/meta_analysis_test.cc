@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "tests/methods/mcmc/chain_parties.h"
 
-namespace partita::methods::accept::meta_analysis_test {
+namespace partita::methods::mcmc::meta_analysis_test {
 namespace {
 
 using mpc::Engine;
@@ -88,4 +88,4 @@ TEST(MetaAnalysis, BadEstimatesAreTheirOwnersBusiness) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::meta_analysis_test
+}  // namespace partita::methods::mcmc::meta_analysis_test

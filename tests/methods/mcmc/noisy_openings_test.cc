@@ -12,7 +12,7 @@
 #include "methods/mcmc/trade_offs.h"
 #include "tests/methods/mcmc/chain_parties.h"
 
-namespace partita::methods::accept::noisy_openings_test {
+namespace partita::methods::mcmc::noisy_openings_test {
 namespace {
 
 using mpc::Engine;
@@ -163,4 +163,4 @@ TEST(Penalty, CostsAreAsPlanned) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::noisy_openings_test
+}  // namespace partita::methods::mcmc::noisy_openings_test

@@ -7,7 +7,7 @@
 
 #include "stats/mcmc/diagnostics.h"
 
-namespace partita::methods::accept::plots_test {
+namespace partita::methods::mcmc::plots_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -116,4 +116,4 @@ TEST(PlotsTest, CoefficientsHaveTheirUnit) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::plots_test
+}  // namespace partita::methods::mcmc::plots_test

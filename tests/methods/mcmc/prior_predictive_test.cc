@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "methods/prepare_study.h"
 
-namespace partita::runtime::prior_predictive_test {
+namespace partita::methods::mcmc::prior_predictive_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -88,7 +88,7 @@ release = ["decisions"]
 }
 
 PriorPredictive Simulate(const std::string& analysis, uint64_t seed = 1) {
-  return SimulatePriors(runtime::ParseStudyFile(StudyText(analysis), "study.toml"), {kDraws, seed});
+  return SimulatePriors(ParseStudyFile(StudyText(analysis), "study.toml"), {kDraws, seed});
 }
 
 double Normal(double z) { return std::erfc(-z / std::sqrt(2.0)) / 2; }
@@ -211,13 +211,12 @@ TEST(PriorPredictiveTest, WhatHasNoOutcomesIsRefused) {
   EXPECT_THAT(message("model = \"linear\"\noutcome = \"y\"\npredictors = [\"arm.a\"]\n"
                       "[analysis.priors]\n\"arm.a\" = \"flat\"\n"),
               HasSubstr("for example: \"arm.a\" = \"normal(0, 2.5)\""));
-  EXPECT_THROW(
-      SimulatePriors(runtime::ParseStudyFile(StudyText("model = \"linear\"\noutcome = \"y\"\n"
+  EXPECT_THROW(SimulatePriors(ParseStudyFile(StudyText("model = \"linear\"\noutcome = \"y\"\n"
                                                        "predictors = [\"z\"]\n"),
                                              "study.toml"),
-                     {99, 1}),
-      Error);
+                              {99, 1}),
+               Error);
 }
 
 }  // namespace
-}  // namespace partita::runtime::prior_predictive_test
+}  // namespace partita::methods::mcmc::prior_predictive_test

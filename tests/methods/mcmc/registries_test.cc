@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::methods::accept::registries_test {
+namespace partita::methods::mcmc::registries_test {
 namespace {
 
 const RegistryRow& RowOf(const RegistryResults& results, size_t events, const std::string& name) {
@@ -64,4 +64,4 @@ TEST(Registries, OnlyOneStageKeepsTheSmallest) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::registries_test
+}  // namespace partita::methods::mcmc::registries_test

@@ -10,13 +10,11 @@
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
-namespace partita::study::mcmc_section_test {
+namespace partita::methods::mcmc::mcmc_section_test {
 namespace {
 
-using methods::accept::ChainModel;
-using methods::accept::ChainSpec;
-using methods::accept::Rule;
 using stats::mcmc::Acceptance;
+using study::Edited;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -93,8 +91,8 @@ clip = 0.005
 )x";
 
 const ChainSpec& Parse(const std::string& text) {
-  static std::vector<StudyFile> kept;
-  kept.push_back(ParseStudyFile(text, "s.toml"));
+  static std::vector<study::StudyFile> kept;
+  kept.push_back(study::ParseStudyFile(text, "s.toml"));
   return ChainOf(kept.back().analyses.front());
 }
 
@@ -119,7 +117,7 @@ TEST(McmcSectionTest, ReadsEveryKey) {
   ASSERT_TRUE(spec.privacy.has_value());
   EXPECT_EQ(spec.privacy->epsilon, 2);
   EXPECT_EQ(spec.privacy->clip, 0.005);
-  const StudyFile file = ParseStudyFile(kStudy, "s.toml");
+  const study::StudyFile file = study::ParseStudyFile(kStudy, "s.toml");
   EXPECT_EQ(file.analyses.front().subset.size(), 1u);
   EXPECT_EQ(file.analyses.front().protocol, "decisions");
 }
@@ -157,7 +155,7 @@ TEST(McmcSectionTest, PenaltyTakesItsNoiseInRows) {
 }
 
 TEST(McmcSectionTest, EveryMistakeHasItsPlaceAndARemedy) {
-  const std::vector<Mistake> mistakes = {
+  const std::vector<study::Mistake> mistakes = {
       {"protocol = \"decisions\"\n", "", "44:1", "protocol", "protocol = "},
       {"protocol = \"decisions\"", "protocol = \"decision\"", "46:12", "decision", "decisions"},
       {"protocol = \"decisions\"", "protocol = \"noisy-sums\"", "47:8", "Metropolis's rule only",
@@ -214,7 +212,7 @@ TEST(McmcSectionTest, EveryMistakeHasItsPlaceAndARemedy) {
       {"[[analysis]]\nmethod", "[[analysis]]\nname = \"a\"\nmethod = \"mle\"\n[[analysis]]\nmethod",
        "44:1", "needs the key 'protocol'", ""},
   };
-  ExpectMistakes([](const std::string& text) { Parse(text); }, "s.toml", kStudy, mistakes);
+  study::ExpectMistakes([](const std::string& text) { Parse(text); }, "s.toml", kStudy, mistakes);
 }
 
 TEST(McmcSectionTest, PrivacyIsRefusedWhereThereIsNone) {
@@ -242,4 +240,4 @@ TEST(McmcSectionTest, PrivacyIsRefusedWhereThereIsNone) {
 }
 
 }  // namespace
-}  // namespace partita::study::mcmc_section_test
+}  // namespace partita::methods::mcmc::mcmc_section_test

@@ -7,7 +7,7 @@
 #include "stats/mcmc/stages.h"
 #include "tests/methods/mcmc/chain_parties.h"
 
-namespace partita::methods::accept::staged_chain_test {
+namespace partita::methods::mcmc::staged_chain_test {
 namespace {
 
 using Eigen::Index;
@@ -156,4 +156,4 @@ TEST(StagedChain, ARowsStageIsItsOwn) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::staged_chain_test
+}  // namespace partita::methods::mcmc::staged_chain_test

@@ -11,7 +11,7 @@
 #include "methods/mcmc/trade_offs.h"
 #include "stats/mcmc/clipped.h"
 
-namespace partita::methods::accept::statement_test {
+namespace partita::methods::mcmc::statement_test {
 namespace {
 
 using privacy::AdversaryKind;
@@ -218,4 +218,4 @@ TEST(ChainStatement, StagesAreChargedByTheBitsThatAPersonMoves) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::statement_test
+}  // namespace partita::methods::mcmc::statement_test

@@ -17,7 +17,7 @@
 #include "stats/blr/variates.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::methods::accept::trade_offs_test {
+namespace partita::methods::mcmc::trade_offs_test {
 namespace {
 
 using privacy::TradeOff;
@@ -410,4 +410,4 @@ TEST(Figures, GuaranteesLieBelowEverythingThatIsReached) {
 }
 
 }  // namespace
-}  // namespace partita::methods::accept::trade_offs_test
+}  // namespace partita::methods::mcmc::trade_offs_test

@@ -10,7 +10,7 @@
 #include "methods/mixture/adult.h"
 #include "tests/paths.h"
 
-namespace partita::methods::dpvi {
+namespace partita::methods::mixture {
 
 struct AdultReference {
   nlohmann::json json;
@@ -65,4 +65,4 @@ class FlatIndex {
   std::vector<bool> is_beta_;
 };
 
-}  // namespace partita::methods::dpvi
+}  // namespace partita::methods::mixture

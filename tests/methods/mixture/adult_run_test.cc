@@ -18,10 +18,9 @@
 #include "tests/mpc/harness.h"
 #include "tests/net/parties.h"
 
-namespace partita::methods::dpvi::adult_run_test {
+namespace partita::methods::mixture::adult_run_test {
 namespace {
 
-namespace mixture = stats::mixture;
 using Eigen::ArrayXXd;
 using Eigen::Index;
 
@@ -33,7 +32,7 @@ crypto::Key KeyOf(uint8_t seed) {
   return crypto::Key(bytes);
 }
 
-RunPlan AdultPlan(const mixture::Layout& layout, uint64_t steps) {
+RunPlan AdultPlan(const stats::mixture::Layout& layout, uint64_t steps) {
   RunRequest request;
   request.layout = layout;
   request.party_index = {0, 1};
@@ -43,27 +42,27 @@ RunPlan AdultPlan(const mixture::Layout& layout, uint64_t steps) {
   return PlanRun(request);
 }
 
-double Nats(const AdultReference& reference, const mixture::VariationalState& state) {
-  return mixture::LogDensityOfRows(reference.layout, reference.test, state.mean).mean();
+double Nats(const AdultReference& reference, const stats::mixture::VariationalState& state) {
+  return stats::mixture::LogDensityOfRows(reference.layout, reference.test, state.mean).mean();
 }
 
-size_t Active(const mixture::VariationalState& state) {
-  return static_cast<size_t>((mixture::LogSoftmax(state.mean.col(0)).exp() > 0.02).count());
+size_t Active(const stats::mixture::VariationalState& state) {
+  return static_cast<size_t>((stats::mixture::LogSoftmax(state.mean.col(0)).exp() > 0.02).count());
 }
 
 // Means after every `every` openings, and at the end.
-std::vector<mixture::VariationalState> OnShares(const AdultReference& reference,
-                                                const RunPlan& plan, uint64_t every) {
-  std::vector<mixture::VariationalState> states;
+std::vector<stats::mixture::VariationalState> OnShares(const AdultReference& reference,
+                                                       const RunPlan& plan, uint64_t every) {
+  std::vector<stats::mixture::VariationalState> states;
   mpc::testing::RunOptions options;
   options.releases = {GradientRelease(plan)};
   const crypto::Key batch_key = KeyOf(1), public_key = KeyOf(2);
   mpc::testing::RunAll(options, [&](mpc::Engine& engine, size_t self) {
     crypto::Prg noise = net::TestRandom(static_cast<uint8_t>(50 + self));
-    mixture::Rows own;
+    stats::mixture::Rows own;
     RunInputs inputs;
     if (self < 2) {
-      own = mixture::PartyRows(reference.layout, self, reference.train);
+      own = stats::mixture::PartyRows(reference.layout, self, reference.train);
       inputs.rows = &own;
     }
     inputs.batch_key = &batch_key;
@@ -81,25 +80,25 @@ std::vector<mixture::VariationalState> OnShares(const AdultReference& reference,
   return states;
 }
 
-std::vector<mixture::VariationalState> InTheClear(const AdultReference& reference,
-                                                  const RunPlan& plan, uint64_t every) {
+std::vector<stats::mixture::VariationalState> InTheClear(const AdultReference& reference,
+                                                         const RunPlan& plan, uint64_t every) {
   crypto::Prg batch_prg(crypto::DeriveKey(KeyOf(1), "dpvi batches"));
-  mixture::Batches batches(plan.request.batch_mode, plan.request.num_rows, plan.request.batch_size,
-                           plan.max_batch, batch_prg);
+  stats::mixture::Batches batches(plan.request.batch_mode, plan.request.num_rows,
+                                  plan.request.batch_size, plan.max_batch, batch_prg);
   crypto::Prg sources[] = {net::TestRandom(50), net::TestRandom(51)};
   const privacy::DiscreteGaussian law(plan.noise.share_variance);
-  mixture::VariationalState state = FirstState(plan, KeyOf(2));
-  std::vector<mixture::VariationalState> states;
+  stats::mixture::VariationalState state = FirstState(plan, KeyOf(2));
+  std::vector<stats::mixture::VariationalState> states;
   std::vector<Int128> share(plan.step.num_values());
   for (uint64_t i = 0; i < plan.request.variational.steps; ++i) {
     ByteWriter number;
     number.U64(i);
     crypto::Prg eta_prg(crypto::DeriveKey(KeyOf(2), "dpvi eta", {number.bytes()}));
     stats::blr::Variates variates(eta_prg);
-    const ArrayXXd eta = mixture::DrawEta(state, variates);
-    const ArrayXXd theta = mixture::ThetaAt(state, eta);
-    ArrayXXd sum = mixture::ClippedGradientSum(reference.layout, reference.train, batches.Next(),
-                                               theta, plan.request.clip);
+    const ArrayXXd eta = stats::mixture::DrawEta(state, variates);
+    const ArrayXXd theta = stats::mixture::ThetaAt(state, eta);
+    ArrayXXd sum = stats::mixture::ClippedGradientSum(reference.layout, reference.train,
+                                                      batches.Next(), theta, plan.request.clip);
     ArrayXXd noise = ArrayXXd::Zero(sum.rows(), sum.cols());
     for (crypto::Prg& source : sources) {
       law.Sample(source, share);
@@ -109,8 +108,8 @@ std::vector<mixture::VariationalState> InTheClear(const AdultReference& referenc
       }
     }
     sum += InModelOrder(plan.holders, noise);
-    mixture::Advance(reference.layout, plan.request.variational, plan.request.num_rows,
-                     plan.sampling_rate, eta, theta, sum, state);
+    stats::mixture::Advance(reference.layout, plan.request.variational, plan.request.num_rows,
+                            plan.sampling_rate, eta, theta, sum, state);
     if ((i + 1) % every == 0) states.push_back(state);
   }
   return states;
@@ -136,4 +135,4 @@ TEST(DpviAdultTest, FirstSteps) { ExpectPaired(200, 50); }
 TEST(DpviAdultTest, WholeRun) { ExpectPaired(20000, 2000); }
 
 }  // namespace
-}  // namespace partita::methods::dpvi::adult_run_test
+}  // namespace partita::methods::mixture::adult_run_test

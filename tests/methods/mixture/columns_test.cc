@@ -13,7 +13,7 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::methods::dpvi::columns_test {
+namespace partita::methods::mixture::columns_test {
 namespace {
 
 using data::EncodingKind;
@@ -121,4 +121,4 @@ TEST(ModelFileTest, WhatIsNoModelIsRefused) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi::columns_test
+}  // namespace partita::methods::mixture::columns_test

@@ -26,11 +26,12 @@
 #include "tests/run/reference_study.h"
 #include "tests/run/results.h"
 
-namespace partita::runtime::mixture_study_test {
+namespace partita::methods::mixture::mixture_study_test {
 namespace {
 
 namespace fs = std::filesystem;
 using privacy::ledger::Policy;
+using run::OpenLedger;
 using ::testing::Contains;
 using ::testing::Each;
 using testing::End;
@@ -78,10 +79,10 @@ std::string StudyText(const Options& options) {
   return toml;
 }
 
-std::unique_ptr<const Study> Prepare(const Options& options) {
-  return PrepareStudy(runtime::ParseStudyFile(StudyText(options), "study.toml"));
+std::unique_ptr<const run::Study> Prepare(const Options& options) {
+  return PrepareStudy(ParseStudyFile(StudyText(options), "study.toml"));
 }
-const MixtureStudy& AsMixture(const Study& study) {
+const MixtureStudy& AsMixture(const run::Study& study) {
   return dynamic_cast<const MixtureStudy&>(study);
 }
 
@@ -192,9 +193,9 @@ TEST_F(MixtureStudyTest, EveryEngineAndBatchAsPlanned) {
 // examples/adult_census is the experiment of the paper: its columns, K, T, q, C and sigma.
 TEST(MixtureExampleTest, TheCensusIsTheExperiment) {
   const MixtureStudy study =
-      PrepareMixtureStudy(runtime::LoadStudyFile(SourcePath("examples/adult_census/study.toml")));
-  const methods::dpvi::RunRequest& request = study.plan.request;
-  const std::vector<methods::dpvi::ModelColumn> columns = methods::dpvi::AdultColumns();
+      PrepareMixtureStudy(LoadStudyFile(SourcePath("examples/adult_census/study.toml")));
+  const RunRequest& request = study.plan.request;
+  const std::vector<ModelColumn> columns = AdultColumns();
   const stats::mixture::Layout paper = ModelLayout(columns);
   ASSERT_EQ(request.layout.features.size(), paper.features.size());
   for (size_t f = 0; f < paper.features.size(); ++f) {
@@ -250,8 +251,7 @@ TEST_F(MixtureStudyTest, TheReceiverDrawsTablesOfTheDictionary) {
   EXPECT_NE(FileOf(north, "synthetic_1.csv").contents, FileOf(north, "synthetic_2.csv").contents);
   EXPECT_EQ(testing::DocumentOf(*ends.at("south").outcome).files.size(), 1u);  // the model only
   // The model's file is what `partita synthetic` reads, with the statement of the run.
-  const methods::dpvi::FittedModel model =
-      methods::dpvi::ParseModelJson(FileOf(north, "model.json").contents);
+  const FittedModel model = ParseModelJson(FileOf(north, "model.json").contents);
   EXPECT_EQ(model.parties, (std::vector<std::string>{"north", "south"}));
   EXPECT_EQ(model.steps, 12u);
   const privacy::Statement after = privacy::ParseStatementJson(model.privacy);
@@ -340,7 +340,7 @@ TEST_F(MixtureStudyTest, HoldersTestOnRowsSetAside) {
     EXPECT_THAT(own->paragraphs.front(), Not(HasSubstr("may fit them better")));
     ASSERT_EQ(own->tables.size(), party == "north" ? 3u : 4u);  // south holds the target
     const std::string model = FileOf(ends.at(party), "model.json").contents;
-    EXPECT_THAT(privacy::ParseStatementJson(methods::dpvi::ParseModelJson(model).privacy).caveats,
+    EXPECT_THAT(privacy::ParseStatementJson(ParseModelJson(model).privacy).caveats,
                 Contains(HasSubstr("place in the order of keys")));
   }
   const study::DocumentTable& scores =
@@ -361,7 +361,7 @@ TEST_F(MixtureStudyTest, TheSameRowsAreSetAsideEverywhere) {
   options.utility = kSetAside;
   const auto study = Prepare(options);
   const MixtureStudy& prepared = AsMixture(*study);
-  const auto split = methods::dpvi::SplitRows(kRows, 20, 3);
+  const auto split = SplitRows(kRows, 20, 3);
   std::map<size_t, stats::mixture::Values> test;
   for (size_t party = 0; party < 2; ++party) {
     data::Table table;
@@ -380,7 +380,7 @@ TEST_F(MixtureStudyTest, TheSameRowsAreSetAsideEverywhere) {
     }
     data::Holding holding;
     holding.table = std::make_shared<const data::Table>(std::move(table));
-    OwnRows counts;
+    run::OwnRows counts;
     const auto rows = prepared.PrepareRows(party, holding, counts);
     const auto& own = dynamic_cast<const MixtureRows&>(*rows);
     EXPECT_EQ(counts.observed, 60u);
@@ -400,14 +400,14 @@ TEST_F(MixtureStudyTest, RowsSetAsideDoNotAmplify) {
   Options options;
   options.utility = kSetAside;
   const auto set_aside = Prepare(options);
-  const study::Plan plan = BuildPlan(*set_aside);
+  const study::Plan plan = run::BuildPlan(*set_aside);
   EXPECT_THAT(plan.notes, Contains(HasSubstr("20 of 60 rows are set aside by the public seed 3")));
   EXPECT_THAT(plan.notes, Contains(HasSubstr("predicts whether it is 'm'")));
   EXPECT_THAT(plan.assumptions, Contains(HasSubstr("keys of all rows stay")));
   EXPECT_NEAR(AsMixture(*set_aside).plan.sampling_rate, 12.0 / 40, 1e-12);
   std::string text = StudyText({});
   text.replace(text.find("count = 60"), 10, "count = 40");
-  const auto fewer = PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+  const auto fewer = PrepareStudy(ParseStudyFile(text, "study.toml"));
   const privacy::Statement& with = AsMixture(*set_aside).statement;
   const privacy::Statement& alone = AsMixture(*fewer).statement;
   ASSERT_EQ(with.rows.size(), alone.rows.size());
@@ -422,8 +422,7 @@ TEST_F(MixtureStudyTest, UsesOfRandomBatchesStayWithTheParties) {
   WriteTables({});
   const auto study = Prepare({});
   const auto& prepared = AsMixture(*study);
-  const uint64_t bound =
-      *methods::dpvi::StepsOf(prepared.plan, prepared.audience, {12, {}}).max_uses;
+  const uint64_t bound = *StepsOf(prepared.plan, prepared.audience, {12, {}}).max_uses;
   const auto ends = Run(*study);
   ExpectAllDone(ends);
   ASSERT_FALSE(HasFailure());
@@ -431,7 +430,7 @@ TEST_F(MixtureStudyTest, UsesOfRandomBatchesStayWithTheParties) {
     EXPECT_EQ(ResultOf(ends.at(party))["max_uses"], bound);
     const std::string model = FileOf(ends.at(party), "model.json").contents;
     for (const privacy::StatementRow& row :
-         privacy::ParseStatementJson(methods::dpvi::ParseModelJson(model).privacy).rows) {
+         privacy::ParseStatementJson(ParseModelJson(model).privacy).rows) {
       EXPECT_FALSE(row.uses_realised);
       if (row.uses_cap) {
         EXPECT_EQ(*row.uses_cap, bound);
@@ -453,7 +452,7 @@ TEST_F(MixtureStudyTest, UsesOfRandomBatchesStayWithTheParties) {
 
 TEST_F(MixtureStudyTest, ThePlanSaysWhatBatchesCost) {
   const auto study = Prepare({});
-  const study::Plan plan = BuildPlan(*study);
+  const study::Plan plan = run::BuildPlan(*study);
   EXPECT_EQ(plan.method, "mixture");
   EXPECT_EQ(plan.releases.at(0).max_count, 12u);
   EXPECT_EQ(plan.releases.at(0).to, "all");
@@ -508,7 +507,7 @@ TEST_F(MixtureStudyTest, AThirdPartyAddsTheNoise) {
   const std::string score = ", {variable = \"score\", family = \"gaussian\"}";
   text.erase(text.find(score), score.size());
   WriteTables(options);
-  const auto study = PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+  const auto study = PrepareStudy(ParseStudyFile(text, "study.toml"));
   const auto ends = Run(*study);
   ExpectAllDone(ends);
   ASSERT_FALSE(HasFailure());
@@ -623,9 +622,7 @@ TEST_F(MixtureStudyTest, LostOpeningsAreAnnounced) {
       const study::DocumentSection* model = SectionOf(ends.at(party), "Model");
       ASSERT_NE(model, nullptr);
       EXPECT_THAT(model->paragraphs.at(1), HasSubstr(fmt::format("Lost: {} of", c.lost)));
-      EXPECT_EQ(
-          methods::dpvi::ParseModelJson(FileOf(ends.at(party), "model.json").contents).trained(),
-          trained);
+      EXPECT_EQ(ParseModelJson(FileOf(ends.at(party), "model.json").contents).trained(), trained);
       EXPECT_EQ(StudiesSpent(party), studies);
     }
     EXPECT_EQ(ends.at("helper").outcome->not_trained, !trained);
@@ -695,12 +692,12 @@ TEST_F(MixtureStudyTest, StudiesThatCannotBe) {
   ExpectError(ErrorCode::kBadInput, "unknown key 'protocol'", "", [&] { Prepare(options); });
   options = {};
   const std::string two = StudyText(options) + "[[analysis]]\nname = \"b\"\nmethod = \"mixture\"\n";
-  EXPECT_THROW(runtime::ParseStudyFile(two, "study.toml"), Error);
+  EXPECT_THROW(ParseStudyFile(two, "study.toml"), Error);
   Policy policy;
   policy.table = "registry";
   policy.outside.adjacency = privacy::Adjacency::kAddRemove;
-  ExpectError(ErrorCode::kRefused, "add-remove", "", [&] { ChargesOf(*Prepare({}), policy); });
+  ExpectError(ErrorCode::kRefused, "add-remove", "", [&] { run::ChargesOf(*Prepare({}), policy); });
 }
 
 }  // namespace
-}  // namespace partita::runtime::mixture_study_test
+}  // namespace partita::methods::mixture::mixture_study_test

@@ -11,13 +11,12 @@
 #include "stats/mixture/predictive.h"
 #include "tests/methods/mixture/adult_reference.h"
 
-namespace partita::methods::dpvi::reference_test {
+namespace partita::methods::mixture::reference_test {
 namespace {
 
 using Eigen::ArrayXd;
 using Eigen::ArrayXXd;
 using Eigen::Index;
-namespace mixture = stats::mixture;
 
 constexpr size_t kComponents = 20;
 
@@ -33,12 +32,12 @@ class OneStepTest : public ::testing::Test {
         theta_(k, j) = std::sin(
             1.0 + static_cast<double>(index(static_cast<size_t>(k), static_cast<size_t>(j))));
     }
-    batch_ = mixture::AllRows(100);
+    batch_ = stats::mixture::AllRows(100);
   }
 
-  ArrayXXd Sum(double clip, mixture::ClippedRows* rows = nullptr) const {
-    return mixture::ClippedGradientSum(reference_.layout, reference_.train, batch_, theta_, clip,
-                                       rows);
+  ArrayXXd Sum(double clip, stats::mixture::ClippedRows* rows = nullptr) const {
+    return stats::mixture::ClippedGradientSum(reference_.layout, reference_.train, batch_, theta_,
+                                              clip, rows);
   }
   std::vector<double> Flat(const ArrayXXd& values) const {
     const FlatIndex index(reference_.layout, kComponents);
@@ -74,7 +73,7 @@ TEST_F(OneStepTest, TheModelHasTheSizeOfTheExperiment) {
 }
 
 TEST_F(OneStepTest, RowsHaveTheirDensitiesAndNorms) {
-  mixture::ClippedRows rows;
+  stats::mixture::ClippedRows rows;
   Sum(1, &rows);
   for (Index n = 0; n < 5; ++n) {
     const auto i = static_cast<size_t>(n);
@@ -82,7 +81,7 @@ TEST_F(OneStepTest, RowsHaveTheirDensitiesAndNorms) {
     const double norm = check_["first_rows_grad_norm"][i];
     EXPECT_NEAR(rows.norm(n), norm, 1e-9 * norm);
   }
-  EXPECT_NEAR(mixture::LogDensityOfRows(reference_.layout, reference_.test, theta_).mean(),
+  EXPECT_NEAR(stats::mixture::LogDensityOfRows(reference_.layout, reference_.test, theta_).mean(),
               check_["mean_test_log_density"], 1e-9);
 }
 
@@ -93,26 +92,26 @@ TEST_F(OneStepTest, SumsAreThoseOfTheReference) {
   const double norm = check_["norm_of_clipped_sum"], whole_norm = check_["norm_of_unclipped_sum"];
   EXPECT_NEAR(clipped.matrix().norm(), norm, 1e-9 * norm);
   EXPECT_NEAR(whole.matrix().norm(), whole_norm, 1e-9 * whole_norm);
-  EXPECT_LT(RelativeError(mixture::LogPriorGradient(reference_.layout, theta_),
+  EXPECT_LT(RelativeError(stats::mixture::LogPriorGradient(reference_.layout, theta_),
                           "prior_gradient_at_indices"),
             1e-10);
 }
 
 // What the two holders compute, put together as the protocol does, is what one holder computes.
 TEST_F(OneStepTest, PartiesTogetherComputeTheSame) {
-  const mixture::Layout& layout = reference_.layout;
-  const ArrayXd log_pi = mixture::LogSoftmax(theta_.col(0));
+  const stats::mixture::Layout& layout = reference_.layout;
+  const ArrayXd log_pi = stats::mixture::LogSoftmax(theta_.col(0));
   ArrayXXd log_densities = ArrayXXd::Zero(kComponents, 100), squares = log_densities;
   ArrayXXd normalised = log_densities;
   for (const size_t party : {kDemographicParty, kFinancialParty}) {
-    const mixture::Layout own = mixture::PartyLayout(layout, party);
-    const mixture::Rows rows = mixture::PartyRows(layout, party, reference_.train);
-    const mixture::Components components =
-        mixture::MakeComponents(own, mixture::PartyParameters(layout, party, theta_));
-    const ArrayXXd densities = mixture::LogDensities(own, components, rows, batch_);
+    const stats::mixture::Layout own = stats::mixture::PartyLayout(layout, party);
+    const stats::mixture::Rows rows = stats::mixture::PartyRows(layout, party, reference_.train);
+    const stats::mixture::Components components =
+        stats::mixture::MakeComponents(own, stats::mixture::PartyParameters(layout, party, theta_));
+    const ArrayXXd densities = stats::mixture::LogDensities(own, components, rows, batch_);
     log_densities += densities;
     normalised += densities.rowwise() - densities.colwise().maxCoeff();
-    squares += mixture::SquaredScores(own, components, rows, batch_);
+    squares += stats::mixture::SquaredScores(own, components, rows, batch_);
   }
   // den_n after both parties divided by their largest density.
   for (Index n = 0; n < 5; ++n) {
@@ -120,18 +119,20 @@ TEST_F(OneStepTest, PartiesTogetherComputeTheSame) {
                 check_["first_rows_log_den_after_party_max_normalisation"][static_cast<size_t>(n)],
                 1e-9);
   }
-  const mixture::ClippedRows clipped = mixture::ClipRows(log_pi, log_densities, squares, 1);
+  const stats::mixture::ClippedRows clipped =
+      stats::mixture::ClipRows(log_pi, log_densities, squares, 1);
   const ArrayXd weight_sums = clipped.weights.rowwise().sum();
   ArrayXXd sum(theta_.rows(), theta_.cols());
   sum.col(0) = weight_sums - log_pi.exp() * clipped.scale.sum();
   for (const size_t party : {kDemographicParty, kFinancialParty}) {
-    const mixture::Layout own = mixture::PartyLayout(layout, party);
-    const mixture::Rows rows = mixture::PartyRows(layout, party, reference_.train);
-    const mixture::Components components =
-        mixture::MakeComponents(own, mixture::PartyParameters(layout, party, theta_));
-    const ArrayXXd part = mixture::ScoreSums(
-        components, mixture::WeightedStatistics(own, rows, batch_, clipped.weights), weight_sums);
-    const std::vector<size_t> columns = mixture::PartyColumns(layout, party);
+    const stats::mixture::Layout own = stats::mixture::PartyLayout(layout, party);
+    const stats::mixture::Rows rows = stats::mixture::PartyRows(layout, party, reference_.train);
+    const stats::mixture::Components components =
+        stats::mixture::MakeComponents(own, stats::mixture::PartyParameters(layout, party, theta_));
+    const ArrayXXd part = stats::mixture::ScoreSums(
+        components, stats::mixture::WeightedStatistics(own, rows, batch_, clipped.weights),
+        weight_sums);
+    const std::vector<size_t> columns = stats::mixture::PartyColumns(layout, party);
     for (size_t j = 0; j < columns.size(); ++j)
       sum.col(1 + static_cast<Index>(columns[j])) = part.col(static_cast<Index>(j));
   }
@@ -163,23 +164,24 @@ class TrajectoryTest : public OneStepTest {
 };
 
 TEST_F(TrajectoryTest, StartsAndLearnsAsTheReference) {
-  mixture::ExperimentOptions options;
+  stats::mixture::ExperimentOptions options;
   options.noise = {std::numeric_limits<double>::infinity(), 0, 30};
-  options.variational.frozen_share = mixture::kPaperFrozenShare;
+  options.variational.frozen_share = stats::mixture::kPaperFrozenShare;
   options.variational.steps = 1508;  // five epochs
   options.predictive_draws = 1;
-  const mixture::Arm arm = {
-      "plain", [&](const mixture::ClippedNoise& chosen, crypto::RandomSource& source) {
-        return mixture::PlainGradientSum(reference_.layout, reference_.train, chosen, source);
+  const stats::mixture::Arm arm = {
+      "plain", [&](const stats::mixture::ClippedNoise& chosen, crypto::RandomSource& source) {
+        return stats::mixture::PlainGradientSum(reference_.layout, reference_.train, chosen,
+                                                source);
       }};
   crypto::SystemRandom random;
   const crypto::Key key = crypto::RandomKey(random);
   SilentProgress silent;
   std::vector<double> starts, ends;
   for (size_t seed = 0; seed < 3; ++seed) {
-    const mixture::ExperimentRun run =
-        mixture::RunExperiment(reference_.layout, reference_.train.num_rows, reference_.test, arm,
-                               options, key, seed, silent);
+    const stats::mixture::ExperimentRun run =
+        stats::mixture::RunExperiment(reference_.layout, reference_.train.num_rows, reference_.test,
+                                      arm, options, key, seed, silent);
     starts.push_back(run.trace.front().plug_in);
     ends.push_back(run.trace.back().plug_in);
   }
@@ -188,4 +190,4 @@ TEST_F(TrajectoryTest, StartsAndLearnsAsTheReference) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi::reference_test
+}  // namespace partita::methods::mixture::reference_test

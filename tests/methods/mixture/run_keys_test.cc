@@ -13,7 +13,7 @@
 #include "tests/mpc/transcript.h"
 #include "tests/net/parties.h"
 
-namespace partita::methods::dpvi::run_keys_test {
+namespace partita::methods::mixture::run_keys_test {
 namespace {
 
 crypto::Digest DigestOf(uint8_t seed) {
@@ -277,4 +277,4 @@ TEST(DpviKeysTest, CheckpointsAreBoundToTheKeys) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi::run_keys_test
+}  // namespace partita::methods::mixture::run_keys_test

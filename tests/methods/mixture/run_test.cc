@@ -19,15 +19,14 @@
 #include "tests/mpc/evaluate.h"
 #include "tests/net/parties.h"
 
-namespace partita::methods::dpvi::run_test {
+namespace partita::methods::mixture::run_test {
 namespace {
 
-namespace mixture = stats::mixture;
 using Eigen::ArrayXXd;
 using Eigen::Index;
-using mixture::BatchMode;
-using mixture::Family;
 using mpc::testing::Setting;
+using stats::mixture::BatchMode;
+using stats::mixture::Family;
 
 constexpr uint32_t kRows = 60;
 
@@ -39,10 +38,10 @@ crypto::Key KeyOf(uint8_t seed) {
 
 RunRequest SmallRequest(uint64_t steps, BatchMode mode = BatchMode::kPoisson) {
   RunRequest request;
-  request.layout = mixture::MakeLayout({{"a", Family::kCategorical, 4, 1, 0},
-                                        {"b", Family::kBeta, 0, 1, 0},
-                                        {"c", Family::kCategorical, 3, 1, 1},
-                                        {"d", Family::kGaussian, 0, 1, 1}});
+  request.layout = stats::mixture::MakeLayout({{"a", Family::kCategorical, 4, 1, 0},
+                                               {"b", Family::kBeta, 0, 1, 0},
+                                               {"c", Family::kCategorical, 3, 1, 1},
+                                               {"d", Family::kGaussian, 0, 1, 1}});
   request.party_index = {0, 1};
   request.num_rows = kRows;
   request.components = 3;
@@ -56,7 +55,7 @@ RunRequest SmallRequest(uint64_t steps, BatchMode mode = BatchMode::kPoisson) {
   return request;
 }
 
-mixture::Rows SmallRows(const mixture::Layout& layout) {
+stats::mixture::Rows SmallRows(const stats::mixture::Layout& layout) {
   std::mt19937_64 random(11);
   const auto unit = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
   std::vector<std::vector<double>> values(4);
@@ -66,7 +65,7 @@ mixture::Rows SmallRows(const mixture::Layout& layout) {
     values[2].push_back(static_cast<double>(random() % 3));
     values[3].push_back(2 * unit() - 1);
   }
-  return mixture::MakeRows(layout, values);
+  return stats::mixture::MakeRows(layout, values);
 }
 
 // What each process did.
@@ -86,7 +85,7 @@ struct Way {
 };
 
 Outcome RunAll(const RunPlan& plan, const Way& way) {
-  const mixture::Rows rows = SmallRows(plan.request.layout);
+  const stats::mixture::Rows rows = SmallRows(plan.request.layout);
   const size_t processes = way.setting.num_parties + 1;
   Outcome outcome;
   outcome.results.resize(processes);
@@ -100,11 +99,11 @@ Outcome RunAll(const RunPlan& plan, const Way& way) {
       mpc::testing::RunAll(options, [&](mpc::Engine& engine, size_t self) {
         // Noise of a test is a stream, so that the clear run has the same.
         crypto::Prg noise = net::TestRandom(static_cast<uint8_t>(50 + self));
-        mixture::Rows own;
+        stats::mixture::Rows own;
         RunInputs inputs;
         for (size_t p : {0, 1}) {
           if (engine.self() != p) continue;
-          own = mixture::PartyRows(plan.request.layout, p, rows);
+          own = stats::mixture::PartyRows(plan.request.layout, p, rows);
           inputs.rows = &own;
         }
         inputs.batch_key = &batch_key;
@@ -141,27 +140,27 @@ void ThrowIfFailed(const Outcome& outcome) {
 }
 
 // The same batches, eta and noise in the clear.
-mixture::VariationalState RunInTheClear(const RunPlan& plan, size_t parties) {
-  const mixture::Layout& layout = plan.request.layout;
-  const mixture::Rows rows = SmallRows(layout);
+stats::mixture::VariationalState RunInTheClear(const RunPlan& plan, size_t parties) {
+  const stats::mixture::Layout& layout = plan.request.layout;
+  const stats::mixture::Rows rows = SmallRows(layout);
   crypto::Prg batch_prg(crypto::DeriveKey(KeyOf(1), "dpvi batches"));
-  mixture::Batches batches(plan.request.batch_mode, kRows, plan.request.batch_size,
-                           plan.request.batch_mode == BatchMode::kPoisson ? plan.max_batch : 0,
-                           batch_prg);
+  stats::mixture::Batches batches(
+      plan.request.batch_mode, kRows, plan.request.batch_size,
+      plan.request.batch_mode == BatchMode::kPoisson ? plan.max_batch : 0, batch_prg);
   std::vector<crypto::Prg> sources;
   for (size_t p = 0; p < parties; ++p)
     sources.push_back(net::TestRandom(static_cast<uint8_t>(50 + p)));
   const privacy::DiscreteGaussian law(plan.noise.share_variance);
-  mixture::VariationalState state = FirstState(plan, KeyOf(2));
+  stats::mixture::VariationalState state = FirstState(plan, KeyOf(2));
   for (uint64_t i = 0; i < plan.request.variational.steps; ++i) {
     ByteWriter number;
     number.U64(i);
     crypto::Prg eta_prg(crypto::DeriveKey(KeyOf(2), "dpvi eta", {number.bytes()}));
     stats::blr::Variates variates(eta_prg);
-    const ArrayXXd eta = mixture::DrawEta(state, variates);
-    const ArrayXXd theta = mixture::ThetaAt(state, eta);
-    ArrayXXd sum = mixture::ClippedGradientSum(layout, rows, batches.Next(), theta,
-                                               plan.request.clip * (1 - 0x1p-17));
+    const ArrayXXd eta = stats::mixture::DrawEta(state, variates);
+    const ArrayXXd theta = stats::mixture::ThetaAt(state, eta);
+    ArrayXXd sum = stats::mixture::ClippedGradientSum(layout, rows, batches.Next(), theta,
+                                                      plan.request.clip * (1 - 0x1p-17));
     ArrayXXd noise = ArrayXXd::Zero(sum.rows(), sum.cols());
     std::vector<Int128> share(plan.step.num_values());
     for (crypto::Prg& source : sources) {
@@ -172,8 +171,8 @@ mixture::VariationalState RunInTheClear(const RunPlan& plan, size_t parties) {
       }
     }
     sum += InModelOrder(plan.holders, noise);
-    mixture::Advance(layout, plan.request.variational, kRows, plan.sampling_rate, eta, theta, sum,
-                     state);
+    stats::mixture::Advance(layout, plan.request.variational, kRows, plan.sampling_rate, eta, theta,
+                            sum, state);
   }
   return state;
 }
@@ -181,9 +180,9 @@ mixture::VariationalState RunInTheClear(const RunPlan& plan, size_t parties) {
 // Adam divides by the root of second moments: differences of 1e-7 of a sum stay of that order.
 TEST(DpviRunTest, RunsAreThoseInTheClear) {
   for (const BatchMode mode : {BatchMode::kPoisson, BatchMode::kDisjoint, BatchMode::kFull}) {
-    SCOPED_TRACE(mixture::BatchModeName(mode));
+    SCOPED_TRACE(stats::mixture::BatchModeName(mode));
     const RunPlan plan = PlanRun(SmallRequest(12, mode));
-    const mixture::VariationalState expected = RunInTheClear(plan, 2);
+    const stats::mixture::VariationalState expected = RunInTheClear(plan, 2);
     const Outcome outcome = RunAll(plan, {});
     ThrowIfFailed(outcome);
     for (size_t party : {0, 1}) {
@@ -326,7 +325,7 @@ TEST(DpviRunTest, CheckpointsSurviveTheDisk) {
   crypto::Digest binding{};
   binding[3] = 9;
   const CheckpointFiles files(folder, binding);
-  const mixture::VariationalState first = FirstState(plan, KeyOf(2));
+  const stats::mixture::VariationalState first = FirstState(plan, KeyOf(2));
   EXPECT_FALSE(HasRunFiles(folder));
   crypto::Digest before = binding;
   before[1] = 1;
@@ -527,4 +526,4 @@ TEST(DpviRunTest, RequestsThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi::run_test
+}  // namespace partita::methods::mixture::run_test

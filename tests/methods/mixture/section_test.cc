@@ -10,10 +10,12 @@
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
 
-namespace partita::study::mixture_section_test {
+namespace partita::methods::mixture::mixture_section_test {
 namespace {
 
 using data::EncodingKind;
+using study::Edited;
+using study::Mistake;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -93,10 +95,10 @@ noise_from = "centre"
 )";
 
 MixtureSpec Parse(const std::string& section, const std::string& base = kBase) {
-  const StudyFile study = ParseStudyFile(base, "base.toml");
-  const toml::table tree = ParseToml(section, "s.toml");
+  const study::StudyFile study = study::ParseStudyFile(base, "base.toml");
+  const toml::table tree = study::ParseToml(section, "s.toml");
   const std::string name = "s.toml";  // outlives the readers
-  const TableReader root(name, tree, "the study file", {"analysis"});
+  const study::TableReader root(name, tree, "the study file", {"analysis"});
   return ReadMixture(root.Tables("analysis", MixtureReader().keys).front(), study);
 }
 
@@ -357,4 +359,4 @@ TEST(MixtureSectionTest, RowsAndPartiesMustFit) {
 }
 
 }  // namespace
-}  // namespace partita::study::mixture_section_test
+}  // namespace partita::methods::mixture::mixture_section_test

@@ -16,24 +16,23 @@
 #include "tests/methods/mixture/adult_reference.h"
 #include "tests/mpc/evaluate.h"
 
-namespace partita::methods::dpvi::step_test {
+namespace partita::methods::mixture::step_test {
 namespace {
 
-namespace mixture = stats::mixture;
 using Eigen::ArrayXXd;
 using Eigen::Index;
-using mixture::Family;
 using mpc::testing::Setting;
+using stats::mixture::Family;
 
 constexpr double kClipTo = 1 - 0x1p-17;
 
-mixture::Layout EveryFamily(size_t parties) {
-  return mixture::MakeLayout({{"level", Family::kCategorical, 5, 1, 0},
-                              {"flag", Family::kBernoulli, 0, 1, 1},
-                              {"share", Family::kBeta, 0, 1, 0},
-                              {"size", Family::kGaussian, 0, 1, 1},
-                              {"count", Family::kPoisson, 0, 4, parties - 1},
-                              {"more", Family::kCategorical, 3, 1, parties - 1}});
+stats::mixture::Layout EveryFamily(size_t parties) {
+  return stats::mixture::MakeLayout({{"level", Family::kCategorical, 5, 1, 0},
+                                     {"flag", Family::kBernoulli, 0, 1, 1},
+                                     {"share", Family::kBeta, 0, 1, 0},
+                                     {"size", Family::kGaussian, 0, 1, 1},
+                                     {"count", Family::kPoisson, 0, 4, parties - 1},
+                                     {"more", Family::kCategorical, 3, 1, parties - 1}});
 }
 
 std::vector<std::vector<double>> SomeValues(size_t rows, uint64_t seed) {
@@ -51,7 +50,8 @@ std::vector<std::vector<double>> SomeValues(size_t rows, uint64_t seed) {
   return values;
 }
 
-ArrayXXd RandomTheta(const mixture::Layout& layout, Index components, uint8_t seed, double spread) {
+ArrayXXd RandomTheta(const stats::mixture::Layout& layout, Index components, uint8_t seed,
+                     double spread) {
   crypto::Prg prg(crypto::Key(std::array<uint8_t, 32>{seed}));
   stats::blr::Variates variates(prg);
   ArrayXXd theta(components, static_cast<Index>(1 + layout.num_columns));
@@ -60,24 +60,25 @@ ArrayXXd RandomTheta(const mixture::Layout& layout, Index components, uint8_t se
 }
 
 struct Problem {
-  mixture::Layout layout;
+  stats::mixture::Layout layout;
   std::vector<HolderModel> holders;
-  std::vector<mixture::Rows> rows;  // by holder, on the grid
-  mixture::Rows all;                // of the whole model, on the grid
+  std::vector<stats::mixture::Rows> rows;  // by holder, on the grid
+  stats::mixture::Rows all;                // of the whole model, on the grid
   StepDesign design;
   std::vector<std::vector<uint8_t>> neutral = {};  // by holder
 };
 
-Problem MakeProblem(const mixture::Layout& layout, const std::vector<std::vector<double>>& values,
-                    size_t parties, StepDesign design) {
+Problem MakeProblem(const stats::mixture::Layout& layout,
+                    const std::vector<std::vector<double>>& values, size_t parties,
+                    StepDesign design) {
   Problem problem;
   problem.layout = layout;
   std::vector<mpc::PartyIndex> index(parties);
   std::iota(index.begin(), index.end(), mpc::PartyIndex{0});
   problem.holders = HoldersOf(layout, index);
-  problem.all = OnStatisticGrid(layout, mixture::MakeRows(layout, values), 64);
+  problem.all = OnStatisticGrid(layout, stats::mixture::MakeRows(layout, values), 64);
   for (size_t p = 0; p < parties; ++p)
-    problem.rows.push_back(mixture::PartyRows(layout, p, problem.all));
+    problem.rows.push_back(stats::mixture::PartyRows(layout, p, problem.all));
   design.num_rows = values[0].size();
   if (design.batch_rows == 0) design.batch_rows = design.num_rows;
   if (design.noise_parties.empty()) design.noise_parties = {0};
@@ -129,20 +130,21 @@ double RelativeDifference(const ArrayXXd& a, const ArrayXXd& b) {
 // The same step in the clear, with the slopes that the protocol applies.
 ArrayXXd Expected(const Problem& problem, const ArrayXXd& theta,
                   const std::vector<uint32_t>& batch) {
-  mixture::Components components =
-      mixture::MakeComponents(problem.layout, theta.rightCols(theta.cols() - 1));
+  stats::mixture::Components components =
+      stats::mixture::MakeComponents(problem.layout, theta.rightCols(theta.cols() - 1));
   components.slope = RoundSlopes(components.slope);
   components.below = RoundSlopes(components.below);
-  const Eigen::ArrayXd log_pi = mixture::LogSoftmax(theta.col(0));
-  const mixture::ClippedRows rows = mixture::ClipRows(
-      log_pi, mixture::LogDensities(problem.layout, components, problem.all, batch),
-      mixture::SquaredScores(problem.layout, components, problem.all, batch),
+  const Eigen::ArrayXd log_pi = stats::mixture::LogSoftmax(theta.col(0));
+  const stats::mixture::ClippedRows rows = stats::mixture::ClipRows(
+      log_pi, stats::mixture::LogDensities(problem.layout, components, problem.all, batch),
+      stats::mixture::SquaredScores(problem.layout, components, problem.all, batch),
       problem.design.clip * kClipTo);
   ArrayXXd sum(theta.rows(), theta.cols());
   const Eigen::ArrayXd weights = rows.weights.rowwise().sum();
   sum.col(0) = weights - log_pi.exp() * rows.scale.sum();
-  sum.rightCols(theta.cols() - 1) = mixture::ScoreSums(
-      components, mixture::WeightedStatistics(problem.layout, problem.all, batch, rows.weights),
+  sum.rightCols(theta.cols() - 1) = stats::mixture::ScoreSums(
+      components,
+      stats::mixture::WeightedStatistics(problem.layout, problem.all, batch, rows.weights),
       weights);
   return sum;
 }
@@ -151,7 +153,7 @@ ArrayXXd Expected(const Problem& problem, const ArrayXXd& theta,
 constexpr double kTolerance = 6e-8;
 
 TEST(DpviStepTest, IsTheStepInTheClear) {
-  const mixture::Layout layout = EveryFamily(2);
+  const stats::mixture::Layout layout = EveryFamily(2);
   for (const Setting& setting : mpc::testing::kSettings) {
     if (setting.kind == "shamir") continue;  // has no rows of fixed operands
     SCOPED_TRACE(setting.kind + std::to_string(setting.num_parties));
@@ -174,7 +176,7 @@ TEST(DpviStepTest, IsTheStepInTheClear) {
 }
 
 TEST(DpviStepTest, EmptyBatchesAndOneComponent) {
-  const mixture::Layout layout = EveryFamily(2);
+  const stats::mixture::Layout layout = EveryFamily(2);
   const Setting& dealer = mpc::testing::kSettings[0];
   for (const size_t components : {1, 2}) {
     StepDesign design;
@@ -193,7 +195,7 @@ TEST(DpviStepTest, EmptyBatchesAndOneComponent) {
 TEST(DpviStepTest, MoreHolders) {
   for (const Setting& setting : {mpc::testing::kSettings[1], mpc::testing::kSettings[2]}) {
     SCOPED_TRACE(setting.kind);
-    const mixture::Layout layout = EveryFamily(3);
+    const stats::mixture::Layout layout = EveryFamily(3);
     for (const double clip : {1.0, 20.0}) {
       StepDesign design;
       design.components = 5;
@@ -209,15 +211,16 @@ TEST(DpviStepTest, MoreHolders) {
 
 // Four and five holders: two halvings, and factors that no weights are in.
 TEST(DpviStepTest, FourAndFiveHolders) {
-  const mixture::Layout layout = mixture::MakeLayout({{"level", Family::kCategorical, 5, 1, 0},
-                                                      {"flag", Family::kBernoulli, 0, 1, 1},
-                                                      {"share", Family::kBeta, 0, 1, 2},
-                                                      {"size", Family::kGaussian, 0, 1, 3},
-                                                      {"count", Family::kPoisson, 0, 4, 4},
-                                                      {"more", Family::kCategorical, 3, 1, 1}});
-  std::vector<mixture::Feature> features = layout.features;
+  const stats::mixture::Layout layout =
+      stats::mixture::MakeLayout({{"level", Family::kCategorical, 5, 1, 0},
+                                  {"flag", Family::kBernoulli, 0, 1, 1},
+                                  {"share", Family::kBeta, 0, 1, 2},
+                                  {"size", Family::kGaussian, 0, 1, 3},
+                                  {"count", Family::kPoisson, 0, 4, 4},
+                                  {"more", Family::kCategorical, 3, 1, 1}});
+  std::vector<stats::mixture::Feature> features = layout.features;
   features[4].party = 3;
-  const mixture::Layout of_four = mixture::MakeLayout(features);
+  const stats::mixture::Layout of_four = stats::mixture::MakeLayout(features);
   for (const size_t holders : {4, 5}) {
     StepDesign design;
     design.components = 5;
@@ -234,9 +237,10 @@ TEST(DpviStepTest, FourAndFiveHolders) {
 // Three holders, of whom the first two, or one of them and the last, explain a row by different
 // components: as below for two.
 TEST(DpviStepTest, DisagreeingPairsShrinkRowsOnly) {
-  const mixture::Layout layout = mixture::MakeLayout({{"a", Family::kCategorical, 2, 1, 0},
-                                                      {"b", Family::kCategorical, 2, 1, 1},
-                                                      {"c", Family::kCategorical, 2, 1, 2}});
+  const stats::mixture::Layout layout =
+      stats::mixture::MakeLayout({{"a", Family::kCategorical, 2, 1, 0},
+                                  {"b", Family::kCategorical, 2, 1, 1},
+                                  {"c", Family::kCategorical, 2, 1, 2}});
   StepDesign design;
   design.components = 2;
   const Problem problem = MakeProblem(layout, {{0, 1}, {1, 1}, {0, 1}}, 3, design);
@@ -268,7 +272,7 @@ TEST(DpviStepTest, RowsBeyondTheBoundWeighNothing) {
   for (const size_t parties : {2, 3}) {
     StepDesign design;
     design.components = 3;
-    const std::vector<uint32_t> batch = mixture::AllRows(40);
+    const std::vector<uint32_t> batch = stats::mixture::AllRows(40);
     Problem problem = MakeProblem(EveryFamily(parties), SomeValues(40, 3), parties, design);
     const ArrayXXd theta = RandomTheta(problem.layout, 3, 5, 1);
     const ModelAt model = MakeModelAt(problem.holders, theta);
@@ -387,7 +391,7 @@ TEST(DpviStepTest, NoiseSharesAreAdded) {
 // apart. Whatever the protocol makes of such a row, it is shorter than C, in its direction, and at
 // its full length as long as den is above the floor.
 TEST(DpviStepTest, DisagreeingHoldersShrinkRowsOnly) {
-  const mixture::Layout layout = mixture::MakeLayout(
+  const stats::mixture::Layout layout = stats::mixture::MakeLayout(
       {{"a", Family::kCategorical, 2, 1, 0}, {"b", Family::kCategorical, 2, 1, 1}});
   StepDesign design;
   design.components = 2;
@@ -425,8 +429,9 @@ TEST(DpviStepTest, ReferenceStepOnAdult) {
   Problem problem;
   problem.layout = reference.layout;
   problem.holders = HoldersOf(problem.layout, {0, 1});
-  const mixture::Rows rows = OnStatisticGrid(problem.layout, reference.train, 64);
-  for (size_t p : {0, 1}) problem.rows.push_back(mixture::PartyRows(problem.layout, p, rows));
+  const stats::mixture::Rows rows = OnStatisticGrid(problem.layout, reference.train, 64);
+  for (size_t p : {0, 1})
+    problem.rows.push_back(stats::mixture::PartyRows(problem.layout, p, rows));
   design.num_rows = rows.num_rows;
   design.batch_rows = 100;
   design.noise_parties = {0};
@@ -439,10 +444,10 @@ TEST(DpviStepTest, ReferenceStepOnAdult) {
     }
   }
   for (const Setting& setting : {mpc::testing::kSettings[0], mpc::testing::kSettings[2]}) {
-    const ArrayXXd got = RunStep(setting, problem, theta, mixture::AllRows(100),
+    const ArrayXXd got = RunStep(setting, problem, theta, stats::mixture::AllRows(100),
                                  NoNoise(problem, setting.num_parties));
-    const ArrayXXd whole = mixture::ClippedGradientSum(problem.layout, reference.train,
-                                                       mixture::AllRows(100), theta, 1);
+    const ArrayXXd whole = stats::mixture::ClippedGradientSum(
+        problem.layout, reference.train, stats::mixture::AllRows(100), theta, 1);
     EXPECT_LT(RelativeDifference(got, whole), 1e-5);
     double difference = 0, norm = 0;
     for (size_t i = 0; i < check["indices"].size(); ++i) {
@@ -467,14 +472,14 @@ struct StepCost {
   uint64_t rounds = 0, bytes = 0, first_bytes = 0;
 };
 StepCost PlannedStep(const Setting& setting, size_t holders) {
-  const mixture::Layout adult = ModelLayout(AdultColumns());
-  std::vector<mixture::Feature> features = adult.features;
+  const stats::mixture::Layout adult = ModelLayout(AdultColumns());
+  std::vector<stats::mixture::Feature> features = adult.features;
   if (holders > 2) {
     for (size_t f = 0; f < features.size(); ++f) features[f].party = f * holders / features.size();
   }
   std::vector<mpc::PartyIndex> index(holders);
   std::iota(index.begin(), index.end(), mpc::PartyIndex{0});
-  const std::vector<HolderModel> models = HoldersOf(mixture::MakeLayout(features), index);
+  const std::vector<HolderModel> models = HoldersOf(stats::mixture::MakeLayout(features), index);
   StepDesign design;
   design.num_rows = 30162;
   design.batch_rows = 100;
@@ -570,4 +575,4 @@ TEST(DpviStepTest, NotANumberIsToldToItsOwner) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi::step_test
+}  // namespace partita::methods::mixture::step_test

@@ -14,12 +14,11 @@
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
 
-namespace partita::methods::dpvi::utility_test {
+namespace partita::methods::mixture::utility_test {
 namespace {
 
-namespace mixture = stats::mixture;
 using data::EncodingKind;
-using mixture::Values;
+using stats::mixture::Values;
 
 crypto::Key KeyOf(uint8_t seed) { return crypto::Key(std::array<uint8_t, 32>{seed}); }
 
@@ -43,8 +42,9 @@ TEST(DpviUtilityTest, TheModelOfAPartyIsTheMarginal) {
   ASSERT_EQ(own.columns.size(), 2u);
   EXPECT_EQ(own.columns[1].encoding.column.name, "s");
   const auto density = [](const FittedModel& of, const Values& row) {
-    const mixture::Layout layout = ModelLayout(of.columns);
-    return std::exp(mixture::LogDensityOfRows(layout, mixture::MakeRows(layout, row), of.mean)(0));
+    const stats::mixture::Layout layout = ModelLayout(of.columns);
+    return std::exp(stats::mixture::LogDensityOfRows(layout, stats::mixture::MakeRows(layout, row),
+                                                     of.mean)(0));
   };
   for (const double f : {0.0, 1.0}) {
     for (const double s : {-0.8, 0.1, 0.6}) {
@@ -61,10 +61,10 @@ TEST(DpviUtilityTest, TheModelOfAPartyIsTheMarginal) {
 // of 20000 rows from 20000 have standard deviations below 0.005; bounds are ten of them away.
 TEST(DpviUtilityTest, JudgesRealRows) {
   const FittedModel own = ModelOfParty(TwoKinds(), 0);
-  const mixture::Layout layout = ModelLayout(own.columns);
+  const stats::mixture::Layout layout = ModelLayout(own.columns);
   crypto::Prg prg(KeyOf(1)), source(KeyOf(2));
   stats::blr::Variates variates(prg);
-  const Values like = mixture::DrawRows(layout, own.mean, 20000, variates);
+  const Values like = stats::mixture::DrawRows(layout, own.mean, 20000, variates);
   Values unlike = like;
   std::rotate(unlike[0].begin(), unlike[0].begin() + 1, unlike[0].end());
   const UtilityRequest request{20000, "f", "b"};
@@ -176,4 +176,4 @@ TEST(DpviUtilityTest, AssociationsOfSyntheticRows) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi::utility_test
+}  // namespace partita::methods::mixture::utility_test

@@ -12,34 +12,33 @@
 #include "tests/mpc/evaluate.h"
 #include "tests/mpc/two_worlds.h"
 
-namespace partita::methods::dpvi::view_test {
+namespace partita::methods::mixture::view_test {
 namespace {
 
-namespace mixture = stats::mixture;
-using mixture::Family;
 using mpc::testing::Comparisons;
 using mpc::testing::Links;
 using mpc::testing::Setting;
+using stats::mixture::Family;
 
 constexpr size_t kRows = 110, kComponents = 10;  // enough for every byte of a message's elements
 
-mixture::Layout LayoutFor(size_t holders) {
-  std::vector<mixture::Feature> features;
+stats::mixture::Layout LayoutFor(size_t holders) {
+  std::vector<stats::mixture::Feature> features;
   for (size_t p = 0; p < holders; ++p) {
     features.push_back({"level" + std::to_string(p), Family::kCategorical, 6, 1, p});
     features.push_back({"share" + std::to_string(p), Family::kBeta, 0, 1, p});
   }
-  return mixture::MakeLayout(std::move(features));
+  return stats::mixture::MakeLayout(std::move(features));
 }
 
-mixture::Rows RowsAt(const mixture::Layout& layout, bool high) {
+stats::mixture::Rows RowsAt(const stats::mixture::Layout& layout, bool high) {
   std::vector<std::vector<double>> values;
-  for (const mixture::Feature& feature : layout.features) {
+  for (const stats::mixture::Feature& feature : layout.features) {
     const double low_value = feature.family == Family::kBeta ? 0.02 : 0;
     const double high_value = feature.family == Family::kBeta ? 0.98 : 5;
     values.emplace_back(kRows, high ? high_value : low_value);
   }
-  return OnStatisticGrid(layout, mixture::MakeRows(layout, values), 64);
+  return OnStatisticGrid(layout, stats::mixture::MakeRows(layout, values), 64);
 }
 
 Links MessagesOf(mpc::testing::RunOptions options, size_t holders, bool high) {
@@ -48,13 +47,13 @@ Links MessagesOf(mpc::testing::RunOptions options, size_t holders, bool high) {
     return std::make_unique<mpc::testing::RecordingTransport>(std::move(inner), transcript);
   };
   options.releases = {{kGradientRelease, "noisy sum", "all", "", 1}};
-  const mixture::Layout layout = LayoutFor(holders);
+  const stats::mixture::Layout layout = LayoutFor(holders);
   std::vector<mpc::PartyIndex> index(holders);
   std::iota(index.begin(), index.end(), mpc::PartyIndex{0});
   const std::vector<HolderModel> models = HoldersOf(layout, index);
-  const mixture::Rows all = RowsAt(layout, high);
-  std::vector<mixture::Rows> rows;
-  for (size_t p = 0; p < holders; ++p) rows.push_back(mixture::PartyRows(layout, p, all));
+  const stats::mixture::Rows all = RowsAt(layout, high);
+  std::vector<stats::mixture::Rows> rows;
+  for (size_t p = 0; p < holders; ++p) rows.push_back(stats::mixture::PartyRows(layout, p, all));
   StepDesign design;
   design.num_rows = design.batch_rows = kRows;
   design.components = kComponents;
@@ -65,7 +64,7 @@ Links MessagesOf(mpc::testing::RunOptions options, size_t holders, bool high) {
   stats::blr::Variates variates(prg);
   Eigen::ArrayXXd theta(kComponents, 1 + layout.num_columns);
   for (Eigen::Index i = 0; i < theta.size(); ++i) theta.data()[i] = variates.Normal();
-  const std::vector<uint32_t> batch = mixture::AllRows(kRows);
+  const std::vector<uint32_t> batch = stats::mixture::AllRows(kRows);
   const std::vector<Int128> noise(design.num_values());
   mpc::testing::RunAll(options, [&](mpc::Engine& engine, size_t) {
     ModelAt model = MakeModelAt(models, theta);
@@ -115,4 +114,4 @@ TEST(DpviViewFaultTest, MissingMasksAreSeen) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dpvi::view_test
+}  // namespace partita::methods::mixture::view_test

@@ -11,15 +11,14 @@
 #include "study/file/study_file.h"
 #include "tests/paths.h"
 
-namespace partita::runtime::audit_study_test {
+namespace partita::methods::mle::audit_study_test {
 namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
 MleStudy Example() {
-  return PrepareMleStudy(
-      runtime::LoadStudyFile(SourcePath("examples/private_regression/study.toml")));
+  return PrepareMleStudy(LoadStudyFile(SourcePath("examples/private_regression/study.toml")));
 }
 
 StudyAudit Audit(const MleStudy& study, uint64_t runs = 100) {
@@ -59,11 +58,11 @@ TEST(AuditStudyTest, TooLittleNoiseIsFoundFromInside) {
 TEST(AuditStudyTest, RowsLongerThanTheBoundAreFoundByReplay) {
   MleStudy study = Example();
   // A bound that shortens nearly every row.
-  methods::mle::PrivacyPromise promise = study.privacy->promise;
+  PrivacyPromise promise = study.privacy->promise;
   promise.norm = 0.3;
-  study.privacy = methods::mle::DesignPrivateMoments(promise, study.computations.front().task,
-                                                     study.privacy->release,
-                                                     static_cast<uint32_t>(study.num_computing));
+  study.privacy =
+      DesignPrivateMoments(promise, study.computations.front().task, study.privacy->release,
+                           static_cast<uint32_t>(study.num_computing));
   EXPECT_TRUE(Audit(study).replay.empty());
   // The rows are clipped at ten times the bound that the sensitivity is of.
   study.privacy->promise.norm = 3;
@@ -83,4 +82,4 @@ TEST(AuditStudyTest, AStudyWithoutNoiseIsRefused) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::audit_study_test
+}  // namespace partita::methods::mle::audit_study_test

@@ -21,7 +21,7 @@
 #include "tests/run/reference_study.h"
 #include "tests/run/results.h"
 
-namespace partita::testing {
+namespace partita::methods::mle::testing {
 
 inline constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
@@ -164,22 +164,22 @@ inline void WriteTables(const Split& split, const std::vector<Row>& rows,
   }
 }
 
-inline std::vector<runtime::PartyEnd> RunStudyFile(const std::string& study_file) {
-  const runtime::MleStudy study = runtime::PrepareMleStudy(runtime::LoadStudyFile(study_file));
+inline std::vector<run::PartyEnd> RunStudyFile(const std::string& study_file) {
+  const MleStudy study = PrepareMleStudy(LoadStudyFile(study_file));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study.parties)
-    data.push_back(runtime::DefaultDataPath(study_file, party.name));
+    data.push_back(run::DefaultDataPath(study_file, party.name));
   SilentProgress progress;
-  return runtime::SimulateInProcess(study, data, {}, progress);
+  return run::SimulateInProcess(study, data, {}, progress);
 }
 
-inline void ExpectPlanned(const std::vector<runtime::PartyEnd>& ends) {
+inline void ExpectPlanned(const std::vector<run::PartyEnd>& ends) {
   const study::Plan& plan = ends[0].outcome->plan;
   uint64_t planned = 0, counted = 0;
   for (const study::PlanPhase& phase : plan.phases) {
     for (const study::PlanLink& link : phase.links) planned += link.bytes;
   }
-  for (const runtime::PartyEnd& end : ends) {
+  for (const run::PartyEnd& end : ends) {
     for (const net::PhaseTraffic& traffic : end.outcome->traffic) {
       for (const net::LinkTraffic& link : traffic.links) counted += link.bytes_sent;
     }
@@ -187,29 +187,27 @@ inline void ExpectPlanned(const std::vector<runtime::PartyEnd>& ends) {
   EXPECT_EQ(planned, counted);
 }
 
-inline std::vector<runtime::PartyEnd> RunEnds(const Split& split, const Design& design,
-                                              const std::string& engine,
-                                              const std::vector<Row>& rows) {
-  const std::string folder = MakeTemporaryFolder("design");
+inline std::vector<run::PartyEnd> RunEnds(const Split& split, const Design& design,
+                                          const std::string& engine, const std::vector<Row>& rows) {
+  const std::string folder = partita::testing::MakeTemporaryFolder("design");
   std::ofstream(folder + "/study.toml") << StudyText(split, design, engine, rows);
   WriteTables(split, rows, folder);
-  std::vector<runtime::PartyEnd> ends = RunStudyFile(folder + "/study.toml");
+  std::vector<run::PartyEnd> ends = RunStudyFile(folder + "/study.toml");
   std::filesystem::remove_all(folder);
   return ends;
 }
 
-inline std::vector<methods::mle::MleResult> RunSplit(const Split& split, const Design& design,
-                                                     const std::string& engine,
-                                                     const std::vector<Row>& rows) {
-  const std::vector<runtime::PartyEnd> ends = RunEnds(split, design, engine, rows);
-  std::vector<methods::mle::MleResult> results;
-  for (const runtime::PartyEnd& end : ends) {
+inline std::vector<MleResult> RunSplit(const Split& split, const Design& design,
+                                       const std::string& engine, const std::vector<Row>& rows) {
+  const std::vector<run::PartyEnd> ends = RunEnds(split, design, engine, rows);
+  std::vector<MleResult> results;
+  for (const run::PartyEnd& end : ends) {
     EXPECT_FALSE(end.error) << end.party << ": " << end.error->message();
     if (results.empty() && end.outcome)
-      results = testing::MleResultsOf(*end.outcome);  // the receiver is first
+      results = partita::testing::MleResultsOf(*end.outcome);  // the receiver is first
   }
   if (!results.empty()) ExpectPlanned(ends);
   return results;
 }
 
-}  // namespace partita::testing
+}  // namespace partita::methods::mle::testing

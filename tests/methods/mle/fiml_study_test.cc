@@ -15,7 +15,7 @@
 #include "tests/methods/mle/design_study.h"
 #include "tests/run/results.h"
 
-namespace partita::fiml_study_test {
+namespace partita::methods::mle::fiml_study_test {
 namespace {
 
 using testing::Design;
@@ -54,7 +54,7 @@ std::vector<stats::PatternMoments> PlainPatterns(const std::vector<Row>& rows,
   return stats::PatternsOf(values, group);
 }
 
-void ExpectFit(const methods::mle::MleResult& result, const std::vector<Row>& rows,
+void ExpectFit(const MleResult& result, const std::vector<Row>& rows,
                const std::vector<Weight>& groups) {
   std::vector<stats::PatternMoments> patterns;
   for (size_t g = 0; g < groups.size(); ++g) {
@@ -164,7 +164,7 @@ TEST(FimlStudyTest, OtherPatternsStopTheStudyAtTheirOwner) {
   std::vector<Row> rows = MakeRows(200, 24, false);
   rows[5].y = rows[7].y = rows[150].x1 = kMissing;  // block 0 is p's
   for (int i = 20; i < 30; ++i) rows[static_cast<size_t>(i)].x1 = kMissing;
-  for (const runtime::PartyEnd& end :
+  for (const run::PartyEnd& end :
        RunEnds(Splits()[0], Fiml("[[], [\"x1\"]]", {kModel}), "dealer", rows)) {
     ASSERT_TRUE(end.error) << end.party;
     if (end.party == "p") {
@@ -183,7 +183,7 @@ TEST(FimlStudyTest, WhatASiteDoesNotHaveIsNamedWithItsPatterns) {
   std::erase(split.columns["q"], "x2");
   std::vector<Row> rows = MakeRows(200, 30, false);
   for (size_t i = 150; i < 158; ++i) rows[i].y = kMissing;
-  for (const runtime::PartyEnd& end :
+  for (const run::PartyEnd& end :
        RunEnds(split, Fiml("[[], [\"x2\"]]", {kModel}), "dealer", rows)) {
     ASSERT_TRUE(end.error) << end.party;
     if (end.party != "q") continue;
@@ -201,7 +201,7 @@ TEST(FimlStudyTest, WhereColumnsAreSplitACheckFindsOtherPatterns) {
   rows[0].x1 = kMissing;  // and y: each may be missing by itself
   rows[150].x1 = rows[150].y = kMissing;
   for (const std::string engine : {"dealer", "replicated"}) {
-    for (const runtime::PartyEnd& end : RunEnds(Splits()[1], design, engine, rows)) {
+    for (const run::PartyEnd& end : RunEnds(Splits()[1], design, engine, rows)) {
       ASSERT_TRUE(end.error) << end.party;
       if (end.party == "dealer") continue;
       EXPECT_THAT(end.error->message(), HasSubstr("nothing was released"));
@@ -233,7 +233,7 @@ TEST(FimlStudyTest, ARarePatternIsNamedAndNothingIsReleased) {
   const Design design = Fiml(kPatterns, {kModel});
   for (const Split& split : Splits()) {
     SCOPED_TRACE(split.name);
-    for (const runtime::PartyEnd& end : RunEnds(split, design, "dealer", rows)) {
+    for (const run::PartyEnd& end : RunEnds(split, design, "dealer", rows)) {
       ASSERT_TRUE(end.error) << end.party;
       if (end.party == "dealer") continue;
       EXPECT_THAT(end.error->message(), HasSubstr("nothing was released"));
@@ -254,7 +254,7 @@ TEST(FimlStudyTest, LevelsAreCountedWithinPatterns) {
   }
   const Design design = Fiml("[[], [\"y\"]]", {"model = \"y ~ x1 + sex.m\"\n"});
   for (const Split& split : {Splits()[0], Splits()[1]}) {
-    for (const runtime::PartyEnd& end : RunEnds(split, design, "dealer", rows)) {
+    for (const run::PartyEnd& end : RunEnds(split, design, "dealer", rows)) {
       ASSERT_TRUE(end.error) << end.party;
       if (end.party == "dealer") continue;
       EXPECT_THAT(end.error->message(), HasSubstr("sex: at least 5 rows without y where sex is m"));
@@ -270,8 +270,7 @@ TEST(FimlStudyTest, PlanCallsThePatternsOfOneOrTwoRowsRows) {
     design.disclosure = fmt::format("min_cell = {}\n", min_cell);
     const std::string text =
         testing::StudyText(Splits()[1], design, "dealer", IncompleteRows(100, 29));
-    const study::Plan plan =
-        runtime::BuildPlan(runtime::PrepareMleStudy(runtime::ParseStudyFile(text, "study.toml")));
+    const study::Plan plan = run::BuildPlan(PrepareMleStudy(ParseStudyFile(text, "study.toml")));
     EXPECT_EQ(plan.leakage_level, level) << min_cell;
   }
 }
@@ -282,8 +281,8 @@ TEST(FimlStudyTest, WhatIsOpenedAndReported) {
   Design design = Fiml(kPatterns, {kModel});
   design.disclosure = "min_cell = 1\n";
   const auto ends = RunEnds(Splits()[1], design, "dealer", rows);
-  for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
-  const runtime::PartyOutcome& outcome = *ends[0].outcome;
+  for (const run::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
+  const run::PartyOutcome& outcome = *ends[0].outcome;
   // n, sums and products of three, two, two and one variables.
   const uint64_t numbers = (1 + 3 + 6) + 2 * (1 + 2 + 3) + (1 + 1 + 1);
   ASSERT_EQ(outcome.plan.exposures.size(), 1u);
@@ -299,7 +298,7 @@ TEST(FimlStudyTest, WhatIsOpenedAndReported) {
     if (count.release.id != "moments") continue;
     EXPECT_EQ(count.release.num_values, numbers);
   }
-  const methods::mle::MleResult& result = testing::MleResultsOf(outcome).at(0);
+  const MleResult& result = partita::testing::MleResultsOf(outcome).at(0);
   ASSERT_GE(result.tables.size(), 2u);
   const auto without_y = static_cast<double>(
       std::count_if(rows.begin(), rows.end(), [](const Row& row) { return std::isnan(row.y); }));
@@ -316,7 +315,7 @@ TEST(FimlStudyTest, WhatIsOpenedAndReported) {
   EXPECT_EQ(std::get<double>(result.tables[1].rows[0][1]), 400 - without_y);
   EXPECT_NEAR(std::get<double>(result.tables[1].rows[0][2]), without_y / 400, 1e-12);
   // Means and standard deviations of the variables are of the rows that have them.
-  for (const runtime::VariableSummary& variable : outcome.variables) {
+  for (const run::VariableSummary& variable : outcome.variables) {
     if (variable.name != "y") continue;
     double sum = 0;
     for (const Row& row : rows) sum += std::isnan(row.y) ? 0 : row.y;
@@ -330,11 +329,10 @@ TEST(FimlStudyTest, WhatIsOpenedAndReported) {
 // into them, one the columns: no round more for any number of patterns.
 TEST(FimlStudyTest, PatternsCostNoRounds) {
   const auto rounds = [](const std::string& patterns, const Split& split) {
-    const std::string folder = testing::MakeTemporaryFolder("fiml");
+    const std::string folder = partita::testing::MakeTemporaryFolder("fiml");
     std::ofstream(folder + "/study.toml")
         << testing::StudyText(split, Fiml(patterns, {kModel}), "dealer", MakeRows(100, 1, false));
-    const study::Plan plan = runtime::BuildPlan(
-        runtime::PrepareMleStudy(runtime::LoadStudyFile(folder + "/study.toml")));
+    const study::Plan plan = run::BuildPlan(PrepareMleStudy(LoadStudyFile(folder + "/study.toml")));
     std::filesystem::remove_all(folder);
     for (const study::PlanPhase& phase : plan.phases) {
       if (phase.name == "moments") return phase.rounds;
@@ -349,12 +347,12 @@ TEST(FimlStudyTest, PatternsCostNoRounds) {
 
 TEST(FimlStudyTest, WhatItCannotDoIsRefusedByName) {
   const auto refusal = [](const Design& design) {
-    const std::string folder = testing::MakeTemporaryFolder("fiml");
+    const std::string folder = partita::testing::MakeTemporaryFolder("fiml");
     std::ofstream(folder + "/study.toml")
         << testing::StudyText(Splits()[1], design, "dealer", MakeRows(100, 1, false));
     std::string message = "accepted";
     try {
-      runtime::PrepareMleStudy(runtime::LoadStudyFile(folder + "/study.toml"));
+      PrepareMleStudy(LoadStudyFile(folder + "/study.toml"));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());
@@ -385,4 +383,4 @@ TEST(FimlStudyTest, WhatItCannotDoIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace partita::fiml_study_test
+}  // namespace partita::methods::mle::fiml_study_test

@@ -16,7 +16,7 @@
 #include "tests/methods/mle/design_study.h"
 #include "tests/stats/blr/random.h"
 
-namespace partita::testing::imputed {
+namespace partita::methods::mle::testing::imputed {
 
 // The fewest that are allowed: what is compared has the same law after any number of iterations
 // that both sides make.
@@ -111,7 +111,7 @@ inline double VarianceOf(const std::vector<double>& values) {
 // Power: a mean that is off by 1.3 standard deviations of the imputations. Returns whether, for
 // some parameter, the lower limit of the variance is above 0: then imputations without noise are
 // seen.
-inline bool ExpectRubin(const methods::mle::MleResult& result, const std::vector<PlainFits>& plain,
+inline bool ExpectRubin(const MleResult& result, const std::vector<PlainFits>& plain,
                         size_t imputations = kImputations) {
   const auto m = static_cast<double>(imputations);
   const double z =
@@ -160,4 +160,4 @@ inline void ExpectRubinOf(const Split& split, const std::string& engine,
   ExpectRubin(results[0], plain);
 }
 
-}  // namespace partita::testing::imputed
+}  // namespace partita::methods::mle::testing::imputed

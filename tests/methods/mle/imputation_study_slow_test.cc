@@ -3,7 +3,7 @@
 
 #include "tests/methods/mle/imputation_cases.h"
 
-namespace partita::imputation_study_slow_test {
+namespace partita::methods::mle::imputation_study_slow_test {
 namespace {
 
 using testing::Row;
@@ -21,4 +21,4 @@ TEST(ImputationStudySlowTest, RubinsRulesOverImputationsOfThePooledRows) {
 }
 
 }  // namespace
-}  // namespace partita::imputation_study_slow_test
+}  // namespace partita::methods::mle::imputation_study_slow_test

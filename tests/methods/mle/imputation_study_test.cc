@@ -12,7 +12,7 @@
 #include "tests/methods/mle/imputation_cases.h"
 #include "tests/run/results.h"
 
-namespace partita::imputation_study_test {
+namespace partita::methods::mle::imputation_study_test {
 namespace {
 
 using testing::Design;
@@ -68,8 +68,8 @@ TEST(ImputationStudyTest, GroupsAndSeveralAnalyses) {
 TEST(ImputationStudyTest, WhatIsOpenedAndReported) {
   const std::vector<Row> rows = IncompleteRows(400, 43);
   const auto ends = RunEnds(Splits()[1], Imputed({kModel}), "dealer", rows);
-  for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
-  const runtime::PartyOutcome& outcome = *ends[0].outcome;
+  for (const run::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
+  const run::PartyOutcome& outcome = *ends[0].outcome;
   ASSERT_EQ(outcome.plan.exposures.size(), 1u);
   const uint64_t moments = kImputations * (3 + 6);
   EXPECT_EQ(outcome.plan.exposures[0].opened, moments + 4);
@@ -84,7 +84,7 @@ TEST(ImputationStudyTest, WhatIsOpenedAndReported) {
   EXPECT_EQ(opened.at("imputed"), (std::pair<std::string, uint64_t>{"all", 1}));
   EXPECT_EQ(opened.at("imputed-moments"), (std::pair<std::string, uint64_t>{"p", moments}));
   EXPECT_EQ(opened.count("moments"), 0u);
-  const methods::mle::MleResult& result = testing::MleResultsOf(outcome).at(0);
+  const MleResult& result = partita::testing::MleResultsOf(outcome).at(0);
   ASSERT_GE(result.tables.size(), 2u);
   EXPECT_EQ(result.tables[0].title, "Multiple imputation");
   for (const auto& row : result.tables[0].rows) {
@@ -108,7 +108,7 @@ TEST(ImputationStudyTest, TooFewRowsAreNamed) {
   rows[3].y = testing::kMissing;
   rows[7].y = testing::kMissing;
   bool advised = false;
-  for (const runtime::PartyEnd& end : RunEnds(Splits()[0], Imputed({kModel}), "dealer", rows)) {
+  for (const run::PartyEnd& end : RunEnds(Splits()[0], Imputed({kModel}), "dealer", rows)) {
     ASSERT_TRUE(end.error) << end.party;
     if (end.party == "dealer") continue;
     EXPECT_THAT(end.error->message(), HasSubstr("only 2 rows lack y"));
@@ -118,7 +118,7 @@ TEST(ImputationStudyTest, TooFewRowsAreNamed) {
   }
   EXPECT_TRUE(advised);
   for (Row& row : rows) row.y = testing::kMissing;
-  for (const runtime::PartyEnd& end : RunEnds(Splits()[0], Imputed({kModel}), "dealer", rows)) {
+  for (const run::PartyEnd& end : RunEnds(Splits()[0], Imputed({kModel}), "dealer", rows)) {
     ASSERT_TRUE(end.error) << end.party;
     if (end.party == "dealer") continue;
     EXPECT_THAT(end.error->message(), HasSubstr("no row has a value of y"));
@@ -135,7 +135,7 @@ TEST(ImputationStudyTest, SingularCovariancesOpenNothing) {
   // variance a step leaves the part that is missing, a third, and 2^-14 is where pivots end.
   design.design = "site = \"ignore\"\nmissing = \"mi\"\nimputation_iterations = 12\n" +
                   design.design.substr(design.design.find("patterns"));
-  for (const runtime::PartyEnd& end : RunEnds(Splits()[1], design, "dealer", rows)) {
+  for (const run::PartyEnd& end : RunEnds(Splits()[1], design, "dealer", rows)) {
     ASSERT_TRUE(end.error) << end.party;
     if (end.party == "dealer") continue;
     EXPECT_THAT(end.error->message(), HasSubstr("the rows could not be imputed"));
@@ -144,12 +144,12 @@ TEST(ImputationStudyTest, SingularCovariancesOpenNothing) {
 
 TEST(ImputationStudyTest, WhatItCannotDoIsRefusedByName) {
   const auto refusal = [](const Design& design) {
-    const std::string folder = testing::MakeTemporaryFolder("imputation");
+    const std::string folder = partita::testing::MakeTemporaryFolder("imputation");
     std::ofstream(folder + "/study.toml")
         << testing::StudyText(Splits()[1], design, "dealer", MakeRows(100, 1, false));
     std::string message = "accepted";
     try {
-      runtime::PrepareMleStudy(runtime::LoadStudyFile(folder + "/study.toml"));
+      PrepareMleStudy(LoadStudyFile(folder + "/study.toml"));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());
@@ -186,4 +186,4 @@ TEST(ImputationStudyTest, WhatItCannotDoIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace partita::imputation_study_test
+}  // namespace partita::methods::mle::imputation_study_test

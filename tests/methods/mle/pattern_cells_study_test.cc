@@ -18,19 +18,19 @@
 #include "tests/net/parties.h"
 #include "tests/paths.h"
 
-namespace partita::pattern_cells_study_test {
+namespace partita::methods::mle::pattern_cells_study_test {
 namespace {
 
-using partita::testing::Design;
-using partita::testing::MakeRows;
-using partita::testing::Row;
-using partita::testing::Split;
-using partita::testing::Splits;
-using partita::testing::StudyText;
 using ::testing::AllOf;
+using testing::Design;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::MakeRows;
 using ::testing::Not;
+using testing::Row;
+using testing::Split;
+using testing::Splits;
+using testing::StudyText;
 
 const Split kRows = Splits()[0];
 
@@ -47,9 +47,9 @@ Design Sealed(Design design) {
   return design;
 }
 
-runtime::MleStudy Prepare(const Design& design, const Split& split = kRows) {
-  return runtime::PrepareMleStudy(runtime::ParseStudyFile(
-      StudyText(split, design, "dealer", MakeRows(100, 1, false)), "study.toml"));
+MleStudy Prepare(const Design& design, const Split& split = kRows) {
+  return PrepareMleStudy(
+      ParseStudyFile(StudyText(split, design, "dealer", MakeRows(100, 1, false)), "study.toml"));
 }
 
 std::string Refusal(const Design& design, const Split& split = kRows) {
@@ -77,8 +77,8 @@ bool PlainPasses(const std::vector<Row>& rows, size_t min_cell,
 
 std::string SexAndRegion(const Row& row) { return fmt::format("{} {}", row.sex, row.region); }
 
-void ExpectEnds(const std::vector<runtime::PartyEnd>& ends, bool passes) {
-  for (const runtime::PartyEnd& end : ends) {
+void ExpectEnds(const std::vector<run::PartyEnd>& ends, bool passes) {
+  for (const run::PartyEnd& end : ends) {
     if (passes) {
       ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
       continue;
@@ -89,7 +89,7 @@ void ExpectEnds(const std::vector<runtime::PartyEnd>& ends, bool passes) {
     EXPECT_THAT(end.error->message(), AllOf(HasSubstr("nothing was released"),
                                             HasSubstr("which combination it is nobody learns")));
   }
-  if (passes) partita::testing::ExpectPlanned(ends);
+  if (passes) testing::ExpectPlanned(ends);
 }
 
 // Both answers, on tables where chance decides.
@@ -100,7 +100,7 @@ TEST(PatternCellsStudy, ReleasesWhatPassesInPlainCode) {
     const std::vector<Row> rows = MakeRows(90, seed, false);
     const bool passes = PlainPasses(rows, 5, SexAndRegion);
     seen.insert(passes);
-    ExpectEnds(partita::testing::RunEnds(kRows, CheckedCells(), "dealer", rows), passes);
+    ExpectEnds(testing::RunEnds(kRows, CheckedCells(), "dealer", rows), passes);
   }
   EXPECT_EQ(seen.size(), 2u);
 }
@@ -129,12 +129,12 @@ TEST(PatternCellsStudy, SealedEstimatesAreReleasedOrStoppedByTheCellsOfTheOthers
   std::vector<Row> rows = RowsOfOneHolder();
   for (const std::string engine : {"dealer", "ot"}) {
     SCOPED_TRACE(engine);
-    ExpectEnds(partita::testing::RunEnds(kRows, CheckedCells(), engine, rows), true);
+    ExpectEnds(testing::RunEnds(kRows, CheckedCells(), engine, rows), true);
   }
-  ExpectEnds(partita::testing::RunEnds(kRows, Sealed(CheckedCells()), "dealer", rows), true);
+  ExpectEnds(testing::RunEnds(kRows, Sealed(CheckedCells()), "dealer", rows), true);
   // 34 rows together, of which the other holder has four.
   rows.erase(rows.end() - 2, rows.end());
-  ExpectEnds(partita::testing::RunEnds(kRows, Sealed(CheckedCells()), "dealer", rows), false);
+  ExpectEnds(testing::RunEnds(kRows, Sealed(CheckedCells()), "dealer", rows), false);
 }
 
 // Rows that take no part are in no cell: those outside the subset, and incomplete ones.
@@ -144,14 +144,14 @@ TEST(PatternCellsStudy, CountsTheRowsThatTakePart) {
   Design design = CheckedCells();
   design.population = "subset = [{variable = \"age\", at_least = 18}]\n";
   design.design = "site = \"ignore\"\nmissing = \"complete\"\n";
-  ExpectEnds(partita::testing::RunEnds(kRows, design, "dealer", rows), true);
+  ExpectEnds(testing::RunEnds(kRows, design, "dealer", rows), true);
   for (const bool subset : {true, false}) {
     std::vector<Row> fewer = rows;
     Row& first = fewer[fewer.size() - 1];
     Row& second = fewer[fewer.size() - 2];
-    (subset ? first.age : first.y) = subset ? 17 : partita::testing::kMissing;
-    (subset ? second.age : second.y) = subset ? 17 : partita::testing::kMissing;
-    ExpectEnds(partita::testing::RunEnds(kRows, design, "dealer", fewer), false);
+    (subset ? first.age : first.y) = subset ? 17 : testing::kMissing;
+    (subset ? second.age : second.y) = subset ? 17 : testing::kMissing;
+    ExpectEnds(testing::RunEnds(kRows, design, "dealer", fewer), false);
   }
 }
 
@@ -195,15 +195,15 @@ TEST(PatternCellsStudy, RowsAreCountedInTheirCells) {
   table.columns[0].codes = {0, 2, 2, 1};
   table.columns[1].schema.name = "i";
   table.columns[1].numbers = {-1, 0, 0, -1};
-  const runtime::PatternTable patterns{{{"f", 0, 3}, {"i", -1, 2}}, 6};
-  EXPECT_EQ(runtime::CountPatternCells(patterns, table, {1, 1, 1, 1}),
+  const PatternTable patterns{{{"f", 0, 3}, {"i", -1, 2}}, 6};
+  EXPECT_EQ(CountPatternCells(patterns, table, {1, 1, 1, 1}),
             (std::vector<uint64_t>{1, 0, 1, 0, 0, 2}));
-  EXPECT_EQ(runtime::CountPatternCells(patterns, table, {0, 1, 0, 1}),
+  EXPECT_EQ(CountPatternCells(patterns, table, {0, 1, 0, 1}),
             (std::vector<uint64_t>{0, 0, 1, 0, 0, 1}));
 }
 
 TEST(PatternCellsStudy, ThePlanSaysWhatIsChecked) {
-  const study::Plan plan = runtime::BuildPlan(Prepare(CheckedCells()));
+  const study::Plan plan = run::BuildPlan(Prepare(CheckedCells()));
   const std::string text = study::RenderPlanText(plan, {});
   EXPECT_THAT(text, HasSubstr("released by way (a)"));
   EXPECT_THAT(text, HasSubstr("B = "));
@@ -211,10 +211,10 @@ TEST(PatternCellsStudy, ThePlanSaysWhatIsChecked) {
     return std::find_if(plan.phases.begin(), plan.phases.end(),
                         [&](const study::PlanPhase& p) { return p.name == name; });
   };
-  ASSERT_NE(phase(runtime::kPatternCellsPhase), plan.phases.end());
-  EXPECT_LT(phase(runtime::kPatternCellsPhase), phase("release"));
+  ASSERT_NE(phase(kPatternCellsPhase), plan.phases.end());
+  EXPECT_LT(phase(kPatternCellsPhase), phase("release"));
   // 18 cells of both tables and each one's; undeclared rows, 2^21 + 1 at most: 23 bits.
-  EXPECT_EQ(phase(runtime::kPatternCellsPhase)->rounds, (1u + 5) + 1 + (1 + 3) + 1);
+  EXPECT_EQ(phase(kPatternCellsPhase)->rounds, (1u + 5) + 1 + (1 + 3) + 1);
   ASSERT_FALSE(plan.checks.empty());
   EXPECT_EQ(plan.checks.back().variable, "pattern cells");
   EXPECT_EQ(plan.checks.back().minimum, 5u);
@@ -224,7 +224,7 @@ TEST(PatternCellsStudy, ThePlanSaysWhatIsChecked) {
   // Without: neither the phase nor the words.
   Design other = CheckedCells();
   other.rule = "accept = \"table of covariates\"\n";
-  const study::Plan without = runtime::BuildPlan(Prepare(other));
+  const study::Plan without = run::BuildPlan(Prepare(other));
   EXPECT_THAT(study::RenderPlanText(without, {}), Not(HasSubstr("pattern cells")));
 }
 
@@ -272,12 +272,11 @@ TEST(PatternCellsStudy, TakesSoManyCellsAndNoMore) {
   Design design = CheckedCells();
   design.analyses = {"model = \"y ~ age + w + sex.m + region.b\"\n"};
   std::string text = StudyText(kRows, design, "dealer", MakeRows(100, 1, false));
-  EXPECT_EQ(runtime::PrepareMleStudy(runtime::ParseStudyFile(text, "s")).pattern_table->num_cells,
-            2904u);
+  EXPECT_EQ(PrepareMleStudy(ParseStudyFile(text, "s")).pattern_table->num_cells, 2904u);
   const std::string levels = "[\"a\", \"b\", \"c\"]";
   text.replace(text.find(levels), levels.size(), "[\"a\", \"b\", \"c\", \"d\", \"e\"]");
   try {
-    runtime::PrepareMleStudy(runtime::ParseStudyFile(text, "s"));
+    PrepareMleStudy(ParseStudyFile(text, "s"));
     ADD_FAILURE() << "4840 cells were taken";
   } catch (const Error& error) {
     EXPECT_THAT(error.message(), HasSubstr("4096 cells at most"));
@@ -290,12 +289,12 @@ TEST(PatternCellsStudy, IsForExactResultsOfModelsOnly) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath("examples"))) {
     if (entry.path().filename() != "study.toml") continue;
     SCOPED_TRACE(entry.path().string());
-    std::string text = runtime::LoadStudyFile(entry.path().string()).text;
-    const auto whole = runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+    std::string text = LoadStudyFile(entry.path().string()).text;
+    const auto whole = PrepareStudy(ParseStudyFile(text, "study.toml"));
     if (whole->Method().name == "mle" && !whole->IsPrivate()) continue;
     text.insert(text.find("[engine]"), "[release]\naccept = \"checked cells\"\n");
     try {
-      runtime::PrepareStudy(runtime::ParseStudyFile(text, "study.toml"));
+      PrepareStudy(ParseStudyFile(text, "study.toml"));
       ADD_FAILURE() << "was taken";
     } catch (const Error& error) {
       EXPECT_THAT(error.message(), HasSubstr("checked cells"));
@@ -314,9 +313,9 @@ struct Ended {
 Ended RunWith(const std::vector<Row>& rows, uint64_t min_cell) {
   const std::string folder = partita::testing::MakeTemporaryFolder("cells");
   const Design design = CheckedCells();
-  const runtime::MleStudy study = runtime::PrepareMleStudy(
-      runtime::ParseStudyFile(StudyText(kRows, design, "dealer", rows), "study.toml"));
-  partita::testing::WriteTables(kRows, rows, folder);
+  const MleStudy study =
+      PrepareMleStudy(ParseStudyFile(StudyText(kRows, design, "dealer", rows), "study.toml"));
+  testing::WriteTables(kRows, rows, folder);
   study::DisclosureSpec disclosure = study.file.disclosure;
   disclosure.min_cell = min_cell;
   Ended run;
@@ -328,13 +327,12 @@ Ended RunWith(const std::vector<Row>& rows, uint64_t min_cell) {
         SilentProgress progress;
         crypto::SystemRandom random;
         const study::Party& party = study.parties[channel.self()];
-        const runtime::LocalData local =
-            party.holder
-                ? runtime::LoadLocalData(study, channel.self(),
-                                         folder + "/" + party.name + "/data.csv", {}, progress)
-                : runtime::NoLocalData(study);
-        const auto engine = runtime::MakeStudyEngine(study, channel, gate);
-        runtime::RunInput input{local.method.get(), disclosure, &random};
+        const run::LocalData local =
+            party.holder ? run::LoadLocalData(study, channel.self(),
+                                              folder + "/" + party.name + "/data.csv", {}, progress)
+                         : run::NoLocalData(study);
+        const auto engine = run::MakeStudyEngine(study, channel, gate);
+        run::RunInput input{local.method.get(), disclosure, &random};
         input.channel = &channel;
         try {
           study.Run(*engine, input, progress);
@@ -360,12 +358,12 @@ TEST(PatternCellsStudy, HoldsToTheStrictestStewardAndOpensNothingElse) {
     ASSERT_TRUE(stopped.errors[party]);
     EXPECT_THAT(stopped.errors[party]->message(), HasSubstr("no row or at least 7"));
     for (const mpc::CountingReleaseGate::Count& count : stopped.openings[party]) {
-      const bool answer = count.release.id == methods::mle::kDisclosureRelease ||
-                          count.release.id == methods::mle::kPatternCellsRelease;
+      const bool answer =
+          count.release.id == kDisclosureRelease || count.release.id == kPatternCellsRelease;
       EXPECT_EQ(count.opened, answer ? 1u : 0u) << count.release.id;
     }
   }
 }
 
 }  // namespace
-}  // namespace partita::pattern_cells_study_test
+}  // namespace partita::methods::mle::pattern_cells_study_test

@@ -20,7 +20,7 @@
 #include "tests/run/reference_study.h"
 #include "tests/run/results.h"
 
-namespace partita::private_study_test {
+namespace partita::methods::mle::private_study_test {
 namespace {
 
 using ::testing::AllOf;
@@ -89,7 +89,7 @@ std::string StudyText(const Options& options) {
 }
 
 std::string WriteStudy(const Options& options) {
-  const std::string folder = testing::MakeTemporaryFolder("private");
+  const std::string folder = partita::testing::MakeTemporaryFolder("private");
   std::ofstream(folder + "/study.toml") << StudyText(options);
   std::mt19937_64 random(17);
   std::normal_distribution<double> normal;
@@ -132,31 +132,31 @@ std::string WriteStudy(const Options& options) {
   return folder + "/study.toml";
 }
 
-runtime::MleStudy Prepare(const Options& options) {
-  return runtime::PrepareMleStudy(runtime::ParseStudyFile(StudyText(options), "study.toml"));
+MleStudy Prepare(const Options& options) {
+  return PrepareMleStudy(ParseStudyFile(StudyText(options), "study.toml"));
 }
 
-std::vector<runtime::PartyEnd> RunStudy(const Options& options) {
+std::vector<run::PartyEnd> RunStudy(const Options& options) {
   const std::string file = WriteStudy(options);
-  const runtime::MleStudy study = runtime::PrepareMleStudy(runtime::LoadStudyFile(file));
+  const MleStudy study = PrepareMleStudy(LoadStudyFile(file));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study.parties)
-    data.push_back(runtime::DefaultDataPath(file, party.name));
+    data.push_back(run::DefaultDataPath(file, party.name));
   SilentProgress progress;
-  std::vector<runtime::PartyEnd> ends = runtime::SimulateInProcess(study, data, {}, progress);
+  std::vector<run::PartyEnd> ends = run::SimulateInProcess(study, data, {}, progress);
   std::filesystem::remove_all(std::filesystem::path(file).parent_path());
-  for (const runtime::PartyEnd& end : ends)
+  for (const run::PartyEnd& end : ends)
     EXPECT_FALSE(end.error) << end.party << ": " << end.error->message();
   return ends;
 }
 
-void ExpectPlannedTraffic(const std::vector<runtime::PartyEnd>& ends) {
+void ExpectPlannedTraffic(const std::vector<run::PartyEnd>& ends) {
   const study::Plan& plan = ends[0].outcome->plan;
   std::map<std::string, uint64_t> planned, counted;
   for (const study::PlanPhase& phase : plan.phases) {
     for (const study::PlanLink& link : phase.links) planned[phase.name] += link.bytes;
   }
-  for (const runtime::PartyEnd& end : ends) {
+  for (const run::PartyEnd& end : ends) {
     for (const net::PhaseTraffic& phase : end.outcome->traffic) {
       for (const net::LinkTraffic& link : phase.links) counted[phase.phase] += link.bytes_sent;
     }
@@ -166,8 +166,8 @@ void ExpectPlannedTraffic(const std::vector<runtime::PartyEnd>& ends) {
 }
 
 // At the receiver, who is first.
-const methods::mle::MleResult& Result(const std::vector<runtime::PartyEnd>& ends) {
-  return testing::MleResultsOf(*ends[0].outcome).at(0);
+const MleResult& Result(const std::vector<run::PartyEnd>& ends) {
+  return partita::testing::MleResultsOf(*ends[0].outcome).at(0);
 }
 
 TEST(PrivateStudyTest, EverySplitAndEngineGivesTheExactFitUpToTheStatedNoise) {
@@ -179,7 +179,7 @@ TEST(PrivateStudyTest, EverySplitAndEngineGivesTheExactFitUpToTheStatedNoise) {
         options.engine = engine;
         if (selects) options.design = "site = \"ignore\"\nmissing = \"complete\"\n";
         SCOPED_TRACE(split + " " + engine + (selects ? " complete" : ""));
-        const double noise_of_count = methods::mle::NoiseStddev(*Prepare(options).privacy);
+        const double noise_of_count = NoiseStddev(*Prepare(options).privacy);
         const auto noisy = RunStudy(options);
         options.privacy.clear();
         const auto exact = RunStudy(options);
@@ -253,7 +253,7 @@ double StatedEpsilon(const study::PlanPrivacy& row) {
 TEST(PrivateStudyTest, TheStatedEpsilonsAreThoseOfTheUnknownShares) {
   Options options;
   options.privacy = "epsilon = 0.8\ndelta = 1e-6\nadjacency = \"replace\"\n";
-  const study::Plan plan = runtime::BuildPlan(Prepare(options));
+  const study::Plan plan = run::BuildPlan(Prepare(options));
   // One of three shares is known: two carry the promise.
   EXPECT_NEAR(StatedEpsilon(RowOf(plan, "party q")), 0.8, 1e-9);
   const auto delta_at = [](double mu) { return Profile(mu, 0.8); };
@@ -275,15 +275,15 @@ TEST(PrivateStudyTest, TheStatedEpsilonsAreThoseOfTheUnknownShares) {
 TEST(PrivateStudyTest, NothingProtectsFromTwoReplicatedParties) {
   Options options;
   options.engine = "replicated";
-  const study::Plan plan = runtime::BuildPlan(Prepare(options));
+  const study::Plan plan = run::BuildPlan(Prepare(options));
   EXPECT_THAT(RowOf(plan, "any 2 parties together").loss, HasSubstr("no bound"));
 }
 
 TEST(PrivateStudyTest, MoreRowsPerPersonNeedMoreNoise) {
   Options options;
-  const double one = methods::mle::NoiseStddev(*Prepare(options).privacy);
+  const double one = NoiseStddev(*Prepare(options).privacy);
   options.population = "max_rows_per_person = 4\n";
-  EXPECT_NEAR(methods::mle::NoiseStddev(*Prepare(options).privacy), 4 * one, 1e-6 * one);
+  EXPECT_NEAR(NoiseStddev(*Prepare(options).privacy), 4 * one, 1e-6 * one);
 }
 
 void ExpectRefused(const Options& options, const std::string& what) {
@@ -343,31 +343,31 @@ TEST(PrivateStudyTest, WhatWouldLeakIsRefused) {
 TEST(PrivateStudyTest, AUselessStudyIsRefusedUnlessAccepted) {
   Options options;
   options.privacy = "epsilon = 0.01\ndelta = 1e-6\nadjacency = \"replace\"\n";
-  const runtime::MleStudy study = Prepare(options);
-  const study::Plan plan = runtime::BuildPlan(study);
+  const MleStudy study = Prepare(options);
+  const study::Plan plan = run::BuildPlan(study);
   ASSERT_FALSE(plan.utility.empty());
   EXPECT_EQ(plan.utility.front().parameter, "y ~ x1");
   double worst = 0;
   for (const study::PlanUtility& row : plan.utility) worst = std::max(worst, row.inflation);
-  EXPECT_GT(worst, runtime::kRefuseInflation);
+  EXPECT_GT(worst, kRefuseInflation);
   EXPECT_THAT(plan.notes, Contains(HasSubstr("WARNING")));
   try {
-    runtime::RequireUseful(plan, false);
+    RequireUseful(plan, false);
     ADD_FAILURE() << "not refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kRefused);
     EXPECT_THAT(error.message(), HasSubstr("standard error of"));
     EXPECT_THAT(error.hint(), AllOf(HasSubstr("more rows"), HasSubstr("--accept-useless")));
   }
-  EXPECT_NO_THROW(runtime::RequireUseful(plan, true));
-  EXPECT_NO_THROW(runtime::RequireUseful(Prepare({}), false));
+  EXPECT_NO_THROW(RequireUseful(plan, true));
+  EXPECT_NO_THROW(RequireUseful(Prepare({}), false));
 }
 
 TEST(PrivateStudyTest, TheForecastOfARegressionIsTheTextbookOne) {
   Options options;
   options.privacy += "planning_rows = 5000\nplanning_sd = {y = 1, x1 = 2, x2 = 1}\n";
-  const runtime::MleStudy study = Prepare(options);
-  const runtime::Forecast forecast = runtime::ForecastUtility(study);
+  const MleStudy study = Prepare(options);
+  const run::Forecast forecast = ForecastUtility(study);
   ASSERT_GE(forecast.rows.size(), 2u);
   const study::PlanUtility& slope = forecast.rows.front();
   ASSERT_EQ(slope.parameter, "y ~ x1");
@@ -375,7 +375,7 @@ TEST(PrivateStudyTest, TheForecastOfARegressionIsTheTextbookOne) {
   // one product y x1: in original units its slope is v^(1/2) h^2 / (n sd(x)^2), h the half-width.
   const double se = 1 / (2 * std::sqrt(5000.0));
   EXPECT_NEAR(slope.standard_error, se, 1e-6);
-  const double noise = methods::mle::NoiseStddev(*study.privacy) * 25 / (5000.0 * 4);
+  const double noise = NoiseStddev(*study.privacy) * 25 / (5000.0 * 4);
   EXPECT_NEAR(slope.inflation, std::sqrt(se * se + noise * noise) / se, 1e-5);
   EXPECT_NEAR(slope.smallest_effect, 2.8015852 * se, 1e-6);
   EXPECT_NEAR(slope.smallest_effect_dp, slope.inflation * slope.smallest_effect, 1e-9);
@@ -383,14 +383,14 @@ TEST(PrivateStudyTest, TheForecastOfARegressionIsTheTextbookOne) {
 
 TEST(PrivateStudyTest, TheExampleRunsAndIsUseful) {
   const std::string file = SourcePath("examples/private_regression/study.toml");
-  const runtime::MleStudy study = runtime::PrepareMleStudy(runtime::LoadStudyFile(file));
-  EXPECT_NO_THROW(runtime::RequireUseful(study, false));
+  const MleStudy study = PrepareMleStudy(LoadStudyFile(file));
+  EXPECT_NO_THROW(RequireUseful(study, false));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study.parties)
-    data.push_back(runtime::DefaultDataPath(file, party.name));
+    data.push_back(run::DefaultDataPath(file, party.name));
   SilentProgress progress;
-  const auto ends = runtime::SimulateInProcess(study, data, {}, progress);
-  for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
+  const auto ends = run::SimulateInProcess(study, data, {}, progress);
+  for (const run::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
   ExpectPlannedTraffic(ends);
   // The generator's coefficients, within seven of the standard errors that contain the noise.
   const double truth[] = {0.45, 0.5, 4};
@@ -398,9 +398,9 @@ TEST(PrivateStudyTest, TheExampleRunsAndIsUseful) {
     const stats::ParameterEstimate& estimate = Result(ends).fit.estimates[r];
     EXPECT_NEAR(estimate.estimate, truth[r], 7 * estimate.standard_error);
   }
-  EXPECT_EQ(testing::MleResultsOf(*ends[1].outcome).at(0).fit.estimates[0].estimate,
+  EXPECT_EQ(partita::testing::MleResultsOf(*ends[1].outcome).at(0).fit.estimates[0].estimate,
             Result(ends).fit.estimates[0].estimate);
 }
 
 }  // namespace
-}  // namespace partita::private_study_test
+}  // namespace partita::methods::mle::private_study_test

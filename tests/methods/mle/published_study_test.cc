@@ -13,7 +13,7 @@
 #include "tests/methods/mle/design_study.h"
 #include "tests/run/results.h"
 
-namespace partita::published_study_test {
+namespace partita::methods::mle::published_study_test {
 namespace {
 
 using ::testing::Contains;
@@ -71,9 +71,9 @@ std::string Protocol(const std::string& name, const std::string& more = "") {
   return fmt::format("protocol = \"{}\"\nrows_may_leak = true\n{}", name, more);
 }
 
-std::vector<runtime::PartyEnd> RunStudy(const Layout& layout, const std::string& analysis,
-                                        const std::vector<Row>& rows) {
-  const std::string folder = testing::MakeTemporaryFolder("published");
+std::vector<run::PartyEnd> RunStudy(const Layout& layout, const std::string& analysis,
+                                    const std::vector<Row>& rows) {
+  const std::string folder = partita::testing::MakeTemporaryFolder("published");
   std::ofstream(folder + "/study.toml") << StudyText(layout, analysis, rows.size());
   for (const Holder& holder : layout) {
     std::filesystem::create_directories(folder + "/" + holder.name);
@@ -90,7 +90,7 @@ std::vector<runtime::PartyEnd> RunStudy(const Layout& layout, const std::string&
       csv << "\n";
     }
   }
-  std::vector<runtime::PartyEnd> ends = testing::RunStudyFile(folder + "/study.toml");
+  std::vector<run::PartyEnd> ends = testing::RunStudyFile(folder + "/study.toml");
   std::filesystem::remove_all(folder);
   return ends;
 }
@@ -114,11 +114,11 @@ stats::SemFit PooledFit(const stats::ParameterTable& table, const std::vector<Ro
 }
 
 // The limits, in standard errors.
-void ExpectPooled(const std::vector<runtime::PartyEnd>& ends, const std::vector<Row>& rows,
+void ExpectPooled(const std::vector<run::PartyEnd>& ends, const std::vector<Row>& rows,
                   double limit) {
-  for (const runtime::PartyEnd& end : ends)
+  for (const run::PartyEnd& end : ends)
     ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
-  const methods::mle::MleResult& result = testing::MleResultsOf(*ends[0].outcome).at(0);
+  const MleResult& result = partita::testing::MleResultsOf(*ends[0].outcome).at(0);
   const stats::SemFit fit = PooledFit(result.table, rows);
   ASSERT_TRUE(result.fit.converged);
   for (size_t i = 0; i < fit.estimates.size(); ++i) {
@@ -128,7 +128,7 @@ void ExpectPooled(const std::vector<runtime::PartyEnd>& ends, const std::vector<
         << result.table.rows[i].lhs << result.table.rows[i].op << result.table.rows[i].rhs;
   }
   for (size_t party = 1; party < ends.size(); ++party)
-    EXPECT_TRUE(testing::MleResultsOf(*ends[party].outcome).empty()) << ends[party].party;
+    EXPECT_TRUE(partita::testing::MleResultsOf(*ends[party].outcome).empty()) << ends[party].party;
 }
 
 TEST(PublishedStudyTest, EveryProtocolFitsThePooledRows) {
@@ -153,7 +153,7 @@ TEST(PublishedStudyTest, EveryProtocolFitsThePooledRows) {
     const auto ends = RunStudy(one.layout, Protocol(one.protocol, one.more), rows);
     ExpectPooled(ends, rows, one.limit);
     if (::testing::Test::HasFailure()) return;
-    const methods::mle::MleResult& result = testing::MleResultsOf(*ends[0].outcome).at(0);
+    const MleResult& result = partita::testing::MleResultsOf(*ends[0].outcome).at(0);
     EXPECT_THAT(result.notes, Contains(HasSubstr("for simulation and comparison")));
   }
 }
@@ -162,8 +162,8 @@ TEST(PublishedStudyTest, EveryProtocolFitsThePooledRows) {
 TEST(PublishedStudyTest, ItIsSaidThatRowsLeak) {
   const std::vector<Row> rows = MakeRows(90, 52, false);
   const auto ends = RunStudy(kColumns, Protocol("conditional"), rows);
-  for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
-  const runtime::PartyOutcome& outcome = *ends[0].outcome;
+  for (const run::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
+  const run::PartyOutcome& outcome = *ends[0].outcome;
   EXPECT_EQ(outcome.plan.leakage_level, "rows");
   ASSERT_EQ(outcome.plan.exposures.size(), 1u);
   EXPECT_EQ(outcome.plan.exposures[0].to, "all");
@@ -183,7 +183,7 @@ TEST(PublishedStudyTest, ItIsSaidThatRowsLeak) {
     ++counted;
   }
   EXPECT_EQ(counted, 1u);
-  EXPECT_THAT(testing::MleResultsOf(outcome).at(0).notes,
+  EXPECT_THAT(partita::testing::MleResultsOf(outcome).at(0).notes,
               Contains(HasSubstr("tell node 2 all rows of node 1")));
 }
 
@@ -191,7 +191,7 @@ TEST(PublishedStudyTest, WhatDoesNotFitIsRefusedByName) {
   const auto refusal = [](const std::string& text) {
     std::string message = "accepted";
     try {
-      runtime::PrepareMleStudy(runtime::ParseStudyFile(text, "study.toml"));
+      PrepareMleStudy(ParseStudyFile(text, "study.toml"));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());
@@ -229,4 +229,4 @@ TEST(PublishedStudyTest, WhatDoesNotFitIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace partita::published_study_test
+}  // namespace partita::methods::mle::published_study_test

@@ -20,45 +20,45 @@
 #include "tests/run/reference_study.h"
 #include "tests/run/results.h"
 
-namespace partita::testing {
+namespace partita::methods::mle::testing {
 
 using nlohmann::json;
 
 // One run in this process; every party must end well. Returns the receiver's outcome.
-inline std::vector<runtime::PartyEnd> Run(const std::string& study_file) {
-  const runtime::MleStudy study = runtime::PrepareMleStudy(runtime::LoadStudyFile(study_file));
+inline std::vector<run::PartyEnd> Run(const std::string& study_file) {
+  const MleStudy study = PrepareMleStudy(LoadStudyFile(study_file));
   std::vector<std::filesystem::path> data;
   for (const study::Party& party : study.parties)
-    data.push_back(runtime::DefaultDataPath(study_file, party.name));
+    data.push_back(run::DefaultDataPath(study_file, party.name));
   SilentProgress progress;
-  std::vector<runtime::PartyEnd> ends = runtime::SimulateInProcess(study, data, {}, progress);
-  for (const runtime::PartyEnd& end : ends) {
+  std::vector<run::PartyEnd> ends = run::SimulateInProcess(study, data, {}, progress);
+  for (const run::PartyEnd& end : ends) {
     EXPECT_FALSE(end.error.has_value())
         << end.party << ": " << (end.error ? end.error->message() : "");
   }
   return ends;
 }
 
-inline const runtime::PartyOutcome& Receiver(const std::vector<runtime::PartyEnd>& ends) {
-  for (const runtime::PartyEnd& end : ends) {
-    if (end.outcome && !testing::MleResultsOf(*end.outcome).empty()) return *end.outcome;
+inline const run::PartyOutcome& Receiver(const std::vector<run::PartyEnd>& ends) {
+  for (const run::PartyEnd& end : ends) {
+    if (end.outcome && !partita::testing::MleResultsOf(*end.outcome).empty()) return *end.outcome;
   }
   throw Error(ErrorCode::kInternal, "nobody received a result");
 }
 
-inline std::vector<runtime::PartyEnd> RunReference(const json& reference, const json& partition,
-                                                   const ReferenceStudyOptions& options) {
-  const std::string folder = MakeTemporaryFolder("reference");
-  std::vector<runtime::PartyEnd> ends =
-      Run(WriteReferenceStudy(reference, partition, folder, options));
+inline std::vector<run::PartyEnd> RunReference(
+    const json& reference, const json& partition,
+    const partita::testing::ReferenceStudyOptions& options) {
+  const std::string folder = partita::testing::MakeTemporaryFolder("reference");
+  std::vector<run::PartyEnd> ends =
+      Run(partita::testing::WriteReferenceStudy(reference, partition, folder, options));
   std::filesystem::remove_all(folder);
   return ends;
 }
 
 using ParameterKey = std::tuple<std::string, std::string, std::string, int>;
 
-inline std::map<ParameterKey, stats::ParameterEstimate> EstimatesByName(
-    const methods::mle::MleResult& result) {
+inline std::map<ParameterKey, stats::ParameterEstimate> EstimatesByName(const MleResult& result) {
   std::map<ParameterKey, stats::ParameterEstimate> estimates;
   for (size_t i = 0; i < result.table.rows.size(); ++i) {
     const stats::Parameter& row = result.table.rows[i];
@@ -67,7 +67,7 @@ inline std::map<ParameterKey, stats::ParameterEstimate> EstimatesByName(
   return estimates;
 }
 
-inline void CompareEstimates(const methods::mle::MleResult& result, const json& reference) {
+inline void CompareEstimates(const MleResult& result, const json& reference) {
   const std::map<ParameterKey, stats::ParameterEstimate> estimates = EstimatesByName(result);
   for (const json& row : reference["parameters"]) {
     const std::string op = row["op"];
@@ -91,7 +91,7 @@ inline void CompareEstimates(const methods::mle::MleResult& result, const json& 
   }
 }
 
-inline void CompareWithReference(const methods::mle::MleResult& result, const json& reference) {
+inline void CompareWithReference(const MleResult& result, const json& reference) {
   CompareEstimates(result, reference);
   double n = 0;
   for (double group : result.group_n) n += group;
@@ -107,7 +107,7 @@ inline void CompareWithReference(const methods::mle::MleResult& result, const js
 
 // The plan's messages and bytes of every phase and link are the counted ones, and its rounds the
 // deepest party's.
-inline void ComparePlanWithTraffic(const std::vector<runtime::PartyEnd>& ends) {
+inline void ComparePlanWithTraffic(const std::vector<run::PartyEnd>& ends) {
   const study::Plan& plan = ends[0].outcome->plan;
   std::map<std::string, size_t> index;
   for (size_t i = 0; i < ends.size(); ++i) index[ends[i].party] = i;
@@ -132,7 +132,7 @@ inline void ComparePlanWithTraffic(const std::vector<runtime::PartyEnd>& ends) {
   }
   uint64_t planned_rounds = 0, deepest = 0;
   for (const study::PlanPhase& phase : plan.phases) planned_rounds += phase.rounds;
-  for (const runtime::PartyEnd& end : ends) {
+  for (const run::PartyEnd& end : ends) {
     uint64_t rounds = 0;
     for (const net::PhaseTraffic& traffic : end.outcome->traffic) rounds += traffic.rounds;
     deepest = std::max(deepest, rounds);
@@ -140,4 +140,4 @@ inline void ComparePlanWithTraffic(const std::vector<runtime::PartyEnd>& ends) {
   EXPECT_EQ(planned_rounds, deepest);
 }
 
-}  // namespace partita::testing
+}  // namespace partita::methods::mle::testing

@@ -11,23 +11,23 @@
 #include "tests/run/results.h"
 #include "tests/stats/robust_reference.h"
 
-namespace partita::reference_test {
+namespace partita::methods::mle::reference_test {
 namespace {
 
 using nlohmann::json;
+using partita::testing::ReferenceStudyOptions;
 using testing::CompareEstimates;
 using testing::ComparePlanWithTraffic;
 using testing::CompareWithReference;
 using testing::EstimatesByName;
 using testing::ParameterKey;
 using testing::Receiver;
-using testing::ReferenceStudyOptions;
 using testing::RunReference;
 
 class ReferenceTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ReferenceTest, EveryPartitionAndEngineGivesTheReference) {
-  const json reference = testing::LoadReference(GetParam());
+  const json reference = partita::testing::LoadReference(GetParam());
   std::map<ParameterKey, stats::ParameterEstimate> first;
   for (const json& partition : reference["partitions"]) {
     for (const std::string engine : {"dealer", "replicated", "ot", "shamir"}) {
@@ -37,9 +37,9 @@ TEST_P(ReferenceTest, EveryPartitionAndEngineGivesTheReference) {
       SCOPED_TRACE(partition.dump() + " " + engine);
       ReferenceStudyOptions options;
       options.engine = engine;
-      const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
+      const std::vector<run::PartyEnd> ends = RunReference(reference, partition, options);
       if (HasFailure()) return;
-      const methods::mle::MleResult& result = testing::MleResultsOf(Receiver(ends)).front();
+      const MleResult& result = partita::testing::MleResultsOf(Receiver(ends)).front();
       CompareWithReference(result, reference);
       ComparePlanWithTraffic(ends);
       // The opened moments are exact, so every engine and every partition gives the same numbers to
@@ -51,9 +51,10 @@ TEST_P(ReferenceTest, EveryPartitionAndEngineGivesTheReference) {
             << std::get<0>(name) << std::get<1>(name) << std::get<2>(name);
         EXPECT_EQ(estimate.standard_error, first[name].standard_error);
       }
-      EXPECT_EQ(std::count_if(
-                    ends.begin(), ends.end(),
-                    [](const auto& end) { return !testing::MleResultsOf(*end.outcome).empty(); }),
+      EXPECT_EQ(std::count_if(ends.begin(), ends.end(),
+                              [](const auto& end) {
+                                return !partita::testing::MleResultsOf(*end.outcome).empty();
+                              }),
                 1);
       if (HasFailure()) return;
     }
@@ -61,7 +62,7 @@ TEST_P(ReferenceTest, EveryPartitionAndEngineGivesTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(CompleteData, ReferenceTest,
-                         ::testing::ValuesIn(testing::CompleteDataReferences()),
+                         ::testing::ValuesIn(partita::testing::CompleteDataReferences()),
                          [](const auto& instance) { return instance.param; });
 
 // Incomplete rows, whoever misses the cell: which row misses which cell is told to nobody.
@@ -71,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(IncompleteData, ReferenceTest,
 
 // Robust standard errors, rows or columns or both split: lavaan's MLR.
 TEST(RobustReferenceTest, EveryPartitionAndEngineGivesTheReference) {
-  const json reference = testing::LoadReference("hs_cfa3_mean");
+  const json reference = partita::testing::LoadReference("hs_cfa3_mean");
   const stats::testing::RobustCase robust = stats::testing::LoadRobustCase("hs_means");
   for (const json& partition : reference["partitions"]) {
     for (const std::string engine : {"dealer", "replicated", "ot", "shamir"}) {
@@ -82,9 +83,9 @@ TEST(RobustReferenceTest, EveryPartitionAndEngineGivesTheReference) {
       ReferenceStudyOptions options;
       options.engine = engine;
       options.robust = true;
-      const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
+      const std::vector<run::PartyEnd> ends = RunReference(reference, partition, options);
       if (::testing::Test::HasFailure()) return;
-      const methods::mle::MleResult& result = testing::MleResultsOf(Receiver(ends)).front();
+      const MleResult& result = partita::testing::MleResultsOf(Receiver(ends)).front();
       CompareWithReference(result, reference);
       ASSERT_TRUE(result.robust);
       size_t compared = 0;
@@ -107,29 +108,29 @@ TEST(RobustReferenceTest, EveryPartitionAndEngineGivesTheReference) {
 class InvarianceTest : public ReferenceTest {};
 
 TEST_P(InvarianceTest, OrderOfRowsAndPartiesDoesNotMatter) {
-  const json reference = testing::LoadReference(GetParam());
+  const json reference = partita::testing::LoadReference(GetParam());
   const json partition = reference["partitions"].back();
   const auto base = EstimatesByName(
-      testing::MleResultsOf(Receiver(RunReference(reference, partition, {}))).front());
+      partita::testing::MleResultsOf(Receiver(RunReference(reference, partition, {}))).front());
   ReferenceStudyOptions other;
   other.shuffle_seed = 99;
   other.reverse_parties = true;
   const auto reordered = EstimatesByName(
-      testing::MleResultsOf(Receiver(RunReference(reference, partition, other))).front());
+      partita::testing::MleResultsOf(Receiver(RunReference(reference, partition, other))).front());
   ASSERT_EQ(base.size(), reordered.size());
   for (const auto& [name, estimate] : base)
     EXPECT_EQ(estimate.estimate, reordered.at(name).estimate);
 }
 
 TEST_P(InvarianceTest, UnitsDoNotMatter) {
-  const json reference = testing::LoadReference(GetParam());
+  const json reference = partita::testing::LoadReference(GetParam());
   const json partition = reference["partitions"].front();
   ReferenceStudyOptions other;
   other.unit_factor = 1000;
   const auto base = EstimatesByName(
-      testing::MleResultsOf(Receiver(RunReference(reference, partition, {}))).front());
+      partita::testing::MleResultsOf(Receiver(RunReference(reference, partition, {}))).front());
   const auto scaled = EstimatesByName(
-      testing::MleResultsOf(Receiver(RunReference(reference, partition, other))).front());
+      partita::testing::MleResultsOf(Receiver(RunReference(reference, partition, other))).front());
   ASSERT_EQ(base.size(), scaled.size());
   // Loadings and regressions between variables that all changed units are the same numbers;
   // variances change by 1e6.
@@ -153,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(SomeModels, InvarianceTest,
 class LikelihoodTest : public ReferenceTest {};
 
 TEST_P(LikelihoodTest, EveryPartitionAndEngineGivesTheReference) {
-  const json reference = testing::LoadReference(GetParam());
+  const json reference = partita::testing::LoadReference(GetParam());
   for (const json& partition : reference["partitions"]) {
     for (const std::string engine : {"dealer", "replicated", "ot", "shamir"}) {
       const size_t holders = partition["parties"].size();
@@ -163,9 +164,9 @@ TEST_P(LikelihoodTest, EveryPartitionAndEngineGivesTheReference) {
       ReferenceStudyOptions options;
       options.engine = engine;
       options.protocol = "likelihood";
-      const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
+      const std::vector<run::PartyEnd> ends = RunReference(reference, partition, options);
       if (HasFailure()) return;
-      const methods::mle::MleResult& result = testing::MleResultsOf(Receiver(ends)).front();
+      const MleResult& result = partita::testing::MleResultsOf(Receiver(ends)).front();
       CompareEstimates(result, reference);
       EXPECT_NEAR(result.fit.fit_measures.at("logl"), reference["fit"]["logl"].get<double>(), 1e-3);
       EXPECT_FALSE(result.fit_measures_available);
@@ -193,7 +194,7 @@ TEST_P(LikelihoodTest, EveryPartitionAndEngineGivesTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(CompleteData, LikelihoodTest,
-                         ::testing::ValuesIn(testing::CompleteDataReferences()),
+                         ::testing::ValuesIn(partita::testing::CompleteDataReferences()),
                          [](const auto& instance) { return instance.param; });
 
 class GroupHolderTest : public ReferenceTest {};
@@ -201,13 +202,13 @@ class GroupHolderTest : public ReferenceTest {};
 // The grouping factor at another holder gives the same result: the secret indicators do not depend
 // on who holds them.
 TEST_P(GroupHolderTest, AnyHolderMayGroup) {
-  const json reference = testing::LoadReference(GetParam());
+  const json reference = partita::testing::LoadReference(GetParam());
   for (const json& partition : reference["partitions"]) {
     ReferenceStudyOptions options;
     options.last_holder_groups = true;
-    const std::vector<runtime::PartyEnd> ends = RunReference(reference, partition, options);
+    const std::vector<run::PartyEnd> ends = RunReference(reference, partition, options);
     if (HasFailure()) return;
-    CompareWithReference(testing::MleResultsOf(Receiver(ends)).front(), reference);
+    CompareWithReference(partita::testing::MleResultsOf(Receiver(ends)).front(), reference);
     ComparePlanWithTraffic(ends);
   }
 }
@@ -216,4 +217,4 @@ INSTANTIATE_TEST_SUITE_P(Groups, GroupHolderTest, ::testing::Values("hs_cfa3_gro
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace
-}  // namespace partita::reference_test
+}  // namespace partita::methods::mle::reference_test

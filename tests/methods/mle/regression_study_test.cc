@@ -10,11 +10,9 @@
 #include "run/party/build_plan.h"
 #include "tests/methods/mle/design_study.h"
 
-namespace partita::regression_study_test {
+namespace partita::methods::mle::regression_study_test {
 namespace {
 
-using methods::mle::LeastSquares;
-using methods::mle::MleResult;
 using ::testing::Contains;
 using testing::Design;
 using ::testing::HasSubstr;
@@ -84,11 +82,11 @@ TEST(RegressionStudyTest, EveryReceiverHasWhatLmSaysOfThePooledRows) {
   for (const testing::Split& split : testing::Splits()) {
     SCOPED_TRACE(split.name);
     size_t receivers = 0;
-    for (const runtime::PartyEnd& end :
+    for (const run::PartyEnd& end :
          testing::RunEnds(split, Regression("y ~ x1 + x2"), "dealer", rows)) {
       ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
       if (end.party == "dealer") continue;
-      const std::vector<MleResult>& results = testing::MleResultsOf(*end.outcome);
+      const std::vector<MleResult>& results = partita::testing::MleResultsOf(*end.outcome);
       ASSERT_EQ(results.size(), 1U) << end.party;
       ASSERT_EQ(results[0].least_squares.size(), 1U) << end.party;
       EXPECT_EQ(results[0].least_squares[0].terms.front().name, "(Intercept)");
@@ -116,20 +114,20 @@ TEST(RegressionStudyTest, AnOutcomeOfTwoValuesIsWarnedOfEverywhere) {
   const std::vector<Row> rows = testing::MakeRows(300, 7, false);
   const testing::Split split = testing::Splits()[0];
   const Design design = Regression("sex.m ~ x1 + age");
-  const auto study = runtime::PrepareStudy(
-      runtime::ParseStudyFile(testing::StudyText(split, design, "dealer", rows), "study.toml"));
+  const auto study =
+      PrepareStudy(ParseStudyFile(testing::StudyText(split, design, "dealer", rows), "study.toml"));
   EXPECT_THAT(study->Warnings(), Contains(HasSubstr("analysis 'main': the outcome 'sex.m' is 0 or "
                                                     "1 by the level of the factor 'sex'")));
-  EXPECT_THAT(runtime::BuildPlan(*study).notes,
+  EXPECT_THAT(run::BuildPlan(*study).notes,
               Contains(StartsWith("WARNING: analysis 'main': the outcome 'sex.m'")));
-  for (const runtime::PartyEnd& end : testing::RunEnds(split, design, "dealer", rows)) {
+  for (const run::PartyEnd& end : testing::RunEnds(split, design, "dealer", rows)) {
     ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
     if (end.party == "dealer") continue;
-    EXPECT_THAT(testing::MleResultsOf(*end.outcome).at(0).notes,
+    EXPECT_THAT(partita::testing::MleResultsOf(*end.outcome).at(0).notes,
                 Contains(StartsWith("Warning: the outcome 'sex.m'")))
         << end.party;
   }
 }
 
 }  // namespace
-}  // namespace partita::regression_study_test
+}  // namespace partita::methods::mle::regression_study_test

@@ -13,7 +13,7 @@
 #include "run/simulate/mock_tables.h"
 #include "tests/paths.h"
 
-namespace partita::runtime::rehearse_test {
+namespace partita::methods::mle::rehearse_test {
 namespace {
 
 constexpr char kHead[] = R"(partita = 1
@@ -77,8 +77,8 @@ function = "sem"
 }
 
 MleStudy Study(const std::string& design, const std::string& analyses) {
-  return PrepareMleStudy(runtime::ParseStudyFile(
-      std::string(kHead) + "\n[design]\n" + design + "\n" + analyses, "study.toml"));
+  return PrepareMleStudy(
+      ParseStudyFile(std::string(kHead) + "\n[design]\n" + design + "\n" + analyses, "study.toml"));
 }
 
 Rehearsal RehearseIt(const MleStudy& study) {
@@ -117,8 +117,8 @@ TEST(RehearseTest, IncompleteRowsAgree) {
 
 TEST(RehearseTest, TheExamplesAgree) {
   for (const char* kind : {"horizontal", "complex"}) {
-    const MleStudy study = PrepareMleStudy(
-        runtime::LoadStudyFile(SourcePath("examples/three_factor/") + kind + "/study.toml"));
+    const MleStudy study =
+        PrepareMleStudy(LoadStudyFile(SourcePath("examples/three_factor/") + kind + "/study.toml"));
     const Rehearsal rehearsal = RehearseIt(study);
     ExpectAgreement(rehearsal);
     EXPECT_EQ(rehearsal.parameters.size(), 21u);
@@ -155,15 +155,13 @@ TEST(RehearseTest, WeightsGroupsAndSiteEffectsAgree) {
 TEST(RehearseTest, ThePlainFitNoticesOneChangedCell) {
   const MleStudy study =
       Study("site = \"ignore\"\nmissing = \"refuse\"", Analysis("model = \"y ~ x\"\n"));
-  data::MockStudy mock = MakeMockTables(study, 120, 3);
+  data::MockStudy mock = run::MakeMockTables(study, 120, 3);
   SilentProgress progress;
-  const methods::mle::MleResult before =
-      FitPooled(study, mock.pooled, mock.row_blocks, progress).at(0);
+  const MleResult before = FitPooled(study, mock.pooled, mock.row_blocks, progress).at(0);
   for (data::Column& column : mock.pooled.columns) {
     if (column.schema.name == "x") column.numbers[17] *= 1.001;
   }
-  const methods::mle::MleResult after =
-      FitPooled(study, mock.pooled, mock.row_blocks, progress).at(0);
+  const MleResult after = FitPooled(study, mock.pooled, mock.row_blocks, progress).at(0);
   EXPECT_LT(DigitsOfAgreement(after.fit.estimates[0].estimate, before.fit.estimates[0].estimate,
                               before.fit.estimates[0].standard_error),
             6);
@@ -175,11 +173,11 @@ TEST(RehearseTest, OneMessageByteOrRoundMoreIsNoticed) {
   const std::string folder = ::testing::TempDir() + "/partita-costs";
   std::filesystem::remove_all(folder);
   const std::vector<std::filesystem::path> tables =
-      WriteMockTables(study, MakeMockTables(study, 120, 3), folder);
+      run::WriteMockTables(study, run::MakeMockTables(study, 120, 3), folder);
   SilentProgress progress;
-  std::vector<PartyEnd> ends = SimulateInProcess(study, tables, {}, progress);
+  std::vector<run::PartyEnd> ends = run::SimulateInProcess(study, tables, {}, progress);
   std::filesystem::remove_all(folder);
-  ASSERT_EQ(RootCause(ends), nullptr);
+  ASSERT_EQ(run::RootCause(ends), nullptr);
   net::PhaseTraffic& last = ends[1].outcome->traffic.back();
   // Whether the costs still agree after `spoil` of the second party's last phase.
   const auto agree = [&](const std::function<void(net::PhaseTraffic&)>& spoil) {
@@ -214,4 +212,4 @@ TEST(RehearseTest, ARehearsalFailsForAnyReason) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::rehearse_test
+}  // namespace partita::methods::mle::rehearse_test

@@ -15,7 +15,7 @@
 #include "study/file/study_file.h"
 #include "tests/paths.h"
 
-namespace partita::release_bits_test {
+namespace partita::methods::mle::release_bits_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -78,8 +78,8 @@ model = "y ~ s + t + f.b + f.c"
                             options.rule, options.protocol, options.release, options.analysis);
 }
 
-runtime::MleStudy Prepare(const Options& options) {
-  return runtime::PrepareMleStudy(runtime::ParseStudyFile(Text(options), "study.toml"));
+MleStudy Prepare(const Options& options) {
+  return PrepareMleStudy(ParseStudyFile(Text(options), "study.toml"));
 }
 
 std::string Refusal(const Options& options) {
@@ -96,7 +96,7 @@ std::string Refusal(const Options& options) {
 // are counts of log2(600) / 2 + 2 = 6.61 bits; squares are the means. 6 x 52 + 10 x 6.61 = 378.2.
 // Of 600 rows the largest holder lacks 300, of 2 x 2 x 3 patterns: log2 C(311, 11) = 65.6.
 TEST(ReleaseBits, CountsExactMomentsOfDiscreteColumns) {
-  const study::Plan plan = runtime::BuildPlan(Prepare({}));
+  const study::Plan plan = run::BuildPlan(Prepare({}));
   ASSERT_EQ(plan.exposures.size(), 1u);
   const study::PlanBits& bits = plan.exposures[0].bits.value();
   EXPECT_EQ(bits.opened, 379u);
@@ -117,7 +117,7 @@ TEST(ReleaseBits, SealedEstimatesOpenOnTheFinestGridThatPasses) {
   options.rows = 1000;
   EXPECT_EQ(Prepare(options).grid_bits, 5);
   options.rows = 10000;
-  const runtime::MleStudy study = Prepare(options);
+  const MleStudy study = Prepare(options);
   EXPECT_EQ(study.grid_bits, 6);
   const study::PlanBits bits = study.Exposures().at(0).bits.value();
   EXPECT_EQ(bits.opened, 60u);
@@ -141,7 +141,7 @@ TEST(ReleaseBits, AllDigitsOnlyByTheRuleOrIfEverybodyAccepts) {
   EXPECT_THAT(Refusal(options), HasSubstr("table of covariates"));
   EXPECT_THAT(Refusal(options), Not(HasSubstr("even on a grid")));
   options.rule += "accept = \"table of covariates\"\n";
-  const runtime::MleStudy study = Prepare(options);
+  const MleStudy study = Prepare(options);
   EXPECT_EQ(study.grid_bits, 0);
   EXPECT_EQ(study.Exposures().at(0).bits->opened, 520u);
   EXPECT_THAT(study.Exposures().at(0).bits->meaning, HasSubstr("(table of covariates)"));
@@ -155,7 +155,7 @@ TEST(ReleaseBits, ToldResultsAreHeldToTheRule) {
   Options options{.release = "[\"moments\", {what = \"estimates\", to = \"p2\"}]"};
   EXPECT_THAT(Refusal(options), HasSubstr("table of covariates"));
   options.rows = 10000;
-  const runtime::MleStudy study = Prepare(options);
+  const MleStudy study = Prepare(options);
   EXPECT_EQ(study.grid_bits, 4);
   const study::PlanExposure told = study.Exposures().at(1);
   EXPECT_EQ(told.of, "result/main");
@@ -166,7 +166,7 @@ TEST(ReleaseBits, ToldResultsAreHeldToTheRule) {
 
 // Rows that may be left out, or are not declared, count as min_rows promises.
 TEST(ReleaseBits, UndeclaredRowsAreThoseThatAreChecked) {
-  const runtime::MleStudy study = Prepare({.declared = false});
+  const MleStudy study = Prepare({.declared = false});
   EXPECT_EQ(study.Exposures().at(0).bits->rows, 13u);  // two thirds of 20
   Options subset{.analysis = "subset = [{variable = \"s\", at_least = 1}]\n"};
   EXPECT_EQ(Prepare(subset).Exposures().at(0).bits->rows, 10u);  // half of 20
@@ -197,8 +197,8 @@ TEST(ReleaseBits, ExamplesSayTheirBits) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath("examples"))) {
     if (entry.path().filename() != "study.toml") continue;
     SCOPED_TRACE(entry.path().string());
-    const auto study = runtime::PrepareStudy(runtime::LoadStudyFile(entry.path().string()));
-    const auto* mle = dynamic_cast<const runtime::MleStudy*>(study.get());
+    const auto study = PrepareStudy(LoadStudyFile(entry.path().string()));
+    const auto* mle = dynamic_cast<const MleStudy*>(study.get());
     for (const study::PlanExposure& exposure : study->Exposures()) {
       if (mle == nullptr || mle->IsPrivate()) {
         EXPECT_FALSE(exposure.bits);
@@ -215,15 +215,15 @@ TEST(ReleaseBits, ExamplesSayTheirBits) {
 
 TEST(ReleaseBits, ValuesAreCountedFromTheDictionary) {
   data::ColumnSchema column;
-  EXPECT_EQ(runtime::ValueBits(column), 10);
+  EXPECT_EQ(run::ValueBits(column), 10);
   column.type = data::ColumnType::kInteger;
   column.lower = -3;
   column.upper = 4;
-  EXPECT_EQ(runtime::ValueBits(column), 3);
+  EXPECT_EQ(run::ValueBits(column), 3);
   column.type = data::ColumnType::kFactor;
   column.levels = {"a", "b", "c", "d"};
-  EXPECT_EQ(runtime::ValueBits(column), 2);
+  EXPECT_EQ(run::ValueBits(column), 2);
 }
 
 }  // namespace
-}  // namespace partita::release_bits_test
+}  // namespace partita::methods::mle::release_bits_test

@@ -13,7 +13,7 @@
 #include "stats/sem/fiml.h"
 #include "tests/methods/mle/design_study.h"
 
-namespace partita::testing::sealed_fiml {
+namespace partita::methods::mle::testing::sealed_fiml {
 
 using Keep = std::function<bool(const Row&)>;
 
@@ -39,7 +39,7 @@ inline Eigen::MatrixXd ValuesOf(const std::vector<Row>& rows, const std::vector<
 }
 
 // Estimates within 1e-4 standard errors, standard errors within 1e-4 of themselves.
-inline void ExpectFit(const methods::mle::MleResult& result, const std::vector<Row>& rows,
+inline void ExpectFit(const MleResult& result, const std::vector<Row>& rows,
                       const std::vector<Keep>& groups) {
   std::vector<stats::PatternMoments> patterns;
   for (size_t g = 0; g < groups.size(); ++g) {
@@ -112,4 +112,4 @@ inline void ExpectPooledFit(const Split& split, const std::string& engine,
   ExpectFit(results[0], rows, {All});
 }
 
-}  // namespace partita::testing::sealed_fiml
+}  // namespace partita::methods::mle::testing::sealed_fiml

@@ -3,7 +3,7 @@
 
 #include "tests/methods/mle/sealed_fiml_cases.h"
 
-namespace partita::sealed_fiml_study_slow_test {
+namespace partita::methods::mle::sealed_fiml_study_slow_test {
 namespace {
 
 using testing::Row;
@@ -21,4 +21,4 @@ TEST(SealedFimlStudySlowTest, EqualsThePooledFitOnEveryEngine) {
 }
 
 }  // namespace
-}  // namespace partita::sealed_fiml_study_slow_test
+}  // namespace partita::methods::mle::sealed_fiml_study_slow_test

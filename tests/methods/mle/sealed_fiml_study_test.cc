@@ -12,7 +12,7 @@
 #include "run/party/build_plan.h"
 #include "tests/methods/mle/sealed_fiml_cases.h"
 
-namespace partita::sealed_fiml_study_test {
+namespace partita::methods::mle::sealed_fiml_study_test {
 namespace {
 
 using testing::Design;
@@ -59,8 +59,8 @@ TEST(SealedFimlStudyTest, GroupsAndSubsets) {
 TEST(SealedFimlStudyTest, WhatOpensAndWhatThePlanSays) {
   const auto ends =
       RunEnds(Splits()[1], Sealed(kPatterns, {kChain}), "dealer", IncompleteRows(300, 33));
-  for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
-  const runtime::PartyOutcome& outcome = *ends[0].outcome;
+  for (const run::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
+  const run::PartyOutcome& outcome = *ends[0].outcome;
   std::set<std::string> opened;
   for (const mpc::CountingReleaseGate::Count& count : outcome.releases)
     opened.insert(count.release.id);
@@ -102,7 +102,7 @@ TEST(SealedFimlStudyTest, FewRowsThatHaveTwoVariablesStopTheStudy) {
     if (i >= 4) (i % 2 == 0 ? rows[i].y : rows[i].x1) = kMissing;
   }
   const Design design = Sealed("[[], [\"y\"], [\"x1\"]]", {"model = \"y ~ x1 + x2\"\n"});
-  for (const runtime::PartyEnd& end : RunEnds(Splits()[1], design, "dealer", rows)) {
+  for (const run::PartyEnd& end : RunEnds(Splits()[1], design, "dealer", rows)) {
     ASSERT_TRUE(end.error) << end.party;
     if (end.party == "dealer") continue;
     EXPECT_THAT(end.error->message(), HasSubstr("nothing was released"));
@@ -115,7 +115,7 @@ TEST(SealedFimlStudyTest, FewRowsThatHaveAVariableStopTheStudy) {
   std::vector<Row> rows = MakeRows(200, 36, false);
   for (size_t i = 3; i < rows.size(); ++i) rows[i].y = kMissing;
   const Design design = Sealed("[[], [\"y\"]]", {"model = \"y ~ x1 + x2\"\n"});
-  for (const runtime::PartyEnd& end : RunEnds(Splits()[1], design, "dealer", rows)) {
+  for (const run::PartyEnd& end : RunEnds(Splits()[1], design, "dealer", rows)) {
     ASSERT_TRUE(end.error) << end.party;
     if (end.party == "dealer") continue;
     EXPECT_THAT(end.error->message(), HasSubstr("at least 5 rows that have y"));
@@ -124,12 +124,12 @@ TEST(SealedFimlStudyTest, FewRowsThatHaveAVariableStopTheStudy) {
 
 TEST(SealedFimlStudyTest, WhatItCannotDoIsRefusedByName) {
   const auto refusal = [](const Design& design) {
-    const std::string folder = testing::MakeTemporaryFolder("sealed-fiml");
+    const std::string folder = partita::testing::MakeTemporaryFolder("sealed-fiml");
     std::ofstream(folder + "/study.toml")
         << testing::StudyText(Splits()[1], design, "dealer", MakeRows(100, 1, false));
     std::string message = "accepted";
     try {
-      runtime::PrepareMleStudy(runtime::LoadStudyFile(folder + "/study.toml"));
+      PrepareMleStudy(LoadStudyFile(folder + "/study.toml"));
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_FALSE(error.hint().empty());
@@ -156,4 +156,4 @@ TEST(SealedFimlStudyTest, WhatItCannotDoIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace partita::sealed_fiml_study_test
+}  // namespace partita::methods::mle::sealed_fiml_study_test

@@ -9,11 +9,11 @@
 #include "tests/run/results.h"
 #include "tests/stats/sem_reference.h"
 
-namespace partita::testing {
+namespace partita::methods::mle::testing {
 
 // Estimates within 1e-4 standard errors, standard errors within 1e-4 of themselves. Of covariates
 // nothing is told; functions of several parameters then have no standard error.
-inline void CompareSealedEstimates(const methods::mle::MleResult& result, const json& reference,
+inline void CompareSealedEstimates(const MleResult& result, const json& reference,
                                    bool covariates) {
   const auto estimates = EstimatesByName(result);
   size_t compared = 0;
@@ -34,7 +34,7 @@ inline void CompareSealedEstimates(const methods::mle::MleResult& result, const 
   EXPECT_GT(compared, 0u);
 }
 
-inline void CompareSealedMeasures(const methods::mle::MleResult& result, const json& reference) {
+inline void CompareSealedMeasures(const MleResult& result, const json& reference) {
   const json& fit = reference["fit"];
   const std::map<std::string, double>& measures = result.fit.fit_measures;
   EXPECT_NEAR(measures.at("logl"), fit["logl"].get<double>(), 1e-6 * measures.at("ntotal"));
@@ -54,8 +54,9 @@ inline bool HasSealedCovariates(const json& reference) {
 }
 
 // All that the protocol opens of the reference.
-inline ReferenceStudyOptions SealedOptions(const json& reference, const std::string& engine) {
-  ReferenceStudyOptions options;
+inline partita::testing::ReferenceStudyOptions SealedOptions(const json& reference,
+                                                             const std::string& engine) {
+  partita::testing::ReferenceStudyOptions options;
   options.engine = engine;
   options.protocol = "sealed";
   options.release = HasSealedCovariates(reference) ? "[\"estimates\", \"standard-errors\", \"fit\"]"
@@ -64,10 +65,10 @@ inline ReferenceStudyOptions SealedOptions(const json& reference, const std::str
 }
 
 // Lavaan's numbers, the plan's traffic, and nothing opened but what the study lists.
-inline void ExpectSealedEnds(const json& reference, const std::vector<runtime::PartyEnd>& ends) {
+inline void ExpectSealedEnds(const json& reference, const std::vector<run::PartyEnd>& ends) {
   const bool covariates = HasSealedCovariates(reference);
-  const runtime::PartyOutcome& receiver = Receiver(ends);
-  const methods::mle::MleResult& result = testing::MleResultsOf(receiver).front();
+  const run::PartyOutcome& receiver = Receiver(ends);
+  const MleResult& result = partita::testing::MleResultsOf(receiver).front();
   EXPECT_TRUE(result.fit.converged);
   CompareSealedEstimates(result, reference, covariates);
   CompareSealedMeasures(result, reference);
@@ -78,10 +79,11 @@ inline void ExpectSealedEnds(const json& reference, const std::vector<runtime::P
                                     "sealed-estimates/main", "sealed-fit/main"};
   if (covariates) expected.insert("sealed-standard-errors/main");
   EXPECT_EQ(opened, expected);
-  EXPECT_EQ(
-      std::count_if(ends.begin(), ends.end(),
-                    [](const auto& end) { return !testing::MleResultsOf(*end.outcome).empty(); }),
-      1);
+  EXPECT_EQ(std::count_if(ends.begin(), ends.end(),
+                          [](const auto& end) {
+                            return !partita::testing::MleResultsOf(*end.outcome).empty();
+                          }),
+            1);
 }
 
 // One partition on one engine.
@@ -104,4 +106,4 @@ inline void ExpectSealedOnAllEngines(const json& reference, const json& partitio
   }
 }
 
-}  // namespace partita::testing
+}  // namespace partita::methods::mle::testing

@@ -1,13 +1,13 @@
 // Every complete-data reference with every partition on every engine through the protocol `sealed`.
 #include "tests/methods/mle/sealed_study.h"
 
-namespace partita::sealed_study_references_test {
+namespace partita::methods::mle::sealed_study_references_test {
 namespace {
 
 class SealedReferences : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SealedReferences, EveryPartitionAndEngineGivesTheReference) {
-  const nlohmann::json reference = testing::LoadReference(GetParam());
+  const nlohmann::json reference = partita::testing::LoadReference(GetParam());
   for (const nlohmann::json& partition : reference["partitions"]) {
     testing::ExpectSealedOnAllEngines(reference, partition);
     if (HasFailure()) return;
@@ -15,8 +15,8 @@ TEST_P(SealedReferences, EveryPartitionAndEngineGivesTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(CompleteData, SealedReferences,
-                         ::testing::ValuesIn(testing::CompleteDataReferences()),
+                         ::testing::ValuesIn(partita::testing::CompleteDataReferences()),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace
-}  // namespace partita::sealed_study_references_test
+}  // namespace partita::methods::mle::sealed_study_references_test

@@ -10,7 +10,7 @@
 #include "run/party/build_plan.h"
 #include "tests/run/results.h"
 
-namespace partita::sealed_study_test {
+namespace partita::methods::mle::sealed_study_test {
 namespace {
 
 using nlohmann::json;
@@ -26,12 +26,11 @@ nlohmann::json Vertical(const json& reference) {
 }
 
 // The vertical partition with all digits; run once for all tests of this program.
-const std::vector<runtime::PartyEnd>& ExactEnds(const std::string& name,
-                                                const std::string& engine) {
-  static std::map<std::string, std::vector<runtime::PartyEnd>> ends;
+const std::vector<run::PartyEnd>& ExactEnds(const std::string& name, const std::string& engine) {
+  static std::map<std::string, std::vector<run::PartyEnd>> ends;
   auto found = ends.find(name + " " + engine);
   if (found == ends.end()) {
-    const json reference = testing::LoadReference(name);
+    const json reference = partita::testing::LoadReference(name);
     found = ends.emplace(name + " " + engine,
                          testing::RunReference(reference, Vertical(reference),
                                                testing::SealedOptions(reference, engine)))
@@ -41,7 +40,7 @@ const std::vector<runtime::PartyEnd>& ExactEnds(const std::string& name,
 }
 
 TEST_F(SealedStudy, FitsARegressionOfTwoParties) {
-  const json reference = testing::LoadReference("reg_simple");
+  const json reference = partita::testing::LoadReference("reg_simple");
   for (const char* engine : {"dealer", "ot"})
     testing::ExpectSealedStudy(reference, Vertical(reference), engine);
 }
@@ -49,7 +48,7 @@ TEST_F(SealedStudy, FitsARegressionOfTwoParties) {
 // Covariates' moments stay sealed, standard errors are computed on shares. As all partitions of all
 // models, on engine `shamir` in sealed_study_references_test.cc.
 TEST_F(SealedStudy, FitsCovariatesOfThreeParties) {
-  const json reference = testing::LoadReference("reg_multiple_fixedx");
+  const json reference = partita::testing::LoadReference("reg_multiple_fixedx");
   ASSERT_TRUE(testing::HasSealedCovariates(reference));
   const auto& ends = ExactEnds("reg_multiple_fixedx", "replicated");
   ASSERT_FALSE(HasFailure());
@@ -59,7 +58,7 @@ TEST_F(SealedStudy, FitsCovariatesOfThreeParties) {
 TEST_F(SealedStudy, FitsFactorsOfThreeParties) {
   const auto& ends = ExactEnds("hs_cfa3", "dealer");
   ASSERT_FALSE(HasFailure());
-  testing::ExpectSealedEnds(testing::LoadReference("hs_cfa3"), ends);
+  testing::ExpectSealedEnds(partita::testing::LoadReference("hs_cfa3"), ends);
 }
 
 // As the product opens them: in multiples of a power of two of at most 2^-6 standard errors,
@@ -68,21 +67,20 @@ TEST_F(SealedStudy, OpensOnTheGridOfTheStandardErrors) {
   for (const auto& [name, engine] : std::map<std::string, std::string>{
            {"reg_multiple_fixedx", "replicated"}, {"hs_cfa3", "dealer"}}) {
     SCOPED_TRACE(name);
-    const json reference = testing::LoadReference(name);
+    const json reference = partita::testing::LoadReference(name);
     const bool covariates = testing::HasSealedCovariates(reference);
     const auto& exact_ends = ExactEnds(name, engine);
-    testing::ReferenceStudyOptions options = testing::SealedOptions(reference, engine);
+    partita::testing::ReferenceStudyOptions options = testing::SealedOptions(reference, engine);
     options.on_grid = true;
     const auto ends = testing::RunReference(reference, Vertical(reference), options);
     ASSERT_FALSE(::testing::Test::HasFailure());
     testing::ComparePlanWithTraffic(ends);
-    const runtime::PartyOutcome& outcome = testing::Receiver(ends);
+    const run::PartyOutcome& outcome = testing::Receiver(ends);
     std::set<std::string> opened;
     for (const auto& count : outcome.releases) opened.insert(count.release.id);
     EXPECT_EQ(opened.count("sealed-grids/main"), 1u);
-    const methods::mle::MleResult& result = testing::MleResultsOf(outcome).front();
-    const methods::mle::MleResult& exact =
-        testing::MleResultsOf(testing::Receiver(exact_ends)).front();
+    const MleResult& result = partita::testing::MleResultsOf(outcome).front();
+    const MleResult& exact = partita::testing::MleResultsOf(testing::Receiver(exact_ends)).front();
     EXPECT_TRUE(result.fit.converged);
     // Half a step of at most g SE, the bits that guard the rounding, and the 2^-10 that the
     // variance on shares is off by.
@@ -117,16 +115,16 @@ struct Planned {
   std::string refused;
 };
 Planned PlanOf(const std::string& name, const std::string& release, const std::string& more = "") {
-  testing::ReferenceStudyOptions options;
+  partita::testing::ReferenceStudyOptions options;
   options.protocol = "sealed";
   options.release = release + "\n" + more;
-  const std::string folder = testing::MakeTemporaryFolder("sealed");
-  const json reference = testing::LoadReference(name);
+  const std::string folder = partita::testing::MakeTemporaryFolder("sealed");
+  const json reference = partita::testing::LoadReference(name);
   const std::string file =
-      testing::WriteReferenceStudy(reference, reference["partitions"][0], folder, options);
+      partita::testing::WriteReferenceStudy(reference, reference["partitions"][0], folder, options);
   Planned planned;
   try {
-    planned.plan = runtime::BuildPlan(runtime::PrepareMleStudy(runtime::LoadStudyFile(file)));
+    planned.plan = run::BuildPlan(PrepareMleStudy(LoadStudyFile(file)));
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadInput);
     EXPECT_FALSE(error.hint().empty());
@@ -176,4 +174,4 @@ TEST_F(SealedStudy, RefusesWhatItDoesNotTake) {
 }
 
 }  // namespace
-}  // namespace partita::sealed_study_test
+}  // namespace partita::methods::mle::sealed_study_test

@@ -15,7 +15,7 @@
 #include "tests/methods/mle/design_study.h"
 #include "tests/run/results.h"
 
-namespace partita::study_design_test {
+namespace partita::methods::mle::study_design_test {
 namespace {
 
 using testing::Design;
@@ -79,8 +79,7 @@ struct Expectation {
   bool centre_blocks = false;
 };
 
-void ExpectFit(const methods::mle::MleResult& result, const std::vector<Row>& rows,
-               const Expectation& expected) {
+void ExpectFit(const MleResult& result, const std::vector<Row>& rows, const Expectation& expected) {
   std::vector<stats::GroupMoments> moments;
   for (const Weight& weight : expected.groups)
     moments.push_back(PooledMoments(rows, result.table.observed, weight, expected.centre_blocks));
@@ -282,7 +281,7 @@ TEST(DesignTest, RobustStandardErrorsAreTheSandwich) {
 // What robust standard errors cannot be computed with where columns are split, by name.
 TEST(DesignTest, RobustStandardErrorsOfSplitColumnsRefuseTheRest) {
   const auto rows = MakeRows(60, 13, false);
-  const std::string folder = testing::MakeTemporaryFolder("robust_refused");
+  const std::string folder = partita::testing::MakeTemporaryFolder("robust_refused");
   for (const auto& [line, reason] : std::map<std::string, std::string>{
            {"cluster = \"age\"\n", "the clusters of 'age' need whole rows"},
            {"weights = \"w\"\nweights_type = \"frequency\"\n", "site effects and weights"}}) {
@@ -293,7 +292,7 @@ TEST(DesignTest, RobustStandardErrorsOfSplitColumnsRefuseTheRest) {
       const std::string path = folder + "/study.toml";
       std::ofstream(path) << testing::StudyText(Splits()[split], design, "dealer", rows);
       try {
-        runtime::PrepareMleStudy(runtime::LoadStudyFile(path));
+        PrepareMleStudy(LoadStudyFile(path));
         ADD_FAILURE() << "not refused";
       } catch (const Error& error) {
         EXPECT_THAT(error.message(), ::testing::HasSubstr(reason));
@@ -310,7 +309,7 @@ void ExpectRefused(const Design& design, const std::vector<Row>& rows,
     for (const std::string engine : {"dealer", "replicated"}) {
       if (engine == "replicated" && split.columns.size() != 3) continue;
       SCOPED_TRACE(split.name + " " + engine);
-      for (const runtime::PartyEnd& end : RunEnds(split, design, engine, rows)) {
+      for (const run::PartyEnd& end : RunEnds(split, design, engine, rows)) {
         ASSERT_TRUE(end.error) << end.party;
         if (end.party == "dealer") continue;
         // By itself, or told by a party that was a message ahead.
@@ -406,15 +405,16 @@ TEST(DesignTest, EstimatesAreToldToThoseWhomTheStudyNames) {
       design.release = "[\"moments\", {what = \"estimates\", to = \"" + to + "\"}]";
       design.analyses = {kModel};
       design.rule = "";
-      const std::vector<runtime::PartyEnd> ends = RunEnds(Splits()[1], design, engine, rows);
-      for (const runtime::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
+      const std::vector<run::PartyEnd> ends = RunEnds(Splits()[1], design, engine, rows);
+      for (const run::PartyEnd& end : ends) ASSERT_FALSE(end.error) << end.error->message();
       ExpectPlanned(ends);
-      const methods::mle::MleResult& own = testing::MleResultsOf(*ends[0].outcome).at(0);
+      const MleResult& own = partita::testing::MleResultsOf(*ends[0].outcome).at(0);
       for (size_t i = 1; i < ends.size(); ++i) {
         const bool told = ends[i].party != "dealer" && (to == "all" || ends[i].party == to);
-        ASSERT_EQ(testing::MleResultsOf(*ends[i].outcome).size(), told ? 1u : 0u) << ends[i].party;
+        ASSERT_EQ(partita::testing::MleResultsOf(*ends[i].outcome).size(), told ? 1u : 0u)
+            << ends[i].party;
         if (!told) continue;
-        const methods::mle::MleResult& result = testing::MleResultsOf(*ends[i].outcome)[0];
+        const MleResult& result = partita::testing::MleResultsOf(*ends[i].outcome)[0];
         EXPECT_EQ(result.group_n, own.group_n);
         ASSERT_EQ(result.fit.fit_measures.size(), own.fit.fit_measures.size());
         const auto& measures = result.fit.fit_measures;
@@ -451,4 +451,4 @@ TEST(DesignTest, EstimatesAreToldToThoseWhomTheStudyNames) {
 }
 
 }  // namespace
-}  // namespace partita::study_design_test
+}  // namespace partita::methods::mle::study_design_test

@@ -29,7 +29,7 @@ constexpr double kNorm = 3;  // of a row: ten indicators and numbers within [-1,
 
 // Numbers by their bounds, amounts on a logarithmic scale; a column for every level.
 LabelledRows ReadRows(const char* name) {
-  const data::Table table = methods::dpvi::ReadAdult(FixturePath(std::string("tables/") + name));
+  const data::Table table = methods::mixture::ReadAdult(FixturePath(std::string("tables/") + name));
   std::vector<VectorXd> columns;
   VectorXd y;
   const auto rows = static_cast<Index>(table.num_rows);

@@ -14,9 +14,10 @@
 #include "sums/protocol/sum_statement.h"
 #include "tests/study/mistake.h"
 
-namespace partita::study::collection_file_test {
+namespace partita::sums::collection_file_test {
 namespace {
 
+using study::Edited;
 using ::testing::HasSubstr;
 
 // One certificate per name, for the whole program.
@@ -52,7 +53,7 @@ TEST(CollectionFileTest, SaysWhatItSays) {
   EXPECT_EQ(collection.name, "steps");
   EXPECT_EQ(collection.epoch, 3U);
   EXPECT_EQ(FormatUtc(collection.deadline), "2026-12-01T18:00:00Z");
-  const methods::dca::Contract& contract = collection.contract;
+  const Contract& contract = collection.contract;
   EXPECT_EQ(contract.clients, 1000U);
   EXPECT_EQ(contract.max_drop, 200U);
   EXPECT_EQ(contract.max_collude, 50U);
@@ -60,8 +61,8 @@ TEST(CollectionFileTest, SaysWhatItSays) {
   EXPECT_EQ(contract.nodes, 2U);
   EXPECT_EQ(contract.clip.bound, 2.0);
   EXPECT_EQ(contract.clip.fraction_bits, 24);
-  EXPECT_EQ(contract.ring, methods::dca::RingBits::k64);
-  EXPECT_EQ(contract.noise_source, methods::dca::NoiseSource::kClients);
+  EXPECT_EQ(contract.ring, RingBits::k64);
+  EXPECT_EQ(contract.noise_source, NoiseSource::kClients);
   EXPECT_EQ(collection.nodes[1].name, "south");
   EXPECT_EQ(collection.nodes[1].fingerprint, crypto::Fingerprint(*IdentityOf("south").certificate));
   EXPECT_EQ(NodeIndexByName(collection, "south"), 1U);
@@ -156,7 +157,7 @@ TEST(CollectionFileTest, HashBindsWhatMattersAndNothingElse) {
 }
 
 TEST(CollectionFileTest, MistakesAreFoundWithTheirPlace) {
-  const std::vector<Mistake> mistakes = {
+  const std::vector<study::Mistake> mistakes = {
       {"collection = 1", "collection = 2", "1:14", "cannot read format 2", "collection = 1"},
       {"collection = 1\n", "", "1:1", "needs the key 'collection'", "collection = 1"},
       {"\"steps\"", "\"Steps\"", "2:8", "is no study name", "small letters"},
@@ -189,7 +190,7 @@ TEST(CollectionFileTest, MistakesAreFoundWithTheirPlace) {
       {"9" + BoxKey('1').substr(1), std::string(64, '0'), "20:11", "no valid key", "collection"},
       {"-----BEGIN CERTIFICATE-----", "-----BEGIN-----", "21:15", "is no certificate", "cert.pem"},
   };
-  ExpectMistakes([](const std::string& text) { Parse(text); }, "c.toml", Text(), mistakes);
+  study::ExpectMistakes([](const std::string& text) { Parse(text); }, "c.toml", Text(), mistakes);
 }
 
 // Gaussian noise needs a delta, Laplace noise has none.
@@ -213,10 +214,11 @@ TEST(CollectionFileTest, OnlyGaussianNoiseHasADelta) {
     EXPECT_LE(row.loss.epsilon_upper, 1 + 1e-9);
   }
   const auto parse = [](const std::string& text) { Parse(text); };
-  ExpectMistake(parse, "c.toml", Edited(laplace, "epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-6"),
-                {"", "delta", "12:9", "is pure: it has no delta", "remove it"});
-  ExpectMistake(parse, "c.toml", Edited(laplace, "laplace", "gaussian"),
-                {"", "no delta", "10:1", "needs the key 'delta'", "delta = 1e-6"});
+  study::ExpectMistake(parse, "c.toml",
+                       Edited(laplace, "epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-6"),
+                       {"", "delta", "12:9", "is pure: it has no delta", "remove it"});
+  study::ExpectMistake(parse, "c.toml", Edited(laplace, "laplace", "gaussian"),
+                       {"", "no delta", "10:1", "needs the key 'delta'", "delta = 1e-6"});
 }
 
 TEST(CollectionFileTest, NodesAndReadersAreDifferentPeople) {
@@ -257,4 +259,4 @@ TEST(CollectionFileTest, PlanCountsBytesAndStatesThePromise) {
 }
 
 }  // namespace
-}  // namespace partita::study::collection_file_test
+}  // namespace partita::sums::collection_file_test

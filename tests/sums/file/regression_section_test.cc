@@ -10,12 +10,13 @@
 #include "sums/protocol/sum_statement.h"
 #include "tests/study/mistake.h"
 
-namespace partita::study::regression_section_test {
+namespace partita::sums::regression_section_test {
 namespace {
 
-using methods::regression::Collects;
-using methods::regression::Estimator;
-using methods::regression::Spec;
+using regression::Collects;
+using regression::Estimator;
+using regression::Spec;
+using study::Edited;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -50,14 +51,14 @@ upper = 220
 )";
 
 std::optional<Spec> Parse(const std::string& text) {
-  const toml::table tree = ParseToml(text, "c.toml");
-  return ReadRegression(
-      TableReader("c.toml", tree, "the collection file", {"collection", "regression", "variable"}));
+  const toml::table tree = study::ParseToml(text, "c.toml");
+  return ReadRegression(study::TableReader("c.toml", tree, "the collection file",
+                                           {"collection", "regression", "variable"}));
 }
 
 TEST(RegressionSectionTest, ReadsEveryKey) {
   const Spec spec = *Parse(kSection);
-  EXPECT_THAT(Names(spec.variables), ElementsAre("age", "sex", "pressure"));
+  EXPECT_THAT(study::Names(spec.variables), ElementsAre("age", "sex", "pressure"));
   EXPECT_EQ(spec.outcome().name, "pressure");
   EXPECT_TRUE(spec.intercept);
   EXPECT_FALSE(spec.laplace);
@@ -86,7 +87,7 @@ TEST(RegressionSectionTest, HasDefaults) {
 }
 
 TEST(RegressionSectionTest, EveryMistakeHasItsPlaceAndARemedy) {
-  const std::vector<Mistake> mistakes = {
+  const std::vector<study::Mistake> mistakes = {
       {"outcome = \"pressure\"", "outcom = \"pressure\"", "2:1", "unknown key 'outcom'", "outcome"},
       {"outcome = \"pressure\"\n", "", "1:1", "outcome", "outcome = "},
       {"outcome = \"pressure\"", "outcome = \"presure\"", "2:11", "presure",
@@ -117,7 +118,7 @@ TEST(RegressionSectionTest, EveryMistakeHasItsPlaceAndARemedy) {
       {"slope_sd = 0.5", "slope_sd = [0, 1]", "12:12", "two ascending", ""},
       {"levels = [\"female\", \"male\"]", "levels = [\"female\"]", "22:", "level", ""},
   };
-  ExpectMistakes([](const std::string& text) { Parse(text); }, "c.toml", kSection, mistakes);
+  study::ExpectMistakes([](const std::string& text) { Parse(text); }, "c.toml", kSection, mistakes);
   try {
     Parse("[[variable]]\nname = \"age\"\n");
     ADD_FAILURE() << "accepted";
@@ -152,7 +153,7 @@ TEST(RegressionSectionTest, WhatDecidesTheVectorIsCanonical) {
 TEST(RegressionContractTest, SensitivityIsThatOfTheMoments) {
   for (const char* noise : {"gaussian", "laplace"}) {
     const Spec spec = *Parse(Edited(Edited(kSection, "row_norm = 1.5\n", ""), "gaussian", noise));
-    methods::dca::Contract contract;
+    Contract contract;
     contract.nodes = 3;
     contract.clients = 1000;
     contract.max_drop = 100;
@@ -162,14 +163,13 @@ TEST(RegressionContractTest, SensitivityIsThatOfTheMoments) {
     EXPECT_EQ(contract.dimension, 9U);
     EXPECT_NEAR(contract.sensitivity, spec.laplace ? 9.5 : 4, 1e-9);
     EXPECT_LE(contract.sensitivity, 2 * contract.clip.bound);
-    methods::dca::CalibrateNoise(contract, privacy::Epsilon(1), privacy::Delta(1e-6));
+    CalibrateNoise(contract, privacy::Epsilon(1), privacy::Delta(1e-6));
     CheckContract(contract);
-    const double charged =
-        methods::dca::ChargedLoss(contract, 900, privacy::Delta(1e-6)).epsilon_upper;
+    const double charged = ChargedLoss(contract, 900, privacy::Delta(1e-6)).epsilon_upper;
     EXPECT_LE(charged, 1 + 1e-9);
     EXPECT_GT(charged, 0.9999);
   }
 }
 
 }  // namespace
-}  // namespace partita::study::regression_section_test
+}  // namespace partita::sums::regression_section_test

@@ -10,7 +10,7 @@
 #include "sums/protocol/open_upload.h"
 #include "tests/sums/protocol/world.h"
 
-namespace partita::methods::dca::client_test {
+namespace partita::sums::client_test {
 namespace {
 
 TEST(ClientTest, SharesAddUpToTheClippedRowAndItsNoise) {
@@ -185,4 +185,4 @@ TEST(ContractTest, SizesSharesForThoseWhoRemain) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::client_test
+}  // namespace partita::sums::client_test

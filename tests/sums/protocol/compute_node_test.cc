@@ -11,7 +11,7 @@
 #include "tests/sums/protocol/dropouts.h"
 #include "tests/sums/protocol/rounds.h"
 
-namespace partita::methods::dca::compute_node_test {
+namespace partita::sums::compute_node_test {
 namespace {
 
 class ComputeNodeTest : public ::testing::Test {
@@ -394,4 +394,4 @@ TEST_F(ComputeNodeTest, AggregationRefusesWhatDoesNotBelongTogether) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::compute_node_test
+}  // namespace partita::sums::compute_node_test

@@ -9,7 +9,7 @@
 #include "tests/privacy/ledger/crash_vfs.h"
 #include "tests/sums/protocol/rounds.h"
 
-namespace partita::methods::dca::crash_test {
+namespace partita::sums::crash_test {
 namespace {
 
 using privacy::ledger::CrashDisk;
@@ -176,4 +176,4 @@ TEST_F(NodeNoiseCrashTest, PowerFailsAndUnsyncedWritesAreTorn) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::crash_test
+}  // namespace partita::sums::crash_test

@@ -7,7 +7,7 @@
 #include "tests/sums/protocol/postgres_server.h"
 #include "tests/sums/protocol/shares.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // Cuts at every `step`-th byte of a put, in both directions, once with a client that gives up and
 // once with one that connects again; returns the number of cuts. Expects that what was reported as
@@ -63,4 +63,4 @@ inline int CutPutEverywhere(PostgresServer& server, const std::string& database,
   return cuts;
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

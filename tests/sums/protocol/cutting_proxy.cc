@@ -10,7 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 sockaddr_un AddressOf(const std::filesystem::path& socket) {
@@ -115,4 +115,4 @@ void CuttingProxy::Pass(int client, std::optional<Cut> cut) {
   close(server);
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

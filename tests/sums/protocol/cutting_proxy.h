@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 class CuttingProxy {
  public:
@@ -54,4 +54,4 @@ class CuttingProxy {
   std::thread server_thread_;
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

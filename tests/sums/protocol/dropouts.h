@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "tests/sums/protocol/world.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // 10 % never arrive, 5 % at node 0 only, 5 % everywhere and then are gone for ever; nobody waits
 // for them: the sum is exactly that of the others. Returns seconds. Clients are made and forgotten
@@ -53,4 +53,4 @@ inline double RunDropouts(uint32_t clients, size_t dimension) {
   return SecondsSince(start);
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

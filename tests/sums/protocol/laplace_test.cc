@@ -10,7 +10,7 @@
 #include "sums/protocol/sum_statement.h"
 #include "tests/sums/protocol/world.h"
 
-namespace partita::methods::dca::laplace_test {
+namespace partita::sums::laplace_test {
 namespace {
 
 Contract LaplaceContract() {
@@ -151,4 +151,4 @@ TEST(LaplaceTest, SumsComeOut) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::laplace_test
+}  // namespace partita::sums::laplace_test

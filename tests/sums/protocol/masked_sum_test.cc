@@ -3,7 +3,7 @@
 
 #include "tests/sums/protocol/world.h"
 
-namespace partita::methods::dca::masked_sum_test {
+namespace partita::sums::masked_sum_test {
 namespace {
 
 // The first words of a key's stream, by the other class.
@@ -67,4 +67,4 @@ TEST(MaskedSumTest, RefusesOtherLengths) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::masked_sum_test
+}  // namespace partita::sums::masked_sum_test

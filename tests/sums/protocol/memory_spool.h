@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "sums/spool/spool.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 class MemorySpool : public Spool {
  public:
@@ -143,4 +143,4 @@ class WatchedSpool : public Spool, public ChunkBoard {
   int call_ = 0;
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -8,7 +8,7 @@
 
 #include "tests/sums/protocol/world.h"
 
-namespace partita::methods::dca::node_secrets_test {
+namespace partita::sums::node_secrets_test {
 namespace {
 
 AcceptedSet SetOf(uint32_t clients) {
@@ -136,4 +136,4 @@ TEST(NodeSecretsTest, CommitmentsAreOfTheSumTheSetAndTheKey) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::node_secrets_test
+}  // namespace partita::sums::node_secrets_test

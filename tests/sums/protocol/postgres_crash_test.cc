@@ -19,7 +19,7 @@
 #include "tests/sums/protocol/postgres_server.h"
 #include "tests/sums/protocol/rounds.h"
 
-namespace partita::methods::dca::postgres_crash_test {
+namespace partita::sums::postgres_crash_test {
 namespace {
 
 // Runs `work` in a process of its own, which must end by itself or be killed.
@@ -336,4 +336,4 @@ TEST(PostgresCrashTest, ARestoredBackupIsRefused) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::postgres_crash_test
+}  // namespace partita::sums::postgres_crash_test

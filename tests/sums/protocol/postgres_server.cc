@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <thread>
 
-namespace partita::methods::dca {
+namespace partita::sums {
 namespace {
 
 const std::filesystem::path kPrograms = "/usr/lib/postgresql/15/bin";
@@ -193,4 +193,4 @@ PostgresServer& SharedServer() {
   return server;
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

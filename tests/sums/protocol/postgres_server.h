@@ -14,7 +14,7 @@
 
 #include "sums/spool/postgres_spool.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 class PostgresServer {
  public:
@@ -60,4 +60,4 @@ bool HasEnded(pid_t process);
 // The one server of a test program, started when first asked for.
 PostgresServer& SharedServer();
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -15,7 +15,7 @@
 #include "tests/sums/protocol/postgres_server.h"
 #include "tests/sums/protocol/shares.h"
 
-namespace partita::methods::dca::postgres_spool_test {
+namespace partita::sums::postgres_spool_test {
 namespace {
 
 class PostgresSpoolTest : public ::testing::Test {
@@ -409,4 +409,4 @@ TEST_F(PostgresSpoolTest, ReconnectsByItself) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::postgres_spool_test
+}  // namespace partita::sums::postgres_spool_test

@@ -7,7 +7,7 @@
 
 #include "tests/sums/protocol/world.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 // Each client draws one upload and sends those bytes for ever.
 class Clients {
@@ -68,4 +68,4 @@ class Clients {
   std::map<AcceptedUpload, std::vector<Int128>> rows_;
 };
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -7,7 +7,7 @@
 #include "tests/sums/protocol/dropouts.h"
 #include "tests/sums/protocol/rounds.h"
 
-namespace partita::methods::dca::scale_test {
+namespace partita::sums::scale_test {
 namespace {
 
 // The targets of R20 for one node's memory and for the time of all three.
@@ -45,4 +45,4 @@ TEST(ScaleTest, ConcurrentCopiesCountOnce) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::scale_test
+}  // namespace partita::sums::scale_test

@@ -3,7 +3,7 @@
 
 #include "tests/sums/protocol/world.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 inline StoredShare Share(uint32_t client, uint8_t content, size_t size = 10) {
   StoredShare share;
@@ -18,4 +18,4 @@ inline PutResult PutOne(Spool& spool, const StoredShare& share) {
   return spool.Put(std::span(&share, 1)).front();
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -15,7 +15,7 @@
 #include "tests/sums/protocol/postgres_server.h"
 #include "tests/sums/protocol/shares.h"
 
-namespace partita::methods::dca::spool_test {
+namespace partita::sums::spool_test {
 namespace {
 
 using OpenSpool = std::function<std::unique_ptr<Spool>()>;
@@ -340,4 +340,4 @@ TEST(FaultySpoolTest, LooseFreezingIsCaught) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::spool_test
+}  // namespace partita::sums::spool_test

@@ -6,7 +6,7 @@
 #include "sums/protocol/sum_statement.h"
 #include "tests/sums/protocol/world.h"
 
-namespace partita::methods::dca::statement_test {
+namespace partita::sums::statement_test {
 namespace {
 
 using privacy::AdversaryKind;
@@ -159,4 +159,4 @@ TEST(SimulateTest, EveryTransportAndRingGivesTheSum) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::statement_test
+}  // namespace partita::sums::statement_test

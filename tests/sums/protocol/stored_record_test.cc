@@ -8,7 +8,7 @@
 #include "tests/sums/protocol/memory_spool.h"
 #include "tests/sums/protocol/rounds.h"
 
-namespace partita::methods::dca::stored_record_test {
+namespace partita::sums::stored_record_test {
 namespace {
 
 constexpr uint16_t kNode = 0;
@@ -294,4 +294,4 @@ TEST(StoredRecordTest, OtherKeysOpenNothing) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::stored_record_test
+}  // namespace partita::sums::stored_record_test

@@ -15,7 +15,7 @@
 #include "tests/sums/protocol/postgres_server.h"
 #include "tests/sums/protocol/rounds.h"
 
-namespace partita::methods::dca::sum_worker_test {
+namespace partita::sums::sum_worker_test {
 namespace {
 
 constexpr uint32_t kClients = 40;
@@ -363,4 +363,4 @@ TEST(PostgresRoundTest, ProcessesOfOneNodePublishTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::sum_worker_test
+}  // namespace partita::sums::sum_worker_test

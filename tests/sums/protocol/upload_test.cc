@@ -27,7 +27,7 @@ std::atomic<size_t> counted_bytes = 0;
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
-namespace partita::methods::dca::upload_test {
+namespace partita::sums::upload_test {
 namespace {
 
 // A field of an envelope.
@@ -259,4 +259,4 @@ TEST_F(UploadTest, RandomBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::methods::dca::upload_test
+}  // namespace partita::sums::upload_test

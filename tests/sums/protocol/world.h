@@ -17,7 +17,7 @@
 #include "sums/protocol/compute_node.h"
 #include "sums/spool/sqlite_spool.h"
 
-namespace partita::methods::dca {
+namespace partita::sums {
 
 inline crypto::Prg SeededStream(uint64_t seed) {
   std::array<uint8_t, 32> key{};
@@ -190,4 +190,4 @@ inline void ExpectError(ErrorCode code, const std::function<void()>& call) {
   }
 }
 
-}  // namespace partita::methods::dca
+}  // namespace partita::sums

@@ -13,7 +13,7 @@
 #include "sums/regression/bounds.h"
 #include "tests/sums/regression/specs.h"
 
-namespace partita::methods::regression::fit_test {
+namespace partita::sums::regression::fit_test {
 namespace {
 
 using ::testing::Contains;
@@ -162,4 +162,4 @@ TEST(BoundsTest, FollowTheSpreadAndStayWithinTheBounds) {
 }
 
 }  // namespace
-}  // namespace partita::methods::regression::fit_test
+}  // namespace partita::sums::regression::fit_test

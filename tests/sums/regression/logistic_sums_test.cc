@@ -12,10 +12,9 @@
 #include "privacy/sampling/calibrate.h"
 #include "stats/erm/minimize.h"
 
-namespace partita::runtime::logistic_sums_test {
+namespace partita::sums::regression::logistic_sums_test {
 namespace {
 
-namespace regression = methods::regression;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
@@ -37,8 +36,8 @@ Data DrawData(Eigen::Index rows) {
   return data;
 }
 
-regression::LogisticViOptions Options() {
-  regression::LogisticViOptions options;
+LogisticViOptions Options() {
+  LogisticViOptions options;
   options.batch_size = 250;
   options.epochs = 12;
   options.clip_norm = 2;
@@ -61,13 +60,13 @@ TEST(LogisticSumsTest, FindsTheCoefficients) {
   EXPECT_NEAR(result.posterior.mean(1), -1, 0.5);
   // All 250 shares are there, 234 are needed.
   EXPECT_NEAR(result.posterior.noise_stddev,
-              std::sqrt(250.0 / 234) * regression::LogisticNoiseStddev(Options()), 1e-6);
+              std::sqrt(250.0 / 234) * LogisticNoiseStddev(Options()), 1e-6);
 }
 
 // DP-SGD and DP-Adam over the same sums, with little noise and a penalty that matters.
 TEST(LogisticSumsTest, DescentFindsTheMinimum) {
   const Data data = DrawData(2000);
-  regression::LogisticViOptions options = Options();
+  LogisticViOptions options = Options();
   options.epsilon = 60;
   options.clip_norm = 5;  // clips nobody
   options.epochs = 12;
@@ -76,8 +75,8 @@ TEST(LogisticSumsTest, DescentFindsTheMinimum) {
   objective.lambda = 0.5;
   const VectorXd exact = stats::erm::Minimize(rows, objective).w;
   crypto::SystemRandom random;
-  for (const auto optimiser : {regression::Optimiser::kSgd, regression::Optimiser::kAdam}) {
-    options.step = optimiser == regression::Optimiser::kSgd ? 0.5 : 0.02;
+  for (const auto optimiser : {Optimiser::kSgd, Optimiser::kAdam}) {
+    options.step = optimiser == Optimiser::kSgd ? 0.5 : 0.02;
     const SimulatedDescent result =
         SimulateDescent(data.x, data.y, options, optimiser, 0.5, {3, 10, 5}, random);
     EXPECT_EQ(result.sums, 96U);
@@ -89,19 +88,17 @@ TEST(LogisticSumsTest, DescentFindsTheMinimum) {
     EXPECT_EQ(result.statement.rows.size(), 4U);
   }
   options.step = 0;
-  EXPECT_THROW(SimulateDescent(data.x, data.y, options, regression::Optimiser::kSgd, 0.5,
-                               {3, 10, 5}, random),
+  EXPECT_THROW(SimulateDescent(data.x, data.y, options, Optimiser::kSgd, 0.5, {3, 10, 5}, random),
                Error);
   options.step = 1;
-  EXPECT_THROW(SimulateDescent(data.x, data.y, options, regression::Optimiser::kSgd, -0.5,
-                               {3, 10, 5}, random),
+  EXPECT_THROW(SimulateDescent(data.x, data.y, options, Optimiser::kSgd, -0.5, {3, 10, 5}, random),
                Error);
 }
 
 // All epochs together cost the budget, against those that the noise is sized for; every sum alone
 // costs less; nothing protects from all compute nodes.
 TEST(LogisticSumsTest, StatesTheWholeTraining) {
-  regression::LogisticViOptions options = Options();
+  LogisticViOptions options = Options();
   for (const double epsilon : {0.5, 1.0, 4.0}) {
     options.epsilon = epsilon;
     const auto batch = BatchContract(2, options, {3, 10, 5});
@@ -119,7 +116,7 @@ TEST(LogisticSumsTest, StatesTheWholeTraining) {
     }
     EXPECT_TRUE(statement.rows[3].loss.infinite);
     // One epoch of the same noise.
-    regression::LogisticViOptions once = options;
+    LogisticViOptions once = options;
     once.epochs = 1;
     EXPECT_LT(StateLogistic(batch, 2000, once).rows[2].loss.epsilon_upper, 0.5 * epsilon);
   }
@@ -127,7 +124,7 @@ TEST(LogisticSumsTest, StatesTheWholeTraining) {
 
 TEST(LogisticSumsTest, RefusesWhatDoesNotFit) {
   const Data data = DrawData(100);
-  regression::LogisticViOptions options = Options();
+  LogisticViOptions options = Options();
   crypto::SystemRandom random;
   EXPECT_THROW(SimulateLogistic(data.x, data.y, options, {}, random), Error);  // one batch of 250
   options.batch_size = 20;
@@ -137,4 +134,4 @@ TEST(LogisticSumsTest, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::logistic_sums_test
+}  // namespace partita::sums::regression::logistic_sums_test

@@ -13,17 +13,14 @@
 #include "sums/protocol/sum_statement.h"
 #include "tests/sums/regression/specs.h"
 
-namespace partita::runtime::regression_sum_test {
+namespace partita::sums::regression::regression_sum_test {
 namespace {
 
-namespace dca = methods::dca;
-namespace regression = methods::regression;
-
 struct World {
-  regression::Spec spec = regression::SmallSpec();
+  Spec spec = SmallSpec();
   stats::blr::Design design;
-  dca::Contract contract;
-  regression::Rows rows;
+  Contract contract;
+  Rows rows;
 };
 
 // y = 40 + 3 x + 5 [b] - 8 [c] + N(0, 4^2)
@@ -35,8 +32,8 @@ World MakeWorld(bool laplace, size_t rows, uint32_t clients, double epsilon) {
   world.contract.clients = clients;
   world.contract.max_drop = clients / 10;
   world.contract.max_collude = clients / 20;
-  study::ShapeContract(world.spec, world.contract);
-  dca::CalibrateNoise(world.contract, privacy::Epsilon(epsilon), privacy::Delta(1e-6));
+  ShapeContract(world.spec, world.contract);
+  CalibrateNoise(world.contract, privacy::Epsilon(epsilon), privacy::Delta(1e-6));
   std::mt19937 random(4);
   std::normal_distribution<double> normal;
   std::string text = "x,g,y\n";
@@ -86,17 +83,17 @@ TEST(RegressionSumTest, FitsWhatTheClientsHold) {
   crypto::SystemRandom random;
   const SimulatedSum simulated =
       SimulateSum(world.spec, world.design, world.contract, world.rows, random);
-  crypto::Prg chain(regression::FitKey(simulated.sum));
-  const regression::Fit fit = FitSum(world.spec, world.design, simulated.sum, chain);
+  crypto::Prg chain(FitKey(simulated.sum));
+  const Fit fit = FitSum(world.spec, world.design, simulated.sum, chain);
   const double truth[] = {40, 3, 5, -8};
   for (size_t k = 0; k < 4; ++k) {
-    const regression::CoefficientFacts& row = fit.result.coefficients[k];
+    const CoefficientFacts& row = fit.result.coefficients[k];
     EXPECT_LT(std::abs(row.mean - truth[k]), 6 * row.stddev) << row.name;
     EXPECT_LT(row.stddev, 3) << row.name;
     EXPECT_LT(row.lower, row.mean);
     EXPECT_GT(row.upper, row.mean);
   }
-  const double epsilon = dca::ChargedLoss(world.contract, 3000, privacy::Delta(1e-6)).epsilon_upper;
+  const double epsilon = ChargedLoss(world.contract, 3000, privacy::Delta(1e-6)).epsilon_upper;
   EXPECT_LT(epsilon, 20);
 }
 
@@ -109,4 +106,4 @@ TEST(RegressionSumTest, RefusesTablesOfAnotherSize) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::regression_sum_test
+}  // namespace partita::sums::regression::regression_sum_test

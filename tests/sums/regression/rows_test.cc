@@ -11,7 +11,7 @@
 #include "privacy/sampling/clipping.h"
 #include "tests/sums/regression/specs.h"
 
-namespace partita::methods::regression::rows_test {
+namespace partita::sums::regression::rows_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -150,4 +150,4 @@ TEST(RowsTest, NoPairOfRowsExceedsTheSensitivityAndNoneIsChanged) {
 }
 
 }  // namespace
-}  // namespace partita::methods::regression::rows_test
+}  // namespace partita::sums::regression::rows_test

@@ -6,7 +6,7 @@
 #include "data/csv_reader.h"
 #include "sums/regression/spec.h"
 
-namespace partita::methods::regression {
+namespace partita::sums::regression {
 
 inline data::ColumnSchema Number(const std::string& name, double lower, double upper) {
   data::ColumnSchema column;
@@ -32,4 +32,4 @@ inline data::CsvContents Read(const Spec& spec, const std::string& text) {
   return data::ReadCsv(data::FromText(text), "rows.csv", spec.variables, {});
 }
 
-}  // namespace partita::methods::regression
+}  // namespace partita::sums::regression

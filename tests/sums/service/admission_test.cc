@@ -13,10 +13,9 @@
 #include "sums/service/box_key_file.h"
 #include "sums/service/submit_upload.h"
 
-namespace partita::runtime::admission_test {
+namespace partita::sums::admission_test {
 namespace {
 
-using study::Admission;
 using ::testing::HasSubstr;
 
 const std::string kId(32, 'a'), kOther(32, 'b'), kKey(64, '1'), kOtherKey(64, '2');
@@ -78,7 +77,7 @@ TEST(AdmissionListTest, KeysOfLowOrderAreRefusedByTheirClient) {
     EXPECT_TRUE(list.clients.empty());
     // In a list that somebody else wrote.
     list.clients = {client};
-    study::CollectionFile collection;
+    CollectionFile collection;
     collection.contract.clients = 5;
     crypto::SystemRandom random;
     const crypto::BoxKeyPair box = crypto::MakeBoxKeyPair(random);
@@ -118,7 +117,7 @@ TEST(AdmissionListTest, CredentialsAreComparedAndExpire) {
 }
 
 TEST(SecretFileTest, KeysAndTokensComeBack) {
-  const TemporaryFolder folder;
+  const run::TemporaryFolder folder;
   crypto::SystemRandom random;
   const crypto::BoxKeyPair pair = crypto::MakeBoxKeyPair(random);
   const std::filesystem::path file = folder.path() / "box.key";
@@ -166,4 +165,4 @@ TEST(KeptUploadTest, AnyOtherBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::admission_test
+}  // namespace partita::sums::admission_test

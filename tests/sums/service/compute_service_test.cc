@@ -16,7 +16,7 @@
 #include "tests/cli/sum_folder.h"
 #include "tests/privacy/ledger/crash_vfs.h"
 
-namespace partita::runtime::compute_service_test {
+namespace partita::sums::compute_service_test {
 namespace {
 
 using privacy::ledger::CrashDisk;
@@ -35,7 +35,7 @@ class Node0 {
         spool_("spool", folder.collection().contract.study, folder.collection().epoch),
         node_({{folder.collection().contract, folder.collection().epoch, 0, folder.box(0)},
                folder.node_identity(0),
-               study::CertificatesOf(folder.collection()),
+               CertificatesOf(folder.collection()),
                1},
               directory_, spool_, random_),
         queue_(
@@ -53,7 +53,7 @@ class Node0 {
   // What node 0 answers to an upload of `client`, by a clock that shows `time`.
   std::string PostAt(uint32_t client, const std::string& time) {
     SilentProgress progress;
-    const study::CollectionNode& node = folder_.collection().nodes[0];
+    const CollectionNode& node = folder_.collection().nodes[0];
     net::HttpsClient to({node.name, node.address, node.fingerprint}, {});
     net::HttpRequest request;
     request.method = "POST";
@@ -91,10 +91,10 @@ class Node0 {
 
   const partita::testing::SumFolder& folder_;
   const AdmissionList list_;
-  const methods::dca::ClientDirectory directory_;
+  const ClientDirectory directory_;
   crypto::SystemRandom random_;
-  methods::dca::SqliteSpool spool_;
-  methods::dca::ComputeNode node_;
+  SqliteSpool spool_;
+  ComputeNode node_;
   RoundBoard board_;
   UploadQueue queue_;
   ComputeService service_;
@@ -146,9 +146,9 @@ TEST_F(ComputeServiceTest, AFullDiskIsTriedAgain) {
 // Refused before it is judged, whichever of the two clocks is wrong; then the same bytes count.
 TEST_F(ComputeServiceTest, AClockThatIsOffIsTold) {
   Node0 node(folder_, {});
-  const int64_t now = study::NowUtc();
+  const int64_t now = NowUtc();
   for (const int64_t off : {-3600, 3600, -86400 * 365}) {
-    EXPECT_EQ(node.PostAt(0, study::FormatUtc(now + off)), "422 clock-skew");
+    EXPECT_EQ(node.PostAt(0, FormatUtc(now + off)), "422 clock-skew");
   }
   EXPECT_EQ(node.PostAt(0, "yesterday"), "422 clock-skew");
   EXPECT_EQ(node.Status()["counts"]["clock-skew"], 4);
@@ -162,10 +162,10 @@ TEST_F(ComputeServiceTest, AClockThatIsOffIsTold) {
 TEST(RoundApiTest, ClocksAgreeWithinTheAllowance) {
   const int64_t now = 1'800'000'000;
   for (const int64_t off : {int64_t{0}, kClockAllowanceSeconds, -kClockAllowanceSeconds}) {
-    EXPECT_TRUE(ClocksAgree(study::FormatUtc(now + off), now)) << off;
+    EXPECT_TRUE(ClocksAgree(FormatUtc(now + off), now)) << off;
   }
   for (const int64_t off : {kClockAllowanceSeconds + 1, -kClockAllowanceSeconds - 1, -now}) {
-    EXPECT_FALSE(ClocksAgree(study::FormatUtc(now + off), now)) << off;
+    EXPECT_FALSE(ClocksAgree(FormatUtc(now + off), now)) << off;
   }
   for (const char* text : {"", "1800000000", "2027-01-15", "2027-01-15T08:00:00", "\xff"}) {
     EXPECT_FALSE(ClocksAgree(text, now)) << text;
@@ -182,7 +182,7 @@ TEST_F(ComputeServiceTest, AClientIsToldOfClocksThatDisagree) {
         net::Listen(address.host, address.port), folder_.node_identity(k), net::HttpsLimits(), 1,
         [&](const net::HttpRequest& request, const net::HttpReply& reply) {
           ++asked;
-          EXPECT_TRUE(ClocksAgree(request.time, study::NowUtc()));
+          EXPECT_TRUE(ClocksAgree(request.time, NowUtc()));
           reply(net::TextResponse(422, kClockSkew));
         }));
   }
@@ -200,7 +200,7 @@ TEST_F(ComputeServiceTest, AClientIsToldOfClocksThatDisagree) {
 // word, which names nothing of the node's host.
 TEST_F(ComputeServiceTest, EveryRefusalIsOneWord) {
   Node0 node(folder_, {});
-  const study::CollectionNode& at = folder_.collection().nodes[0];
+  const CollectionNode& at = folder_.collection().nodes[0];
   const std::string round = RoundPath(folder_.collection(), "");
   SilentProgress progress;
   uint64_t refused = 0;
@@ -288,4 +288,4 @@ TEST_F(ComputeServiceTest, AFullQueueSaysSo) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::compute_service_test
+}  // namespace partita::sums::compute_service_test

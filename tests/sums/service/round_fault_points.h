@@ -19,7 +19,7 @@
 #include "tests/sums/protocol/postgres_server.h"
 #include "tests/sums/service/round_lives.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 using privacy::ledger::CrashDisk;
 
@@ -48,12 +48,11 @@ inline void PrintFaultPoints(const std::string& where, const std::string& noise_
 inline int FailTheDisk(RoundLives& lives, CrashDisk::Failure failure,
                        CrashDisk::Survivors survivors, uint64_t step) {
   DefaultDisk disk("round-disk");
-  const LedgerOptions ledger = lives.OpenAccount("ledger", disk.name());
+  const run::LedgerOptions ledger = lives.OpenAccount("ledger", disk.name());
   const CrashDisk::Image start = (*disk).Save();
   const auto live = [&](Told& told) -> std::string {
     try {
-      methods::dca::SqliteSpool spool("spool", lives.collection().contract.study,
-                                      lives.collection().epoch);
+      SqliteSpool spool("spool", lives.collection().contract.study, lives.collection().epoch);
       return lives.Live(spool, ledger, lives.HonestPeer(), told);
     } catch (const Error& error) {
       return error.message();
@@ -84,7 +83,7 @@ inline int FailTheDisk(RoundLives& lives, CrashDisk::Failure failure,
 
 // A store that can be made empty again, and whose leases can be made to run out.
 struct AnyStore {
-  std::function<std::unique_ptr<methods::dca::Spool>()> open;
+  std::function<std::unique_ptr<Spool>()> open;
   std::function<void()> clear;
   std::function<void()> let_time_pass;
 };
@@ -99,15 +98,15 @@ inline int StopTheNode(RoundLives& lives, const AnyStore& store) {
   const auto go_on = [](int) {};
   int points = 0, ledgers = 0;
   // Returns whether the life was stopped.
-  const auto live_twice = [&](const methods::dca::WatchedSpool::Watch& before,
-                              const methods::dca::WatchedSpool::Watch& after, const AskPeers& ask) {
+  const auto live_twice = [&](const WatchedSpool::Watch& before, const WatchedSpool::Watch& after,
+                              const AskPeers& ask) {
     store.clear();
-    const LedgerOptions ledger = lives.OpenAccount(fmt::format("ledger{}", ++ledgers));
+    const run::LedgerOptions ledger = lives.OpenAccount(fmt::format("ledger{}", ++ledgers));
     Told told;
     std::string problem;
     {
-      const std::unique_ptr<methods::dca::Spool> spool = store.open();
-      methods::dca::WatchedSpool watched(*spool, before, after);
+      const std::unique_ptr<Spool> spool = store.open();
+      WatchedSpool watched(*spool, before, after);
       problem = lives.Live(watched, ledger, ask, told);
     }
     EXPECT_TRUE(problem.empty() || problem == "stopped") << problem;
@@ -137,49 +136,45 @@ inline int StopTheNode(RoundLives& lives, const AnyStore& store) {
 // Stores for StopTheNode.
 inline AnyStore SqliteStoreOf(const RoundLives& lives, const std::filesystem::path& file) {
   return {[&lives, file] {
-            return std::make_unique<methods::dca::SqliteSpool>(
-                file, lives.collection().contract.study, lives.collection().epoch);
+            return std::make_unique<SqliteSpool>(file, lives.collection().contract.study,
+                                                 lives.collection().epoch);
           },
           [file] { std::filesystem::remove(file); }, [] {}};
 }
-inline methods::dca::PostgresSettings DatabaseOf(const RoundLives& lives,
-                                                 const std::string& database) {
-  methods::dca::PostgresSettings settings = methods::dca::SharedServer().Settings(database);
+inline PostgresSettings DatabaseOf(const RoundLives& lives, const std::string& database) {
+  PostgresSettings settings = SharedServer().Settings(database);
   settings.node = lives.box_key();
   return settings;
 }
 inline AnyStore PostgresStoreOf(const RoundLives& lives, const std::string& database) {
   const auto open = [&lives, database] {
-    return std::make_unique<methods::dca::PostgresSpool>(
+    return std::make_unique<PostgresSpool>(
         DatabaseOf(lives, database), lives.collection().contract.study, lives.collection().epoch);
   };
   return {open,
           [open, database] {
             open();
-            methods::dca::SharedServer().Administer(
+            SharedServer().Administer(
                 database,
                 "DELETE FROM partita_dca.chunk; DELETE FROM partita_dca.share; DELETE FROM "
                 "partita_dca.round");
           },
           [database] {
-            methods::dca::SharedServer().Administer(database,
-                                                    "UPDATE partita_dca.chunk SET until_ms = 0");
+            SharedServer().Administer(database, "UPDATE partita_dca.chunk SET until_ms = 0");
           }};
 }
 
 // The connection to the database is cut at every `step`-th byte, in each direction.
 inline int CutTheConnection(RoundLives& lives, const std::string& database, uint64_t step) {
-  using methods::dca::CuttingProxy;
-  CuttingProxy proxy(methods::dca::SharedServer().socket(), methods::dca::SharedServer().folder());
+  CuttingProxy proxy(SharedServer().socket(), SharedServer().folder());
   const AnyStore store = PostgresStoreOf(lives, database);
-  methods::dca::PostgresSettings cut = DatabaseOf(lives, database);
+  PostgresSettings cut = DatabaseOf(lives, database);
   cut.connection += " port=6543";
   cut.reconnect_for = std::chrono::milliseconds(0);
-  const auto live = [&](const methods::dca::PostgresSettings& settings, const LedgerOptions& ledger,
+  const auto live = [&](const PostgresSettings& settings, const run::LedgerOptions& ledger,
                         Told& told) -> std::string {
     try {
-      methods::dca::PostgresSpool spool(settings, lives.collection().contract.study,
-                                        lives.collection().epoch);
+      PostgresSpool spool(settings, lives.collection().contract.study, lives.collection().epoch);
       return lives.Live(spool, ledger, lives.HonestPeer(), told);
     } catch (const Error& error) {
       return error.message();
@@ -190,7 +185,7 @@ inline int CutTheConnection(RoundLives& lives, const std::string& database, uint
     bool was_cut = true;
     for (uint64_t at = step; was_cut && !::testing::Test::HasFailure(); at += step) {
       store.clear();
-      const LedgerOptions ledger = lives.OpenAccount(fmt::format("cut{}", ++ledgers));
+      const run::LedgerOptions ledger = lives.OpenAccount(fmt::format("cut{}", ++ledgers));
       Told told;
       proxy.CutNext(way, at);
       const std::string problem = live(cut, ledger, told);
@@ -210,4 +205,4 @@ inline int CutTheConnection(RoundLives& lives, const std::string& database, uint
   return points;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

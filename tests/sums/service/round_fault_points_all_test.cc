@@ -1,7 +1,7 @@
 // Every fault point of a private sum (docs/reliability.md has the counts that this prints).
 #include "tests/sums/service/round_fault_points.h"
 
-namespace partita::runtime::round_fault_points_all_test {
+namespace partita::sums::round_fault_points_all_test {
 namespace {
 
 class RoundFaultPointsAllTest : public ::testing::TestWithParam<const char*> {
@@ -51,8 +51,8 @@ TEST_P(RoundFaultPointsAllTest, TheDiskIsFull) {
 
 TEST_P(RoundFaultPointsAllTest, ConnectionsToTheDatabaseAreCut) {
   Print("connection to PostgreSQL cut at every 53rd byte",
-        CutTheConnection(lives_, methods::dca::SharedServer().MakeDatabase(), 53));
+        CutTheConnection(lives_, SharedServer().MakeDatabase(), 53));
 }
 
 }  // namespace
-}  // namespace partita::runtime::round_fault_points_all_test
+}  // namespace partita::sums::round_fault_points_all_test

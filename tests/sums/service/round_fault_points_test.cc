@@ -1,7 +1,7 @@
 // Some of the fault points of a private sum; all of them are in round_fault_points_all_test.cc.
 #include "tests/sums/service/round_fault_points.h"
 
-namespace partita::runtime::round_fault_points_test {
+namespace partita::sums::round_fault_points_test {
 namespace {
 
 class RoundFaultPointsTest : public ::testing::TestWithParam<const char*> {
@@ -27,11 +27,10 @@ TEST_P(RoundFaultPointsTest, TheNodeStopsOnAFile) {
 }
 
 TEST_P(RoundFaultPointsTest, TheNodeStopsOnADatabase) {
-  const int points =
-      StopTheNode(lives_, PostgresStoreOf(lives_, methods::dca::SharedServer().MakeDatabase()));
+  const int points = StopTheNode(lives_, PostgresStoreOf(lives_, SharedServer().MakeDatabase()));
   Print("calls of the PostgreSQL store and messages", points);
   EXPECT_GT(points, 40);
 }
 
 }  // namespace
-}  // namespace partita::runtime::round_fault_points_test
+}  // namespace partita::sums::round_fault_points_test

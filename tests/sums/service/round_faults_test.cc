@@ -23,13 +23,12 @@
 #include "sums/service/round_charge.h"
 #include "tests/cli/sum_folder.h"
 
-namespace partita::runtime::round_faults_test {
+namespace partita::sums::round_faults_test {
 namespace {
 
-using methods::dca::AcceptedSet;
-using methods::dca::Closing;
 using partita::testing::SumFolder;
 using privacy::ledger::SqliteLedger;
+using run::LedgerOptions;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
@@ -79,7 +78,7 @@ class RoundFaultsTest : public ::testing::Test {
       stream.write(reinterpret_cast<const char*>(writer.bytes().data()), 4);
       stream.write(reinterpret_cast<const char*>(envelope.data()),
                    static_cast<std::streamsize>(envelope.size()));
-      const methods::dca::UploadHeader header = methods::dca::ParseEnvelope(envelope).header;
+      const UploadHeader header = ParseEnvelope(envelope).header;
       set.push_back({header.client, header.upload});
     }
     std::ranges::sort(set);
@@ -103,7 +102,7 @@ class RoundFaultsTest : public ::testing::Test {
   }
 
   static Closing ClosingOf(const SumFolder& folder, uint16_t node, const AcceptedSet& set) {
-    const study::CollectionFile& collection = folder.collection();
+    const CollectionFile& collection = folder.collection();
     return {collection.contract.study, collection.epoch, node, static_cast<uint32_t>(set.size()),
             SetHash(collection.contract.study, collection.epoch, set)};
   }
@@ -116,12 +115,11 @@ class RoundFaultsTest : public ::testing::Test {
   }
   // The words that node 0's store says it published: in what comes before its signature.
   static Bytes PublishedWords(const SumFolder& folder) {
-    const study::CollectionFile& collection = folder.collection();
+    const CollectionFile& collection = folder.collection();
     const std::optional<Bytes> publication =
         OpenSpool(folder / "node0.uploads", {}, collection.contract.study, collection.epoch)
             ->publication();
-    return methods::dca::OpenPublication(publication.value(), collection.contract,
-                                         study::CertificatesOf(collection))
+    return OpenPublication(publication.value(), collection.contract, CertificatesOf(collection))
         .words;
   }
 
@@ -165,7 +163,7 @@ class RoundFaultsTest : public ::testing::Test {
 TEST_F(RoundFaultsTest, ARoundIsChargedOnce) {
   const SumFolder folder(Options());
   const LedgerOptions ledger = OpenAccount(folder);
-  methods::dca::Agreement agreement{4, {1}};
+  Agreement agreement{4, {1}};
   const auto charge = [&] {
     return ChargeRound(folder.collection(), agreement, ledger, "test").reservation;
   };
@@ -183,7 +181,7 @@ TEST_F(RoundFaultsTest, ARoundIsChargedOnce) {
   }
   EXPECT_EQ(Spent(ledger), 1U);
   // Another epoch is another round.
-  study::CollectionFile next = folder.collection();
+  CollectionFile next = folder.collection();
   ++next.epoch;
   EXPECT_NE(ChargeRound(next, agreement, ledger, "test").reservation, first);
   EXPECT_EQ(Spent(ledger), 2U);
@@ -196,9 +194,9 @@ TEST_F(RoundFaultsTest, OtherClosingsAreRefusedBeforeTheCharge) {
   const AcceptedSet set = Uploads(folder, folder / "import");
   Closing other = ClosingOf(folder, 1, set);
   other.set_hash[5] ^= 1;
-  const FakeNode node1(folder, 1,
-                       {{"set", methods::dca::EncodeSet(set)},
-                        {"closing", SignClosing(other, folder.node_identity(1))}});
+  const FakeNode node1(
+      folder, 1,
+      {{"set", EncodeSet(set)}, {"closing", SignClosing(other, folder.node_identity(1))}});
   EXPECT_THAT(RunNode0(folder, ledger), HasSubstr("with different sets"));
   EXPECT_EQ(Spent(ledger), 0U);
 }
@@ -212,7 +210,7 @@ TEST_F(RoundFaultsTest, RestoredStoresPublishTheSameWords) {
     const AcceptedSet set = Uploads(folder, folder / "import");
     const FakeNode node1(
         folder, 1,
-        {{"set", methods::dca::EncodeSet(set)},
+        {{"set", EncodeSet(set)},
          {"closing", SignClosing(ClosingOf(folder, 1, set), folder.node_identity(1))}});
     std::set<Bytes> published;
     EXPECT_EQ(RunNode0(folder, ledger), "");
@@ -242,7 +240,7 @@ TEST_F(RoundFaultsTest, AStoreOfOtherUploadsOpensNothingMore) {
     for (const bool first : {true, false}) {
       const FakeNode node1(
           folder, 1,
-          {{"set", methods::dca::EncodeSet(set)},
+          {{"set", EncodeSet(set)},
            {"closing", SignClosing(ClosingOf(folder, 1, set), folder.node_identity(1))}});
       const std::string problem = RunNode0(folder, ledger);
       if (first) {
@@ -265,7 +263,7 @@ TEST_F(RoundFaultsTest, ReadersTakeTheSumThatWasClosed) {
     set[i].client[0] = static_cast<uint8_t>(i);
     other[i].client[0] = static_cast<uint8_t>(i + 1);
   }
-  const methods::dca::Contract& contract = folder.collection().contract;
+  const Contract& contract = folder.collection().contract;
   const auto collect = [&](const AcceptedSet& published, uint64_t epochs_later) -> std::string {
     std::vector<std::unique_ptr<FakeNode>> nodes;
     std::vector<Closing> closings;
@@ -274,8 +272,8 @@ TEST_F(RoundFaultsTest, ReadersTakeTheSumThatWasClosed) {
       closings.back().epoch += epochs_later;
     }
     for (uint16_t k = 0; k < 2; ++k) {
-      const methods::dca::Publication publication{closings[k], RequireAgreement(closings, 2).hash,
-                                                  Bytes(contract.dimension * WordBytes(contract))};
+      const Publication publication{closings[k], RequireAgreement(closings, 2).hash,
+                                    Bytes(contract.dimension * WordBytes(contract))};
       std::map<std::string, Bytes> shown;
       shown["closing"] = SignClosing(ClosingOf(folder, k, set), folder.node_identity(k));
       shown["publication"] = SignPublication(publication, folder.node_identity(k));
@@ -321,4 +319,4 @@ TEST(OpenSpoolTest, ConnectionStringsAreNoFiles) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::round_faults_test
+}  // namespace partita::sums::round_faults_test

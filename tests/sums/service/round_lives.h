@@ -22,7 +22,7 @@
 #include "tests/cli/sum_folder.h"
 #include "tests/sums/protocol/memory_spool.h"
 
-namespace partita::runtime {
+namespace partita::sums {
 
 // What node 0 has let others see, over all its lives.
 struct Told {
@@ -49,27 +49,25 @@ class RoundLives {
     for (uint32_t client = 0; client < kClients; ++client) {
       uploads_.push_back(folder_.Keep(client));
     }
-    methods::dca::ComputeNode& peer =
-        peer_.emplace(Settings(1), directories_[1], peer_spool_, random_);
+    ComputeNode& peer = peer_.emplace(Settings(1), directories_[1], peer_spool_, random_);
     for (const KeptUpload& upload : uploads_) peer.Accept(upload.envelopes[1]);
     peer_set_ = peer.Freeze();
   }
 
-  const study::CollectionFile& collection() const { return folder_.collection(); }
+  const CollectionFile& collection() const { return folder_.collection(); }
   const crypto::BoxPublicKey& box_key() const { return folder_.box(0).public_key; }
   std::filesystem::path Path(const std::string& name) const { return folder_ / name; }
-  methods::dca::NodeSettings Settings(uint16_t k) const {
-    methods::dca::NodeSettings settings{
-        {collection().contract, collection().epoch, k, folder_.box(k)},
-        folder_.node_identity(k),
-        study::CertificatesOf(collection())};
+  NodeSettings Settings(uint16_t k) const {
+    NodeSettings settings{{collection().contract, collection().epoch, k, folder_.box(k)},
+                          folder_.node_identity(k),
+                          CertificatesOf(collection())};
     settings.threads = 1;
     return settings;
   }
 
   // An account with room for some ten rounds, in `options.file`, made through the file system of
   // this name (empty: the system's).
-  LedgerOptions OpenAccount(const std::string& name, const std::string& vfs = {}) {
+  run::LedgerOptions OpenAccount(const std::string& name, const std::string& vfs = {}) {
     const std::filesystem::path file = folder_ / name;
     // What asks whether the file is there asks the system.
     if (!vfs.empty()) std::ofstream(file).flush();
@@ -92,9 +90,9 @@ class RoundLives {
       if (before) before(call);
       Bytes answer;
       if (what == "set") {
-        answer = methods::dca::EncodeSet(peer_set_);
+        answer = EncodeSet(peer_set_);
       } else {
-        answer = peer_->Agree(methods::dca::Intersect(std::vector{peer_set_, shown_set_}));
+        answer = peer_->Agree(Intersect(std::vector{peer_set_, shown_set_}));
         peer_closing_ = answer;
       }
       if (after) after(call);
@@ -103,31 +101,30 @@ class RoundLives {
   }
   // Node 1 in the hands of whoever puts stores back: has the set `agreed`, and closes with whatever
   // node 0 closed, under a commitment that begins with `commitment`.
-  AskPeers CorruptPeer(methods::dca::AcceptedSet agreed, uint8_t commitment = 0) {
+  AskPeers CorruptPeer(AcceptedSet agreed, uint8_t commitment = 0) {
     return [this, agreed, commitment](std::string_view what, size_t) {
-      if (what == "set") return std::map<uint16_t, Bytes>{{1, methods::dca::EncodeSet(agreed)}};
-      methods::dca::Closing closing = methods::dca::OpenClosing(shown_closing_, Certificates());
+      if (what == "set") return std::map<uint16_t, Bytes>{{1, EncodeSet(agreed)}};
+      Closing closing = OpenClosing(shown_closing_, Certificates());
       closing.node = 1;
       closing.commitment = {commitment};
-      return std::map<uint16_t, Bytes>{
-          {1, methods::dca::SignClosing(closing, folder_.node_identity(1))}};
+      return std::map<uint16_t, Bytes>{{1, SignClosing(closing, folder_.node_identity(1))}};
     };
   }
 
   // One life of node 0, which gets the uploads of `clients`. Returns what stopped it, or "".
-  std::string Live(methods::dca::Spool& spool, const std::optional<LedgerOptions>& ledger,
+  std::string Live(Spool& spool, const std::optional<run::LedgerOptions>& ledger,
                    const AskPeers& ask, Told& told, const std::vector<uint32_t>& clients = All()) {
     RoundBoard board;
     std::string problem;
     try {
-      methods::dca::ComputeNode node(Settings(0), directories_[0], spool, random_);
+      ComputeNode node(Settings(0), directories_[0], spool, random_);
       if (!spool.frozen()) {
         for (const uint32_t client : clients) node.Accept(uploads_[client].envelopes[0]);
       }
-      const methods::dca::AcceptedSet own = node.Freeze();
-      board.ShowSet(methods::dca::EncodeSet(own));
+      const AcceptedSet own = node.Freeze();
+      board.ShowSet(EncodeSet(own));
       const AskPeers watching = [&](std::string_view what, size_t max_bytes) {
-        shown_set_ = methods::dca::ParseSet(board.set().value());
+        shown_set_ = ParseSet(board.set().value());
         shown_closing_ = board.closing().value_or(Bytes());
         return ask(what, max_bytes);
       };
@@ -142,16 +139,16 @@ class RoundLives {
     return problem;
   }
 
-  methods::dca::Publication Opened(ByteView publication) const {
-    return methods::dca::OpenPublication(publication, collection().contract, Certificates());
+  Publication Opened(ByteView publication) const {
+    return OpenPublication(publication, collection().contract, Certificates());
   }
 
   // Whatever happened: at most one sum left, and what left was charged before, under its agreement.
-  void ExpectSound(const Told& told, const std::optional<LedgerOptions>& ledger) const {
+  void ExpectSound(const Told& told, const std::optional<run::LedgerOptions>& ledger) const {
     std::set<Bytes> words;
     std::set<std::string> agreements;
     for (const Bytes& bytes : told.publications) {
-      const methods::dca::Publication publication = Opened(bytes);
+      const Publication publication = Opened(bytes);
       words.insert(publication.words);
       agreements.insert(ToHex(publication.agreement));
     }
@@ -168,13 +165,12 @@ class RoundLives {
   }
   // A life that came to its end, with the honest peer: the sum is that of all clients, with the
   // noise that belongs to it, and a reader of the same institution has the same charge.
-  void ExpectTheSum(const Told& told, const std::optional<LedgerOptions>& ledger) {
+  void ExpectTheSum(const Told& told, const std::optional<run::LedgerOptions>& ledger) {
     ASSERT_EQ(told.publications.size(), 1U);
     const std::vector<Bytes> publications = {
         *told.publications.begin(),
         peer_->Publish(std::vector<Bytes>{*told.closings.rbegin(), peer_closing_})};
-    const methods::dca::PrivateSum sum =
-        methods::dca::Aggregate(publications, collection().contract, Certificates());
+    const PrivateSum sum = Aggregate(publications, collection().contract, Certificates());
     EXPECT_EQ(sum.accepted, kClients);
     EXPECT_EQ(sum.grid, Expected());
     if (!ledger) return;
@@ -182,10 +178,10 @@ class RoundLives {
     EXPECT_EQ(SpentReleases(*ledger).size(), 1U);
   }
 
-  methods::dca::AcceptedSet SetOf(const std::vector<uint32_t>& clients) const {
-    methods::dca::AcceptedSet set;
+  AcceptedSet SetOf(const std::vector<uint32_t>& clients) const {
+    AcceptedSet set;
     for (const uint32_t client : clients) {
-      const auto header = methods::dca::ParseEnvelope(uploads_[client].envelopes.front()).header;
+      const auto header = ParseEnvelope(uploads_[client].envelopes.front()).header;
       set.push_back({header.client, header.upload});
     }
     std::ranges::sort(set);
@@ -194,7 +190,7 @@ class RoundLives {
   static std::vector<uint32_t> All() { return {0, 1, 2, 3}; }
 
   // The releases of this account's charges that were spent.
-  static std::vector<std::string> SpentReleases(const LedgerOptions& ledger) {
+  static std::vector<std::string> SpentReleases(const run::LedgerOptions& ledger) {
     std::map<uint64_t, std::string> reserved;
     std::vector<std::string> spent;
     for (const privacy::ledger::Entry& entry :
@@ -209,28 +205,26 @@ class RoundLives {
   }
 
  private:
-  methods::dca::NodeCertificates Certificates() const {
-    return study::CertificatesOf(collection());
-  }
+  NodeCertificates Certificates() const { return CertificatesOf(collection()); }
   std::vector<Int128> Expected() const {
-    const methods::dca::Contract& contract = collection().contract;
-    methods::dca::MaskedSum sum = methods::dca::MaskedSum::Of(contract);
+    const Contract& contract = collection().contract;
+    MaskedSum sum = MaskedSum::Of(contract);
     for (const KeptUpload& upload : uploads_) sum.AddIntegers(folder_.ValueOf(upload));
-    if (contract.noise_source == methods::dca::NoiseSource::kNodes) {
+    if (contract.noise_source == NoiseSource::kNodes) {
       const crypto::Digest set = SetHash(contract.study, collection().epoch, SetOf(All()));
-      for (uint16_t k = 0; k < 2; ++k) methods::dca::AddOwnNoise(Settings(k).round, set, sum);
+      for (uint16_t k = 0; k < 2; ++k) AddOwnNoise(Settings(k).round, set, sum);
     }
     return sum.Signed();
   }
 
   partita::testing::SumFolder folder_;
   crypto::SystemRandom random_;
-  std::vector<methods::dca::ClientDirectory> directories_;
+  std::vector<ClientDirectory> directories_;
   std::vector<KeptUpload> uploads_;
-  methods::dca::MemorySpool peer_spool_;
-  std::optional<methods::dca::ComputeNode> peer_;
-  methods::dca::AcceptedSet peer_set_, shown_set_;
+  MemorySpool peer_spool_;
+  std::optional<ComputeNode> peer_;
+  AcceptedSet peer_set_, shown_set_;
   Bytes shown_closing_, peer_closing_;
 };
 
-}  // namespace partita::runtime
+}  // namespace partita::sums

@@ -10,18 +10,15 @@
 #include "tests/sums/protocol/postgres_server.h"
 #include "tests/sums/service/round_lives.h"
 
-namespace partita::runtime::round_restore_test {
+namespace partita::sums::round_restore_test {
 namespace {
 
-using methods::dca::AcceptedSet;
-using methods::dca::MemorySpool;
-using methods::dca::WatchedSpool;
 using ::testing::Values;
 
 class RoundRestoreTest : public ::testing::TestWithParam<const char*> {
  protected:
   RoundLives lives_{GetParam()};
-  LedgerOptions ledger_ = lives_.OpenAccount("ledger.sqlite");
+  run::LedgerOptions ledger_ = lives_.OpenAccount("ledger.sqlite");
   Told told_;
 };
 
@@ -121,8 +118,8 @@ TEST_P(RoundRestoreTest, RecordsOfAnotherTimeAreRefused) {
 TEST_P(RoundRestoreTest, RacesEndInOneCharge) {
   for (int race = 0; race < 5; ++race) {
     RoundLives lives(GetParam());
-    const LedgerOptions ledger = lives.OpenAccount("ledger.sqlite");
-    const methods::dca::Agreement first{4, {1}}, second{4, {2}};
+    const run::LedgerOptions ledger = lives.OpenAccount("ledger.sqlite");
+    const Agreement first{4, {1}}, second{4, {2}};
     std::atomic<int> charged = 0, refused = 0;
     std::vector<std::thread> threads;
     for (int i = 0; i < 6; ++i) {
@@ -151,7 +148,7 @@ TEST_P(RoundRestoreTest, ReadersAndNodesHaveOneCharge) {
   MemorySpool spool;
   ASSERT_EQ(lives_.Live(spool, ledger_, lives_.HonestPeer(), told_), "");
   lives_.ExpectTheSum(told_, ledger_);
-  methods::dca::Agreement other{4, {9}};
+  Agreement other{4, {9}};
   EXPECT_THROW(ChargeRound(lives_.collection(), other, ledger_, "reader"), Error);
   EXPECT_EQ(RoundLives::SpentReleases(ledger_).size(), 1U);
 }
@@ -220,8 +217,7 @@ TEST_P(RoundRestoreTest, SqliteStoresThatAreEditedOpenTheSameSumOrNone) {
   const std::filesystem::path file = ledger_.file.parent_path() / "edited.uploads";
   const std::filesystem::path kept = ledger_.file.parent_path() / "kept.uploads";
   const auto live = [&] {
-    methods::dca::SqliteSpool spool(file, lives_.collection().contract.study,
-                                    lives_.collection().epoch);
+    SqliteSpool spool(file, lives_.collection().contract.study, lives_.collection().epoch);
     return lives_.Live(spool, ledger_, lives_.HonestPeer(), told_);
   };
   ASSERT_EQ(live(), "");
@@ -238,10 +234,9 @@ TEST_P(RoundRestoreTest, SqliteStoresThatAreEditedOpenTheSameSumOrNone) {
 
 TEST_P(RoundRestoreTest, DatabasesThatAreEditedOpenTheSameSumOrNone) {
   const auto live = [&](const std::string& database) {
-    methods::dca::PostgresSettings settings = methods::dca::SharedServer().Settings(database);
+    PostgresSettings settings = SharedServer().Settings(database);
     settings.node = lives_.box_key();
-    methods::dca::PostgresSpool spool(settings, lives_.collection().contract.study,
-                                      lives_.collection().epoch);
+    PostgresSpool spool(settings, lives_.collection().contract.study, lives_.collection().epoch);
     return lives_.Live(spool, ledger_, lives_.HonestPeer(), told_);
   };
   const std::string forget = "UPDATE partita_dca.round SET publication = NULL; ";
@@ -254,9 +249,9 @@ TEST_P(RoundRestoreTest, DatabasesThatAreEditedOpenTheSameSumOrNone) {
   edits.push_back({forget + "UPDATE partita_dca.chunk SET result = substr(result, 2)", true});
   edits.push_back({forget + "UPDATE partita_dca.round SET chunk_uploads = 3", true});
   for (const Edit& edit : edits) {
-    const std::string database = methods::dca::SharedServer().MakeDatabase();
+    const std::string database = SharedServer().MakeDatabase();
     ASSERT_EQ(live(database), "");
-    methods::dca::SharedServer().Administer(database, edit.sql);
+    SharedServer().Administer(database, edit.sql);
     EXPECT_EQ(!live(database).empty(), edit.fatal) << edit.sql;
   }
   EXPECT_EQ(told_.publications.size(), 1U);
@@ -265,4 +260,4 @@ TEST_P(RoundRestoreTest, DatabasesThatAreEditedOpenTheSameSumOrNone) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::round_restore_test
+}  // namespace partita::sums::round_restore_test

@@ -7,10 +7,8 @@
 #include <set>
 #include <stdexcept>
 
-namespace partita::runtime::upload_queue_test {
+namespace partita::sums::upload_queue_test {
 namespace {
-
-using methods::dca::Verdict;
 
 // A judge that can be held up, and that notes its batches.
 class Judged {
@@ -157,4 +155,4 @@ TEST(UploadQueueTest, ManyThreads) {
 }
 
 }  // namespace
-}  // namespace partita::runtime::upload_queue_test
+}  // namespace partita::sums::upload_queue_test

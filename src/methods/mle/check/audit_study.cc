@@ -21,12 +21,8 @@
 #include "run/simulate/mock_tables.h"
 #include "run/simulate/temporary_folder.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
-
-using methods::mle::LocalBlock;
-using methods::mle::NoisedMoments;
-using methods::mle::PrivateMoments;
 
 constexpr uint64_t kRunsAtOnce = 1000;
 const Bytes kRunId = {'a', 'u', 'd', 'i', 't'};
@@ -37,15 +33,15 @@ using PartyNoise = std::vector<std::vector<Int128>>;     // by computing party
 // The mock tables as every party reads its own.
 PartyRows LoadMockRows(const MleStudy& study, const StudyAuditOptions& options,
                        crypto::RandomSource& random, Progress& progress) {
-  const TemporaryFolder folder;
-  const data::MockStudy mock = MakeMockTables(study, options.rows_per_block, options.seed);
-  const std::vector<std::filesystem::path> paths = WriteMockTables(study, mock, folder.path());
+  const run::TemporaryFolder folder;
+  const data::MockStudy mock = run::MakeMockTables(study, options.rows_per_block, options.seed);
+  const std::vector<std::filesystem::path> paths = run::WriteMockTables(study, mock, folder.path());
   const crypto::Key salt = crypto::RandomKey(random);
   PartyRows rows;
   for (size_t party = 0; party < study.parties.size(); ++party) {
-    LocalData local = study.parties[party].holder
-                          ? LoadLocalData(study, party, paths[party], salt, progress)
-                          : NoLocalData(study);
+    run::LocalData local = study.parties[party].holder
+                               ? run::LoadLocalData(study, party, paths[party], salt, progress)
+                               : run::NoLocalData(study);
     rows.push_back(std::move(static_cast<LocalRows&>(*local.method).blocks.front()));
   }
   return rows;
@@ -72,21 +68,20 @@ std::vector<Int128> OpenedNumbers(const PrivateMoments& design, size_t num_varia
 std::vector<Int128> RunRelease(const MleStudy& study, const PartyRows& rows,
                                const PartyNoise& noise, crypto::RandomSource& random) {
   std::vector<std::unique_ptr<net::Transport>> transports =
-      net::MakeMemoryTransports(PartyNames(study), random);
+      net::MakeMemoryTransports(run::PartyNames(study), random);
   std::vector<std::optional<Error>> errors(transports.size());
   std::vector<NoisedMoments> opened;
   const auto party = [&](size_t self, std::unique_ptr<net::Transport> transport) {
     net::Channel channel(std::move(transport), kRunId, 1);
     mpc::CountingReleaseGate gate;
     gate.Reserve(study.releases);
-    const std::unique_ptr<mpc::Engine> engine = MakeStudyEngine(study, channel, gate);
-    const methods::mle::MomentsTask& task = study.computations.front().task;
+    const std::unique_ptr<mpc::Engine> engine = run::MakeStudyEngine(study, channel, gate);
+    const MomentsTask& task = study.computations.front().task;
     try {
-      const auto shared = methods::mle::ComputeMoments(
-          *engine, task, engine->self() ? rows[self] : std::vector<LocalBlock>{});
-      auto cells = methods::mle::OpenPrivateMoments(
-          *engine, task, shared, *study.privacy,
-          self < noise.size() ? noise[self] : std::vector<Int128>{});
+      const auto shared =
+          ComputeMoments(*engine, task, engine->self() ? rows[self] : std::vector<LocalBlock>{});
+      auto cells = OpenPrivateMoments(*engine, task, shared, *study.privacy,
+                                      self < noise.size() ? noise[self] : std::vector<Int128>{});
       if (self == study.receiver) opened = std::move(cells);
     } catch (const Error& error) {
       errors[self] = error;
@@ -148,7 +143,7 @@ std::vector<Int128> Minus(const std::vector<Int128>& a, const std::vector<Int128
 PartyNoise DrawNoise(const MleStudy& study, crypto::RandomSource& random) {
   PartyNoise noise;
   for (size_t party = 0; party < study.num_computing; ++party) {
-    noise.push_back(methods::mle::DrawNoiseShare(*study.privacy, random));
+    noise.push_back(DrawNoiseShare(*study.privacy, random));
   }
   return noise;
 }
@@ -160,7 +155,7 @@ bool DrawsFromTheDesign(const PrivateMoments& design, crypto::RandomSource& rand
   crypto::Prg twin(key);
   std::vector<Int128> expected(design.num_noised);
   privacy::DiscreteGaussian(design.noise.share_variance).Sample(twin, expected);
-  return methods::mle::DrawNoiseShare(design, tape) == expected;
+  return DrawNoiseShare(design, tape) == expected;
 }
 
 std::vector<std::string> Replay(const MleStudy& study, const StudyAuditOptions& options,
@@ -245,7 +240,7 @@ StudyAudit AuditStudy(const MleStudy& study, const StudyAuditOptions& options,
   const PrivateMoments& design = *study.privacy;
   const uint32_t known = design.promise.known_shares;
   StudyAudit audit;
-  audit.mechanism = methods::mle::MechanismText(design);
+  audit.mechanism = MechanismText(design);
   audit.epsilon = design.promise.epsilon;
   audit.delta = design.promise.delta;
   // The noise of all but the known shares meets the promise with next to nothing to spare, so this
@@ -269,4 +264,4 @@ StudyAudit AuditStudy(const MleStudy& study, const StudyAuditOptions& options,
   return audit;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -20,7 +20,7 @@
 #include "methods/mle/study/study.h"
 #include "privacy/audit/outputs.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 struct StudyAuditOptions {
   uint64_t rows_per_block = 50;  // mock rows of blocks without a declared count
@@ -48,4 +48,4 @@ struct StudyAudit {
 StudyAudit AuditStudy(const MleStudy& study, const StudyAuditOptions& options,
                       crypto::RandomSource& random, Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

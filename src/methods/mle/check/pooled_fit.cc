@@ -5,7 +5,7 @@
 #include "methods/mle/check/rehearse.h"
 #include "methods/mle/fit/patterns.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
 // Which rows take part in an analysis, how often, and in which group.
@@ -104,7 +104,7 @@ WeightedRows RowsOfPattern(const MleStudy& study, const data::Table& table,
 }
 
 std::vector<stats::PatternMoments> PatternMomentsOf(const MleStudy& study,
-                                                    const methods::mle::MleAnalysis& analysis,
+                                                    const MleAnalysis& analysis,
                                                     const data::Table& table,
                                                     const WeightedRows& rows,
                                                     const std::vector<const double*>& columns) {
@@ -126,19 +126,18 @@ std::vector<stats::PatternMoments> PatternMomentsOf(const MleStudy& study,
 
 }  // namespace
 
-std::vector<methods::mle::MleResult> FitPooled(const MleStudy& study, data::Table pooled,
-                                               const std::vector<std::string>& row_blocks,
-                                               Progress& progress) {
+std::vector<MleResult> FitPooled(const MleStudy& study, data::Table pooled,
+                                 const std::vector<std::string>& row_blocks, Progress& progress) {
   data::AddDesignColumns(pooled, study.file.dictionary, study.file.derived);
   const bool by_block = study.file.design.site == study::SiteEffect::kFixed;
-  std::vector<methods::mle::MleResult> results;
+  std::vector<MleResult> results;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    const MleAnalysis& analysis = study.analyses[a].analysis;
     std::vector<const double*> columns;
     for (const data::DesignColumn& variable : analysis.variables)
       columns.push_back(pooled.Get(variable.schema.name).numbers.data());
     const WeightedRows rows = PooledRowsOf(study, a, pooled, row_blocks);
-    methods::mle::MleResult result;
+    MleResult result;
     result.name = analysis.options.name;
     result.table = analysis.table;
     result.information = analysis.options.information;
@@ -166,4 +165,4 @@ std::vector<methods::mle::MleResult> FitPooled(const MleStudy& study, data::Tabl
   return results;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -14,8 +14,10 @@
 #include "run/simulate/mock_tables.h"
 #include "run/simulate/temporary_folder.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
+
+using run::PartyEnd;
 
 namespace fs = std::filesystem;
 
@@ -72,8 +74,8 @@ uint64_t DeepestRounds(const std::vector<PartyEnd>& ends) {
 }
 
 // Appends the parameters of one analysis and all their digits.
-void CompareFits(const methods::mle::MleResult& secure, const methods::mle::MleResult& plain,
-                 Rehearsal& rehearsal, std::vector<double>& digits) {
+void CompareFits(const MleResult& secure, const MleResult& plain, Rehearsal& rehearsal,
+                 std::vector<double>& digits) {
   rehearsal.secure_converged = rehearsal.secure_converged && secure.fit.converged;
   rehearsal.plain_converged = rehearsal.plain_converged && plain.fit.converged;
   for (size_t i = 0; i < secure.table.rows.size(); ++i) {
@@ -138,7 +140,7 @@ Rehearsal Rehearse(const MleStudy& study, const RehearsalOptions& options, Progr
         "the plan");
   }
   for (const Computation& computation : study.computations) {
-    if (!IsPublished(computation.protocol)) continue;
+    if (!published::IsPublished(computation.protocol)) continue;
     throw Error(ErrorCode::kUsage,
                 fmt::format("a rehearsal compares messages with the plan, which does not foresee "
                             "those of protocol '{}'",
@@ -152,28 +154,27 @@ Rehearsal Rehearse(const MleStudy& study, const RehearsalOptions& options, Progr
   }
   Rehearsal rehearsal;
   progress.Phase("mock data");
-  const TemporaryFolder folder;
-  const data::MockStudy mock = MakeMockTables(study, options.rows_per_block, options.seed);
-  const std::vector<fs::path> tables = WriteMockTables(study, mock, folder.path());
+  const run::TemporaryFolder folder;
+  const data::MockStudy mock = run::MakeMockTables(study, options.rows_per_block, options.seed);
+  const std::vector<fs::path> tables = run::WriteMockTables(study, mock, folder.path());
   rehearsal.rows = mock.pooled.num_rows;
 
   SteadyClock::time_point start = SteadyClock::now();
   // On made-up rows nothing needs a grid, and digits can be compared.
-  const std::vector<PartyEnd> ends = SimulateInProcess(UnroundedTwin(study), tables, {}, progress);
+  const std::vector<PartyEnd> ends =
+      run::SimulateInProcess(UnroundedTwin(study), tables, {}, progress);
   rehearsal.secure_seconds = SecondsSince(start);
-  if (const PartyEnd* cause = RootCause(ends)) {
+  if (const PartyEnd* cause = run::RootCause(ends)) {
     throw Error(
         cause->error->code(),
         fmt::format("the rehearsal failed at party {}: {}", cause->party, cause->error->message()),
         cause->error->hint());
   }
   start = SteadyClock::now();
-  const std::vector<methods::mle::MleResult> plain =
-      FitPooled(study, mock.pooled, mock.row_blocks, progress);
+  const std::vector<MleResult> plain = FitPooled(study, mock.pooled, mock.row_blocks, progress);
   rehearsal.plain_seconds = SecondsSince(start);
   CompareCosts(ends, rehearsal);
-  const std::span<const methods::mle::MleResult> secure =
-      report::AnalysesOf(ends[study.receiver].outcome->result.get());
+  const std::span<const MleResult> secure = AnalysesOf(ends[study.receiver].outcome->result.get());
   std::vector<double> digits;
   for (size_t a = 0; a < plain.size(); ++a) CompareFits(secure[a], plain[a], rehearsal, digits);
   if (digits.empty()) return rehearsal;
@@ -183,4 +184,4 @@ Rehearsal Rehearse(const MleStudy& study, const RehearsalOptions& options, Progr
   return rehearsal;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -14,7 +14,7 @@
 #include "methods/mle/study/study.h"
 #include "run/simulate/simulate.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 struct RehearsalOptions {
   uint64_t rows_per_block = 200;  // of blocks without a declared count
@@ -59,13 +59,12 @@ Rehearsal Rehearse(const MleStudy& study, const RehearsalOptions& options, Progr
 
 // Fills in planned, counted and costs_agree: every phase and link of the plan against what the
 // parties counted. Every party must have ended well.
-void CompareCosts(const std::vector<PartyEnd>& ends, Rehearsal& rehearsal);
+void CompareCosts(const std::vector<run::PartyEnd>& ends, Rehearsal& rehearsal);
 
 // The plain fits alone, by analysis. pooled: all rows with all columns of the dictionary;
 // row_blocks: the block of each row. Subsets, incomplete rows, weights and effects of the site are
 // treated as the study file says, on the whole table at once.
-std::vector<methods::mle::MleResult> FitPooled(const MleStudy& study, data::Table pooled,
-                                               const std::vector<std::string>& row_blocks,
-                                               Progress& progress);
+std::vector<MleResult> FitPooled(const MleStudy& study, data::Table pooled,
+                                 const std::vector<std::string>& row_blocks, Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -10,7 +10,7 @@
 #include "methods/mle/plan/leakage.h"
 #include "methods/mle/sealed/sample.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
 std::string ImputationName(const Computation& computation, const RowSet& rows,
@@ -31,8 +31,8 @@ std::vector<int> PlacesOf(const MleStudy& study, size_t analysis, const RowSet& 
 }
 
 // From half-widths around the centres to original units.
-stats::GroupMoments InUnits(const methods::mle::MleAnalysis& analysis,
-                            const stats::GroupMoments& imputed, const std::vector<int>& places) {
+stats::GroupMoments InUnits(const MleAnalysis& analysis, const stats::GroupMoments& imputed,
+                            const std::vector<int>& places) {
   stats::GroupMoments moments{imputed.n, imputed.mean(places), imputed.covariance(places, places)};
   for (size_t v = 0; v < places.size(); ++v) {
     const data::ColumnScale scale = data::ScaleOf(analysis.variables[v].schema);
@@ -44,25 +44,23 @@ stats::GroupMoments InUnits(const methods::mle::MleAnalysis& analysis,
   return moments;
 }
 
-methods::mle::MleResult FitOpenedImputations(const MleStudy& study, size_t analysis,
-                                             const RowSet& rows,
-                                             const methods::mle::OpenedImputations& opened,
-                                             Progress& progress) {
-  const methods::mle::MleAnalysis& prepared = study.analyses[analysis].analysis;
+MleResult FitOpenedImputations(const MleStudy& study, size_t analysis, const RowSet& rows,
+                               const OpenedImputations& opened, Progress& progress) {
+  const MleAnalysis& prepared = study.analyses[analysis].analysis;
   const std::vector<int> places = PlacesOf(study, analysis, rows);
   std::vector<std::vector<stats::GroupMoments>> by_imputation(study.file.design.imputations);
   for (const std::vector<stats::GroupMoments>& group : opened.moments) {
     for (size_t i = 0; i < group.size(); ++i)
       by_imputation[i].push_back(InUnits(prepared, group[i], places));
   }
-  return methods::mle::FitImputed(prepared, by_imputation, opened.counts, progress);
+  return FitImputed(prepared, by_imputation, opened.counts, progress);
 }
 
 }  // namespace
 
-methods::mle::ImputationTask ImputationTaskOf(const MleStudy& study, const Computation& computation,
-                                              const RowSet& rows) {
-  methods::mle::ImputationTask task;
+ImputationTask ImputationTaskOf(const MleStudy& study, const Computation& computation,
+                                const RowSet& rows) {
+  ImputationTask task;
   task.name = ImputationName(computation, rows, study);
   task.receiver = study.receiver;
   task.variables = rows.release.variables;
@@ -90,12 +88,12 @@ methods::mle::ImputationTask ImputationTaskOf(const MleStudy& study, const Compu
 
 study::PlanExposure ImputationExposure(const MleStudy& study, const Computation& computation,
                                        const RowSet& rows) {
-  const methods::mle::ImputationTask task = ImputationTaskOf(study, computation, rows);
+  const ImputationTask task = ImputationTaskOf(study, computation, rows);
   study::PlanExposure exposure;
   exposure.of = "imputed tables" + task.name;
   exposure.to = study.parties[study.receiver].name;
   exposure.level = kSufficientStatistics;
-  exposure.opened = methods::mle::NumImputedValues(task);
+  exposure.opened = NumImputedValues(task);
   exposure.statistics = NumStatistics(rows);
   std::string always;
   for (size_t v = 0; v < task.names.size(); ++v) {
@@ -122,11 +120,11 @@ study::PlanExposure ImputationExposure(const MleStudy& study, const Computation&
 }
 
 void RequireSupportedImputation(const MleStudy& study, size_t analysis) {
-  methods::mle::SealedSums sums;
+  SealedSums sums;
   sums.max_rows =
       static_cast<double>(study.computations[study.analyses[analysis].computation].task.max_rows);
   try {
-    methods::mle::RequireSealedRows(sums);
+    RequireSealedRows(sums);
   } catch (const Error& error) {
     throw Error(error.code(),
                 fmt::format("{}:{}:{}: up to {:.0f} rows are too many to impute on shares",
@@ -136,7 +134,7 @@ void RequireSupportedImputation(const MleStudy& study, size_t analysis) {
   }
   const PreparedAnalysis& prepared = study.analyses[analysis];
   const Computation& computation = study.computations[prepared.computation];
-  const methods::mle::ImputationTask task =
+  const ImputationTask task =
       ImputationTaskOf(study, computation, computation.row_sets[prepared.row_set]);
   for (size_t v = 0; v < task.names.size(); ++v) {
     const bool there = std::any_of(task.observed.begin(), task.observed.end(),
@@ -153,16 +151,15 @@ void RequireSupportedImputation(const MleStudy& study, size_t analysis) {
 }
 
 void FitImputedAnalyses(mpc::Engine& engine, const MleStudy& study, const Computation& computation,
-                        const std::vector<methods::mle::SharedMoments>& shared,
-                        crypto::RandomSource* random, ProtocolResult& result, Progress& progress) {
+                        const std::vector<SharedMoments>& shared, crypto::RandomSource* random,
+                        ProtocolResult& result, Progress& progress) {
   for (const RowSet& rows : computation.row_sets) {
-    const methods::mle::ImputationTask task = ImputationTaskOf(study, computation, rows);
+    const ImputationTask task = ImputationTaskOf(study, computation, rows);
     progress.Phase("imputation");
     engine.BeginPhase("imputation" + task.name);
-    std::vector<methods::mle::SharedMoments> cells;
+    std::vector<SharedMoments> cells;
     for (const size_t cell : rows.cells) cells.push_back(shared[cell]);
-    const methods::mle::OpenedImputations opened =
-        methods::mle::ImputeAndOpen(engine, task, cells, random, progress);
+    const OpenedImputations opened = ImputeAndOpen(engine, task, cells, random, progress);
     if (engine.self() != study.receiver) continue;
     for (const size_t a : rows.analyses) {
       progress.Phase("fits of " + study.file.analyses[a].name);
@@ -171,4 +168,4 @@ void FitImputedAnalyses(mpc::Engine& engine, const MleStudy& study, const Comput
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

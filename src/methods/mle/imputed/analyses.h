@@ -7,11 +7,11 @@
 #include "methods/mle/study/protocol.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 // All variables of the analyses over these rows are imputed together.
-methods::mle::ImputationTask ImputationTaskOf(const MleStudy& study, const Computation& computation,
-                                              const RowSet& rows);
+ImputationTask ImputationTaskOf(const MleStudy& study, const Computation& computation,
+                                const RowSet& rows);
 
 study::PlanExposure ImputationExposure(const MleStudy& study, const Computation& computation,
                                        const RowSet& rows);
@@ -22,7 +22,7 @@ void RequireSupportedImputation(const MleStudy& study, size_t analysis);
 // Imputes every set of rows, each in a phase of its own, and fits the analyses at the receiver.
 // shared: by cell. random: this party's own; null at the dealer.
 void FitImputedAnalyses(mpc::Engine& engine, const MleStudy& study, const Computation& computation,
-                        const std::vector<methods::mle::SharedMoments>& shared,
-                        crypto::RandomSource* random, ProtocolResult& result, Progress& progress);
+                        const std::vector<SharedMoments>& shared, crypto::RandomSource* random,
+                        ProtocolResult& result, Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -8,7 +8,7 @@
 #include "privacy/sampling/distributed_noise.h"
 #include "run/party/study_engine.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
 using privacy::Adjacency;
@@ -19,7 +19,7 @@ using privacy::ledger::GridGaussian;
 using privacy::ledger::Policy;
 
 double SensitivityUnder(const MleStudy& study, const Policy& policy, Adjacency adjacency) {
-  const methods::mle::PrivateMoments& design = *study.privacy;
+  const PrivateMoments& design = *study.privacy;
   if (adjacency == Adjacency::kReplace) return design.replace_sensitivity.value();
   if (design.promise.adjacency == Adjacency::kAddRemove) return design.sensitivity.value();
   throw Error(ErrorCode::kRefused,
@@ -40,12 +40,12 @@ Charge ChargeOf(const MleStudy& study, const Policy& policy, Adversary adversary
 // Against those who take part themselves: rows of one party are protected from the others.
 Charge InsiderCharge(const MleStudy& study, const Policy& policy) {
   const bool shamir = study.file.engine.name == "shamir";
-  if (shamir && policy.coalition > ThresholdOf(study)) {
+  if (shamir && policy.coalition > run::ThresholdOf(study)) {
     throw Error(
         ErrorCode::kRefused,
         fmt::format("the budget of table {} is for {} parties that pool what they know, "
                     "but the engine 'shamir' withstands {} of {}",
-                    policy.table, policy.coalition, ThresholdOf(study), study.num_computing),
+                    policy.table, policy.coalition, run::ThresholdOf(study), study.num_computing),
         "use the engine dealer, more parties, or a larger threshold");
   }
   if (policy.coalition > 1 && study.file.engine.name == "replicated") {
@@ -73,4 +73,4 @@ std::vector<Charge> MleStudy::Charges(const Policy& policy) const {
   return charges;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -6,15 +6,8 @@
 #include "methods/mle/study/computations.h"
 #include "methods/mle/study/missing_patterns.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
-
-using methods::mle::CountBoth;
-using methods::mle::CountForm;
-using methods::mle::CountOnes;
-using methods::mle::CountRows;
-using methods::mle::CountZeros;
-using methods::mle::DisclosureCheck;
 
 class CheckList {
  public:
@@ -173,7 +166,7 @@ class CheckList {
         const CountForm rows = Combine(Sum(OfPattern(other, k)), Sum(OfPattern(rows_, k)), -1);
         Add("rows",
             fmt::format("none or at least {} {} are outside of its subset", spec_.min_cell,
-                        runtime::PatternText(study_.file.design.patterns[k])),
+                        mle::PatternText(study_.file.design.patterns[k])),
             rows, spec_.min_cell);
         AllowNone(rows);
       }
@@ -268,7 +261,7 @@ class CheckList {
   }
   std::string PatternText(const RowSelection& selection) const {
     if (!selection.pattern) return "rows";
-    return runtime::PatternText(study_.file.design.patterns[*selection.pattern]);
+    return mle::PatternText(study_.file.design.patterns[*selection.pattern]);
   }
   std::string RowsOf(size_t cell) const {
     std::string text = PatternText(computation_.selections[cell]);
@@ -334,4 +327,4 @@ std::vector<DisclosureCheck> PlanDisclosureChecks(const MleStudy& study,
   return checks;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

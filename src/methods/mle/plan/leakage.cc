@@ -17,8 +17,12 @@
 #include "mpc/shamir_code.h"
 #include "run/party/study_engine.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
+
+using published::kRowsLeak;
+using run::BitsAgainst;
+using run::CovariateTable;
 
 constexpr char kOracle[] = "likelihood-oracle";
 constexpr char kNoised[] = "noised-statistics";  // private_study.h
@@ -32,7 +36,7 @@ std::string Names(const Computation& computation, const std::vector<size_t>& var
 
 // Means of 0/1 columns are counts, and their products 2 x 2 tables: these say most about persons.
 std::vector<std::string> ExactCounts(const Computation& computation,
-                                     const methods::mle::MomentsRelease& release) {
+                                     const MomentsRelease& release) {
   std::vector<std::string> clauses;
   std::vector<size_t> binary;
   for (size_t v : release.variables) {
@@ -55,7 +59,7 @@ std::vector<std::string> ExactCounts(const Computation& computation,
 }
 
 std::vector<std::string> MomentClauses(const Computation& computation,
-                                       const methods::mle::MomentsRelease& release) {
+                                       const MomentsRelease& release) {
   const size_t k = release.variables.size();
   const size_t all = k * (k + 1) / 2;
   std::vector<std::string> clauses = {
@@ -158,9 +162,10 @@ std::vector<study::PlanExposure> ReceiverExposures(const MleStudy& study) {
       exposures.push_back(
           computation.protocol == kLikelihood ? LikelihoodExposure(study, computation, rows)
           : computation.protocol == kSealed   ? SealedExposure(study, computation, rows)
-          : IsPublished(computation.protocol) ? PublishedExposure(study, computation, rows)
-          : IsImputed(study)                  ? ImputationExposure(study, computation, rows)
-                                              : MomentsExposure(study, computation, rows));
+          : published::IsPublished(computation.protocol)
+              ? published::PublishedExposure(study, computation, rows)
+          : IsImputed(study) ? ImputationExposure(study, computation, rows)
+                             : MomentsExposure(study, computation, rows));
       const double bits = OpenedBits(study, computation, rows);
       const std::vector<CovariateTable> of_rows = CovariateTables(study, rows);
       exposures.back().bits = BitsAgainst(bits, of_rows, grid_bits);
@@ -218,15 +223,15 @@ std::vector<study::PlanExposure> OtherExposures(const MleStudy& study) {
   std::vector<study::PlanExposure> exposures;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     const study::AnalysisSpec& spec = study.file.analyses[a];
-    const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    const MleAnalysis& analysis = study.analyses[a].analysis;
     if (MleOf(spec).robust) {
       const std::string id = "estimates/" + spec.name;
       exposures.push_back(OtherExposure(study, a, id, "all", NumReleased(study, id), 0));
     }
     for (const study::ReleaseSpec& release : spec.releases) {
       if (!TellsEstimatesTo(study, release) || spec.protocol == kSealed) continue;
-      exposures.push_back(OtherExposure(study, a, methods::mle::ResultRelease(analysis), release.to,
-                                        methods::mle::NumOnGrid(analysis), study.grid_bits));
+      exposures.push_back(OtherExposure(study, a, ResultRelease(analysis), release.to,
+                                        NumOnGrid(analysis), study.grid_bits));
     }
   }
   return exposures;
@@ -302,7 +307,7 @@ std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
        "no bound: estimates that are computed exactly are not differentially private"}};
   for (size_t p = 0; p < study.num_computing; ++p) {
     if (p == study.receiver) continue;
-    if (HasPublished(study)) {
+    if (published::HasPublished(study)) {
       rows.push_back({study.parties[p].name, "",
                       "no bound: a published protocol shows it what determines rows of others"});
       continue;
@@ -321,7 +326,7 @@ std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
                     "no bound: engine 'replicated' protects against one"});
   }
   if (study.file.engine.name == "shamir") {
-    const size_t most = ThresholdOf(study);
+    const size_t most = run::ThresholdOf(study);
     rows.push_back({fmt::format("any {} computing parties together", most + 1), "",
                     fmt::format("no bound: engine 'shamir' protects against {} of {}", most,
                                 study.num_computing)});
@@ -333,4 +338,4 @@ std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
   return rows;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

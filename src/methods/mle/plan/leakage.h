@@ -6,7 +6,7 @@
 #include "methods/mle/study/study.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 // Levels.
 inline constexpr char kSufficientStatistics[] = "sufficient-statistics";
@@ -30,4 +30,4 @@ std::string LeakageLevel(const std::vector<study::PlanExposure>& exposures);
 // How much each adversary may learn about one person; for exact releases there is no bound.
 std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

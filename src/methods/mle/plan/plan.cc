@@ -13,7 +13,7 @@
 #include "methods/mle/study/private_study.h"
 #include "run/party/predict.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
 // Measured on two cores at 2.5 GHz (docs/benchmarks.md, "Predictions").
@@ -27,10 +27,10 @@ double ProductSeconds(const MleStudy& study) {
   for (const Computation& computation : study.computations) {
     const auto cells = static_cast<double>(computation.task.cells.size());
     for (size_t b = 0; b < computation.task.blocks.size(); ++b) {
-      const methods::mle::RowBlock& block = computation.task.blocks[b];
-      const double rows = ExpectedRows(study, b);
+      const RowBlock& block = computation.task.blocks[b];
+      const double rows = run::ExpectedRows(study, b);
       double columns = 0;
-      for (const methods::mle::BlockHolder& holder : block.holders)
+      for (const BlockHolder& holder : block.holders)
         columns += static_cast<double>(holder.variables.size());
       const double split = block.holders.size() > 1 ? 2 : 0.5;
       seconds += cells * rows * split *
@@ -45,12 +45,12 @@ double RobustSeconds(const MleStudy& study) {
   double seconds = 0;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     if (!MleOf(study.file.analyses[a]).robust) continue;
-    const methods::mle::RobustTask task = RobustTaskOf(study, a);
+    const RobustTask task = RobustTaskOf(study, a);
     const auto p = static_cast<double>(task.variables.size());
     const double features = 1 + p + p * (p + 1) / 2;
     for (size_t b = 0; b < task.moments.blocks.size(); ++b) {
-      if (!methods::mle::IsSplit(task.moments.blocks[b])) continue;
-      seconds += static_cast<double>(task.cells.size()) * ExpectedRows(study, b) * 2 *
+      if (!IsSplit(task.moments.blocks[b])) continue;
+      seconds += static_cast<double>(task.cells.size()) * run::ExpectedRows(study, b) * 2 *
                  (features * features * kProductSeconds + features * kMaskSeconds);
     }
   }
@@ -132,9 +132,9 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
       plan.assumptions.push_back(std::move(sentence));
     return;
   }
-  for (std::string& sentence : PublishedAssumptions(study))
+  for (std::string& sentence : published::PublishedAssumptions(study))
     plan.assumptions.push_back(std::move(sentence));
-  if (HasPublished(study)) return;
+  if (published::HasPublished(study)) return;
   if (study.pattern_table) {
     plan.assumptions.push_back(
         "The check of the pattern cells is of the table of covariates: persons of one cell may "
@@ -161,15 +161,15 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
 
 }  // namespace
 
-MethodName MleStudy::Method() const {
-  MethodName method{methods::mle::kMethodName, methods::mle::kMethodVersion, ""};
+run::MethodName MleStudy::Method() const {
+  run::MethodName method{kMethodName, kMethodVersion, ""};
   for (const Computation& computation : computations)
     method.protocol += (method.protocol.empty() ? "" : ", ") + computation.protocol;
   return method;
 }
 
-StudySize MleStudy::Size() const {
-  StudySize size;
+run::StudySize MleStudy::Size() const {
+  run::StudySize size;
   for (const Computation& computation : computations)
     size.variables = std::max(size.variables, computation.variables.size());
   for (const PreparedAnalysis& analysis : analyses)
@@ -188,7 +188,7 @@ std::vector<std::string> MleStudy::Warnings() const {
 
 void MleStudy::Describe(study::Plan& plan) const {
   AddAnalyses(*this, plan);
-  for (const methods::mle::DisclosureCheck& check : checks)
+  for (const DisclosureCheck& check : checks)
     plan.checks.push_back(
         {check.analysis, check.variable, check.rule, check.minimum, check.warning});
   if (pattern_table) plan.checks.push_back(PatternCellsCheck(*this, file.disclosure.min_cell));
@@ -203,7 +203,7 @@ void MleStudy::Describe(study::Plan& plan) const {
                   IsSealed(*this) ? "sums of them are exact, the fit on shares rounds to 2^-40"
                                   : "nothing is truncated after that"));
   for (const std::string& warning : Warnings()) plan.notes.push_back("WARNING: " + warning);
-  Forecast forecast = ForecastUtility(*this);
+  run::Forecast forecast = ForecastUtility(*this);
   plan.utility = std::move(forecast.rows);
   for (std::string& note : forecast.notes) plan.notes.push_back(std::move(note));
 }
@@ -249,9 +249,9 @@ std::vector<std::string> MleStudy::AlsoLearns(size_t party) const {
   return learns;
 }
 
-std::vector<study::PlanExposure> MleStudy::Exposures() const { return runtime::Exposures(*this); }
+std::vector<study::PlanExposure> MleStudy::Exposures() const { return mle::Exposures(*this); }
 
-Forecast MleStudy::Utility() const { return ForecastUtility(*this); }
+run::Forecast MleStudy::Utility() const { return ForecastUtility(*this); }
 
 uint64_t MleStudy::NumbersPerRow() const {
   uint64_t numbers = 0;
@@ -278,8 +278,8 @@ std::vector<std::vector<std::string>> MleStudy::MockClusters() const {
   return clusters;
 }
 
-ComputeSeconds MleStudy::Compute() const {
+run::ComputeSeconds MleStudy::Compute() const {
   return {ProductSeconds(*this) + RobustSeconds(*this), FitSeconds(*this)};
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -11,7 +11,7 @@
 #include "methods/mle/sealed/analysis.h"
 #include "methods/mle/study/computations.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
 constexpr double kOutcomeBits = 1;
@@ -63,13 +63,13 @@ double RobustBits(const MleStudy& study, const RowSet& rows) {
 double SealedBits(const MleStudy& study, const Computation& computation, const RowSet& rows) {
   double bits = 0;
   for (const size_t a : rows.analyses) {
-    const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    const MleAnalysis& analysis = study.analyses[a].analysis;
     const std::string& name = study.file.analyses[a].name;
     const uint64_t estimates = NumReleased(study, "sealed-estimates/" + name);
     const uint64_t errors = NumReleased(study, "sealed-standard-errors/" + name);
     const uint64_t groups = NumReleased(study, "group-sizes/" + name);
     // Their grids say of standard errors that are not opened what these would.
-    const bool grids = study.grid_bits > 0 && methods::mle::NeedsStandardErrors(analysis);
+    const bool grids = study.grid_bits > 0 && NeedsStandardErrors(analysis);
     bits += privacy::NumberBits(estimates + std::max(errors, grids ? estimates : 0) +
                                     NumReleased(study, "sealed-fit/" + name),
                                 study.grid_bits);
@@ -101,8 +101,7 @@ uint64_t NumReleased(const MleStudy& study, const std::string& id) {
   return numbers;
 }
 
-std::vector<data::DesignColumn> CovariatesOf(const Study& study,
-                                             const methods::mle::MleAnalysis& analysis) {
+std::vector<data::DesignColumn> CovariatesOf(const run::Study& study, const MleAnalysis& analysis) {
   if (study.partition.kind != data::PartitionKind::kHorizontal) return analysis.variables;
   std::set<std::string> explained;
   for (const stats::Parameter& row : analysis.table.rows) {
@@ -116,21 +115,21 @@ std::vector<data::DesignColumn> CovariatesOf(const Study& study,
   return covariates.empty() ? analysis.variables : covariates;
 }
 
-std::vector<CovariateTable> CovariateTables(const MleStudy& study, const RowSet& rows) {
+std::vector<run::CovariateTable> CovariateTables(const MleStudy& study, const RowSet& rows) {
   const bool left_out = !study.file.population.subset.empty() || !rows.subset.empty() ||
                         study.file.design.missing == study::MissingPolicy::kComplete ||
                         study.file.design.leave_out_other_patterns;
-  std::vector<CovariateTable> tables;
+  std::vector<run::CovariateTable> tables;
   for (const size_t a : rows.analyses) {
-    PatternColumns columns =
-        PatternColumnsOf(study, study.factors, CovariatesOf(study, study.analyses[a].analysis));
+    run::PatternColumns columns = run::PatternColumnsOf(
+        study, study.factors, CovariatesOf(study, study.analyses[a].analysis));
     if (const data::ColumnSchema* group = study.factors.Find(rows.group)) {
-      const std::string source = SourceVariable(study, rows.group);
+      const std::string source = run::SourceVariable(study, rows.group);
       std::erase_if(columns, [&](const auto& column) { return column.first == source; });
-      columns.emplace_back(source, ValueBits(*group));
+      columns.emplace_back(source, run::ValueBits(*group));
     }
     const bool outcomes = MleOf(study.file.analyses[a]).robust;
-    tables.push_back({LeastUnknown(study, columns, left_out), outcomes});
+    tables.push_back({run::LeastUnknown(study, columns, left_out), outcomes});
     for (privacy::UnknownRows& part : tables.back().unknown)
       part.log2_patterns += outcomes ? kOutcomeBits : 0;
   }
@@ -140,7 +139,7 @@ std::vector<CovariateTable> CovariateTables(const MleStudy& study, const RowSet&
 double OpenedBits(const MleStudy& study, const Computation& computation, const RowSet& rows) {
   if (computation.protocol == kSealed) return SealedBits(study, computation, rows);
   if (computation.protocol == kLikelihood) return LikelihoodBits(study, computation, rows);
-  if (IsPublished(computation.protocol)) {
+  if (published::IsPublished(computation.protocol)) {
     uint64_t cells = 0;
     for (const size_t a : rows.analyses)
       cells += NumReleased(study, "published/" + study.file.analyses[a].name);
@@ -148,7 +147,7 @@ double OpenedBits(const MleStudy& study, const Computation& computation, const R
   }
   if (IsImputed(study)) {
     uint64_t numbers = 0;
-    for (const mpc::Release& release : methods::mle::ImputationReleases(
+    for (const mpc::Release& release : ImputationReleases(
              ImputationTaskOf(study, computation, rows), study.parties[study.receiver].name))
       numbers += release.max_count * release.num_values.value_or(0);
     return privacy::NumberBits(numbers, 0);
@@ -156,4 +155,4 @@ double OpenedBits(const MleStudy& study, const Computation& computation, const R
   return MomentBits(study, computation, rows) + RobustBits(study, rows);
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -9,8 +9,10 @@
 #include "base/progress.h"
 #include "methods/mle/study/private_study.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
+
+using run::Forecast;
 
 // A third of half the range; a 0/1 column as if both were equally frequent.
 double DefaultSd(const data::ColumnSchema& column) {
@@ -55,9 +57,9 @@ std::vector<size_t> FreeRows(const stats::ParameterTable& table) {
 }
 
 void ForecastAnalysis(const MleStudy& study, size_t index, Forecast& forecast) {
-  const methods::mle::MleAnalysis& analysis = study.analyses[index].analysis;
+  const MleAnalysis& analysis = study.analyses[index].analysis;
   const std::string& name = study.file.analyses[index].name;
-  const stats::MomentNoise noise = methods::mle::NoiseOf(analysis, *study.privacy);
+  const stats::MomentNoise noise = NoiseOf(analysis, *study.privacy);
   const Eigen::VectorXd sds = PlanningSds(study, index);
   const auto rows = static_cast<double>(PlanningRows(study, index));
   SilentProgress progress;
@@ -131,6 +133,8 @@ Forecast ForecastUtility(const MleStudy& study) {
 
 void RequireUseful(const study::Plan& plan, bool accept) { RefuseUseless(plan.utility, accept); }
 
-void RequireUseful(const Study& study, bool accept) { RefuseUseless(study.Utility().rows, accept); }
+void RequireUseful(const run::Study& study, bool accept) {
+  RefuseUseless(study.Utility().rows, accept);
+}
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

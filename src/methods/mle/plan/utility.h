@@ -13,7 +13,7 @@
 #include "methods/mle/study/study.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 inline constexpr double kWarnInflation = 2;
 inline constexpr double kRefuseInflation = 5;
@@ -22,11 +22,11 @@ inline constexpr double kRefuseInflation = 5;
 inline constexpr double kDetectable = 2.8015852;
 
 // Empty for an exact study.
-Forecast ForecastUtility(const MleStudy& study);
+run::Forecast ForecastUtility(const MleStudy& study);
 
 // Throws kRefused, naming the worst parameter and what would help, if the plan foresees an
 // inflation above kRefuseInflation, unless `accept` (--accept-useless).
 void RequireUseful(const study::Plan& plan, bool accept);
-void RequireUseful(const Study& study, bool accept);
+void RequireUseful(const run::Study& study, bool accept);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

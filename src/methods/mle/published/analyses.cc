@@ -10,17 +10,15 @@
 #include "methods/mle/moments/public_scale.h"
 #include "methods/mle/published/published.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle::published {
 namespace {
 
-namespace published = methods::mle::published;
 using Eigen::Index;
 using Eigen::MatrixXd;
 
-constexpr published::Protocol kProtocols[] = {
-    published::Protocol::kConditional, published::Protocol::kSecureSum,
-    published::Protocol::kSecureMatmul, published::Protocol::kObliviousTransfer,
-    published::Protocol::kPlainPassing};
+constexpr Protocol kProtocols[] = {Protocol::kConditional, Protocol::kSecureSum,
+                                   Protocol::kSecureMatmul, Protocol::kObliviousTransfer,
+                                   Protocol::kPlainPassing};
 
 // Where a variable of the computation stands in the model; empty: it is not there.
 std::optional<Index> PlaceOf(const PreparedAnalysis& analysis, size_t variable) {
@@ -29,18 +27,18 @@ std::optional<Index> PlaceOf(const PreparedAnalysis& analysis, size_t variable) 
   return found - analysis.variables.begin();
 }
 
-published::Layout LayoutOf(const MleStudy& study, size_t index) {
+Layout LayoutOf(const MleStudy& study, size_t index) {
   const PreparedAnalysis& analysis = study.analyses[index];
-  published::Layout layout;
+  Layout layout;
   layout.centre = static_cast<net::PartyIndex>(study.receiver);
   layout.num_variables = static_cast<Index>(analysis.variables.size());
-  for (const methods::mle::RowBlock& rows : study.computations[analysis.computation].task.blocks) {
-    published::Block block;
+  for (const RowBlock& rows : study.computations[analysis.computation].task.blocks) {
+    Block block;
     for (const data::RowBlock& declared : study.partition.blocks) {
       if (declared.name == rows.name) block.rows = static_cast<Index>(declared.count.value_or(0));
     }
-    for (const methods::mle::BlockHolder& holder : rows.holders) {
-      published::BlockNode node{static_cast<net::PartyIndex>(holder.party), {}};
+    for (const BlockHolder& holder : rows.holders) {
+      BlockNode node{static_cast<net::PartyIndex>(holder.party), {}};
       for (const size_t v : holder.variables) {
         if (const auto place = PlaceOf(analysis, v)) node.columns.push_back(*place);
       }
@@ -51,29 +49,28 @@ published::Layout LayoutOf(const MleStudy& study, size_t index) {
   return layout;
 }
 
-published::Task TaskOf(const MleStudy& study, size_t index) {
+Task TaskOf(const MleStudy& study, size_t index) {
   const study::AnalysisSpec& spec = study.file.analyses[index];
-  published::Task task;
+  Task task;
   task.protocol = *std::find_if(std::begin(kProtocols), std::end(kProtocols), [&](auto protocol) {
-    return published::ProtocolName(protocol) == spec.protocol;
+    return ProtocolName(protocol) == spec.protocol;
   });
-  task.masks = MleOf(spec).masks == "paper" ? published::Masks::kPaper : published::Masks::kRing;
+  task.masks = MleOf(spec).masks == "paper" ? Masks::kPaper : Masks::kRing;
   task.layout = LayoutOf(study, index);
   task.table = study.analyses[index].analysis.table;
-  task.scale = methods::mle::PublicScale(study.analyses[index].analysis);
+  task.scale = PublicScale(study.analyses[index].analysis);
   task.rows_may_leak = MleOf(spec).rows_may_leak;
   return task;
 }
 
 // The own columns of the model in natural units, by block.
-published::OwnRows OwnRowsOf(const MleStudy& study, size_t index, size_t self,
-                             const std::vector<methods::mle::LocalBlock>& local,
-                             const published::Task& task) {
+OwnRows OwnRowsOf(const MleStudy& study, size_t index, size_t self,
+                  const std::vector<LocalBlock>& local, const Task& task) {
   const PreparedAnalysis& analysis = study.analyses[index];
-  const methods::mle::MomentsTask& moments = study.computations[analysis.computation].task;
-  published::OwnRows own(moments.blocks.size());
+  const MomentsTask& moments = study.computations[analysis.computation].task;
+  OwnRows own(moments.blocks.size());
   for (size_t b = 0; b < local.size(); ++b) {
-    for (const methods::mle::BlockHolder& holder : moments.blocks[b].holders) {
+    for (const BlockHolder& holder : moments.blocks[b].holders) {
       if (holder.party != self || holder.variables.empty()) continue;
       const size_t rows = local[b].num_rows, columns = holder.variables.size();
       if (static_cast<Index>(rows) != task.layout.blocks[b].rows) {
@@ -106,12 +103,11 @@ published::OwnRows OwnRowsOf(const MleStudy& study, size_t index, size_t self,
   return own;
 }
 
-methods::mle::MleResult ResultOf(const MleStudy& study, size_t index, const published::Task& task,
-                                 published::Result&& fitted) {
-  const methods::mle::MleAnalysis& analysis = study.analyses[index].analysis;
-  methods::mle::MleResult result = methods::mle::ResultWithoutFit(analysis);
+MleResult ResultOf(const MleStudy& study, size_t index, const Task& task, Result&& fitted) {
+  const MleAnalysis& analysis = study.analyses[index].analysis;
+  MleResult result = ResultWithoutFit(analysis);
   result.fit = std::move(fitted.fit);
-  result.group_n = {published::RowsOf(task.layout, 0)};
+  result.group_n = {RowsOf(task.layout, 0)};
   result.fit_measures_available = result.fit.fit_measures.count("chisq") > 0;
   result.notes.push_back(
       fmt::format("Protocol '{}' is for simulation and comparison. What it showed:",
@@ -122,7 +118,7 @@ methods::mle::MleResult ResultOf(const MleStudy& study, size_t index, const publ
 
 uint64_t Cells(const MleStudy& study, size_t index) {
   uint64_t cells = 0;
-  for (const published::Block& block : LayoutOf(study, index).blocks)
+  for (const Block& block : LayoutOf(study, index).blocks)
     cells += static_cast<uint64_t>(block.rows) * study.analyses[index].variables.size();
   return cells;
 }
@@ -131,7 +127,7 @@ uint64_t Cells(const MleStudy& study, size_t index) {
 
 bool IsPublished(const std::string& protocol) {
   return std::any_of(std::begin(kProtocols), std::end(kProtocols),
-                     [&](auto known) { return published::ProtocolName(known) == protocol; });
+                     [&](auto known) { return ProtocolName(known) == protocol; });
 }
 
 bool HasPublished(const MleStudy& study) {
@@ -142,10 +138,10 @@ bool HasPublished(const MleStudy& study) {
 
 void RequireSupportedPublished(const MleStudy& study, size_t index) {
   const study::AnalysisSpec& spec = study.file.analyses[index];
-  const study::MleSection& own = MleOf(spec);
+  const MleSection& own = MleOf(spec);
   const study::DesignSpec& design = study.file.design;
   const auto refuse = [&](const std::string& what, const std::string& hint) {
-    Refuse(study, spec.position, fmt::format("protocol '{}' {}", spec.protocol, what), hint);
+    run::Refuse(study, spec.position, fmt::format("protocol '{}' {}", spec.protocol, what), hint);
   };
   if (study.parties[study.receiver].holder) {
     refuse(fmt::format("needs a central node without rows, and {}, the receiver, holds some",
@@ -169,7 +165,7 @@ void RequireSupportedPublished(const MleStudy& study, size_t index) {
     refuse("has no noise and no bootstrap", "leave them out");
   }
   try {
-    published::CheckTask(TaskOf(study, index), study.parties.size());
+    CheckTask(TaskOf(study, index), study.parties.size());
   } catch (const Error& error) {
     refuse("does not fit: " + error.message(), error.hint());
   }
@@ -222,22 +218,22 @@ std::vector<std::string> PublishedAssumptions(const MleStudy& study) {
 }
 
 void FitPublishedAnalyses(const MleStudy& study, size_t computation,
-                          const std::vector<methods::mle::LocalBlock>& local, const RunInput& input,
+                          const std::vector<LocalBlock>& local, const run::RunInput& input,
                           ProtocolResult& result, Progress& progress) {
   crypto::SystemRandom unused;  // by a dealer, which draws nothing
   for (const RowSet& rows : study.computations[computation].row_sets) {
     for (const size_t a : rows.analyses) {
       progress.Phase("protocol of " + study.file.analyses[a].name);
-      const published::Task task = TaskOf(study, a);
-      const published::OwnRows own = OwnRowsOf(study, a, input.channel->self(), local, task);
+      const Task task = TaskOf(study, a);
+      const OwnRows own = OwnRowsOf(study, a, input.channel->self(), local, task);
       const mpc::Release release = PublishedReleaseOf(study, a);
       if (input.channel->self() < study.num_computing)
         input.gate->Opening(release.id, mpc::kEverybody, *release.num_values);
-      std::optional<published::Result> fitted = published::FitPublished(
+      std::optional<Result> fitted = FitPublished(
           *input.channel, task, own, input.random != nullptr ? *input.random : unused, progress);
       if (fitted) result.results[a] = ResultOf(study, a, task, std::move(*fitted));
     }
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle::published

@@ -9,7 +9,7 @@
 #include "methods/mle/study/protocol.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle::published {
 
 inline constexpr char kRowsLeak[] = "rows";  // a level of leakage
 
@@ -33,7 +33,7 @@ std::vector<std::string> PublishedAssumptions(const MleStudy& study);
 // Fits every analysis of the computation, each in a phase named after the protocol, over
 // input.channel. local: by block; ignored at the dealer, which takes part as a party without rows.
 void FitPublishedAnalyses(const MleStudy& study, size_t computation,
-                          const std::vector<methods::mle::LocalBlock>& local, const RunInput& input,
+                          const std::vector<LocalBlock>& local, const run::RunInput& input,
                           ProtocolResult& result, Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle::published

@@ -9,10 +9,11 @@
 
 #include "report/html_text.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::MleResult;
+using report::Element;
+using report::Escape;
 using stats::Parameter;
 using stats::ParameterTable;
 
@@ -174,7 +175,7 @@ std::string Texts(const ParameterTable& table, const char* op, const char* title
   std::string items;
   for (const Parameter& row : table.rows) {
     if (row.op != op) continue;
-    items += Element("span", Code(row.lhs + " " + row.op + " " + row.rhs), "term") + "\n";
+    items += Element("span", report::Code(row.lhs + " " + row.op + " " + row.rhs), "term") + "\n";
   }
   return items.empty() ? "" : Element("p", Escape(title) + " " + items, "terms") + "\n";
 }
@@ -226,11 +227,11 @@ std::string ModelEquations(const MleResult& result) {
   std::string out = Element("div", writer.Equations() + writer.Moments(), "equations") + "\n";
   out += Texts(result.table, ":=", "Defined:") + Texts(result.table, "==", "Constraints:");
   if (result.group_n.size() > 1) {
-    out += Paragraph(
+    out += report::Paragraph(
         "The equations hold in each group with parameters of its own, but for those with equal "
         "labels or fixed values in the table below.");
   }
   return out + General(result.table.meanstructure);
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -8,7 +8,7 @@
 
 #include "methods/mle/fit/result.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
 // The symbol of every row of the table, as HTML: the user's label where all groups
 // share it, else a letter with a number (lambda loadings, beta regressions, nu and alpha intercepts
@@ -19,6 +19,6 @@ std::vector<std::string> ParameterSymbols(const stats::ParameterTable& table);
 
 // One equation per explained variable, then variances and covariances, constraints and definitions;
 // as HTML. Fixed values are those of `result`'s estimates.
-std::string ModelEquations(const methods::mle::MleResult& result);
+std::string ModelEquations(const MleResult& result);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
 struct Kind {
@@ -26,7 +26,7 @@ bool IsOf(const stats::Parameter& row, const Kind& kind) {
 
 }  // namespace
 
-std::vector<EstimateSection> EstimateSections(const methods::mle::MleResult& result) {
+std::vector<EstimateSection> EstimateSections(const MleResult& result) {
   const std::vector<stats::Parameter>& rows = result.table.rows;
   std::vector<EstimateSection> sections;
   for (size_t group = 1; group <= result.group_n.size(); ++group) {
@@ -46,16 +46,15 @@ std::vector<EstimateSection> EstimateSections(const methods::mle::MleResult& res
   return sections;
 }
 
-const std::vector<stats::ParameterEstimate>& ReportedEstimates(
-    const methods::mle::MleResult& result) {
+const std::vector<stats::ParameterEstimate>& ReportedEstimates(const MleResult& result) {
   return result.robust ? result.robust->estimates : result.fit.estimates;
 }
 
-const Eigen::MatrixXd& ReportedVcov(const methods::mle::MleResult& result) {
+const Eigen::MatrixXd& ReportedVcov(const MleResult& result) {
   return result.robust ? result.robust->vcov : result.fit.vcov;
 }
 
-std::map<std::string, double> ReportedMeasures(const methods::mle::MleResult& result) {
+std::map<std::string, double> ReportedMeasures(const MleResult& result) {
   std::map<std::string, double> measures = result.fit.fit_measures;
   if (result.robust) {
     measures.insert(result.robust->fit_measures.begin(), result.robust->fit_measures.end());
@@ -63,7 +62,7 @@ std::map<std::string, double> ReportedMeasures(const methods::mle::MleResult& re
   return measures;
 }
 
-void CheckEstimates(const methods::mle::MleResult& result) {
+void CheckEstimates(const MleResult& result) {
   const size_t rows = result.table.rows.size();
   if (result.fit.estimates.size() != rows || ReportedEstimates(result).size() != rows) {
     throw Error(ErrorCode::kInternal, "the fit does not belong to its parameter table");
@@ -74,7 +73,7 @@ std::string ParameterName(const stats::Parameter& row) {
   return row.lhs + " " + row.op + (row.op == "~1" ? "" : " " + row.rhs);
 }
 
-bool HasInterval(const methods::mle::MleResult& result, size_t row) {
+bool HasInterval(const MleResult& result, size_t row) {
   const stats::Parameter& parameter = result.table.rows[row];
   const stats::ParameterEstimate& estimate = ReportedEstimates(result)[row];
   return (parameter.free > 0 || parameter.op == ":=") && !parameter.exogenous &&
@@ -82,4 +81,4 @@ bool HasInterval(const methods::mle::MleResult& result, size_t row) {
          std::isfinite(estimate.ci_upper);
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

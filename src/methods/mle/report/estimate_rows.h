@@ -8,7 +8,7 @@
 
 #include "methods/mle/fit/result.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
 struct EstimateSection {
   std::string title;         // "Latent variables", "Regressions", ..., "Defined parameters"
@@ -18,23 +18,22 @@ struct EstimateSection {
 
 // Sections that have rows, group by group, defined parameters last. Moments of fixed covariates and
 // constraints (==) are in none.
-std::vector<EstimateSection> EstimateSections(const methods::mle::MleResult& result);
+std::vector<EstimateSection> EstimateSections(const MleResult& result);
 
 // What reports show: with robust standard errors where the study asked for them, else as fitted.
-const std::vector<stats::ParameterEstimate>& ReportedEstimates(
-    const methods::mle::MleResult& result);
-const Eigen::MatrixXd& ReportedVcov(const methods::mle::MleResult& result);
+const std::vector<stats::ParameterEstimate>& ReportedEstimates(const MleResult& result);
+const Eigen::MatrixXd& ReportedVcov(const MleResult& result);
 
 // Those of the fit, and the scaled and robust ones where there are some.
-std::map<std::string, double> ReportedMeasures(const methods::mle::MleResult& result);
+std::map<std::string, double> ReportedMeasures(const MleResult& result);
 
 // Throws kInternal unless there is an estimate for every row of the table.
-void CheckEstimates(const methods::mle::MleResult& result);
+void CheckEstimates(const MleResult& result);
 
 // "visual =~ x1", "x1 ~1", "indirect := a*b".
 std::string ParameterName(const stats::Parameter& row);
 
 // Whether the row has a standard error and an interval: free or defined, with finite numbers.
-bool HasInterval(const methods::mle::MleResult& result, size_t row);
+bool HasInterval(const MleResult& result, size_t row);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

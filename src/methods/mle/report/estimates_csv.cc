@@ -7,7 +7,7 @@
 #include "methods/mle/report/estimate_rows.h"
 #include "methods/mle/report/statements.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
 constexpr const char* kHeader =
@@ -37,7 +37,7 @@ std::string CsvNumber(double value) {
   return {buffer.data(), end};
 }
 
-std::string RobustCells(const methods::mle::MleResult& result, size_t i) {
+std::string RobustCells(const MleResult& result, size_t i) {
   if (!result.robust) return ",,,,,";
   const stats::ParameterEstimate& robust = result.robust->estimates[i];
   std::string cells;
@@ -48,9 +48,9 @@ std::string RobustCells(const methods::mle::MleResult& result, size_t i) {
   return cells;
 }
 
-std::string LeastSquaresCells(const methods::mle::MleResult& result, size_t i) {
-  for (const methods::mle::LeastSquares& regression : result.least_squares) {
-    for (const methods::mle::LeastSquaresTerm& term : regression.terms) {
+std::string LeastSquaresCells(const MleResult& result, size_t i) {
+  for (const LeastSquares& regression : result.least_squares) {
+    for (const LeastSquaresTerm& term : regression.terms) {
       if (term.row != i) continue;
       std::string cells;
       for (double value : {term.standard_error, term.t, regression.df, term.p_value, term.ci_lower,
@@ -63,7 +63,7 @@ std::string LeastSquaresCells(const methods::mle::MleResult& result, size_t i) {
   return ",,,,,,";
 }
 
-std::string CsvLine(const methods::mle::MleResult& result, size_t i) {
+std::string CsvLine(const MleResult& result, size_t i) {
   const stats::Parameter& row = result.table.rows[i];
   const stats::ParameterEstimate& estimate = result.fit.estimates[i];
   const size_t group = row.group < 1 ? result.group_n.size() : static_cast<size_t>(row.group) - 1;
@@ -87,9 +87,9 @@ bool HasCsvLine(const stats::Parameter& row) { return !row.exogenous && row.op !
 
 }  // namespace
 
-std::string EstimatesCsv(std::span<const methods::mle::MleResult> results) {
+std::string EstimatesCsv(std::span<const MleResult> results) {
   std::string out = kHeader;
-  for (const methods::mle::MleResult& result : results) {
+  for (const MleResult& result : results) {
     CheckEstimates(result);
     for (size_t i = 0; i < result.table.rows.size(); ++i) {
       if (HasCsvLine(result.table.rows[i])) out += CsvLine(result, i);
@@ -98,4 +98,4 @@ std::string EstimatesCsv(std::span<const methods::mle::MleResult> results) {
   return out;
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

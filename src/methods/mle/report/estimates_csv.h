@@ -14,9 +14,9 @@
 
 #include "methods/mle/fit/result.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
 // Throws kInternal for a fit that does not belong to its parameter table.
-std::string EstimatesCsv(std::span<const methods::mle::MleResult> results);
+std::string EstimatesCsv(std::span<const MleResult> results);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

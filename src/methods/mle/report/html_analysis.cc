@@ -17,11 +17,21 @@
 #include "report/numbers.h"
 #include "report/plan_statements.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::LeastSquares;
-using methods::mle::MleResult;
+using report::Element;
+using report::Escape;
+using report::Figure;
+using report::HtmlTable;
+using report::List;
+using report::Number3;
+using report::Number4;
+using report::Paragraph;
+using report::PValue;
+using report::RenderHtmlTable;
+using report::RunFacts;
+using report::Significant3;
 
 // A covariance matrix of more parameters is left to result.json.
 constexpr Eigen::Index kMaxVcov = 40;
@@ -101,7 +111,7 @@ std::vector<std::string> EstimateCells(const MleResult& result, size_t i,
   const stats::ParameterEstimate& estimate = ReportedEstimates(result)[i];
   const bool estimated = row.free > 0 || row.op == ":=";
   const double error = estimated ? estimate.standard_error : std::nan("");
-  const auto at_error = [&](double value) { return Escape(NumberAt(value, error)); };
+  const auto at_error = [&](double value) { return Escape(report::NumberAt(value, error)); };
   return {Escape(ParameterName(row)),
           symbol,
           Escape(row.op == ":=" || row.label.starts_with(".") ? "" : row.label),
@@ -243,10 +253,11 @@ std::string Model(const MleResult& result, const RunFacts& facts) {
   for (size_t i = 0; i < result.group_n.size(); ++i) {
     const std::string name =
         result.group_n.size() > 1 ? "Rows, group " + result.group_labels.at(i) : "Rows";
-    items.push_back({name, SuppressedCount(static_cast<uint64_t>(std::llround(result.group_n[i])),
-                                           facts.min_cell)});
+    items.push_back(
+        {name, report::SuppressedCount(static_cast<uint64_t>(std::llround(result.group_n[i])),
+                                       facts.min_cell)});
   }
-  return Element("h3", "Model") + "\n" + Definitions(items) + ModelEquations(result);
+  return Element("h3", "Model") + "\n" + report::Definitions(items) + ModelEquations(result);
 }
 
 // What a likelihood that was asked point by point told about the data.
@@ -266,28 +277,29 @@ std::string Opened(const MleResult& result) {
 std::string ConvergenceHtml(const MleResult& result, const RunFacts& facts, size_t index) {
   const stats::SemFit& fit = result.fit;
   std::string out = Element("h3", "Convergence") + "\n";
-  out += Definitions({{"Converged", fit.converged ? "yes" : "NO: the numbers are where it stopped"},
-                      {"Optimiser", fit.optimizer},
-                      {"Iterations", FormatCount(static_cast<uint64_t>(fit.iterations))},
-                      {"Largest scaled gradient", Significant3(fit.max_scaled_gradient)}});
+  out += report::Definitions(
+      {{"Converged", fit.converged ? "yes" : "NO: the numbers are where it stopped"},
+       {"Optimiser", fit.optimizer},
+       {"Iterations", FormatCount(static_cast<uint64_t>(fit.iterations))},
+       {"Largest scaled gradient", Significant3(fit.max_scaled_gradient)}});
   std::vector<std::string> warnings = fit.warnings;
   if (result.robust) {
     const std::vector<std::string>& robust = result.robust->warnings;
     warnings.insert(warnings.end(), robust.begin(), robust.end());
   }
-  if (!warnings.empty()) out += Paragraph("Warnings:", "warning") + Bullets(warnings);
+  if (!warnings.empty()) out += Paragraph("Warnings:", "warning") + report::Bullets(warnings);
   std::vector<std::string> notes = result.notes;
   std::erase_if(notes, IsWarning);
-  out += Bullets(notes) + Opened(result);
-  const HistoryFacts* history = HistoryOf(result, facts);
+  out += report::Bullets(notes) + Opened(result);
+  const report::HistoryFacts* history = HistoryOf(result, facts);
   if (history == nullptr) return out;
   out += Figure({{"plot", "history"}, {"analysis", std::to_string(index)}},
                 "Log-likelihood and gradient over the iterations; the table has the numbers",
                 "The optimiser's way to the maximum.");
   HtmlTable table{
       "", {"Iteration", "Log-likelihood", "Largest scaled gradient"}, {0, 1, 2}, {}, ""};
-  for (const HistoryPoint& point : history->points) {
-    table.Add({std::to_string(point.iteration), Escape(Fixed3(point.log_likelihood)),
+  for (const report::HistoryPoint& point : history->points) {
+    table.Add({std::to_string(point.iteration), Escape(report::Fixed3(point.log_likelihood)),
                Escape(Significant3(point.max_scaled_gradient))});
   }
   return out +
@@ -298,7 +310,7 @@ std::string ConvergenceHtml(const MleResult& result, const RunFacts& facts, size
 // Of the family, and what the study asked for.
 std::string TablesHtml(const MleResult& result) {
   std::string out;
-  for (const CellTable& table : result.tables) out += CellTableHtml(table);
+  for (const CellTable& table : result.tables) out += report::CellTableHtml(table);
   return out.empty() ? out : Element("h3", "What follows from the fit") + "\n" + out;
 }
 
@@ -389,10 +401,10 @@ std::string AnalysisHtml(const MleResult& result, const RunFacts& facts, size_t 
   // Chi-square and its indices say nothing of a regression, which is saturated.
   const std::string fit =
       ShowsLeastSquares(result, facts) ? "" : Element("h3", "Fit") + "\n" + FitTable(result);
-  return Section("analysis-" + std::to_string(index + 1), title,
-                 WarningsHtml(result) + Model(result, facts) + Diagrams(result, index) +
-                     EstimatesHtml(result, facts, index) + fit + TablesHtml(result) + Vcov(result) +
-                     ConvergenceHtml(result, facts, index));
+  return report::Section("analysis-" + std::to_string(index + 1), title,
+                         WarningsHtml(result) + Model(result, facts) + Diagrams(result, index) +
+                             EstimatesHtml(result, facts, index) + fit + TablesHtml(result) +
+                             Vcov(result) + ConvergenceHtml(result, facts, index));
 }
 
 std::string ComparisonHtml(std::span<const MleResult> results, const RunFacts& facts) {
@@ -408,7 +420,7 @@ std::string ComparisonHtml(std::span<const MleResult> results, const RunFacts& f
                   "of the model: every parameter has an axis of its own. What has no standard "
                   "error, or stands in one analysis only, is in the tables.");
   }
-  return Section("comparison", "The analyses side by side", out);
+  return report::Section("comparison", "The analyses side by side", out);
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -8,12 +8,14 @@
 #include "report/facts_json.h"
 #include "report/json.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
+
+using report::Json;
 
 const char* StatusOf(bool converged) { return converged ? "converged" : "not-converged"; }
 
-Json ModelJson(const methods::mle::MleResult& result) {
+Json ModelJson(const MleResult& result) {
   const stats::ParameterTable& table = result.table;
   Json groups = Json::array();
   for (size_t i = 0; i < result.group_n.size(); ++i) {
@@ -56,7 +58,7 @@ Json ParameterJson(const stats::Parameter& row, const stats::ParameterEstimate& 
   return json;
 }
 
-Json ParametersJson(const methods::mle::MleResult& result) {
+Json ParametersJson(const MleResult& result) {
   CheckEstimates(result);
   Json parameters = Json::array();
   for (size_t i = 0; i < result.table.rows.size(); ++i) {
@@ -90,12 +92,12 @@ Json MatrixJson(const Eigen::MatrixXd& matrix) {
   return values;
 }
 
-Json VcovJson(const methods::mle::MleResult& result) {
+Json VcovJson(const MleResult& result) {
   return {{"names", FreeNames(result.table)}, {"values", MatrixJson(result.fit.vcov)}};
 }
 
 // Standard errors, tests and intervals of the robust kind; estimates are the same.
-Json RobustJson(const methods::mle::MleResult& result) {
+Json RobustJson(const MleResult& result) {
   if (!result.robust) return {};
   const stats::RobustFit& robust = *result.robust;
   Json parameters = Json::array();
@@ -113,7 +115,7 @@ Json RobustJson(const methods::mle::MleResult& result) {
           {"warnings", robust.warnings}};
 }
 
-Json LikelihoodJson(const methods::mle::MleResult& result) {
+Json LikelihoodJson(const MleResult& result) {
   if (!result.likelihood) return {};
   const stats::OracleUsage& usage = result.likelihood->usage;
   return {{"values", usage.values},
@@ -126,15 +128,15 @@ Json LikelihoodJson(const methods::mle::MleResult& result) {
 
 Json TablesJson(const std::vector<CellTable>& tables) {
   Json json = Json::array();
-  for (const CellTable& table : tables) json.push_back(CellTableJson(table));
+  for (const CellTable& table : tables) json.push_back(report::CellTableJson(table));
   return json;
 }
 
-Json LeastSquaresJson(const methods::mle::MleResult& result) {
+Json LeastSquaresJson(const MleResult& result) {
   Json regressions = Json::array();
-  for (const methods::mle::LeastSquares& regression : result.least_squares) {
+  for (const LeastSquares& regression : result.least_squares) {
     Json terms = Json::array();
-    for (const methods::mle::LeastSquaresTerm& term : regression.terms) {
+    for (const LeastSquaresTerm& term : regression.terms) {
       terms.push_back({{"name", term.name},
                        {"parameter", term.row},
                        {"est", term.estimate},
@@ -159,7 +161,7 @@ Json LeastSquaresJson(const methods::mle::MleResult& result) {
   return regressions;
 }
 
-Json AnalysisJson(const methods::mle::MleResult& result) {
+Json AnalysisJson(const MleResult& result) {
   return {{"name", result.name},
           {"status", StatusOf(result.fit.converged)},
           {"model", ModelJson(result)},
@@ -183,28 +185,26 @@ std::string Dump(const Json& json) {
 
 }  // namespace
 
-std::string ResultJson(std::span<const methods::mle::MleResult> results, const study::Plan& plan,
-                       const RunFacts& facts) {
+std::string ResultJson(std::span<const MleResult> results, const study::Plan& plan,
+                       const report::RunFacts& facts) {
   if (results.empty()) throw Error(ErrorCode::kInternal, "a result without an analysis");
   bool converged = true;
   Json analyses = Json::array();
-  for (const methods::mle::MleResult& result : results) {
+  for (const MleResult& result : results) {
     analyses.push_back(AnalysisJson(result));
     converged = converged && result.fit.converged;
   }
-  Json json = HeadJson(StatusOf(converged), plan, facts);
+  Json json = report::HeadJson(StatusOf(converged), plan, facts);
   json["analyses"] = std::move(analyses);
   json["statements"] = Json::array();
-  for (const Statement& statement : Statements(results, plan, facts)) {
+  for (const report::Statement& statement : Statements(results, plan, facts)) {
     json["statements"].push_back({{"about", statement.about}, {"text", statement.text}});
   }
   json["methods"] = MethodsParagraph(results, plan, facts);
-  AppendFacts(plan, facts, json);
+  report::AppendFacts(plan, facts, json);
   return Dump(json);
 }
 
-std::string AnalysisResultJson(const methods::mle::MleResult& result) {
-  return Dump(AnalysisJson(result));
-}
+std::string AnalysisResultJson(const MleResult& result) { return Dump(AnalysisJson(result)); }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

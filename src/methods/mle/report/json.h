@@ -11,19 +11,19 @@
 #include "report/run_facts.h"
 #include "study/plan/plan.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
 // What the receiver keeps: all analyses of the study, in the study file's order. UTF-8, two spaces
 // of indentation, a final line break. Throws kInternal for no result, or for a fit that does not
 // belong to its parameter table.
-std::string ResultJson(std::span<const methods::mle::MleResult> results, const study::Plan& plan,
-                       const RunFacts& facts);
+std::string ResultJson(std::span<const MleResult> results, const study::Plan& plan,
+                       const report::RunFacts& facts);
 
 // One entry of `analyses`.
-std::string AnalysisResultJson(const methods::mle::MleResult& result);
+std::string AnalysisResultJson(const MleResult& result);
 
 // Back from ResultJson; matrices that are not in it stay empty. Throws what nlohmann-json throws if
 // something is missing or of another type.
-std::vector<methods::mle::MleResult> ReadMleResults(const nlohmann::ordered_json& json);
+std::vector<MleResult> ReadMleResults(const nlohmann::ordered_json& json);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

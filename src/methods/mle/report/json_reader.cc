@@ -6,10 +6,13 @@
 #include "report/facts_json.h"
 #include "report/json.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-void ReadModel(const Json& model, methods::mle::MleResult& result) {
+using report::Json;
+using report::NumberOrNan;
+
+void ReadModel(const Json& model, MleResult& result) {
   result.function = model.at("function");
   result.information = model.at("information") == "expected" ? stats::Information::kExpected
                                                              : stats::Information::kObserved;
@@ -45,7 +48,7 @@ stats::ParameterEstimate ReadEstimate(const Json& json) {
           NumberOrNan(json.at("std.lv")),   NumberOrNan(json.at("std.all"))};
 }
 
-void ReadFit(const Json& json, methods::mle::MleResult& result) {
+void ReadFit(const Json& json, MleResult& result) {
   const Json& convergence = json.at("convergence");
   stats::SemFit& fit = result.fit;
   fit.converged = convergence.at("converged");
@@ -87,9 +90,9 @@ std::optional<stats::RobustFit> ReadRobust(const Json& json) {
   return robust;
 }
 
-std::optional<methods::mle::LikelihoodFacts> ReadLikelihood(const Json& json) {
+std::optional<LikelihoodFacts> ReadLikelihood(const Json& json) {
   if (json.is_null()) return {};
-  methods::mle::LikelihoodFacts facts;
+  LikelihoodFacts facts;
   facts.usage.values = json.at("values");
   facts.usage.gradients = json.at("gradients");
   facts.usage.opened_numbers = json.at("opened_numbers");
@@ -99,9 +102,8 @@ std::optional<methods::mle::LikelihoodFacts> ReadLikelihood(const Json& json) {
   return facts;
 }
 
-methods::mle::LeastSquares ReadLeastSquares(const Json& json,
-                                            const methods::mle::MleResult& result) {
-  methods::mle::LeastSquares regression;
+LeastSquares ReadLeastSquares(const Json& json, const MleResult& result) {
+  LeastSquares regression;
   regression.outcome = json.at("outcome");
   const auto group = json.at("group").get<size_t>();
   if (group < 1 || group > result.group_n.size() || json.at("terms").empty())
@@ -126,8 +128,8 @@ methods::mle::LeastSquares ReadLeastSquares(const Json& json,
   return regression;
 }
 
-methods::mle::MleResult ReadAnalysis(const Json& json) {
-  methods::mle::MleResult result;
+MleResult ReadAnalysis(const Json& json) {
+  MleResult result;
   result.name = json.at("name");
   ReadModel(json.at("model"), result);
   ReadFit(json, result);
@@ -139,7 +141,8 @@ methods::mle::MleResult ReadAnalysis(const Json& json) {
   // Results of before these keys are read as well.
   result.family = json.value("family", "");
   if (json.contains("tables")) {
-    for (const Json& table : json.at("tables")) result.tables.push_back(ReadCellTable(table));
+    for (const Json& table : json.at("tables"))
+      result.tables.push_back(report::ReadCellTable(table));
   }
   if (json.contains("least_squares")) {
     for (const Json& regression : json.at("least_squares"))
@@ -153,15 +156,15 @@ methods::mle::MleResult ReadAnalysis(const Json& json) {
 
 }  // namespace
 
-std::vector<methods::mle::MleResult> ReadMleResults(const Json& json) {
-  std::vector<methods::mle::MleResult> results;
+std::vector<MleResult> ReadMleResults(const Json& json) {
+  std::vector<MleResult> results;
   for (const Json& analysis : json.at("analyses")) results.push_back(ReadAnalysis(analysis));
   if (results.empty()) throw Json::other_error::create(501, "it has no analysis", nullptr);
   return results;
 }
 
-std::unique_ptr<const Result> ReadMleReport(const Json& json) {
+std::unique_ptr<const report::Result> ReadMleReport(const Json& json) {
   return std::make_unique<const MleReport>(ReadMleResults(json));
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -10,12 +10,12 @@
 #include "report/html_text.h"
 #include "report/numbers.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::LeastSquares;
-using methods::mle::LeastSquaresTerm;
-using methods::mle::MleResult;
+using report::Number3;
+using report::Number4;
+using report::NumberAt;
 
 constexpr char kNoIntercept[] = "The intercept is not among what was released.";
 
@@ -27,7 +27,7 @@ std::vector<std::string> Cells(const LeastSquaresTerm& term) {
           NumberAt(term.estimate, error),
           NumberAt(error, error),
           Number3(term.t),
-          PValue(term.p_value),
+          report::PValue(term.p_value),
           NumberAt(term.ci_lower, error),
           NumberAt(term.ci_upper, error)};
 }
@@ -37,7 +37,7 @@ bool HasIntercept(const LeastSquares& regression) {
 }
 
 std::string EqualsP(double p_value) {
-  const std::string text = PValue(p_value);
+  const std::string text = report::PValue(p_value);
   return "p " + (text[0] == '<' ? text : "= " + text);
 }
 
@@ -83,37 +83,38 @@ std::string LeastSquaresText(const MleResult& result) {
   }
   std::string criteria;
   for (const auto& [label, value] : Criteria(result))
-    criteria += (criteria.empty() ? "" : ", ") + label + " " + Fixed3(value);
+    criteria += (criteria.empty() ? "" : ", ") + label + " " + report::Fixed3(value);
   return criteria.empty() ? out : out + "\n  " + criteria + "\n";
 }
 
 std::string LeastSquaresHtml(const MleResult& result) {
   std::string out;
   for (const LeastSquares& regression : result.least_squares) {
-    HtmlTable table{"Regression of " + RegressionName(result, regression) +
-                        ", by least squares: Student's t and 95 % intervals on " +
-                        Whole(regression.df) + " degrees of freedom",
-                    {"", "Estimate", "Std. error", "t", "p", "95 % lower", "95 % upper"},
-                    {1, 2, 3, 4, 5, 6},
-                    {},
-                    "estimates"};
+    report::HtmlTable table{"Regression of " + RegressionName(result, regression) +
+                                ", by least squares: Student's t and 95 % intervals on " +
+                                Whole(regression.df) + " degrees of freedom",
+                            {"", "Estimate", "Std. error", "t", "p", "95 % lower", "95 % upper"},
+                            {1, 2, 3, 4, 5, 6},
+                            {},
+                            "estimates"};
     for (const LeastSquaresTerm& term : regression.terms) {
       std::vector<std::string> cells = Cells(term);
-      for (std::string& cell : cells) cell = Escape(cell);
+      for (std::string& cell : cells) cell = report::Escape(cell);
       table.Add(std::move(cells));
     }
-    out += RenderHtmlTable(table);
-    if (!HasIntercept(regression)) out += Paragraph(kNoIntercept, "note");
-    out +=
-        Definitions({{"Residual standard error", Number4(regression.sigma) + " on " +
-                                                     Whole(regression.df) + " degrees of freedom"},
-                     {"R-squared", Number4(regression.r2)},
-                     {"Adjusted R-squared", Number4(regression.adjusted_r2)},
-                     {"F", FText(regression) + ", " + EqualsP(regression.f_p_value)}});
+    out += report::RenderHtmlTable(table);
+    if (!HasIntercept(regression)) out += report::Paragraph(kNoIntercept, "note");
+    out += report::Definitions(
+        {{"Residual standard error",
+          Number4(regression.sigma) + " on " + Whole(regression.df) + " degrees of freedom"},
+         {"R-squared", Number4(regression.r2)},
+         {"Adjusted R-squared", Number4(regression.adjusted_r2)},
+         {"F", FText(regression) + ", " + EqualsP(regression.f_p_value)}});
   }
   std::vector<std::pair<std::string, std::string>> criteria;
-  for (const auto& [label, value] : Criteria(result)) criteria.emplace_back(label, Fixed3(value));
-  return criteria.empty() ? out : out + Definitions(criteria);
+  for (const auto& [label, value] : Criteria(result))
+    criteria.emplace_back(label, report::Fixed3(value));
+  return criteria.empty() ? out : out + report::Definitions(criteria);
 }
 
 std::string LeastSquaresSentence(const MleResult& result) {
@@ -130,4 +131,4 @@ std::string LeastSquaresSentence(const MleResult& result) {
   return text;
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -7,19 +7,18 @@
 
 #include "methods/mle/fit/result.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
 // "quality", with the group where there are several.
-std::string RegressionName(const methods::mle::MleResult& result,
-                           const methods::mle::LeastSquares& regression);
+std::string RegressionName(const MleResult& result, const LeastSquares& regression);
 
 // For the terminal: coefficients and what stands below them in R, regression by regression.
-std::string LeastSquaresText(const methods::mle::MleResult& result);
+std::string LeastSquaresText(const MleResult& result);
 
 // The same as markup.
-std::string LeastSquaresHtml(const methods::mle::MleResult& result);
+std::string LeastSquaresHtml(const MleResult& result);
 
 // For the methods section of a paper: sizes, R-squared and F.
-std::string LeastSquaresSentence(const methods::mle::MleResult& result);
+std::string LeastSquaresSentence(const MleResult& result);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

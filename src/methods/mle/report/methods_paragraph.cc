@@ -10,10 +10,10 @@
 #include "report/numbers.h"
 #include "report/plan_statements.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::MleResult;
+using report::Fixed3;
 
 double MeasureOf(const MleResult& result, const char* name) {
   const std::map<std::string, double> measures = ReportedMeasures(result);
@@ -52,8 +52,8 @@ std::string ModelSentence(const MleResult& result) {
   }
   text += ") was fitted by maximum likelihood";
   if (result.group_n.size() > 1) {
-    text +=
-        " in " + FormatCount(result.group_n.size()) + " groups (" + List(result.group_labels) + ")";
+    text += " in " + FormatCount(result.group_n.size()) + " groups (" +
+            report::List(result.group_labels) + ")";
   }
   return text + " to n = " + FormatCount(static_cast<uint64_t>(std::llround(Rows(result)))) +
          " rows.";
@@ -67,7 +67,7 @@ std::string FitSentence(const MleResult& result) {
                      Plural(static_cast<size_t>(result.fit.iterations), "iteration") + ".";
   if (std::isnan(df)) return text;
   if (df == 0) return text + " The model is saturated, so its fit cannot be tested.";
-  const std::string p = PValue(MeasureOf(result, "pvalue"));
+  const std::string p = report::PValue(MeasureOf(result, "pvalue"));
   text += " Model fit: chi-square(" + std::to_string(std::llround(df)) +
           ") = " + Fixed3(MeasureOf(result, "chisq")) + ", p " + (p[0] == '<' ? p : "= " + p);
   const auto append = [&](const char* name, const std::string& label) {
@@ -91,7 +91,7 @@ std::string FitSentence(const MleResult& result) {
   return text + ".";
 }
 
-std::string SecuritySentence(const study::Plan& plan, const RunFacts& facts) {
+std::string SecuritySentence(const study::Plan& plan, const report::RunFacts& facts) {
   size_t holders = 0;
   for (const study::PlanParty& party : plan.parties) {
     for (const std::string& role : party.roles) holders += role == "holder" ? 1 : 0;
@@ -118,7 +118,7 @@ std::string StandardErrorsText(std::span<const MleResult> results) {
                                         : "based on the observed information matrix";
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
   }
-  return "Standard errors are " + List(kinds) + ".";
+  return "Standard errors are " + report::List(kinds) + ".";
 }
 
 std::string IntervalsText(std::span<const MleResult> results) {
@@ -132,7 +132,7 @@ std::string IntervalsText(std::span<const MleResult> results) {
 }  // namespace
 
 std::string MethodsParagraph(std::span<const MleResult> results, const study::Plan& plan,
-                             const RunFacts& facts) {
+                             const report::RunFacts& facts) {
   std::string text = SecuritySentence(plan, facts);
   for (const MleResult& result : results) {
     if (results.size() > 1) text += "Analysis " + AnalysisName(result) + ": ";
@@ -144,4 +144,4 @@ std::string MethodsParagraph(std::span<const MleResult> results, const study::Pl
   return text;
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -10,10 +10,12 @@
 #include "report/html_run.h"
 #include "report/json.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::MleResult;
+using report::HistoryFacts;
+using report::Json;
+using report::RunFacts;
 
 std::string GroupLabel(const MleResult& result, int group) {
   const auto index = static_cast<size_t>(group) - 1;
@@ -49,8 +51,8 @@ Interval IntervalOf(const MleResult& result, size_t row) {
 // Slopes with Student's intervals; intercepts have no scale in common with them.
 std::vector<Interval> SlopeIntervals(const MleResult& result) {
   std::vector<Interval> intervals;
-  for (const methods::mle::LeastSquares& regression : result.least_squares) {
-    for (const methods::mle::LeastSquaresTerm& term : regression.terms) {
+  for (const LeastSquares& regression : result.least_squares) {
+    for (const LeastSquaresTerm& term : regression.terms) {
       const stats::Parameter& row = result.table.rows[term.row];
       if (row.op != "~" || !std::isfinite(term.ci_lower)) continue;
       Interval interval = IntervalOf(result, term.row);
@@ -153,7 +155,7 @@ Json HistoryPlotJson(const MleResult& result, const RunFacts& facts) {
   Json points = Json::array();
   const HistoryFacts* history = HistoryOf(result, facts);
   if (history == nullptr) return points;
-  for (const HistoryPoint& point : history->points) {
+  for (const report::HistoryPoint& point : history->points) {
     points.push_back({{"iteration", point.iteration},
                       {"log_likelihood", point.log_likelihood},
                       {"max_scaled_gradient", point.max_scaled_gradient}});
@@ -256,8 +258,8 @@ std::string PlotData(std::span<const MleResult> results, const RunFacts& facts) 
   for (const MleResult& result : results) analyses.push_back(AnalysisPlotJson(result, facts));
   const Json json = {{"analyses", analyses},
                      {"comparison", HasComparison(results) ? ComparisonJson(results) : Json()},
-                     {"traffic", Json::parse(TrafficData(facts))}};
+                     {"traffic", Json::parse(report::TrafficData(facts))}};
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -19,30 +19,30 @@
 #include "methods/mle/fit/result.h"
 #include "report/run_facts.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
 // A diagram of more variables than this would not be legible.
 inline constexpr size_t kMaxDiagramNodes = 80;
 
-std::string PlotData(std::span<const methods::mle::MleResult> results, const RunFacts& facts);
+std::string PlotData(std::span<const MleResult> results, const report::RunFacts& facts);
 
 // Whether two analyses or more have a parameter with an interval in common.
-bool HasComparison(std::span<const methods::mle::MleResult> results);
+bool HasComparison(std::span<const MleResult> results);
 
 // Whether a parameter has an interval to draw.
-bool HasEstimatesPlot(const methods::mle::MleResult& result);
+bool HasEstimatesPlot(const MleResult& result);
 
 // Parameters of the tables that the plot of estimates leaves out.
 struct NotDrawn {
   size_t fixed = 0;
   std::vector<std::string> without_error;  // estimated, without a standard error
 };
-NotDrawn ParametersNotDrawn(const methods::mle::MleResult& result);
+NotDrawn ParametersNotDrawn(const MleResult& result);
 
 // Whether the diagrams of a model can be drawn.
-bool HasDiagram(const methods::mle::MleResult& result);
+bool HasDiagram(const MleResult& result);
 
 // The history of an analysis; null if it was not recorded.
-const HistoryFacts* HistoryOf(const methods::mle::MleResult& result, const RunFacts& facts);
+const report::HistoryFacts* HistoryOf(const MleResult& result, const report::RunFacts& facts);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

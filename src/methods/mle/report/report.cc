@@ -7,15 +7,15 @@
 #include "methods/mle/report/report_html.h"
 #include "methods/mle/report/sem_summary.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
-MleReport::MleReport(std::vector<methods::mle::MleResult> analyses_in)
-    : analyses(std::move(analyses_in)) {}
+using report::RunFacts;
+
+MleReport::MleReport(std::vector<MleResult> analyses_in) : analyses(std::move(analyses_in)) {}
 
 study::Ending MleReport::ending() const {
-  const bool converged =
-      std::all_of(analyses.begin(), analyses.end(),
-                  [](const methods::mle::MleResult& result) { return result.fit.converged; });
+  const bool converged = std::all_of(analyses.begin(), analyses.end(),
+                                     [](const MleResult& result) { return result.fit.converged; });
   return converged ? study::Ending::kConverged : study::Ending::kNotConverged;
 }
 
@@ -33,9 +33,9 @@ std::string MleReport::Html(const study::Plan& plan, const RunFacts& facts) cons
 
 std::optional<std::string> MleReport::Csv() const { return EstimatesCsv(analyses); }
 
-std::span<const methods::mle::MleResult> AnalysesOf(const Result* result) {
+std::span<const MleResult> AnalysesOf(const report::Result* result) {
   const auto* report = dynamic_cast<const MleReport*>(result);
-  return report == nullptr ? std::span<const methods::mle::MleResult>() : report->analyses;
+  return report == nullptr ? std::span<const MleResult>() : report->analyses;
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

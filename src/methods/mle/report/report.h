@@ -9,24 +9,24 @@
 #include "methods/mle/fit/result.h"
 #include "report/result.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
-struct MleReport : Result {
-  explicit MleReport(std::vector<methods::mle::MleResult> analyses_in);
+struct MleReport : report::Result {
+  explicit MleReport(std::vector<MleResult> analyses_in);
 
   study::Ending ending() const override;
-  std::string Text(const study::Plan& plan, const RunFacts& facts) const override;
-  std::string Json(const study::Plan& plan, const RunFacts& facts) const override;
-  std::string Html(const study::Plan& plan, const RunFacts& facts) const override;
+  std::string Text(const study::Plan& plan, const report::RunFacts& facts) const override;
+  std::string Json(const study::Plan& plan, const report::RunFacts& facts) const override;
+  std::string Html(const study::Plan& plan, const report::RunFacts& facts) const override;
   std::optional<std::string> Csv() const override;
 
-  const std::vector<methods::mle::MleResult> analyses;
+  const std::vector<MleResult> analyses;
 };
 
 // Throws what nlohmann-json throws if something is missing or of another type.
-std::unique_ptr<const Result> ReadMleReport(const nlohmann::ordered_json& json);
+std::unique_ptr<const report::Result> ReadMleReport(const nlohmann::ordered_json& json);
 
 // None where there is no result, or one of another method.
-std::span<const methods::mle::MleResult> AnalysesOf(const Result* result);
+std::span<const MleResult> AnalysesOf(const report::Result* result);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

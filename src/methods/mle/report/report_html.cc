@@ -10,10 +10,13 @@
 #include "report/html_text.h"
 #include "report/privacy_html.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::MleResult;
+using report::Element;
+using report::Escape;
+using report::Paragraph;
+using report::RunFacts;
 
 std::string Title(const study::Plan& plan) { return plan.title.empty() ? plan.study : plan.title; }
 
@@ -47,10 +50,11 @@ std::string Methods(std::span<const MleResult> results, const study::Plan& plan,
                     const RunFacts& facts) {
   std::string software = "Partita " + facts.software_version;
   for (const std::string& library : facts.libraries) software += ", " + library;
-  return Section("methods", "Methods paragraph and software",
-                 Paragraph("For the methods section of a paper:", "note") +
-                     Element("blockquote", Paragraph(MethodsParagraph(results, plan, facts))) +
-                     "\n" + Paragraph("Software: " + software + "."));
+  return report::Section(
+      "methods", "Methods paragraph and software",
+      Paragraph("For the methods section of a paper:", "note") +
+          Element("blockquote", Paragraph(MethodsParagraph(results, plan, facts))) + "\n" +
+          Paragraph("Software: " + software + "."));
 }
 
 }  // namespace
@@ -59,25 +63,26 @@ std::string RenderReportHtml(std::span<const MleResult> results, const study::Pl
                              const RunFacts& facts) {
   if (results.empty()) throw Error(ErrorCode::kInternal, "a report without an analysis");
   for (const MleResult& result : results) CheckEstimates(result);
-  HtmlPage page;
+  report::HtmlPage page;
   page.title = Title(plan) + " - Partita report";
   page.header = Header(results, plan, facts);
   page.main = "<noscript>" +
               Paragraph("The plots need JavaScript; the tables hold the same numbers.", "note") +
-              "</noscript>\n" + StatementsHtml(Statements(results, plan, facts));
+              "</noscript>\n" + report::StatementsHtml(Statements(results, plan, facts));
   if (results.size() > 1) page.main += ComparisonHtml(results, facts);
   for (size_t i = 0; i < results.size(); ++i) {
     page.main += AnalysisHtml(results[i], facts, i, results.size() == 1);
   }
-  page.main += DataHtml(facts) + StudyHtml(plan, facts) + LearnedHtml(plan, facts) +
-               TrafficHtml(facts) + Methods(results, plan, facts);
+  page.main += report::DataHtml(facts) + report::StudyHtml(plan, facts) +
+               report::LearnedHtml(plan, facts) + report::TrafficHtml(facts) +
+               Methods(results, plan, facts);
   page.footer = Paragraph(
       "Made by Partita. This file needs no network; result.json and the CSV hold its numbers in "
       "full "
       "precision.");
   page.data = PlotData(results, facts);
-  if (plan.privacy_statement) page.data = WithTradeOffs(page.data, *plan.privacy_statement);
-  return RenderHtmlPage(page);
+  if (plan.privacy_statement) page.data = report::WithTradeOffs(page.data, *plan.privacy_statement);
+  return report::RenderHtmlPage(page);
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -16,10 +16,10 @@
 #include "report/run_facts.h"
 #include "study/plan/plan.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
 // Throws kInternal for no result, or for a fit that does not belong to its parameter table.
-std::string RenderReportHtml(std::span<const methods::mle::MleResult> results,
-                             const study::Plan& plan, const RunFacts& facts);
+std::string RenderReportHtml(std::span<const MleResult> results, const study::Plan& plan,
+                             const report::RunFacts& facts);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

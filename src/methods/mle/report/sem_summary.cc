@@ -12,10 +12,10 @@
 #include "report/numbers.h"
 #include "report/run_summary.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::MleResult;
+using report::Fixed3;
 using stats::Parameter;
 using stats::ParameterEstimate;
 
@@ -311,7 +311,7 @@ std::string TablesText(const MleResult& result) {
     CellTable shown = table;
     const size_t left_out = shown.rows.size() - std::min(shown.rows.size(), kShownRows);
     shown.rows.resize(shown.rows.size() - left_out);
-    out += CellTableText(shown);
+    out += report::CellTableText(shown);
     if (left_out > 0) out += WrapText("(" + std::to_string(left_out) + " more in result.json)", 2);
   }
   return out;
@@ -360,16 +360,16 @@ std::string SemSummary(const MleResult& result) {
          Notes(result);
 }
 
-std::string TerminalSummary(std::span<const methods::mle::MleResult> results,
-                            const study::Plan& plan, const RunFacts& facts) {
+std::string TerminalSummary(std::span<const MleResult> results, const study::Plan& plan,
+                            const report::RunFacts& facts) {
   const std::string heading =
       plan.title == plan.study || plan.title.empty() ? plan.study : plan.study + ": " + plan.title;
   std::string out = WrapText("Study " + heading, 0);
-  for (const methods::mle::MleResult& result : results) {
+  for (const MleResult& result : results) {
     if (results.size() > 1) out += AnalysisHeading(result.name);
     out += "\n" + SemSummary(result);
   }
-  return out + RunSummary(plan, facts);
+  return out + report::RunSummary(plan, facts);
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

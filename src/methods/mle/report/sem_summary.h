@@ -10,14 +10,14 @@
 #include "report/run_facts.h"
 #include "study/plan/plan.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
 // The statistical part alone, of one analysis.
-std::string SemSummary(const methods::mle::MleResult& result);
+std::string SemSummary(const MleResult& result);
 
 // It and RunSummary, under a heading with the study's name and hash. Several analyses follow one
 // another, each under its name.
-std::string TerminalSummary(std::span<const methods::mle::MleResult> results,
-                            const study::Plan& plan, const RunFacts& facts);
+std::string TerminalSummary(std::span<const MleResult> results, const study::Plan& plan,
+                            const report::RunFacts& facts);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -2,12 +2,13 @@
 
 #include "report/plan_statements.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::MleResult;
+using report::List;
+using report::Statement;
 
-Statement Agreement(const RunFacts& facts) {
+Statement Agreement(const report::RunFacts& facts) {
   if (!facts.digits_of_agreement) {
     return {"agreement",
             "Agreement with the pooled fit was not measured for this study; a rehearsal on mock "
@@ -47,7 +48,7 @@ Statement StandardErrorsStatement(std::span<const MleResult> results, const stud
             " are robust (Huber-White) and the chi-square is scaled: they do not need normal data, "
             "but large samples.";
   }
-  if (AllNoisy(plan)) {
+  if (report::AllNoisy(plan)) {
     text +=
         " They contain the variance of the privacy noise, to first order; chi-square and the fit "
         "indices do not.";
@@ -62,7 +63,7 @@ std::string AnalysisName(const MleResult& result) {
 }
 
 std::vector<Statement> Statements(std::span<const MleResult> results, const study::Plan& plan,
-                                  const RunFacts& facts) {
+                                  const report::RunFacts& facts) {
   std::vector<Statement> statements;
   std::vector<std::string> failed;
   for (const MleResult& result : results) {
@@ -74,7 +75,8 @@ std::vector<Statement> Statements(std::span<const MleResult> results, const stud
                                              "not estimates."});
   }
   statements.push_back(Agreement(facts));
-  for (Statement& statement : PlanStatements(plan)) statements.push_back(std::move(statement));
+  for (Statement& statement : report::PlanStatements(plan))
+    statements.push_back(std::move(statement));
   statements.push_back(StandardErrorsStatement(results, plan));
   statements.push_back({"not-done",
                         "Not done: residual plots, leverage and influence of single rows, and "
@@ -83,4 +85,4 @@ std::vector<Statement> Statements(std::span<const MleResult> results, const stud
   return statements;
 }
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -10,7 +10,7 @@
 #include "report/run_facts.h"
 #include "study/plan/plan.h"
 
-namespace partita::report {
+namespace partita::methods::mle {
 
 // In this order:
 //   convergence           only if an analysis did not converge
@@ -20,14 +20,14 @@ namespace partita::report {
 //   adversary             who is trusted, and which parties together could learn more
 //   standard-errors       what the standard errors assume, and that it was not checked
 //   not-done              what a pooled analysis would also have looked at
-std::vector<Statement> Statements(std::span<const methods::mle::MleResult> results,
-                                  const study::Plan& plan, const RunFacts& facts);
+std::vector<report::Statement> Statements(std::span<const MleResult> results,
+                                          const study::Plan& plan, const report::RunFacts& facts);
 
 // Sentences for the methods section of a paper. `results` as in ResultJson.
-std::string MethodsParagraph(std::span<const methods::mle::MleResult> results,
-                             const study::Plan& plan, const RunFacts& facts);
+std::string MethodsParagraph(std::span<const MleResult> results, const study::Plan& plan,
+                             const report::RunFacts& facts);
 
 // The result's own name, or "main".
-std::string AnalysisName(const methods::mle::MleResult& result);
+std::string AnalysisName(const MleResult& result);
 
-}  // namespace partita::report
+}  // namespace partita::methods::mle

@@ -8,7 +8,7 @@
 #include "methods/mle/plan/leakage.h"
 #include "methods/mle/sealed/patterns.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
 const study::ReleaseSpec* FindRelease(const study::AnalysisSpec& spec, const std::string& what) {
@@ -18,10 +18,10 @@ const study::ReleaseSpec* FindRelease(const study::AnalysisSpec& spec, const std
   return found == spec.releases.end() ? nullptr : &*found;
 }
 
-methods::mle::SealedSums SumsOf(const MleStudy& study, size_t analysis) {
+SealedSums SumsOf(const MleStudy& study, size_t analysis) {
   const PreparedAnalysis& prepared = study.analyses[analysis];
-  const methods::mle::MomentsTask& task = study.computations[prepared.computation].task;
-  methods::mle::SealedSums sums;
+  const MomentsTask& task = study.computations[prepared.computation].task;
+  SealedSums sums;
   sums.variables = prepared.variables;
   sums.fraction_bits = task.fraction_bits;
   sums.max_rows = static_cast<double>(task.max_rows);
@@ -42,7 +42,7 @@ uint64_t NumOpened(const MleStudy& study, size_t analysis) {
 
 // Nobody would see that a variable is missing throughout.
 void RequireObserved(const MleStudy& study, size_t analysis) {
-  const methods::mle::MleAnalysis& prepared = study.analyses[analysis].analysis;
+  const MleAnalysis& prepared = study.analyses[analysis].analysis;
   for (size_t v = 0; v < prepared.variables.size() && HasPatterns(study); ++v) {
     const bool there = std::any_of(prepared.patterns.begin(), prepared.patterns.end(),
                                    [v](const std::vector<size_t>& observed) {
@@ -70,9 +70,9 @@ std::string SealedPhase(const MleStudy& study, size_t analysis) {
   return "sealed " + study.file.analyses[analysis].name;
 }
 
-methods::mle::SealedOpenings SealedOpeningsOf(const MleStudy& study, size_t analysis) {
+SealedOpenings SealedOpeningsOf(const MleStudy& study, size_t analysis) {
   const study::AnalysisSpec& spec = study.file.analyses[analysis];
-  methods::mle::SealedOpenings openings;
+  SealedOpenings openings;
   openings.name = spec.name;
   openings.receiver = study.receiver;
   openings.standard_errors = FindRelease(spec, "standard-errors") != nullptr;
@@ -83,20 +83,20 @@ methods::mle::SealedOpenings SealedOpeningsOf(const MleStudy& study, size_t anal
 }
 
 std::vector<mpc::Release> SealedReleasesOf(const MleStudy& study, size_t analysis) {
-  return methods::mle::SealedAnalysisReleases(study.analyses[analysis].analysis,
-                                              SealedOpeningsOf(study, analysis),
-                                              study.parties[study.receiver].name);
+  return SealedAnalysisReleases(study.analyses[analysis].analysis,
+                                SealedOpeningsOf(study, analysis),
+                                study.parties[study.receiver].name);
 }
 
 void RequireSupportedSealed(const MleStudy& study, size_t analysis) {
   const study::AnalysisSpec& spec = study.file.analyses[analysis];
-  const methods::mle::MleAnalysis& prepared = study.analyses[analysis].analysis;
+  const MleAnalysis& prepared = study.analyses[analysis].analysis;
   const auto at = [&](const study::Position& position) {
     return fmt::format("{}:{}:{}", study.file.file_name, position.line, position.column);
   };
   try {
-    methods::mle::SealedModelOf(prepared);
-    methods::mle::RequireSealedRows(SumsOf(study, analysis));
+    SealedModelOf(prepared);
+    RequireSealedRows(SumsOf(study, analysis));
   } catch (const Error& error) {
     throw Error(error.code(),
                 fmt::format("{}: analysis '{}': {}", at(spec.position), spec.name, error.message()),
@@ -112,7 +112,7 @@ void RequireSupportedSealed(const MleStudy& study, size_t analysis) {
                 "remove \"fit\" from the release list, or use protocol = \"pooled-moments\"");
   }
   const study::ReleaseSpec* errors = FindRelease(spec, "standard-errors");
-  if (errors == nullptr || methods::mle::NeedsStandardErrors(prepared)) return;
+  if (errors == nullptr || NeedsStandardErrors(prepared)) return;
   throw Error(ErrorCode::kBadInput,
               fmt::format("{}: standard errors follow from the estimates of analysis '{}' and need "
                           "not be opened",
@@ -163,24 +163,24 @@ study::PlanExposure SealedExposure(const MleStudy& study, const Computation& com
 }
 
 void FitSealedAnalyses(mpc::Engine& engine, const MleStudy& study, size_t computation,
-                       const std::vector<methods::mle::SharedMoments>& shared,
-                       ProtocolResult& result, Progress& progress) {
+                       const std::vector<SharedMoments>& shared, ProtocolResult& result,
+                       Progress& progress) {
   for (const RowSet& rows : study.computations[computation].row_sets) {
     for (const size_t a : rows.analyses) {
       progress.Phase("sealed fit of " + study.file.analyses[a].name);
       engine.BeginPhase(SealedPhase(study, a));
-      methods::mle::SealedSums sums = SumsOf(study, a);
-      std::vector<methods::mle::SharedMoments> cells;
+      SealedSums sums = SumsOf(study, a);
+      std::vector<SharedMoments> cells;
       for (const size_t cell : rows.cells) cells.push_back(shared[cell]);
       if (HasPatterns(study)) {
-        methods::mle::AddPatterns(engine, study.analyses[a].analysis, cells, sums);
+        AddPatterns(engine, study.analyses[a].analysis, cells, sums);
       } else {
         sums.groups = std::move(cells);
       }
-      result.results[a] = methods::mle::FitSealedAnalysis(
-          engine, study.analyses[a].analysis, SealedOpeningsOf(study, a), sums, progress);
+      result.results[a] = FitSealedAnalysis(engine, study.analyses[a].analysis,
+                                            SealedOpeningsOf(study, a), sums, progress);
     }
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -12,14 +12,14 @@
 #include "mpc/release_gate.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 // Whether no analysis opens moments or likelihoods.
 bool IsSealed(const MleStudy& study);
 
 std::string SealedPhase(const MleStudy& study, size_t analysis);  // "sealed NAME"
 
-methods::mle::SealedOpenings SealedOpeningsOf(const MleStudy& study, size_t analysis);
+SealedOpenings SealedOpeningsOf(const MleStudy& study, size_t analysis);
 std::vector<mpc::Release> SealedReleasesOf(const MleStudy& study, size_t analysis);
 
 // Throws kBadInput, naming the analysis, for models, releases and sizes that the protocol does not
@@ -32,7 +32,7 @@ study::PlanExposure SealedExposure(const MleStudy& study, const Computation& com
 
 // Fits every analysis of the computation, each in a phase of its own. shared: by cell.
 void FitSealedAnalyses(mpc::Engine& engine, const MleStudy& study, size_t computation,
-                       const std::vector<methods::mle::SharedMoments>& shared,
-                       ProtocolResult& result, Progress& progress);
+                       const std::vector<SharedMoments>& shared, ProtocolResult& result,
+                       Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

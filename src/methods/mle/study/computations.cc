@@ -10,8 +10,10 @@
 #include "methods/mle/sealed/sample.h"
 #include "methods/mle/study/private_study.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
+
+using run::SourceVariable;
 
 template <typename T>
 size_t IndexOf(const std::vector<T>& list, const T& item) {
@@ -41,7 +43,7 @@ size_t ComputationIndex(MleStudy& study, const std::string& protocol) {
   return study.computations.size() - 1;
 }
 
-size_t AddCell(Computation& computation, methods::mle::RowCell cell, RowSelection selection) {
+size_t AddCell(Computation& computation, RowCell cell, RowSelection selection) {
   computation.task.cells.push_back(std::move(cell));
   computation.selections.push_back(std::move(selection));
   return computation.task.cells.size() - 1;
@@ -81,9 +83,9 @@ RowSet AddRowSet(const MleStudy& study, Computation& computation,
       AddPatternCells(study, computation, levels[level], selection, rows);
       continue;
     }
-    methods::mle::RowCell cell{levels[level], std::nullopt};
+    RowCell cell{levels[level], std::nullopt};
     if (level + 1 == levels.size())
-      cell.difference = methods::mle::RowCell::Difference{rows.total_cell, rows.cells};
+      cell.difference = RowCell::Difference{rows.total_cell, rows.cells};
     rows.cells.push_back(AddCell(computation, std::move(cell), selection));
   }
   return rows;
@@ -156,7 +158,7 @@ void CountVariables(const MleStudy& study, size_t analysed, Computation& computa
 }
 
 void AddBlocks(const MleStudy& study, Computation& computation) {
-  methods::mle::MomentsTask& task = computation.task;
+  MomentsTask& task = computation.task;
   task.num_variables = computation.variables.size();
   if (!study.file.design.weights.empty()) {
     task.max_weight =
@@ -165,12 +167,12 @@ void AddBlocks(const MleStudy& study, Computation& computation) {
   const bool centred = !task.centred.empty();
   for (const data::Segment& segment : study.partition.segments) {
     const data::RowBlock& rows = study.partition.blocks[segment.block];
-    methods::mle::RowBlock block;
+    RowBlock block;
     block.name = rows.name;
     if (segment.shared()) block.count = rows.count;
     if (segment.shared() && centred) task.value_bound = 2;
     for (const data::SegmentPart& part : segment.parts) {
-      methods::mle::BlockHolder holder;
+      BlockHolder holder;
       holder.party = part.party;
       std::set<std::string> held;
       for (size_t v : part.variables) held.insert(study.partition.variables[v]);
@@ -187,22 +189,22 @@ void AddBlocks(const MleStudy& study, Computation& computation) {
       if (!holder.variables.empty() || selects) block.holders.push_back(std::move(holder));
     }
     task.max_rows +=
-        rows.count.value_or(kMaxUndeclaredRows) * static_cast<uint64_t>(task.max_weight);
+        rows.count.value_or(run::kMaxUndeclaredRows) * static_cast<uint64_t>(task.max_weight);
     task.blocks.push_back(std::move(block));
   }
   // Four times a count must fit for the disclosure checks, and the square of the bound.
   const uint64_t room = 4 * static_cast<uint64_t>(task.value_bound * task.value_bound);
-  const int unused_bits = 128 - IntegerBits(study);
+  const int unused_bits = 128 - run::IntegerBits(study);
   if (HasPrivacy(study.file)) {
-    task.fraction_bits = methods::mle::kPrivateFractionBits;
+    task.fraction_bits = kPrivateFractionBits;
     return;
   }
   if (computation.protocol == kSealed || IsImputed(study)) {
-    task.fraction_bits = methods::mle::kSealedInputBits;
+    task.fraction_bits = kSealedInputBits;
     return;
   }
   task.fraction_bits = computation.protocol == kLikelihood
-                           ? methods::mle::kLikelihoodFractionBits
+                           ? kLikelihoodFractionBits
                            : data::MomentFractionBits((room * task.max_rows) << unused_bits);
 }
 
@@ -218,7 +220,7 @@ void AddRelease(const MleStudy& study, const Computation& computation, RowSet& r
     std::vector<size_t> own = study.analyses[analysis].variables;
     std::sort(own.begin(), own.end());
     variables.insert(own.begin(), own.end());
-    for (const auto& pair : methods::mle::AllPairs(own)) pairs.insert(pair);
+    for (const auto& pair : AllPairs(own)) pairs.insert(pair);
   }
   rows.release.variables.assign(variables.begin(), variables.end());
   rows.release.pairs.assign(pairs.begin(), pairs.end());
@@ -291,4 +293,4 @@ void PlanComputations(MleStudy& study) {
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

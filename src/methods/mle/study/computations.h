@@ -3,7 +3,7 @@
 
 #include "methods/mle/study/study.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 // Fills in `used`, `computations`, and of every analysis where its moments are. Needs file,
 // parties, partition, columns, factors and the analyses' models.
@@ -11,8 +11,8 @@ void PlanComputations(MleStudy& study);
 
 // The checks of [disclosure] for all analyses, with the thresholds that the approvals may have
 // raised. Their number and their counts do not depend on the thresholds. Needs the computations.
-std::vector<methods::mle::DisclosureCheck> PlanDisclosureChecks(
-    const MleStudy& study, const study::DisclosureSpec& thresholds);
+std::vector<DisclosureCheck> PlanDisclosureChecks(const MleStudy& study,
+                                                  const study::DisclosureSpec& thresholds);
 
 // Whether the bounds are those of a 0/1 column.
 bool IsBinary(const data::ColumnSchema& column);
@@ -21,4 +21,4 @@ bool IsBinary(const data::ColumnSchema& column);
 // the factors that models use through contrasts whose sums do not count levels.
 std::vector<data::DesignColumn> IndicatorColumns(const MleStudy& study);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 std::string PatternText(const study::MissingPattern& pattern) {
   if (pattern.empty()) return "complete rows";
@@ -25,4 +25,4 @@ bool BlockAllows(const MleStudy& study, size_t block, const study::MissingPatter
   });
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

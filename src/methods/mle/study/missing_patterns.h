@@ -5,7 +5,7 @@
 
 #include "methods/mle/study/study.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 // "complete rows", "rows without x4 and x7".
 std::string PatternText(const study::MissingPattern& pattern);
@@ -16,4 +16,4 @@ bool BlockHas(const MleStudy& study, size_t block, const std::string& variable);
 // Whether rows of the block can have the pattern: somebody holds every variable that it has.
 bool BlockAllows(const MleStudy& study, size_t block, const study::MissingPattern& pattern);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

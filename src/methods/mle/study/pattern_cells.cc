@@ -11,10 +11,12 @@
 #include "methods/mle/published/analyses.h"
 #include "methods/mle/study/private_study.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
-[[noreturn]] void RefuseCells(const Study& study, const std::string& what,
+using run::Refuse;
+
+[[noreturn]] void RefuseCells(const run::Study& study, const std::string& what,
                               const std::string& hint) {
   Refuse(study, study.file.release.accept_position, "accept = \"checked cells\" " + what,
          hint + ", or write accept = \"table of covariates\"");
@@ -32,7 +34,7 @@ void RequireWholeRows(const MleStudy& study) {
                 "needs whole rows at each holder, who counts its own; here columns are split",
                 "split the rows only");
   }
-  if (HasPublished(study)) {
+  if (published::HasPublished(study)) {
     Refuse(study, study.file.release.accept_position,
            "accept = \"checked cells\" is of no use beside a published protocol, which shows what "
            "determines rows",
@@ -72,8 +74,7 @@ void RequirePlainRows(const MleStudy& study) {
 }
 
 // Covariates, and what is an outcome in one line of the model and explains in another.
-std::vector<data::DesignColumn> TableColumns(const MleStudy& study,
-                                             const methods::mle::MleAnalysis& analysis) {
+std::vector<data::DesignColumn> TableColumns(const MleStudy& study, const MleAnalysis& analysis) {
   std::set<std::string> explains;
   for (const stats::Parameter& row : analysis.table.rows) {
     if (row.op == "~") explains.insert(row.rhs);
@@ -89,15 +90,15 @@ std::vector<data::DesignColumn> TableColumns(const MleStudy& study,
 std::map<std::string, std::set<std::string>> Views(const MleStudy& study) {
   std::vector<data::DesignColumn> columns;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    const MleAnalysis& analysis = study.analyses[a].analysis;
     const std::vector<data::DesignColumn> added =
         MleOf(study.file.analyses[a]).robust ? analysis.variables : TableColumns(study, analysis);
     columns.insert(columns.end(), added.begin(), added.end());
   }
-  std::map<std::string, std::set<std::string>> views = ViewsOf(columns);
+  std::map<std::string, std::set<std::string>> views = run::ViewsOf(columns);
   for (const study::AnalysisSpec& spec : study.file.analyses) {
     const std::string& group = MleOf(spec).group;
-    if (!group.empty()) views[SourceVariable(study, group)].insert(group);
+    if (!group.empty()) views[run::SourceVariable(study, group)].insert(group);
   }
   return views;
 }
@@ -121,7 +122,7 @@ void AddPart(const MleStudy& study, const data::ColumnSchema& variable, PatternT
   }
   patterns.parts.push_back({variable.name, variable.lower, values});
   // Saturates: 2 x 2^52 values of whole numbers are as many too many as any.
-  const uint64_t most = methods::mle::kMaxPatternCells + 1;
+  const uint64_t most = kMaxPatternCells + 1;
   patterns.num_cells = std::min(most, patterns.num_cells * std::min(most, values));
 }
 
@@ -139,10 +140,10 @@ std::optional<PatternTable> PlanPatternTable(const MleStudy& study) {
     }
     for (const std::string& view : views) AddPart(study, *study.factors.Find(view), patterns);
   }
-  if (patterns.num_cells > methods::mle::kMaxPatternCells) {
+  if (patterns.num_cells > kMaxPatternCells) {
     RefuseCells(study,
                 fmt::format("checks {} cells at most, and the values of {} have more combinations",
-                            methods::mle::kMaxPatternCells, PatternNames(patterns)),
+                            kMaxPatternCells, PatternNames(patterns)),
                 "use fewer covariates or values");
   }
   return patterns;
@@ -154,13 +155,13 @@ std::string PatternNames(const PatternTable& patterns) {
   return names;
 }
 
-methods::mle::PatternCellsTask PatternCellsTaskOf(const MleStudy& study) {
-  methods::mle::PatternCellsTask task;
+PatternCellsTask PatternCellsTaskOf(const MleStudy& study) {
+  PatternCellsTask task;
   task.num_cells = study.pattern_table->num_cells;
   for (const data::Holder& holder : study.partition.holders) {
-    methods::mle::CellHolder of_task{holder.party, 0};
+    CellHolder of_task{holder.party, 0};
     for (const size_t block : study.partition.BlocksOf(holder.party))
-      of_task.max_rows += study.partition.blocks[block].count.value_or(kMaxUndeclaredRows);
+      of_task.max_rows += study.partition.blocks[block].count.value_or(run::kMaxUndeclaredRows);
     task.holders.push_back(of_task);
   }
   return task;
@@ -189,7 +190,7 @@ std::vector<uint64_t> CountPatternCells(const PatternTable& patterns, const data
 
 mpc::Release PatternCellsRelease(const PatternTable& patterns) {
   return {
-      methods::mle::kPatternCellsRelease,
+      kPatternCellsRelease,
       fmt::format("one bit: whether all {} pattern cells of {} are 0 or at least min_cell, also "
                   "without each holder's own rows",
                   patterns.num_cells, PatternNames(patterns)),
@@ -210,4 +211,4 @@ study::PlanCheck PatternCellsCheck(const MleStudy& study, uint64_t min_cell) {
           min_cell, false};
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

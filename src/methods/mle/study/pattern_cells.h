@@ -20,7 +20,7 @@
 #include "mpc/release_gate.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 inline constexpr char kPatternCellsPhase[] = "pattern cells";
 
@@ -36,7 +36,7 @@ std::optional<PatternTable> PlanPatternTable(const MleStudy& study);
 // "sex, region": the columns of the cells.
 std::string PatternNames(const PatternTable& patterns);
 
-methods::mle::PatternCellsTask PatternCellsTaskOf(const MleStudy& study);
+PatternCellsTask PatternCellsTaskOf(const MleStudy& study);
 
 // weights: by row of a holder's table with its derived columns; a row with weight 0 takes no part.
 std::vector<uint64_t> CountPatternCells(const PatternTable& patterns, const data::Table& table,
@@ -46,4 +46,4 @@ std::vector<uint64_t> CountPatternCells(const PatternTable& patterns, const data
 mpc::Release PatternCellsRelease(const PatternTable& patterns);
 study::PlanCheck PatternCellsCheck(const MleStudy& study, uint64_t min_cell);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -8,8 +8,10 @@
 #include "privacy/sampling/release_statement.h"
 #include "run/method/plan_privacy.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
+
+using run::Refuse;
 
 const study::PrivacySpec& Promise(const MleStudy& study) {
   return *MleOf(study.file.analyses.front()).privacy;
@@ -117,9 +119,9 @@ uint64_t PlanningRows(const MleStudy& study, size_t analysis) {
          "the forecast of the standard errors");
 }
 
-methods::mle::PrivateMoments DesignPrivacy(const MleStudy& study) {
+PrivateMoments DesignPrivacy(const MleStudy& study) {
   const study::PrivacySpec& spec = Promise(study);
-  methods::mle::PrivacyPromise promise;
+  PrivacyPromise promise;
   promise.epsilon = spec.epsilon;
   promise.delta = spec.delta;
   promise.adjacency = spec.adjacency;
@@ -127,16 +129,15 @@ methods::mle::PrivateMoments DesignPrivacy(const MleStudy& study) {
   promise.known_shares = spec.known_shares;
   promise.max_rows_per_person = study.file.population.max_rows_per_person;
   const Computation& computation = study.computations.front();
-  return methods::mle::DesignPrivateMoments(promise, computation.task,
-                                            computation.row_sets.front().release,
-                                            static_cast<uint32_t>(study.num_computing));
+  return DesignPrivateMoments(promise, computation.task, computation.row_sets.front().release,
+                              static_cast<uint32_t>(study.num_computing));
 }
 
 privacy::Statement StatePrivacy(const MleStudy& study) {
-  const methods::mle::PrivateMoments& design = *study.privacy;
+  const PrivateMoments& design = *study.privacy;
   privacy::GaussianRelease release{{},
                                    design.noise,
-                                   StructureOf(study.file.engine),
+                                   run::StructureOf(study.file.engine),
                                    design.promise.adjacency,
                                    design.sensitivity,
                                    design.replace_sensitivity,
@@ -144,16 +145,16 @@ privacy::Statement StatePrivacy(const MleStudy& study) {
                                    0};
   for (size_t p = 0; p < study.num_computing; ++p) release.parties.push_back(study.parties[p].name);
   privacy::Statement statement = privacy::StateRelease(release);
-  AddStudyCaveats(study, statement);
+  run::AddStudyCaveats(study, statement);
   return statement;
 }
 
 std::vector<study::PlanPrivacy> StatementRows(const MleStudy& study) {
-  return PlanPrivacyRows(study.privacy_statement);
+  return run::PlanPrivacyRows(study.privacy_statement);
 }
 
 std::vector<std::string> StatementSentences(const MleStudy& study) {
-  std::vector<std::string> sentences = PlanPrivacySentences(study.privacy_statement);
+  std::vector<std::string> sentences = run::PlanPrivacySentences(study.privacy_statement);
   sentences.push_back(
       "No disclosure checks are run: their answers would be exact functions of the data.");
   if (study.file.population.max_rows_per_person > 1) {
@@ -173,9 +174,9 @@ study::PlanExposure PrivateExposure(const MleStudy& study) {
   exposure.opened = NumReleasedValues(rows.release);
   const uint64_t k = rows.release.variables.size();
   exposure.statistics = rows.cells.size() * (1 + k + k * (k + 1) / 2);
-  exposure.level = kNoisedStatistics;
+  exposure.level = run::kNoisedStatistics;
   exposure.exposes = {fmt::format("the listed moments with noise on each number ({})",
-                                  methods::mle::MechanismText(*study.privacy)),
+                                  MechanismText(*study.privacy)),
                       study.privacy->public_count
                           ? "the exact number of rows, which adjacency \"replace\" treats "
                             "as public"
@@ -183,4 +184,4 @@ study::PlanExposure PrivateExposure(const MleStudy& study) {
   return exposure;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

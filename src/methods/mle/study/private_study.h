@@ -12,7 +12,7 @@
 #include "methods/mle/study/study.h"
 #include "study/plan/plan.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 bool HasPrivacy(const study::StudyFile& file);
 
@@ -23,7 +23,7 @@ bool HasPrivacy(const study::StudyFile& file);
 void RequireSupportedPrivacy(const MleStudy& study);
 
 // Needs the computation.
-methods::mle::PrivateMoments DesignPrivacy(const MleStudy& study);
+PrivateMoments DesignPrivacy(const MleStudy& study);
 
 // Rows assumed by the forecast of an analysis: planning_rows, else the declared counts.
 uint64_t PlanningRows(const MleStudy& study, size_t analysis);
@@ -38,4 +38,4 @@ std::vector<std::string> StatementSentences(const MleStudy& study);
 // What the one noisy release tells its receiver.
 study::PlanExposure PrivateExposure(const MleStudy& study);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -18,13 +18,12 @@
 #include "run/party/finish.h"
 #include "run/party/outcome.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::ComputationMoments;
-using methods::mle::DisclosureCheck;
-using methods::mle::IntegerMoments;
-using methods::mle::SharedMoments;
+using run::CheckOutcome;
+using run::ConfirmRefusal;
+using run::RunInput;
 
 void RequirePassed(const std::vector<CheckOutcome>& checks, net::Channel* channel,
                    size_t num_computing) {
@@ -48,7 +47,7 @@ std::vector<CheckOutcome> RunDisclosureChecks(mpc::Engine& engine, const MleStud
   std::vector<ComputationMoments> moments;
   for (size_t c = 0; c < shared.size(); ++c)
     moments.push_back({&study.computations[c].task, &shared[c]});
-  const std::vector<bool> passed = methods::mle::RunDisclosureChecks(engine, checks, moments);
+  const std::vector<bool> passed = RunDisclosureChecks(engine, checks, moments);
   std::vector<CheckOutcome> outcomes;
   for (size_t i = 0; i < passed.size(); ++i)
     outcomes.push_back(
@@ -96,26 +95,25 @@ void FitByOracle(mpc::Engine& engine, const MleStudy& study, size_t computation_
       progress.Phase("likelihood of " + study.file.analyses[a].name);
       engine.BeginPhase(LikelihoodPhase(study, a));
       const PreparedAnalysis& analysis = study.analyses[a];
-      methods::mle::LikelihoodMoments moments;
+      LikelihoodMoments moments;
       moments.variables = analysis.variables;
       for (size_t cell : rows.cells) moments.groups.push_back(shared[cell]);
-      result.results[a] = methods::mle::FitByLikelihood(
-          engine, analysis.analysis, LikelihoodTaskOf(study, a), moments, progress);
+      result.results[a] =
+          FitByLikelihood(engine, analysis.analysis, LikelihoodTaskOf(study, a), moments, progress);
     }
   }
 }
 
-methods::mle::MleResult FitAnalysis(const MleStudy& study, size_t index,
-                                    const ProtocolResult& result, Progress& progress) {
+MleResult FitAnalysis(const MleStudy& study, size_t index, const ProtocolResult& result,
+                      Progress& progress) {
   const PreparedAnalysis& analysis = study.analyses[index];
   try {
     if (study.privacy) {
-      return methods::mle::FitPrivateMoments(analysis.analysis, *study.privacy, analysis.variables,
-                                             result.noised, progress);
+      return FitPrivateMoments(analysis.analysis, *study.privacy, analysis.variables, result.noised,
+                               progress);
     }
-    return methods::mle::FitMoments(analysis.analysis, result.moments[index],
-                                    study.computations[analysis.computation].task.fraction_bits,
-                                    progress);
+    return FitMoments(analysis.analysis, result.moments[index],
+                      study.computations[analysis.computation].task.fraction_bits, progress);
   } catch (const Error& error) {
     if (study.analyses.size() == 1) throw;
     throw Error(error.code(),
@@ -132,33 +130,32 @@ void FitRobust(mpc::Engine& engine, const MleStudy& study, const LocalRows& loca
     progress.Phase("robust standard errors of " + study.file.analyses[a].name);
     engine.BeginPhase(RobustPhase(study, a));
     const PreparedAnalysis& analysis = study.analyses[a];
-    std::optional<methods::mle::FittedModel> fitted;
+    std::optional<FittedModel> fitted;
     if (engine.self() == study.receiver) {
       result.results[a] = FitAnalysis(study, a, result, progress);
-      fitted = methods::mle::FittedModel{
-          methods::mle::SampleMomentsOf(
-              analysis.analysis, result.moments[a],
-              study.computations[analysis.computation].task.fraction_bits),
-          result.results[a]->fit};
+      fitted =
+          FittedModel{SampleMomentsOf(analysis.analysis, result.moments[a],
+                                      study.computations[analysis.computation].task.fraction_bits),
+                      result.results[a]->fit};
     }
-    methods::mle::RobustLocal rows;
+    RobustLocal rows;
     if (engine.self()) rows = {local.blocks[analysis.computation], local.clusters};
-    const std::optional<stats::RobustFit> robust = methods::mle::RobustStandardErrors(
+    const std::optional<stats::RobustFit> robust = RobustStandardErrors(
         engine, analysis.analysis, RobustTaskOf(study, a), rows, fitted ? &*fitted : nullptr);
     if (robust) {
       result.results[a]->robust = *robust;
-      std::erase(result.results[a]->notes, methods::mle::kNormalityNotChecked);
+      std::erase(result.results[a]->notes, kNormalityNotChecked);
     }
   }
 }
 
 // What of a result leaves the receiver. A sealed one has been on the grid since it opened.
-std::optional<methods::mle::MleResult> Told(const MleStudy& study, size_t analysis,
-                                            const ProtocolResult& result) {
-  const std::optional<methods::mle::MleResult>& whole = result.results[analysis];
+std::optional<MleResult> Told(const MleStudy& study, size_t analysis,
+                              const ProtocolResult& result) {
+  const std::optional<MleResult>& whole = result.results[analysis];
   const bool sealed = study.computations[study.analyses[analysis].computation].protocol == kSealed;
   if (!whole || sealed || study.grid_bits == 0) return whole;
-  return methods::mle::OnReleaseGrid(study.analyses[analysis].analysis, *whole, study.grid_bits);
+  return OnReleaseGrid(study.analyses[analysis].analysis, *whole, study.grid_bits);
 }
 
 // The estimates that the study file releases to others than the receiver.
@@ -170,29 +167,28 @@ void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& res
       if (!to) continue;
       if (engine.self() == study.receiver && !result.results[a])
         result.results[a] = FitAnalysis(study, a, result, progress);
-      std::optional<methods::mle::MleResult> told = methods::mle::PublishResult(
-          engine, study.analyses[a].analysis, study.receiver, *to, Told(study, a, result));
+      std::optional<MleResult> told = PublishResult(engine, study.analyses[a].analysis,
+                                                    study.receiver, *to, Told(study, a, result));
       // The receiver keeps its digits.
       if (engine.self() != study.receiver) result.results[a] = std::move(told);
     }
   }
 }
 
-void AddMleTables(const MleStudy& study, const ProtocolResult& run,
-                  std::vector<methods::mle::MleResult>& fitted, Progress& progress) {
-  std::vector<const methods::mle::MleAnalysis*> analyses;
+void AddMleTables(const MleStudy& study, const ProtocolResult& run, std::vector<MleResult>& fitted,
+                  Progress& progress) {
+  std::vector<const MleAnalysis*> analyses;
   std::vector<std::vector<stats::GroupMoments>> moments;
   for (size_t a = 0; a < fitted.size(); ++a) {
     const PreparedAnalysis& prepared = study.analyses[a];
     analyses.push_back(&prepared.analysis);
     moments.emplace_back();
     if (!run.moments[a].empty() && prepared.analysis.patterns.empty()) {
-      moments.back() = methods::mle::SampleMomentsOf(
-          prepared.analysis, run.moments[a],
-          study.computations[prepared.computation].task.fraction_bits);
+      moments.back() = SampleMomentsOf(prepared.analysis, run.moments[a],
+                                       study.computations[prepared.computation].task.fraction_bits);
     }
   }
-  methods::mle::AddTables(analyses, moments, fitted, progress);
+  AddTables(analyses, moments, fitted, progress);
 }
 
 }  // namespace
@@ -208,9 +204,8 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   engine.BeginPhase("moments");
   std::vector<std::vector<SharedMoments>> shared;
   for (size_t c = 0; c < study.computations.size(); ++c) {
-    shared.push_back(
-        ComputeMoments(engine, study.computations[c].task,
-                       engine.self() ? local.blocks[c] : std::vector<methods::mle::LocalBlock>{}));
+    shared.push_back(ComputeMoments(engine, study.computations[c].task,
+                                    engine.self() ? local.blocks[c] : std::vector<LocalBlock>{}));
   }
 
   engine.AgreeToOpen();  // the answers of the checks are the first that opens
@@ -253,10 +248,10 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
       FitByOracle(engine, study, c, shared[c], result, progress);
     if (study.computations[c].protocol == kSealed)
       FitSealedAnalyses(engine, study, c, shared[c], result, progress);
-    if (IsPublished(study.computations[c].protocol) && input.channel != nullptr) {
-      FitPublishedAnalyses(
-          study, c, engine.self() ? local.blocks[c] : std::vector<methods::mle::LocalBlock>{},
-          input, result, progress);
+    if (published::IsPublished(study.computations[c].protocol) && input.channel != nullptr) {
+      published::FitPublishedAnalyses(study, c,
+                                      engine.self() ? local.blocks[c] : std::vector<LocalBlock>{},
+                                      input, result, progress);
     }
   }
   FitRobust(engine, study, local, result, progress);
@@ -267,21 +262,21 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
 
 namespace {
 
-void SetResult(std::vector<methods::mle::MleResult> analyses, PartyOutcome& outcome) {
+void SetResult(std::vector<MleResult> analyses, run::PartyOutcome& outcome) {
   if (analyses.empty()) return;
-  for (const methods::mle::MleResult& analysis : analyses) {
-    UsedRows& used = outcome.used.emplace_back();
+  for (const MleResult& analysis : analyses) {
+    run::UsedRows& used = outcome.used.emplace_back();
     used.analysis = analysis.name;
     for (double n : analysis.group_n) used.rows += static_cast<uint64_t>(n);
   }
-  outcome.result = std::make_unique<report::MleReport>(std::move(analyses));
+  outcome.result = std::make_unique<MleReport>(std::move(analyses));
 }
 
 }  // namespace
 
-std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
-                                                 const ProtocolResult& result, Progress& progress) {
-  std::vector<methods::mle::MleResult> fitted;
+std::vector<MleResult> FitAnalyses(const MleStudy& study, const ProtocolResult& result,
+                                   Progress& progress) {
+  std::vector<MleResult> fitted;
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     fitted.push_back(result.results[a] ? *result.results[a]
                                        : FitAnalysis(study, a, result, progress));
@@ -296,16 +291,16 @@ std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
   return fitted;
 }
 
-std::unique_ptr<MethodResult> MleStudy::Run(mpc::Engine& engine, const RunInput& input,
-                                            Progress& progress) const {
+std::unique_ptr<run::MethodResult> MleStudy::Run(mpc::Engine& engine, const RunInput& input,
+                                                 Progress& progress) const {
   const auto* rows = static_cast<const LocalRows*>(input.rows);
   std::vector<Int128> noise;
-  if (privacy && engine.self()) noise = methods::mle::DrawNoiseShare(*privacy, *input.random);
+  if (privacy && engine.self()) noise = DrawNoiseShare(*privacy, *input.random);
   return std::make_unique<ProtocolResult>(
       RunAnalyses(engine, *this, rows == nullptr ? LocalRows{} : *rows, noise, input, progress));
 }
 
-void MleStudy::Conclude(size_t party, MethodResult& run, PartyOutcome& outcome,
+void MleStudy::Conclude(size_t party, run::MethodResult& run, run::PartyOutcome& outcome,
                         Progress& progress) const {
   auto& result = static_cast<ProtocolResult&>(run);
   outcome.checks = result.checks;
@@ -317,11 +312,11 @@ void MleStudy::Conclude(size_t party, MethodResult& run, PartyOutcome& outcome,
     outcome.local_steps.push_back({"fit", SecondsSince(start)});
     return;
   }
-  std::vector<methods::mle::MleResult> told;
-  for (std::optional<methods::mle::MleResult>& analysis : result.results) {
+  std::vector<MleResult> told;
+  for (std::optional<MleResult>& analysis : result.results) {
     if (analysis) told.push_back(std::move(*analysis));
   }
   SetResult(std::move(told), outcome);
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

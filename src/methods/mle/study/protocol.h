@@ -11,21 +11,21 @@
 #include "mpc/engine.h"
 #include "run/party/outcome.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
-struct ProtocolResult : MethodResult {
-  std::vector<CheckOutcome> checks;  // at computing parties
+struct ProtocolResult : run::MethodResult {
+  std::vector<run::CheckOutcome> checks;  // at computing parties
   // At the receiver, by analysis: the moments of its groups on its own variables; empty for
   // analyses whose protocol does not open them.
-  std::vector<std::vector<methods::mle::IntegerMoments>> moments;
-  std::vector<methods::mle::NoisedMoments> noised;  // of a private study instead, by cell
-  std::vector<std::optional<methods::mle::MleResult>> results;  // fitted during the protocol
+  std::vector<std::vector<IntegerMoments>> moments;
+  std::vector<NoisedMoments> noised;              // of a private study instead, by cell
+  std::vector<std::optional<MleResult>> results;  // fitted during the protocol
 };
 
 // What a party brings to the protocol; empty at the dealer.
-struct LocalRows : MethodRows {
-  std::vector<std::vector<methods::mle::LocalBlock>> blocks;  // by computation and block
-  std::vector<std::vector<uint64_t>> clusters;                // by block and row; empty: none
+struct LocalRows : run::MethodRows {
+  std::vector<std::vector<LocalBlock>> blocks;  // by computation and block
+  std::vector<std::vector<uint64_t>> clusters;  // by block and row; empty: none
   // At a holder of a study with checked cells: its rows in each.
   std::vector<uint64_t> pattern_cells;
 };
@@ -38,11 +38,11 @@ struct LocalRows : MethodRows {
 // disclosure check fails, naming variable and rule, or any pattern cell, which nobody is told;
 // nothing but the answers of the checks is opened then.
 ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
-                           const std::vector<Int128>& noise, const RunInput& input,
+                           const std::vector<Int128>& noise, const run::RunInput& input,
                            Progress& progress);
 
 // At the receiver, after the connections are closed: fits what is not fitted yet. By analysis.
-std::vector<methods::mle::MleResult> FitAnalyses(const MleStudy& study,
-                                                 const ProtocolResult& result, Progress& progress);
+std::vector<MleResult> FitAnalyses(const MleStudy& study, const ProtocolResult& result,
+                                   Progress& progress);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

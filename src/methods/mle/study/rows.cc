@@ -10,10 +10,10 @@
 #include "methods/mle/study/protocol.h"
 #include "methods/mle/study/selectors.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
-using methods::mle::LocalBlock;
+using run::MethodRows;
 
 // The design columns that some computation uses and this table can give.
 void AddColumns(const MleStudy& study, data::Table& table) {
@@ -79,8 +79,8 @@ mpc::RowReader WithoutNeutral(mpc::RowReader values, size_t cols, const data::Ho
 }
 
 LocalBlock LoadBlock(const MleStudy& study, const Computation& computation,
-                     const methods::mle::BlockHolder& holder, const data::Holding& holding,
-                     size_t block_index, const std::vector<std::vector<int32_t>>& by_cell) {
+                     const BlockHolder& holder, const data::Holding& holding, size_t block_index,
+                     const std::vector<std::vector<int32_t>>& by_cell) {
   const data::BlockRows& rows = holding.Block(block_index);
   LocalBlock block;
   block.num_rows = rows.num_rows;
@@ -95,10 +95,9 @@ LocalBlock LoadBlock(const MleStudy& study, const Computation& computation,
     }
     if (study.privacy) {
       block.values = WithoutNeutral(std::move(block.values), columns.size(), holding, rows);
-      block.values = methods::mle::ClippedRows(
+      block.values = ClippedRows(
           std::move(block.values), columns.size(),
-          methods::mle::HolderBound(study.privacy->promise.norm, columns.size(),
-                                    study.privacy->dimension));
+          HolderBound(study.privacy->promise.norm, columns.size(), study.privacy->dimension));
     }
   }
   block.selectors.resize(computation.task.cells.size());
@@ -107,13 +106,13 @@ LocalBlock LoadBlock(const MleStudy& study, const Computation& computation,
     const auto first = by_cell[c].begin() + static_cast<std::ptrdiff_t>(rows.first_row);
     block.selectors[c].assign(first, first + static_cast<std::ptrdiff_t>(rows.num_rows));
   }
-  if (!study.partition.blocks[block_index].count && rows.num_rows > kMaxUndeclaredRows) {
-    throw Error(
-        ErrorCode::kBadData,
-        fmt::format("block '{}' has {} rows, more than the {} assumed for a block "
-                    "without a declared count",
-                    study.partition.blocks[block_index].name, rows.num_rows, kMaxUndeclaredRows),
-        "agree on `count = ...` in its [[rows]] entry of the study file");
+  if (!study.partition.blocks[block_index].count && rows.num_rows > run::kMaxUndeclaredRows) {
+    throw Error(ErrorCode::kBadData,
+                fmt::format("block '{}' has {} rows, more than the {} assumed for a block "
+                            "without a declared count",
+                            study.partition.blocks[block_index].name, rows.num_rows,
+                            run::kMaxUndeclaredRows),
+                "agree on `count = ...` in its [[rows]] entry of the study file");
   }
   return block;
 }
@@ -126,7 +125,7 @@ std::vector<LocalBlock> LoadBlocks(const MleStudy& study, const Computation& com
     by_cell.push_back(selectors.Of(selection));
   std::vector<LocalBlock> blocks(computation.task.blocks.size());
   for (size_t b = 0; b < blocks.size(); ++b) {
-    for (const methods::mle::BlockHolder& holder : computation.task.blocks[b].holders) {
+    for (const BlockHolder& holder : computation.task.blocks[b].holders) {
       if (holder.party == party)
         blocks[b] = LoadBlock(study, computation, holder, holding, b, by_cell);
     }
@@ -154,7 +153,7 @@ std::vector<std::vector<uint64_t>> Clusters(const MleStudy& study, const data::H
 void MleStudy::DeriveColumns(data::Table& table) const { AddColumns(*this, table); }
 
 std::unique_ptr<MethodRows> MleStudy::PrepareRows(size_t party, const data::Holding& holding,
-                                                  OwnRows& counts) const {
+                                                  run::OwnRows& counts) const {
   const Selectors selectors(*this, holding, party);
   selectors.RequireListedPatterns(holding);
   counts = selectors.Count();
@@ -201,7 +200,7 @@ uint64_t MleStudy::LeastRowsApart() const {
   size_t widest = 0;
   for (const PreparedAnalysis& analysis : analyses)
     widest = std::max(widest, analysis.variables.size());
-  return std::max<uint64_t>(file.disclosure.min_cell, kRowsApartPerColumn * widest);
+  return std::max<uint64_t>(file.disclosure.min_cell, run::kRowsApartPerColumn * widest);
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

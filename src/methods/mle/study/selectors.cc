@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "methods/mle/study/missing_patterns.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
 // 1 where the column is not missing.
@@ -54,8 +54,8 @@ std::vector<int32_t> Selectors::Of(const RowSelection& selection) const {
   return weights;
 }
 
-OwnRows Selectors::Count() const {
-  OwnRows rows;
+run::OwnRows Selectors::Count() const {
+  run::OwnRows rows;
   const std::vector<uint8_t> chosen = Chosen(study_.file.population.subset);
   rows.observed = table_.num_rows;
   for (size_t r = 0; r < table_.num_rows; ++r) {
@@ -102,7 +102,7 @@ void Selectors::RequireListedPatterns(const data::Holding& holding) const {
 }
 
 bool Selectors::Holds(const std::string& name) const {
-  return held_.count(SourceVariable(study_, name)) > 0;
+  return held_.count(run::SourceVariable(study_, name)) > 0;
 }
 
 std::vector<std::string> Selectors::Held(const std::vector<std::string>& names) const {
@@ -144,4 +144,4 @@ bool Selectors::FitsAny(size_t row) const {
          std::any_of(fits_.begin(), fits_.end(), [&](const auto& fits) { return fits[row] != 0; });
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -9,7 +9,7 @@
 #include "data/holding.h"
 #include "methods/mle/study/study.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 // Over the whole ordered table, which must outlive it.
 class Selectors {
@@ -19,7 +19,7 @@ class Selectors {
   // Weights by row of the table, 0 where a row is not in the selection as far as this holder knows.
   std::vector<int32_t> Of(const RowSelection& selection) const;
 
-  OwnRows Count() const;
+  run::OwnRows Count() const;
 
   // Unless the study leaves them out, as every private one does: throws kBadData if rows of the
   // population have, by the holder's own columns, none of the listed patterns of missing values;
@@ -43,4 +43,4 @@ class Selectors {
   std::vector<std::vector<uint8_t>> fits_;  // by pattern and row
 };
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -16,16 +16,16 @@
 #include "methods/mle/study/private_study.h"
 #include "methods/mle/study/supported.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
 
 std::string At(const study::StudyFile& file, const study::Position& position) {
   return fmt::format("{}:{}:{}", file.file_name, position.line, position.column);
 }
 
-methods::mle::MleOptions Options(const MleStudy& study, const study::AnalysisSpec& spec) {
-  methods::mle::MleOptions options;
-  const study::MleSection& section = MleOf(spec);
+MleOptions Options(const MleStudy& study, const study::AnalysisSpec& spec) {
+  MleOptions options;
+  const MleSection& section = MleOf(spec);
   const bool fiml = HasPatterns(study) && !IsImputed(study);
   const bool centred = study.file.design.site == study::SiteEffect::kFixed;
   options.plain_moments = !HasPatterns(study) && !HasPrivacy(study.file);
@@ -59,8 +59,7 @@ void PrepareModels(MleStudy& study) {
   for (const study::AnalysisSpec& spec : study.file.analyses) {
     PreparedAnalysis prepared;
     try {
-      prepared.analysis =
-          methods::mle::PrepareAnalysis(Options(study, spec), study.factors, study.columns);
+      prepared.analysis = PrepareAnalysis(Options(study, spec), study.factors, study.columns);
     } catch (const Error& error) {
       throw Error(error.code(),
                   At(study.file, MleOf(spec).model_position) + ": model: " + error.message(),
@@ -78,8 +77,7 @@ std::string ListOf(const Computation& computation, const std::vector<size_t>& va
 }
 
 std::string MomentsText(const MleStudy& study, const Computation& computation, const RowSet& rows) {
-  const bool some =
-      rows.release.pairs.size() < methods::mle::AllPairs(rows.release.variables).size();
+  const bool some = rows.release.pairs.size() < AllPairs(rows.release.variables).size();
   const char* noise = !study.privacy                ? ""
                       : study.privacy->public_count ? " with noise (but on n)"
                                                     : " with noise";
@@ -92,9 +90,9 @@ std::string MomentsText(const MleStudy& study, const Computation& computation, c
 
 void AddLikelihoodReleases(const MleStudy& study, size_t index,
                            std::vector<mpc::Release>& releases) {
-  for (mpc::Release& release : methods::mle::LikelihoodReleases(study.analyses[index].analysis,
-                                                                LikelihoodTaskOf(study, index),
-                                                                study.parties[study.receiver].name))
+  for (mpc::Release& release :
+       LikelihoodReleases(study.analyses[index].analysis, LikelihoodTaskOf(study, index),
+                          study.parties[study.receiver].name))
     releases.push_back(std::move(release));
 }
 
@@ -107,7 +105,7 @@ std::vector<mpc::Release> PlanMleReleases(const MleStudy& study) {
   const std::string& receiver = study.parties[study.receiver].name;
   std::vector<mpc::Release> releases;
   if (!study.privacy) {
-    releases.push_back({methods::mle::kDisclosureRelease,
+    releases.push_back({kDisclosureRelease,
                         fmt::format("whether each of {} counts reaches its minimum, one bit each",
                                     study.checks.size()),
                         "all", "exact", 1, mpc::kEverybody, study.checks.size()});
@@ -126,37 +124,36 @@ std::vector<mpc::Release> PlanMleReleases(const MleStudy& study) {
         }
         continue;
       }
-      if (IsPublished(computation.protocol)) {
-        for (size_t a : rows.analyses) releases.push_back(PublishedReleaseOf(study, a));
+      if (published::IsPublished(computation.protocol)) {
+        for (size_t a : rows.analyses) releases.push_back(published::PublishedReleaseOf(study, a));
         continue;
       }
       if (IsImputed(study)) {
         for (mpc::Release& release :
-             methods::mle::ImputationReleases(ImputationTaskOf(study, computation, rows), receiver))
+             ImputationReleases(ImputationTaskOf(study, computation, rows), receiver))
           releases.push_back(std::move(release));
         continue;
       }
       releases.push_back({rows.release.id, MomentsText(study, computation, rows), receiver,
-                          study.privacy ? methods::mle::MechanismText(*study.privacy) : "exact", 1,
+                          study.privacy ? MechanismText(*study.privacy) : "exact", 1,
                           study.receiver, NumReleasedValues(rows.release)});
     }
   }
   for (size_t a = 0; a < study.analyses.size(); ++a) {
-    const methods::mle::MleAnalysis& analysis = study.analyses[a].analysis;
+    const MleAnalysis& analysis = study.analyses[a].analysis;
     if (MleOf(study.file.analyses[a]).robust) {
-      for (mpc::Release& release :
-           methods::mle::RobustReleases(analysis, RobustTaskOf(study, a), receiver))
+      for (mpc::Release& release : RobustReleases(analysis, RobustTaskOf(study, a), receiver))
         releases.push_back(std::move(release));
     }
     for (const study::ReleaseSpec& release : study.file.analyses[a].releases) {
       const std::optional<size_t> to = TellsEstimatesTo(study, release);
       if (!to) continue;
       releases.push_back(
-          {methods::mle::ResultRelease(analysis),
+          {ResultRelease(analysis),
            fmt::format("estimates, standard errors and fit measures of analysis '{}'{}",
                        study.file.analyses[a].name, ToldGridText(study)),
            release.to, study.privacy ? "computed from the noised moments" : "exact", 1, *to,
-           methods::mle::NumPublishedValues(analysis)});
+           NumPublishedValues(analysis)});
     }
   }
   return releases;
@@ -174,10 +171,10 @@ void ChooseGrid(MleStudy& study) {
   study.grid_bits = asked;
   study.releases = PlanMleReleases(study);
   if (study.file.release.accept != study::AcceptedRelease::kNone) return;
-  Refuse(
+  run::Refuse(
       study, study.file.analyses.front().position,
       fmt::format("the estimates would tell more than half of the bits of the {}{}",
-                  kTableOfCovariates,
+                  run::kTableOfCovariates,
                   asked == 0 ? "" : ", even on a grid of 2^-4 of their standard errors"),
       asked == 0
           ? "open them on a grid: leave `grid` out of [release]"
@@ -190,7 +187,7 @@ void ChooseGrid(MleStudy& study) {
 
 MleStudy PrepareMleStudy(study::StudyFile file) {
   MleStudy study;
-  PrepareParties(std::move(file), study);
+  run::PrepareParties(std::move(file), study);
   try {
     study.factors = data::WithDerivedFactors(study.file.dictionary, study.file.derived);
     study.columns = data::DesignColumns(study.file.dictionary, study.file.derived);
@@ -248,23 +245,22 @@ bool IsImputed(const MleStudy& study) {
   return study.file.design.missing == study::MissingPolicy::kMultipleImputation;
 }
 
-methods::mle::LikelihoodTask LikelihoodTaskOf(const MleStudy& study, size_t analysis) {
-  const methods::mle::MomentsTask& moments =
-      study.computations[study.analyses[analysis].computation].task;
-  methods::mle::LikelihoodTask task;
+LikelihoodTask LikelihoodTaskOf(const MleStudy& study, size_t analysis) {
+  const MomentsTask& moments = study.computations[study.analyses[analysis].computation].task;
+  LikelihoodTask task;
   task.fraction_bits = moments.fraction_bits;
   task.max_rows = moments.max_rows;
   task.centre = study.receiver;
   task.name = study.file.analyses[analysis].name;
   task.value_bound = moments.value_bound;
-  task.integer_bits = IntegerBits(study);
+  task.integer_bits = run::IntegerBits(study);
   return task;
 }
 
-methods::mle::RobustTask RobustTaskOf(const MleStudy& study, size_t analysis) {
+RobustTask RobustTaskOf(const MleStudy& study, size_t analysis) {
   const PreparedAnalysis& prepared = study.analyses[analysis];
   const Computation& computation = study.computations[prepared.computation];
-  methods::mle::RobustTask task;
+  RobustTask task;
   task.name = study.file.analyses[analysis].name;
   task.clustered = !study.file.design.cluster.empty();
   task.receiver = study.receiver;
@@ -285,7 +281,7 @@ std::string LikelihoodPhase(const MleStudy& study, size_t analysis) {
 std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::ReleaseSpec& release) {
   if (release.what != "estimates" || release.to.empty()) return std::nullopt;
   if (release.to == "all") return mpc::kEverybody;
-  const size_t to = PartyByName(study, release.to);
+  const size_t to = run::PartyByName(study, release.to);
   return to == study.receiver ? std::nullopt : std::optional<size_t>(to);
 }
 
@@ -295,4 +291,4 @@ data::TableCheckOptions MleStudy::TableChecks() const {
   return options;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -21,7 +21,7 @@
 #include "run/method/study.h"
 #include "study/file/study_file.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 inline constexpr char kPooledMoments[] = "pooled-moments";
 inline constexpr char kLikelihood[] = "likelihood";
@@ -43,14 +43,14 @@ struct RowSet {
   std::vector<size_t> cells;            // by level of the group; one without. With patterns of
                                         // missing values by level and, within it, pattern
   size_t total_cell = 0;                // all levels and patterns together
-  methods::mle::MomentsRelease release;
+  MomentsRelease release;
   std::vector<size_t> analyses;
 };
 
 // Moments on shares, computed once for all analyses of one protocol.
 struct Computation {
   std::string protocol;
-  methods::mle::MomentsTask task;
+  MomentsTask task;
   std::vector<data::DesignColumn> variables;  // of the task
   // By variable: where its 0/1 values are counted for the disclosure checks. Itself, or with fixed
   // effects of sites a second time without them.
@@ -60,7 +60,7 @@ struct Computation {
 };
 
 struct PreparedAnalysis {
-  methods::mle::MleAnalysis analysis;
+  MleAnalysis analysis;
   size_t computation = 0, row_set = 0;
   std::vector<size_t> variables;  // of the analysis, as indices into the task's
 };
@@ -77,7 +77,7 @@ struct PatternTable {
   size_t num_cells = 1;
 };
 
-struct MleStudy final : Study {
+struct MleStudy final : run::Study {
   data::Schema factors;                     // the dictionary with the derived factors
   std::vector<data::DesignColumn> columns;  // all that a model can name
   std::vector<PreparedAnalysis> analyses;   // as in the file
@@ -86,22 +86,22 @@ struct MleStudy final : Study {
   std::vector<std::string> required;
   std::vector<std::string> modelled;  // variables of the dictionary that models use
   // Of the one noisy release of a private study; empty: every release is exact.
-  std::optional<methods::mle::PrivateMoments> privacy;
+  std::optional<PrivateMoments> privacy;
   privacy::Statement privacy_statement;  // of it; bounds that take a moment, so computed once
   // Estimates open on 2^-grid_bits standard errors (privacy/release_rule.h); 0: with all digits.
   int grid_bits = 0;
-  std::vector<methods::mle::DisclosureCheck> checks;  // with the thresholds of the study file
+  std::vector<DisclosureCheck> checks;        // with the thresholds of the study file
   std::optional<PatternTable> pattern_table;  // of accept = "checked cells"; empty: not asked for
 
-  MethodName Method() const override;
-  StudySize Size() const override;
+  run::MethodName Method() const override;
+  run::StudySize Size() const override;
   bool IsPrivate() const override { return privacy.has_value(); }
   void Describe(study::Plan& plan) const override;
   std::vector<std::string> Warnings() const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
-  Forecast Utility() const override;
-  ComputeSeconds Compute() const override;
+  run::Forecast Utility() const override;
+  run::ComputeSeconds Compute() const override;
   uint64_t NumbersPerRow() const override;
   std::vector<std::vector<std::string>> MockClusters() const override;
   std::vector<privacy::ledger::Charge> Charges(
@@ -110,15 +110,15 @@ struct MleStudy final : Study {
       const override;  // counts patterns, where the study has them
   bool ChecksCells() const override { return true; }
   void DeriveColumns(data::Table& table) const override;
-  std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
-                                          OwnRows& counts) const override;
-  std::unique_ptr<MethodRows> NoRows() const override;
-  std::vector<std::vector<uint8_t>> ExactRowSets(const MethodRows& rows,
+  std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                               run::OwnRows& counts) const override;
+  std::unique_ptr<run::MethodRows> NoRows() const override;
+  std::vector<std::vector<uint8_t>> ExactRowSets(const run::MethodRows& rows,
                                                  const data::Holding& holding) const override;
   uint64_t LeastRowsApart() const override;
-  std::unique_ptr<MethodResult> Run(mpc::Engine& engine, const RunInput& input,
-                                    Progress& progress) const override;
-  void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
+  std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
+                                         Progress& progress) const override;
+  void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                 Progress& progress) const override;
 };
 
@@ -140,14 +140,14 @@ bool IsImputed(const MleStudy& study);
 std::string RowsText(const MleStudy& study, const RowSet& rows);
 
 // Of an analysis of protocol `likelihood`.
-methods::mle::LikelihoodTask LikelihoodTaskOf(const MleStudy& study, size_t analysis);
+LikelihoodTask LikelihoodTaskOf(const MleStudy& study, size_t analysis);
 std::string LikelihoodPhase(const MleStudy& study, size_t analysis);  // "likelihood NAME"
 // Of an analysis with robust standard errors.
-methods::mle::RobustTask RobustTaskOf(const MleStudy& study, size_t analysis);
+RobustTask RobustTaskOf(const MleStudy& study, size_t analysis);
 std::string RobustPhase(const MleStudy& study, size_t analysis);  // "robust NAME"
 
 // To whom (a channel index or mpc::kEverybody) an entry of a release list tells the result; empty
 // if it is not such an entry, or the receiver's own.
 std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::ReleaseSpec& release);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

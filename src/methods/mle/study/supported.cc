@@ -10,8 +10,10 @@
 #include "methods/mle/sealed/analyses.h"
 #include "methods/mle/study/supported_missing.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
+
+using run::Refuse;
 
 bool SharesRows(const MleStudy& study) {
   return std::any_of(study.partition.segments.begin(), study.partition.segments.end(),
@@ -79,10 +81,10 @@ void RequireSiteAnalyses(const MleStudy& study) {
              "leave out intercepts, means, groups and growth, or use site = \"ignore\"");
     }
     const Computation& computation = study.computations[study.analyses[a].computation];
-    for (const methods::mle::RowBlock& block : computation.task.blocks) {
+    for (const RowBlock& block : computation.task.blocks) {
       if (block.holders.size() < 2) continue;
-      const bool selects = std::any_of(
-          block.holders.begin(), block.holders.end(), [](const methods::mle::BlockHolder& holder) {
+      const bool selects =
+          std::any_of(block.holders.begin(), block.holders.end(), [](const BlockHolder& holder) {
             return std::find(holder.selects.begin(), holder.selects.end(), true) !=
                    holder.selects.end();
           });
@@ -103,10 +105,10 @@ bool Releases(const study::AnalysisSpec& spec, const std::string& what) {
 // The release list says, in the author's own hand, what the protocol opens.
 void RequireReleases(const MleStudy& study, const study::AnalysisSpec& spec) {
   const bool sealed = spec.protocol == kSealed;
-  const std::string needed = IsPublished(spec.protocol)     ? "rows"
-                             : sealed                       ? "estimates"
-                             : spec.protocol == kLikelihood ? "likelihood"
-                                                            : "moments";
+  const std::string needed = published::IsPublished(spec.protocol) ? "rows"
+                             : sealed                              ? "estimates"
+                             : spec.protocol == kLikelihood        ? "likelihood"
+                                                                   : "moments";
   if (!Releases(spec, needed)) {
     Refuse(study, spec.position,
            fmt::format("protocol '{}' opens the {} to {}, which 'release' does not list",
@@ -168,7 +170,7 @@ void RequireRobust(const MleStudy& study, const study::AnalysisSpec& spec) {
 
 // What follows the fit needs numbers that not every protocol opens.
 void RequireExtras(const MleStudy& study, const study::AnalysisSpec& spec) {
-  const study::MleSection& own = MleOf(spec);
+  const MleSection& own = MleOf(spec);
   const bool asked = !own.nested_in.empty() || own.modification_indices || own.bootstrap > 0;
   if (asked && own.privacy) {
     Refuse(study, spec.position,
@@ -253,8 +255,9 @@ void RequireSupportedAnalyses(const MleStudy& study) {
     RequireNested(study, a);
     RequireMoreRowsThanVariables(study, a);
     if (study.file.analyses[a].protocol == kSealed) RequireSupportedSealed(study, a);
-    if (IsPublished(study.file.analyses[a].protocol)) RequireSupportedPublished(study, a);
+    if (published::IsPublished(study.file.analyses[a].protocol))
+      published::RequireSupportedPublished(study, a);
   }
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

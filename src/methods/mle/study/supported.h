@@ -6,7 +6,7 @@
 
 #include "methods/mle/study/study.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 // [design], before the models are read. Throws kBadInput.
 void RequireSupportedDesign(const MleStudy& study);
@@ -14,4 +14,4 @@ void RequireSupportedDesign(const MleStudy& study);
 // Every analysis against design, partition and its releases. Needs the computations.
 void RequireSupportedAnalyses(const MleStudy& study);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -6,7 +6,9 @@
 
 #include "methods/mle/imputed/analyses.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
+
+using run::Refuse;
 
 void RequireSupportedMissing(const MleStudy& study) {
   const study::DesignSpec& design = study.file.design;
@@ -53,7 +55,7 @@ void RequireSupportedPatterns(const MleStudy& study) {
   for (const data::Condition& condition : conditions) {
     const auto& names = study.partition.variables;
     const auto variable = static_cast<size_t>(
-        std::find(names.begin(), names.end(), SourceVariable(study, condition.variable)) -
+        std::find(names.begin(), names.end(), run::SourceVariable(study, condition.variable)) -
         names.begin());
     for (const data::Segment& segment : study.partition.segments) {
       if (segment.Has(variable)) continue;
@@ -105,7 +107,7 @@ void RequireSupportedIncomplete(const MleStudy& study, size_t index) {
                ? "use protocol = \"pooled-moments\", or missing = \"complete\""
                : "use protocol = \"pooled-moments\" or \"sealed\", or missing = \"complete\"");
   }
-  const study::MleSection& own = MleOf(spec);
+  const MleSection& own = MleOf(spec);
   if (own.privacy) {
     Refuse(study, spec.position, "a release with noise needs complete rows",
            "use missing = \"complete\"");
@@ -128,4 +130,4 @@ void RequireSupportedIncomplete(const MleStudy& study, size_t index) {
   RequireSupportedImputation(study, index);
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -4,7 +4,7 @@
 
 #include "methods/mle/study/study.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 // `missing` and its patterns, before the models are read.
 void RequireSupportedMissing(const MleStudy& study);
@@ -15,4 +15,4 @@ void RequireSupportedPatterns(const MleStudy& study);
 // One analysis of incomplete rows. Needs the computations.
 void RequireSupportedIncomplete(const MleStudy& study, size_t analysis);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -5,8 +5,10 @@
 
 #include "data/scaling.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 namespace {
+
+using run::VariableSummary;
 
 std::string HeldBy(const MleStudy& study, const std::string& source) {
   std::string names;
@@ -20,7 +22,7 @@ std::string HeldBy(const MleStudy& study, const std::string& source) {
 
 // Sums of one variable over the groups of an analysis, and over the patterns that have it.
 void AddMoments(const Computation& computation, const PreparedAnalysis& analysis, size_t index,
-                const std::vector<methods::mle::IntegerMoments>& groups, VariableSummary& summary) {
+                const std::vector<IntegerMoments>& groups, VariableSummary& summary) {
   const size_t p = analysis.variables.size();
   data::PooledMoments pooled;
   pooled.fraction_bits = computation.task.fraction_bits;
@@ -28,7 +30,7 @@ void AddMoments(const Computation& computation, const PreparedAnalysis& analysis
   pooled.cross_products.assign(1, 0);
   const std::vector<std::vector<size_t>>& patterns = analysis.analysis.patterns;
   for (size_t g = 0; g < groups.size(); ++g) {
-    const methods::mle::IntegerMoments& group = groups[g];
+    const IntegerMoments& group = groups[g];
     if (!patterns.empty()) {
       const std::vector<size_t>& observed = patterns[g % patterns.size()];
       if (!std::binary_search(observed.begin(), observed.end(), index)) continue;
@@ -78,4 +80,4 @@ std::vector<VariableSummary> SummariseVariables(const MleStudy& study,
   return summaries;
 }
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -6,11 +6,11 @@
 #include "methods/mle/study/protocol.h"
 #include "run/party/outcome.h"
 
-namespace partita::runtime {
+namespace partita::methods::mle {
 
 // One entry per design column that an analysis uses, in the order of first use. Means and standard
 // deviations (divisor n) come from the first analysis without a subset of its own that opened them.
-std::vector<VariableSummary> SummariseVariables(const MleStudy& study,
-                                                const ProtocolResult& result);
+std::vector<run::VariableSummary> SummariseVariables(const MleStudy& study,
+                                                     const ProtocolResult& result);
 
-}  // namespace partita::runtime
+}  // namespace partita::methods::mle

@@ -6,10 +6,11 @@
 #include "methods/mle/report/json.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report::estimates_csv_test {
+namespace partita::methods::mle::estimates_csv_test {
 namespace {
 
 using nlohmann::json;
+using report::SmallResult;
 
 // RFC 4180, written without a look at the writer.
 std::vector<std::vector<std::string>> ParseCsv(const std::string& text) {
@@ -45,13 +46,14 @@ std::string AsText(const json& value) {
 }
 
 TEST(EstimatesCsvTest, HoldsWhatTheJsonHolds) {
-  std::vector<methods::mle::MleResult> results = ThreeAnalyses();
+  std::vector<MleResult> results = report::ThreeAnalyses();
   results.push_back(SmallResult());
   results.back().name = "small";
   results.back().fit.estimates[1].standard_error = std::nan("");
-  results[1].robust = RobustOf(results[1]);
+  results[1].robust = report::RobustOf(results[1]);
   const auto rows = ParseCsv(EstimatesCsv(results));
-  const json document = json::parse(ResultJson(results, SamplePlan(), SampleFacts()));
+  const json document =
+      json::parse(ResultJson(results, report::SamplePlan(), report::SampleFacts()));
   const std::vector<std::string>& header = rows.at(0);
   size_t line = 1;
   for (const json& analysis : document["analyses"]) {
@@ -105,7 +107,7 @@ TEST(EstimatesCsvTest, HoldsWhatTheJsonHolds) {
 }
 
 TEST(EstimatesCsvTest, QuotesAndDefusesTexts) {
-  methods::mle::MleResult result = SmallResult();
+  MleResult result = SmallResult();
   result.name = "=cmd|' /C calc'!A0";
   result.group_labels[0] = "a, \"b\"\r\nc";
   result.table.rows[0].label = "-1+1";
@@ -119,10 +121,10 @@ TEST(EstimatesCsvTest, QuotesAndDefusesTexts) {
 }
 
 TEST(EstimatesCsvTest, RefusesAFitOfAnotherTable) {
-  methods::mle::MleResult result = SmallResult();
+  MleResult result = SmallResult();
   result.fit.estimates.pop_back();
   EXPECT_THROW(EstimatesCsv(std::vector{result}), Error);
 }
 
 }  // namespace
-}  // namespace partita::report::estimates_csv_test
+}  // namespace partita::methods::mle::estimates_csv_test

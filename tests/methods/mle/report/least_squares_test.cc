@@ -13,11 +13,14 @@
 #include "report/result_json.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report::least_squares_report_test {
+namespace partita::methods::mle::least_squares_report_test {
 namespace {
 
-using methods::mle::MleResult;
 using nlohmann::json;
+using report::FullFacts;
+using report::ParseResultJson;
+using report::RegressionResult;
+using report::SamplePlan;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -81,7 +84,7 @@ TEST(LeastSquaresReportTest, SideBySideComesWithoutFitIndices) {
   std::string html = RenderReportHtml(results, SamplePlan(), FullFacts());
   EXPECT_THAT(html, AllOf(HasSubstr("Fit of the regressions"), HasSubstr("Adjusted R-squared"),
                           Not(HasSubstr("CFI"))));
-  results.push_back(FactorResult("factors"));
+  results.push_back(report::FactorResult("factors"));
   html = RenderReportHtml(results, SamplePlan(), FullFacts());
   EXPECT_THAT(html, HasSubstr("Fit of the analyses"));
 }
@@ -98,8 +101,8 @@ TEST(LeastSquaresReportTest, TheCsvHasBothAndNoEmptyLine) {
   EXPECT_TRUE(read[4].ends_with(",,,,,,\r")) << read[4];
 }
 
-std::unique_ptr<const Result> ReadAnalyses(const std::string& /*method*/,
-                                           const nlohmann::ordered_json& stored) {
+std::unique_ptr<const report::Result> ReadAnalyses(const std::string& /*method*/,
+                                                   const nlohmann::ordered_json& stored) {
   return ReadMleReport(stored);
 }
 
@@ -110,14 +113,14 @@ TEST(LeastSquaresReportTest, TheJsonHoldsAllAndReadsBack) {
   EXPECT_EQ(regression["df"], 298);
   EXPECT_EQ(regression["group"], 1);
   EXPECT_EQ(regression["terms"][2]["est"], -0.000123);
-  const StoredResult stored = ParseResultJson(text, "result.json", ReadAnalyses);
+  const report::StoredResult stored = ParseResultJson(text, "result.json", ReadAnalyses);
   EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
   EXPECT_EQ(stored.result->Html(stored.plan, stored.facts),
             RenderReportHtml(results, SamplePlan(), FullFacts()));
   // Of before there was one.
   json old = json::parse(text);
   old["analyses"][0].erase("least_squares");
-  const StoredResult read = ParseResultJson(old.dump(), "result.json", ReadAnalyses);
+  const report::StoredResult read = ParseResultJson(old.dump(), "result.json", ReadAnalyses);
   EXPECT_TRUE(AnalysesOf(read.result.get())[0].least_squares.empty());
   for (const char* damage : {R"({"group": 2})", R"({"terms": []})"}) {
     json damaged = json::parse(text);
@@ -131,13 +134,14 @@ TEST(LeastSquaresReportTest, TheJsonHoldsAllAndReadsBack) {
 
 TEST(LeastSquaresReportTest, WordsAreOfLeastSquares) {
   const std::vector<MleResult> results = {RegressionResult("main")};
-  const std::string paragraph = MethodsParagraph(results, SamplePlan(), SampleFacts());
+  const std::string paragraph = MethodsParagraph(results, SamplePlan(), report::SampleFacts());
   EXPECT_THAT(paragraph, HasSubstr("sbp was regressed by least squares on 2 predictors (n = 301): "
                                    "R-squared = 0.250, adjusted 0.245, F(2, 298) = 49.670, p < "
                                    "0.001."));
   EXPECT_THAT(paragraph, AllOf(HasSubstr("by Student's t"), Not(HasSubstr("saturated")),
                                Not(HasSubstr("CFI"))));
-  for (const Statement& statement : Statements(results, SamplePlan(), SampleFacts())) {
+  for (const report::Statement& statement :
+       Statements(results, SamplePlan(), report::SampleFacts())) {
     if (statement.about != "standard-errors") continue;
     EXPECT_THAT(statement.text, AllOf(HasSubstr("least squares"), HasSubstr("not checked"),
                                       Not(HasSubstr("multivariate normal"))));
@@ -156,4 +160,4 @@ TEST(LeastSquaresReportTest, SlopesAreDrawnInStandardDeviations) {
 }
 
 }  // namespace
-}  // namespace partita::report::least_squares_report_test
+}  // namespace partita::methods::mle::least_squares_report_test

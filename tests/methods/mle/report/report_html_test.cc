@@ -16,11 +16,18 @@
 #include "report/web_assets.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report::report_html_test {
+namespace partita::methods::mle::report_html_test {
 namespace {
 
-using methods::mle::MleResult;
 using nlohmann::json;
+using report::Escape;
+using report::FactorResult;
+using report::FullFacts;
+using report::NumberAt;
+using report::RunFacts;
+using report::SamplePlan;
+using report::SmallResult;
+using report::ThreeAnalyses;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -32,7 +39,7 @@ std::string Html(const std::vector<MleResult>& results, const RunFacts& facts = 
 // The page without what the build put in.
 std::string WithoutAssets(std::string html) {
   for (const std::string& text :
-       {std::string(web_assets::Script()), std::string(web_assets::Style())}) {
+       {std::string(report::web_assets::Script()), std::string(report::web_assets::Style())}) {
     const size_t at = html.find(text);
     EXPECT_NE(at, std::string::npos);
     html.erase(at, text.size());
@@ -47,10 +54,10 @@ size_t Count(const std::string& text, const std::string& part) {
 }
 
 TEST(ReportHtmlTest, HoldsEveryMandatorySentence) {
-  for (const RunFacts& facts : {SampleFacts(), FullFacts(), RunFacts{}}) {
+  for (const RunFacts& facts : {report::SampleFacts(), FullFacts(), RunFacts{}}) {
     for (const std::vector<MleResult>& results : {std::vector{SmallResult()}, ThreeAnalyses()}) {
       const std::string html = Html(results, facts);
-      for (const Statement& statement : Statements(results, SamplePlan(), facts)) {
+      for (const report::Statement& statement : Statements(results, SamplePlan(), facts)) {
         EXPECT_THAT(html, HasSubstr(Escape(statement.text)));
       }
       EXPECT_THAT(html, HasSubstr(Escape(MethodsParagraph(results, SamplePlan(), facts))));
@@ -68,11 +75,11 @@ TEST(ReportHtmlTest, NeedsNothingButItself) {
     EXPECT_THAT(own, Not(HasSubstr(reference)));
   }
   EXPECT_EQ(Count(own, "href=\""), Count(own, "href=\"#"));
-  EXPECT_THAT(std::string(web_assets::Script()),
+  EXPECT_THAT(std::string(report::web_assets::Script()),
               AllOf(Not(HasSubstr("</script")), Not(HasSubstr("<!--"))));
-  EXPECT_THAT(std::string(web_assets::Style()),
+  EXPECT_THAT(std::string(report::web_assets::Style()),
               AllOf(Not(HasSubstr("</style")), Not(HasSubstr("url(")), Not(HasSubstr("@import"))));
-  const std::string policy = std::string(web_assets::Policy());
+  const std::string policy = std::string(report::web_assets::Policy());
   EXPECT_THAT(policy, HasSubstr("default-src 'none'"));
   EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
   EXPECT_THAT(html,
@@ -142,11 +149,11 @@ TEST(ReportHtmlTest, ShowsEveryEstimateThatTheJsonHas) {
                                " " + row["rhs"].get<std::string>();
       EXPECT_THAT(html, HasSubstr("<td>" + Escape(name) + "</td>"));
       for (const char* key : {"std.lv", "std.all"})
-        EXPECT_THAT(html, HasSubstr(">" + Number3(row[key]) + "</td>"));
+        EXPECT_THAT(html, HasSubstr(">" + report::Number3(row[key]) + "</td>"));
       const double error = row["free"] == 0 ? std::nan("") : row["se"].get<double>();
       EXPECT_THAT(html, HasSubstr(">" + NumberAt(row["est"], error) + "</td>"));
       if (row["free"] == 0) continue;
-      EXPECT_THAT(html, HasSubstr(">" + Number3(row["z"]) + "</td>"));
+      EXPECT_THAT(html, HasSubstr(">" + report::Number3(row["z"]) + "</td>"));
       for (const char* key : {"se", "ci.lower", "ci.upper"}) {
         EXPECT_THAT(html, HasSubstr(">" + NumberAt(row[key], error) + "</td>"))
             << name << " " << key;
@@ -188,7 +195,7 @@ TEST(ReportHtmlTest, ShowsEveryFactOfTheRun) {
                                   std::string("b == 1/3")}) {
     EXPECT_THAT(html, HasSubstr(text));
   }
-  EXPECT_THAT(Html({SmallResult()}, SampleFacts()),
+  EXPECT_THAT(Html({SmallResult()}, report::SampleFacts()),
               HasSubstr("No approvals are recorded for this run."));
 }
 
@@ -240,7 +247,7 @@ TEST(ReportHtmlTest, MarksAFitThatDidNotConverge) {
 TEST(ReportHtmlTest, ShowsRobustStandardErrorsWhereAskedFor) {
   MleResult result = FactorResult("main");
   const std::string standard = Html({result});
-  result.robust = RobustOf(result);
+  result.robust = report::RobustOf(result);
   result.notes = {"Warning: this does not hold: five rows per parameter."};
   result.likelihood = {{5, 4, 221, 20, 54}, "likelihood-oracle"};
   const std::string robust = Html({result});
@@ -257,16 +264,16 @@ TEST(ReportHtmlTest, ShowsRobustStandardErrorsWhereAskedFor) {
             result.robust->estimates[1].ci_lower * 0.25 / result.fit.estimates[1].estimate);
 }
 
-std::unique_ptr<const Result> ReadAnalyses(const std::string& /*method*/,
-                                           const nlohmann::ordered_json& stored) {
+std::unique_ptr<const report::Result> ReadAnalyses(const std::string& /*method*/,
+                                                   const nlohmann::ordered_json& stored) {
   return ReadMleReport(stored);
 }
 
 TEST(ReportHtmlTest, IsTheSameForAStoredResult) {
   std::vector<MleResult> results = ThreeAnalyses();
-  results[1].robust = RobustOf(results[1]);
-  const StoredResult stored =
-      ParseResultJson(ResultJson(results, SamplePlan(), FullFacts()), "result.json", ReadAnalyses);
+  results[1].robust = report::RobustOf(results[1]);
+  const report::StoredResult stored = report::ParseResultJson(
+      ResultJson(results, SamplePlan(), FullFacts()), "result.json", ReadAnalyses);
   EXPECT_EQ(stored.result->Html(stored.plan, stored.facts), Html(results));
 }
 
@@ -400,4 +407,4 @@ TEST(PlotDataTest, HoldsTheNumbersInFullAndNoCounts) {
 }
 
 }  // namespace
-}  // namespace partita::report::report_html_test
+}  // namespace partita::methods::mle::report_html_test

@@ -12,18 +12,23 @@
 #include "methods/mle/report/sem_summary.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report::result_json_test {
+namespace partita::methods::mle::result_json_test {
 namespace {
 
 using nlohmann::json;
+using report::FullFacts;
+using report::LoadResultJson;
+using report::ParseResultJson;
+using report::SampleFacts;
+using report::SamplePlan;
+using report::SmallResult;
+using report::StoredResult;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::span<const methods::mle::MleResult> One(const methods::mle::MleResult& result) {
-  return {&result, 1};
-}
+std::span<const MleResult> One(const MleResult& result) { return {&result, 1}; }
 
-json Document(const methods::mle::MleResult& result) {
+json Document(const MleResult& result) {
   return json::parse(ResultJson(One(result), SamplePlan(), SampleFacts()));
 }
 
@@ -81,7 +86,7 @@ TEST(ResultJsonTest, HoldsTheNumbersInFull) {
 }
 
 TEST(ResultJsonTest, HoldsNoSampleMoment) {
-  methods::mle::MleResult result = SmallResult();
+  MleResult result = SmallResult();
   const json document = Document(result);
   const json& covariate = document["analyses"][0]["parameters"][2];
   EXPECT_EQ(covariate["exo"], true);
@@ -93,7 +98,7 @@ TEST(ResultJsonTest, HoldsNoSampleMoment) {
 }
 
 TEST(ResultJsonTest, SaysThatAFitDidNotConverge) {
-  methods::mle::MleResult result = SmallResult();
+  MleResult result = SmallResult();
   result.fit.converged = false;
   result.fit.warnings = {"flat"};
   const json document = Document(result);
@@ -102,24 +107,24 @@ TEST(ResultJsonTest, SaysThatAFitDidNotConverge) {
   EXPECT_THAT(document["analyses"][0]["warnings"], ElementsAre("flat"));
 }
 
-std::unique_ptr<const Result> ReadAnalyses(const std::string& /*method*/,
-                                           const nlohmann::ordered_json& stored) {
+std::unique_ptr<const report::Result> ReadAnalyses(const std::string& /*method*/,
+                                                   const nlohmann::ordered_json& stored) {
   return ReadMleReport(stored);
 }
 
 TEST(ResultJsonTest, ReadsBackWhatItWrote) {
-  std::vector<methods::mle::MleResult> results = {SmallResult()};
+  std::vector<MleResult> results = {SmallResult()};
   for (const char* name : {"hs_cfa3", "hs_cfa3_group", "reg_multiple_fixedx"}) {
-    results.push_back(ReferenceResult(name));
+    results.push_back(report::ReferenceResult(name));
   }
-  for (const methods::mle::MleResult& result : results) {
+  for (const MleResult& result : results) {
     const std::string text = ResultJson(One(result), SamplePlan(), SampleFacts());
     const StoredResult stored = ParseResultJson(text, "result.json", ReadAnalyses);
     EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
     EXPECT_EQ(stored.result->Text(stored.plan, stored.facts),
               TerminalSummary(One(result), SamplePlan(), SampleFacts()));
   }
-  results[0].robust = RobustOf(results[0]);
+  results[0].robust = report::RobustOf(results[0]);
   results[0].notes = {"A note."};
   results[0].likelihood = {{5, 4, 221, 20, 54}, "likelihood-oracle"};
   results[0].fit_measures_available = false;
@@ -150,7 +155,7 @@ TEST(ResultJsonTest, HoldsEveryFactOfTheRun) {
 }
 
 TEST(ResultJsonTest, HoldsAllAnalyses) {
-  std::vector<methods::mle::MleResult> results = {SmallResult(), SmallResult()};
+  std::vector<MleResult> results = {SmallResult(), SmallResult()};
   results[0].name = "crude";
   results[1].name = "adjusted";
   const json document = json::parse(ResultJson(results, SamplePlan(), SampleFacts()));
@@ -194,7 +199,8 @@ TEST(ResultJsonTest, RefusesOtherDocuments) {
   document = Document(SmallResult());
   document["plan"]["phases"] = 3;
   EXPECT_THAT(message(document.dump()), ::testing::Ne("accepted"));
-  EXPECT_THAT(message(RunJson(SamplePlan(), SampleFacts())), HasSubstr("received no result"));
+  EXPECT_THAT(message(report::RunJson(SamplePlan(), SampleFacts())),
+              HasSubstr("received no result"));
 }
 
 TEST(ResultJsonTest, ReadsFiles) {
@@ -209,7 +215,7 @@ TEST(ResultJsonTest, ReadsFiles) {
 }
 
 TEST(RunJsonTest, IsTheSameDocumentWithoutStatistics) {
-  const json document = json::parse(RunJson(SamplePlan(), SampleFacts()));
+  const json document = json::parse(report::RunJson(SamplePlan(), SampleFacts()));
   EXPECT_EQ(document["status"], "finished");
   EXPECT_THAT(
       Keys(document),
@@ -220,4 +226,4 @@ TEST(RunJsonTest, IsTheSameDocumentWithoutStatistics) {
 }
 
 }  // namespace
-}  // namespace partita::report::result_json_test
+}  // namespace partita::methods::mle::result_json_test

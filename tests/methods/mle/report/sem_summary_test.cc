@@ -6,9 +6,10 @@
 #include "tests/paths.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report::sem_summary_test {
+namespace partita::methods::mle::sem_summary_test {
 namespace {
 
+using report::SmallResult;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -35,8 +36,8 @@ class LavaanSummaryTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(LavaanSummaryTest, PrintsWhatLavaanPrints) {
   const std::string name = GetParam();
-  const std::string expected = ReadText(SourcePath("tests/report/lavaan/") + name + ".txt");
-  methods::mle::MleResult result = ReferenceResult(name);
+  const std::string expected = report::ReadText(SourcePath("tests/report/lavaan/") + name + ".txt");
+  MleResult result = report::ReferenceResult(name);
   // lavaan shortens names; here columns grow instead.
   for (stats::Parameter& row : result.table.rows) {
     if (row.rhs == "volatile_acidity") row.rhs = "volatile_acdty";
@@ -112,7 +113,7 @@ Constraints:
 }
 
 TEST(SemSummaryTest, SaysFirstThatAFitDidNotConverge) {
-  methods::mle::MleResult result = SmallResult();
+  MleResult result = SmallResult();
   result.fit.converged = false;
   result.fit.iterations = 1;
   result.fit.warnings = {"the variance of y is negative (a Heywood case)"};
@@ -123,13 +124,13 @@ TEST(SemSummaryTest, SaysFirstThatAFitDidNotConverge) {
 }
 
 TEST(SemSummaryTest, SaturatedModelsHaveNoTest) {
-  methods::mle::MleResult result = SmallResult();
+  MleResult result = SmallResult();
   result.fit.fit_measures["df"] = 0;
   EXPECT_THAT(SemSummary(result), Not(HasSubstr("P-value (Chi-square)")));
 }
 
 TEST(SemSummaryTest, LongNamesAndLargeNumbersStayAligned) {
-  methods::mle::MleResult result = SmallResult();
+  MleResult result = SmallResult();
   result.table.rows[0].rhs = "a_variable_with_quite_a_long_name";
   result.fit.estimates[1].estimate = 1234567.8;
   std::istringstream stream(SemSummary(result));
@@ -147,10 +148,10 @@ TEST(SemSummaryTest, LongNamesAndLargeNumbersStayAligned) {
 }
 
 TEST(SemSummaryTest, RefusesAFitOfAnotherTable) {
-  methods::mle::MleResult result = SmallResult();
+  MleResult result = SmallResult();
   result.fit.estimates.pop_back();
   EXPECT_THROW(SemSummary(result), Error);
 }
 
 }  // namespace
-}  // namespace partita::report::sem_summary_test
+}  // namespace partita::methods::mle::sem_summary_test

@@ -6,9 +6,14 @@
 #include "tests/report/sample_privacy.h"
 #include "tests/report/sample_run.h"
 
-namespace partita::report::statements_test {
+namespace partita::methods::mle::statements_test {
 namespace {
 
+using report::PlanStatements;
+using report::SampleFacts;
+using report::SamplePlan;
+using report::SmallResult;
+using report::Statement;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -28,7 +33,8 @@ std::string TextAbout(const std::vector<Statement>& statements, const std::strin
   return "missing";
 }
 
-std::string TextAbout(const std::string& about, const study::Plan& plan, const RunFacts& facts) {
+std::string TextAbout(const std::string& about, const study::Plan& plan,
+                      const report::RunFacts& facts) {
   return TextAbout(Statements(std::vector{SmallResult()}, plan, facts), about);
 }
 
@@ -46,7 +52,7 @@ TEST(StatementsTest, AreThereWhateverIsKnown) {
 
 TEST(StatementsTest, SayToHowManyDigitsTheResultIsThePooledOne) {
   EXPECT_THAT(TextAbout("agreement", SamplePlan(), SampleFacts()), HasSubstr("was not measured"));
-  RunFacts facts = SampleFacts();
+  report::RunFacts facts = SampleFacts();
   facts.digits_of_agreement = 9;
   EXPECT_THAT(TextAbout("agreement", SamplePlan(), facts),
               StartsWith("Equal to the pooled fit to 9 digits, "));
@@ -71,9 +77,9 @@ TEST(StatementsTest, SayThatExactReleasesAreNotPrivate) {
 }
 
 TEST(StatementsTest, PrivateOnesSayEpsilonAndDelta) {
-  study::Plan plan = FullPlan();
+  study::Plan plan = report::FullPlan();
   plan.releases[0].mechanism = "discrete Gaussian";
-  plan.privacy_statement = SampleStatement();
+  plan.privacy_statement = report::SampleStatement();
   const std::string who = " This holds under the conditions of the privacy statement.";
   EXPECT_THAT(
       TextAbout(PlanStatements(plan), "differential-privacy"),
@@ -114,8 +120,8 @@ TEST(StatementsTest, NameWhoTogetherCouldLearnMore) {
 TEST(StatementsTest, SayThatNormalityWasNotChecked) {
   EXPECT_THAT(TextAbout("standard-errors", SamplePlan(), SampleFacts()),
               HasSubstr("normality was not checked"));
-  std::vector<methods::mle::MleResult> results = ThreeAnalyses();
-  results[1].robust = RobustOf(results[1]);
+  std::vector<MleResult> results = report::ThreeAnalyses();
+  results[1].robust = report::RobustOf(results[1]);
   const std::string mixed =
       TextAbout(Statements(results, SamplePlan(), SampleFacts()), "standard-errors");
   EXPECT_THAT(mixed, AllOf(HasSubstr("of crude and by-school"), HasSubstr("was not checked"),
@@ -126,7 +132,7 @@ TEST(StatementsTest, SayThatNormalityWasNotChecked) {
 }
 
 TEST(StatementsTest, BeginWithAFitThatDidNotConverge) {
-  std::vector<methods::mle::MleResult> results = ThreeAnalyses();
+  std::vector<MleResult> results = report::ThreeAnalyses();
   results[2].fit.converged = false;
   const std::vector<Statement> statements = Statements(results, SamplePlan(), SampleFacts());
   EXPECT_EQ(statements[0].about, "convergence");
@@ -135,7 +141,7 @@ TEST(StatementsTest, BeginWithAFitThatDidNotConverge) {
 
 TEST(MethodsParagraphTest, SaysWhatAPaperNeeds) {
   const std::string text =
-      MethodsParagraph(std::vector{FactorResult("main")}, SamplePlan(), SampleFacts());
+      MethodsParagraph(std::vector{report::FactorResult("main")}, SamplePlan(), SampleFacts());
   EXPECT_THAT(text, HasSubstr("stayed with the 2 institutions"));
   EXPECT_THAT(text, HasSubstr("Partita 0.1.0 (protocol pooled-moments, engine dealer)"));
   EXPECT_THAT(text, HasSubstr("A structural equation model (7 observed variables, 2 latent "
@@ -149,7 +155,7 @@ TEST(MethodsParagraphTest, SaysWhatAPaperNeeds) {
 }
 
 TEST(MethodsParagraphTest, NamesGroupsConstraintsAndFailures) {
-  methods::mle::MleResult result = SmallResult();
+  MleResult result = SmallResult();
   std::string text = MethodsParagraph(std::vector{result}, SamplePlan(), SampleFacts());
   EXPECT_THAT(text, HasSubstr("1 equality constraint)"));
   EXPECT_THAT(text, HasSubstr("in 2 groups (Pasteur and Grant-White) to n = 301 rows"));
@@ -164,4 +170,4 @@ TEST(MethodsParagraphTest, NamesGroupsConstraintsAndFailures) {
 }
 
 }  // namespace
-}  // namespace partita::report::statements_test
+}  // namespace partita::methods::mle::statements_test

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "study/approval/bundle.h"
 #include "study/approval/envelope.h"
 
 namespace {
@@ -27,6 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (RenderApproval(document).size() > kApprovalBytes) std::abort();
   });
   Try([&] { ParseEnvelope(text, "e.json"); });
+  Try([&] { ParseBundle(text, "b.json"); });
   Try([&] { ParseSecret(text, "s.json"); });
   Try([&] { ParseEnvelopeFile(std::string(text), "e.toml"); });
   IsEnvelope(text);

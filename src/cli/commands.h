@@ -24,9 +24,12 @@ void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::stri
 CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& schema,
                      const std::string& what, Invocation& invocation, std::function<int()> run);
 
+void AddInitCommand(CLI::App& app, Invocation& invocation);
 void AddStudyCommands(CLI::App& app, Invocation& invocation);
 // approve, reject, approval: below `study`.
 void AddApprovalCommands(CLI::App& study, Invocation& invocation);
+// bundle, open: below `study`.
+void AddBundleCommands(CLI::App& study, Invocation& invocation);
 void AddAuditCommands(CLI::App& app, Invocation& invocation);
 void AddCorrelationCommands(CLI::App& app, Invocation& invocation);
 void AddCertCommands(CLI::App& app, Invocation& invocation);
@@ -38,11 +41,12 @@ void AddComputeWorkerCommand(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);
 void AddPrivacyCommands(CLI::App& app, Invocation& invocation);
+// Reads the commands of `app` when it runs: all of them, whatever is added later.
+void AddGenerateCommand(CLI::App& app, Invocation& invocation);
 void AddDoctorCommand(CLI::App& app, Invocation& invocation);
 void AddLedgerCommands(CLI::App& app, Invocation& invocation);
 void AddBenchCommand(CLI::App& app, Invocation& invocation);
 void AddRegressionCommands(CLI::App& app, Invocation& invocation);
-void AddReproduceCommand(CLI::App& app, Invocation& invocation);
 void AddSemCommands(CLI::App& app, Invocation& invocation);
 void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
 // Commands of `study`.
@@ -50,3 +54,9 @@ void AddRehearseCommand(CLI::App& study, Invocation& invocation);
 void AddPriorCommand(CLI::App& study, Invocation& invocation);
 
 }  // namespace partita::cli
+
+namespace partita::papers {
+
+void AddReproduceCommand(CLI::App& app, cli::Invocation& invocation);
+
+}  // namespace partita::papers

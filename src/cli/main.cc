@@ -34,6 +34,7 @@ int Main(int argc, char** argv) {
   app.footer("Start with: partita demo\nExit codes: docs/exit-codes.md");
   Invocation invocation;
   AddDemoCommand(app, invocation);
+  AddInitCommand(app, invocation);
   AddStudyCommands(app, invocation);
   AddCorrelationCommands(app, invocation);
   AddCertCommands(app, invocation);
@@ -44,13 +45,14 @@ int Main(int argc, char** argv) {
   AddBenchCommand(app, invocation);
   AddAuditCommands(app, invocation);
   AddRegressionCommands(app, invocation);
-  AddReproduceCommand(app, invocation);
+  papers::AddReproduceCommand(app, invocation);
   AddCollectionCommands(app, invocation);
   AddComputeCommand(app, invocation);
   AddComputeWorkerCommand(app, invocation);
   AddClientCommands(app, invocation);
   AddSemCommands(app, invocation);
   AddSyntheticCommands(app, invocation);
+  AddGenerateCommand(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -220,6 +220,16 @@ std::string RightGuessesText(const PrivacyLoss& loss) {
   return PercentText(OneMinus(Beta(loss)), 1, true);
 }
 
+std::string WeaknessText(const PrivacyLoss& loss) {
+  constexpr double kProtectsNobody = 1e-3;
+  if (loss.infinite || Beta(loss) > kProtectsNobody) return "";
+  return fmt::format(
+      "; so large that it protects nobody: whoever guesses with 5 % false alarms may be right {} "
+      "of "
+      "the time",
+      RightGuessesText(loss));
+}
+
 double BetaAt5Percent(double epsilon, double delta) {
   if (!(epsilon >= 0 && delta >= 0 && delta < 1)) {
     throw Error(ErrorCode::kUsage,

@@ -128,6 +128,10 @@ std::string PlainSentence(Adjacency adjacency, const PrivacyLoss& loss);
 // "12.3 %": the share of right guesses in that sentence. "100.0 %" for an infinite loss.
 std::string RightGuessesText(const PrivacyLoss& loss);
 
+// "; so large that it protects nobody: whoever guesses with 5 % false alarms may be right 99.9 % of
+// the time", behind an epsilon under which that share may exceed 99.9 %; else empty.
+std::string WeaknessText(const PrivacyLoss& loss);
+
 // beta(5 %) of a trade-off that is at least that of (epsilon, delta):
 // max(0, 1 - delta - e^eps alpha, e^-eps (1 - delta - alpha)), rounded down (Dong, Roth & Su 2022,
 // eq. 5).

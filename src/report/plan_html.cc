@@ -142,11 +142,23 @@ std::string Messages(const study::Plan& plan) {
 std::string TimeEstimates(const study::Plan& plan, std::span<const study::NetworkModel> networks) {
   if (networks.empty()) return {};
   HtmlTable table{
-      "Estimated network time (not part of what is approved)", {"Network", "Time"}, {1}, {}, ""};
+      "Estimated network time (not part of what is approved)", {"Phase", "Rounds"}, {1}, {}, ""};
+  std::vector<std::string> total = {"total", FormatCount(Totals(plan).rounds)};
+  std::string sentences;
   for (const study::NetworkModel& network : networks) {
-    table.Add({Escape(network.name), Escape(FormatSeconds(study::EstimateSeconds(plan, network)))});
+    table.numbers.push_back(table.header.size());
+    table.header.push_back(Escape(network.name));
+    total.push_back(Escape(FormatSeconds(study::EstimateSeconds(plan, network))));
+    sentences += Paragraph(study::SlowestPhase(plan, network));
   }
-  return RenderHtmlTable(table);
+  for (const study::PlanPhase& phase : plan.phases) {
+    std::vector<std::string> row = {Escape(phase.name), FormatCount(phase.rounds)};
+    for (const study::NetworkModel& network : networks)
+      row.push_back(Escape(FormatSeconds(study::EstimateSeconds(phase, network))));
+    table.Add(std::move(row));
+  }
+  table.Add(std::move(total));
+  return RenderHtmlTable(table) + sentences;
 }
 
 std::string Correlations(const study::Plan& plan) {

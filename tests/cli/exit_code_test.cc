@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -53,6 +54,21 @@ TEST(ExitCodeTest, ThePageSaysOfEveryErrorHowItEnds) {
     if (code == ErrorCode::kPeerLost) continue;  // what the lost party told is passed on
     EXPECT_EQ(row[3], net::ReasonText(net::ReasonFor(code))) << name;
   }
+}
+
+TEST(ExitCodeTest, ThePageAndTheManualHaveTheSameCodes) {
+  const std::string page = Page();
+  std::vector<int> codes;
+  for (const ExitCodeMeaning& row : ExitCodes()) {
+    EXPECT_FALSE(Row(page, std::to_string(row.code)).empty()) << row.code;
+    codes.push_back(row.code);
+  }
+  EXPECT_TRUE(std::is_sorted(codes.begin(), codes.end()));
+  std::vector<int> on_page;
+  for (int code = 0; code < 256; ++code) {
+    if (!Row(page, std::to_string(code)).empty()) on_page.push_back(code);
+  }
+  EXPECT_EQ(codes, on_page);
 }
 
 }  // namespace

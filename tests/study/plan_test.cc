@@ -34,6 +34,19 @@ TEST(PlanTest, EstimatesByTheBusiestDirectedLinkOfEachPhase) {
   EXPECT_DOUBLE_EQ(EstimateSeconds(plan, kNetworks[0]), 5.0);
 }
 
+TEST(PlanTest, NamesTheSlowestPhaseAndWhatItWaitsFor) {
+  Plan plan = SamplePlan();
+  EXPECT_EQ(SlowestPhase(plan, {"far", 1000, 1e9}),
+            "far: 67 % is the phase 'moments', and 100 % of that is the way of 2 rounds "
+            "of messages, one after the other.");
+  plan.phases = {{"p", 3, {{"a", "b", 1, 1000}}}, {"q", 1, {{"a", "b", 1, 4000}}}};
+  EXPECT_EQ(SlowestPhase(plan, {"even", 1, 1000}),
+            "even: 56 % is the phase 'q', and 80 % of that is sending 4,000 bytes over "
+            "the busiest link.");
+  plan.phases.clear();
+  EXPECT_EQ(SlowestPhase(plan, {"none", 1, 1000}), "");
+}
+
 TEST(PlanTest, RendersAsText) {
   EXPECT_EQ(RenderPlanText(SamplePlan(), kNetworks),
             R"(Plan of study three-factor: Three ability factors
@@ -68,8 +81,12 @@ Correlated randomness
   matrix triple 1 x 156 x 1      1
 
 Estimated network time (not part of what is approved)
-  network         time
-  slow     20 min 37 s
+  phase    rounds         slow
+  set-up        1       1.55 s
+  moments       2  20 min 36 s
+  total         3  20 min 37 s
+  slow: 100 % is the phase 'moments', and 100 % of that is sending 1,234,567 bytes over the busiest
+    link.
 
 Notes
   A note.

@@ -43,5 +43,12 @@ touched cmake/partita.cmake bits_test schema_test words_test
 touched examples/new_kind.toml bits_test schema_test
 expect 2 "$clone/tools/changed_tests" --since no_such_revision
 expect_output 'no such revision: no_such_revision'
+expect 2 "$clone/tools/changed_tests" --preset no_such_preset
+expect_output 'build first: tools/build no_such_preset'
+mv "$clone/build/release" "$clone/build/other"
+echo >>"$clone/src/mpc/bits.h"
+expect 0 "$clone/tools/changed_tests" --since HEAD --preset other
+grep -qx bits_test <<<"$out" || fail 'another preset: a change of src/mpc/bits.h does not select bits_test'
+expect 2 "$clone/tools/changed_tests" --preset
 expect 2 "$clone/tools/changed_tests" --everything
 finish

@@ -50,7 +50,7 @@ changed src/sums/protocol/sum_statement.cc 's/Who takes part and how many do is 
 changed SECURITY.md 's/stop if they differ/go on if they differ/' 'said nowhere: Parties compare the hashes'
 # What the page names must be there.
 changed docs/guarantees.md 's|`src/privacy/statement.cc`|`src/privacy/statements.cc`|' 'no such file: src/privacy/statements.cc'
-changed docs/guarantees.md 's/`dca_statement_test`/`dca_statements_test`/' 'no such test: dca_statements_test'
+changed docs/guarantees.md 's/`sums_statement_test`/`sums_statements_test`/' 'no such test: sums_statements_test'
 changed docs/guarantees.md '/^Assumes: .*max_collude/d' "without 'Assumes:'"
 changed docs/guarantees.md '/^- "Every party.s number of rows is public."$/d' \
   "not in docs/guarantees.md: Every party's number of rows is public."

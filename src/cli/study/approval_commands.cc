@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/utc_time.h"
 #include "cli/commands.h"
+#include "cli/study/approve.h"
 #include "cli/study/ledger_price.h"
 #include "cli/study/party_files.h"
 #include "cli/terminal/outcome.h"
@@ -28,14 +29,6 @@ namespace partita::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct SignOptions {
-  std::string study_file, party, until, envelope, output, reason, ledger, table;
-  PartyFiles files;
-  std::optional<uint64_t> min_cell, min_rows;
-  uint64_t runs = 1;
-  bool refuse_small_samples = false, accept_useless = false, accept_faults = false;
-};
 
 fs::path OutputFolder(const SignOptions& options, const std::string& beside) {
   return options.output.empty() ? fs::path(beside).parent_path() : fs::path(options.output);
@@ -174,8 +167,10 @@ std::string CheckTable(const run::Study& study, const run::ApprovalRequest& requ
   return rows + "\n\n";
 }
 
-// Signs a decision on one study; the caller has said what and, for an approval, which table.
-int Sign(const OutputOptions& output, const SignOptions& options, study::Decision decision) {
+}  // namespace
+
+Signed SignDecision(const OutputOptions& output, const SignOptions& options,
+                    study::Decision decision) {
   const std::unique_ptr<const run::Study> owner =
       methods::PrepareStudy(methods::LoadStudyFile(options.study_file));
   const run::Study& prepared = *owner;
@@ -208,8 +203,7 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   const study::Approval& approval = made.document.approval;
   const fs::path file =
       OutputFolder(options, options.study_file) / run::DefaultApprovalPath("", options.party);
-  const bool approve = decision == study::Decision::kApprove;
-  if (approve) {
+  if (decision == study::Decision::kApprove) {
     const std::string table = CheckTable(prepared, request, made, options.accept_faults);
     Confirm(output,
             fmt::format("{}\n{}{}{}What will be signed\n{}\n",
@@ -219,19 +213,29 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
                         FormatUtc(approval.valid_until), RunsText(approval.runs)));
   }
   run::SaveApproval(made, file);
-  nlohmann::ordered_json data = Described(approval);
-  data["file"] = file.string();
-  PrintResult(output,
-              fmt::format("party {} {} the study '{}': {}", options.party,
-                          approve ? "approves" : "rejects", approval.study, file.string()),
-              data.dump());
-  if (made.salt) {
+  return {approval, file, made.salt.has_value()};
+}
+
+namespace {
+
+// Signs a decision on one study; the caller has said what and, for an approval, which table.
+int Sign(const OutputOptions& output, const SignOptions& options, study::Decision decision) {
+  const Signed made = SignDecision(output, options, decision);
+  const bool approve = decision == study::Decision::kApprove;
+  nlohmann::ordered_json data = Described(made.approval);
+  data["file"] = made.file.string();
+  PrintResult(
+      output,
+      fmt::format("party {} {} the study '{}': {}", options.party, approve ? "approves" : "rejects",
+                  made.approval.study, made.file.string()),
+      data.dump());
+  if (made.has_table) {
     PrintNote(output, fmt::format("keep {} beside it and show it to nobody",
-                                  run::SecretPath(file).string()));
+                                  run::SecretPath(made.file).string()));
   }
   if (approve) {
     PrintNote(output, fmt::format("it is good for {}, counted in {}: keep that beside it as well",
-                                  RunsText(approval.runs), run::UsesPath(file).string()));
+                                  RunsText(made.approval.runs), run::UsesPath(made.file).string()));
   }
   return kDone;
 }

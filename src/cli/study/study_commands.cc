@@ -11,12 +11,14 @@
 #include "base/files.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/study/approve.h"
 #include "cli/study/correlation_files.h"
 #include "cli/study/party_files.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/outcome.h"
 #include "cli/terminal/units.h"
+#include "crypto/certificate.h"
 #include "methods/all.h"
 #include "methods/mle/plan/utility.h"
 #include "methods/prepare_study.h"
@@ -179,9 +181,32 @@ struct JoinCommand {
   PartyFiles files;
   int listen_descriptor = -1;
   bool no_output = false, force = false, accept_useless = false, unrecorded = false;
+  bool approve = false, accept_faults = false;
 };
 
-int RunJoin(const OutputOptions& output, const JoinCommand& command) {
+// Signs that this party takes part, unless it has signed before: the run looks at the document.
+void ApproveIfNew(const OutputOptions& output, const JoinCommand& command,
+                  const fs::path& approval) {
+  if (fs::exists(approval)) {
+    PrintNote(output, fmt::format("{} was signed before; going on with it", approval.string()));
+    return;
+  }
+  SignOptions options;
+  options.study_file = command.study_file;
+  options.party = command.party;
+  options.files = command.files;
+  options.ledger = command.ledger;
+  options.table = command.table;
+  options.accept_useless = command.accept_useless;
+  options.accept_faults = command.accept_faults;
+  const Signed made = SignDecision(output, options, study::Decision::kApprove);
+  PrintNote(output, fmt::format("signed: {}", made.file.string()));
+}
+
+int RunJoin(const OutputOptions& output, JoinCommand command) {
+  if (command.party.empty()) {
+    command.party = crypto::Describe(*crypto::LoadCertificate(command.files.Certificate())).name;
+  }
   const std::unique_ptr<const run::Study> owner =
       methods::PrepareStudy(methods::LoadStudyFile(command.study_file));
   const run::Study& study = *owner;
@@ -195,6 +220,7 @@ int RunJoin(const OutputOptions& output, const JoinCommand& command) {
   options.approval = command.approval.empty()
                          ? run::DefaultApprovalPath(command.study_file, command.party)
                          : fs::path(command.approval);
+  if (command.approve) ApproveIfNew(output, command, options.approval);
   if (!command.ledger.empty()) options.ledger = {command.ledger, command.table};
   options.unrecorded = command.unrecorded;
   options.accept_useless = command.accept_useless;
@@ -241,13 +267,26 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
       AddCommand(study, "join", "study join", "Run one role of a study on this host", invocation,
                  [&invocation, options] { return RunJoin(invocation.output, *options); });
   command->add_option("STUDY", options->study_file, "The study file")->required();
-  command->add_option("--party", options->party, "Which party of the study this is")->required();
+  command->add_option("--party", options->party,
+                      "Which party of the study this is (default: the certificate's)");
   AddPartyFolder(command, options->files, "Where data.csv, key.pem, cert.pem and roster.toml are");
   AddPartyData(command, options->files);
   AddPartyIdentity(command, options->files);
-  command->add_option("--approval", options->approval,
-                      "This party's approval or envelope (default: approval-PARTY.json beside the "
-                      "study file)");
+  CLI::Option* approval =
+      command->add_option("--approval", options->approval,
+                          "This party's approval or envelope (default: approval-PARTY.json beside "
+                          "the study file)");
+  CLI::Option* approve = command->add_flag(
+      "--approve", options->approve,
+      "First show the plan, ask, and sign that this party takes part (study approve); not if it "
+      "has signed before");
+  approve->excludes(approval);
+  command
+      ->add_flag(
+          "--accept-faults", options->accept_faults,
+          "With --approve, of a study that promises privacy: although cells of the table lie "
+          "outside their bounds or have no usable value")
+      ->needs(approve);
   CLI::Option* ledger = command->add_option(
       "--ledger", options->ledger,
       "The privacy ledger of this institution; a private study needs one (partita ledger open)");
@@ -322,6 +361,7 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   AddJoin(study, invocation);
   AddReport(study, invocation);
   AddApprovalCommands(*study, invocation);
+  AddBundleCommands(*study, invocation);
 }
 
 }  // namespace partita::cli

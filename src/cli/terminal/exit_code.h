@@ -1,6 +1,9 @@
 // One small, stable set of exit codes; docs/exit-codes.md explains each.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "base/error.h"
 
 namespace partita::cli {
@@ -20,6 +23,14 @@ enum ExitCode : int {
   kInternal = 70,
   kInterrupted = 130,
 };
+
+struct ExitCodeMeaning {
+  ExitCode code;
+  std::string_view meaning;
+};
+
+// All of them, in order.
+std::span<const ExitCodeMeaning> ExitCodes();
 
 // kBadInput (a study file, model or roster with an error) is wrong usage: the user can fix it and
 // try again.

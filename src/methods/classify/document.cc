@@ -83,19 +83,19 @@ study::DocumentSection Coefficients(const Spec& spec, const ClassificationResult
   return section;
 }
 
-std::vector<study::DocumentCell> Share(const char* name, const Share& share) {
+std::vector<study::DocumentCell> ShareCells(const char* name, const Share& share) {
   return {std::string(name), share.value, share.standard_error};
 }
 
-study::DocumentSection Evaluated(const std::string& heading, const Evaluated& evaluation) {
+study::DocumentSection EvaluationSection(const std::string& heading, const Evaluated& evaluation) {
   study::DocumentSection section;
   section.heading = heading;
-  section.tables.push_back(
-      {"Test rows",
-       {"measure", "value", "standard error"},
-       {Share("accuracy", evaluation.accuracy), Share("sensitivity", evaluation.sensitivity),
-        Share("specificity", evaluation.specificity),
-        Share("area under the ROC curve", evaluation.area)}});
+  section.tables.push_back({"Test rows",
+                            {"measure", "value", "standard error"},
+                            {ShareCells("accuracy", evaluation.accuracy),
+                             ShareCells("sensitivity", evaluation.sensitivity),
+                             ShareCells("specificity", evaluation.specificity),
+                             ShareCells("area under the ROC curve", evaluation.area)}});
   const auto& table = evaluation.confusion;
   section.tables.push_back(
       {"Confusion at a predicted probability of 1/2",
@@ -206,7 +206,7 @@ study::Document ClassifyDocument(const ClassifyStudy& study, const Classificatio
   }
   if (result.evaluation) {
     document.sections.push_back(
-        Evaluated("Evaluation with noise, all parties' test rows", *result.evaluation));
+        EvaluationSection("Evaluation with noise, all parties' test rows", *result.evaluation));
     document.sections.back().paragraphs.push_back(fmt::format(
         "Rows were counted in bins of predicted probability, with noise of {} on every count; "
         "ties in a bin leave the area between {:.3f} and {:.3f}. Standard errors contain the "
@@ -220,7 +220,7 @@ study::Document ClassifyDocument(const ClassifyStudy& study, const Classificatio
   if (spec.evaluation == Evaluation::kLocal) {
     study::DocumentSection own = LocalConfusion(spec, result);
     if (result.local) {
-      study::DocumentSection evaluated = Evaluated(own.heading, *result.local);
+      study::DocumentSection evaluated = EvaluationSection(own.heading, *result.local);
       evaluated.paragraphs = own.paragraphs;
       own = std::move(evaluated);
     }

@@ -106,9 +106,10 @@ void ReadClassifyPredictors(const TableReader& reader, const StudyFile& study, C
                 fmt::format("have at most {}", kMaxClassifyColumns));
   }
   const double longest = std::sqrt(static_cast<double>(spec.dimension()));
-  spec.row_norm = Within(reader, "row_norm", longest, 0.01, longest,
-                         "values are scaled to [-1, 1]; rows that are longer than row_norm are "
-                         "shortened to it. Choose it without looking at the data");
+  spec.row_norm =
+      Within(reader, "row_norm", methods::classify::kDefaultRowNormShare * longest, 0.01, longest,
+             "values are scaled to [-1, 1]; rows that are longer than row_norm are "
+             "shortened to it. Choose it without looking at the data");
 }
 
 void ReadLoss(const TableReader& reader, ClassifySpec& spec) {
@@ -128,8 +129,11 @@ void ReadLoss(const TableReader& reader, ClassifySpec& spec) {
         fmt::format("protocol \"{}\" has the logistic loss only", ProtocolName(spec.protocol)),
         "remove 'loss'");
   }
-  spec.lambda = Within(reader, "lambda", spec.lambda, 1e-6, 100,
-                       "the penalty lambda/2 |w|^2 beside the mean loss; 0.001 to 0.1 is usual");
+  if (spec.protocol == Protocol::kDescent) spec.lambda = methods::classify::kDescentLambda;
+  spec.lambda =
+      Within(reader, "lambda", spec.lambda, 1e-6, 100,
+             "the penalty lambda/2 |w|^2 beside the mean loss, w for rows of norm 1; 0.0001 "
+             "to 0.1 is usual");
 }
 
 void ReadSteps(const TableReader& reader, ClassifySpec& spec) {

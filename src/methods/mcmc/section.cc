@@ -21,7 +21,7 @@ using study::LocatedText;
 using study::Quote;
 using study::TableReader;
 
-constexpr double kMaxDecisions = 1e9;
+constexpr double kMostDecisions = 1e9;
 
 // What each protocol opens: the entry that its release list must have.
 struct ChainProtocol {
@@ -155,7 +155,7 @@ void ReadChains(const TableReader& reader, ChainSpec& spec) {
   options.thin = ReadChainCount(reader, "thin", 1, 10000, 1);
   options.speculation = ReadChainCount(reader, "speculation", 1, 8, 1);
   const auto decisions = static_cast<double>(stats::mcmc::DecisionsOf(options));
-  if (decisions * static_cast<double>(options.chains) > kMaxDecisions) {
+  if (decisions * static_cast<double>(options.chains) > kMostDecisions) {
     reader.Fail(reader.PositionOf("draws"), "there are more than 1e9 decisions",
                 "use fewer draws, chains or a smaller 'thin'");
   }

@@ -136,9 +136,9 @@ void PlanMcmcReleases(McmcStudy& study) {
 
 std::string ChainLossText(const privacy::StatementRow& row) {
   if (row.loss.infinite) return "no bound: " + row.reason;
-  return fmt::format("eps <= {} at delta = {}, if all computing parties follow the protocol",
+  return fmt::format("eps <= {} at delta = {}, if all computing parties follow the protocol{}",
                      privacy::RoundedText(row.loss.epsilon_upper, 3, true),
-                     privacy::DeltaText(row.loss.delta));
+                     privacy::DeltaText(row.loss.delta), privacy::WeaknessText(row.loss));
 }
 
 std::string ChainRowsText(const McmcStudy& study) {

@@ -114,8 +114,9 @@ std::vector<study::PlanPrivacy> StatementRowsOf(const privacy::Statement& statem
     const std::string loss =
         row.loss.infinite
             ? "no bound: " + row.reason
-            : fmt::format("{} at delta = {}, if all computing parties follow the protocol; {}",
-                          EpsilonText(row.loss), privacy::DeltaText(row.loss.delta), row.reason);
+            : fmt::format("{} at delta = {}, if all computing parties follow the protocol; {}{}",
+                          EpsilonText(row.loss), privacy::DeltaText(row.loss.delta), row.reason,
+                          privacy::WeaknessText(row.loss));
     rows.push_back({privacy::AdversaryText(row.adversary),
                     row.loss.infinite ? "" : std::string(AdjacencyName(row.adjacency)), loss});
   }

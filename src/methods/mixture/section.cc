@@ -67,8 +67,8 @@ std::vector<std::string> FamiliesOf(ColumnType type) {
   return {"categorical", "beta", "gaussian"};
 }
 
-EncodingKind KindOf(const TableReader& entry, const ColumnSchema& variable,
-                    const std::string& family) {
+EncodingKind EncodingKindOf(const TableReader& entry, const ColumnSchema& variable,
+                            const std::string& family) {
   if (family == "bernoulli") return EncodingKind::kIndicator;
   if (family == "beta") return EncodingKind::kUnit;
   if (family == "gaussian") return EncodingKind::kStandard;
@@ -96,7 +96,7 @@ void ReadFamily(const TableReader& entry, ColumnEncoding& encoding) {
                            data::ColumnTypeName(variable.type), Quote(family->value)),
                "choose one of: " + study::Join(families));
   }
-  encoding.kind = KindOf(entry, variable, family->value);
+  encoding.kind = EncodingKindOf(entry, variable, family->value);
 }
 
 void ReadBins(const TableReader& entry, ColumnEncoding& encoding) {

@@ -154,7 +154,7 @@ double NoiseFor(const RunRequest& request, const Audience& audience, double epsi
     changed.noise_multiplier = noise;
     return PlanRun(std::move(changed));
   };
-  constexpr double kLeast = 0.3, kMost = 1e3;
+  constexpr double kLeast = 0.3, kMost = 0x1p20;
   if (against == Against::kOutside && request.batch_mode == BatchMode::kPoisson) {
     // Without the small terms of the statement, which the loop below pays for.
     const double rate = plan_at(1).sampling_rate;
@@ -185,7 +185,9 @@ double NoiseFor(const RunRequest& request, const Audience& audience, double epsi
     high *= 2;
     if (high <= kMost) continue;
     throw Error(ErrorCode::kBudget,
-                fmt::format("no noise gives epsilon = {:.6g} for this plan", epsilon),
+                fmt::format("no noise up to a million times `clip` gives epsilon = {:.6g} for "
+                            "{} iterations",
+                            epsilon, request.variational.steps),
                 "use fewer iterations, or a larger epsilon");
   }
   while (high / low > 1.002) {

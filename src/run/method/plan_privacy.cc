@@ -13,10 +13,10 @@ std::string PlanLossText(const privacy::StatementRow& row) {
   if (row.loss.infinite) return "no bound: " + row.reason;
   return fmt::format(
       "eps <= {} (true value >= {}) at delta = {}, if all computing parties follow the protocol; "
-      "{}",
+      "{}{}",
       privacy::RoundedText(row.loss.epsilon_upper, kDigits, true),
       privacy::RoundedText(row.loss.epsilon_lower, kDigits, false),
-      privacy::DeltaText(row.loss.delta), row.reason);
+      privacy::DeltaText(row.loss.delta), row.reason, privacy::WeaknessText(row.loss));
 }
 
 }  // namespace

@@ -9,8 +9,7 @@
 namespace partita::study {
 namespace {
 
-constexpr char kHint[] =
-    "use the file exactly as 'partita study approve' or 'partita study reject' wrote it";
+constexpr char kHint[] = "use the file exactly as partita wrote it";
 constexpr size_t kMaxStudyName = 64;
 
 Bytes SignedBytes(ByteView fields, ByteView certificate) {
@@ -47,6 +46,14 @@ std::string DocumentReader::Text(const std::string& key, size_t max_bytes) const
   if (!value.is_string()) Fail("'" + key + "' is not text");
   const auto& text = value.get_ref<const std::string&>();
   if (text.size() > max_bytes || HasControl(text)) Fail("'" + key + "' is no text that fits here");
+  return text;
+}
+
+std::string DocumentReader::LongText(const std::string& key, size_t max_bytes) const {
+  const nlohmann::json& value = Get(key);
+  if (!value.is_string()) Fail("'" + key + "' is not text");
+  const auto& text = value.get_ref<const std::string&>();
+  if (text.size() > max_bytes) Fail("'" + key + "' is no text that fits here");
   return text;
 }
 
@@ -172,21 +179,22 @@ void RequireSignature(const Signature& signature, std::string_view domain, ByteV
     throw Error(ErrorCode::kRefused, message, hint);
   };
   if (signature.certificate.empty() || signature.signature.empty()) {
-    refuse(what + " is not signed", "Only what 'partita study approve' writes counts.");
+    refuse(what + " is not signed",
+           "Only what partita signed counts, such as what 'partita study approve' writes.");
   }
   const auto certificate = crypto::DecodeCertificate(signature.certificate);
   if (certificate == nullptr) {
-    refuse(what + " carries no readable certificate", "Let that party approve again.");
+    refuse(what + " carries no readable certificate", "Let that party make it again.");
   }
   if (const auto problem = crypto::CertificateProblem(*certificate, party, fingerprint)) {
     refuse(what + " was signed with a certificate that does not count: " + *problem,
-           "Compare fingerprints over another way, correct the roster, and approve again with the "
+           "Compare fingerprints over another way, correct the roster, and sign again with the "
            "right key.");
   }
   if (!crypto::VerifySignature(*certificate, domain, SignedBytes(fields, signature.certificate),
                                signature.signature)) {
     refuse("the signature of " + what + " is wrong: it was changed after it was signed",
-           "Let that party approve again, and find out who changed the file.");
+           "Let that party make it again, and find out who changed the file.");
   }
 }
 

@@ -1,4 +1,4 @@
-// What approvals and envelopes have in common: strict reading of a flat JSON object, and a
+// What approvals, envelopes and bundles have in common: strict reading of a flat JSON object, and a
 // signature beside the fields. Private to those documents (heavy include).
 #pragma once
 
@@ -24,6 +24,8 @@ class DocumentReader {
   [[noreturn]] void Fail(const std::string& what) const;
   // Valid UTF-8 of at most max_bytes on one line, without control characters.
   std::string Text(const std::string& key, size_t max_bytes) const;
+  // The same of several lines.
+  std::string LongText(const std::string& key, size_t max_bytes) const;
   std::string PartyName(const std::string& key) const;
   std::string StudyName(const std::string& key) const;
   std::vector<std::string> Texts(const std::string& key, size_t max_bytes) const;

@@ -1,7 +1,6 @@
 #include "study/plan/plan.h"
 
 #include <algorithm>
-#include <map>
 
 #include "study/file/text.h"
 
@@ -100,24 +99,7 @@ void WriteContract(const Plan& plan, ByteWriter& writer) {
   }
 }
 
-// Bytes on the directed link that carries most of a phase.
-uint64_t BusiestLink(const PlanPhase& phase) {
-  std::map<std::pair<std::string_view, std::string_view>, uint64_t> bytes;
-  uint64_t most = 0;
-  for (const PlanLink& link : phase.links) {
-    uint64_t& sum = bytes[{link.from, link.to}];
-    sum += link.bytes;
-    most = std::max(most, sum);
-  }
-  return most;
-}
-
 }  // namespace
-
-std::vector<NetworkModel> DefaultNetworks() {
-  return {{"local network, 0.1 ms, 1 Gbit/s", 1e-4, 1.25e8},
-          {"between cities, 20 ms, 100 Mbit/s", 2e-2, 1.25e7}};
-}
 
 PlanTotals Totals(const Plan& plan) { return Totals(std::span(plan.phases)); }
 
@@ -131,15 +113,6 @@ PlanTotals Totals(std::span<const PlanPhase> phases) {
     }
   }
   return totals;
-}
-
-double EstimateSeconds(const Plan& plan, const NetworkModel& network) {
-  double seconds = 0;
-  for (const PlanPhase& phase : plan.phases) {
-    seconds += static_cast<double>(phase.rounds) * network.latency_seconds +
-               static_cast<double>(BusiestLink(phase)) / network.bytes_per_second;
-  }
-  return seconds;
 }
 
 std::vector<std::string> LearnsSentences(const Plan& plan) {

@@ -163,6 +163,10 @@ PlanTotals Totals(std::span<const PlanPhase> phases);
 // Sum over the phases of rounds * latency + (bytes of the busiest directed link) / bandwidth.
 // Network time only: the parties' own arithmetic comes on top.
 double EstimateSeconds(const Plan& plan, const NetworkModel& network);
+double EstimateSeconds(const PlanPhase& phase, const NetworkModel& network);
+// Which phase takes longest there, how much of the whole, and whether it waits for messages or for
+// bytes: one sentence. Empty if nothing is sent.
+std::string SlowestPhase(const Plan& plan, const NetworkModel& network);
 
 // "north (holder and receiver) learns: a; b." One sentence per party, in roster order; a party that
 // learns nothing "learns: nothing beyond this plan".

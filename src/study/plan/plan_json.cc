@@ -61,10 +61,15 @@ Json CorrelationsJson(const Plan& plan) {
 Json EstimatesJson(const Plan& plan, std::span<const NetworkModel> networks) {
   Json estimates = Json::array();
   for (const NetworkModel& network : networks) {
+    Json phases = Json::array();
+    for (const PlanPhase& phase : plan.phases)
+      phases.push_back({{"phase", phase.name}, {"seconds", EstimateSeconds(phase, network)}});
     estimates.push_back({{"network", network.name},
                          {"latency_seconds", network.latency_seconds},
                          {"bytes_per_second", network.bytes_per_second},
-                         {"seconds", EstimateSeconds(plan, network)}});
+                         {"seconds", EstimateSeconds(plan, network)},
+                         {"phases", phases},
+                         {"slowest", SlowestPhase(plan, network)}});
   }
   return estimates;
 }

@@ -175,11 +175,23 @@ std::string Correlations(const Plan& plan) {
 
 std::string Estimates(const Plan& plan, std::span<const NetworkModel> networks) {
   if (networks.empty()) return {};
-  TextTable table{{"network", "time"}, {1}, {}};
+  TextTable table{{"phase", "rounds"}, {1}, {}};
+  std::vector<std::string> total = {"total", FormatCount(Totals(plan).rounds)};
   for (const NetworkModel& network : networks) {
-    table.rows.push_back({network.name, FormatSeconds(EstimateSeconds(plan, network))});
+    table.right.push_back(table.header.size());
+    table.header.push_back(network.name);
+    total.push_back(FormatSeconds(EstimateSeconds(plan, network)));
   }
-  return Section("Estimated network time (not part of what is approved)") + RenderTable(table, 2);
+  for (const PlanPhase& phase : plan.phases) {
+    table.rows.push_back({phase.name, FormatCount(phase.rounds)});
+    for (const NetworkModel& network : networks)
+      table.rows.back().push_back(FormatSeconds(EstimateSeconds(phase, network)));
+  }
+  table.rows.push_back(total);
+  std::string text =
+      Section("Estimated network time (not part of what is approved)") + RenderTable(table, 2);
+  for (const NetworkModel& network : networks) text += WrapText(SlowestPhase(plan, network), 2);
+  return text;
 }
 
 }  // namespace

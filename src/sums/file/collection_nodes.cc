@@ -73,7 +73,7 @@ std::string ReadAddress(const TableReader& reader) {
 
 std::string ReadNodeName(const TableReader& reader, const char* example) {
   const LocatedText name = reader.Text("name", example);
-  study::CheckName(reader, name, kPartyName);
+  study::CheckName(reader, name, study::kPartyName);
   return name.value;
 }
 

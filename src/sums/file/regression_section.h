@@ -12,7 +12,7 @@
 namespace partita::sums {
 
 // Empty without [regression]; then [[variable]] is an error. Throws kBadInput with place and hint,
-// also for what methods::regression::DesignOf refuses.
+// also for what regression::DesignOf refuses.
 std::optional<regression::Spec> ReadRegression(const study::TableReader& root);
 
 // Everything in the spec that decides what a client's vector means, for the collection's hash. The

@@ -17,13 +17,14 @@ using report::Section;
 
 std::string Short(double value) { return fmt::format("{:.4g}", value); }
 
-std::string Percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+std::string PercentHtml(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
 std::string CoefficientTable(const RegressionResult& result) {
   const double tail = (1 - result.level) / 2;
   report::HtmlTable table;
   table.caption = "Posterior of the coefficients, in the units of the columns";
-  table.header = {"Coefficient", "Mean", "SD", Percent(tail), Percent(1 - tail), "P(&gt; 0)"};
+  table.header = {"Coefficient",         "Mean",     "SD", PercentHtml(tail),
+                  PercentHtml(1 - tail), "P(&gt; 0)"};
   table.numbers = {1, 2, 3, 4, 5};
   if (result.noise_aware) {
     table.header.emplace_back("noise");

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 // Of one request, beside the time that its bytes take.
 constexpr milliseconds kRequestTime{60'000};
 constexpr size_t kBytesPerSecond = size_t{1} << 16;
-constexpr milliseconds kLongestPause{5'000};
+constexpr milliseconds kLongestRetryPause{5'000};
 constexpr milliseconds kRequestSlice{50};
 
 }  // namespace
@@ -74,7 +74,7 @@ milliseconds Backoff::Next() {
   crypto::SystemRandom().Fill(bytes);
   const int chance = bytes[0] + 256 * bytes[1];
   const milliseconds now = next_ - next_ * chance / (2 * 65536);
-  next_ = std::min(2 * next_, kLongestPause);
+  next_ = std::min(2 * next_, kLongestRetryPause);
   return now;
 }
 

@@ -21,7 +21,7 @@
 namespace partita::sums {
 namespace {
 
-constexpr std::string_view kMagic = "PDK1";
+constexpr std::string_view kKeptUploadMagic = "PDK1";
 constexpr size_t kMaxUploadBytes = size_t{1} << 30;
 constexpr size_t kMaxRowBytes = size_t{1} << 30;
 
@@ -159,7 +159,7 @@ ClientId ClientOf(const ClientCredential& credential, const CollectionFile& coll
 
 Bytes EncodeUpload(const KeptUpload& upload) {
   ByteWriter writer;
-  writer.Raw(AsBytes(kMagic));
+  writer.Raw(AsBytes(kKeptUploadMagic));
   writer.Raw(upload.study);
   writer.U64(upload.epoch);
   writer.Raw(upload.client);
@@ -170,7 +170,7 @@ Bytes EncodeUpload(const KeptUpload& upload) {
 
 KeptUpload ParseUpload(ByteView bytes) {
   ByteReader reader(bytes);
-  if (!std::ranges::equal(reader.Raw(kMagic.size()), AsBytes(kMagic))) {
+  if (!std::ranges::equal(reader.Raw(kKeptUploadMagic.size()), AsBytes(kKeptUploadMagic))) {
     throw Error(ErrorCode::kPeerFault, "this is no kept upload");
   }
   KeptUpload upload;

@@ -1,7 +1,6 @@
 #include "sums/spool/postgres.h"
 
 #include <fmt/format.h>
-#include <libpq-fe.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "sums/spool/libpq.h"
 
 namespace partita::sums {
 namespace {
@@ -52,9 +52,9 @@ using ParsedString = std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption
 
 ParsedString Parse(const std::string& connection) {
   char* message = nullptr;
-  ParsedString parsed(PQconninfoParse(connection.c_str(), &message), PQconninfoFree);
+  ParsedString parsed(Pq().conninfoParse(connection.c_str(), &message), Pq().conninfoFree);
   // The message may quote the string, and with it a password.
-  PQfreemem(message);
+  Pq().freemem(message);
   if (parsed == nullptr) {
     throw Error(ErrorCode::kBadInput, "the connection string of the upload store cannot be read",
                 "Write host=... dbname=... user=..., or postgresql://user@host/database.");
@@ -184,7 +184,7 @@ bool IsPassing(std::string_view state) {
 }
 
 std::string FieldOf(const pg_result* result, int field) {
-  const char* text = PQresultErrorField(result, field);
+  const char* text = Pq().resultErrorField(result, field);
   return text == nullptr ? std::string() : OneLine(text);
 }
 
@@ -231,18 +231,18 @@ PostgresValue PostgresValue::BlobArray(std::span<const ByteView> blobs) {
   return {kBlobArrayType, std::move(bytes)};
 }
 
-PostgresRows::PostgresRows(pg_result* result) : result_(result, PQclear) {}
+PostgresRows::PostgresRows(pg_result* result) : result_(result, Pq().clear) {}
 
-size_t PostgresRows::size() const { return static_cast<size_t>(PQntuples(result_.get())); }
+size_t PostgresRows::size() const { return static_cast<size_t>(Pq().ntuples(result_.get())); }
 
 bool PostgresRows::IsNull(size_t row, int column) const {
-  return PQgetisnull(result_.get(), static_cast<int>(row), column) != 0;
+  return Pq().getisnull(result_.get(), static_cast<int>(row), column) != 0;
 }
 
 ByteView PostgresRows::Blob(size_t row, int column) const {
   const auto at = static_cast<int>(row);
-  return {reinterpret_cast<const uint8_t*>(PQgetvalue(result_.get(), at, column)),
-          static_cast<size_t>(PQgetlength(result_.get(), at, column))};
+  return {reinterpret_cast<const uint8_t*>(Pq().getvalue(result_.get(), at, column)),
+          static_cast<size_t>(Pq().getlength(result_.get(), at, column))};
 }
 
 std::string PostgresRows::Text(size_t row, int column) const {
@@ -261,13 +261,13 @@ int64_t PostgresRows::Integer(size_t row, int column) const {
 }
 
 int64_t PostgresRows::affected() const {
-  const std::string_view text = PQcmdTuples(result_.get());
+  const std::string_view text = Pq().cmdTuples(result_.get());
   int64_t count = 0;
   std::from_chars(text.data(), text.data() + text.size(), count);
   return count;
 }
 
-std::string_view PostgresRows::command() const { return PQcmdStatus(result_.get()); }
+std::string_view PostgresRows::command() const { return Pq().cmdStatus(result_.get()); }
 
 void PostgresRows::CopyFixed(size_t row, int column, std::span<uint8_t> out) const {
   const ByteView blob = Blob(row, column);
@@ -279,19 +279,19 @@ void PostgresRows::CopyFixed(size_t row, int column, std::span<uint8_t> out) con
 
 PostgresConnection::PostgresConnection(const std::string& connection,
                                        std::chrono::milliseconds statement_timeout)
-    : connection_(nullptr, PQfinish), statement_timeout_(statement_timeout) {
+    : connection_(nullptr, Pq().finish), statement_timeout_(statement_timeout) {
   const ParsedString parsed = Parse(connection);
   const Options options = OptionsOf(parsed);
-  connection_.reset(PQconnectdbParams(options.keywords.data(), options.values.data(), 0));
-  if (PQstatus(connection_.get()) != CONNECTION_OK) {
+  connection_.reset(Pq().connectdbParams(options.keywords.data(), options.values.data(), 0));
+  if (Pq().status(connection_.get()) != CONNECTION_OK) {
     throw Error(ErrorCode::kUnreachable,
                 fmt::format("the upload store cannot be reached: {}",
-                            OneLine(PQerrorMessage(connection_.get()))),
+                            OneLine(Pq().errorMessage(connection_.get()))),
                 "Check that the server runs, the connection string, the role and its password.");
   }
-  PQsetNoticeProcessor(
+  Pq().setNoticeProcessor(
       connection_.get(), [](void*, const char*) {}, nullptr);
-  PQsetnonblocking(connection_.get(), 1);
+  Pq().setnonblocking(connection_.get(), 1);
   Execute(
       fmt::format("SET search_path = pg_catalog; "
                   "SET idle_in_transaction_session_timeout = {}",
@@ -301,7 +301,7 @@ PostgresConnection::PostgresConnection(const std::string& connection,
 PostgresConnection::~PostgresConnection() = default;
 
 PostgresRows PostgresConnection::Execute(const std::string& sql) {
-  if (PQsendQuery(connection_.get(), sql.c_str()) != 1) FailLost();
+  if (Pq().sendQuery(connection_.get(), sql.c_str()) != 1) FailLost();
   return Await();
 }
 
@@ -321,12 +321,13 @@ PostgresRows PostgresConnection::Query(const char* sql, const std::vector<Postgr
   auto known = prepared_.find(sql);
   if (known == prepared_.end()) {
     std::string name = fmt::format("s{}", prepared_.size());
-    if (PQsendPrepare(connection_.get(), name.c_str(), sql, count, types.data()) != 1) FailLost();
+    if (Pq().sendPrepare(connection_.get(), name.c_str(), sql, count, types.data()) != 1)
+      FailLost();
     Await();
     known = prepared_.emplace(sql, std::move(name)).first;
   }
-  if (PQsendQueryPrepared(connection_.get(), known->second.c_str(), count, addresses.data(),
-                          lengths.data(), formats.data(), kBinary) != 1) {
+  if (Pq().sendQueryPrepared(connection_.get(), known->second.c_str(), count, addresses.data(),
+                             lengths.data(), formats.data(), kBinary) != 1) {
     FailLost();
   }
   return Await();
@@ -334,13 +335,13 @@ PostgresRows PostgresConnection::Query(const char* sql, const std::vector<Postgr
 
 PostgresRows PostgresConnection::Await() {
   const Deadline deadline = Deadline::After(statement_timeout_);
-  std::unique_ptr<pg_result, void (*)(pg_result*)> last(nullptr, PQclear);
-  std::unique_ptr<pg_result, void (*)(pg_result*)> failed(nullptr, PQclear);
+  std::unique_ptr<pg_result, void (*)(pg_result*)> last(nullptr, Pq().clear);
+  std::unique_ptr<pg_result, void (*)(pg_result*)> failed(nullptr, Pq().clear);
   while (true) {
     WaitFor(deadline);
-    pg_result* result = PQgetResult(connection_.get());
+    pg_result* result = Pq().getResult(connection_.get());
     if (result == nullptr) break;
-    const ExecStatusType status = PQresultStatus(result);
+    const ExecStatusType status = Pq().resultStatus(result);
     if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
       last.reset(result);
     } else {
@@ -355,11 +356,11 @@ PostgresRows PostgresConnection::Await() {
 // Until a result can be taken without waiting.
 void PostgresConnection::WaitFor(const Deadline& deadline) {
   while (true) {
-    const int unsent = PQflush(connection_.get());
-    if (unsent < 0 || PQconsumeInput(connection_.get()) != 1) FailLost();
-    if (unsent == 0 && PQisBusy(connection_.get()) == 0) return;
+    const int unsent = Pq().flush(connection_.get());
+    if (unsent < 0 || Pq().consumeInput(connection_.get()) != 1) FailLost();
+    if (unsent == 0 && Pq().isBusy(connection_.get()) == 0) return;
     if (deadline.passed()) FailLate();
-    pollfd waiting{PQsocket(connection_.get()),
+    pollfd waiting{Pq().socket(connection_.get()),
                    static_cast<short>(unsent == 0 ? POLLIN : POLLIN | POLLOUT), 0};
     const int64_t left = std::min<int64_t>(deadline.remaining().count(), 1000);
     if (poll(&waiting, 1, static_cast<int>(left)) < 0 && errno != EINTR) FailLost();
@@ -371,7 +372,7 @@ void PostgresConnection::FailLost() {
   may_repeat_ = true;
   throw Error(ErrorCode::kUnreachable,
               fmt::format("the connection to the upload store was lost: {}",
-                          OneLine(PQerrorMessage(connection_.get()))),
+                          OneLine(Pq().errorMessage(connection_.get()))),
               AdviceFor({}).hint);
 }
 
@@ -386,13 +387,13 @@ void PostgresConnection::FailLate() {
 
 void PostgresConnection::FailAs(const pg_result* result) {
   const std::string state = FieldOf(result, PG_DIAG_SQLSTATE);
-  if (PQstatus(connection_.get()) != CONNECTION_OK) usable_ = false;
+  if (Pq().status(connection_.get()) != CONNECTION_OK) usable_ = false;
   may_repeat_ = !usable_ || IsPassing(state);
   const std::string message = FieldOf(result, PG_DIAG_MESSAGE_PRIMARY);
   const Advice advice = AdviceFor(state);
   throw Error(advice.code,
               fmt::format("the upload store refused a statement: {} ({})",
-                          message.empty() ? OneLine(PQresultErrorMessage(result)) : message,
+                          message.empty() ? OneLine(Pq().resultErrorMessage(result)) : message,
                           state.empty() ? "no code" : state),
               advice.hint);
 }

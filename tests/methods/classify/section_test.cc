@@ -83,7 +83,9 @@ TEST(ClassifySectionTest, HasDefaults) {
   const size_t from = text.find("intercept = true"), to = text.find("[analysis.privacy]");
   text.erase(from, to - from);
   const Spec spec = SpecOf(text);
-  EXPECT_EQ(spec.row_norm, 2);  // four columns with the intercept
+  EXPECT_DOUBLE_EQ(spec.row_norm, 2.0 / 3);  // four columns with the intercept
+  EXPECT_EQ(spec.lambda, methods::classify::kDescentLambda);
+  EXPECT_EQ(spec.step, methods::classify::kDescentStep);
   EXPECT_EQ(spec.evaluation, Evaluation::kNone);
   EXPECT_EQ(spec.test_share, 0);
   EXPECT_EQ(spec.interval_share, 0);
@@ -94,6 +96,7 @@ TEST(ClassifySectionTest, HasDefaults) {
   for (const Protocol protocol : {Protocol::kAggregation, Protocol::kPsgd, Protocol::kMinimum}) {
     const std::string name(ProtocolName(protocol));
     EXPECT_EQ(SpecOf(Edited(text, "dp-sgd", name)).protocol, protocol);
+    EXPECT_EQ(SpecOf(Edited(text, "dp-sgd", name)).lambda, methods::classify::kObjectiveLambda);
   }
   EXPECT_EQ(SpecOf(Edited(text, "outcome =", "loss = \"huber\"\noutcome =")).huber_width, 0.5);
 }

@@ -193,6 +193,21 @@ TEST(StatementTest, Sentence) {
             "Nothing limits what this adversary learns about one person.");
 }
 
+TEST(StatementTest, SaysWhenAnEpsilonProtectsNobody) {
+  const auto weakness = [](double epsilon) {
+    PrivacyLoss loss;
+    loss.epsilon_lower = loss.epsilon_upper = epsilon;
+    loss.delta = 1e-6;
+    return WeaknessText(loss);
+  };
+  // e^-epsilon 0.95 is 0.001 at 6.86.
+  EXPECT_EQ(weakness(1), "");
+  EXPECT_EQ(weakness(6.8), "");
+  EXPECT_THAT(weakness(6.9), ::testing::HasSubstr("protects nobody"));
+  EXPECT_THAT(weakness(478), ::testing::HasSubstr("may be right 100.0 % of the time"));
+  EXPECT_EQ(WeaknessText(Infinite()), "");  // its own words say so
+}
+
 TEST(StatementTest, BetaOfEpsilonAndDelta) {
   EXPECT_NEAR(BetaAt5Percent(0, 0), 0.95, 1e-14);
   EXPECT_LE(BetaAt5Percent(0, 0), 0.95);

@@ -2,6 +2,8 @@
 // processes, servers and connections that break, whose database it is, secrets in messages.
 #include "sums/spool/postgres_spool.h"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <atomic>
 #include <barrier>
@@ -11,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "sums/spool/libpq.h"
 #include "tests/sums/protocol/cut_put.h"
 #include "tests/sums/protocol/postgres_server.h"
 #include "tests/sums/protocol/shares.h"
@@ -34,6 +37,21 @@ class PostgresSpoolTest : public ::testing::Test {
 
   const std::string database_ = SharedServer().MakeDatabase();
 };
+
+TEST(LibpqTest, SaysWhatToInstallIfItIsNotThere) {
+  EXPECT_NE(Pq().connectdbParams, nullptr);
+  // One that is nowhere, and one that is something else.
+  for (const char* name : {"libpq-of-nobody.so.5", "libm.so.6"}) {
+    try {
+      OpenLibpq(name);
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUsage);
+      EXPECT_THAT(error.hint(), ::testing::HasSubstr("libpq5"));
+      EXPECT_THAT(error.what(), ::testing::Not(::testing::HasSubstr(name)));
+    }
+  }
+}
 
 TEST_F(PostgresSpoolTest, ServesOneComputeNode) {
   Open();

@@ -133,7 +133,7 @@ PartyRows NeighbourRows(const PartyRows& rows, size_t block, size_t with,
   return changed;
 }
 
-std::vector<Int128> Minus(const std::vector<Int128>& a, const std::vector<Int128>& b) {
+std::vector<Int128> DifferenceOf(const std::vector<Int128>& a, const std::vector<Int128>& b) {
   std::vector<Int128> difference(a.size());
   for (size_t i = 0; i < a.size(); ++i) difference[i] = a[i] - b[i];
   return difference;
@@ -170,7 +170,7 @@ std::vector<std::string> Replay(const MleStudy& study, const StudyAuditOptions& 
     faults.emplace_back("a noise share is not what the declared sampler draws");
   }
 
-  std::vector<Int128> moved = Minus(RunRelease(study, rows, other, random), base);
+  std::vector<Int128> moved = DifferenceOf(RunRelease(study, rows, other, random), base);
   for (size_t i = 0; i < design.num_noised; ++i) {
     for (size_t party = 0; party < noise.size(); ++party) {
       moved.at(i) -= other[party].at(i) - noise[party].at(i);

@@ -61,8 +61,8 @@ void ForEachRow(const WeightedRows& rows, int32_t group, const std::vector<const
 
 // Covariance with divisor n, in two passes; around the mean of each block if sites have effects of
 // their own, else around the mean of all.
-stats::GroupMoments MomentsOf(const WeightedRows& rows, int32_t group, bool by_block,
-                              const std::vector<const double*>& columns) {
+stats::GroupMoments WeightedMoments(const WeightedRows& rows, int32_t group, bool by_block,
+                                    const std::vector<const double*>& columns) {
   struct Mean {
     double n = 0;
     Eigen::VectorXd sum;
@@ -103,11 +103,9 @@ WeightedRows RowsOfPattern(const MleStudy& study, const data::Table& table,
   return rows;
 }
 
-std::vector<stats::PatternMoments> PatternMomentsOf(const MleStudy& study,
-                                                    const MleAnalysis& analysis,
-                                                    const data::Table& table,
-                                                    const WeightedRows& rows,
-                                                    const std::vector<const double*>& columns) {
+std::vector<stats::PatternMoments> WeightedPatternMoments(
+    const MleStudy& study, const MleAnalysis& analysis, const data::Table& table,
+    const WeightedRows& rows, const std::vector<const double*>& columns) {
   std::vector<stats::PatternMoments> moments;
   for (size_t g = 0; g < analysis.table.groups.size(); ++g) {
     for (size_t k = 0; k < analysis.patterns.size(); ++k) {
@@ -115,8 +113,8 @@ std::vector<stats::PatternMoments> PatternMomentsOf(const MleStudy& study,
       std::vector<const double*> own;
       for (const size_t v : observed) own.push_back(columns[v]);
       stats::GroupMoments of_pattern =
-          MomentsOf(RowsOfPattern(study, table, study.file.design.patterns[k], rows),
-                    static_cast<int32_t>(g), false, own);
+          WeightedMoments(RowsOfPattern(study, table, study.file.design.patterns[k], rows),
+                          static_cast<int32_t>(g), false, own);
       if (of_pattern.n > 0 && !observed.empty())
         moments.push_back({g, {observed.begin(), observed.end()}, std::move(of_pattern)});
     }
@@ -148,14 +146,14 @@ std::vector<MleResult> FitPooled(const MleStudy& study, data::Table pooled,
     result.group_n.assign(analysis.table.groups.size(), 0);
     if (HasPatterns(study)) {
       const std::vector<stats::PatternMoments> patterns =
-          PatternMomentsOf(study, analysis, pooled, rows, columns);
+          WeightedPatternMoments(study, analysis, pooled, rows, columns);
       for (const stats::PatternMoments& pattern : patterns)
         result.group_n[pattern.group] += pattern.moments.n;
       result.fit = stats::FitFiml(analysis.table, patterns, options, progress);
     } else {
       std::vector<stats::GroupMoments> moments;
       for (size_t g = 0; g < analysis.table.groups.size(); ++g) {
-        moments.push_back(MomentsOf(rows, static_cast<int32_t>(g), by_block, columns));
+        moments.push_back(WeightedMoments(rows, static_cast<int32_t>(g), by_block, columns));
         result.group_n[g] = moments.back().n;
       }
       result.fit = stats::FitSem(analysis.table, moments, options, progress);

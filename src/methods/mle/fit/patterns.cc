@@ -40,8 +40,8 @@ std::string MissingNames(const MleAnalysis& analysis, const std::vector<int>& ob
   return names.empty() ? "nothing" : names;
 }
 
-CellTable PatternTable(const MleAnalysis& analysis,
-                       const std::vector<stats::PatternMoments>& patterns) {
+CellTable PatternRows(const MleAnalysis& analysis,
+                      const std::vector<stats::PatternMoments>& patterns) {
   CellTable table{"Patterns of missing values", {"missing", "rows"}, {}};
   const bool groups = analysis.table.groups.size() > 1;
   if (groups) table.columns.insert(table.columns.begin(), "group");
@@ -108,7 +108,7 @@ MleResult FitPatterns(const MleAnalysis& analysis, const std::vector<IntegerMome
   stats::SemFitOptions options;
   options.information = analysis.options.information;
   result.fit = stats::FitFiml(analysis.table, patterns, options, progress);
-  result.tables = {PatternTable(analysis, patterns), MissingTable(analysis, patterns)};
+  result.tables = {PatternRows(analysis, patterns), MissingTable(analysis, patterns)};
   result.notes.emplace_back(kMissingAtRandom);
   return result;
 }

@@ -136,7 +136,7 @@ study::PlanExposure LikelihoodExposure(const MleStudy& study, const Computation&
 }
 
 // Nested sets of rows: what is learned of both is learned of the rows between them.
-std::vector<std::string> Differences(const MleStudy& study) {
+std::vector<std::string> ExposedDifferences(const MleStudy& study) {
   std::vector<std::string> clauses;
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
@@ -182,7 +182,7 @@ std::vector<study::PlanExposure> ReceiverExposures(const MleStudy& study) {
     all.statistics += exposure.statistics;
   }
   all.level = LeakageLevel(exposures);
-  all.exposes = Differences(study);
+  all.exposes = ExposedDifferences(study);
   all.bits = BitsAgainst(opened_bits, tables, IsSealed(study) ? study.grid_bits : 0);
   exposures.push_back(std::move(all));
   return exposures;

@@ -38,7 +38,7 @@ int Rank(const stats::Parameter& row) {
   return row.op == "=~" ? 1 : 2;
 }
 
-std::string Name(const stats::ParameterTable& table, const stats::Parameter& row) {
+std::string EstimateName(const stats::ParameterTable& table, const stats::Parameter& row) {
   std::string name = row.lhs + " " + row.op + (row.rhs.empty() ? "" : " " + row.rhs);
   if (table.groups.size() > 1)
     name += " (group " + table.groups.at(static_cast<size_t>(row.group - 1)) + ")";
@@ -80,7 +80,7 @@ void ForecastAnalysis(const MleStudy& study, size_t index, Forecast& forecast) {
     const double without = exact.estimates[r].standard_error;
     const double with = noised.estimates[r].standard_error;
     if (!std::isfinite(without) || !std::isfinite(with) || without <= 0) continue;
-    forecast.rows.push_back({name, Name(analysis.table, analysis.table.rows[r]), without,
+    forecast.rows.push_back({name, EstimateName(analysis.table, analysis.table.rows[r]), without,
                              with / without, kDetectable * without, kDetectable * with});
   }
   const double length = sds.cwiseQuotient(noise.scale.half_width).norm();

@@ -29,12 +29,12 @@ std::string Sup(const std::string& base, const std::string& exponent) {
 
 bool IsModelRow(const Parameter& row) { return row.op != ":=" && row.op != "==" && !row.exogenous; }
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
+bool HasName(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 const char* Letter(const ParameterTable& table, const Parameter& row) {
-  const bool latent = Contains(table.latent, row.lhs);
+  const bool latent = HasName(table.latent, row.lhs);
   if (row.op == "=~") return "\u03BB";
   if (row.op == "~") return "\u03B2";
   if (row.op == "~1") return latent ? "\u03B1" : "\u03BD";
@@ -117,14 +117,14 @@ class Writer {
     for (const Parameter& row : rows()) {
       if (!InFirstGroup(row) || (row.op != "=~" && row.op != "~")) continue;
       const std::string& name = row.op == "=~" ? row.rhs : row.lhs;
-      if (!Contains(names, name)) names.push_back(name);
+      if (!HasName(names, name)) names.push_back(name);
     }
     return names;
   }
-  bool IsExplained(const std::string& name) const { return Contains(Explained(), name); }
+  bool IsExplained(const std::string& name) const { return HasName(Explained(), name); }
 
   std::string Residual(const std::string& name) const {
-    const bool latent = Contains(result_.table.latent, name);
+    const bool latent = HasName(result_.table.latent, name);
     return Sub(Symbol(latent ? "\u03B6" : "\u03B5"), Name(name));
   }
 

@@ -42,7 +42,7 @@ struct MeasureName {
   bool is_count = false;
   bool is_p_value = false;
 };
-constexpr std::array<MeasureName, 22> kMeasures = {
+constexpr std::array<MeasureName, 22> kMeasureNames = {
     {{"chisq", "Chi-square of the model"},
      {"df", "degrees of freedom", true},
      {"pvalue", "p-value", false, true},
@@ -76,7 +76,7 @@ std::string MeasureText(const MeasureName& measure, double value) {
 std::string OtherMeasure(const std::string& name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string::npos) return {};
-  for (const MeasureName& measure : kMeasures) {
+  for (const MeasureName& measure : kMeasureNames) {
     if (name.substr(0, dot) == measure.name) {
       return std::string(measure.label) + ", " + name.substr(dot + 1);
     }
@@ -88,7 +88,7 @@ std::string FitTable(const MleResult& result) {
   HtmlTable table{"Fit measures, with lavaan's names", {"Measure", "Value"}, {1}, {}, "fit"};
   std::set<std::string> shown;
   const std::map<std::string, double> measures = ReportedMeasures(result);
-  for (const MeasureName& measure : kMeasures) {
+  for (const MeasureName& measure : kMeasureNames) {
     const auto found = measures.find(measure.name);
     if (found == measures.end()) continue;
     shown.insert(measure.name);

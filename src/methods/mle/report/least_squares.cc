@@ -19,9 +19,11 @@ using report::NumberAt;
 
 constexpr char kNoIntercept[] = "The intercept is not among what was released.";
 
-std::string Whole(double count) { return FormatCount(static_cast<uint64_t>(std::llround(count))); }
+std::string WholeText(double count) {
+  return FormatCount(static_cast<uint64_t>(std::llround(count)));
+}
 
-std::vector<std::string> Cells(const LeastSquaresTerm& term) {
+std::vector<std::string> TermCells(const LeastSquaresTerm& term) {
   const double error = term.standard_error;
   return {term.name,
           NumberAt(term.estimate, error),
@@ -42,8 +44,8 @@ std::string EqualsP(double p_value) {
 }
 
 std::string FText(const LeastSquares& regression) {
-  return Number4(regression.f) + " on " + Whole(regression.f_df) + " and " + Whole(regression.df) +
-         " degrees of freedom";
+  return Number4(regression.f) + " on " + WholeText(regression.f_df) + " and " +
+         WholeText(regression.df) + " degrees of freedom";
 }
 
 // Of the whole result: with the intercept and the residual variance counted, as R does.
@@ -71,12 +73,12 @@ std::string LeastSquaresText(const MleResult& result) {
     TextTable table{{"", "Estimate", "Std.Err", "t value", "P(>|t|)", "ci.lower", "ci.upper"},
                     {1, 2, 3, 4, 5, 6},
                     {}};
-    for (const LeastSquaresTerm& term : regression.terms) table.rows.push_back(Cells(term));
+    for (const LeastSquaresTerm& term : regression.terms) table.rows.push_back(TermCells(term));
     out += "\nRegression of " + RegressionName(result, regression) + ":\n" + RenderTable(table, 2);
     if (!HasIntercept(regression)) out += WrapText(kNoIntercept, 2);
-    out += "\n  Rows                       " + Whole(regression.n) +
+    out += "\n  Rows                       " + WholeText(regression.n) +
            "\n  Residual standard error    " + Number4(regression.sigma) + " on " +
-           Whole(regression.df) + " degrees of freedom\n  R-squared                  " +
+           WholeText(regression.df) + " degrees of freedom\n  R-squared                  " +
            Number4(regression.r2) + ", adjusted " + Number4(regression.adjusted_r2) +
            "\n  F-statistic                " + FText(regression) + ", " +
            EqualsP(regression.f_p_value) + "\n";
@@ -92,13 +94,13 @@ std::string LeastSquaresHtml(const MleResult& result) {
   for (const LeastSquares& regression : result.least_squares) {
     report::HtmlTable table{"Regression of " + RegressionName(result, regression) +
                                 ", by least squares: Student's t and 95 % intervals on " +
-                                Whole(regression.df) + " degrees of freedom",
+                                WholeText(regression.df) + " degrees of freedom",
                             {"", "Estimate", "Std. error", "t", "p", "95 % lower", "95 % upper"},
                             {1, 2, 3, 4, 5, 6},
                             {},
                             "estimates"};
     for (const LeastSquaresTerm& term : regression.terms) {
-      std::vector<std::string> cells = Cells(term);
+      std::vector<std::string> cells = TermCells(term);
       for (std::string& cell : cells) cell = report::Escape(cell);
       table.Add(std::move(cells));
     }
@@ -106,7 +108,7 @@ std::string LeastSquaresHtml(const MleResult& result) {
     if (!HasIntercept(regression)) out += report::Paragraph(kNoIntercept, "note");
     out += report::Definitions(
         {{"Residual standard error",
-          Number4(regression.sigma) + " on " + Whole(regression.df) + " degrees of freedom"},
+          Number4(regression.sigma) + " on " + WholeText(regression.df) + " degrees of freedom"},
          {"R-squared", Number4(regression.r2)},
          {"Adjusted R-squared", Number4(regression.adjusted_r2)},
          {"F", FText(regression) + ", " + EqualsP(regression.f_p_value)}});
@@ -121,11 +123,11 @@ std::string LeastSquaresSentence(const MleResult& result) {
   std::string text;
   for (const LeastSquares& regression : result.least_squares) {
     text += (text.empty() ? "" : " ") + RegressionName(result, regression) +
-            " was regressed by least squares on " + Whole(regression.f_df) +
-            (regression.f_df == 1 ? " predictor" : " predictors") + " (n = " + Whole(regression.n) +
-            "): R-squared = " + Number3(regression.r2) + ", adjusted " +
-            Number3(regression.adjusted_r2) + ", F(" + Whole(regression.f_df) + ", " +
-            Whole(regression.df) + ") = " + Number3(regression.f) + ", " +
+            " was regressed by least squares on " + WholeText(regression.f_df) +
+            (regression.f_df == 1 ? " predictor" : " predictors") +
+            " (n = " + WholeText(regression.n) + "): R-squared = " + Number3(regression.r2) +
+            ", adjusted " + Number3(regression.adjusted_r2) + ", F(" + WholeText(regression.f_df) +
+            ", " + WholeText(regression.df) + ") = " + Number3(regression.f) + ", " +
             EqualsP(regression.f_p_value) + ".";
   }
   return text;

@@ -185,10 +185,10 @@ std::vector<Interval> ComparedIntervals(const MleResult& result) {
 }
 
 // In how many results a label occurs under a title.
-using Shared = std::map<std::pair<std::string, std::string>, size_t>;
+using LabelCounts = std::map<std::pair<std::string, std::string>, size_t>;
 
-Shared CountShared(std::span<const MleResult> results) {
-  Shared counts;
+LabelCounts CountShared(std::span<const MleResult> results) {
+  LabelCounts counts;
   for (const MleResult& result : results) {
     std::set<std::pair<std::string, std::string>> names;
     for (const Interval& interval : ComparedIntervals(result))
@@ -199,7 +199,7 @@ Shared CountShared(std::span<const MleResult> results) {
 }
 
 Json ComparisonJson(std::span<const MleResult> results) {
-  const Shared counts = CountShared(results);
+  const LabelCounts counts = CountShared(results);
   Json series = Json::array();
   std::vector<Interval> shared;
   for (const MleResult& result : results) {

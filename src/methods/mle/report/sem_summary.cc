@@ -61,7 +61,7 @@ std::string ConvergenceText(const stats::SemFit& fit) {
   return out;
 }
 
-std::string Sizes(const MleResult& result) {
+std::string SizesBlock(const MleResult& result) {
   std::string out = result.family.empty() ? "" : SummaryLine("Model", result.family);
   out += SummaryLine("Estimator", "ML") + SummaryLine("Optimization method", result.fit.optimizer) +
          SummaryLine("Number of model parameters", std::to_string(result.table.num_free));
@@ -317,7 +317,7 @@ std::string TablesText(const MleResult& result) {
   return out;
 }
 
-std::string Notes(const MleResult& result) {
+std::string NotesBlock(const MleResult& result) {
   std::string out;
   for (const std::string& note : result.notes) out += WrapText(note, 2);
   return Block("Notes:", out);
@@ -338,7 +338,8 @@ std::string RegressionSummary(const MleResult& result) {
   auto defined = DefinedLines(result);
   if (!defined.empty()) tables.push_back({"Defined Parameters:", std::move(defined)});
   return "Least squares\n" + warnings + LeastSquaresText(result) +
-         (tables.empty() ? "" : RenderTables(tables)) + TablesText(result) + Notes(result) + "\n" +
+         (tables.empty() ? "" : RenderTables(tables)) + TablesText(result) + NotesBlock(result) +
+         "\n" +
          WrapText(
              "The same fit by maximum likelihood (divisor n, z tests) is in report.html, "
              "result.json and the CSV.",
@@ -355,9 +356,9 @@ std::string AnalysisHeading(const std::string& name) {
 std::string SemSummary(const MleResult& result) {
   CheckEstimates(result);
   if (!result.least_squares.empty()) return RegressionSummary(result);
-  return ConvergenceText(result.fit) + "\n" + Sizes(result) + Tests(result.fit) +
+  return ConvergenceText(result.fit) + "\n" + SizesBlock(result) + Tests(result.fit) +
          ScaledTests(result) + Parameters(result) + Constraints(result) + TablesText(result) +
-         Notes(result);
+         NotesBlock(result);
 }
 
 std::string TerminalSummary(std::span<const MleResult> results, const study::Plan& plan,

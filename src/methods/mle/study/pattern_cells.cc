@@ -42,7 +42,7 @@ void RequireWholeRows(const MleStudy& study) {
   }
 }
 
-void RequirePlainRows(const MleStudy& study) {
+void RequireCountedRows(const MleStudy& study) {
   const study::DesignSpec& design = study.file.design;
   if (HasPatterns(study)) {
     RefuseCells(study, "needs complete rows: one that misses a value is in no cell",
@@ -131,7 +131,7 @@ void AddPart(const MleStudy& study, const data::ColumnSchema& variable, PatternT
 std::optional<PatternTable> PlanPatternTable(const MleStudy& study) {
   if (study.file.release.accept != study::AcceptedRelease::kCheckedCells) return std::nullopt;
   RequireWholeRows(study);
-  RequirePlainRows(study);
+  RequireCountedRows(study);
   PatternTable patterns;
   for (const auto& [source, views] : Views(study)) {
     if (views.count(source) > 0) {

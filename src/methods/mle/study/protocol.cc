@@ -40,9 +40,9 @@ void RequirePassed(const std::vector<CheckOutcome>& checks, net::Channel* channe
               "`partita data check`");
 }
 
-std::vector<CheckOutcome> RunDisclosureChecks(mpc::Engine& engine, const MleStudy& study,
-                                              const std::vector<std::vector<SharedMoments>>& shared,
-                                              const study::DisclosureSpec& thresholds) {
+std::vector<CheckOutcome> CheckDisclosure(mpc::Engine& engine, const MleStudy& study,
+                                          const std::vector<std::vector<SharedMoments>>& shared,
+                                          const study::DisclosureSpec& thresholds) {
   const std::vector<DisclosureCheck> checks = PlanDisclosureChecks(study, thresholds);
   std::vector<ComputationMoments> moments;
   for (size_t c = 0; c < shared.size(); ++c)
@@ -150,8 +150,8 @@ void FitRobust(mpc::Engine& engine, const MleStudy& study, const LocalRows& loca
 }
 
 // What of a result leaves the receiver. A sealed one has been on the grid since it opened.
-std::optional<MleResult> Told(const MleStudy& study, size_t analysis,
-                              const ProtocolResult& result) {
+std::optional<MleResult> ToldResult(const MleStudy& study, size_t analysis,
+                                    const ProtocolResult& result) {
   const std::optional<MleResult>& whole = result.results[analysis];
   const bool sealed = study.computations[study.analyses[analysis].computation].protocol == kSealed;
   if (!whole || sealed || study.grid_bits == 0) return whole;
@@ -167,8 +167,8 @@ void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& res
       if (!to) continue;
       if (engine.self() == study.receiver && !result.results[a])
         result.results[a] = FitAnalysis(study, a, result, progress);
-      std::optional<MleResult> told = PublishResult(engine, study.analyses[a].analysis,
-                                                    study.receiver, *to, Told(study, a, result));
+      std::optional<MleResult> told = PublishResult(
+          engine, study.analyses[a].analysis, study.receiver, *to, ToldResult(study, a, result));
       // The receiver keeps its digits.
       if (engine.self() != study.receiver) result.results[a] = std::move(told);
     }
@@ -212,7 +212,7 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   if (!study.privacy) {
     progress.Phase("disclosure checks");
     engine.BeginPhase("disclosure");
-    result.checks = RunDisclosureChecks(engine, study, shared, input.disclosure);
+    result.checks = CheckDisclosure(engine, study, shared, input.disclosure);
     RequirePassed(result.checks, input.channel, study.num_computing);
   }
   if (study.pattern_table) {

@@ -1,0 +1,200 @@
+// Inverses without pivots, against the same in long double, from well conditioned to singular.
+#include "mpc/functions/inverse.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <Eigen/QR>
+#include <cmath>
+#include <random>
+
+#include "base/error.h"
+#include "tests/mpc/evaluate.h"
+
+namespace partita::mpc::testing::inverse_test {
+namespace {
+
+using Matrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+using List = std::vector<Shared>;
+constexpr int kF = 40;
+
+// Q diag(eigenvalues) Q' with a random orthogonal Q.
+Matrix WithEigenvalues(const std::vector<long double>& eigenvalues, unsigned seed) {
+  const auto size = static_cast<Eigen::Index>(eigenvalues.size());
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  Matrix gauss(size, size);
+  for (auto& value : gauss.reshaped()) value = normal(random);
+  const Matrix q = Eigen::HouseholderQR<Matrix>(gauss).householderQ();
+  Matrix diagonal = Matrix::Zero(size, size);
+  for (Eigen::Index i = 0; i < size; ++i) diagonal(i, i) = eigenvalues[static_cast<size_t>(i)];
+  const Matrix product = q * diagonal * q.transpose();
+  return (product + product.transpose()) / 2;
+}
+
+// From 1 down to 1 / condition, evenly on the scale of logarithms.
+std::vector<long double> Spectrum(size_t size, long double condition) {
+  std::vector<long double> values(size, 1);
+  for (size_t i = 1; i < size; ++i)
+    values[i] =
+        std::pow(condition, -static_cast<long double>(i) / static_cast<long double>(size - 1));
+  return values;
+}
+
+TestInput InputOf(const Matrix& matrix, double bound, int fraction_bits) {
+  TestInput input{{{static_cast<size_t>(matrix.rows()), static_cast<size_t>(matrix.cols())}, {}},
+                  bound,
+                  fraction_bits};
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
+    for (Eigen::Index j = 0; j < matrix.cols(); ++j)
+      input.values.values.push_back(EncodeFixed(static_cast<double>(matrix(i, j)), fraction_bits));
+  }
+  return input;
+}
+
+Matrix FromGrid(Shape shape, const std::vector<Int128>& integers, int fraction_bits) {
+  Matrix matrix(shape.rows, shape.cols);
+  for (size_t i = 0; i < integers.size(); ++i) {
+    matrix(static_cast<Eigen::Index>(i / shape.cols), static_cast<Eigen::Index>(i % shape.cols)) =
+        std::ldexp(static_cast<long double>(integers[i]), -fraction_bits);
+  }
+  return matrix;
+}
+Matrix FromGrid(const TestInput& input) {
+  return FromGrid(input.values.shape, input.values.values, input.fraction_bits);
+}
+Matrix FromGrid(const Opened& opened) {
+  return FromGrid(opened.shape, opened.integers, opened.fraction_bits);
+}
+
+long double Norm(const Matrix& matrix) {
+  const Matrix symmetric = (matrix + matrix.transpose()) / 2;
+  const Eigen::SelfAdjointEigenSolver<Matrix> solver(symmetric, Eigen::EigenvaluesOnly);
+  return solver.eigenvalues().cwiseAbs().maxCoeff();
+}
+
+// What the header promises, for a matrix whose eigenvalues are at least `smallest`.
+void ExpectInverse(const Opened& opened, const Matrix& exact, double largest, double smallest,
+                   int fraction_bits) {
+  const auto p = static_cast<long double>(exact.rows());
+  const Matrix inverse = exact.inverse();
+  const long double grown = p * 0x1p-44L * largest / smallest;
+  EXPECT_LE(Norm(FromGrid(opened) - inverse),
+            Norm(inverse) * (p * 0x1p-44L + grown * grown + 0x1p-44L) +
+                p * std::ldexp(1.0L, -fraction_bits));
+}
+
+TEST(InverseTest, OfMatricesOfAnyConditionOnEveryEngine) {
+  for (const Setting& setting : kSettings) {
+    for (const size_t size : {size_t{1}, size_t{2}, size_t{9}}) {
+      for (const long double condition : {1.0L, 1e3L, 1e6L}) {
+        SCOPED_TRACE(setting.kind + ", " + std::to_string(size) + " variables, condition " +
+                     std::to_string(static_cast<double>(condition)));
+        const Matrix matrix = WithEigenvalues(Spectrum(size, condition), 1);
+        const TestInput input = InputOf(matrix, 1, 58);
+        const double smallest = size == 1 ? 1 : static_cast<double>(0.99L / condition);
+        const auto opened = Evaluate(setting, {input}, [&](Engine& engine, const List& values) {
+          const PositiveMatrix list[] = {{values[0], 1.001, smallest}};
+          return InvertPositive(engine, list, kF);
+        });
+        ExpectInverse(opened[0], FromGrid(input), 1.001, smallest, kF);
+      }
+    }
+  }
+}
+
+TEST(InverseTest, OfLargeMatrices) {
+  for (const Setting& setting : {kSettings[0], kSettings[2]}) {
+    for (const auto& [size, condition] :
+         {std::pair{size_t{20}, 1e4L}, {size_t{20}, 7e5L}, {size_t{54}, 1e4L}}) {
+      SCOPED_TRACE(setting.kind + ", " + std::to_string(size) + " variables");
+      // In units of their own, as a correlation matrix whose eigenvalues add up to its size.
+      const auto p = static_cast<double>(size);
+      const Matrix matrix = p * WithEigenvalues(Spectrum(size, condition), 2);
+      const TestInput input = InputOf(matrix, p, 50);
+      const double smallest = static_cast<double>(0.99L * p / condition);
+      const auto opened = Evaluate(setting, {input}, [&](Engine& engine, const List& values) {
+        const PositiveMatrix list[] = {{values[0], p, smallest}};
+        return InvertPositive(engine, list, kF);
+      });
+      ExpectInverse(opened[0], FromGrid(input), p, smallest, kF);
+    }
+  }
+}
+
+// Eigenvalues below what was stated, and 0: the inverse is positive definite and within its bound
+// (which Evaluate checks), and right on the other eigenvectors.
+TEST(InverseTest, OfSingularMatricesIsPositiveDefiniteAndBounded) {
+  for (const Setting& setting : kSettings) {
+    SCOPED_TRACE(setting.kind);
+    const Matrix matrix = WithEigenvalues({1, 0.5L, 1e-2L, 1e-9L, 0}, 3);
+    const TestInput input = InputOf(matrix, 1, 58);
+    const auto opened = Evaluate(setting, {input}, [](Engine& engine, const List& values) {
+      const PositiveMatrix list[] = {{values[0], 1, 1e-4}};
+      return InvertPositive(engine, list, kF);
+    });
+    const Matrix got = FromGrid(opened[0]);
+    const Eigen::SelfAdjointEigenSolver<Matrix> own(Matrix((got + got.transpose()) / 2));
+    EXPECT_GT(own.eigenvalues().minCoeff(), 0.9L);
+    EXPECT_LE(own.eigenvalues().maxCoeff(), 256 / 1e-4L);
+    EXPECT_LE(opened[0].bound, 256 / 1e-4);
+    const Eigen::SelfAdjointEigenSolver<Matrix> exact(FromGrid(input));
+    for (Eigen::Index i = 2; i < 5; ++i) {
+      const Matrix vector = exact.eigenvectors().col(i);
+      EXPECT_LE((got * vector - vector / exact.eigenvalues()[i]).norm(), 2e-6L);
+    }
+  }
+}
+
+TEST(InverseTest, SeveralMatricesShareTheirRounds) {
+  for (const Setting& setting : kSettings) {
+    SCOPED_TRACE(setting.kind);
+    const Matrix one = WithEigenvalues(Spectrum(4, 100), 4);
+    const Matrix two = 30 * WithEigenvalues(Spectrum(7, 1e5L), 5);
+    const TestInput inputs[] = {InputOf(one, 1, kF), InputOf(two, 30, 50)};
+    const auto opened =
+        Evaluate(setting, {inputs[0], inputs[1]}, [](Engine& engine, const List& values) {
+          const PositiveMatrix list[] = {{values[0], 1, 0.0099}, {values[1], 30, 29e-5}};
+          return InvertPositive(engine, list, kF);
+        });
+    ExpectInverse(opened[0], FromGrid(inputs[0]), 1, 0.0099, kF);
+    ExpectInverse(opened[1], FromGrid(inputs[1]), 30, 29e-5, kF);
+  }
+}
+
+TEST(InverseTest, RoundsAreStated) {
+  EXPECT_EQ(StepsFor(20, 20 * 0x1p-18), 13);
+  EXPECT_EQ(StepsFor(1, 1), 0);
+  for (const Setting& setting : {kSettings[0], kSettings[2]}) {
+    for (const double ratio : {1.0, 0x1p10, 0x1p18, 0x1p24}) {
+      const auto steps = static_cast<size_t>(StepsFor(20, 20 / ratio));
+      const size_t rounds = PlannedRounds(setting, [&](Engine& engine) {
+        const PositiveMatrix list[] = {{Planned({20, 20}, 50, 20), 20, 20 / ratio},
+                                       {Planned({3, 3}, 50, 20), 20, 20.0 / 4}};
+        InvertPositive(engine, list, kF);
+      });
+      EXPECT_EQ(rounds, setting.d() + (std::max(steps, size_t(StepsFor(4, 1))) + 2) * setting.c())
+          << setting.kind << ' ' << ratio;
+    }
+  }
+}
+
+TEST(InverseTest, RefusesWhatItCannotInvert) {
+  const auto invert = [](const Shared& matrix, double largest, double smallest) {
+    PlannedRounds(kSettings[0], [&](Engine& engine) {
+      const PositiveMatrix list[] = {{matrix, largest, smallest}};
+      InvertPositive(engine, list, kF);
+    });
+  };
+  const Shared square = Planned({3, 3}, 50, 1);
+  EXPECT_NO_THROW(invert(square, 1, 0x1p-24));
+  EXPECT_THROW(invert(square, 1, 0x1p-25), Error);
+  EXPECT_THROW(invert(square, 1, 0), Error);
+  EXPECT_THROW(invert(square, 1, 2), Error);
+  EXPECT_THROW(invert(square, NAN, 1), Error);
+  EXPECT_THROW(invert(Planned({3, 2}, 50, 1), 1, 0.5), Error);
+}
+
+}  // namespace
+}  // namespace partita::mpc::testing::inverse_test

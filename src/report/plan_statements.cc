@@ -29,7 +29,7 @@ std::vector<std::string> ComputingParties(const study::Plan& plan) {
   return names;
 }
 
-// "epsilon at most 1.61 at delta = 1e-05 (replace)"; of plans of before statements, their own words.
+// "epsilon at most 1.61 at delta = 1e-05 (replace)"; of plans without a statement, their own words.
 std::vector<std::pair<std::string, std::string>> LossesByAdversary(const study::Plan& plan) {
   constexpr int kDigits = 3;
   std::vector<std::pair<std::string, std::string>> losses;

@@ -41,7 +41,7 @@ TEST(OutcomesTest, TwoValuesAreWarnedOfWithTheMethodThatIsForThem) {
                                 HasSubstr("method = \"mcmc\" with model = \"logistic\""),
                                 HasSubstr("method = \"classify\""))));
   EXPECT_THAT(Warnings("regression", "stage.II ~ age"),
-              ElementsAre(HasSubstr("the level of the factor 'stage'")));
+              ElementsAre(HasSubstr("'stage.II' is a level of the factor 'stage'")));
 }
 
 TEST(OutcomesTest, OtherOutcomesAndModelsAreNot) {

@@ -60,9 +60,8 @@ std::vector<std::string> OutcomeWarnings(const std::string& function,
         "differences of probabilities, fitted probabilities may lie outside 0 and 1, and the "
         "standard errors hold only with robust = true; {}.",
         name,
-        variable.level.empty()
-            ? "0 or 1"
-            : fmt::format("0 or 1 by the level of the factor '{}'", variable.factor),
+        variable.level.empty() ? "0 or 1"
+                               : fmt::format("a level of the factor '{}'", variable.factor),
         kTwoValues));
   }
   return warnings;

@@ -53,7 +53,7 @@ std::string LabelOf(const ChainSpec& spec, const std::string& name) {
 }
 
 std::string DiagnosticsText(const ParameterResult& result) {
-  if (std::isnan(result.rhat)) return "R-hat is not defined: the draws stand still";
+  if (!(result.sd > 0)) return "the draws stand still";
   return fmt::format("R-hat {:.3f}; effective draws {:.0f} (bulk), {:.0f} (tail)", result.rhat,
                      result.bulk_ess, result.tail_ess);
 }

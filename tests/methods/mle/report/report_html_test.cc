@@ -260,8 +260,8 @@ TEST(ReportHtmlTest, ShowsRobustStandardErrorsWhereAskedFor) {
                             HasSubstr("A warning about robust"), HasSubstr("five rows per")));
   EXPECT_THAT(robust, HasSubstr("221 numbers of rank 20, where rank 54 gives"));
   const json data = json::parse(PlotData(std::vector{result}, {}));
-  EXPECT_EQ(data["analyses"][0]["sections"][0]["rows"][0]["lower"],
-            result.robust->estimates[1].ci_lower * 0.25 / result.fit.estimates[1].estimate);
+  EXPECT_DOUBLE_EQ(data["analyses"][0]["sections"][0]["rows"][0]["lower"].get<double>(),
+                   result.robust->estimates[1].ci_lower * 0.25 / result.fit.estimates[1].estimate);
 }
 
 std::unique_ptr<const report::Result> ReadAnalyses(const std::string& /*method*/,
